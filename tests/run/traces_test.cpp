@@ -264,9 +264,10 @@ TEST_CASE("a folded replay of several traces is the unfolded one") {
       "3-7}",
       "gpus: 8\n");
   // every rank sends to the next and receives from the one before, in groups of four
-  const TraceJob ring({{"a.csv", header + "forward,f,0.01,,send;recv,65536,context,,end;end,+1;-1\nbackward,"
-                                          "b,0.01,,all_reduce,4000,all,,,\n"}},
-                      "{trace: a.csv}", "gpus: 8\nparallelism: {context: 4}\n");
+  const TraceJob ring(
+      {{"a.csv", header + "forward,f,0.01,,send;recv,65536;65536,context,,end;end,+1;-1\nbackward,"
+                          "b,0.01,,all_reduce,4000,all,,,\n"}},
+      "{trace: a.csv}", "gpus: 8\nparallelism: {context: 4}\n");
   for (const TraceJob* job : {&replicas, &deep, &star, &ring}) {
     for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::messages}) {
       CAPTURE(config::name_of(fidelity));
@@ -352,8 +353,8 @@ TEST_CASE("ranks that would wait for each other for ever are errors, not a hang"
              .errors()
              .empty());
   // beside ops, or as one batch, the same messages pass
-  CHECK(two_ranks("forward,f,0.01,,send;recv,1000,all,,end;end,1\n",
-                  "forward,f,0.01,,send;recv,1000,all,,end;end,0\n")
+  CHECK(two_ranks("forward,f,0.01,,send;recv,1000;1000,all,,end;end,1\n",
+                  "forward,f,0.01,,send;recv,1000;1000,all,,end;end,0\n")
             .errors()
             .empty());
 }
