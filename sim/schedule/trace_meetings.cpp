@@ -382,7 +382,7 @@ private:
       }
       add_meeting(family, true, {sent[i], received[i]});
     }
-    const auto& file_of = [&](int rank) { return in_quotes(classes_[at(class_of_[at(rank)])].file); };
+    const auto file_of = [&](int rank) { return in_quotes(classes_[at(class_of_[at(rank)])].file); };
     if (sent.size() > both)
       report(sent[both],
              fmt::format("rank {} sends {} to rank {}, which receives {} from it ({})", from,
@@ -441,6 +441,7 @@ TraceMeetings trace_meetings(std::span<const RankClass> classes,
 Diagnostic place_of(const RankClass& one, const Launch& launch) {
   Diagnostic place;
   place.file = one.file;
+  place.column = 1;
   place.line = launch.op < 0 ? 0 : one.trace.ops[at(launch.op)].line.number;
   return place;
 }
