@@ -104,14 +104,15 @@ void check_faults(const Faults& faults, config::Problems& problems) {
 }
 
 /// A trace has the ops of a rank that holds its share already: only the groups of ranks are left to say.
-void check_trace_groups(const Parallelism& parallelism, config::Problems& problems) {
+/// With a trace for each class of ranks these may be stages.
+void check_trace_groups(const Parallelism& parallelism, bool has_stages, config::Problems& problems) {
   const auto belongs_to_trace = [&](bool is_given, const char* key) {
     if (is_given)
       problems.error(std::string("parallelism.") + key,
                      fmt::format("'{}' divides a model, but the trace has the ops of a rank already", key),
                      fmt::format("leave out '{}'; name the collectives of groups in the trace", key));
   };
-  belongs_to_trace(parallelism.pipeline > 1, "pipeline");
+  belongs_to_trace(parallelism.pipeline > 1 && !has_stages, "pipeline");
   belongs_to_trace(parallelism.virtual_stages > 1, "virtual_stages");
   belongs_to_trace(parallelism.sequence, "sequence");
   belongs_to_trace(parallelism.context_exchange.has_value(), "context_exchange");
@@ -130,14 +131,39 @@ void check_shared_model(const Experiment& experiment, config::Problems& problems
   for (const UnsharedSetting& setting : not_with_shared_model(experiment))
     problems.error(setting.key,
                    fmt::format("ranks that share a model are not simulated with {}", setting.what),
-                   fmt::format("leave out '{}', or 'parallelism'", setting.key));
-  if (experiment.trace) check_trace_groups(*experiment.parallelism, problems);
+                   fmt::format("leave out '{}', or '{}'", setting.key,
+                               experiment.parallelism ? "parallelism" : "traces"));
+  if (!experiment.parallelism) return;
+  if (experiment.trace || experiment.traces)
+    check_trace_groups(*experiment.parallelism, experiment.traces.has_value(), problems);
   if (experiment.sync.algorithm != Algorithm::automatic && !has_all_reduces(*experiment.parallelism)) {
     problems.error("sync.algorithm",
                    fmt::format("'{}' is an algorithm of all-reduces, but replicas that divide their state "
                                "reduce-scatter gradients",
                                config::name_of(experiment.sync.algorithm)),
                    "algorithm: auto, or shard: none");
+  }
+}
+
+/// The step comes from a model, a trace, or several traces.
+void check_source(const Experiment& experiment, config::Problems& problems) {
+  if (experiment.model && experiment.trace) {
+    problems.error("trace", "'model' and 'trace' cannot be combined",
+                   "a trace is a model's step: keep one of them");
+  }
+  if (!experiment.traces) return;
+  if (experiment.model || experiment.trace) {
+    problems.error("traces",
+                   fmt::format("'{}' and 'traces' cannot be combined", experiment.model ? "model" : "trace"),
+                   "keep one of them");
+  }
+  if (experiment.traces->empty())
+    problems.error("traces", "the list of traces is empty", "traces: [{trace: my_trace.csv}]");
+  for (std::size_t i = 0; i < experiment.traces->size(); ++i) {
+    const ClassTrace& one = (*experiment.traces)[i];
+    if (one.ranks && (one.pipeline || one.tensor || one.context || one.data))
+      problems.error(fmt::format("traces[{}].ranks", i),
+                     "'ranks' and places on axes both say which ranks replay the trace", "keep one of them");
   }
 }
 
@@ -183,11 +209,8 @@ std::vector<UnsharedSetting> not_with_shared_model(const Experiment& experiment)
 
 Experiment load_experiment(const config::Document& document) {
   const auto check = [](const Experiment& experiment, config::Problems& problems) {
-    if (experiment.model && experiment.trace) {
-      problems.error("trace", "'model' and 'trace' cannot be combined",
-                     "a trace is a model's step: keep one of them");
-    }
-    if (!experiment.model && !experiment.trace) {
+    check_source(experiment, problems);
+    if (!experiment.model && !experiment.trace && !experiment.traces) {
       problems.error("model", "'model' or 'trace' is missing",
                      "add 'model: resnet50' or 'trace: my_trace.csv'");
     }
@@ -200,7 +223,7 @@ Experiment load_experiment(const config::Document& document) {
                      "accumulation: 1, or kind: all_reduce");
     }
     check_random(experiment.random, problems);
-    if (experiment.parallelism && !changes_nothing(*experiment.parallelism))
+    if (experiment.traces || (experiment.parallelism && !changes_nothing(*experiment.parallelism)))
       check_shared_model(experiment, problems);
     check_one_gpu(experiment, problems);
     if (experiment.faults) check_faults(*experiment.faults, problems);

@@ -71,13 +71,25 @@ enum class MemoryCheck { check, ignore };
 /// A larger factor, or one below its inverse, says that the measurement is of something else.
 inline constexpr double most_one_gpu_scale = 4;
 
+/// A trace that some of the ranks replay, named by their numbers or by their places on the axes of
+/// `parallelism`; without either all ranks.
+struct ClassTrace {
+  std::string trace;                 ///< path of a trace CSV, relative to the experiment's file
+  std::optional<std::string> ranks;  ///< "0-3,8"
+  std::optional<int> pipeline;       ///< the stage
+  std::optional<int> tensor;
+  std::optional<int> context;
+  std::optional<int> data;
+};
+
 struct Experiment {
   std::string platform;  ///< name in platforms/ or path of a file
   int nodes = 1;
   std::optional<int> gpus;           ///< total ranks, assigned in node order; default: all that exist
   std::optional<int> gpus_per_node;  ///< if fewer than a node has
-  std::optional<std::string> model;  ///< name in workloads/models or path; either this or trace
+  std::optional<std::string> model;  ///< name in workloads/models or path; either this, trace or traces
   std::optional<std::string> trace;  ///< path of a trace CSV, relative to the experiment's file
+  std::optional<std::vector<ClassTrace>> traces = {};  ///< of ranks that do different work
   std::string stack;
   std::string software = "published";  ///< name in workloads/software or path of a file
   Precision precision = Precision::fp32;
@@ -210,6 +222,21 @@ struct Keys<LinkChange> {
 };
 
 template <>
+struct Keys<ClassTrace> {
+  static auto table() {
+    constexpr double most = 1e7;
+    return keys(
+        required("trace", &ClassTrace::trace, "path of a trace CSV"),
+        optional("ranks", &ClassTrace::ranks, "numbers of the ranks that replay it: 0-3,8"),
+        optional("pipeline", &ClassTrace::pipeline, "their stage of the pipeline, from 0").between(0, most),
+        optional("tensor", &ClassTrace::tensor, "their place in their tensor group, from 0").between(0, most),
+        optional("context", &ClassTrace::context, "their place in their context group, from 0")
+            .between(0, most),
+        optional("data", &ClassTrace::data, "the number of their replica, from 0").between(0, most));
+  }
+};
+
+template <>
 struct Keys<Experiment> {
   static auto table() {
     return keys(
@@ -224,6 +251,8 @@ struct Keys<Experiment> {
         optional("model", &Experiment::model,
                  "model to train: a name in workloads/models or the path of a file"),
         optional("trace", &Experiment::trace, "path of a trace CSV, instead of a model"),
+        optional("traces", &Experiment::traces,
+                 "trace CSVs of ranks that do different work or send each other messages"),
         required("stack", &Experiment::stack,
                  "the software: a name in workloads/stacks or the path of a file"),
         optional(

@@ -12,7 +12,9 @@ namespace trainyard {
 
 std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, int ranks) {
   const auto has_duration = [](const Op& op) { return op.duration && op.kind != OpKind::host; };
-  const auto communicates = [](const Op& op) { return !op.communications.empty(); };
+  const auto communicates = [](const Op& op) {
+    return std::ranges::any_of(op.communications, [](const auto& one) { return !one.message; });
+  };
   const auto has_gradients = [](const Op& op) { return !op.gradients.empty(); };
   std::vector<std::string> notes;
   if (std::ranges::any_of(trace.ops, has_duration)) {

@@ -4,6 +4,7 @@
 #include "config/file_paths.hpp"
 #include "config/read.hpp"
 #include "config/read_file.hpp"
+#include "experiment/class_traces.hpp"
 #include "experiment/collective_software.hpp"
 #include "experiment/data_loading.hpp"
 #include "experiment/experiment_notes.hpp"
@@ -153,6 +154,19 @@ void check_accumulation(const Trace& trace, const Experiment& experiment) {
                    "a trace without '# accumulation:' is one micro-batch and can be repeated");
 }
 
+bool has_messages(const RankClass& one) {
+  return std::ranges::any_of(one.trace.ops, [](const Op& op) {
+    return std::ranges::any_of(op.communications, [](const auto& what) { return what.message.has_value(); });
+  });
+}
+
+void require_no_messages(const RankClass& one) {
+  if (!has_messages(one)) return;
+  throw InputError(
+      "the trace has messages, whose ends the ranks of a job run at different ops",
+      "name the trace of each rank: traces: [{trace: a.csv, ranks: 0}, {trace: b.csv, ranks: 1}]");
+}
+
 /// A trace of several micro-batches marks those that complete gradients.
 void check_reductions(const Trace& trace, const Stack& stack) {
   if (stack.reduce_each_micro_batch || trace.accumulation == 1) return;
@@ -180,6 +194,10 @@ ResolvedExperiment read_neighbour(const config::Catalogue& catalogue, const std:
   if (its.parallelism) {
     throw InputError(fmt::format("the ranks of {} share a model", in_quotes(name)),
                      "a neighbour's ranks each hold the whole model: leave out its 'parallelism'");
+  }
+  if (its.traces) {
+    throw InputError(fmt::format("the ranks of {} replay traces of their own", in_quotes(name)),
+                     "a neighbour's ranks are all alike: one trace");
   }
   if (is_multi_update(its)) {
     throw InputError(fmt::format("{} is a run of many updates", in_quotes(name)),
@@ -242,6 +260,8 @@ public:
     if (has_platform_ && has_stack_) stage_through_host();
     if (settings_.trace)
       replay_trace();
+    else if (settings_.traces)
+      replay_traces();
     else
       errors_.run(document_, "model", [&] { trace_model(); });
     finish_trace();
@@ -322,22 +342,57 @@ private:
     resolved_.platform = staged_through_host(std::move(resolved_.platform));
   }
 
+  /// Reads a trace file into a class; its name becomes one that is the same in any folder.
+  void read_class(std::string& name, RankClass& one) {
+    for (const auto& [key, value] : settings_.set) {
+      if (file_named_by(key) == "model")
+        throw InputError("a replayed trace has no model to set", "edit the trace");
+    }
+    const fs::path path = config::beside(file_, name);
+    files_.paths.insert(path.string());
+    one.trace = read_trace(path.string(), config::read_file(path, largest_csv));
+    one.file = path.string();
+    name = config::real_path(path).string();
+  }
+
+  void check_class(RankClass& one) {
+    errors_.run(document_, "batch_per_gpu", [&] { check_batch(one.trace, settings_); });
+    errors_.run(document_, "precision", [&] { check_precision(one.trace, settings_); });
+    errors_.run(document_, "accumulation", [&] { check_accumulation(one.trace, settings_); });
+    if (has_stack_) errors_.run(document_, "stack", [&] { check_reductions(one.trace, resolved_.stack); });
+    one.trace.precision = settings_.precision;
+  }
+
   void replay_trace() {
     errors_.run(document_, "trace", [&] {
-      for (const auto& [key, value] : settings_.set) {
-        if (file_named_by(key) == "model")
-          throw InputError("a replayed trace has no model to set", "edit the trace");
-      }
-      const fs::path path = config::beside(file_, *settings_.trace);
-      files_.paths.insert(path.string());
-      trace() = read_trace(path.string(), config::read_file(path, largest_csv));
-      settings_.trace = config::real_path(path).string();
+      read_class(*settings_.trace, resolved_.classes.front());
+      require_no_messages(resolved_.classes.front());
     });
-    errors_.run(document_, "batch_per_gpu", [&] { check_batch(trace(), settings_); });
-    errors_.run(document_, "precision", [&] { check_precision(trace(), settings_); });
-    errors_.run(document_, "accumulation", [&] { check_accumulation(trace(), settings_); });
-    if (has_stack_) errors_.run(document_, "stack", [&] { check_reductions(trace(), resolved_.stack); });
-    trace().precision = settings_.precision;
+    check_class(resolved_.classes.front());
+  }
+
+  void replay_traces() {
+    resolved_.classes.assign(settings_.traces->size(), {});
+    for (std::size_t i = 0; i < resolved_.classes.size(); ++i) {
+      RankClass& one = resolved_.classes[i];
+      errors_.run(document_, fmt::format("traces[{}].trace", i),
+                  [&] { read_class((*settings_.traces)[i].trace, one); });
+      one.name = fs::path(one.file).stem().string();
+      check_class(one);
+    }
+  }
+
+  /// Which ranks replay each trace, and where these are in the grid.
+  void place_classes() {
+    const Grid& grid = resolved_.grid.emplace(
+        make_grid(settings_.parallelism.value_or(Parallelism{}), resolved_.cluster->ranks()));
+    const std::vector<std::vector<Rank>> ranks = ranks_of_traces(*settings_.traces, grid);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      RankClass& one = resolved_.classes[i];
+      one.ranks = ranks[i];
+      one.stage = coordinates(grid, one.ranks.front()).pipeline;
+    }
+    std::ranges::sort(resolved_.classes, {}, [](const RankClass& one) { return one.ranks.front(); });
   }
 
   void trace_model() {
@@ -350,13 +405,16 @@ private:
     add_layer_work(trace(), model.layers, resolved_.stack.layer_work);
   }
 
+  [[nodiscard]] bool is_replay() const { return settings_.trace || settings_.traces; }
+
   void finish_trace() {
-    if (settings_.parallelism && !settings_.trace) return;
-    if (trace().accumulation == 1) {
-      accumulate(trace(), settings_.accumulation, element_sizes(settings_.precision).gradient,
+    if (settings_.parallelism && !is_replay()) return;
+    for (RankClass& one : resolved_.classes) {
+      if (one.trace.accumulation > 1) continue;
+      accumulate(one.trace, settings_.accumulation, element_sizes(settings_.precision).gradient,
                  resolved_.stack.reduce_each_micro_batch);
     }
-    if (!settings_.trace) add_stack_ops(trace(), resolved_.stack);
+    if (!is_replay()) add_stack_ops(trace(), resolved_.stack);
   }
 
   void read_random() {
@@ -411,7 +469,7 @@ private:
   void place_ranks() {
     errors_.run(document_, "nodes", [&] {
       resolved_.cluster = cluster_for(resolved_.platform, settings_);
-      resolved_.classes.front().ranks = all_ranks(*resolved_.cluster);
+      if (!settings_.traces) resolved_.classes.front().ranks = all_ranks(*resolved_.cluster);
     });
     if (!resolved_.cluster) return;
     if (settings_.parallelism && has_stack_ && resolved_.model)
@@ -420,8 +478,9 @@ private:
       errors_.run(document_, "parallelism",
                   [&] { resolved_.grid = make_grid(*settings_.parallelism, resolved_.cluster->ranks()); });
     }
+    if (settings_.traces) errors_.run(document_, "traces", [&] { place_classes(); });
     errors_.run(document_, "nodes", [&] { finish_classes(); });
-    if (settings_.trace || resolved_.model) errors_.run(document_, "input", [&] { check_input(resolved_); });
+    if (is_replay() || resolved_.model) errors_.run(document_, "input", [&] { check_input(resolved_); });
     errors_.run(document_, "background", [&] {
       resolved_.network = shared_cluster(resolved_);
       check_background(resolved_);
@@ -436,22 +495,32 @@ private:
     if (!note.empty()) resolved_.notes.push_back(std::move(note));
   }
 
+  [[nodiscard]] std::vector<std::string> notes_on_replays() const {
+    std::vector<std::string> notes;
+    for (const RankClass& one : resolved_.classes) {
+      for (std::string& note : replay_notes(one.trace, resolved_.stack, resolved_.cluster->ranks())) {
+        if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
+      }
+    }
+    return notes;
+  }
+
   /// The work and the notes that depend on the number of ranks.
   void finish_classes() {
     const Cluster& cluster = *resolved_.cluster;
-    if (settings_.parallelism && !settings_.trace && !resolved_.layout) return;
+    if (settings_.parallelism && !is_replay() && !resolved_.layout) return;
     if (resolved_.model) note_routing();
-    if (!settings_.trace) {
+    if (!is_replay()) {
       for (RankClass& one : resolved_.classes)
         add_ranks_overhead(one.trace, resolved_.stack, cluster.ranks(), cluster.nodes,
                            std::ranges::max(cluster.gpus_on_node));
     }
-    if (!settings_.trace && !settings_.parallelism) {
+    if (!is_replay() && !settings_.parallelism) {
       const Seconds copies = input_copy_time(resolved_, cluster.gpus_on_node.front());
       add_input_copy(trace(), input_copy_time(resolved_, 1), copies);
       if (copies > Seconds()) resolved_.notes.push_back(input_copy_note(resolved_, copies));
     }
-    if (settings_.trace) resolved_.notes = replay_notes(trace(), resolved_.stack, cluster.ranks());
+    if (is_replay()) resolved_.notes = notes_on_replays();
     if (bypasses_gpu_links_ && cluster.gpus_on_node.front() > 1)
       resolved_.notes.push_back(staging_note(resolved_.stack));
     for (std::string& note : speed_notes(resolved_)) resolved_.notes.push_back(std::move(note));
@@ -502,6 +571,7 @@ bool shares_model(const ResolvedExperiment& resolved) {
     return !its.layers.empty() || its.shard == Sharded::parameters;
   };
   if (resolved.layout && divides(resolved.layout->parallelism) && replicas(resolved) > 1) return true;
+  if (resolved.settings.traces) return true;
   return (resolved.layout || resolved.grid) && replicas(resolved) < resolved.cluster->ranks();
 }
 

@@ -58,7 +58,7 @@ const RankClass& only_class(const ResolvedExperiment& resolved);
 /// Copies of the model that the job trains: its ranks, unless they share a model.
 int replicas(const ResolvedExperiment& resolved);
 
-/// Whether one rank alone does not hold all of the model.
+/// Whether one rank alone does not hold all of the model, or ranks replay traces of their own.
 bool shares_model(const ResolvedExperiment& resolved);
 
 /// The model, stack and ranks of an experiment, to be laid out in this way. Refers to `resolved`. Requires a

@@ -3,6 +3,7 @@
 #include "collectives/protocol_overheads.hpp"
 #include "explain/critical_path.hpp"
 #include "platform/path_type.hpp"
+#include "run/layout_parts.hpp"
 #include "run/simulate.hpp"
 #include "schedule/step_variants.hpp"
 #include "strategy/stack_ops.hpp"
@@ -57,7 +58,7 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
     before = now;
   };
   add(GapPart::input, before);
-  add(has_layout ? GapPart::bubble : GapPart::framework,
+  add(has_bubbles(step.resolved) ? GapPart::bubble : GapPart::framework,
       closed_makespan(undisturbed(without_network(step.plan))));
   add(GapPart::bound, closed_makespan(ideal(step.plan)));
   add(GapPart::algorithm, closed_makespan(undisturbed(step.plan.graph)));

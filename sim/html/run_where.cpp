@@ -5,6 +5,7 @@
 #include "report/limits.hpp"
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
+#include "run/layout_parts.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
 
@@ -71,8 +72,8 @@ Html parts_html(const Run& run, const StepParts& split) {
   constexpr double rounding = 1e-9;  // of the step: smaller parts are rounding errors of sums
   for (const PartTime& part : split.parts) {
     if (std::abs(part.time.si()) <= rounding * run.pace.time.si()) continue;
-    const PartWords words = run.experiment.layout ? words_in_layout(part.part)
-                                                  : words_of(part.part, (updates_of(run) != nullptr));
+    const PartWords words = has_bubbles(run.experiment) ? words_in_layout(part.part)
+                                                        : words_of(part.part, (updates_of(run) != nullptr));
     const double share = part.time / run.pace.time;
     bar.push_back(
         {words.kind, words.name, share, fmt::format("{}, {}", estimate(part.time), percent(share))});

@@ -56,7 +56,7 @@ const std::vector<Level>& levels() {
 constexpr double noise = 0.08;
 
 /// Cost of an op before the fit.
-constexpr double usual_launch = 5e-6;
+constexpr double usual_launch_cost = 5e-6;
 constexpr const char* launch_source =
     "launches of empty kernels follow each other in 3 to 10 us; the factors for launches correct it";
 
@@ -164,10 +164,10 @@ struct SoftwareFit::Solution {
     return variance.cwiseMax(0).cwiseSqrt();
   }
 
-  /// The factors as a table; a launch is `usual_launch` before its factors.
+  /// The factors as a table; a launch is `usual_launch_cost` before its factors.
   [[nodiscard]] Software software(const VectorXd& logarithms) const {
     Software software;
-    software.launch = {Seconds{usual_launch}, Provenance::assumed, launch_source};
+    software.launch = {Seconds{usual_launch_cost}, Provenance::assumed, launch_source};
     for (std::size_t j = 0; j < parameters.size(); ++j) {
       software.table.push_back({.use = parameters[j].use,
                                 .ops = parameters[j].ops,
@@ -211,7 +211,7 @@ private:
 
   /// Time of the run that a factor for `ops` changes, before all factors.
   static double time_of(const KernelTimes& run, FactorOps ops) {
-    if (ops == FactorOps::launch) return run.ops * usual_launch;
+    if (ops == FactorOps::launch) return run.ops * usual_launch_cost;
     double time = 0;
     for (const OpGroup group : all_op_groups) time += holds_for(ops, group) ? run.kernels[group] : 0;
     return time;
@@ -236,7 +236,7 @@ private:
   /// Derivatives of a run's time by the logarithms of its factors, into a row of the jacobian; the time.
   double add_derivatives(const KernelTimes& run, const std::vector<std::size_t>& its, Index row) {
     ByOpGroup kernels = run.kernels;
-    double launches = run.ops * usual_launch;
+    double launches = run.ops * usual_launch_cost;
     for (const std::size_t j : its) {
       const double factor = std::exp(fitted[static_cast<Index>(j)]);
       if (parameters[j].ops == FactorOps::launch) launches *= factor;

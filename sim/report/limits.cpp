@@ -2,6 +2,7 @@
 
 #include "report/layout_summary.hpp"
 #include "report/text_layout.hpp"
+#include "run/layout_parts.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -179,7 +180,7 @@ std::string limit_in_words(const Run& run) {
   if (updates_of(run)) return updates_limit_in_words(run);
   if (run.input && run.input->exposed > negligible * run.pace.time)
     return waiting_in_words(*run.input, run.input->exposed / run.pace.time);
-  if (run.experiment.layout) return layout_limit_in_words(run) + host_in_words(run);
+  if (has_bubbles(run.experiment)) return layout_limit_in_words(run) + host_in_words(run);
   return step_in_words(run) + host_in_words(run);
 }
 

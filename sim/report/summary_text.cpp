@@ -10,6 +10,7 @@
 #include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
 #include "run/figures.hpp"
+#include "run/layout_parts.hpp"
 #include "units/text.hpp"
 
 #include <cmath>
@@ -195,7 +196,7 @@ std::string summary_text(const Run& run, bool colour) {
     write_activities(out, *updates);
     for (const ClassStep& one : classes) write_kinds(out, run, one);
     write_updates(out, *updates);
-  } else if (run.experiment.layout) {
+  } else if (has_bubbles(run.experiment)) {
     write_stages(out, run);
     write_kinds(out, run, slowest_class(step_of(run)));
     write_stage_charts(out, run, chart_width);

@@ -10,6 +10,9 @@ Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
     throw InputError("a trace has one step for all ranks, but here ranks share a model",
                      "leave out 'parallelism'");
   }
+  if (resolved.settings.traces)
+    throw InputError("a trace has one step for all ranks, but here they replay traces of their own",
+                     "edit these traces");
   const Cluster& cluster = *resolved.cluster;
   const StepPlan plan = plan_step(only_class(resolved).trace, resolved.gpu, resolved.stack, cluster,
                                   resolved.settings.sync, resolved.overheads);

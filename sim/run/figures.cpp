@@ -108,7 +108,9 @@ template <class Get>
 Getter against_one_gpu(Get get) {
   return [get](const Run& run) {
     return shares_model(run.experiment)
-               ? Value(unknown("a rank holds only a part of the model: no GPU runs the step alone"))
+               ? Value(unknown(run.experiment.settings.traces
+                                   ? "ranks replay traces of their own: no GPU runs the step alone"
+                                   : "a rank holds only a part of the model: no GPU runs the step alone"))
                : to_value(std::invoke(get, run.pace));
   };
 }

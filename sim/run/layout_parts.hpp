@@ -1,11 +1,16 @@
 #pragma once
-// The parts of a step whose ranks share a model, along the compute stream of one rank of a stage.
+// The parts of a step in which ranks wait for each other, along the compute stream of one rank of a stage.
 
 #include "experiment/resolve.hpp"
 #include "run/step.hpp"
 #include "run/step_parts.hpp"
 
 namespace trainyard {
+
+/// Whether a step is split in this way: ranks share a model, or replay traces of their own.
+inline bool has_bubbles(const ResolvedExperiment& resolved) {
+  return resolved.layout.has_value() || resolved.settings.traces.has_value();
+}
 
 /// The parts for the first rank of a class; they add up to the step time except for rounding. A moment
 /// without a kernel belongs to the first of these that is under way: a collective of divided layers, a

@@ -9,6 +9,7 @@
 #include "run/other_traffic.hpp"
 #include "schedule/layout_plan.hpp"
 #include "schedule/step_variants.hpp"
+#include "schedule/trace_plan.hpp"
 #include "strategy/stack_ops.hpp"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ Step replayed_step(const ResolvedExperiment& resolved, StepPlan plan, Fidelity f
                    const SimulateOptions& options) {
   EngineOptions engine{.fidelity = fidelity, .fold = options.fold, .recorded = {}};
   // One rank of each stage costs little, and without it a step with a layout could not be split into parts.
-  if (options.timeline || resolved.layout) engine.recorded = shown_ranks(resolved);
+  if (options.timeline || has_bubbles(resolved)) engine.recorded = shown_ranks(resolved);
   if (options.recorded) {
     const std::vector<Rank> shown = engine.recorded;
     for (const Rank rank : options.recorded(plan.graph, fidelity)) {
@@ -93,7 +94,7 @@ void add_times_of(const Trace& trace, const Timeline& timeline, ClassStep& one) 
   one.end = rank.end;
 }
 
-/// With a layout, a moment without a kernel may also be a bubble.
+/// If ranks wait for each other, a moment without a kernel may also be a bubble.
 void set_exposed(const ResolvedExperiment& resolved, Step& step) {
   for (std::size_t i = 0; i < step.classes.size(); ++i) {
     Seconds exposed;
@@ -113,7 +114,7 @@ void add_times(const ResolvedExperiment& resolved, const std::optional<DataLoadi
   step.lower_bound = with_input(step.lower_bound, input, settings);
   for (std::size_t i = 0; i < step.classes.size(); ++i)
     add_times_of(resolved.classes[i].trace, step.timeline, step.classes[i]);
-  if (resolved.layout) set_exposed(resolved, step);
+  if (has_bubbles(resolved)) set_exposed(resolved, step);
   const Seconds without = closed_makespan(without_network(step.plan));
   step.network_gain = std::max(Seconds{}, step.time - with_input(without, input, settings));
 }
@@ -214,6 +215,14 @@ std::vector<std::string> calibrated_on(const ResolvedExperiment& resolved) {
   return runs;
 }
 
+StepPlan plan_of(const ResolvedExperiment& resolved) {
+  if (resolved.layout) return plan_layout_step(resolved);
+  if (resolved.settings.traces) return plan_traces_step(resolved);
+  return plan_step(only_class(resolved).trace, resolved.gpu, resolved.stack, *resolved.network,
+                   all_ranks(*resolved.cluster), resolved.settings.sync, resolved.overheads,
+                   resolved.grid ? &*resolved.grid : nullptr);
+}
+
 /// Notes for the reader of the result, in the order in which their causes arise.
 std::vector<std::string> notes_of(const Run& run) {
   const ResolvedExperiment& resolved = run.experiment;
@@ -255,11 +264,7 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
 }
 
 Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
-  StepPlan plan = resolved.layout
-                      ? plan_layout_step(resolved)
-                      : plan_step(only_class(resolved).trace, resolved.gpu, resolved.stack, *resolved.network,
-                                  all_ranks(*resolved.cluster), resolved.settings.sync, resolved.overheads,
-                                  resolved.grid ? &*resolved.grid : nullptr);
+  StepPlan plan = plan_of(resolved);
   Run run;
   run.memory = checked_memory(resolved, plan);
   const Fidelity fidelity = options.fidelity.value_or(resolved.settings.fidelity);

@@ -120,7 +120,7 @@ StepParts parts_of_update(const Updates& updates) {
 }  // namespace
 
 StepParts step_parts(const Run& run, const ClassStep& one) {
-  if (run.experiment.layout) {
+  if (has_bubbles(run.experiment)) {
     const std::vector<ClassStep>& classes = step_of(run).classes;
     const auto number = std::ranges::find(classes, one.first, &ClassStep::first) - classes.begin();
     return layout_parts(run.experiment, step_of(run), static_cast<std::size_t>(number));

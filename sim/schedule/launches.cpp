@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 
 namespace trainyard {
 
@@ -58,7 +59,9 @@ std::vector<Launch> recorded_launches(const Trace& trace, Bytes value) {
                  .needed_by = needed_by(communication, i),
                  .operation = communication.operation,
                  .axis = communication.axis,
-                 .size = communication.size});
+                 .size = communication.size,
+                 .op = static_cast<int>(i),
+                 .message = communication.message});
       if (!reduces(launch.operation)) continue;
       launch.purpose = "gradients";
       Bytes taken;
@@ -69,7 +72,14 @@ std::vector<Launch> recorded_launches(const Trace& trace, Bytes value) {
       }
     }
   }
+  // one that begins with its op comes before those of that op's end
+  std::ranges::stable_sort(launches, {}, &Launch::ready_op);
   return launches;
+}
+
+/// Whether none is a collective.
+bool are_messages(const std::vector<Launch>& launches) {
+  return std::ranges::all_of(launches, [](const Launch& launch) { return launch.message.has_value(); });
 }
 
 std::vector<Launch> grouped_launches(const Trace& trace, std::span<const Seconds> ends, const Stack& stack,
@@ -84,7 +94,8 @@ std::vector<Launch> grouped_launches(const Trace& trace, std::span<const Seconds
                           .ready_op = bucket.ready_after,
                           .axis = Axis::data,
                           .size = bucket.bytes,
-                          .tensors = static_cast<int>(bucket.gradients.size())});
+                          .tensors = static_cast<int>(bucket.gradients.size()),
+                          .op = bucket.ready_after});
     }
   }
   return launches;
@@ -93,6 +104,7 @@ std::vector<Launch> grouped_launches(const Trace& trace, std::span<const Seconds
 /// The copies into the fusion buffer and out of it.
 void add_copies(std::vector<Launch>& launches, const GpuProfile& gpu, Precision precision) {
   for (Launch& launch : launches) {
+    if (launch.message) continue;
     const Seconds copy = copy_time(gpu, precision, launch.size, at(launch.tensors));
     launch.before = launch.after = {.name = "copy", .duration = copy};
   }
@@ -104,6 +116,7 @@ void add_host_time(std::vector<Launch>& launches, Seconds cycle, Seconds overhea
                    std::span<const Seconds> ends) {
   Seconds free;
   for (Launch& launch : launches) {
+    if (launch.message) continue;
     const Seconds ready = launch.ready_op < 0 ? Seconds() : ends[at(launch.ready_op)];
     const Seconds start = std::max(ready, free);
     free = std::max(next_tick(ready, cycle), start) + overhead;
@@ -197,7 +210,7 @@ void hold_micro_batches(const Trace& trace, std::vector<Launch>& launches) {
   }
   for (Launch& launch : launches) {
     const auto next = std::ranges::upper_bound(begins, launch.ready_op);
-    if (next != begins.end() && !launch.needed_by) launch.needed_by = *next;
+    if (next != begins.end() && !launch.needed_by && !launch.message) launch.needed_by = *next;
   }
 }
 
@@ -215,7 +228,10 @@ std::vector<Launch> launches_of(const Trace& trace, std::span<const Seconds> end
     return launches;
   }
   std::vector<Launch> launches = recorded_launches(trace, value);
-  if (launches.empty()) launches = grouped_launches(trace, ends, stack, value);
+  if (are_messages(launches)) {
+    std::ranges::move(grouped_launches(trace, ends, stack, value), std::back_inserter(launches));
+    std::ranges::stable_sort(launches, {}, &Launch::ready_op);
+  }
   if (stack.reduce_each_micro_batch) hold_micro_batches(trace, launches);
   if (stack.fusion) add_copies(launches, gpu, precision);
   add_host_time(launches, stack.fusion ? stack.fusion->cycle_time.value : Seconds(),

@@ -23,7 +23,7 @@ struct SideWork {
   GpuUse use = {};          ///< their use of the GPU
 };
 
-/// A collective to launch once an op has ended.
+/// A collective, or an end of a message, to launch once an op has ended.
 struct Launch {
   std::string name;     ///< "bucket 0", "parameters 0"
   std::string purpose;  ///< the data sent: "gradients", "parameters", "buckets" of a trace
@@ -38,14 +38,18 @@ struct Launch {
   SideWork before = {};
   SideWork after = {};
   GpuUse use = {};  ///< use of every rank's GPU by the collective
+  int op = -1;      ///< that names it in a trace; of gradients, the op that completes them
+  std::optional<MessageEnd> message = {};
+  int collective = -1;  ///< its number in the task graph
 };
 
 /// The launches of one step of `ranks` (at least 2), in the order of the communication stream. `ends`: end of
-/// each op. all_reduce: those that the trace names, else the stack's buckets or fused tensors, separately for
-/// each micro-batch. peer_to_peer: the same buckets, as all-gathers of every rank's update.
-/// dataparallel_gpu0: broadcasts of all parameters first, reductions of all gradients after backward, both in
-/// buffers of the stack's bucket_cap; parameters have the type of the computed gradients. Throws InputError
-/// if the trace has collectives and the kind needs others, and for updates that cannot be compressed.
+/// each op. all_reduce: those that the trace names; if these are only messages or none, the stack's buckets
+/// or fused tensors, separately for each micro-batch. peer_to_peer: the same buckets, as all-gathers of every
+/// rank's update. dataparallel_gpu0: broadcasts of all parameters first, reductions of all gradients after
+/// backward, both in buffers of the stack's bucket_cap; parameters have the type of the computed gradients.
+/// Throws InputError if the trace has collectives and the kind needs others, and for updates that cannot be
+/// compressed.
 std::vector<Launch> launches_of(const Trace& trace, std::span<const Seconds> ends, const Stack& stack,
                                 const GpuProfile& gpu, const Sync& sync, int ranks);
 

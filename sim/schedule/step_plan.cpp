@@ -43,11 +43,12 @@ RankGroups groups_of(Axis axis, std::span<const Rank> ranks, const Grid* grid) {
   return groups(*grid, axis);
 }
 
-void add_collectives(const std::vector<Launch>& launches, const Cluster& cluster, std::span<const Rank> ranks,
+void add_collectives(std::vector<Launch>& launches, const Cluster& cluster, std::span<const Rank> ranks,
                      const Grid* grid, const Sync& sync, const std::string& held,
                      const CollectiveSoftware& software, StepPlan& plan) {
   std::map<std::pair<Operation, Axis>, Planner> planners;
-  for (const Launch& launch : launches) {
+  for (Launch& launch : launches) {
+    launch.collective = static_cast<int>(plan.graph.collectives.size());
     Planner& planner = planners
                            .try_emplace({launch.operation, launch.axis}, cluster, software,
                                         PlannerRequest{.operation = launch.operation,

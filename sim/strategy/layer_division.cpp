@@ -120,7 +120,7 @@ Layer table_part(const Layer& layer, LayerSplit split, int replicas) {
 /// Whether the layer computes each output from one input at the same place.
 bool works_on_single_values(const Layer& layer) {
   return layer.kind == LayerKind::relu || layer.kind == LayerKind::gelu || layer.kind == LayerKind::silu ||
-         layer.kind == LayerKind::dropout;
+         layer.kind == LayerKind::geglu || layer.kind == LayerKind::dropout;
 }
 
 class Division {

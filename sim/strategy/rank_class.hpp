@@ -33,6 +33,7 @@ struct RankClass {
   /// order of pass_order(). The ops behind them end the step. Empty: the trace is the whole step, op by op.
   std::vector<PassOps> passes = {};
   std::vector<Layer> layers = {};  ///< with `passes`: the rank's share of the model
+  std::string file = {};           ///< of a trace that a user wrote, for diagnostics
 };
 
 /// How often a step runs an op of the class's trace.

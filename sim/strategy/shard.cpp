@@ -136,6 +136,7 @@ Layer tokens_part(Layer layer, int ranks) {
 /// A rank looks up all tokens and has zeros for those in the rows of others.
 Layer table_part(Layer layer, int ranks) {
   divide(layer.parameters, ranks);
+  layer.tied_elements /= ranks;
   layer.backward_rw_elements /= ranks;
   return layer;
 }
@@ -200,8 +201,9 @@ public:
   }
 
   [[nodiscard]] bool has_divided_input(int number) const {
-    return sequence_ && number > 0 && before(number).split == TensorSplit::tokens &&
-           layers_[static_cast<std::size_t>(number)].experts == 0;
+    const Layer& layer = layers_[static_cast<std::size_t>(number)];
+    if (layer.reads_encoder) return sequence_;  // the norm or dropout that ends the encoder
+    return sequence_ && number > 0 && before(number).split == TensorSplit::tokens && layer.experts == 0;
   }
 
   std::vector<Transfer> take() { return std::move(transfers_); }
@@ -308,7 +310,9 @@ void require_layer(const Layer& layer, const ShardSetting& setting) {
       if (setting.sequence) require_divisor(layer, layer.in_shape.front(), "tokens", ranks, "sequence");
       break;
     case TensorSplit::table:
-      require_vocabulary(layer, static_cast<int>(parameter_elements(layer) / layer.out_shape.back()), ranks);
+      require_vocabulary(
+          layer, static_cast<int>((parameter_elements(layer) + layer.tied_elements) / layer.out_shape.back()),
+          ranks);
       break;
     case TensorSplit::loss:
       require_vocabulary(layer, layer.in_shape.back(), ranks);
@@ -325,7 +329,7 @@ void require_roles(const std::vector<Layer>& layers, int ranks) {
   for (const Layer& layer : layers) {
     if (layer.kind != LayerKind::linear && layer.kind != LayerKind::conv) continue;
     refuse(fmt::format("nothing says how ranks divide layer '{}'", layer.name), ranks,
-           "only models of the families vit, bert, gpt2 and decoder can be divided");
+           "only models of the families vit, bert, gpt2, decoder and encoder_decoder can be divided");
   }
 }
 

@@ -156,11 +156,24 @@ void check_given(const std::vector<int>& given, int chunks, int blocks) {
   }
 }
 
+/// The output of an encoder passes all blocks of the decoder besides their own.
+void require_one_chain(const std::vector<Layer>& layers) {
+  const auto reader = std::ranges::find_if(layers, &Layer::reads_encoder);
+  if (reader == layers.end()) return;
+  refuse_layout(
+      "pipeline",
+      fmt::format("stages pass on one tensor, but layer '{}' and those like it in later blocks also "
+                  "read the encoder's output, which would pass every cut behind the encoder",
+                  reader->name),
+      "leave out 'pipeline' and 'virtual_stages'; use tensor, or shard: parameters");
+}
+
 }  // namespace
 
 int block_count(const std::vector<Layer>& layers) { return static_cast<int>(blocks_of(layers).first.size()); }
 
 std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks, const CutPlaces& places) {
+  if (chunks > 1) require_one_chain(layers);
   if (!places.first_layers.empty()) return cut_before(layers, chunks, places);
   const std::vector<int>& blocks_of_chunk = places.blocks_of_chunk;
   const Blocks found = blocks_of(layers);

@@ -16,6 +16,8 @@ bool is_last_projection(const Layer& layer, int entries) {
 }
 
 Layer with_entries(const Layer& layer, int entries) {
+  if (is_word_embedding(layer) && layer.tied_elements > 0)
+    return tied_embedding_layer(layer.name, {layer.out_shape.front(), entries, layer.out_shape.back()});
   if (is_word_embedding(layer))
     return embedding_layer(layer.name, {layer.out_shape.front(), entries, layer.out_shape.back()});
   if (layer.split == TensorSplit::loss)

@@ -84,7 +84,7 @@ std::optional<Parallelism> shared_model_of(const config::Catalogue& catalogue, c
       if (key.starts_with("parallelism")) config::set(document, key, value);
     }
     const Experiment experiment = load_experiment(document);
-    return experiment.trace ? std::nullopt : experiment.parallelism;
+    return experiment.trace || experiment.traces ? std::nullopt : experiment.parallelism;
   } catch (const InputError&) {
     return std::nullopt;
   } catch (const FileError&) {

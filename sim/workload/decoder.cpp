@@ -21,7 +21,7 @@ BlockParts parts_of_block(const DecoderHyperparameters& parameters) {
   return {.bias = parameters.bias,
           .dropout = parameters.dropout,
           .rope = parameters.position == DecoderPosition::rope,
-          .gated = parameters.gated,
+          .activation = parameters.gated ? Activation::silu_product : Activation::gelu,
           .attention = parameters.attention,
           .causal = parameters.causal};
 }

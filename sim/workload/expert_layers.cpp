@@ -61,11 +61,11 @@ void append_experts(std::vector<Layer>& layers, const std::string& prefix, const
   layers.push_back(permute_layer(name + ".permute", size.sequence, size.hidden, experts.per_token));
   const int rows = size.sequence * experts.per_token;
   const int features = experts.features;
-  const LinearSize up{rows, size.hidden, parts.gated ? 2 * features : features};
+  const LinearSize up{rows, size.hidden, is_gated(parts.activation) ? 2 * features : features};
   layers.push_back(of_experts(expert_linear_layer(name + ".fc1", up, experts.experts, parts.bias),
                               experts.experts, TensorSplit::columns));
-  layers.push_back(of_experts(parts.gated ? silu_product_layer(name + ".silu", rows, features)
-                                          : gelu_layer(name + ".gelu", {rows, features}),
+  layers.push_back(of_experts(is_gated(parts.activation) ? silu_product_layer(name + ".silu", rows, features)
+                                                         : gelu_layer(name + ".gelu", {rows, features}),
                               experts.experts, TensorSplit::inner));
   const LinearSize down{rows, features, size.hidden};
   layers.push_back(of_experts(expert_linear_layer(name + ".fc2", down, experts.experts, parts.bias),

@@ -25,6 +25,7 @@ enum class LayerKind {
   relu,
   gelu,
   silu,
+  geglu,
   rope,
   dropout,
   max_pool,
@@ -103,6 +104,7 @@ struct Layer {
   double backward_rw_elements = 0;
   double weight_rw_elements = 0;  ///< the weights in forward_rw_elements: moved once per batch
   double tied_elements = 0;       ///< weights shared with another layer: not in the counts above
+  bool reads_encoder = false;     ///< its input is the encoder's output, not that of the layer before
   LayerGemm gemm;
   TensorSplit split = TensorSplit::none;
   LimitedColumns limited = {};  ///< part of the outputs of a layer split by columns
@@ -220,6 +222,7 @@ struct Names<LayerKind> {
       Name{"relu", LayerKind::relu, "rectified linear unit"},
       Name{"gelu", LayerKind::gelu, "Gaussian error linear unit"},
       Name{"silu", LayerKind::silu, "one half of the features times the SiLU of the other (SwiGLU)"},
+      Name{"geglu", LayerKind::geglu, "one half of the features times the GELU of the other (GEGLU)"},
       Name{"rope", LayerKind::rope, "rotation of queries and keys by their position"},
       Name{"dropout", LayerKind::dropout, "random values set to zero"},
       Name{"maxpool", LayerKind::max_pool, "maximum pooling"},

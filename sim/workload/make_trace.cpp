@@ -83,7 +83,7 @@ GemmShape second_gradient(const GemmShape& forward) {
   return {forward.batch, forward.k, forward.n, forward.m, true, false};
 }
 
-/// Weights read by a layer's matrix ops, its own and those of another layer.
+/// Weights read by a layer's ops, its own and those of another layer.
 double matrix_weights(const Layer& layer) { return parameter_elements(layer) + layer.tied_elements; }
 
 /// Operands and result once each: values of samples times the batch, weights once.
@@ -138,7 +138,7 @@ Op vector_op(Phase phase, const Layer& layer, Flops flops, Bytes bytes, const Se
 /// The gradient of a table: one row per token is added to it, and the whole table is written once.
 Bytes table_gradient_bytes(const Layer& layer, const Setting& setting) {
   return setting.batch * layer.out_elements * setting.sizes.activation +
-         parameter_elements(layer) * setting.sizes.gradient;
+         matrix_weights(layer) * setting.sizes.gradient;
 }
 
 bool is_matrix(const Layer& layer) {

@@ -31,6 +31,9 @@ void for_each_family(const ModelFile& file, Visit visit) {
   visit(ModelFamily::decoder, file.decoder,
         "decoder: {layers: 32, hidden: 4096, heads: 32, vocabulary: 32000, sequence_length: 4096}",
         decoder_layers);
+  visit(ModelFamily::encoder_decoder, file.encoder_decoder,
+        "encoder_decoder: {layers: 12, hidden: 768, heads: 12, vocabulary: 32128, sequence_length: 512}",
+        encoder_decoder_layers);
 }
 
 void validate_family(const ModelFile& file, config::Problems& problems) {
@@ -206,6 +209,17 @@ bool is_valid(const std::string& key, const DecoderHyperparameters& decoder, con
   return are_valid_experts(key, decoder, problems);
 }
 
+bool is_valid(const std::string& key, const EncoderDecoderHyperparameters& parameters,
+              config::Problems& problems) {
+  if (!problems.readable(key)) return false;
+  if (parameters.head_dim || parameters.hidden % parameters.heads == 0) return true;
+  problems.error(
+      key + ".heads",
+      fmt::format("{} heads cannot share {} features equally", parameters.heads, parameters.hidden),
+      "use a divisor of hidden, or give head_dim");
+  return false;
+}
+
 bool is_valid(const std::string& key, const BertHyperparameters& bert, config::Problems& problems) {
   if (!is_valid_transformer(key, bert, problems)) return false;
   for (const auto& [length, count] : bert.predictions) {
@@ -227,7 +241,8 @@ bool is_valid(const std::string& key, const BertHyperparameters& bert, config::P
 void validate_input(const ModelFile& file, config::Problems& problems) {
   if (!problems.readable("input") || !problems.readable("family")) return;
   const bool has_sequences = file.family == ModelFamily::bert || file.family == ModelFamily::gpt2 ||
-                             file.family == ModelFamily::decoder;
+                             file.family == ModelFamily::decoder ||
+                             file.family == ModelFamily::encoder_decoder;
   if (file.input->bytes && file.input->bytes_per_token)
     problems.error("input.bytes_per_token", "bytes and bytes_per_token both give the size of a sample",
                    "keep one of them");

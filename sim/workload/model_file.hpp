@@ -7,6 +7,7 @@
 #include "workload/alexnet.hpp"
 #include "workload/bert.hpp"
 #include "workload/decoder.hpp"
+#include "workload/encoder_decoder.hpp"
 #include "workload/gpt2.hpp"
 #include "workload/inception_v3.hpp"
 #include "workload/model.hpp"
@@ -23,7 +24,7 @@
 
 namespace trainyard {
 
-enum class ModelFamily { resnet, vgg, alexnet, inception_v3, vit, bert, gpt2, decoder };
+enum class ModelFamily { resnet, vgg, alexnet, inception_v3, vit, bert, gpt2, decoder, encoder_decoder };
 
 struct ModelFile {
   std::string name;
@@ -37,6 +38,7 @@ struct ModelFile {
   std::optional<BertHyperparameters> bert;
   std::optional<Gpt2Hyperparameters> gpt2;
   std::optional<DecoderHyperparameters> decoder;
+  std::optional<EncoderDecoderHyperparameters> encoder_decoder = {};
   std::optional<Sourced<double>> samples_per_epoch;
   std::optional<SampleInput> input;
   std::vector<std::string> source;
@@ -62,8 +64,9 @@ struct Names<ModelFamily> {
       Name{"vit", ModelFamily::vit, "Vision Transformer: an encoder of the patches of an image"},
       Name{"bert", ModelFamily::bert, "transformer encoder with BERT's pre-training heads"},
       Name{"gpt2", ModelFamily::gpt2, "GPT-2: a decoder with learned positions"},
-      Name{"decoder", ModelFamily::decoder,
-           "transformer decoder that predicts every next token: GPT, Llama"}};
+      Name{"decoder", ModelFamily::decoder, "transformer decoder that predicts every next token: GPT, Llama"},
+      Name{"encoder_decoder", ModelFamily::encoder_decoder,
+           "transformer whose decoder attends to an encoder's output: T5"}};
 };
 
 template <>
@@ -82,6 +85,8 @@ struct Keys<ModelFile> {
         optional("bert", &ModelFile::bert, "hyper-parameters of the family bert"),
         optional("gpt2", &ModelFile::gpt2, "hyper-parameters of the family gpt2"),
         optional("decoder", &ModelFile::decoder, "hyper-parameters of the family decoder"),
+        optional("encoder_decoder", &ModelFile::encoder_decoder,
+                 "hyper-parameters of the family encoder_decoder"),
         optional("samples_per_epoch", &ModelFile::samples_per_epoch,
                  "samples in the training set; needed for the time per epoch")
             .at_least(1)

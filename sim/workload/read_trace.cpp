@@ -6,6 +6,7 @@
 #include "workload/trace_columns.hpp"
 #include "workload/trace_csv.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -233,6 +234,58 @@ bool choose_item(const Row& row, TraceColumn column, const std::string& item, E&
          });
 }
 
+/// Sets the operation of a collective or the end of a message, with what is usual for it.
+void read_operation(const Row& row, const std::string& item, Phase phase, OpCommunication& one) {
+  if (item == message_sent || item == message_received) {
+    one.operation = Operation::send_recv;
+    one.message = MessageEnd{.sends = item == message_sent, .peer = {}};
+    one.at = usual_launch(one.message);
+  } else if (const auto known = config::value_named<Operation>(item)) {
+    one.operation = *known;
+  } else if (!item.empty()) {
+    constexpr auto operations = config::texts_of<Operation>();
+    std::vector<std::string_view> names(operations.begin(), operations.end());
+    names.insert(names.end(), {message_sent, message_received});
+    row.error(TraceColumn::communication,
+              "unknown " + std::string(config::Names<Operation>::what) + " " + in_quotes(item),
+              config::suggest(item, names));
+  }
+  one.waits = usual_wait(phase, one.operation);
+}
+
+void read_peer(const Row& row, const std::string& item, OpCommunication& one) {
+  if (!one.message || item.empty()) return;
+  const bool is_relative = item.front() == '+' || item.front() == '-';
+  const Parsed<long long> place = parse_integer(item.front() == '+' ? item.substr(1) : item);
+  constexpr long long most = 10'000'000;
+  if (place && *place >= -most && *place <= most && !(is_relative && *place == 0)) {
+    one.message->peer = {.is_relative = is_relative, .place = static_cast<int>(*place)};
+    return;
+  }
+  row.error(TraceColumn::peer, in_quotes(item) + " is not a peer",
+            "+1: the next rank of the group; -1: the one before; 0: its first rank");
+}
+
+void read_peers(const Row& row, Op& op) {
+  const auto is_message = [](const OpCommunication& one) { return one.message.has_value(); };
+  const bool has_messages = std::ranges::any_of(op.communications, is_message);
+  if (!row.has(TraceColumn::peer)) {
+    if (has_messages)
+      row.error(TraceColumn::communication, "the message has no peer",
+                "fill in column 'peer': +1, the next rank of the group; 0, its first rank");
+    return;
+  }
+  if (!has_messages) {
+    row.error(TraceColumn::peer, "'peer' is given without a message",
+              "only send and recv have a peer; collectives are among all ranks of 'group'");
+    return;
+  }
+  for_each_communication(row, TraceColumn::peer, op, [&](OpCommunication& one, const std::string& item) {
+    if (one.message && item.empty()) row.error(TraceColumn::peer, "a message has no peer", "peer: +1;-1");
+    read_peer(row, item, one);
+  });
+}
+
 void read_wait(const Row& row, const std::string& item, OpCommunication& one) {
   if (item.empty()) return;
   const Parsed<long long> ops = parse_integer(item);
@@ -250,8 +303,8 @@ void read_communications(const Row& row, Op& op) {
       row.has(TraceColumn::communication) && row.find(TraceColumn::communication)->text != "none";
   const bool has_bytes = row.has(TraceColumn::communication_bytes);
   if (!is_named) {
-    for (const TraceColumn column :
-         {TraceColumn::communication_bytes, TraceColumn::group, TraceColumn::waits, TraceColumn::launch}) {
+    for (const TraceColumn column : {TraceColumn::communication_bytes, TraceColumn::group, TraceColumn::waits,
+                                     TraceColumn::launch, TraceColumn::peer}) {
       if (!row.has(column)) continue;
       row.error(column,
                 std::string(trace_columns[static_cast<std::size_t>(column)].text) +
@@ -273,11 +326,9 @@ void read_communications(const Row& row, Op& op) {
     if (bytes == 0.0) row.error(TraceColumn::communication_bytes, "the collective has 0 bytes");
     op.communications.push_back({.size = Bytes(bytes.value_or(0))});
   });
-  for_each_communication(row, TraceColumn::communication, op,
-                         [&](OpCommunication& one, const std::string& item) {
-                           choose_item(row, TraceColumn::communication, item, one.operation);
-                           one.waits = usual_wait(op.phase, one.operation);
-                         });
+  for_each_communication(
+      row, TraceColumn::communication, op,
+      [&](OpCommunication& one, const std::string& item) { read_operation(row, item, op.phase, one); });
   for_each_communication(row, TraceColumn::group, op, [&](OpCommunication& one, const std::string& item) {
     choose_item(row, TraceColumn::group, item, one.axis);
   });
@@ -286,6 +337,7 @@ void read_communications(const Row& row, Op& op) {
   });
   for_each_communication(row, TraceColumn::waits, op,
                          [&](OpCommunication& one, const std::string& item) { read_wait(row, item, one); });
+  read_peers(row, op);
 }
 
 void check_work(const Row& row, const Op& op) {
@@ -337,6 +389,7 @@ Shape read_shape(const Row& row, OpKind kind, bool is_known_kind) {
 
 Op read_op(const Row& row) {
   Op op;
+  op.line = {row.csv.line};
   read_choice(row, TraceColumn::phase, op.phase);
   if (row.find(TraceColumn::phase) != nullptr && !row.has(TraceColumn::phase)) {
     row.error(TraceColumn::phase, "the phase is missing", "write forward, backward or optimizer");

@@ -61,7 +61,27 @@ struct Gradient {
 /// When a collective begins to run: once the op before its own has ended, or its own op.
 enum class LaunchTime { start, end };
 
-/// A collective that the ranks of a group launch at an op.
+/// The rank at the other end of a message, by its place in a group.
+struct Peer {
+  bool is_relative = true;  ///< `place` counts from the own rank, past the last one to the first
+  int place = 1;
+  friend bool operator==(const Peer&, const Peer&) = default;
+};
+
+/// What a rank does with a message: it sends it to its peer, or receives it from there.
+struct MessageEnd {
+  bool sends = true;
+  Peer peer;
+  friend bool operator==(const MessageEnd&, const MessageEnd&) = default;
+};
+
+/// The line of a file that describes a value; 0: none. Not a part of the value: all are equal.
+struct SourceLine {
+  int number = 0;
+  friend bool operator==(const SourceLine&, const SourceLine&) { return true; }
+};
+
+/// A collective that the ranks of a group launch at an op, or one end of a message between two of them.
 struct OpCommunication {
   Operation operation = Operation::all_reduce;
   Bytes size;             ///< one rank's buffer, as nccl-tests counts it
@@ -70,8 +90,14 @@ struct OpCommunication {
   /// Ops after the launch that may run beside it; the one after those waits for it. Empty: only the optimizer
   /// waits.
   std::optional<int> waits = {};
+  std::optional<MessageEnd> message = {};  ///< of a send_recv between two ranks only
   friend bool operator==(const OpCommunication&, const OpCommunication&) = default;
 };
+
+/// When a collective begins of which a trace says nothing: a receive with its op, which then waits for it.
+constexpr LaunchTime usual_launch(const std::optional<MessageEnd>& message) {
+  return message && !message->sends ? LaunchTime::start : LaunchTime::end;
+}
 
 /// The ops that may run beside a collective of which a trace says nothing: a reduction in backward holds up
 /// only the optimizer, any other collective the next op.
@@ -101,6 +127,7 @@ struct Op {
   std::optional<Seconds> duration;      ///< measured by a user, or computed by an earlier run
   std::optional<ComputeSource> source;  ///< of the duration; empty counts as measured
   std::vector<OpCommunication> communications;  ///< in the order in which they are launched
+  SourceLine line = {};                         ///< of the trace's file
   friend bool operator==(const Op&, const Op&) = default;
 };
 

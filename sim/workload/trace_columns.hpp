@@ -29,11 +29,19 @@ enum class TraceColumn {
   communication_bytes,
   group,
   waits,
-  launch
+  launch,
+  peer
 };
 
-/// Columns that are written only if some collective needs them.
-constexpr bool is_for_groups(TraceColumn column) { return column >= TraceColumn::group; }
+/// Columns that are written only if some collective needs them, and if there are messages.
+constexpr bool is_for_groups(TraceColumn column) {
+  return column >= TraceColumn::group && column <= TraceColumn::launch;
+}
+constexpr bool is_for_messages(TraceColumn column) { return column == TraceColumn::peer; }
+
+/// In column `communication`: the two ends of a message, besides the names of collectives.
+inline constexpr std::string_view message_sent = "send";
+inline constexpr std::string_view message_received = "recv";
 
 /// In column `waits`: no op of the backward pass waits.
 inline constexpr std::string_view only_optimizer_waits = "optimizer";
@@ -53,7 +61,8 @@ inline constexpr std::array trace_columns{
                  "duration of the op in seconds; replaces flops and bytes"},
     config::Name{"duration_source", TraceColumn::duration_source, "measured (default), fitted or roofline"},
     config::Name{"communication", TraceColumn::communication,
-                 "collectives launched at the op: all_reduce or all_gather;reduce_scatter"},
+                 "collectives launched at the op: all_reduce or all_gather;reduce_scatter; send and recv: "
+                 "messages to and from another rank"},
     config::Name{"communication_bytes", TraceColumn::communication_bytes,
                  "size of each collective launched: 1000 or 1000;2000"},
     config::Name{"group", TraceColumn::group,
@@ -62,7 +71,13 @@ inline constexpr std::array trace_columns{
     config::Name{"waits", TraceColumn::waits,
                  "number of ops that may run before one waits for each: 0, the next op; optimizer: only the "
                  "optimizer waits. Default: optimizer for reductions in backward, otherwise 0"},
-    config::Name{"launch", TraceColumn::launch,
-                 "when each begins: end (default) of the op, or its start, when the op before has ended"}};
+    config::Name{
+        "launch", TraceColumn::launch,
+        "when each begins: end of the op (default, but for recv), or its start, when the op before has "
+        "ended"},
+    config::Name{
+        "peer", TraceColumn::peer,
+        "other rank of each message, by its place in the group: +1, the next one (from the last one to "
+        "the first); 0, the first one"}};
 
 }  // namespace trainyard

@@ -6,7 +6,7 @@ namespace trainyard {
 namespace {
 
 std::vector<int> score_shape(const TransformerSize& size) {
-  return {size.heads, size.sequence, size.sequence};
+  return {size.heads, size.sequence, kv_sequence(size)};
 }
 
 std::vector<int> head_shape(const TransformerSize& size) {
@@ -15,7 +15,7 @@ std::vector<int> head_shape(const TransformerSize& size) {
 
 /// Values of all keys, or of all values, of a sample.
 double kv_elements(const TransformerSize& size) {
-  return static_cast<double>(kv_heads(size)) * size.sequence * head_dim(size);
+  return static_cast<double>(kv_heads(size)) * kv_sequence(size) * head_dim(size);
 }
 
 /// What ranks beyond the heads of keys and values hold copies of, in values per token.
@@ -48,6 +48,13 @@ Layer embedding_layer(std::string name, EmbeddingSize size) {
   return layer;
 }
 
+Layer tied_embedding_layer(std::string name, EmbeddingSize size) {
+  Layer layer = embedding_layer(std::move(name), size);
+  layer.tied_elements = parameter_elements(layer);
+  layer.parameters.clear();
+  return layer;
+}
+
 Layer added_embedding_layer(std::string name, EmbeddingSize size) {
   Layer layer = embedding_layer(std::move(name), size);
   layer.forward_flops = Flops(layer.out_elements);
@@ -75,13 +82,35 @@ Layer gelu_layer(std::string name, std::vector<int> shape) {
   return vector_layer(std::move(name), LayerKind::gelu, shape, {.forward_flops = 8, .backward_flops = 12});
 }
 
-Layer silu_product_layer(std::string name, int rows, int features) {
-  Layer layer = shaped_layer(std::move(name), LayerKind::silu, {rows, 2 * features}, {rows, features});
-  layer.forward_flops = Flops(5 * layer.out_elements);
-  layer.backward_flops = Flops(10 * layer.out_elements);
+namespace {
+
+/// The product of one half of the features with a function of the other; FLOPs per output.
+Layer gate_layer(std::string name, LayerKind kind, LinearSize size, int forward_flops, int backward_flops) {
+  Layer layer = shaped_layer(std::move(name), kind, {size.rows, size.in}, {size.rows, size.out});
+  layer.forward_flops = Flops(forward_flops * layer.out_elements);
+  layer.backward_flops = Flops(backward_flops * layer.out_elements);
   layer.forward_rw_elements = 3 * layer.out_elements;
   layer.backward_rw_elements = 5 * layer.out_elements;
   layer.saved_elements = layer.in_elements;
+  return layer;
+}
+
+}  // namespace
+
+Layer silu_product_layer(std::string name, int rows, int features) {
+  return gate_layer(std::move(name), LayerKind::silu, {rows, 2 * features, features}, 5, 10);
+}
+
+Layer gelu_product_layer(std::string name, int rows, int features) {
+  return gate_layer(std::move(name), LayerKind::geglu, {rows, 2 * features, features}, 9, 14);
+}
+
+Layer position_bias_layer(std::string name, const std::vector<int>& shape, int buckets) {
+  Layer layer =
+      vector_layer(std::move(name), LayerKind::add, shape,
+                   {.forward_flops = 1, .backward_flops = 1, .backward_passes = 1, .keeps_input = false});
+  if (buckets > 0)
+    layer.parameters = {{layer.name + ".weight", static_cast<double>(buckets) * shape.front()}};
   return layer;
 }
 
@@ -138,7 +167,7 @@ Layer tied_linear_layer(std::string name, LinearSize size, bool has_bias) {
 
 Layer attention_scores_layer(std::string name, const TransformerSize& size) {
   Layer layer = shaped_layer(std::move(name), LayerKind::batched_matmul, head_shape(size), score_shape(size));
-  layer.gemm = {size.heads, size.sequence, size.sequence, head_dim(size), true};
+  layer.gemm = {size.heads, size.sequence, kv_sequence(size), head_dim(size), true};
   set_macs(layer, product_macs(layer.gemm));
   const double operands = layer.in_elements + kv_elements(size);
   layer.saved_elements = operands;
@@ -151,7 +180,7 @@ Layer attention_scores_layer(std::string name, const TransformerSize& size) {
 
 Layer attention_context_layer(std::string name, const TransformerSize& size) {
   Layer layer = shaped_layer(std::move(name), LayerKind::batched_matmul, score_shape(size), head_shape(size));
-  layer.gemm = {size.heads, size.sequence, head_dim(size), size.sequence, false};
+  layer.gemm = {size.heads, size.sequence, head_dim(size), kv_sequence(size), false};
   set_macs(layer, product_macs(layer.gemm));
   layer.saved_elements = kv_elements(size);
   layer.forward_rw_elements = layer.in_elements + kv_elements(size) + layer.out_elements;
@@ -168,7 +197,7 @@ Layer flash_attention_layer(std::string name, const TransformerSize& size, bool 
   Layer layer = shaped_layer(std::move(name), LayerKind::flash_attention, head_shape(size), head_shape(size));
   const double queries = layer.out_elements;
   layer.in_elements = queries + 2 * kv_elements(size);
-  layer.gemm = {size.heads, size.sequence, size.sequence, head_dim(size), true};
+  layer.gemm = {size.heads, size.sequence, kv_sequence(size), head_dim(size), true};
   set_macs(layer, 2 * product_macs(layer.gemm) * (causal ? computed_when_causal : 1));
   layer.backward_flops = backward_products * layer.forward_flops;
   layer.saved_elements = layer.in_elements;
@@ -181,12 +210,14 @@ Layer flash_attention_layer(std::string name, const TransformerSize& size, bool 
 }
 
 bool is_attention_core(const Layer& layer) {
-  if (layer.split != TensorSplit::inner) return false;
+  if (layer.split != TensorSplit::inner || layer.in_shape.size() != 3) return false;
   return layer.kind == LayerKind::batched_matmul || layer.kind == LayerKind::softmax ||
-         layer.kind == LayerKind::dropout;
+         layer.kind == LayerKind::dropout || layer.kind == LayerKind::add;
 }
 
 int kv_heads(const TransformerSize& size) { return size.kv_heads.value_or(size.heads); }
+
+int kv_sequence(const TransformerSize& size) { return size.kv_sequence.value_or(size.sequence); }
 
 int head_dim(const TransformerSize& size) { return size.head_dim.value_or(size.hidden / size.heads); }
 
@@ -208,22 +239,52 @@ void append_residual(std::vector<Layer>& layers, const std::string& prefix, cons
 
 namespace {
 
-void append_core(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
+/// `name`: of the attention, "h0.attn".
+void append_core(std::vector<Layer>& layers, const std::string& name, const TransformerSize& size,
                  const BlockParts& parts) {
   const auto append = [&](Layer layer) {
     layers.push_back(with_split(std::move(layer), TensorSplit::inner));
   };
   if (parts.attention == AttentionKernel::flash) {
-    append(flash_attention_layer(prefix + ".attn.flash", size, parts.causal));
+    append(flash_attention_layer(name + ".flash", size, parts.causal));
     return;
   }
-  append(attention_scores_layer(prefix + ".attn.qk", size));
-  append(softmax_layer(prefix + ".attn.softmax", score_shape(size)));
+  append(attention_scores_layer(name + ".qk", size));
+  if (parts.position_bias) append(position_bias_layer(name + ".bias", score_shape(size), parts.bias_buckets));
+  append(softmax_layer(name + ".softmax", score_shape(size)));
   if (parts.dropout) {
-    append(dropout_layer(prefix + ".attn.dropout", score_shape(size)));
+    append(dropout_layer(name + ".dropout", score_shape(size)));
     layers.back().saved_elements = layers.back().out_elements;  // operand of the next product
   }
-  append(attention_context_layer(prefix + ".attn.av", size));
+  append(attention_context_layer(name + ".av", size));
+}
+
+/// From the core to the residual sum.
+void append_core_and_projection(std::vector<Layer>& layers, const std::string& prefix,
+                                const std::string& name, const std::string& number,
+                                const TransformerSize& size, const BlockParts& parts) {
+  append_core(layers, name, size, parts);
+  const LinearSize projection{size.sequence, size.heads * head_dim(size), size.hidden};
+  layers.push_back(with_split(linear_layer(name + ".proj", projection, parts.bias), TensorSplit::rows));
+  append_residual(layers, prefix, number, size, parts);
+}
+
+Layer activation_layer(const std::string& prefix, int rows, int features, const BlockParts& parts) {
+  switch (parts.activation) {
+    case Activation::silu_product:
+      return silu_product_layer(prefix + ".silu", rows, features);
+    case Activation::gelu_product:
+      return gelu_product_layer(prefix + ".geglu", rows, features);
+    case Activation::relu: {
+      Layer layer = relu_layer(prefix + ".relu", {rows, features});
+      if (parts.dropout && parts.inner_dropout)
+        layer.saved_elements = layer.out_elements;  // dropout writes others
+      return layer;
+    }
+    case Activation::gelu:
+      break;
+  }
+  return gelu_layer(prefix + ".gelu", {rows, features});
 }
 
 }  // namespace
@@ -238,20 +299,31 @@ void append_attention(std::vector<Layer>& layers, const std::string& prefix, con
                                 TensorSplit::inner));
     layers.back().limited = limited_by_kv(size, 1);
   }
-  append_core(layers, prefix, size, parts);
-  const LinearSize projection{size.sequence, size.heads * head_dim(size), size.hidden};
-  layers.push_back(
-      with_split(linear_layer(prefix + ".attn.proj", projection, parts.bias), TensorSplit::rows));
-  append_residual(layers, prefix, "1", size, parts);
+  append_core_and_projection(layers, prefix, prefix + ".attn", "1", size, parts);
+}
+
+void append_cross_attention(std::vector<Layer>& layers, const std::string& prefix,
+                            const TransformerSize& size, const BlockParts& parts) {
+  const std::string name = prefix + ".cross";
+  const int width = size.heads * head_dim(size);
+  const LinearSize of_queries{size.sequence, size.hidden, width};
+  layers.push_back(with_split(linear_layer(name + ".q", of_queries, parts.bias), TensorSplit::columns));
+  const LinearSize of_keys{kv_sequence(size), size.hidden, 2 * width};
+  Layer keys = with_split(linear_layer(name + ".kv", of_keys, parts.bias), TensorSplit::columns);
+  keys.saved_elements = 0;
+  keys.reads_encoder = true;
+  layers.push_back(std::move(keys));
+  append_core_and_projection(layers, prefix, name, "2", size, parts);
 }
 
 void append_mlp(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
                 int features, const BlockParts& parts) {
-  const LinearSize up{size.sequence, size.hidden, parts.gated ? 2 * features : features};
+  const LinearSize up{size.sequence, size.hidden, is_gated(parts.activation) ? 2 * features : features};
   layers.push_back(with_split(linear_layer(prefix + ".fc1", up, parts.bias), TensorSplit::columns));
-  layers.push_back(with_split(parts.gated ? silu_product_layer(prefix + ".silu", size.sequence, features)
-                                          : gelu_layer(prefix + ".gelu", {size.sequence, features}),
-                              TensorSplit::inner));
+  layers.push_back(with_split(activation_layer(prefix, size.sequence, features, parts), TensorSplit::inner));
+  if (parts.dropout && parts.inner_dropout)
+    layers.push_back(
+        with_split(dropout_layer(prefix + ".dropout", {size.sequence, features}), TensorSplit::inner));
   const LinearSize down{size.sequence, features, size.hidden};
   layers.push_back(with_split(linear_layer(prefix + ".fc2", down, parts.bias), TensorSplit::rows));
 }

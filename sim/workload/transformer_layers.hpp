@@ -20,6 +20,10 @@ struct EmbeddingSize {
 /// the whole table, most of it zeros. Split by the table's rows.
 Layer embedding_layer(std::string name, EmbeddingSize size);
 
+/// A look-up in the table of another layer, counted in tied_elements. Costs as embedding_layer: its backward
+/// writes a gradient of the whole table too. Split by the table's rows.
+Layer tied_embedding_layer(std::string name, EmbeddingSize size);
+
 /// A further look-up whose rows are added to the previous ones: one FLOP per value forward; backward reads
 /// the gradient. Its table is small. Split by tokens.
 Layer added_embedding_layer(std::string name, EmbeddingSize size);
@@ -41,6 +45,10 @@ Layer gelu_layer(std::string name, std::vector<int> shape);
 /// gradient read, two gradients written. One fused kernel is assumed each way. Keeps both inputs.
 Layer silu_product_layer(std::string name, int rows, int features);
 
+/// Up projection times GELU of the gate (Shazeer 2020, arXiv 2002.05202, equation 6). As
+/// silu_product_layer(), with 9 FLOPs per output forward and 14 backward: gelu_layer()'s and the product's.
+Layer gelu_product_layer(std::string name, int rows, int features);
+
 /// Rotates `shape` (heads, tokens, features of a head) by position: each pair of features by an angle (Su et
 /// al. 2021, arXiv 2104.09864, equation 34). 3 FLOPs per value and two passes, each way: backward rotates the
 /// gradient back. Assumed: one fused kernel that moves the values only, since all samples and heads share the
@@ -50,6 +58,13 @@ Layer rope_layer(std::string name, std::vector<int> shape);
 /// Keeps a mask of one byte per value, which each pass moves in addition to the values: a quarter of an
 /// element more for 4-byte values (make_trace counts one byte in every precision).
 Layer dropout_layer(std::string name, std::vector<int> shape);
+
+/// Adds a bias by relative position to attention scores of `shape` (heads, queries, keys). Each pass of one
+/// FLOP per value reads every score; forward also writes them. The bias itself is shared by all samples and
+/// not counted. Keeps nothing. With `buckets` above 0 it has the table of the bias, one row per bucket of
+/// distances and one column per head, which every rank of a tensor group holds whole. Source:
+/// NVIDIA/Megatron-LM megatron/core/models/common/embeddings/relative_pos_embedding.py.
+Layer position_bias_layer(std::string name, const std::vector<int>& shape, int buckets);
 
 /// 5 and 4 FLOPs per value, two passes forward, three backward. Keeps its output.
 Layer softmax_layer(std::string name, std::vector<int> shape);
@@ -69,32 +84,46 @@ Layer tied_linear_layer(std::string name, LinearSize size, bool has_bias);
 
 /// Sizes of one block.
 struct TransformerSize {
-  int sequence = 0;                  ///< in tokens
+  int sequence = 0;                  ///< in tokens: of the queries
   int hidden = 0;                    ///< features per token
   int heads = 0;                     ///< divides hidden
   int intermediate = 0;              ///< features between the two linear layers of the feed-forward half
   std::optional<int> kv_heads = {};  ///< heads of keys and of values, divides heads; default: as many
   std::optional<int> head_dim = {};  ///< features of a head; default: hidden / heads
+  /// Tokens of the keys and values; default: as many. Others in an attention to an encoder's output.
+  std::optional<int> kv_sequence = {};
 };
 
 int kv_heads(const TransformerSize& size);
+int kv_sequence(const TransformerSize& size);
 int head_dim(const TransformerSize& size);
 /// Outputs of the joint projection to queries, keys and values.
 int qkv_columns(const TransformerSize& size);
 
 enum class AttentionKernel { unfused, flash };
 
+/// What stands between the two linear layers of a feed-forward half. The products have a gate: the first
+/// linear layer computes both factors.
+enum class Activation { gelu, relu, silu_product, gelu_product };
+
+constexpr bool is_gated(Activation activation) {
+  return activation == Activation::silu_product || activation == Activation::gelu_product;
+}
+
 /// What a block consists of besides its projections.
 struct BlockParts {
   bool bias = true;     ///< of the linear layers
   bool dropout = true;  ///< of the attention probabilities and in front of the residual sums
   bool rope = false;
-  bool gated = false;  ///< feed-forward with SwiGLU
+  Activation activation = Activation::gelu;
   AttentionKernel attention = AttentionKernel::unfused;
-  bool causal = false;  ///< a flash kernel skips the masked half
+  bool causal = false;         ///< a flash kernel skips the masked half
+  bool inner_dropout = false;  ///< with dropout: also between the linear layers of the feed-forward half
+  bool position_bias = false;  ///< a relative position bias is added to the scores
+  int bias_buckets = 0;        ///< rows of its table, which one block of the model has
 };
 
-/// Queries times keys for each head: [sequence x width] times [width x sequence]. Keeps both operands.
+/// Queries times keys for each head: [sequence x width] times [width x kv_sequence]. Keeps both operands.
 /// Backward reads the output's gradient once. Heads that share keys read them once.
 Layer attention_scores_layer(std::string name, const TransformerSize& size);
 
@@ -111,8 +140,8 @@ Layer attention_context_layer(std::string name, const TransformerSize& size);
 /// sections 3 and 4.1.
 Layer flash_attention_layer(std::string name, const TransformerSize& size, bool causal);
 
-/// Whether a layer is part of the attention core, whose values selective recomputation does not keep: scores,
-/// softmax, dropout, context. Source: Korthikanti et al. 2022, arXiv 2205.05198, section 5.
+/// Whether a layer is part of the attention core, whose values selective recomputation does not keep: scores
+/// with their bias, softmax, dropout, context. Source: Korthikanti et al. 2022, arXiv 2205.05198, section 5.
 bool is_attention_core(const Layer& layer);
 
 /// Attention from the joint projection `qkv` to the residual sum: "prefix.attn.qk" ... "prefix.add1". The
@@ -121,8 +150,14 @@ bool is_attention_core(const Layer& layer);
 void append_attention(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
                       Layer qkv, const BlockParts& parts = {});
 
+/// Attention of `size.sequence` tokens to the `kv_sequence` tokens of an encoder's output, up to the residual
+/// sum "prefix.add2": "prefix.cross.q" projects the own tokens, "prefix.cross.kv" the encoder's, which keeps
+/// nothing of its own: the encoder's last layer keeps the tensor that all blocks read.
+void append_cross_attention(std::vector<Layer>& layers, const std::string& prefix,
+                            const TransformerSize& size, const BlockParts& parts);
+
 /// The feed-forward half with its residual sum: "prefix.mlp.fc1" ... "prefix.add2". If gated, fc1 computes
-/// both halves and "prefix.mlp.silu" stands in place of the GELU.
+/// both halves and "prefix.mlp.silu" or "prefix.mlp.geglu" stands in place of the GELU.
 void append_feed_forward(std::vector<Layer>& layers, const std::string& prefix, const TransformerSize& size,
                          const BlockParts& parts = {});
 

@@ -56,7 +56,25 @@ std::string axis_text(const OpCommunication& one) {
 }
 
 std::string launch_text(const OpCommunication& one) {
-  return one.at == LaunchTime::end ? "" : std::string(config::name_of(one.at));
+  return one.at == usual_launch(one.message) ? "" : std::string(config::name_of(one.at));
+}
+
+std::string operation_text(const OpCommunication& one) {
+  if (one.message) return std::string(one.message->sends ? message_sent : message_received);
+  return std::string(config::name_of(one.operation));
+}
+
+std::string peer_text(const OpCommunication& one) {
+  if (!one.message) return {};
+  const Peer& peer = one.message->peer;
+  return (peer.is_relative && peer.place > 0 ? "+" : "") + std::to_string(peer.place);
+}
+
+bool has_messages(const Trace& trace) {
+  return std::ranges::any_of(trace.ops, [](const Op& op) {
+    return std::ranges::any_of(op.communications,
+                               [](const OpCommunication& one) { return one.message.has_value(); });
+  });
 }
 
 /// Whether the collectives of some op differ from those of plain data parallelism.
@@ -98,8 +116,7 @@ std::string cell(const Op& op, TraceColumn column) {
     case TraceColumn::duration_source:
       return op.duration && op.source ? std::string(config::name_of(*op.source)) : "";
     case TraceColumn::communication:
-      return communication_list(op,
-                                [](const auto& one) { return std::string(config::name_of(one.operation)); });
+      return communication_list(op, operation_text);
     case TraceColumn::communication_bytes:
       return byte_list(op.communications);
     case TraceColumn::group:
@@ -108,6 +125,8 @@ std::string cell(const Op& op, TraceColumn column) {
       return communication_list(op, [&](const auto& one) { return wait_text(op, one); });
     case TraceColumn::launch:
       return communication_list(op, launch_text);
+    case TraceColumn::peer:
+      return communication_list(op, peer_text);
   }
   return {};
 }
@@ -122,10 +141,12 @@ std::string write_trace(const Trace& trace) {
   if (trace.precision) text += "# precision: " + std::string(config::name_of(*trace.precision)) + "\n";
   if (trace.sequence_length) text += "# sequence_length: " + std::to_string(*trace.sequence_length) + "\n";
   const bool with_groups = has_groups(trace);
+  const bool with_messages = has_messages(trace);
   const auto write_line = [&](auto cell_of) {
     std::string_view separator;
     for (const auto& column : trace_columns) {
       if (is_for_groups(column.value) && !with_groups) continue;
+      if (is_for_messages(column.value) && !with_messages) continue;
       text += std::exchange(separator, ",");
       text += cell_of(column);
     }

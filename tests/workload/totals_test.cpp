@@ -92,7 +92,9 @@ TEST_CASE("shipped decoders have the parameters that were published for them") {
       {"gpt_neox_20b", 20'554'567'680},  {"mpt_125m", 125'311'488},     {"mpt_350m", 355'985'408},
       {"mpt_760m", 760'470'528},         {"mpt_1b", 1'315'950'592},     {"mpt_3b", 2'651'837'440},
       {"mpt_7b", 6'658'859'008},         {"mpt_13b", 12'853'954'560},   {"mpt_30b", 29'975'214'080},
-      {"mpt_70b", 64'862'437'376}};
+      {"mpt_70b", 64'862'437'376},       {"t5_base", 222'903'552},      {"t5_large", 737'668'096},
+      {"t5_3b", 2'851'598'336},          {"t5_11b", 11'307'321'344},    {"t5_v1_1_base", 247'577'856},
+      {"t5_v1_1_large", 783'150'080},    {"t5_v1_1_xl", 2'849'757'184}, {"t5_v1_1_xxl", 11'135'332'352}};
   for (const auto& [name, parameters] : published) {
     INFO(name);
     const Model model = load_shipped({"", name, ""});

@@ -325,3 +325,43 @@ TEST_CASE("a shape must be one that the op's kind has") {
   CHECK(error_of(columns + "forward,a,softmax,m1 n1 k1 nn,1\n").hint == "for example e802816");
   CHECK(error_of(columns + "forward,a,conv_froward,e100,1\n").key_path == "kind");
 }
+
+TEST_CASE("ends of messages are written as they are read, with what is usual for them") {
+  const std::string text =
+      "# trainyard trace: 1\n"
+      "phase,layer,kind,shape,flops,bytes,parameter_bytes,gradients,duration_s,duration_source,communication,"
+      "communication_bytes,peer\n"
+      "forward,a,measured,,0,0,,,0.5,,recv;send,1000;2000,-1;+1\n"
+      "backward,b,measured,,0,0,,,0.5,,send,2000,0\n";
+  const Trace trace = read_trace("t.csv", text);
+  const std::vector<OpCommunication>& ends = trace.ops[0].communications;
+  REQUIRE(ends.size() == 2);
+  CHECK(ends[0].operation == Operation::send_recv);
+  CHECK(ends[0].message == MessageEnd{.sends = false, .peer = {.is_relative = true, .place = -1}});
+  CHECK(ends[0].at == LaunchTime::start);
+  CHECK(ends[0].waits == 0);
+  CHECK(ends[1].message == MessageEnd{.sends = true, .peer = {.is_relative = true, .place = 1}});
+  CHECK(ends[1].at == LaunchTime::end);
+  CHECK(ends[1].size == Bytes(2000));
+  CHECK(trace.ops[1].communications[0].message ==
+        MessageEnd{.sends = true, .peer = {.is_relative = false, .place = 0}});
+  CHECK(trace.ops[1].communications[0].waits == 0);  // of a reduction in backward only the optimizer
+  CHECK(trace.ops[0].line.number == 3);
+  CHECK(trace.ops[1].line.number == 4);
+  CHECK(write_trace(trace) == text);
+}
+
+TEST_CASE("a message needs a peer, and only messages have one") {
+  const auto line = [](const std::string& cells) {
+    return "phase,layer,duration_s,communication,communication_bytes,peer\nforward,a,0.5," + cells + "\n";
+  };
+  CHECK(error_of(line("send,1000,")).message.find("no peer") != std::string::npos);
+  CHECK(error_of(line("all_reduce,1000,+1")).key_path == "peer");
+  CHECK(error_of(line(",,+1")).key_path == "peer");
+  for (const char* peer : {"+0", "-0", "next", "+", "1.5"}) {
+    CAPTURE(peer);
+    CHECK(error_of(line("send,1000," + std::string(peer))).key_path == "peer");
+  }
+  CHECK(error_of(line("sned,1000,")).hint.find("send") != std::string::npos);
+  CHECK(error_of(line("recv;send,1000;1000,+1;")).key_path == "peer");
+}

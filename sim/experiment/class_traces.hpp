@@ -1,0 +1,17 @@
+#pragma once
+// The ranks that replay each of an experiment's traces.
+
+#include "experiment/experiment.hpp"
+#include "strategy/grid.hpp"
+#include "units/ids.hpp"
+
+#include <vector>
+
+namespace trainyard {
+
+/// By trace: its ranks, ascending. Every rank of the grid replays exactly one trace. Throws InputError, at
+/// keys "traces[1].pipeline", for ranks that do not exist, for ranks that have two traces or none, and for a
+/// trace without ranks.
+std::vector<std::vector<Rank>> ranks_of_traces(const std::vector<ClassTrace>& traces, const Grid& grid);
+
+}  // namespace trainyard

@@ -1,0 +1,119 @@
+#include "workload/encoder_decoder.hpp"
+
+#include "workload/transformer_layers.hpp"
+
+#include <string>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+/// Gives each of several projections in one product a tensor of its own, as the frameworks have.
+Layer with_tensors(Layer layer, const std::vector<std::string>& names) {
+  const double weights = parameter_elements(layer) / static_cast<double>(names.size());
+  layer.parameters.clear();
+  for (const std::string& name : names)
+    layer.parameters.push_back({layer.name + "." + name + ".weight", weights});
+  return layer;
+}
+
+class Stacks {
+public:
+  explicit Stacks(const EncoderDecoderHyperparameters& parameters)
+      : parameters_(parameters),
+        encoder_{.sequence = parameters.sequence_length,
+                 .hidden = parameters.hidden,
+                 .heads = parameters.heads,
+                 .intermediate = parameters.ffn.value_or(4 * parameters.hidden),
+                 .head_dim = parameters.head_dim},
+        decoder_(encoder_),
+        entries_(padded_vocabulary(parameters.vocabulary, parameters.pad_vocabulary)) {
+    decoder_.sequence = parameters.decoder_sequence_length.value_or(parameters.sequence_length);
+  }
+
+  std::vector<Layer> layers() {
+    const int encoder_blocks = parameters_.layers;
+    layers_.push_back(embedding_layer("shared", {encoder_.sequence, entries_, encoder_.hidden}));
+    append_dropout("encoder.drop", encoder_);
+    for (int i = 0; i < encoder_blocks; ++i) append_block("encoder.h", i, i, encoder_, false);
+    append_end("encoder", encoder_);
+    layers_.back().saved_elements += layers_.back().out_elements;  // read by all blocks of the decoder
+    layers_.push_back(
+        tied_embedding_layer("decoder.embedding", {decoder_.sequence, entries_, decoder_.hidden}));
+    append_dropout("decoder.drop", decoder_);
+    const int decoder_blocks = parameters_.decoder_layers.value_or(encoder_blocks);
+    for (int i = 0; i < decoder_blocks; ++i) append_block("decoder.h", i, encoder_blocks + i, decoder_, true);
+    append_end("decoder", decoder_);
+    const LinearSize projection{decoder_.sequence, decoder_.hidden, entries_};
+    layers_.push_back(parameters_.tied ? tied_linear_layer("lm_head", projection, false)
+                                       : linear_layer("lm_head", projection, false));
+    layers_.back().split = TensorSplit::columns;
+    layers_.push_back(softmax_cross_entropy_layer("loss", decoder_.sequence, entries_));
+    return std::move(layers_);
+  }
+
+private:
+  void append_tokens(Layer layer) {
+    layer.split = TensorSplit::tokens;
+    layers_.push_back(std::move(layer));
+  }
+
+  void append_norm(std::string name, const TransformerSize& size) {
+    append_tokens(rms_norm_layer(std::move(name), size.sequence, size.hidden));
+  }
+
+  void append_dropout(std::string name, const TransformerSize& size) {
+    if (parameters_.dropout) append_tokens(dropout_layer(std::move(name), {size.sequence, size.hidden}));
+  }
+
+  void append_end(const std::string& half, const TransformerSize& size) {
+    append_norm(half + ".norm", size);
+    append_dropout(half + ".drop2", size);
+  }
+
+  /// `block`: its number in the model.
+  void append_block(const std::string& half, int number, int block, const TransformerSize& size,
+                    bool reads_encoder) {
+    const std::string prefix = half + std::to_string(number);
+    BlockParts parts{.bias = false,
+                     .dropout = parameters_.dropout,
+                     .activation = parameters_.gated ? Activation::gelu_product : Activation::relu,
+                     .inner_dropout = true,
+                     .position_bias = true,
+                     .bias_buckets = number == 0 ? parameters_.position_buckets : 0};
+    const std::size_t first = layers_.size();
+    append_norm(prefix + ".ln1", size);
+    const LinearSize qkv{size.sequence, size.hidden, qkv_columns(size)};
+    append_attention(layers_, prefix, size,
+                     with_tensors(linear_layer(prefix + ".attn.qkv", qkv, false), {"q", "k", "v"}), parts);
+    if (reads_encoder) append_cross(prefix, size, parts);
+    append_norm(prefix + (reads_encoder ? ".ln3" : ".ln2"), size);
+    const std::size_t up = layers_.size();
+    append_mlp(layers_, prefix + ".mlp", size, size.intermediate, parts);
+    if (parameters_.gated) layers_[up] = with_tensors(std::move(layers_[up]), {"wi_0", "wi_1"});
+    append_residual(layers_, prefix, reads_encoder ? "3" : "2", size, parts);
+    set_block(layers_, first, block);
+  }
+
+  void append_cross(const std::string& prefix, TransformerSize size, BlockParts parts) {
+    append_norm(prefix + ".ln2", size);
+    size.kv_sequence = encoder_.sequence;
+    parts.position_bias = false;
+    const std::size_t keys = layers_.size() + 1;  // behind the queries
+    append_cross_attention(layers_, prefix, size, parts);
+    layers_[keys] = with_tensors(std::move(layers_[keys]), {"k", "v"});
+  }
+
+  const EncoderDecoderHyperparameters& parameters_;
+  TransformerSize encoder_, decoder_;
+  int entries_;
+  std::vector<Layer> layers_;
+};
+
+}  // namespace
+
+std::vector<Layer> encoder_decoder_layers(const EncoderDecoderHyperparameters& parameters) {
+  return Stacks(parameters).layers();
+}
+
+}  // namespace trainyard

@@ -1,0 +1,89 @@
+#pragma once
+// Transformers with an encoder and a decoder, from their hyper-parameters: T5. The encoder reads a text, the
+// decoder predicts each next token of another one and attends to the encoder's output in every block.
+
+#include "config/keys.hpp"
+#include "workload/layer.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace trainyard {
+
+struct EncoderDecoderHyperparameters {
+  int layers = 0;                          ///< blocks of the encoder
+  std::optional<int> decoder_layers = {};  ///< blocks of the decoder; default: layers
+  int hidden = 0;
+  int heads = 0;
+  std::optional<int> head_dim = {};  ///< default: hidden / heads
+  std::optional<int> ffn = {};       ///< default: 4 hidden
+  bool gated = false;                ///< GEGLU (T5 v1.1) in place of ReLU
+  int position_buckets = 32;         ///< of the relative position bias
+  int vocabulary = 0;
+  std::optional<int> pad_vocabulary = {};           ///< default: not padded
+  int sequence_length = 0;                          ///< tokens of a sample that the encoder reads
+  std::optional<int> decoder_sequence_length = {};  ///< tokens that the decoder predicts; default: as many
+  bool tied = true;  ///< the last projection multiplies by the word embedding, which both halves share
+  bool dropout = true;
+};
+
+/// The layers in forward order: the encoder ("encoder.h0.ln1" ... "encoder.norm"), the decoder
+/// ("decoder.h0.ln1"
+/// ...), the last projection and the loss. RMS norms before each part of a block and at the end of both
+/// halves, no biases; queries, keys and values of a block are one product with a tensor of parameters each.
+/// The table of relative positions belongs to the first block of each half, and every block adds the bias to
+/// its scores (not to those of the encoder's output). Masked scores are computed as well. Source:
+/// huggingface/transformers src/transformers/models/t5/modeling_t5.py (names and shapes of parameters, places
+/// of dropout). heads must divide hidden unless head_dim is given.
+std::vector<Layer> encoder_decoder_layers(const EncoderDecoderHyperparameters& parameters);
+
+namespace config {
+
+template <>
+struct Keys<EncoderDecoderHyperparameters> {
+  static auto table() {
+    using E = EncoderDecoderHyperparameters;
+    return keys(
+        required("layers", &E::layers, "transformer blocks of the encoder").at_least(1).at_most(10'000),
+        optional("decoder_layers", &E::decoder_layers, "transformer blocks of the decoder; default: layers")
+            .at_least(1)
+            .at_most(10'000),
+        required("hidden", &E::hidden, "features per token").at_least(1).at_most(1e6),
+        required("heads", &E::heads, "attention heads; must divide hidden unless head_dim is given")
+            .at_least(1)
+            .at_most(1e6),
+        optional("head_dim", &E::head_dim, "features of a head; default: hidden / heads")
+            .at_least(1)
+            .at_most(1e5),
+        optional("ffn", &E::ffn, "features between the two linear layers of a block; default: 4 x hidden")
+            .at_least(1)
+            .at_most(1e7),
+        optional("gated", &E::gated,
+                 "true: GEGLU, the feed-forward half has a gate as wide as ffn; false: ReLU"),
+        optional("position_buckets", &E::position_buckets,
+                 "buckets of distances, each with a bias of the attention scores per head")
+            .at_least(1)
+            .at_most(1e6),
+        required("vocabulary", &E::vocabulary, "vocabulary size: entries of the word embedding")
+            .at_least(1)
+            .at_most(1e8),
+        optional("pad_vocabulary", &E::pad_vocabulary,
+                 "the vocabulary is padded to a multiple of this (Megatron-LM: 128 x tensor)")
+            .at_least(1)
+            .at_most(1e6),
+        required("sequence_length", &E::sequence_length, "tokens per sample that the encoder reads")
+            .at_least(1)
+            .at_most(1e7),
+        optional("decoder_sequence_length", &E::decoder_sequence_length,
+                 "tokens per sample that the decoder predicts; default: sequence_length")
+            .at_least(1)
+            .at_most(1e7),
+        optional("tied", &E::tied, "true: the last projection multiplies by the word embedding"),
+        optional("dropout", &E::dropout,
+                 "true: dropout after the embeddings and the last norms, of the attention probabilities, "
+                 "between the linear layers of a block and before the residual sums"));
+  }
+};
+
+}  // namespace config
+}  // namespace trainyard
