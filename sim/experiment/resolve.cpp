@@ -303,7 +303,7 @@ private:
   }
 
   void read_published_errors() {
-    const fs::path path = published_errors_file(catalogue_, fit_of(resolved_));
+    const fs::path path = published_errors_file(catalogue_, fit_of(resolved_), resolved_.layout.has_value());
     if (path.empty()) return;
     files_.paths.insert(path.string());
     std::shared_ptr<const PublishedErrors>& known = files_.published_errors[path.string()];

@@ -1,6 +1,8 @@
 #include "report/layout_validation.hpp"
 
+#include "accuracy/expected_error.hpp"
 #include "config/keys.hpp"
+#include "published/layout_error_table.hpp"
 #include "published/layout_pairs.hpp"
 #include "report/json_text.hpp"
 #include "report/text_layout.hpp"
@@ -134,6 +136,40 @@ void add_memory_errors(std::string& text, const LayoutValidation& validation) {
   }
 }
 
+/// How many runs of a family lie in the intervals that `run` would print for them without their family.
+void add_layout_intervals(std::string& text, const LayoutValidation& validation,
+                          const std::vector<LayoutFit>& fits) {
+  const auto out = std::back_inserter(text);
+  constexpr std::string_view line = "{:<40} {:>4} {:>7} {:>11}\n";
+  for (const LayoutFit fit : fits) {
+    const auto coverages = layout_coverage(validation, fit);
+    if (coverages.empty()) continue;
+    fmt::format_to(out,
+                   "\n# expected error of these runs with fit {}: share of the runs inside the interval that "
+                   "80 %\n# should lie in, each given by the other families alone; median half width; in %\n",
+                   config::name_of(fit));
+    fmt::format_to(out, fmt::runtime(line), "family", "runs", "inside", "half width");
+    for (const auto& [family, its] : coverages)
+      fmt::format_to(out, fmt::runtime(line), family.empty() ? "all" : family, its.runs,
+                     in_percent(its.covered), in_percent(its.half_width));
+  }
+}
+
+/// Null for a fit without intervals.
+nlohmann::ordered_json layout_intervals_json(const LayoutValidation& validation, LayoutFit fit) {
+  const auto coverages = layout_coverage(validation, fit);
+  if (coverages.empty()) return nullptr;
+  const auto json_of = [](const IntervalCoverage& its) {
+    return nlohmann::ordered_json{
+        {"rows", its.runs}, {"coverage", its.covered}, {"median_half_width", its.half_width}};
+  };
+  nlohmann::ordered_json families = nlohmann::ordered_json::object();
+  for (const auto& [family, its] : coverages) {
+    if (!family.empty()) families[family] = json_of(its);
+  }
+  return {{"share", expected_share}, {"overall", json_of(coverages.back().second)}, {"families", families}};
+}
+
 nlohmann::ordered_json layout_pairs_json(const LayoutValidation& validation) {
   const std::vector<LayoutPair> pairs = layout_pairs(validation);
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
@@ -260,6 +296,7 @@ std::string layout_validation_table(const LayoutValidation& validation, const st
     if (!family->not_in_totals.empty())
       text += hanging("# ", fmt::format("{}, not in totals: {}", family->family, family->not_in_totals));
   }
+  add_layout_intervals(text, validation, fits);
   add_pairs(text, validation, fits);
   add_memory_errors(text, validation);
   fmt::format_to(out, "\n# published rows about such runs left out\n");
@@ -284,6 +321,7 @@ nlohmann::ordered_json layout_validation_json(const LayoutValidation& validation
   return {{"fit", config::name_of(fit)},
           {"overall", std::move(overall)},
           {"families", std::move(families)},
+          {"expected_error", layout_intervals_json(validation, fit)},
           {"pairs", layout_pairs_json(validation)},
           {"memory", layout_memory_json(validation)},
           {"rows", std::move(rows)},
