@@ -406,6 +406,11 @@ private:
     for (Diagnostic& warning :
          layout_warnings(request.parallelism, resolved_.layout->grid, gpus.front(), settings_.accumulation))
       resolved_.warnings.push_back(std::move(warning));
+    double most = 0;
+    for (const RankClass& one : resolved_.classes) most = std::max(most, totals(one.layers).parameters);
+    if (auto warning = buffered_gradients_warning(resolved_.stack, *settings_.parallelism, most,
+                                                  settings_.precision, settings_.accumulation))
+      resolved_.warnings.push_back(*std::move(warning));
   }
 
   void place_ranks() {

@@ -90,6 +90,7 @@ private:
     const GroupsOfKind& kind = kinds_[number];
     const std::vector<int>& group_of = node_.group_of[number];
     const int groups = group_of.empty() ? 0 : std::ranges::max(group_of) + 1;
+    if (groups == 0) return top;
     const double lines = groups * line_gap;
     const double height = std::max(least_height, lines);
     const double begin = top + (height - lines) / 2 + line_gap / 2;

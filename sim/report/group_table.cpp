@@ -51,6 +51,7 @@ std::string node_table(const Cluster& cluster, const std::vector<GroupsOfKind>& 
     rows[1].push_back(cpu < 0 ? "-" : std::to_string(cpu));
   }
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    if (std::ranges::max(node.group_of[kind]) < 0) continue;
     Cells& row = rows.emplace_back(Cells{kinds[kind].name});
     for (const int group : node.group_of[kind])
       row.push_back(letter(group) + (node.leaves[kind] && group >= 0 ? ">" : ""));
