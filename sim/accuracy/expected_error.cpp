@@ -70,7 +70,7 @@ bool is_same(const Circumstances& a, const Circumstances& b) {
 double distance(const LayoutUse& a, const LayoutUse& b) {
   const auto divides_layers = [](const LayoutUse& its) { return its.tensor * its.context > 1; };
   return weight(divides_layers(a) != divides_layers(b), 1) + weight((a.pipeline > 1) != (b.pipeline > 1), 1) +
-         weight(a.sharded != b.sharded, 1) + weight(a.has_experts != b.has_experts, 1) +
+         weight(a.sharded != b.sharded, 1) + weight(a.has_experts != b.has_experts, 2) +
          0.3 * octaves(std::max(a.tokens, 1), std::max(b.tokens, 1));
 }
 

@@ -49,7 +49,8 @@ struct ExpectedError {
 
 /// 0 for the same circumstances; a difference in an important property, such as the machine, counts 1. If
 /// ranks share both models, the way they do takes the place of the model: whether layers are divided, whether
-/// there is a pipeline, what is sharded, whether there are experts, and the tokens of a micro-batch.
+/// there is a pipeline, what is sharded, the tokens of a micro-batch, and whether there are experts, which
+/// counts 2: their kernels and collectives are others.
 double distance(const Circumstances& a, const Circumstances& b);
 
 /// `without_series`: a series that is left out. Nothing if fewer runs are left than an interval needs.
