@@ -3,16 +3,31 @@
 
 #include "strategy/software.hpp"
 
+#include <optional>
 #include <string>
 
 namespace trainyard {
+
+/// How the ranks of a job share its model.
+struct LayoutUse {
+  int tensor = 1, context = 1, pipeline = 1, virtual_stages = 1, expert = 1;
+  int micro_batches = 1;      ///< of a step, for each replica
+  int tokens = 0;             ///< of a micro-batch
+  double parameters = 0;      ///< of the whole model
+  bool has_experts = false;   ///< the model is a mixture of experts
+  std::string schedule = {};  ///< as `parallelism` names it; likewise the next two
+  std::string recompute = {};
+  std::string sharded = {};  ///< "none" without replicas
+  friend bool operator==(const LayoutUse&, const LayoutUse&) = default;
+};
 
 struct Circumstances {
   SoftwareUse use = {};
   std::string platform = {};
   int gpus = 1;
   int nodes = 1;
-  int batch_per_gpu = 1;
+  int batch_per_gpu = 1;                 ///< of one replica, if ranks share the model
+  std::optional<LayoutUse> layout = {};  ///< if ranks share the model
   friend bool operator==(const Circumstances&, const Circumstances&) = default;
 };
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -21,11 +23,19 @@ bool has_sequences(std::string_view model) { return model.find('@') != std::stri
 
 double log_ratio(const PublishedError& run) { return std::log(run.measured / run.predicted); }
 
+/// A run and its distance.
+using Near = std::pair<double, const PublishedError*>;
+
 /// Before the widening: of log(measured / predicted).
 struct LocalInterval {
   double centre = 0, half = 0;
-  std::vector<std::pair<double, const PublishedError*>> nearest;
+  std::vector<Near> nearest;
 };
+
+void keep_few_of_each_family(std::vector<Near>& nearest) {
+  std::map<int, std::size_t> kept;
+  std::erase_if(nearest, [&](const Near& its) { return ++kept[its.second->series] > most_of_a_family; });
+}
 
 std::optional<LocalInterval> local_interval(const PublishedErrors& errors, const Circumstances& of,
                                             std::optional<int> without_series) {
@@ -35,6 +45,8 @@ std::optional<LocalInterval> local_interval(const PublishedErrors& errors, const
   }
   if (local.nearest.size() < nearest_count) return std::nullopt;
   std::ranges::stable_sort(local.nearest, {}, [](const auto& its) { return its.first; });
+  if (of.layout) keep_few_of_each_family(local.nearest);
+  if (local.nearest.size() < nearest_count) return std::nullopt;
   local.nearest.resize(nearest_count);
   std::vector<double> ratios;
   std::vector<double> distances;
@@ -51,7 +63,15 @@ std::optional<LocalInterval> local_interval(const PublishedErrors& errors, const
 
 /// Of the same machine, software and scale.
 bool is_same(const Circumstances& a, const Circumstances& b) {
-  return a.platform == b.platform && a.nodes == b.nodes && a.gpus == b.gpus && a.use == b.use;
+  return a.platform == b.platform && a.nodes == b.nodes && a.gpus == b.gpus && a.use == b.use &&
+         a.layout == b.layout;
+}
+
+double distance(const LayoutUse& a, const LayoutUse& b) {
+  const auto divides_layers = [](const LayoutUse& its) { return its.tensor * its.context > 1; };
+  return weight(divides_layers(a) != divides_layers(b), 1) + weight((a.pipeline > 1) != (b.pipeline > 1), 1) +
+         weight(a.sharded != b.sharded, 1) + weight(a.has_experts != b.has_experts, 2) +
+         0.3 * octaves(std::max(a.tokens, 1), std::max(b.tokens, 1));
 }
 
 }  // namespace
@@ -59,13 +79,15 @@ bool is_same(const Circumstances& a, const Circumstances& b) {
 double distance(const Circumstances& a, const Circumstances& b) {
   const SoftwareUse& x = a.use;
   const SoftwareUse& y = b.use;
-  const bool is_same_model = without_length(x.model) == without_length(y.model);
   double far = weight(a.platform != b.platform, 1) + weight(x.generation != y.generation, 1) +
                weight(x.framework != y.framework, 1) + weight(x.stack != y.stack, 0.7) +
                weight(x.precision != y.precision, 1) +
-               weight(has_sequences(x.model) != has_sequences(y.model), 1) + weight(!is_same_model, 0.7);
+               weight(has_sequences(x.model) != has_sequences(y.model), 1);
+  const bool is_same_model = without_length(x.model) == without_length(y.model);
+  if (!a.layout || !b.layout) far += weight(!is_same_model, 0.7);
   far += weight((a.nodes > 1) != (b.nodes > 1), 1) + weight((a.gpus > 1) != (b.gpus > 1), 0.5) +
          0.5 * octaves(a.gpus, b.gpus);
+  if (a.layout && b.layout) return far + distance(*a.layout, *b.layout);
   if (is_same_model) far += 0.3 * octaves(a.batch_per_gpu, b.batch_per_gpu);
   return far;
 }
@@ -78,8 +100,12 @@ std::optional<ExpectedError> expected_error(const PublishedErrors& errors, const
   ExpectedError expected{.low = std::exp(local->centre - half) - 1,
                          .high = std::exp(local->centre + half) - 1,
                          .runs = static_cast<int>(local->nearest.size()),
+                         .series = 0,
                          .nearest = *local->nearest.front().second,
                          .same = std::nullopt};
+  std::set<int> series;
+  for (const auto& [far, run] : local->nearest) series.insert(run->series);
+  expected.series = static_cast<int>(series.size());
   for (const auto& [far, run] : local->nearest) {
     if (expected.same || !is_same(run->of, of)) continue;
     expected.same = *run;

@@ -4,6 +4,8 @@
 // Method: their 10 % and 90 % quantiles, widened with the mean distance and by one factor for all, chosen so
 // that of all runs, each without those of its series, 80 % lie in their intervals (locally weighted conformal
 // prediction, Lei et al. 2018, section 5.2, with leave-one-out in place of a split).
+// Runs whose ranks share a model have tables of their own, whose series are the families of `validate`: an
+// interval comes from several families, and each run's without all of its family.
 
 #include "accuracy/published_errors.hpp"
 
@@ -20,6 +22,10 @@ inline constexpr double expected_share = 0.8;
 /// The median half width changes by less than a tenth from 10 to 30.
 inline constexpr std::size_t nearest_count = 15;
 
+/// Those of one family at most, if ranks share the model: runs of a family have an error in common, so that
+/// an interval from one alone would be too narrow for any other job.
+inline constexpr std::size_t most_of_a_family = 5;
+
 /// The narrowest half width: the same run published twice differs by 0.4 to 2.5 %.
 inline constexpr double narrowest_half_width = 0.02;
 
@@ -35,12 +41,16 @@ constexpr double half_width(double low, double high, double mean_distance) {
 struct ExpectedError {
   double low = 0, high = 0;     ///< of measured / predicted - 1
   int runs = 0;                 ///< number of runs it comes from
+  int series = 0;               ///< number of series, or of families, that these are of
   PublishedError nearest = {};  ///< the run most like the prediction
   std::optional<PublishedError> same =
       {};  ///< a published run in the same circumstances, the nearest in batch
 };
 
-/// 0 for the same circumstances; a difference in an important property, such as the machine, counts 1.
+/// 0 for the same circumstances; a difference in an important property, such as the machine, counts 1. If
+/// ranks share both models, the way they do takes the place of the model: whether layers are divided, whether
+/// there is a pipeline, what is sharded, the tokens of a micro-batch, and whether there are experts, which
+/// counts 2: their kernels and collectives are others.
 double distance(const Circumstances& a, const Circumstances& b);
 
 /// `without_series`: a series that is left out. Nothing if fewer runs are left than an interval needs.

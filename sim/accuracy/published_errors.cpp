@@ -6,6 +6,7 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <functional>
+#include <iterator>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -48,39 +49,63 @@ Column number_column(std::string_view name, Member member) {
           }};
 }
 
-const std::vector<Column>& columns() {
-  static const std::vector<Column> all = [] {
-    std::vector<Column> made{text_column(
-                                 "platform", [](auto& run) -> auto& { return run.of.platform; }),
-                             number_column(
-                                 "nodes", [](auto& run) -> auto& { return run.of.nodes; }),
-                             number_column(
-                                 "gpus", [](auto& run) -> auto& { return run.of.gpus; }),
-                             number_column(
-                                 "batch_per_gpu", [](auto& run) -> auto& { return run.of.batch_per_gpu; })};
-    for (const SoftwareColumn& column : software_columns) {
-      const auto member = column.text;
-      made.push_back(text_column(
-          column.name, [member](auto& run) -> auto& { return run.of.use.*member; }));
-    }
+/// Columns of tables about runs whose ranks share a model.
+std::vector<Column> layout_columns_of_errors() {
+  std::vector<Column> made;
+  const auto number = [&](std::string_view name, auto member) {
     made.push_back(number_column(
-        "series", [](auto& run) -> auto& { return run.series; }));
-    made.push_back(number_column(
-        "scored", [](auto& run) -> auto& { return run.is_scored; }));
-    made.push_back(number_column(
-        "measured", [](auto& run) -> auto& { return run.measured; }));
-    made.push_back(number_column(
-        "predicted", [](auto& run) -> auto& { return run.predicted; }));
+        name, [member](auto& run) -> auto& { return (*run.of.layout).*member; }));
+  };
+  const auto text = [&](std::string_view name, auto member) {
     made.push_back(text_column(
-        "row", [](auto& run) -> auto& { return run.place; }));
-    return made;
-  }();
-  return all;
+        name, [member](auto& run) -> auto& { return (*run.of.layout).*member; }));
+  };
+  number("tensor", &LayoutUse::tensor);
+  number("context", &LayoutUse::context);
+  number("pipeline", &LayoutUse::pipeline);
+  number("virtual_stages", &LayoutUse::virtual_stages);
+  number("expert", &LayoutUse::expert);
+  number("micro_batches", &LayoutUse::micro_batches);
+  number("tokens", &LayoutUse::tokens);
+  number("parameters", &LayoutUse::parameters);
+  number("experts", &LayoutUse::has_experts);
+  text("schedule", &LayoutUse::schedule);
+  text("recompute", &LayoutUse::recompute);
+  text("sharded", &LayoutUse::sharded);
+  return made;
 }
 
-std::string header_line() {
+std::vector<Column> columns_of(bool of_layouts) {
+  std::vector<Column> made{text_column(
+                               "platform", [](auto& run) -> auto& { return run.of.platform; }),
+                           number_column(
+                               "nodes", [](auto& run) -> auto& { return run.of.nodes; }),
+                           number_column(
+                               "gpus", [](auto& run) -> auto& { return run.of.gpus; }),
+                           number_column(
+                               "batch_per_gpu", [](auto& run) -> auto& { return run.of.batch_per_gpu; })};
+  for (const SoftwareColumn& column : software_columns) {
+    const auto member = column.text;
+    made.push_back(text_column(
+        column.name, [member](auto& run) -> auto& { return run.of.use.*member; }));
+  }
+  made.push_back(number_column(
+      of_layouts ? "family" : "series", [](auto& run) -> auto& { return run.series; }));
+  made.push_back(number_column(
+      "scored", [](auto& run) -> auto& { return run.is_scored; }));
+  made.push_back(number_column(
+      "measured", [](auto& run) -> auto& { return run.measured; }));
+  made.push_back(number_column(
+      "predicted", [](auto& run) -> auto& { return run.predicted; }));
+  made.push_back(text_column(
+      "row", [](auto& run) -> auto& { return run.place; }));
+  if (of_layouts) std::ranges::move(layout_columns_of_errors(), std::back_inserter(made));
+  return made;
+}
+
+std::string header_line(const std::vector<Column>& columns) {
   std::string text;
-  for (const Column& column : columns()) text += fmt::format("{}{}", text.empty() ? "" : ",", column.name);
+  for (const Column& column : columns) text += fmt::format("{}{}", text.empty() ? "" : ",", column.name);
   return text;
 }
 
@@ -119,7 +144,15 @@ private:
       if (!is_its || !read_factor(one, errors.ratio_widening[index_of(change.value)]))
         wrong(fmt::format("no usable widening of ratios for {}", change.text));
     }
-    if (next_line() != header_line()) wrong("other columns than errors of published runs have");
+    const std::string_view header = next_line();
+    for (const bool of_layouts : {false, true}) {
+      std::vector<Column> columns = columns_of(of_layouts);
+      if (header != header_line(columns)) continue;
+      columns_ = std::move(columns);
+      of_layouts_ = of_layouts;
+      return;
+    }
+    wrong("other columns than errors of published runs have");
   }
 
   static bool read_factor(std::string_view text, double& factor) {
@@ -141,7 +174,8 @@ private:
   }
 
   void read_run(std::string_view line, PublishedError& run) {
-    for (const Column& column : columns()) {
+    if (of_layouts_) run.of.layout.emplace();
+    for (const Column& column : columns_) {
       const std::size_t end = std::min(line.find(','), line.size());
       if (!column.read(line.substr(0, end), run)) return wrong(fmt::format("no usable {}", column.name));
       line.remove_prefix(std::min(end + 1, line.size()));
@@ -157,6 +191,8 @@ private:
   std::string_view rest_;
   CsvProblems problems_;
   int line_ = 0;
+  std::vector<Column> columns_;
+  bool of_layouts_ = false;
 };
 
 }  // namespace
@@ -173,10 +209,11 @@ std::string published_errors_text(const PublishedErrors& errors) {
                         errors.ratio_widening[index_of(change.value)]);
   }
   text += '\n';
-  text += header_line() + "\n";
+  const bool of_layouts = !errors.runs.empty() && errors.runs.front().of.layout;
+  const std::vector<Column> columns = columns_of(of_layouts);
+  text += header_line(columns) + "\n";
   for (const PublishedError& run : errors.runs) {
-    for (const Column& column : columns())
-      text += (&column == &columns().front() ? "" : ",") + column.text(run);
+    for (const Column& column : columns) text += (&column == &columns.front() ? "" : ",") + column.text(run);
     text += '\n';
   }
   return text;

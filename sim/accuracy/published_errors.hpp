@@ -1,7 +1,8 @@
 #pragma once
 // How far predictions of published runs were off, as `trainyard validate --errors` writes it
 // (workloads/published/errors): one file for each fit. The expected error of a prediction comes from the runs
-// most like it (expected_error.hpp).
+// most like it (expected_error.hpp). Runs whose ranks share a model are in files of their own
+// (layouts_software.csv), with columns for the layout.
 
 #include "accuracy/circumstances.hpp"
 #include "accuracy/run_change.hpp"
@@ -15,7 +16,7 @@ namespace trainyard {
 /// A published run and its prediction.
 struct PublishedError {
   Circumstances of = {};
-  int series = 0;          ///< runs of one series have the same number
+  int series = 0;          ///< runs of one series have the same number; of layouts, of one family
   bool is_scored = true;   ///< in the totals of `validate`; the others are comparable runs all the same
   double measured = 0;     ///< samples per second
   double predicted = 0;    ///< samples per second

@@ -6,8 +6,10 @@
 #include "collectives/protocols.hpp"
 #include "config/catalogue.hpp"
 #include "config/keys.hpp"
+#include "experiment/prediction_error.hpp"
 #include "published/assumptions.hpp"
 #include "published/collective_rows.hpp"
+#include "published/layout_error_table.hpp"
 #include "published/memory_outcomes.hpp"
 #include "published/missing_rules.hpp"
 #include "published/published_files.hpp"
@@ -153,6 +155,13 @@ std::filesystem::path error_file(const ValidateOptions& options, FitKind fit) {
   return std::filesystem::path(*options.errors) / fmt::format("{}.csv", config::name_of(fit));
 }
 
+/// The same for runs whose ranks share a model; nothing for a fit to which no such experiment can be fitted.
+std::optional<std::filesystem::path> layout_error_file(const ValidateOptions& options, FitKind fit) {
+  if (layout_fit(fit) == LayoutFit::one_layout) return std::nullopt;
+  return std::filesystem::path(*options.errors) /
+         fmt::format("{}{}.csv", layouts_prefix, config::name_of(fit));
+}
+
 void validate(const ValidateOptions& options) {
   // read before anything slow
   const double limit = options.limit ? percentage("--limit", *options.limit) : 0;
@@ -168,6 +177,7 @@ void validate(const ValidateOptions& options) {
       if (its == FitKind::one_node) continue;  // no experiment has a measurement of one node
       error_files.push_back(its);
       check_out_file(error_file(options, its), options.force);
+      if (const auto file = layout_error_file(options, its)) check_out_file(*file, options.force);
     }
   }
   const config::Catalogue catalogue = config::find_catalogue();
@@ -219,8 +229,11 @@ void validate(const ValidateOptions& options) {
   if (options.plot) write_out_file(*options.plot, validation_plot(collectives), options.force);
   if (options.plot_runs) write_out_file(*options.plot_runs, training_plot(training), options.force);
   for (const FitKind its : error_files) {
-    write_out_file(error_file(options, its), published_errors_text(published_errors(training, its)),
-                   options.force);
+    if (has_training)
+      write_out_file(error_file(options, its), published_errors_text(published_errors(training, its)),
+                     options.force);
+    if (const auto file = layout_error_file(options, its); file && has_layouts)
+      write_out_file(*file, published_errors_text(layout_errors(layouts, layout_fit(its))), options.force);
   }
   if (options.json) {
     nlohmann::ordered_json json = combined_json(collectives, has_collectives, training, has_training, fit);
@@ -268,8 +281,8 @@ void add_validate(CLI::App& program) {
   add_value(command, "--plot-runs", options->plot_runs, "FILE",
             "draw predicted against measured training runs as SVG into this file");
   add_value(command, "--errors", options->errors, "DIR",
-            "write the error of every training run into this folder, a file for each fit; expected "
-            "errors of predictions come from these");
+            "write the error of every training run into this folder, a file for each fit, and others for "
+            "runs whose ranks share a model; expected errors of predictions come from these");
   add_value(
       command, "--limit", options->limit, "PERCENT",
       "exit with 1 if a mean error exceeds this percentage: for collectives, the mean over "

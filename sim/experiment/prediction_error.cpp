@@ -1,15 +1,49 @@
 #include "experiment/prediction_error.hpp"
 
+#include "config/keys.hpp"
 #include "experiment/software_use.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 namespace trainyard {
 namespace {
 
 constexpr const char* is_a_trace = "a trace: the published runs are of models";
 constexpr const char* is_a_layout =
-    "ranks share a model: errors of published runs of that kind are known by family only";
+    "ranks share a model: pairs of published runs of that kind are too few for an interval";
+
+/// The layout's properties that decide which runs are comparable.
+std::optional<LayoutUse> layout_use(const ResolvedExperiment& resolved) {
+  if (!resolved.layout || !resolved.model) return std::nullopt;
+  const RankLayout& layout = *resolved.layout;
+  const Model& model = *resolved.model;
+  const bool shards =
+      std::ranges::any_of(layout.state_shards, [](const auto& its) { return its.second > 1; });
+  return LayoutUse{
+      .tensor = layout.grid.tensor,
+      .context = layout.grid.context,
+      .pipeline = layout.grid.pipeline,
+      .virtual_stages = layout.parallelism.virtual_stages,
+      .expert = layout.grid.expert,
+      .micro_batches = layout.micro_batches,
+      .tokens = resolved.settings.batch_per_gpu * model.sequence_length.value_or(1),
+      .parameters = totals(model.layers).parameters,
+      .has_experts = std::ranges::any_of(model.layers, [](const Layer& its) { return its.experts > 0; }),
+      .schedule = std::string(config::name_of(layout.schedule)),
+      .recompute = std::string(config::name_of(layout.parallelism.recompute)),
+      .sharded = std::string(config::name_of(shards ? layout.parallelism.shard : Sharded::none))};
+}
+
+/// Why no published run is comparable to a layout; empty if some are.
+std::string_view incomparable(const ResolvedExperiment& resolved) {
+  if (!resolved.layout->parallelism.layers.empty())
+    return "no published run at hand has layers that replicas divide";
+  if (!resolved.model->sequence_length)
+    return "the published runs whose ranks share a model are of models with sequences";
+  return {};
+}
 
 std::string_view software_fit(const ResolvedExperiment& resolved) {
   return resolved.stack.slowdown.source.empty() ? "nothing" : "software";
@@ -26,11 +60,14 @@ Circumstances circumstances_of(const ResolvedExperiment& resolved) {
           .platform = resolved.platform.name,
           .gpus = resolved.cluster->ranks(),
           .nodes = resolved.cluster->nodes,
-          .batch_per_gpu = resolved.settings.batch_per_gpu};
+          .batch_per_gpu = resolved.settings.batch_per_gpu,
+          .layout = layout_use(resolved)};
 }
 
-std::filesystem::path published_errors_file(const config::Catalogue& catalogue, std::string_view fit) {
-  return config::shipped_file(catalogue, fmt::format("workloads/published/errors/{}.csv", fit));
+std::filesystem::path published_errors_file(const config::Catalogue& catalogue, std::string_view fit,
+                                            bool of_layouts) {
+  return config::shipped_file(
+      catalogue, fmt::format("workloads/published/errors/{}{}.csv", of_layouts ? layouts_prefix : "", fit));
 }
 
 Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved) {
@@ -43,7 +80,10 @@ Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved) {
 
 Known<ExpectedError> prediction_error(const ResolvedExperiment& resolved) {
   if (!resolved.model) return unknown(is_a_trace);
-  if (resolved.layout) return unknown(is_a_layout);
+  if (resolved.layout) {
+    if (const std::string_view reason = incomparable(resolved); !reason.empty())
+      return unknown(std::string(reason));
+  }
   if (!resolved.published_errors) return unknown("no errors of published runs are installed for this fit");
   const auto expected = expected_error(*resolved.published_errors, circumstances_of(resolved));
   if (!expected) return unknown("too few published runs");

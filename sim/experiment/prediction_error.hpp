@@ -16,8 +16,13 @@ std::string_view fit_of(const ResolvedExperiment& resolved);
 
 Circumstances circumstances_of(const ResolvedExperiment& resolved);
 
-/// The file with the errors of published runs under this fit; empty if it is not installed.
-std::filesystem::path published_errors_file(const config::Catalogue& catalogue, std::string_view fit);
+/// The names of files with the errors of published runs whose ranks share a model begin with this.
+inline constexpr std::string_view layouts_prefix = "layouts_";
+
+/// The file with the errors of published runs under this fit; empty if it is not installed. `of_layouts`: of
+/// runs whose ranks share a model.
+std::filesystem::path published_errors_file(const config::Catalogue& catalogue, std::string_view fit,
+                                            bool of_layouts = false);
 
 /// What the expected error of a comparison with another job depends on.
 struct PredictedJob {
@@ -26,10 +31,11 @@ struct PredictedJob {
   std::string software_fit = {};  ///< the same without the measurement of one GPU
 };
 
-/// Or why there is none: a trace.
+/// Or why there is none: a trace, or ranks that share a model.
 Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved);
 
-/// The expected error, or why it is unknown: a trace, or no errors installed.
+/// The expected error, or why it is unknown: a trace, no errors installed, or ranks that share a model in a
+/// way of which no published run is at hand.
 Known<ExpectedError> prediction_error(const ResolvedExperiment& resolved);
 
 }  // namespace trainyard

@@ -323,7 +323,7 @@ private:
   }
 
   void read_published_errors() {
-    const fs::path path = published_errors_file(catalogue_, fit_of(resolved_));
+    const fs::path path = published_errors_file(catalogue_, fit_of(resolved_), resolved_.layout.has_value());
     if (path.empty()) return;
     files_.paths.insert(path.string());
     std::shared_ptr<const PublishedErrors>& known = files_.published_errors[path.string()];
@@ -464,6 +464,11 @@ private:
     for (Diagnostic& warning :
          layout_warnings(request.parallelism, resolved_.layout->grid, gpus.front(), settings_.accumulation))
       resolved_.warnings.push_back(std::move(warning));
+    double most = 0;
+    for (const RankClass& one : resolved_.classes) most = std::max(most, totals(one.layers).parameters);
+    if (auto warning = buffered_gradients_warning(resolved_.stack, *settings_.parallelism, most,
+                                                  settings_.precision, settings_.accumulation))
+      resolved_.warnings.push_back(*std::move(warning));
   }
 
   void place_ranks() {

@@ -1,9 +1,12 @@
 #include "experiment/stack_rules.hpp"
 
+#include "strategy/layout_refusal.hpp"
 #include "strategy/stack_ops.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace trainyard {
 
@@ -30,6 +33,25 @@ void require_usable(const Stack& stack, const Experiment& experiment) {
         fmt::format("'{}' works on reduced gradients, which parameter servers do not send back", pass.name),
         "when: before in the stack's gradient_work, or kind: all_reduce");
   }
+}
+
+std::optional<Diagnostic> buffered_gradients_warning(const Stack& stack, const Parallelism& parallelism,
+                                                     double parameters, Precision precision,
+                                                     int micro_batches) {
+  if (parallelism.shard != Sharded::gradients || !stack.gradient_buffers) return std::nullopt;
+  const Bytes all = parameters * size_of(stack.gradient_dtype, precision);
+  // one bucket is filled while the one before it is reduced
+  constexpr double buckets_in_use = 2;
+  if (buckets_in_use * largest_bucket(stack) < all) return std::nullopt;
+  std::string message = fmt::format(
+      "'gradients' saves no memory: the buffers of {} hold all {} of a rank's gradients until they are "
+      "reduced",
+      stack.name, gpu_memory(all));
+  if (micro_batches > 1)
+    message += fmt::format(", which happens after each of {} micro-batches instead of once", micro_batches);
+  return about_layout("shard", std::move(message),
+                      "shard: optimizer, smaller buckets (bucket_cap), or a stack without gradient_buffers",
+                      Severity::warning);
 }
 
 std::vector<std::string> unused_with_servers(const Stack& stack) {

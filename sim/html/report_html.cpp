@@ -56,6 +56,7 @@ std::string report_html(const Run& run, const PageOrigin& origin) {
                              {"timeline", "Timeline", timeline_html(run)},
                              {"updates", "Updates and staleness", updates_html(run)},
                              {"collectives", "Collectives", collectives_html(run)},
+                             {"groups", "Groups and links", groups_html(run)},
                              {"links", "Links", links_html(run)},
                              {"layers", "Kernels and layers", layers_html(run)},
                              {"ranks", "Ranks", ranks_html(run)},

@@ -16,6 +16,9 @@ Html limits_html(const Run& run);
 Html where_html(const Run& run);
 Html collectives_html(const Run& run);
 Html links_html(const Run& run);
+
+/// The groups of ranks that share a model: one node of each kind, and the links that they use.
+Html groups_html(const Run& run);
 Html layers_html(const Run& run);
 Html ranks_html(const Run& run);
 Html memory_html(const Run& run);

@@ -1,5 +1,6 @@
 #include "published/layout_memory.hpp"
 
+#include "published/stated_software.hpp"
 #include "run/memory_verdict.hpp"
 #include "units/text.hpp"
 

@@ -29,9 +29,7 @@ int positive(const std::string& text) {
 
 /// Why no layout here can represent the row; empty if one can.
 std::string refusal_of(const PublishedRow& row) {
-  const LayoutColumns& layout = *row.layout;
   const std::string precision = in_small_letters(row.precision);
-  if (layout.expert > 1) return "expert parallelism is not simulated";
   if (precision.find("fp8") != std::string::npos || precision.find("fp4") != std::string::npos ||
       precision.find("mxfp") != std::string::npos)
     return "precisions below 16 bits are not simulated";
@@ -112,15 +110,17 @@ int degree(const LayoutRun& run, const std::string& key, int column) {
 }
 
 /// Layers of each chunk: equal; one fewer at both ends, where embedding and last projection count as a layer;
-/// otherwise one more in the first chunks. Empty if equal.
+/// otherwise one more in the first chunks. The chunks at the ends may have no layer but those two. Empty if
+/// equal.
 std::vector<int> layers_of_chunks(int layers, int chunks) {
-  if (chunks < 1 || layers < chunks || layers % chunks == 0) return {};
+  if (chunks < 1 || layers < 1 || layers % chunks == 0) return {};
   if (chunks > 1 && (layers + 2) % chunks == 0) {
     std::vector<int> parts(at(chunks), (layers + 2) / chunks);
     --parts.front();
     --parts.back();
-    if (parts.front() > 0) return parts;
+    return parts;
   }
+  if (layers < chunks) return {};
   std::vector<int> parts(at(chunks), layers / chunks);
   for (int i = 0; i < layers % chunks; ++i) ++parts[at(i)];
   return parts;
@@ -146,6 +146,7 @@ std::string read_layout(LayoutRun& run) {
   parallelism.tensor = degree(run, "tensor", layout.tensor);
   parallelism.context = degree(run, "context", layout.context);
   parallelism.pipeline = degree(run, "pipeline", layout.pipeline);
+  parallelism.expert = degree(run, "expert", layout.expert);
   parallelism.virtual_stages = degree(run, "virtual_stages", layout.virtual_stages);
   parallelism.sequence = layout.sequence_parallel == "1" && parallelism.tensor > 1;
   if (!layout.recompute.empty()) {
@@ -242,12 +243,12 @@ std::string experiment_text(const LayoutRun& run) {
       run.model->model, run.stack->stack, config::name_of(run.precision), run.micro_batch, run.micro_batches,
       config::name_of(run.model->optimizer));
   text += fmt::format(
-      "parallelism: {{tensor: {}, context: {}, pipeline: {}, virtual_stages: {}, sequence: {}, recompute: "
-      "{}, shard: {}, "
-      "shard_over: {}, stages: [{}]}}\n",
+      "parallelism: {{tensor: {}, context: {}, pipeline: {}, virtual_stages: {}, expert: {}, sequence: {}, "
+      "recompute: {}, shard: {}, shard_over: {}, stages: [{}]}}\n",
       parallelism.tensor, parallelism.context, parallelism.pipeline, parallelism.virtual_stages,
-      parallelism.sequence, config::name_of(parallelism.recompute), config::name_of(parallelism.shard),
-      config::name_of(parallelism.shard_over), fmt::join(parallelism.stages, ", "));
+      parallelism.expert, parallelism.sequence, config::name_of(parallelism.recompute),
+      config::name_of(parallelism.shard), config::name_of(parallelism.shard_over),
+      fmt::join(parallelism.stages, ", "));
   return text;
 }
 
@@ -261,9 +262,9 @@ bool is_time(const PublishedRow& row) { return row.metric == "step_time" || row.
 
 std::string identity_of(const PublishedRow& row) {
   const LayoutColumns& layout = *row.layout;
-  return fmt::format("{}\n{} {} {} {} {} {}\n{} {} {} {} {}", series_name(row), layout.tensor,
-                     layout.pipeline, layout.virtual_stages, layout.data, layout.context, layout.heads,
-                     row.gpus_total, row.batch_per_gpu, row.global_batch, row.precision,
+  return fmt::format("{}\n{} {} {} {} {} {} {}\n{} {} {} {} {}", series_name(row), layout.tensor,
+                     layout.pipeline, layout.virtual_stages, layout.data, layout.context, layout.expert,
+                     layout.heads, row.gpus_total, row.batch_per_gpu, row.global_batch, row.precision,
                      layout.sequence_parallel + layout.recompute);
 }
 

@@ -75,19 +75,6 @@ private:
   std::vector<std::string> families_;
 };
 
-IntervalCoverage coverage_of(const std::vector<std::pair<const PublishedError*, ExpectedError>>& runs) {
-  IntervalCoverage coverage{.runs = static_cast<int>(runs.size())};
-  std::vector<double> halves;
-  int covered = 0;
-  for (const auto& [run, expected] : runs) {
-    covered += is_covered(*run, expected) ? 1 : 0;
-    halves.push_back((expected.high - expected.low) / 2);
-  }
-  coverage.covered = 1.0 * covered / coverage.runs;
-  coverage.half_width = quantile(halves, 0.5);
-  return coverage;
-}
-
 Table table_of(const TrainingValidation& validation, FitKind fit) {
   Table table(fit);
   for (const ScoredRun& scored : validation.runs) table.add(scored);
@@ -106,6 +93,19 @@ Table table_of(const TrainingValidation& validation, FitKind fit) {
 }
 
 }  // namespace
+
+IntervalCoverage coverage_of(const std::vector<std::pair<const PublishedError*, ExpectedError>>& runs) {
+  IntervalCoverage coverage{.runs = static_cast<int>(runs.size())};
+  std::vector<double> halves;
+  int covered = 0;
+  for (const auto& [run, expected] : runs) {
+    covered += is_covered(*run, expected) ? 1 : 0;
+    halves.push_back((expected.high - expected.low) / 2);
+  }
+  coverage.covered = 1.0 * covered / coverage.runs;
+  coverage.half_width = quantile(halves, 0.5);
+  return coverage;
+}
 
 PublishedErrors published_errors(const TrainingValidation& validation, FitKind fit) {
   return table_of(validation, fit).finished();

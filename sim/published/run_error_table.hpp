@@ -1,6 +1,7 @@
 #pragma once
 // From a validation to the errors from which predictions take their expected error (accuracy/).
 
+#include "accuracy/expected_error.hpp"
 #include "accuracy/published_errors.hpp"
 #include "accuracy/ratio_error.hpp"
 #include "published/validate_training.hpp"
@@ -23,6 +24,9 @@ struct IntervalCoverage {
   double covered = 0;     ///< share of the runs that lie in their intervals
   double half_width = 0;  ///< median, relative to the predicted throughput
 };
+
+/// The same of runs that have intervals: some at least.
+IntervalCoverage coverage_of(const std::vector<std::pair<const PublishedError*, ExpectedError>>& runs);
 
 /// By family in the order of the rules, then that of all runs under an empty name. Nothing for `1node`.
 std::vector<std::pair<std::string, IntervalCoverage>> interval_coverage(const TrainingValidation& validation,

@@ -1,5 +1,6 @@
 #include "published/validate_layouts.hpp"
 
+#include "experiment/prediction_error.hpp"
 #include "published/contradictions.hpp"
 #include "published/predict_series.hpp"
 #include "published/validate_training.hpp"
@@ -51,8 +52,10 @@ private:
   nlohmann::json predict_anew(const LayoutRun& run) {
     nlohmann::json predictions = nlohmann::json::array();
     nlohmann::json memory;
+    nlohmann::json of;
     try {
       const ResolvedExperiment resolved = inputs_of(catalogue_, run, files_);
+      of = text_of(circumstances_of(resolved));
       memory = memory_json(resolved);
       predictions.push_back(with(resolved, {.is_ideal = true}));
       predictions.push_back(with(resolved, {}));
@@ -67,7 +70,13 @@ private:
       for (std::size_t i = 0; i < layout_fits.size(); ++i)
         predictions.push_back({nullptr, error.diagnostics().front().message});
     }
-    return {{"predictions", predictions}, {"scale", scale_.value_or(1)}, {"memory", memory}};
+    return {{"predictions", predictions}, {"scale", scale_.value_or(1)}, {"memory", memory}, {"of", of}};
+  }
+
+  /// As a line of a table of errors, from which it is read again.
+  static std::string text_of(Circumstances of) {
+    return published_errors_text(
+        {.fit = "one", .runs = {{.of = std::move(of), .measured = 1, .predicted = 1}}});
   }
 
   static nlohmann::json memory_json(const ResolvedExperiment& resolved) {
@@ -152,6 +161,8 @@ void predict_all(const config::Catalogue& catalogue, LayoutValidation& validatio
     for (std::size_t k = 0; k < jobs[job].runs.size(); ++k) {
       ScoredLayout& scored = validation.runs[jobs[job].runs[k]];
       scored.scale = all[k]["scale"];
+      if (const nlohmann::json& of = all[k]["of"]; !of.is_null())
+        scored.of = read_published_errors("", of.get<std::string>()).runs.front().of;
       if (const nlohmann::json& memory = all[k]["memory"]; !memory.is_null())
         scored.memory = {.state = Bytes{memory[0].get<double>()},
                          .activations = Bytes{memory[1].get<double>()},

@@ -3,6 +3,7 @@
 // `1layout` scales all kernel times by one factor, from one named run of a series, which is then not scored.
 // workloads/published/README.md has the rules.
 
+#include "accuracy/circumstances.hpp"
 #include "config/catalogue.hpp"
 #include "config/keys.hpp"
 #include "published/layout_memory.hpp"
@@ -33,6 +34,7 @@ struct ScoredLayout {
   double scale = 1;                         ///< of the fit `1layout`
   bool is_fitted = false;                   ///< the run that the series' scale is fitted to
   bool is_repeated = false;                 ///< an earlier run is the same experiment
+  Circumstances of = {};                    ///< of no use if there is no prediction
   std::optional<LayoutMemory> memory = {};  ///< nothing if the memory of the run cannot be computed
 
   [[nodiscard]] const LayoutPrediction& prediction(LayoutFit fit) const {

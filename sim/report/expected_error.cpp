@@ -14,6 +14,28 @@ namespace {
 
 double ratio_of(const PublishedError& run) { return run.measured / run.predicted - 1; }
 
+/// Models of layouts are often made from the sizes that a row states, so that their name says little.
+std::string model_in_words(const PublishedError& run) {
+  const std::string& model = run.of.use.model;
+  if (!run.of.layout) return model.substr(0, model.find('@'));
+  constexpr double billion = 1e9;
+  return fmt::format("{} billion parameters", rounded(run.of.layout->parameters / billion));
+}
+
+/// "tensor 8, pipeline 4, "
+std::string degrees_in_words(const LayoutUse& layout) {
+  std::string text;
+  const auto add = [&](std::string_view name, int degree) {
+    if (degree > 1) text += fmt::format("{} {}, ", name, degree);
+  };
+  add("tensor", layout.tensor);
+  add("context", layout.context);
+  add("pipeline", layout.pipeline);
+  add("expert", layout.expert);
+  if (layout.sharded != "none") text += fmt::format("sharded {}, ", layout.sharded);
+  return text;
+}
+
 }  // namespace
 
 std::string whole_percent(double ratio) {
@@ -26,21 +48,31 @@ std::string published_run_in_words(const PublishedError& run) {
   const std::size_t at = model.find('@');
   const std::string length =
       at == std::string_view::npos ? std::string() : fmt::format(" with {} tokens", model.substr(at + 1));
-  return fmt::format("{} of {}, {}{} in {}, batch {} ({})", count(run.of.gpus, "GPU"), run.of.platform,
-                     model.substr(0, at), length, run.of.use.precision, grouped(run.of.batch_per_gpu),
+  return fmt::format("{} of {}, {}{} in {}, {}batch {} ({})", count(run.of.gpus, "GPU"), run.of.platform,
+                     model_in_words(run), length, run.of.use.precision,
+                     run.of.layout ? degrees_in_words(*run.of.layout) : "", grouped(run.of.batch_per_gpu),
                      run.place);
 }
 
 nlohmann::ordered_json published_run_json(const PublishedError& run) {
-  return {{"row", run.place},
-          {"platform", run.of.platform},
-          {"gpus", run.of.gpus},
-          {"stack", run.of.use.stack},
-          {"model", run.of.use.model},
-          {"precision", run.of.use.precision},
-          {"batch_per_gpu", run.of.batch_per_gpu},
-          {"measured_samples_per_s", run.measured},
-          {"predicted_samples_per_s", run.predicted}};
+  nlohmann::ordered_json json{{"row", run.place},
+                              {"platform", run.of.platform},
+                              {"gpus", run.of.gpus},
+                              {"stack", run.of.use.stack},
+                              {"model", run.of.use.model},
+                              {"precision", run.of.use.precision},
+                              {"batch_per_gpu", run.of.batch_per_gpu},
+                              {"measured_samples_per_s", run.measured},
+                              {"predicted_samples_per_s", run.predicted}};
+  if (const auto& layout = run.of.layout) {
+    json["parameters"] = layout->parameters;
+    json["layout"] = {{"tensor", layout->tensor},     {"context", layout->context},
+                      {"pipeline", layout->pipeline}, {"virtual_stages", layout->virtual_stages},
+                      {"expert", layout->expert},     {"micro_batches", layout->micro_batches},
+                      {"schedule", layout->schedule}, {"recompute", layout->recompute},
+                      {"sharded", layout->sharded}};
+  }
+  return json;
 }
 
 std::string error_range(const ExpectedError& expected) {
@@ -48,8 +80,11 @@ std::string error_range(const ExpectedError& expected) {
 }
 
 std::string expected_error_in_words(const ExpectedError& expected) {
-  std::string text = fmt::format(
-      "measured relative to predicted in 80 % of comparable published runs ({} runs)", expected.runs);
+  const std::string families =
+      expected.nearest.of.layout ? fmt::format(" of {} families", expected.series) : "";
+  std::string text =
+      fmt::format("measured relative to predicted in 80 % of comparable published runs ({} runs{})",
+                  expected.runs, families);
   if (expected.same) {
     return text + fmt::format("; published for this job: {} samples/s, batch {} ({})",
                               rounded(expected.same->measured), grouped(expected.same->of.batch_per_gpu),
@@ -60,12 +95,12 @@ std::string expected_error_in_words(const ExpectedError& expected) {
 }
 
 nlohmann::ordered_json expected_error_json(const ExpectedError& expected) {
-  return {{"low", expected.low},
-          {"high", expected.high},
-          {"share", expected_share},
-          {"runs", expected.runs},
-          {"nearest", published_run_json(expected.nearest)},
-          {"published", expected.same ? published_run_json(*expected.same) : nlohmann::ordered_json()}};
+  nlohmann::ordered_json json{
+      {"low", expected.low}, {"high", expected.high}, {"share", expected_share}, {"runs", expected.runs}};
+  if (expected.nearest.of.layout) json["families"] = expected.series;
+  json["nearest"] = published_run_json(expected.nearest);
+  json["published"] = expected.same ? published_run_json(*expected.same) : nlohmann::ordered_json();
+  return json;
 }
 
 }  // namespace trainyard

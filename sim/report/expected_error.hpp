@@ -22,7 +22,8 @@ std::string whole_percent(double ratio);
 std::string published_run_in_words(const PublishedError& run);
 nlohmann::ordered_json published_run_json(const PublishedError& run);
 
-/// low, high, share, runs, nearest and published (null: this job is not published).
+/// low, high, share, runs, families (if ranks share the model), nearest and published (null: this job is not
+/// published).
 nlohmann::ordered_json expected_error_json(const ExpectedError& expected);
 
 }  // namespace trainyard

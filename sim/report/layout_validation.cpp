@@ -1,6 +1,8 @@
 #include "report/layout_validation.hpp"
 
+#include "accuracy/expected_error.hpp"
 #include "config/keys.hpp"
+#include "published/layout_error_table.hpp"
 #include "published/layout_pairs.hpp"
 #include "report/json_text.hpp"
 #include "report/text_layout.hpp"
@@ -134,26 +136,54 @@ void add_memory_errors(std::string& text, const LayoutValidation& validation) {
   }
 }
 
-nlohmann::ordered_json layout_pairs_json(const LayoutValidation& validation) {
+/// How many runs of a family lie in the intervals that `run` would print for them without their family.
+void add_layout_intervals(std::string& text, const LayoutValidation& validation,
+                          const std::vector<LayoutFit>& fits) {
+  const auto out = std::back_inserter(text);
+  constexpr std::string_view line = "{:<40} {:>4} {:>7} {:>11}\n";
+  for (const LayoutFit fit : fits) {
+    const auto coverages = layout_coverage(validation, fit);
+    if (coverages.empty()) continue;
+    fmt::format_to(out,
+                   "\n# expected error of these runs with fit {}: share of the runs inside the interval that "
+                   "80 %\n# should lie in, each given by the other families alone; median half width; in %\n",
+                   config::name_of(fit));
+    fmt::format_to(out, fmt::runtime(line), "family", "runs", "inside", "half width");
+    for (const auto& [family, its] : coverages)
+      fmt::format_to(out, fmt::runtime(line), family.empty() ? "all" : family, its.runs,
+                     in_percent(its.covered), in_percent(its.half_width));
+  }
+}
+
+/// Null for a fit without intervals.
+nlohmann::ordered_json layout_intervals_json(const LayoutValidation& validation, LayoutFit fit) {
+  const auto coverages = layout_coverage(validation, fit);
+  if (coverages.empty()) return nullptr;
+  const auto json_of = [](const IntervalCoverage& its) {
+    return nlohmann::ordered_json{
+        {"rows", its.runs}, {"coverage", its.covered}, {"median_half_width", its.half_width}};
+  };
+  nlohmann::ordered_json families = nlohmann::ordered_json::object();
+  for (const auto& [family, its] : coverages) {
+    if (!family.empty()) families[family] = json_of(its);
+  }
+  return {{"share", expected_share}, {"overall", json_of(coverages.back().second)}, {"families", families}};
+}
+
+nlohmann::ordered_json layout_pairs_json(const LayoutValidation& validation, LayoutFit fit) {
   const std::vector<LayoutPair> pairs = layout_pairs(validation);
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const PairSetting setting : pair_settings) {
+    const PairErrors errors = errors_of(pairs, setting, fit);
     nlohmann::ordered_json& its = json[std::string(config::name_of(setting))];
-    for (const LayoutFit fit : layout_fits) {
-      const PairErrors errors = errors_of(pairs, setting, fit);
-      its[std::string(config::name_of(fit))] = {
-          {"pairs", errors.pairs}, {"mean_change", errors.change}, {"mean_error", errors.error}};
-    }
+    its = {{"pairs", errors.pairs}, {"mean_change", errors.change}, {"mean_error", errors.error}};
     its["each"] = nlohmann::ordered_json::array();
     for (const LayoutPair& pair : pairs) {
       if (pair.setting != setting) continue;
-      nlohmann::ordered_json one{{"file", pair.first->run.row->file},
-                                 {"lines", {pair.first->run.row->line, pair.second->run.row->line}},
-                                 {"measured_change", pair.measured_change}};
-      for (const LayoutFit fit : layout_fits)
-        one["predicted_change"][std::string(config::name_of(fit))] =
-            number_or_null(pair.predicted_change(fit));
-      its["each"].push_back(std::move(one));
+      its["each"].push_back({{"file", pair.first->run.row->file},
+                             {"lines", {pair.first->run.row->line, pair.second->run.row->line}},
+                             {"measured_change", pair.measured_change},
+                             {"predicted_change", number_or_null(pair.predicted_change(fit))}});
     }
   }
   return json;
@@ -195,46 +225,50 @@ std::map<std::string, int> left_out(const LayoutValidation& validation) {
   return reasons;
 }
 
-nlohmann::ordered_json layout_errors_json(const LayoutValidation& validation,
+nlohmann::ordered_json layout_errors_json(const LayoutValidation& validation, LayoutFit fit,
                                           const std::optional<std::string>& family) {
-  nlohmann::ordered_json all = nlohmann::ordered_json::object();
-  for (const LayoutFit fit : layout_fits) {
-    const LayoutErrors errors = errors_of(validation, fit, family);
-    all[std::string(config::name_of(fit))] = {{"rows", errors.runs},
-                                              {"mape", number_or_null(errors.mape)},
-                                              {"median", number_or_null(errors.median)},
-                                              {"p90", number_or_null(errors.p90)},
-                                              {"worst", number_or_null(errors.worst)},
-                                              {"bias", number_or_null(errors.bias)}};
-  }
-  return all;
+  const LayoutErrors errors = errors_of(validation, fit, family);
+  return {{"rows", errors.runs},
+          {"mape", number_or_null(errors.mape)},
+          {"median", number_or_null(errors.median)},
+          {"p90", number_or_null(errors.p90)},
+          {"worst", number_or_null(errors.worst)},
+          {"bias", number_or_null(errors.bias)},
+          {"coverage", number_or_null(coverage_of(validation, family))}};
 }
 
-nlohmann::ordered_json layout_row_json(const ScoredLayout& scored) {
+/// The fields of a training run's row, and `layout`.
+nlohmann::ordered_json layout_row_json(const ScoredLayout& scored, LayoutFit fit) {
   const LayoutRun& run = scored.run;
+  const Parallelism& its = run.parallelism;
+  const LayoutPrediction& prediction = scored.prediction(fit);
   nlohmann::ordered_json row{{"file", run.row->file},
                              {"line", run.row->line},
                              {"family", scored.family == nullptr ? "none" : scored.family->family},
+                             {"incomplete", run.row->clean == "partial"},
                              {"platform", run.machine->platform},
                              {"model", run.model->model},
                              {"stack", run.stack->stack},
                              {"precision", config::name_of(run.precision)},
+                             {"batch_per_gpu", run.micro_batch},
+                             {"accumulation", run.micro_batches},
                              {"gpus", run.row->gpus_total},
-                             {"tensor", run.parallelism.tensor},
-                             {"pipeline", run.parallelism.pipeline},
-                             {"virtual_stages", run.parallelism.virtual_stages},
-                             {"data", run.replicas},
-                             {"micro_batch", run.micro_batch},
-                             {"micro_batches", run.micro_batches},
+                             {"nodes", run.row->nodes},
+                             {"layout",
+                              {{"tensor", its.tensor},
+                               {"context", its.context},
+                               {"pipeline", its.pipeline},
+                               {"virtual_stages", its.virtual_stages},
+                               {"expert", its.expert},
+                               {"data", run.replicas}}},
                              {"unit", "samples/s"},
-                             {"measured", run.measured}};
-  for (const LayoutFit fit : layout_fits) {
-    const std::string name(config::name_of(fit));
-    row["predicted"][name] = number_or_null(scored.prediction(fit).throughput);
-    row["error"][name] = number_or_null(scored.error(fit));
-  }
-  row["compute_scale"] = scored.scale;
-  row["fitted"] = scored.is_fitted;
+                             {"measured", run.measured},
+                             {"predicted", number_or_null(prediction.throughput)},
+                             {"compute_scale", fit == LayoutFit::one_layout ? scored.scale : 1.0},
+                             {"error", number_or_null(scored.error(fit))},
+                             {"scored", prediction.throughput.has_value() && scored.family != nullptr &&
+                                            scored.family->not_in_totals.empty()}};
+  if (!prediction.throughput) row["excluded"] = prediction.reason;
   return row;
 }
 
@@ -260,6 +294,7 @@ std::string layout_validation_table(const LayoutValidation& validation, const st
     if (!family->not_in_totals.empty())
       text += hanging("# ", fmt::format("{}, not in totals: {}", family->family, family->not_in_totals));
   }
+  add_layout_intervals(text, validation, fits);
   add_pairs(text, validation, fits);
   add_memory_errors(text, validation);
   fmt::format_to(out, "\n# published rows about such runs left out\n");
@@ -269,22 +304,20 @@ std::string layout_validation_table(const LayoutValidation& validation, const st
 }
 
 nlohmann::ordered_json layout_validation_json(const LayoutValidation& validation, LayoutFit fit) {
-  nlohmann::ordered_json overall = layout_errors_json(validation, {});
-  overall["coverage"] = number_or_null(coverage_of(validation));
   nlohmann::ordered_json families = nlohmann::ordered_json::object();
   for (const FamilyRule* family : layout_families(validation)) {
-    families[family->family] = layout_errors_json(validation, family->family);
-    families[family->family]["coverage"] = number_or_null(coverage_of(validation, family->family));
+    families[family->family] = layout_errors_json(validation, fit, family->family);
     if (!family->not_in_totals.empty()) families[family->family]["not_in_totals"] = family->not_in_totals;
   }
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const ScoredLayout& scored : validation.runs) rows.push_back(layout_row_json(scored));
+  for (const ScoredLayout& scored : validation.runs) rows.push_back(layout_row_json(scored, fit));
   nlohmann::ordered_json excluded = nlohmann::ordered_json::object();
   for (const auto& [reason, count] : left_out(validation)) excluded[reason] = count;
   return {{"fit", config::name_of(fit)},
-          {"overall", std::move(overall)},
+          {"overall", layout_errors_json(validation, fit, {})},
           {"families", std::move(families)},
-          {"pairs", layout_pairs_json(validation)},
+          {"expected_error", layout_intervals_json(validation, fit)},
+          {"pairs", layout_pairs_json(validation, fit)},
           {"memory", layout_memory_json(validation)},
           {"rows", std::move(rows)},
           {"excluded", std::move(excluded)}};

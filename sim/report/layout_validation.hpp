@@ -12,9 +12,9 @@ namespace trainyard {
 std::string layout_validation_table(const LayoutValidation& validation, const std::vector<LayoutFit>& fits,
                                     bool only_families);
 
-/// {"fit": FIT, "overall": {FIT: errors}, "families": {NAME: {FIT: errors}}, "pairs": {SETTING: {FIT: ...}},
-/// "memory": {...}, "rows": [...], "excluded": {REASON: count}}; errors are ratios. `fit`: the one that was
-/// asked for; all are listed.
+/// For one fit, in the form of training_validation_json: fit, overall, families, expected_error, rows (with
+/// `layout`) and excluded; besides them pairs and memory. Errors are ratios. workloads/published/README.md
+/// has the fields.
 nlohmann::ordered_json layout_validation_json(const LayoutValidation& validation, LayoutFit fit);
 
 }  // namespace trainyard

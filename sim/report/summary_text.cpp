@@ -36,8 +36,7 @@ void write_headline(Page& out, const Run& run) {
   if (run.expected_error)
     out.row("expected error", error_range(*run.expected_error), expected_error_in_words(*run.expected_error));
   else if (run.experiment.layout)
-    out.row("expected error", "unknown",
-            "ranks share a model: docs/accuracy.md has published runs by family");
+    out.row("expected error", "unknown", run.expected_error.error());
   if (run.ranks == 1 || shares_model(run.experiment)) return;
   out.row("one GPU alone", estimate(run.pace.one_rank),
           fmt::format("{} samples/s with the same batch per GPU",

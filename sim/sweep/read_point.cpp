@@ -75,16 +75,22 @@ int gpus_on_node(const Asked& asked, const Read& read) {
   }
 }
 
-/// The layout of a point whose ranks share a model. Errors are left to the reading of the point.
-std::optional<Parallelism> shared_model_of(const config::Catalogue& catalogue, const Asked& asked,
-                                           InputFiles& files) {
+/// The stages of a point with a layout; 1 for a point whose layout changes nothing, so that all points of a
+/// sweep over layouts keep the micro-batch. Nothing for a point without any. Errors are left to the reading
+/// of the point.
+std::optional<int> stages_of_layout(const config::Catalogue& catalogue, const Asked& asked,
+                                    InputFiles& files) {
   try {
     config::Document document = experiment_document(catalogue, asked.experiment, files);
+    const auto is_layout = [](const auto& its) { return its.first.starts_with("parallelism"); };
+    const bool has_layout =
+        document.root.find("parallelism") != nullptr || std::ranges::any_of(asked.overrides, is_layout);
     for (const auto& [key, value] : asked.overrides) {
       if (key.starts_with("parallelism")) config::set(document, key, value);
     }
     const Experiment experiment = load_experiment(document);
-    return experiment.trace || experiment.traces ? std::nullopt : experiment.parallelism;
+    if (experiment.trace || experiment.traces || !has_layout) return std::nullopt;
+    return experiment.parallelism ? experiment.parallelism->pipeline : 1;
   } catch (const InputError&) {
     return std::nullopt;
   } catch (const FileError&) {
@@ -119,10 +125,10 @@ ResolvedExperiment read_asked(const config::Catalogue& catalogue, Asked asked, I
     asked.overrides = with(with(asked.overrides, "nodes", nodes), "gpus", *asked.ranks);
   }
   if (!asked.global_batch) return read(asked.overrides);
-  if (const auto parallelism = shared_model_of(catalogue, asked, files)) {
+  if (const auto stages = stages_of_layout(catalogue, asked, files)) {
     // frameworks change the number of micro-batches, not their size
     refuse(asked.overrides, "accumulation", global_batch_key);
-    const ResolvedExperiment probe = read(with(asked.overrides, "accumulation", parallelism->pipeline));
+    const ResolvedExperiment probe = probed(with(asked.overrides, "accumulation", *stages));
     const int count = part_of_batch(*asked.global_batch,
                                     static_cast<long long>(replicas(probe)) * probe.settings.batch_per_gpu,
                                     "a multiple of the replicas times the samples of a micro-batch");

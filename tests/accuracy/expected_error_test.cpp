@@ -133,6 +133,90 @@ TEST_CASE(
   CHECK(wrong.front().line == 9);
 }
 
+TEST_CASE(
+    "an interval of a layout takes at most five runs of each family, and says of how many families it is") {
+  PublishedErrors errors;
+  for (int family = 1; family <= 4; ++family) {
+    for (int i = 0; i < 20; ++i) {
+      errors.runs.push_back(run_of("same", family == 1 ? 1.5 : 1.0, family));
+      errors.runs.back().of.layout = LayoutUse{.tensor = 8, .tokens = 2048, .sharded = "none"};
+    }
+  }
+  const auto expected = expected_error(errors, errors.runs.front().of);
+  REQUIRE(expected);
+  CHECK(expected->runs == 15);
+  CHECK(expected->series == 3);
+  CHECK(expected->low < 0.01);
+  CHECK(expected->high > 0.4);
+  std::erase_if(errors.runs, [](const PublishedError& run) { return run.series > 2; });
+  CHECK_FALSE(expected_error(errors, errors.runs.front().of));
+  for (PublishedError& run : errors.runs) run.of.layout.reset();
+  CHECK(expected_error(errors, errors.runs.front().of)->series == 1);
+}
+
+TEST_CASE("runs are as far apart as the ways in which their ranks share the model, whatever its name") {
+  Circumstances a = run_of("same", 1, 1).of;
+  a.layout = LayoutUse{.tensor = 8, .pipeline = 4, .tokens = 2048, .sharded = "none"};
+  Circumstances b = a;
+  b.use.model = "another";
+  b.layout->pipeline = 16;
+  b.layout->tensor = 4;
+  CHECK(distance(a, b) == 0);
+  b.layout->pipeline = 1;
+  CHECK(distance(a, b) == 1);
+  b.layout->sharded = "parameters";
+  CHECK(distance(a, b) == 2);
+  b.layout->has_experts = true;
+  CHECK(distance(a, b) == 4);
+  b.layout->tensor = 1;
+  CHECK(distance(a, b) == 5);
+  b.layout->context = 2;
+  CHECK(distance(a, b) == 4);
+  b.layout->tokens = 8192;
+  CHECK(distance(a, b) == doctest::Approx(4.6));
+}
+
+TEST_CASE("errors of layouts are read in the form in which they are written") {
+  PublishedErrors errors = two_machines(1);
+  errors.fit = "software";
+  for (PublishedError& run : errors.runs) {
+    run.of.layout = LayoutUse{.tensor = 8,
+                              .context = 2,
+                              .pipeline = 4,
+                              .virtual_stages = 3,
+                              .expert = 16,
+                              .micro_batches = 32,
+                              .tokens = 4096,
+                              .parameters = 175e9,
+                              .has_experts = true,
+                              .schedule = "interleaved",
+                              .recompute = "full",
+                              .sharded = "optimizer"};
+  }
+  const std::string text = published_errors_text(errors);
+  const PublishedErrors read = read_published_errors("e.csv", text);
+  CHECK(published_errors_text(read) == text);
+  CHECK(read.runs[1].of == errors.runs[1].of);
+}
+
+TEST_CASE("the shipped errors of layouts give intervals that cover 80 % of families that they do not know") {
+  for (const char* fit : {"nothing", "software"}) {
+    const std::string file =
+        std::string(TRAINYARD_SOURCE_DIR "/workloads/published/errors/layouts_") + fit + ".csv";
+    const PublishedErrors errors = read_published_errors(file, config::read_file(file, largest_csv));
+    CHECK(errors.fit == fit);
+    CHECK(errors.widening == doctest::Approx(widening_of(errors)).epsilon(1e-3));
+    int covered = 0;
+    for (const PublishedError& run : errors.runs) {
+      REQUIRE(run.of.layout);
+      covered += is_covered(run, *expected_error(errors, run.of, run.series));
+    }
+    const double share = static_cast<double>(covered) / static_cast<double>(errors.runs.size());
+    CHECK(share > 0.79);
+    CHECK(share < 0.81);
+  }
+}
+
 TEST_CASE("errors of published runs without the lines at their top, or with wrong ones, are refused") {
   PublishedErrors errors = two_machines(2);
   errors.fit = "software";

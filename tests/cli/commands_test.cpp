@@ -64,6 +64,18 @@ TEST_CASE("the topology prints for people and for Graphviz") {
   CHECK(dot.out.find('{') != std::string::npos);
 }
 
+TEST_CASE(
+    "the groups of an experiment's layout are printed with their links; without a layout there are none") {
+  const Ended groups =
+      run_program({"topology", "gpt3_175b_dgx_a100", "--groups", "--set", "parallelism.tensor=4"});
+  CHECK(groups.code == 0);
+  CHECK(contains(groups.out, "inside a socket"));
+  CHECK(contains(groups.out, "nvlink3"));
+  CHECK(run_program({"topology", "resnet50_dgx2", "--groups"}).code == 3);
+  CHECK(run_program({"topology", "dgx2", "--set", "nodes=1"}).code == 2);
+  CHECK(run_program({"topology", "gpt3_175b_dgx_a100", "--groups", "--dot"}).code == 2);
+}
+
 TEST_CASE("the collective's table has nccl-tests' columns and sizes") {
   const Ended ended = run_program(
       {"collective", "all_reduce", "--platform", "dgx2", "--gpus", "12", "-b", "1M", "-e", "1G", "-f", "2"});

@@ -4,6 +4,8 @@
 #include "html/html.hpp"
 #include "html/run_sections.hpp"
 #include "html/timeline_data.hpp"
+#include "run/simulate.hpp"
+#include "shipped_layout.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -365,4 +367,22 @@ TEST_CASE("a job with faults shows where its time goes and the intervals that we
   CHECK(has(page, "</svg> simulated"));
   for (IntervalRow& row : faults.intervals) row.wall.reset();
   CHECK_FALSE(has(report_html(run, origin), "</svg> simulated"));
+}
+
+TEST_CASE("the picture of groups has a dot for every rank of a group, and one node of each kind") {
+  const Run run = simulate(testing::small_layout("dgx_a100", 2, {{"parallelism.tensor", "4"}}),
+                           {.fidelity = Fidelity::closed});
+  const std::string picture = groups_html(run).markup;
+  const auto count = [&](const std::string& part) {
+    int found = 0;
+    for (std::size_t at = picture.find(part); at != std::string::npos; at = picture.find(part, at + 1))
+      ++found;
+    return found;
+  };
+  CHECK(count("Node 0 (x 2)") == 1);
+  CHECK(count("<svg class=\"groups\"") == 1);
+  CHECK(count("<circle") == 16);  // eight ranks, each in a group of tensor and one of data
+  CHECK(count("<path") == 4);     // groups of data go on to the other node
+  CHECK(count("class=\"socket\"") == 2);
+  CHECK(groups_html(sample_result()).markup.empty());
 }

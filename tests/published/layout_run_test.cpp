@@ -1,9 +1,11 @@
 #include "published/layout_run.hpp"
 
+#include "published/layout_error_table.hpp"
 #include "published/layout_pairs.hpp"
 #include "published/published_files.hpp"
 #include "published/validate_layouts.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 
 namespace trainyard {
@@ -76,7 +78,66 @@ TEST_CASE("ranks that share tokens are no replicas") {
 }
 
 TEST_CASE("what is not simulated is left out with its reason") {
-  CHECK(reason_for(layout_line("1,1,,8,,8,,,full", "step_time,0.5,s")).find("expert") != std::string::npos);
+  CHECK(
+      reason_for("a1,a test,MoE layer,1,1024,16,1024,50257,H100-80GB,8,1,,1,1,,8,,8,,,,4,32,bf16,Megatron-LM,"
+                 "step_time,0.5,s,\n")
+          .find("one layer") != std::string::npos);
+}
+
+TEST_CASE("experts are divided as the row says") {
+  const auto data = shipped_layout_rules(
+      "a1,a test,GPT OSS 120B,,,,4096,,H100-80GB,64,,,1,4,,16,1,8,,,,1,1280,bf16,Megatron-Bridge "
+      "26.04,throughput,"
+      "5810,tokens/s/GPU,\n");
+  const auto read = layout_run(data, data->rows.front());
+  REQUIRE(std::holds_alternative<LayoutRun>(read));
+  const auto& run = std::get<LayoutRun>(read);
+  CHECK(run.parallelism.expert == 8);
+  CHECK(run.replicas == 16);
+  CHECK(run.micro_batches == 80);
+  CHECK(run.measured == doctest::Approx(5810.0 * 64 / 4096));
+  InputFiles files;
+  files.wants_published_errors = false;
+  const ResolvedExperiment resolved = inputs_of(layout_catalogue(), run, files);
+  CHECK(resolved.layout->grid.expert == 8);
+}
+
+TEST_CASE("a stage may hold the embedding or the last projection alone") {
+  const auto data = shipped_layout_rules(
+      "a1,a test,Llama 3.1 405b,30,,,8192,,H100-80GB,64,,,8,4,8,1,2,,,,,1,64,bf16,NeMo (recipe release "
+      "v25.04.02),step_time,10.1,s,\n");
+  const auto read = layout_run(data, data->rows.front());
+  REQUIRE(std::holds_alternative<LayoutRun>(read));
+  std::vector<int> chunks(32, 1);
+  chunks.front() = chunks.back() = 0;
+  CHECK(std::get<LayoutRun>(read).parallelism.stages == chunks);
+}
+
+TEST_CASE("errors of layouts leave out families that do not count, and number the others") {
+  const auto data = shipped_layout_rules(layout_line(four_by_two, "step_time,0.5,s") +
+                                         layout_line(four_by_two, "step_time,0.6,s"));
+  LayoutValidation validation{.data = data, .runs = {}, .memory = {}, .excluded = {}, .missed = {}};
+  const auto& families = data->run_rules.families;
+  const auto left_out =
+      std::ranges::find_if(families, [](const FamilyRule& rule) { return !rule.not_in_totals.empty(); });
+  const auto counted = std::ranges::find(families, "BLOOM prequel, Jean Zay", &FamilyRule::family);
+  REQUIRE(left_out != families.end());
+  REQUIRE(counted != families.end());
+  for (const PublishedRow& row : data->rows) {
+    ScoredLayout scored{.run = std::get<LayoutRun>(layout_run(data, row))};
+    scored.of.layout = LayoutUse{};
+    scored.family = &row == &data->rows.front() ? &*left_out : &*counted;
+    scored.predictions[static_cast<std::size_t>(LayoutFit::software)].throughput = 40;
+    validation.runs.push_back(scored);
+  }
+  const PublishedErrors errors = layout_errors(validation, LayoutFit::software);
+  REQUIRE(errors.runs.size() == 1);
+  CHECK(errors.fit == "software");
+  CHECK(errors.runs.front().place == "rows.csv:3");
+  CHECK(errors.runs.front().predicted == 40);
+  CHECK(errors.runs.front().series > 1);
+  CHECK(layout_errors(validation, LayoutFit::nothing).runs.empty());
+  CHECK(layout_coverage(validation, LayoutFit::software).empty());
 }
 
 TEST_CASE("what replicas divide follows from the words of the column zero") {

@@ -242,6 +242,20 @@ TEST_CASE("a global batch sets the micro-batches of replicas whose ranks share a
   CHECK_THROWS_AS(read_point({{TRAINYARD_SOURCE_DIR}}, both, {"1536", "8"}, files), InputError);
 }
 
+TEST_CASE("all points of a sweep over layouts keep the micro-batch, also those whose ranks share nothing") {
+  InputFiles files;
+  for (const auto& [tensor, accumulation] : {std::pair{"1", 4}, std::pair{"2", 8}, std::pair{"8", 32}}) {
+    Sweep sweep;
+    sweep.experiment = "bert_large_dgx_a100";
+    sweep.set = {{"global_batch", "256"}, {"batch_per_gpu", "8"}, {"nodes", "1"}};
+    sweep.keys = {"parallelism.tensor"};
+    const ResolvedExperiment resolved = read_point({{TRAINYARD_SOURCE_DIR}}, sweep, {tensor}, files);
+    CHECK(resolved.cluster->ranks() == 8);
+    CHECK(resolved.settings.batch_per_gpu == 8);
+    CHECK(resolved.settings.accumulation == accumulation);
+  }
+}
+
 TEST_CASE("default leaves a key as the experiment has it, and experiment is another one") {
   const ResolvedExperiment resolved =
       point_with({{"experiment", "resnet50_ac922"}, {"batch_per_gpu", "default"}});

@@ -24,6 +24,8 @@ BEGIN_COMPARISONS = "<!-- comparisons: ./dev published --update -->"
 END_COMPARISONS = "<!-- end of comparisons -->"
 BEGIN_LAYOUTS = "<!-- runs that share a model: ./dev published --update -->"
 END_LAYOUTS = "<!-- end of runs that share a model -->"
+BEGIN_INTERVALS = "<!-- expected errors of layouts: ./dev published --update -->"
+END_INTERVALS = "<!-- end of expected errors of layouts -->"
 FITS = ("nothing", "software", "1gpu", "1node")
 FITTED = ("1gpu", "1node")  # to a run that linear scaling can begin with
 MODELINE = "# yaml-language-server: $schema=../schema/software.json\n"
@@ -122,6 +124,27 @@ def layout_tables(text):
     lines += ["| " + " | ".join([name, *its]) + " |" for name, its in memory.items()]
     lines += ["", f"{accepted} of {ran} layouts that ran are predicted to fit; {refused} of {failed} that ran out of memory "
               "are predicted not to."]
+    return "\n".join(lines)
+
+
+# family, runs, inside, half width
+INTERVAL = re.compile(r"(\S.*?)\s+(\d+)\s+([\d.]+)\s+([\d.]+)")
+
+
+def layout_intervals(text):
+    """The printed coverage of the expected errors of layouts as a table: a line for each family, the fits side by side."""
+    found, fit = {}, None
+    for line in text.splitlines():
+        if start := re.match(r"# expected error of these runs with fit (\w+):", line):
+            fit = start.group(1)
+        elif not line:
+            fit = None
+        elif fit and (match := INTERVAL.fullmatch(line.rstrip())):
+            found.setdefault(match.group(1), {})[fit] = match.groups()[1:]
+    lines = ["| family, held out | runs | nothing: inside | half width | software: inside | half width |", "|---" * 6 + "|"]
+    for name, its in found.items():
+        cells = [cell for fit in ("nothing", "software") for cell in its[fit][1:]]
+        lines.append("| " + " | ".join([name, its["software"][0], *cells]) + " |")
     return "\n".join(lines)
 
 
@@ -251,6 +274,7 @@ def main():
     wanted[accuracy] = between_marks(wanted[accuracy], comparisons(printed), BEGIN_COMPARISONS, END_COMPARISONS)
     for path, text in ((source / "README.md", layout_overview(printed)), (accuracy, layout_tables(printed))):
         wanted[path] = between_marks(wanted[path], text, BEGIN_LAYOUTS, END_LAYOUTS)
+    wanted[accuracy] = between_marks(wanted[accuracy], layout_intervals(printed), BEGIN_INTERVALS, END_INTERVALS)
     if not settle(wanted, is_update):
         return 1
     print("the tables and the picture are what the program says")

@@ -1,0 +1,20 @@
+#pragma once
+// The groups of a layout, their nodes and links, as text.
+
+#include "run/group_links.hpp"
+
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// "0-7", "0, 8, 16 to 120", "0, 3, 5": ascending ranks.
+std::string ranks_in_words(const std::vector<Rank>& ranks);
+
+/// "inside a socket", "inside a node, over 2 sockets", "16 nodes, 1 rank on each".
+std::string place_in_words(const GroupsOfKind& kind);
+
+/// Tables of groups and links, and one node of each kind with the groups of its ranks.
+std::string group_table(const ResolvedExperiment& resolved, const std::vector<GroupsOfKind>& kinds);
+
+}  // namespace trainyard
