@@ -29,11 +29,17 @@ enum class TraceColumn {
   communication_bytes,
   group,
   waits,
-  launch
+  launch,
+  dtype
 };
 
 /// Columns that are written only if some collective needs them.
-constexpr bool is_for_groups(TraceColumn column) { return column >= TraceColumn::group; }
+constexpr bool is_for_groups(TraceColumn column) {
+  return column >= TraceColumn::group && column <= TraceColumn::launch;
+}
+
+/// In column `dtype`: a matrix product in 8 bits. The column is written only if there is one.
+inline constexpr std::string_view eight_bits = "fp8";
 
 /// In column `waits`: no op of the backward pass waits.
 inline constexpr std::string_view only_optimizer_waits = "optimizer";
@@ -63,6 +69,8 @@ inline constexpr std::array trace_columns{
                  "number of ops that may run before one waits for each: 0, the next op; optimizer: only the "
                  "optimizer waits. Default: optimizer for reductions in backward, otherwise 0"},
     config::Name{"launch", TraceColumn::launch,
-                 "when each begins: end (default) of the op, or its start, when the op before has ended"}};
+                 "when each begins: end (default) of the op, or its start, when the op before has ended"},
+    config::Name{"dtype", TraceColumn::dtype,
+                 "fp8: a matrix product in 8 bits; default: as the step's precision says"}};
 
 }  // namespace trainyard

@@ -242,6 +242,7 @@ void append_attention(std::vector<Layer>& layers, const std::string& prefix, con
   const LinearSize projection{size.sequence, size.heads * head_dim(size), size.hidden};
   layers.push_back(
       with_split(linear_layer(prefix + ".attn.proj", projection, parts.bias), TensorSplit::rows));
+  layers.back().keeps_wide_input = parts.attention == AttentionKernel::flash;
   append_residual(layers, prefix, "1", size, parts);
 }
 
