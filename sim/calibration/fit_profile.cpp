@@ -10,7 +10,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::array dtypes{Dtype::fp32, Dtype::tf32, Dtype::fp16, Dtype::bf16};
+constexpr std::array dtypes{Dtype::fp32, Dtype::tf32, Dtype::fp16, Dtype::bf16, Dtype::fp8};
 constexpr std::array conv_passes{OpKind::conv_forward, OpKind::conv_dgrad, OpKind::conv_wgrad};
 
 // Non-const versions of curves.hpp's functions, to change a profile.

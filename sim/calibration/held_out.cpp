@@ -68,7 +68,8 @@ void add_matrix_kernels(ErrorsByGroup& errors, const Predictors& predictors, con
   }
   for (const GemmKernel& kernel : measured.gemms) {
     if (!has_unit(kernel.dtype)) continue;
-    const Op op = op_of(OpKind::gemm, kernel.shape, work_of(kernel.shape, kernel.dtype));
+    Op op = op_of(OpKind::gemm, kernel.shape, work_of(kernel.shape, kernel.dtype));
+    op.in_8_bits = kernel.dtype == Dtype::fp8;
     add(errors[group_of(kernel)], predictors, precision_of(kernel.dtype), op, Layout::nchw, kernel.duration);
   }
 }

@@ -10,12 +10,16 @@
 namespace trainyard {
 
 /// The data type a matrix unit computes in.
-enum class Dtype { fp32, tf32, fp16, bf16 };
+enum class Dtype { fp32, tf32, fp16, bf16, fp8 };
 
-/// Bytes per value in memory: tf32 is a way to multiply fp32 data.
+/// Bytes per operand in memory: tf32 is a way to multiply fp32 data.
 constexpr Bytes size_of(Dtype dtype) {
+  if (dtype == Dtype::fp8) return Bytes(1);
   return dtype == Dtype::fp32 || dtype == Dtype::tf32 ? Bytes(4) : Bytes(2);
 }
+
+/// Bytes per value of a result: products in 8 bits give 16.
+constexpr Bytes result_size(Dtype dtype) { return dtype == Dtype::fp8 ? Bytes(2) : size_of(dtype); }
 
 namespace config {
 
@@ -25,7 +29,8 @@ struct Names<Dtype> {
   static constexpr std::array table{Name{"fp32", Dtype::fp32, "IEEE single"},
                                     Name{"tf32", Dtype::tf32, "TensorFloat-32 matrix units on fp32 data"},
                                     Name{"fp16", Dtype::fp16, "IEEE half with fp32 accumulation"},
-                                    Name{"bf16", Dtype::bf16, "bfloat16 with fp32 accumulation"}};
+                                    Name{"bf16", Dtype::bf16, "bfloat16 with fp32 accumulation"},
+                                    Name{"fp8", Dtype::fp8, "8-bit operands, 16-bit results"}};
 };
 
 }  // namespace config

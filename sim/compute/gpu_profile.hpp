@@ -54,6 +54,7 @@ struct MatrixUnits {
   std::optional<MatrixRates> tf32;
   std::optional<MatrixRates> fp16;
   std::optional<MatrixRates> bf16;
+  std::optional<MatrixRates> fp8;
 };
 
 /// Longer softmax rows use another kernel: frameworks keep a row of up to 1,024 values in the registers of
@@ -224,7 +225,8 @@ struct Keys<MatrixUnits> {
         required("fp32", &MatrixUnits::fp32, "fp32 without tensor cores; also the rate of vector work"),
         optional("tf32", &MatrixUnits::tf32, "TF32 tensor cores; without this key tf32 runs as fp32"),
         optional("fp16", &MatrixUnits::fp16, "fp16 with fp32 accumulation, for fp16 and amp"),
-        optional("bf16", &MatrixUnits::bf16, "bfloat16 with fp32 accumulation, for bf16 and amp_bf16"));
+        optional("bf16", &MatrixUnits::bf16, "bfloat16 with fp32 accumulation, for bf16 and amp_bf16"),
+        optional("fp8", &MatrixUnits::fp8, "products of 8-bit operands, for fp8, which also needs bf16"));
   }
 };
 

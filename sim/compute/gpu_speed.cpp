@@ -44,7 +44,8 @@ void scale(MatrixRates& rates, double speed) {
 
 void make_faster(GpuProfile& gpu, double speed) {
   scale(gpu.matrix.fp32, speed);
-  for (std::optional<MatrixRates>* rates : {&gpu.matrix.tf32, &gpu.matrix.fp16, &gpu.matrix.bf16}) {
+  for (std::optional<MatrixRates>* rates :
+       {&gpu.matrix.tf32, &gpu.matrix.fp16, &gpu.matrix.bf16, &gpu.matrix.fp8}) {
     if (*rates) scale(**rates, speed);
   }
   raise(gpu.memory.bandwidth, speed);

@@ -13,8 +13,8 @@ namespace {
 double shortage(double needed, double taken, double kept) { return needed / std::max(kept, 1 - taken); }
 
 /// A trace may have durations in a type for which the GPU has no unit.
-FlopRate peak_of(const GpuProfile& gpu, Precision precision, OpKind kind) {
-  const MatrixRates* rates = is_matrix(kind) ? find_rates(gpu, dtype_of(precision)) : nullptr;
+FlopRate peak_of(const GpuProfile& gpu, Precision precision, const Op& op) {
+  const MatrixRates* rates = is_matrix(op.kind) ? find_rates(gpu, dtype_of(precision, op)) : nullptr;
   return rates != nullptr ? rates->peak.value : gpu.matrix.fp32.peak.value;
 }
 
@@ -22,7 +22,7 @@ FlopRate peak_of(const GpuProfile& gpu, Precision precision, OpKind kind) {
 
 GpuUse use_of(const GpuProfile& gpu, Precision precision, const Op& op) {
   if (op.kind == OpKind::host) return {};  // does not use the GPU
-  const FlopRate peak = peak_of(gpu, precision, op.kind);
+  const FlopRate peak = peak_of(gpu, precision, op);
   const Bandwidth bandwidth = gpu.memory.bandwidth.value;
   const double computing = peak > FlopRate() ? (op.flops / peak).si() : 0;
   const double moving = bandwidth > Bandwidth() ? (op.bytes / bandwidth).si() : 0;

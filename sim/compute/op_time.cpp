@@ -188,13 +188,20 @@ Dtype dtype_of(Precision precision) {
     case Precision::bf16:
     case Precision::amp_bf16:
       return Dtype::bf16;
+    case Precision::fp8:
+      return Dtype::fp8;
   }
   return Dtype::fp32;
 }
 
+Dtype dtype_of(Precision precision, const Op& op) {
+  return precision == Precision::fp8 && !op.in_8_bits ? Dtype::bf16 : dtype_of(precision);
+}
+
 Dtype matrix_dtype(const GpuProfile& gpu, Precision precision) {
   const Dtype dtype = dtype_of(precision);
-  if (find_rates(gpu, dtype) != nullptr) return dtype;
+  const bool has_other = dtype != Dtype::fp8 || find_rates(gpu, Dtype::bf16) != nullptr;
+  if (find_rates(gpu, dtype) != nullptr && has_other) return dtype;
   if (dtype == Dtype::tf32) return Dtype::fp32;
   throw InputError(gpu.name + " has no " + std::string(config::name_of(dtype)) + " matrix unit (precision " +
                        std::string(config::name_of(precision)) + ")",
@@ -207,7 +214,8 @@ FlopRate peak_rate(const GpuProfile& gpu, Precision precision) {
 
 OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout layout) {
   if (op.duration) return {*op.duration, op.source.value_or(ComputeSource::measured)};
-  const Dtype dtype = matrix_dtype(gpu, precision);
+  const Dtype fastest = matrix_dtype(gpu, precision);
+  const Dtype dtype = fastest == Dtype::fp8 ? dtype_of(precision, op) : fastest;
   const Work work{op.flops, op.bytes};
   switch (op.kind) {
     case OpKind::conv_forward:

@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -162,8 +163,26 @@ private:
     }
     divide_update(update, parameters, layers);
     trace.ops.push_back(std::move(update));
+    add_casts(chunks, trace);
     trace.accumulation = layout_.micro_batches;
     add_stack_ops(trace, request_.stack);
+  }
+
+  /// The casts of weights to 8 bits after the update of all chunks: of whole weights, whoever updates them.
+  static void add_casts(std::span<ChunkTrace> chunks, Trace& trace) {
+    std::optional<Op> all;
+    for (ChunkTrace& chunk : chunks) {
+      for (Op& op : std::span(chunk.update).subspan(1)) {
+        if (all) {
+          op.flops += all->flops;
+          op.bytes += all->bytes;
+          op.shape = VectorShape{std::get<VectorShape>(op.shape).elements +
+                                 std::get<VectorShape>(all->shape).elements};
+        }
+        all = std::move(op);
+      }
+    }
+    if (all) trace.ops.push_back(*std::move(all));
   }
 
   /// Leaves the part of an update whose state the rank has.

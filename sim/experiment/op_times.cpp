@@ -14,7 +14,9 @@ std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const St
     // computed by an earlier run.
     if (!op.duration) {
       const double slowdown = stack.slowdown.factor[group_of(op.kind)];
-      const Seconds kernel = stack.compute_scale.value * slowdown * time.duration;
+      const double scale =
+          stack.compute_scale.value * (op.kind == OpKind::attention ? stack.attention_scale.value : 1);
+      const Seconds kernel = scale * slowdown * time.duration;
       time.slowest_gpu = (stack.slowest_gpu - 1) * kernel;
       time.duration = kernel + overhead + time.slowest_gpu;
     }

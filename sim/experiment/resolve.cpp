@@ -27,6 +27,7 @@
 #include "units/text.hpp"
 #include "workload/accumulate.hpp"
 #include "workload/csv.hpp"
+#include "workload/eight_bits.hpp"
 #include "workload/fuse_elementwise.hpp"
 #include "workload/make_trace.hpp"
 #include "workload/model_file.hpp"
@@ -399,6 +400,8 @@ private:
     const fs::path path = find(config::Kind::model, *settings_.model);
     const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
     if (model.samples_per_epoch) resolved_.samples_per_epoch = model.samples_per_epoch->value;
+    if (settings_.precision == Precision::fp8)
+      errors_.run(document_, "precision", [&] { require_8_bits(model.layers); });
     if (settings_.parallelism) return;  // place_ranks() makes the traces
     trace() = make_trace(model, settings_.batch_per_gpu, settings_.precision, settings_.optimizer);
     if (resolved_.stack.fused_elementwise) fuse_elementwise(trace(), model.layers);

@@ -15,6 +15,7 @@ std::string_view precision_of(Dtype dtype) {
       return "tf32";
     case Dtype::fp16:
     case Dtype::bf16:
+    case Dtype::fp8:  // all but the products in 8 bits are kernels of 16
       return "16bit";
   }
   return "";

@@ -56,7 +56,7 @@ bool has_fits(const GpuProfile& gpu, std::string_view part) {
     return rates && is_fitted_in(*rates);
   };
   return is_fitted_in(units.fp32) || is_fitted_in_optional(units.tf32) || is_fitted_in_optional(units.fp16) ||
-         is_fitted_in_optional(units.bf16) ||
+         is_fitted_in_optional(units.bf16) || is_fitted_in_optional(units.fp8) ||
          (part == "vector" && is_fitted(gpu.vector.elementwise.provenance));
 }
 

@@ -8,6 +8,7 @@
 #include "strategy/compression.hpp"
 #include "strategy/recompute.hpp"
 #include "units/text.hpp"
+#include "workload/eight_bits.hpp"
 #include "workload/make_trace.hpp"
 
 #include <algorithm>
@@ -66,8 +67,7 @@ struct HeldLayers {
 std::optional<int> fullest_block(const std::vector<Layer>& layers, Precision precision) {
   std::map<int, Bytes> kept;
   for (const Layer& layer : layers) {
-    if (layer.block)
-      kept[*layer.block] += layer.saved_elements * element_sizes(precision).activation + layer.saved_fixed;
+    if (layer.block) kept[*layer.block] += saved_values(layer, precision) + layer.saved_fixed;
   }
   std::optional<int> fullest;
   for (const auto& [block, bytes] : kept) {

@@ -77,6 +77,7 @@ struct Stack {
   Layout layout = Layout::nchw;    ///< of the inputs and outputs of convolutions
   NcclVersion nccl = NcclVersion::v2_7_8;
   Sourced<double> compute_scale{.value = 1};    ///< factor on the time of every op
+  Sourced<double> attention_scale{.value = 1};  ///< factor on the time of fused attention
   std::optional<Sourced<Seconds>> op_overhead;  ///< added to every op; default: as the software fitted
   std::optional<InputCopy> input_copy;          ///< nothing: copies of samples are hidden
   Sourced<Seconds> step_overhead;               ///< host time after every step
@@ -222,6 +223,11 @@ struct Keys<Stack> {
         optional("nccl", &Stack::nccl,
                  "version of NCCL that chooses algorithms and protocols (write it in quotes)"),
         optional("compute_scale", &Stack::compute_scale, "factor on the time of every op in the GPU profile")
+            .at_least(0.01)
+            .at_most(100),
+        optional("attention_scale", &Stack::attention_scale,
+                 "factor on the time of fused attention: of the stack's kernel over that in the GPU profile, "
+                 "FlashAttention-2 unless it says otherwise")
             .at_least(0.01)
             .at_most(100),
         optional("op_overhead", &Stack::op_overhead,

@@ -106,6 +106,7 @@ struct Layer {
   double tied_elements = 0;       ///< weights shared with another layer: not in the counts above
   bool reads_encoder = false;     ///< its input is the encoder's output, not that of the layer before
   LayerGemm gemm;
+  bool keeps_wide_input = false;  ///< a product's input stays in 16 bits besides: fused attention reads it
   TensorSplit split = TensorSplit::none;
   LimitedColumns limited = {};  ///< part of the outputs of a layer split by columns
   /// The axis whose groups hold copies of the parameters and sum their gradients; empty: no other rank has

@@ -1,6 +1,7 @@
 #include "workload/make_trace.hpp"
 
 #include "config/diagnostic.hpp"
+#include "workload/eight_bits.hpp"
 
 #include <cassert>
 #include <cstdint>
@@ -15,6 +16,7 @@ namespace {
 struct Setting {
   int batch = 0;
   ElementSizes sizes;
+  bool in_8_bits = false;
 };
 
 Op make_op(Phase phase, std::string layer, OpKind kind, Shape shape, Flops flops, Bytes bytes) {
@@ -90,6 +92,30 @@ double matrix_weights(const Layer& layer) { return parameter_elements(layer) + l
 Bytes matrix_bytes(const Layer& layer, const Setting& setting) {
   return setting.batch * (layer.forward_rw_elements - layer.weight_rw_elements) * setting.sizes.activation +
          matrix_weights(layer) * setting.sizes.compute_weight;
+}
+
+/// Values of the samples that a matrix op of a layer reads and writes.
+struct Ends {
+  double in = 0, out = 0;
+};
+
+Ends ends_of(const Layer& layer, const Setting& setting) {
+  const double values = setting.batch * (layer.forward_rw_elements - layer.weight_rw_elements);
+  const double in = values * layer.in_elements / (layer.in_elements + layer.out_elements);
+  return {in, values - in};
+}
+
+/// The same for a layer in 8 bits: `wide` values of the result, all others in one byte.
+Bytes bytes_in_8_bits(const Layer& layer, double wide, const Setting& setting) {
+  constexpr Bytes narrow{1};
+  const auto [in, out] = ends_of(layer, setting);
+  return (in + out + matrix_weights(layer) - wide) * narrow + wide * setting.sizes.activation;
+}
+
+/// Reads values in 16 bits and writes both of their copies in 8.
+Op cast_to_8_bits(Phase phase, std::string name, double values, const Setting& setting) {
+  return make_op(phase, std::move(name), OpKind::elementwise, VectorShape{values}, Flops(values),
+                 values * (setting.sizes.activation + two_casts));
 }
 
 /// Autocast's copy of a layer's weights in the compute type, or of their gradients back.
@@ -170,6 +196,32 @@ void append_forward(std::vector<Op>& ops, const Layer& layer, const Setting& set
                         matrix_bytes(layer, setting)));
 }
 
+/// A layer in 8 bits after one of kind `before`: a cast of its input, unless that wrote it in 8 bits.
+void append_forward_in_8_bits(std::vector<Op>& ops, const Layer& layer, std::optional<LayerKind> before,
+                              const Setting& setting) {
+  const Ends ends = ends_of(layer, setting);
+  if (!before || !casts_its_output(*before))
+    ops.push_back(cast_to_8_bits(Phase::forward, layer.name + ".cast", ends.in, setting));
+  ops.push_back(make_op(Phase::forward, layer.name, OpKind::gemm, gemm_shape(layer, setting),
+                        setting.batch * layer.forward_flops, bytes_in_8_bits(layer, ends.out, setting)));
+  ops.back().in_8_bits = true;
+}
+
+/// The cast of the gradient of its output and both products.
+void append_backward_in_8_bits(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
+  const Ends ends = ends_of(layer, setting);
+  ops.push_back(cast_to_8_bits(Phase::backward, layer.name + ".cast", ends.out, setting));
+  const auto append = [&](const GemmShape& shape, double result) {
+    ops.push_back(make_op(Phase::backward, layer.name, OpKind::gemm, shape,
+                          setting.batch * layer.forward_flops, bytes_in_8_bits(layer, result, setting)));
+    ops.back().in_8_bits = true;
+  };
+  const GemmShape forward = gemm_shape(layer, setting);
+  if (layer.has_input_gradient) append(first_gradient(forward), ends.in);
+  append(second_gradient(forward), matrix_weights(layer));
+  ops.back().gradients = gradients_of(layer);
+}
+
 void append_matrix_backward(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
   const Flops flops = setting.batch * layer.forward_flops;  // of each of the two gradients
   const Bytes bytes = matrix_bytes(layer, setting);
@@ -237,6 +289,7 @@ ElementSizes element_sizes(Precision precision) {
       return {single, single, single, single, false, false};
     case Precision::fp16:
     case Precision::bf16:
+    case Precision::fp8:
       return {half, half, single, half, false, true};
     case Precision::amp:
     case Precision::amp_bf16:
@@ -256,7 +309,7 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
   if (batch_per_gpu < 1) {
     throw InputError("batch_per_gpu is " + std::to_string(batch_per_gpu), "write 1 or more");
   }
-  const Setting setting{batch_per_gpu, element_sizes(precision)};
+  const Setting setting{batch_per_gpu, element_sizes(precision), precision == Precision::fp8};
   Trace trace{.model = model.name,
               .batch_per_gpu = batch_per_gpu,
               .precision = precision,
@@ -269,13 +322,32 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
     append_pass(trace.ops, model.layers[static_cast<std::size_t>(number)], setting);
     for (std::size_t op = first; op < trace.ops.size(); ++op) trace.ops[op].of_layer = number;
   };
-  for (int i = 0; i < count; ++i) append(i, append_forward);
-  for (int i = count - 1; i >= 0; --i) append(i, append_backward);
+  const auto is_in_8_bits = [&](const Layer& layer) { return setting.in_8_bits && runs_in_8_bits(layer); };
+  std::optional<LayerKind> before;
+  for (int i = 0; i < count; ++i) {
+    append(i, [&](std::vector<Op>& ops, const Layer& layer, const Setting&) {
+      if (is_in_8_bits(layer))
+        append_forward_in_8_bits(ops, layer, before, setting);
+      else
+        append_forward(ops, layer, setting);
+      before = layer.kind;
+    });
+  }
+  for (int i = count - 1; i >= 0; --i) {
+    append(i, [&](std::vector<Op>& ops, const Layer& layer, const Setting&) {
+      if (is_in_8_bits(layer))
+        append_backward_in_8_bits(ops, layer, setting);
+      else
+        append_backward(ops, layer, setting);
+    });
+  }
 
   const double parameters = totals(model.layers).parameters;
   trace.ops.push_back(make_op(Phase::optimizer, "optimizer", OpKind::optimizer, VectorShape{parameters},
                               Flops(parameters * work_of(optimizer).flops),
                               parameters * optimizer_bytes_per_parameter(optimizer, precision)));
+  if (const double weights = setting.in_8_bits ? weights_in_8_bits(model.layers) : 0; weights > 0)
+    trace.ops.push_back(cast_to_8_bits(Phase::optimizer, "weights.cast", weights, setting));
   return trace;
 }
 

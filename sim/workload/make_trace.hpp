@@ -19,8 +19,8 @@ struct ElementSizes {
 };
 
 /// fp32, tf32: 4 bytes throughout. fp16, bf16: 2-byte activations, weights and gradients, 4-byte master
-/// weights and optimizer state. amp, amp_bf16: 2-byte activations and casted weights, 4-byte parameters and
-/// gradients.
+/// weights and optimizer state. fp8: as bf16; the operands of products in 8 bits have 1 byte. amp, amp_bf16:
+/// 2-byte activations and casted weights, 4-byte parameters and gradients.
 ElementSizes element_sizes(Precision precision);
 
 /// Bytes moved by the optimizer per parameter. In one pass, sgd reads w, g and writes w; momentum also reads
@@ -31,12 +31,14 @@ ElementSizes element_sizes(Precision precision);
 Bytes optimizer_bytes_per_parameter(Optimizer optimizer, Precision precision);
 
 /// The trace of one step. Gradients become ready in exactly the reverse of registration order, as PyTorch's
-/// reducer expects: within a layer the bias before the weight. No durations and no communication yet. Throws
-/// InputError if batch_per_gpu < 1, or so large that a matrix product has 2^31 rows.
+/// reducer expects: within a layer the bias before the weight. No durations and no communication yet. In fp8,
+/// casts LAYER.cast come before the products of a layer in forward and backward, and the op weights.cast once
+/// per step after the optimizer (eight_bits.hpp). Throws InputError if batch_per_gpu < 1, or so large that a
+/// matrix product has 2^31 rows.
 Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Optimizer optimizer);
 
-/// Whether an op that make_trace made for a layer casts weights or their gradients. Of a layer's other ops,
-/// those of matrix work compute its output or a gradient.
+/// Whether an op that make_trace made for a layer casts weights or their gradients, or operands to 8 bits. Of
+/// a layer's other ops, those of matrix work compute its output or a gradient.
 bool is_cast(const Op& op, const Layer& layer);
 
 }  // namespace trainyard

@@ -1,6 +1,7 @@
 #include "workload/memory.hpp"
 
 #include "config/diagnostic.hpp"
+#include "workload/eight_bits.hpp"
 #include "workload/make_trace.hpp"
 
 #include <algorithm>
@@ -51,7 +52,7 @@ Bytes kept_fixed(const Layer& layer, const MemoryRules& rules, Bytes element) {
 
 Bytes kept_by(const Layer& layer, const MemorySetting& setting, const MemoryRules& rules) {
   const Bytes element = element_sizes(setting.precision).activation;
-  Bytes sum = rounded(setting.batch * layer.saved_elements * element, rules) +
+  Bytes sum = rounded(setting.batch * saved_values(layer, setting.precision), rules) +
               rounded(setting.batch * kept_fixed(layer, rules, element), rules);
   for (const KeptValues& kept : rules.kept) {
     if (!applies(kept, layer, setting)) continue;
@@ -63,11 +64,10 @@ Bytes kept_by(const Layer& layer, const MemorySetting& setting, const MemoryRule
 
 /// What layers keep of one micro-batch until its backward pass.
 Bytes kept_of(const std::vector<Layer>& layers, const MemorySetting& setting) {
-  const Bytes element = element_sizes(setting.precision).activation;
   Bytes sum;
   for (const Layer& layer : layers) {
     sum += setting.rules ? kept_by(layer, setting, *setting.rules)
-                         : setting.batch * (layer.saved_elements * element + layer.saved_fixed);
+                         : setting.batch * (saved_values(layer, setting.precision) + layer.saved_fixed);
   }
   return sum;
 }
@@ -128,7 +128,7 @@ Bytes activations_per_sample(const Model& model, Precision precision) {
   double transient = 0;
   for (const Layer& layer : model.layers)
     transient = std::max(transient, layer.in_elements + layer.out_elements);
-  return saved_activations(totals(model.layers), element) + transient * element;
+  return saved_activations(model.layers, precision) + transient * element;
 }
 
 Bytes kept_activations(const Model& model, const MemorySetting& setting, const MemoryRules& rules) {
@@ -160,6 +160,8 @@ MemoryTerms memory_per_rank(const Model& model, const MemorySetting& setting,
   terms.parameters =
       (held_part(model.layers, shards.parameters, shards, elements) + setting.gathered_parameters) *
       (sizes.writes_copy ? sizes.compute_weight : sizes.parameter);
+  if (setting.precision == Precision::fp8 && !shards.parameters)
+    terms.parameters += weights_in_8_bits(model.layers) * two_casts;
   if (sizes.casts) terms.parameters += matrix_parameters(model.layers) * sizes.compute_weight;
   terms.gradients = held_part(model.layers, shards.gradients, shards, elements) *
                     setting.buffered_gradient.value_or(sizes.gradient);

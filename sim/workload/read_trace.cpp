@@ -387,6 +387,17 @@ Shape read_shape(const Row& row, OpKind kind, bool is_known_kind) {
   return shape.value_or(Shape());
 }
 
+void read_dtype(const Row& row, Op& op) {
+  if (!row.has(TraceColumn::dtype)) return;
+  const std::string& text = row.find(TraceColumn::dtype)->text;
+  if (text != eight_bits)
+    row.error(TraceColumn::dtype, "unknown data type " + in_quotes(text), "fp8, or leave it empty");
+  else if (op.kind != OpKind::gemm)
+    row.error(TraceColumn::dtype, "an op of kind " + std::string(config::name_of(op.kind)) + " in 8 bits",
+              "only matrix products (gemm) run in 8 bits");
+  op.in_8_bits = text == eight_bits;
+}
+
 Op read_op(const Row& row) {
   Op op;
   op.line = {row.csv.line};
@@ -404,6 +415,7 @@ Op read_op(const Row& row) {
   op.gradients = read_gradients(row, op.layer);
   read_duration(row, op);
   read_communications(row, op);
+  read_dtype(row, op);
   if (is_known) check_work(row, op);
   return op;
 }

@@ -121,6 +121,7 @@ struct Op {
   OpRole role = OpRole::layer;  ///< traces in files tell it by the layer's name: role_of()
   int of_layer = -1;            ///< index in the model's layers, -1 for none; not part of a trace file
   Shape shape;
+  bool in_8_bits = false;               ///< a matrix product in 8 bits, of a step in fp8
   Flops flops;                          ///< for the whole batch
   Bytes bytes;                          ///< read from and written to device memory
   std::vector<Gradient> gradients;      ///< complete when this op ends, in the order they become ready
@@ -131,7 +132,7 @@ struct Op {
   friend bool operator==(const Op&, const Op&) = default;
 };
 
-enum class Precision { fp32, tf32, fp16, amp, bf16, amp_bf16 };
+enum class Precision { fp32, tf32, fp16, amp, bf16, amp_bf16, fp8 };
 enum class Optimizer { sgd, momentum, adam, lamb };
 
 /// Order of the values of an image batch: channel before pixel, or pixel before channel, which PyTorch calls
@@ -216,7 +217,9 @@ struct Names<Precision> {
       Name{"amp", Precision::amp,
            "fp16 autocast: fp16 activations and matrix ops, fp32 weights and gradients"},
       Name{"bf16", Precision::bf16, "like fp16, but in bfloat16"},
-      Name{"amp_bf16", Precision::amp_bf16, "like amp, but in bfloat16"}};
+      Name{"amp_bf16", Precision::amp_bf16, "like amp, but in bfloat16"},
+      Name{"fp8", Precision::fp8,
+           "like bf16, but the products of a transformer's linear layers are in 8 bits"}};
 };
 
 template <>

@@ -30,7 +30,8 @@ enum class TraceColumn {
   group,
   waits,
   launch,
-  peer
+  peer,
+  dtype
 };
 
 /// Columns that are written only if some collective needs them, and if there are messages.
@@ -42,6 +43,9 @@ constexpr bool is_for_messages(TraceColumn column) { return column == TraceColum
 /// In column `communication`: the two ends of a message, besides the names of collectives.
 inline constexpr std::string_view message_sent = "send";
 inline constexpr std::string_view message_received = "recv";
+
+/// In column `dtype`: a matrix product in 8 bits. The column is written only if there is one.
+inline constexpr std::string_view eight_bits = "fp8";
 
 /// In column `waits`: no op of the backward pass waits.
 inline constexpr std::string_view only_optimizer_waits = "optimizer";
@@ -78,6 +82,8 @@ inline constexpr std::array trace_columns{
     config::Name{
         "peer", TraceColumn::peer,
         "other rank of each message, by its place in the group: +1, the next one (from the last one to "
-        "the first); 0, the first one"}};
+        "the first); 0, the first one"},
+    config::Name{"dtype", TraceColumn::dtype,
+                 "fp8: a matrix product in 8 bits; default: as the step's precision says"}};
 
 }  // namespace trainyard

@@ -266,6 +266,7 @@ void append_core_and_projection(std::vector<Layer>& layers, const std::string& p
   append_core(layers, name, size, parts);
   const LinearSize projection{size.sequence, size.heads * head_dim(size), size.hidden};
   layers.push_back(with_split(linear_layer(name + ".proj", projection, parts.bias), TensorSplit::rows));
+  layers.back().keeps_wide_input = parts.attention == AttentionKernel::flash;
   append_residual(layers, prefix, number, size, parts);
 }
 

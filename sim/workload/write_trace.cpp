@@ -127,6 +127,8 @@ std::string cell(const Op& op, TraceColumn column) {
       return communication_list(op, launch_text);
     case TraceColumn::peer:
       return communication_list(op, peer_text);
+    case TraceColumn::dtype:
+      return op.in_8_bits ? std::string(eight_bits) : "";
   }
   return {};
 }
@@ -142,11 +144,13 @@ std::string write_trace(const Trace& trace) {
   if (trace.sequence_length) text += "# sequence_length: " + std::to_string(*trace.sequence_length) + "\n";
   const bool with_groups = has_groups(trace);
   const bool with_messages = has_messages(trace);
+  const bool with_dtype = std::ranges::any_of(trace.ops, &Op::in_8_bits);
   const auto write_line = [&](auto cell_of) {
     std::string_view separator;
     for (const auto& column : trace_columns) {
       if (is_for_groups(column.value) && !with_groups) continue;
       if (is_for_messages(column.value) && !with_messages) continue;
+      if (column.value == TraceColumn::dtype && !with_dtype) continue;
       text += std::exchange(separator, ",");
       text += cell_of(column);
     }

@@ -140,6 +140,23 @@ TEST_CASE("errors of layouts leave out families that do not count, and number th
   CHECK(layout_coverage(validation, LayoutFit::software).empty());
 }
 
+TEST_CASE(
+    "rows in 8 bits are predicted, whatever way their tensors are scaled, but not with scales per block") {
+  const auto precision_of_row = [](const std::string& precision) {
+    const auto data =
+        shipped_layout_rules("a1,a test,GPT-2,8,1024,16,1024,50257,H100-80GB,8,1,,1,1,,8,,,,,,4,32," +
+                             precision + ",llm-foundry/Composer FSDP,step_time,0.5,s,\n");
+    const auto run = layout_run(data, data->rows.front());
+    const auto* read = std::get_if<LayoutRun>(&run);
+    return read == nullptr ? std::string("none") : std::string(config::name_of(read->precision));
+  };
+  CHECK(precision_of_row("fp8") == "fp8");
+  CHECK(precision_of_row("fp8-cs") == "fp8");
+  CHECK(precision_of_row("bf16") == "bf16");
+  CHECK(precision_of_row("fp8-mx") == "none");
+  CHECK(precision_of_row("nvfp4") == "none");
+}
+
 TEST_CASE("what replicas divide follows from the words of the column zero") {
   const std::pair<std::string, std::pair<Sharded, ShardOver>> cases[] = {
       {"zero1 over all ranks", {Sharded::optimizer, ShardOver::data}},
