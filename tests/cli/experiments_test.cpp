@@ -74,6 +74,7 @@ TEST_CASE("every shipped sweep runs without a failure, and its figures are possi
       {"batch_sizes", {16, {"--set", "batch_per_gpu=8,256"}}},
       {"brookhaven", {12, {"--set", "batch_per_gpu=32", "--set", "ranks=1,16"}}},
       {"cloud_cost", {12, {"--set", "nodes=1,8"}}},
+      {"layouts", {4, {"--set", "parallelism.tensor=8", "--set", "parallelism.pipeline=4,32"}}},
       {"nic_speed", {17, {"--set", "nodes=4"}}},
       {"strong_scaling", {8, {"--set", "ranks=32,1024"}}},
       {"tianshu", {24, {"--set", "ranks=1000"}}}};
@@ -95,8 +96,11 @@ TEST_CASE("every shipped sweep runs without a failure, and its figures are possi
     for (const Json& row : json["rows"]) {
       CAPTURE(row["keys"].dump());
       if (row["updates_per_s"].is_null()) CHECK(row["step_time_s"] >= row["lower_bound_s"]);
-      CHECK(row["scaling_efficiency"] > 0);
-      CHECK(row["scaling_efficiency"] <= 1);
+      // a model that does not fit into one GPU has no time there to compare with
+      if (name != "layouts") {
+        CHECK(row["scaling_efficiency"] > 0);
+        CHECK(row["scaling_efficiency"] <= 1);
+      }
       CHECK(row["memory_utilization"] < 1);
       CHECK(row["gpu_utilization"] <= 1);
     }
