@@ -8,8 +8,8 @@ TEST_CASE("check and run name the lines of traces in which ranks would wait for 
   const Scratch scratch;
   const std::string header = "phase,layer,duration_s,communication,communication_bytes,peer\n";
   for (const auto& [name, peer] : {std::pair("a.csv", "+1"), std::pair("b.csv", "-1")}) {
-    scratch.put(name,
-                header + "forward,f,0.01,recv,1000," + peer + "\nforward,g,0.01,send,1000," + peer + "\n");
+    (void)scratch.put(
+        name, header + "forward,f,0.01,recv,1000," + peer + "\nforward,g,0.01,send,1000," + peer + "\n");
   }
   const std::string job = scratch.put("job.yaml",
                                       "platform: dgx2\ngpus: 2\nstack: pytorch_ddp\nbatch_per_gpu: 1\n"
@@ -21,7 +21,7 @@ TEST_CASE("check and run name the lines of traces in which ranks would wait for 
     CHECK(ended.err.find("a.csv:2:1: error: rank 0 waits here for ever") != std::string::npos);
     CHECK(ended.err.find("b.csv:2:1: error: rank 1 waits here for ever") != std::string::npos);
   }
-  scratch.put("b.csv", header + "forward,g,0.01,send,1000,-1\nforward,f,0.01,recv,1000,-1\n");
+  (void)scratch.put("b.csv", header + "forward,g,0.01,send,1000,-1\nforward,f,0.01,recv,1000,-1\n");
   CHECK(run_program({"check", job}).code == 0);
   CHECK(run_program({"run", job, "--json"}).code == 0);
   const Ended exported = run_program({"trace", job, "-o", scratch / "out.csv"});
