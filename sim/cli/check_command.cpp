@@ -10,6 +10,7 @@
 #include "platform/load.hpp"
 #include "published/machine_rules.hpp"
 #include "published/run_rules.hpp"
+#include "schedule/trace_plan.hpp"
 #include "strategy/stack.hpp"
 #include "sweep/sweep_file.hpp"
 #include "workload/csv.hpp"
@@ -60,7 +61,10 @@ void check_file(const std::string& file, Warnings& warnings) {
   }
   // With a slash it is a path, whatever its name.
   const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
-  warnings = resolve(config::find_catalogue(), path, {}).warnings;
+  const ResolvedExperiment resolved = resolve(config::find_catalogue(), path, {});
+  warnings = resolved.warnings;
+  if (resolved.settings.traces)
+    (void)plan_traces_step(resolved);  // their messages and collectives have to meet
 }
 
 void check_files(const std::vector<std::string>& files) {
