@@ -6,8 +6,10 @@
 #include "platform/names.hpp"
 
 #include <algorithm>
+#include <boost/range/iterator_range.hpp>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>

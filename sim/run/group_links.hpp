@@ -28,9 +28,9 @@ struct GroupLinks {
 
 /// Groups that exchange data in the same way.
 struct GroupsOfKind {
-  std::string name;  ///< "tensor", "data", "pipeline", "data in nodes"
+  std::string name = {};  ///< "tensor", "data", "pipeline", "data in nodes"
   Axis axis{};
-  std::set<std::string> operations;  ///< "all_reduce"
+  std::set<std::string> operations = {};  ///< "all_reduce"
   std::int64_t groups = 0;
   int size = 0;             ///< ranks of one group
   RankGroups members = {};  ///< all groups, ascending; those of stages that only meet in the plan are joined
@@ -38,9 +38,9 @@ struct GroupsOfKind {
   int sockets = 0;          ///< of the first group on its first node; 0: unknown
   /// What a rank sends while all groups of the kind on its stage send and nothing else uses the network: that
   /// of the rank that sends most.
-  Bandwidth rate;
-  Bytes bytes;  ///< that a rank sends in a step; the mean over the ranks of these groups
-  std::vector<GroupLinks> links;
+  Bandwidth rate = {};
+  Bytes bytes = {};  ///< that a rank sends in a step; the mean over the ranks of these groups
+  std::vector<GroupLinks> links = {};
 };
 
 /// Kinds of groups with at least two ranks that exchange data in the step, in the order of the axes. Empty

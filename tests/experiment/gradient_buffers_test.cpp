@@ -1,6 +1,7 @@
 // Sharded gradients that a stack keeps in buffers.
 
 #include "experiment/stack_rules.hpp"
+#include "units/text.hpp"
 
 #include <doctest/doctest.h>
 
@@ -20,7 +21,7 @@ TEST_CASE("sharded gradients that buffers hold in whole are a warning with their
   REQUIRE(warning(1));
   CHECK(warning(1)->severity == Severity::warning);
   CHECK(warning(1)->key_path == "parallelism.shard");
-  CHECK(warning(1)->message.find("20.0 GB") != std::string::npos);
+  CHECK(warning(1)->message.find(gpu_memory(Bytes{20e9})) != std::string::npos);
   CHECK(warning(8)->message.find("each of 8 micro-batches") != std::string::npos);
   stack.bucket_first = stack.bucket_cap = Sourced<Bytes>{.value = Bytes{9e9}};
   CHECK_FALSE(warning(8));
