@@ -45,6 +45,9 @@ struct MatrixRates {
   Sourced<FlopRate> peak;
   std::optional<Sourced<Roofline>> gemm;
   std::optional<Sourced<double>> attention;  ///< efficiency of fused attention; default: see op_time
+  /// Length of a sequence at which causal attention takes twice the time that `attention` gives: tiles on the
+  /// diagonal are computed whole, and short rows of tiles are uneven. Default: none.
+  std::optional<Sourced<double>> attention_tokens;
   std::optional<ConvPasses> conv;
   std::optional<ConvPasses> conv_nhwc;  ///< if the layout matters; otherwise `conv` holds for both
 };
@@ -212,6 +215,11 @@ struct Keys<MatrixRates> {
             "part of the peak that fused attention reaches, forward and backward; default: 0.6 of gemm's "
             "efficiency")
             .between(0.01, 1),
+        optional(
+            "attention_tokens", &MatrixRates::attention_tokens,
+            "tokens of a sequence for which causal attention takes twice as long as that; with n tokens 1 "
+            "+ attention_tokens / n times as long. Default: 0")
+            .between(0, 1e5),
         optional("conv", &MatrixRates::conv, "curves for convolutions"),
         optional("conv_nhwc", &MatrixRates::conv_nhwc,
                  "the same for activations in layout nhwc; default: as conv"));

@@ -4,6 +4,16 @@
 
 namespace trainyard {
 
+namespace {
+
+double attention_scale(const Stack& stack, const Op& op) {
+  if (op.kind != OpKind::attention) return 1;
+  const bool is_backward = op.phase == Phase::backward && op.role != OpRole::recompute;
+  return is_backward ? stack.attention_scale.backward.value : stack.attention_scale.forward.value;
+}
+
+}  // namespace
+
 std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const Stack& stack) {
   const Precision precision = trace.precision.value_or(Precision::fp32);
   const Seconds overhead = op_overhead(stack);
@@ -14,8 +24,7 @@ std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const St
     // computed by an earlier run.
     if (!op.duration) {
       const double slowdown = stack.slowdown.factor[group_of(op.kind)];
-      const double scale =
-          stack.compute_scale.value * (op.kind == OpKind::attention ? stack.attention_scale.value : 1);
+      const double scale = stack.compute_scale.value * attention_scale(stack, op);
       const Seconds kernel = scale * slowdown * time.duration;
       time.slowest_gpu = (stack.slowest_gpu - 1) * kernel;
       time.duration = kernel + overhead + time.slowest_gpu;

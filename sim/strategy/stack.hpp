@@ -46,6 +46,11 @@ struct ScalarRings {
   Sourced<Seconds> node_hop;  ///< to a GPU of another node
 };
 
+/// Factors on the time of fused attention: of the stack's kernel over that of the GPU profile.
+struct AttentionScale {
+  Sourced<double> forward{.value = 1}, backward{.value = 1};
+};
+
 /// The samples of a step are copied from the host to the GPU between two steps, and nothing hides that.
 struct InputCopy {
   double bytes_per_value = 4;  ///< of the model's input: an image's channels x height x width
@@ -77,7 +82,7 @@ struct Stack {
   Layout layout = Layout::nchw;    ///< of the inputs and outputs of convolutions
   NcclVersion nccl = NcclVersion::v2_7_8;
   Sourced<double> compute_scale{.value = 1};    ///< factor on the time of every op
-  Sourced<double> attention_scale{.value = 1};  ///< factor on the time of fused attention
+  AttentionScale attention_scale;               ///< on the time of fused attention
   std::optional<Sourced<Seconds>> op_overhead;  ///< added to every op; default: as the software fitted
   std::optional<InputCopy> input_copy;          ///< nothing: copies of samples are hidden
   Sourced<Seconds> step_overhead;               ///< host time after every step
@@ -147,6 +152,15 @@ struct Keys<InputCopy> {
         optional("bytes_per_value", &InputCopy::bytes_per_value, "of the model's input as the host has it")
             .between(1, 8),
         optional("source", &InputCopy::source, "documentation, or why it is assumed"));
+  }
+};
+
+template <>
+struct Keys<AttentionScale> {
+  static auto table() {
+    const auto factor = [](auto key) { return key.at_least(0.01).at_most(100); };
+    return keys(factor(optional("forward", &AttentionScale::forward, "factor in forward and its repetition")),
+                factor(optional("backward", &AttentionScale::backward, "factor in backward")));
   }
 };
 
@@ -225,11 +239,10 @@ struct Keys<Stack> {
         optional("compute_scale", &Stack::compute_scale, "factor on the time of every op in the GPU profile")
             .at_least(0.01)
             .at_most(100),
-        optional("attention_scale", &Stack::attention_scale,
-                 "factor on the time of fused attention: of the stack's kernel over that in the GPU profile, "
-                 "FlashAttention-2 unless it says otherwise")
-            .at_least(0.01)
-            .at_most(100),
+        optional(
+            "attention_scale", &Stack::attention_scale,
+            "factors on the time of fused attention: of the stack's kernel over that in the GPU profile, "
+            "FlashAttention-2 unless it says otherwise; default: 1"),
         optional("op_overhead", &Stack::op_overhead,
                  "time added to every op; default: as fitted (key software of an experiment)")
             .at_least(0)
