@@ -23,27 +23,28 @@ struct ShippedProfile {
   std::optional<std::string> scale_from = {};
 };
 
-const std::vector<ShippedProfile> made_by_command{{"v100_sxm2_16gb", {"v100_kernels.csv", "v100_vector.csv"}},
-                                                  {"p100_sxm2_16gb", {"p100_kernels.csv", "p100_vector.csv"}},
-                                                  {"t4", {"t4_kernels.csv", "t4_vector.csv"}},
-                                                  {"a100_sxm4_40gb", {"a100_vector.csv"}},
-                                                  {"p100_pcie_16gb", {"p100_vector.csv"}, "p100_sxm2_16gb"},
-                                                  {"v100_pcie_32gb", {"v100_vector.csv"}, "v100_sxm2_16gb"},
-                                                  {"v100s_pcie_32gb", {}, "v100_sxm2_16gb"},
-                                                  {"rtx2080ti", {}, "v100_sxm2_16gb"},
-                                                  {"titan_x_pascal", {}, "p100_sxm2_16gb"},
-                                                  {"k80", {}},  // scaled like those above, then halved
-                                                  {"gtx1080ti", {}, "p100_sxm2_16gb"},
-                                                  {"m60", {}, "p100_sxm2_16gb"},
-                                                  {"rtx8000", {}, "v100_sxm2_16gb"},
-                                                  {"v100_sxm3_32gb_450w", {}, "v100_sxm2_16gb"},
-                                                  {"a100_pcie_40gb", {"a100_vector.csv"}, "a100_sxm4_40gb"},
-                                                  {"a100_pcie_80gb", {}, "a100_sxm4_40gb"},
-                                                  {"a100_sxm4_80gb", {}, "a100_sxm4_40gb"},
-                                                  {"rtx3080", {}},  // scaled from the A100, then changed
-                                                  {"rtx3090", {}},
-                                                  {"a6000", {}},
-                                                  {"h100_sxm_80gb", {}, "a100_sxm4_40gb"}};
+const std::vector<ShippedProfile> made_by_command{
+    {"v100_sxm2_16gb", {"v100_kernels.csv", "v100_vector.csv"}},
+    {"p100_sxm2_16gb", {"p100_kernels.csv", "p100_vector.csv"}},
+    {"t4", {"t4_kernels.csv", "t4_vector.csv"}},
+    {"a100_sxm4_40gb", {"a100_vector.csv"}},
+    {"p100_pcie_16gb", {"p100_vector.csv"}, "p100_sxm2_16gb"},
+    {"v100_pcie_32gb", {"v100_vector.csv"}, "v100_sxm2_16gb"},
+    {"v100s_pcie_32gb", {}, "v100_sxm2_16gb"},
+    {"rtx2080ti", {}, "v100_sxm2_16gb"},
+    {"titan_x_pascal", {}, "p100_sxm2_16gb"},
+    {"k80", {}},  // scaled like those above, then halved
+    {"gtx1080ti", {}, "p100_sxm2_16gb"},
+    {"m60", {}, "p100_sxm2_16gb"},
+    {"rtx8000", {}, "v100_sxm2_16gb"},
+    {"v100_sxm3_32gb_450w", {}, "v100_sxm2_16gb"},
+    {"a100_pcie_40gb", {"a100_vector.csv"}, "a100_sxm4_40gb"},
+    {"a100_pcie_80gb", {}, "a100_sxm4_40gb"},
+    {"a100_sxm4_80gb", {}, "a100_sxm4_40gb"},
+    {"rtx3080", {}},  // scaled from the A100, then changed
+    {"rtx3090", {}},
+    {"a6000", {}},
+    {"h100_sxm_80gb", {}}};  // scaled from the A100, then fitted to published tables
 
 std::vector<GpuProfile> checks() {
   std::vector<GpuProfile> profiles;
