@@ -55,10 +55,10 @@ TEST_CASE("groups of GPT-3 175B on 1,024 GPUs: tensor inside nodes, the others o
   REQUIRE(nodes.size() == 2);  // the first and the last stage exchange the gradients of the embedding
   CHECK(nodes[0].nodes == 32);
   CHECK(nodes[1].nodes == 96);
-  const auto place = &tensor - kinds.data();
+  const auto place = static_cast<int>(&tensor - kinds.data());
   CHECK(nodes[0].group_of[at(place)] == std::vector<int>(8, 0));
   CHECK_FALSE(nodes[0].leaves[at(place)]);
-  const auto of_data = &data - kinds.data();
+  const auto of_data = static_cast<int>(&data - kinds.data());
   CHECK(nodes[0].group_of[at(of_data)] == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
   CHECK(nodes[0].leaves[at(of_data)]);
 }

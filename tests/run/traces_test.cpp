@@ -59,8 +59,8 @@ struct StageTimes {
 };
 
 /// The trace of a GPipe stage.
-std::string gpipe_stage(int stage, int stages, int micro_batches, const StageTimes& times) {
-  std::string text = fmt::format("# accumulation: {}\n", micro_batches) + header;
+std::string gpipe_stage(int stage, int stages, int passes, const StageTimes& times) {
+  std::string text = fmt::format("# accumulation: {}\n", passes) + header;
   const auto add = [&](const char* phase, double duration, bool receives, bool sends, int peer) {
     const char* what = receives && sends ? "recv;send" : receives ? "recv" : sends ? "send" : "";
     const bool has_any = receives || sends;
@@ -71,21 +71,21 @@ std::string gpipe_stage(int stage, int stages, int micro_batches, const StageTim
     text += fmt::format("{},pass,{},,{},{},{},,,{}\n", phase, duration, what, has_any ? bytes : "",
                         has_any ? "pipeline" : "", has_any ? peers : "");
   };
-  for (int i = 0; i < micro_batches; ++i) add("forward", times.forward, stage > 0, stage + 1 < stages, 1);
-  for (int i = 0; i < micro_batches; ++i) add("backward", times.backward, stage + 1 < stages, stage > 0, -1);
+  for (int i = 0; i < passes; ++i) add("forward", times.forward, stage > 0, stage + 1 < stages, 1);
+  for (int i = 0; i < passes; ++i) add("backward", times.backward, stage + 1 < stages, stage > 0, -1);
   return text;
 }
 
-TraceJob gpipe(int stages, int micro_batches, const StageTimes& times, int replicas = 1) {
+TraceJob gpipe(int stages, int passes, const StageTimes& times, int replicas = 1) {
   std::vector<std::pair<std::string, std::string>> files;
   std::string traces;
   for (int stage = 0; stage < stages; ++stage) {
-    files.emplace_back(fmt::format("stage{}.csv", stage), gpipe_stage(stage, stages, micro_batches, times));
+    files.emplace_back(fmt::format("stage{}.csv", stage), gpipe_stage(stage, stages, passes, times));
     traces += fmt::format("{}{{trace: stage{}.csv, pipeline: {}}}", stage > 0 ? ", " : "", stage, stage);
   }
   return TraceJob(files, traces,
                   fmt::format("gpus: {}\naccumulation: {}\nparallelism: {{pipeline: {}}}\n",
-                              stages * replicas, micro_batches, stages));
+                              stages * replicas, passes, stages));
 }
 
 /// Two ranks with a trace each.

@@ -16,7 +16,7 @@ using namespace trainyard;
 
 namespace {
 
-constexpr double tokens = 32;
+constexpr double token_count = 32;
 constexpr double hidden = 64;
 constexpr double ffn = 256;
 
@@ -62,11 +62,11 @@ TEST_CASE("products in 8 bits read a byte per value and write two") {
   const Trace trace = fp8_trace();
   const double weights = hidden * ffn + ffn;
   const Op forward = ops_of(trace, "h0.mlp.fc1", Phase::forward).front();
-  CHECK(forward.bytes.si() == tokens * hidden + weights + 2 * tokens * ffn);
+  CHECK(forward.bytes.si() == token_count * hidden + weights + 2 * token_count * ffn);
   const std::vector<Op> backward = ops_of(trace, "h0.mlp.fc1", Phase::backward);
   REQUIRE(backward.size() == 2);
-  CHECK(backward[0].bytes.si() == tokens * ffn + weights + 2 * tokens * hidden);
-  CHECK(backward[1].bytes.si() == tokens * ffn + tokens * hidden + 2 * weights);
+  CHECK(backward[0].bytes.si() == token_count * ffn + weights + 2 * token_count * hidden);
+  CHECK(backward[1].bytes.si() == token_count * ffn + token_count * hidden + 2 * weights);
   CHECK(backward[1].gradients.size() == 2);
 }
 
@@ -74,9 +74,9 @@ TEST_CASE("operands are cast twice, except behind a norm, and weights once per s
   const Trace trace = fp8_trace();
   CHECK(ops_of(trace, "h0.mlp.fc1.cast", Phase::forward).empty());
   CHECK(ops_of(trace, "h0.attn.qkv.cast", Phase::forward).empty());
-  CHECK(ops_of(trace, "h0.mlp.fc2.cast", Phase::forward).front().bytes.si() == 4 * tokens * ffn);
-  CHECK(ops_of(trace, "h0.attn.proj.cast", Phase::forward).front().bytes.si() == 4 * tokens * hidden);
-  CHECK(ops_of(trace, "h0.mlp.fc1.cast", Phase::backward).front().bytes.si() == 4 * tokens * ffn);
+  CHECK(ops_of(trace, "h0.mlp.fc2.cast", Phase::forward).front().bytes.si() == 4 * token_count * ffn);
+  CHECK(ops_of(trace, "h0.attn.proj.cast", Phase::forward).front().bytes.si() == 4 * token_count * hidden);
+  CHECK(ops_of(trace, "h0.mlp.fc1.cast", Phase::backward).front().bytes.si() == 4 * token_count * ffn);
   const double weights = 2 * (4 * hidden * hidden + 4 * hidden + 2 * hidden * ffn + ffn + hidden);
   CHECK(trace.ops.back().layer == "weights.cast");
   CHECK(trace.ops.back().phase == Phase::optimizer);
@@ -97,9 +97,9 @@ TEST_CASE("a linear layer keeps its input in 8 bits, and in 16 as well what fuse
   const auto saved = [&](const std::string& name, Precision precision) {
     return saved_values(layer_named(model, name), precision).si();
   };
-  CHECK(saved("h0.mlp.fc2", Precision::fp8) == tokens * ffn);
-  CHECK(saved("h0.attn.proj", Precision::fp8) == 3 * tokens * hidden);
-  CHECK(saved("h0.attn.proj", Precision::bf16) == 2 * tokens * hidden);
+  CHECK(saved("h0.mlp.fc2", Precision::fp8) == token_count * ffn);
+  CHECK(saved("h0.attn.proj", Precision::fp8) == 3 * token_count * hidden);
+  CHECK(saved("h0.attn.proj", Precision::bf16) == 2 * token_count * hidden);
   CHECK(saved("h0.ln1", Precision::fp8) == saved("h0.ln1", Precision::bf16));
   CHECK(saved("lm_head", Precision::fp8) == saved("lm_head", Precision::bf16));
 }
