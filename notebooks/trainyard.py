@@ -169,8 +169,7 @@ def validate(fit="1gpu", *publications):
     on one GPU or one node is matched; "software" takes the factors of other published runs. `publications` are files or
     data frames as published() returns them, by default all that are shipped. The `rows` of the answer make a data frame:
     pandas.DataFrame(validate()["rows"]); `line` of the first row of a publication is 2. Runs whose ranks share a model
-    (publications with columns `tp` and `pp`) are in another table, validate()["layouts"]["rows"], with predictions and
-    errors by fit.
+    (publications with columns `tp` and `pp`) are in another table, validate()["layouts"]["rows"].
     """
     with tempfile.TemporaryDirectory() as folder:
         files = list(publications)
