@@ -101,6 +101,25 @@ std::vector<Case> collective_cases() {
   return all;
 }
 
+/// Ranks that share a model; GPT-3 on 1,024 GPUs is a shipped experiment.
+std::vector<Case> layout_cases() {
+  std::string stages = "parallelism.stages=[";
+  for (int stage = 0; stage < 64; ++stage) stages += stage < 32 ? "2, " : stage < 63 ? "1, " : "1]";
+  return {
+      {.name = "Llama 3.1 405B, 16,384 GPUs",
+       .arguments = {"run", TRAINYARD_SOURCE_DIR "/tests/bench/llama31_405b.yaml", "--json"},
+       .answer = "/step_time_s",
+       .cpu_limit = Seconds(2)},
+      {.name = "GPT-3, 64 stages, 65,536 GPUs",
+       .arguments = {"run", "gpt3_175b_dgx_a100", "--set", "nodes=8192", "--set", "parallelism.pipeline=64",
+                     "--set", "parallelism.virtual_stages=1", "--set", stages, "--json"},
+       .answer = "/step_time_s",
+       .cpu_limit = Seconds(10)},
+      {.name = "sweep of 16 layouts, 1,024 GPUs",
+       .arguments = {"sweep", "layouts", "-j", "1", "--json"},
+       .cpu_limit = Seconds(16 * 0.02)}};
+}
+
 /// Runs of many updates.
 std::vector<Case> update_cases() {
   Case rule{.name = "100,000 updates of 64 workers, no network",
@@ -153,6 +172,7 @@ std::vector<Case> cases(const std::string& program) {
   all.push_back({.name = "ring search, cube mesh and its pairs",
                  .arguments = {"topology", "dgx1v"},
                  .cpu_limit = Seconds(0.05)});
+  for (Case& one : layout_cases()) all.push_back(std::move(one));
   for (Case& one : update_cases()) all.push_back(std::move(one));
   for (Case& one : shipped_cases(program)) all.push_back(std::move(one));
   return all;
