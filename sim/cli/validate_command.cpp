@@ -89,8 +89,8 @@ nlohmann::ordered_json combined_json(const CollectiveValidation& collectives, bo
   return json;
 }
 
-/// The fit of runs whose ranks share a model: they have no run on one GPU, so that `1gpu` and `1node` are the
-/// run on the fewest GPUs.
+/// The fit of runs whose ranks share a model: they have no run on one GPU, so that `1gpu` and `1node` are
+/// the others on the fewest GPUs.
 LayoutFit layout_fit(FitKind fit) {
   if (fit == FitKind::nothing) return LayoutFit::nothing;
   return fit == FitKind::software ? LayoutFit::software : LayoutFit::one_layout;
@@ -268,7 +268,7 @@ void add_validate(CLI::App& program) {
   add_choice<FitKind>(
       command, "--fit", options->fit, "FIT",
       "runs that training predictions are fitted to: {} (default: all; with --json 1gpu); for "
-      "runs whose ranks share a model, 1gpu and 1node are the series' run on the fewest GPUs");
+      "runs whose ranks share a model, 1gpu and 1node are the others on the series' fewest GPUs");
   add_jobs_option(command, options->jobs, "predictions");
   command.add_flag("--equal-gpus", options->equal_gpus,
                    "no step waits for the slowest of its GPUs: shows how much of the errors this explains");

@@ -228,8 +228,8 @@ std::string read_speed(LayoutRun& run) {
 
 std::string series_name(const PublishedRow& row) {
   const LayoutColumns& layout = *row.layout;
-  return fmt::format("{}\n{}\n{} {}\n{}\n{}", row.source, row.model, layout.layers, layout.hidden, row.gpu,
-                     row.framework);
+  return fmt::format("{}\n{}\n{} {}\n{}\n{}\n{}", row.source, row.model, layout.layers, layout.hidden,
+                     row.gpu, row.framework, row.precision);
 }
 
 std::string experiment_text(const LayoutRun& run) {

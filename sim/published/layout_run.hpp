@@ -30,7 +30,7 @@ struct LayoutRun {
   int micro_batch = 1;    ///< samples of a micro-batch of one replica
   int micro_batches = 1;  ///< of a step, for each replica
   double measured = 0;    ///< samples per second of all GPUs
-  std::string series;     ///< runs with the same text have source, model, GPU and framework in common
+  std::string series;  ///< runs with the same text have source, model, GPU, framework and precision in common
 };
 
 /// The run of a row with layout columns, or why it cannot be predicted. Settings of the rules for

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -33,23 +35,44 @@ double throughput_with(ResolvedExperiment resolved, const LayoutChange& change) 
   return simulate(std::move(resolved), {.fidelity = Fidelity::closed, .timeline = false}).pace.throughput;
 }
 
-/// The predictions of a series, in the order of its runs.
-class LayoutSeries {
+/// The factor on all kernel times with which a run is as fast as published; nothing if there is none.
+std::optional<double> scale_of(const config::Catalogue& catalogue, const LayoutRun& run, bool equal_gpus) {
+  InputFiles files;
+  files.wants_published_errors = false;
+  try {
+    const ResolvedExperiment resolved = inputs_of(catalogue, run, files);
+    return solve_scale(1 / run.measured, [&](double scale) {
+      return 1 / throughput_with(resolved, {.scale = scale, .equal_gpus = equal_gpus});
+    });
+  } catch (const InputError&) {
+  } catch (const JobImpossible&) {
+  }
+  return std::nullopt;
+}
+
+/// The scale of a series for one of its runs; `reason`: why there is none.
+struct LayoutScale {
+  std::optional<double> value = {};
+  std::string reason = {};
+};
+
+/// The predictions of several runs, in any order.
+class LayoutPredictor {
 public:
-  LayoutSeries(const config::Catalogue& catalogue, const LayoutRun* fitted, bool equal_gpus)
-      : catalogue_(catalogue), fitted_(fitted), equal_gpus_(equal_gpus) {
+  LayoutPredictor(const config::Catalogue& catalogue, bool equal_gpus)
+      : catalogue_(catalogue), equal_gpus_(equal_gpus) {
     files_.wants_published_errors = false;
   }
 
-  /// Runs of the same experiment are predicted once.
-  nlohmann::json predict(const LayoutRun& run) {
-    const std::string identity = identity_of(run) + (&run == fitted_ ? "fitted" : "");
-    if (const auto known = known_.find(identity); known != known_.end()) return known->second;
-    return known_[identity] = predict_anew(run);
+  /// Runs of the same experiment with the same scale are predicted once.
+  nlohmann::json predict(const LayoutRun& run, const LayoutScale& scale) {
+    const std::pair key{identity_of(run), scale.value};
+    if (const auto known = known_.find(key); known != known_.end()) return known->second;
+    return known_[key] = predict_anew(run, scale);
   }
 
 private:
-  nlohmann::json predict_anew(const LayoutRun& run) {
+  nlohmann::json predict_anew(const LayoutRun& run, const LayoutScale& scale) {
     nlohmann::json predictions = nlohmann::json::array();
     nlohmann::json memory;
     nlohmann::json of;
@@ -59,18 +82,16 @@ private:
       memory = memory_json(resolved);
       predictions.push_back(with(resolved, {.is_ideal = true}));
       predictions.push_back(with(resolved, {}));
-      if (&run == fitted_)
-        predictions.push_back({nullptr, "the run that is fitted to"});
-      else if (const std::optional<double> scale = its_scale())
-        predictions.push_back(with(resolved, {.scale = *scale}));
+      if (scale.value)
+        predictions.push_back(with(resolved, {.scale = *scale.value}));
       else
-        predictions.push_back({nullptr, "no factor on kernel times matches the run that is fitted to"});
+        predictions.push_back({nullptr, scale.reason});
     } catch (const InputError& error) {
       predictions.clear();
       for (std::size_t i = 0; i < layout_fits.size(); ++i)
         predictions.push_back({nullptr, error.diagnostics().front().message});
     }
-    return {{"predictions", predictions}, {"scale", scale_.value_or(1)}, {"memory", memory}, {"of", of}};
+    return {{"predictions", predictions}, {"memory", memory}, {"of", of}};
   }
 
   /// As a line of a table of errors, from which it is read again.
@@ -100,33 +121,61 @@ private:
     }
   }
 
-  /// The scale at which the run that is fitted to is as fast as published.
-  std::optional<double> its_scale() {
-    if (is_solved_) return scale_;
-    is_solved_ = true;
-    try {
-      const ResolvedExperiment resolved = inputs_of(catalogue_, *fitted_, files_);
-      scale_ = solve_scale(1 / fitted_->measured, [&](double scale) {
-        return 1 / throughput_with(resolved, {.scale = scale, .equal_gpus = equal_gpus_});
-      });
-    } catch (const InputError&) {
-    } catch (const JobImpossible&) {
-    }
-    return scale_;
-  }
-
   const config::Catalogue& catalogue_;
-  const LayoutRun* fitted_;
   bool equal_gpus_ = false;
   InputFiles files_;
-  std::map<std::string, nlohmann::json> known_;
-  std::optional<double> scale_;
-  bool is_solved_ = false;
+  std::map<std::pair<std::string, std::optional<double>>, nlohmann::json> known_;
 };
 
-/// The run on the fewest GPUs; the first of them.
-std::size_t smallest_of(const std::vector<std::size_t>& series, const std::vector<ScoredLayout>& runs) {
-  return *std::ranges::min_element(series, {}, [&](std::size_t i) { return runs[i].run.row->gpus_total; });
+/// The runs to which the scale of a series is fitted: those on the fewest GPUs, or seven of them, spread
+/// over the order of the rows.
+std::vector<std::size_t> smallest_of(const std::vector<std::size_t>& series,
+                                     const std::vector<ScoredLayout>& runs) {
+  constexpr std::size_t most = 7;
+  const auto gpus = [&](std::size_t i) { return runs[i].run.row->gpus_total; };
+  const auto fewest = gpus(*std::ranges::min_element(series, {}, gpus));
+  std::vector<std::size_t> smallest;
+  std::ranges::copy_if(series, std::back_inserter(smallest),
+                       [&](std::size_t i) { return gpus(i) == fewest; });
+  if (smallest.size() <= most) return smallest;
+  std::vector<std::size_t> some;
+  for (std::size_t k = 0; k < most; ++k) some.push_back(smallest[k * smallest.size() / most]);
+  return some;
+}
+
+/// The scale for run `i`: the median of those of the smallest runs of its series which are not the same
+/// experiment.
+LayoutScale scale_for(std::size_t i, const std::vector<std::size_t>& smallest,
+                      const std::map<std::size_t, std::optional<double>>& scales,
+                      const std::vector<ScoredLayout>& runs) {
+  std::vector<double> others;
+  bool is_alone = true;
+  for (const std::size_t other : smallest) {
+    if (identity_of(runs[other].run) == identity_of(runs[i].run)) continue;
+    is_alone = false;
+    if (const std::optional<double> scale = scales.at(other)) others.push_back(*scale);
+  }
+  if (!others.empty()) return {.value = quantile(others, 0.5)};
+  return {.reason = is_alone ? "the run that is fitted to"
+                             : "no factor on kernel times matches the runs that are fitted to"};
+}
+
+/// By run: the factors that match the runs to which scales are fitted.
+std::map<std::size_t, std::optional<double>> fitted_scales(const config::Catalogue& catalogue,
+                                                           const std::vector<ScoredLayout>& runs,
+                                                           const std::vector<std::size_t>& fitted,
+                                                           int parallel, bool equal_gpus) {
+  const std::vector<std::string> results =
+      in_children(static_cast<int>(fitted.size()), parallel, [&](int job) {
+        const std::optional<double> scale = scale_of(catalogue, runs[fitted[at(job)]].run, equal_gpus);
+        return scale ? nlohmann::json(*scale).dump() : std::string("null");
+      });
+  std::map<std::size_t, std::optional<double>> scales;
+  for (std::size_t k = 0; k < fitted.size(); ++k) {
+    const nlohmann::json scale = nlohmann::json::parse(results[k]);
+    scales[fitted[k]] = scale.is_null() ? std::nullopt : std::optional(scale.get<double>());
+  }
+  return scales;
 }
 
 void predict_all(const config::Catalogue& catalogue, LayoutValidation& validation, int parallel,
@@ -134,33 +183,40 @@ void predict_all(const config::Catalogue& catalogue, LayoutValidation& validatio
   std::map<std::string, std::vector<std::size_t>> by_series;
   for (std::size_t i = 0; i < validation.runs.size(); ++i)
     by_series[validation.runs[i].run.series].push_back(i);
-  struct Job {
-    std::vector<std::size_t> runs;
-    std::size_t fitted = 0;
-  };
   constexpr std::size_t runs_per_job = 25;
-  std::vector<Job> jobs;
+  std::vector<std::vector<std::size_t>> jobs;
+  std::vector<std::size_t> fitted;
+  std::map<std::size_t, std::vector<std::size_t>> smallest;  // by run, of its series
   for (const auto& [series, its] : by_series) {
-    const std::size_t fitted = smallest_of(its, validation.runs);
-    validation.runs[fitted].is_fitted = true;
+    const std::vector<std::size_t> its_smallest = smallest_of(its, validation.runs);
+    fitted.insert(fitted.end(), its_smallest.begin(), its_smallest.end());
+    for (const std::size_t i : its) smallest[i] = its_smallest;
     for (std::size_t i = 0; i < its.size(); i += runs_per_job) {
       const auto first = its.begin() + static_cast<std::ptrdiff_t>(i);
       const auto last = its.begin() + static_cast<std::ptrdiff_t>(std::min(i + runs_per_job, its.size()));
-      jobs.push_back({.runs = {first, last}, .fitted = fitted});
+      jobs.emplace_back(first, last);
     }
   }
+  const std::map<std::size_t, std::optional<double>> scales =
+      fitted_scales(catalogue, validation.runs, fitted, parallel, equal_gpus);
+  const auto scale_of_run = [&](std::size_t i) {
+    return scale_for(i, smallest.at(i), scales, validation.runs);
+  };
   const auto predict = [&](int job) {
-    LayoutSeries series(catalogue, &validation.runs[jobs[at(job)].fitted].run, equal_gpus);
+    LayoutPredictor predictor(catalogue, equal_gpus);
     nlohmann::json all = nlohmann::json::array();
-    for (const std::size_t i : jobs[at(job)].runs) all.push_back(series.predict(validation.runs[i].run));
+    for (const std::size_t i : jobs[at(job)])
+      all.push_back(predictor.predict(validation.runs[i].run, scale_of_run(i)));
     return all.dump();
   };
   const std::vector<std::string> results = in_children(static_cast<int>(jobs.size()), parallel, predict);
   for (std::size_t job = 0; job < jobs.size(); ++job) {
     const nlohmann::json all = nlohmann::json::parse(results[job]);
-    for (std::size_t k = 0; k < jobs[job].runs.size(); ++k) {
-      ScoredLayout& scored = validation.runs[jobs[job].runs[k]];
-      scored.scale = all[k]["scale"];
+    for (std::size_t k = 0; k < jobs[job].size(); ++k) {
+      ScoredLayout& scored = validation.runs[jobs[job][k]];
+      const LayoutScale scale = scale_of_run(jobs[job][k]);
+      scored.scale = scale.value.value_or(1);
+      scored.is_fitted = !scale.value && scales.contains(jobs[job][k]);
       if (const nlohmann::json& of = all[k]["of"]; !of.is_null())
         scored.of = read_published_errors("", of.get<std::string>()).runs.front().of;
       if (const nlohmann::json& memory = all[k]["memory"]; !memory.is_null())

@@ -1,7 +1,7 @@
 #pragma once
 // Published runs whose ranks share a model, and their predictions with three fits. Nothing is tuned to them:
-// `1layout` scales all kernel times by one factor, from one named run of a series, which is then not scored.
-// workloads/published/README.md has the rules.
+// `1layout` scales all kernel times by one factor of the series, from the runs on its fewest GPUs, never from
+// the run that is predicted. workloads/published/README.md has the rules.
 
 #include "accuracy/circumstances.hpp"
 #include "config/catalogue.hpp"
@@ -32,7 +32,7 @@ struct ScoredLayout {
   const FamilyRule* family = nullptr;  ///< null: no rule matches
   std::array<LayoutPrediction, layout_fits.size()> predictions = {};
   double scale = 1;                         ///< of the fit `1layout`
-  bool is_fitted = false;                   ///< the run that the series' scale is fitted to
+  bool is_fitted = false;                   ///< the only run that the series' scale could be fitted to
   bool is_repeated = false;                 ///< an earlier run is the same experiment
   Circumstances of = {};                    ///< of no use if there is no prediction
   std::optional<LayoutMemory> memory = {};  ///< nothing if the memory of the run cannot be computed
@@ -96,8 +96,9 @@ struct Names<LayoutFit> {
       Name{"software", LayoutFit::software,
            "kernel times multiplied by factors fitted to published one-GPU runs of other series"},
       Name{"1layout", LayoutFit::one_layout,
-           "in addition all kernel times scaled by one factor, so that the published run on the fewest GPUs "
-           "of the series is matched"}};
+           "in addition all kernel times scaled by one factor of the series: the median of those with which "
+           "the "
+           "other published runs on its fewest GPUs are matched"}};
 };
 
 }  // namespace trainyard::config

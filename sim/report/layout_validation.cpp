@@ -281,8 +281,8 @@ std::string layout_validation_table(const LayoutValidation& validation, const st
   const auto out = std::back_inserter(text);
   fmt::format_to(out,
                  "\n# runs whose ranks share a model: errors of throughput in %; bias: with sign, above 0 if "
-                 "predictions\n# are too fast; 1layout: one factor from the run on the fewest GPUs of each "
-                 "series, which is not scored\n");
+                 "predictions\n# are too fast; 1layout: one factor from the other runs on the fewest GPUs "
+                 "of the series (median)\n");
   fmt::format_to(out, fmt::runtime(family_line), "family", "fit", "runs", "MAPE", "median", "p90", "worst",
                  "bias", "coverage");
   for (const FamilyRule* family : layout_families(validation)) {

@@ -6,6 +6,7 @@
 #include "published/validate_layouts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <doctest/doctest.h>
 
 namespace trainyard {
@@ -224,15 +225,36 @@ TEST_CASE("the operations of a sample are those of equation 3 of Narayanan et al
   CHECK(1536 * flops_of_sample(gpt3, 2048, true) == doctest::Approx(4.511e18).epsilon(1e-3));
 }
 
-TEST_CASE("the run that a series is fitted to is not scored with that fit") {
-  const auto data = shipped_layout_rules(layout_line("1,1,,8,,,,,full", "step_time,0.5,s") +
-                                         layout_line("8,1,,1,,,,,full", "step_time,0.9,s"));
-  const LayoutValidation validation = validate_layouts(layout_catalogue(), data, 1);
-  REQUIRE(validation.runs.size() == 2);
-  CHECK(validation.runs[0].is_fitted);
-  CHECK_FALSE(validation.runs[0].error(LayoutFit::one_layout));
-  CHECK(validation.runs[0].error(LayoutFit::software));
-  CHECK(validation.runs[1].error(LayoutFit::one_layout));
+TEST_CASE("a run is predicted with the scale of other runs, and not at all if it is alone") {
+  const std::string one = layout_line("1,1,,8,,,,,full", "step_time,0.5,s");
+  const std::string other = layout_line("8,1,,1,,,,,full", "step_time,0.9,s");
+  const LayoutValidation alone = validate_layouts(layout_catalogue(), shipped_layout_rules(one), 1);
+  REQUIRE(alone.runs.size() == 1);
+  CHECK(alone.runs[0].is_fitted);
+  CHECK_FALSE(alone.runs[0].error(LayoutFit::one_layout));
+  CHECK(alone.runs[0].error(LayoutFit::software));
+
+  const LayoutValidation both = validate_layouts(layout_catalogue(), shipped_layout_rules(one + other), 1);
+  REQUIRE(both.runs.size() == 2);
+  CHECK_FALSE(both.runs[0].is_fitted);
+  CHECK(both.runs[0].error(LayoutFit::one_layout));
+  CHECK(both.runs[1].error(LayoutFit::one_layout));
+  // each would be matched with the scale that the other one has
+  CHECK(both.runs[0].scale != both.runs[1].scale);
+  CHECK(std::abs(*both.runs[0].error(LayoutFit::one_layout)) > 0.01);
+}
+
+TEST_CASE("of several scales the median counts, however wrong one of them is") {
+  const auto scale = [](const std::string& third) {
+    const auto data = shipped_layout_rules(layout_line("1,1,,8,,,,,full", "step_time,0.5,s") +
+                                           layout_line("2,1,,4,,,,,full", "step_time,0.6,s") +
+                                           layout_line("8,1,,1,,,,,full", "step_time," + third + ",s") +
+                                           layout_line("4,1,,2,,,,,full", "step_time,0.7,s"));
+    const LayoutValidation found = validate_layouts(layout_catalogue(), data, 1);
+    REQUIRE(found.runs.size() == 4);
+    return found.runs[0].scale;
+  };
+  CHECK(scale("90") == scale("9000"));
 }
 
 TEST_CASE("a throughput counts only where no row gives the time of the same run") {
