@@ -250,12 +250,13 @@ TEST_CASE("a global batch is split among the replicas of a job of traces, which 
     sweep.keys = {"global_batch"};
     return read_point({{TRAINYARD_SOURCE_DIR}}, sweep, {global_batch}, files);
   };
-  const ResolvedExperiment resolved = point("16");
+  const ResolvedExperiment resolved = point("8");
   CHECK(resolved.cluster->ranks() == 4);
   CHECK(replicas(resolved) == 2);
   CHECK(resolved.settings.accumulation == 4);
-  CHECK(resolved.settings.batch_per_gpu == 2);
+  CHECK(resolved.settings.batch_per_gpu == 1);
   CHECK_THROWS_AS(point("12"), InputError);
+  CHECK_THROWS_AS(point("16"), InputError);  // two samples on each GPU: the traces are of one
 }
 
 TEST_CASE("all points of a sweep over layouts keep the micro-batch, also those whose ranks share nothing") {
