@@ -64,7 +64,7 @@ std::optional<LocalInterval> local_interval(const PublishedErrors& errors, const
 /// Of the same machine, software and scale.
 bool is_same(const Circumstances& a, const Circumstances& b) {
   return a.platform == b.platform && a.nodes == b.nodes && a.gpus == b.gpus && a.use == b.use &&
-         a.layout == b.layout;
+         a.has_fp8 == b.has_fp8 && a.layout == b.layout;
 }
 
 double distance(const LayoutUse& a, const LayoutUse& b) {
@@ -81,7 +81,7 @@ double distance(const Circumstances& a, const Circumstances& b) {
   const SoftwareUse& y = b.use;
   double far = weight(a.platform != b.platform, 1) + weight(x.generation != y.generation, 1) +
                weight(x.framework != y.framework, 1) + weight(x.stack != y.stack, 0.7) +
-               weight(x.precision != y.precision, 1) +
+               weight(x.precision != y.precision || a.has_fp8 != b.has_fp8, 1) +
                weight(has_sequences(x.model) != has_sequences(y.model), 1);
   const bool is_same_model = without_length(x.model) == without_length(y.model);
   if (!a.layout || !b.layout) far += weight(!is_same_model, 0.7);

@@ -22,8 +22,8 @@ inline constexpr double expected_share = 0.8;
 /// The median half width changes by less than a tenth from 10 to 30.
 inline constexpr std::size_t nearest_count = 15;
 
-/// Those of one family at most, if ranks share the model: runs of a family have an error in common, so that
-/// an interval from one alone would be too narrow for any other job.
+/// The most runs that one family adds to an interval, if ranks share the model: runs of a family have an
+/// error in common, so that an interval from one family would be too narrow for any other job.
 inline constexpr std::size_t most_of_a_family = 5;
 
 /// The narrowest half width: the same run published twice differs by 0.4 to 2.5 %.

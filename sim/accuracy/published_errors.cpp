@@ -72,6 +72,8 @@ std::vector<Column> layout_columns_of_errors() {
   text("schedule", &LayoutUse::schedule);
   text("recompute", &LayoutUse::recompute);
   text("sharded", &LayoutUse::sharded);
+  made.push_back(number_column(
+      "fp8", [](auto& run) -> auto& { return run.of.has_fp8; }));
   return made;
 }
 

@@ -11,7 +11,7 @@ std::vector<RunChange> changes_between(const Circumstances& a, const Circumstanc
   const SoftwareUse& y = b.use;
   add(RunChange::gpus, a.gpus != b.gpus || a.nodes != b.nodes);
   add(RunChange::batch, a.batch_per_gpu != b.batch_per_gpu);
-  add(RunChange::precision, x.precision != y.precision);
+  add(RunChange::precision, x.precision != y.precision || a.has_fp8 != b.has_fp8);
   add(RunChange::software, x.framework != y.framework || x.stack != y.stack);
   add(RunChange::model, x.model != y.model);
   add(RunChange::machine, a.platform != b.platform || x.gpu != y.gpu || x.generation != y.generation);

@@ -30,6 +30,9 @@ void show_groups(const TopologyOptions& options) {
   const ResolvedExperiment resolved =
       resolve(config::find_catalogue(), options.platform, overrides_of(options.set));
   print_diagnostics(resolved.warnings);
+  if (resolved.settings.traces || resolved.grid)
+    throw InputError("groups are shown of layouts that are computed from a model, not of traces",
+                     "collectives.csv of a run names the groups of each collective");
   if (!resolved.layout)
     throw InputError("the ranks of this experiment share no model: all of them form one group",
                      "an experiment with 'parallelism', or --set parallelism.tensor=2");

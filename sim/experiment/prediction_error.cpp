@@ -1,5 +1,6 @@
 #include "experiment/prediction_error.hpp"
 
+#include "compute/op_time.hpp"
 #include "config/keys.hpp"
 #include "experiment/software_use.hpp"
 
@@ -61,7 +62,8 @@ Circumstances circumstances_of(const ResolvedExperiment& resolved) {
           .gpus = resolved.cluster->ranks(),
           .nodes = resolved.cluster->nodes,
           .batch_per_gpu = resolved.settings.batch_per_gpu,
-          .layout = layout_use(resolved)};
+          .layout = layout_use(resolved),
+          .has_fp8 = matrix_dtype(resolved.gpu, resolved.settings.precision) == Dtype::fp8};
 }
 
 std::filesystem::path published_errors_file(const config::Catalogue& catalogue, std::string_view fit,

@@ -164,8 +164,7 @@ Html groups_html(const Run& run) {
   const std::vector<NodeKind> nodes = node_kinds(cluster, kinds);
   Html html = paragraph(
       "A line is a group of ranks, which a dot marks; an arrow goes on to other nodes. GB/s: sent by a rank "
-      "while "
-      "all these groups of a stage send and nothing else uses the network.");
+      "while all these groups of a stage send and nothing else uses the network.");
   constexpr std::size_t most_nodes = 4;
   for (std::size_t i = 0; i < std::min(most_nodes, nodes.size()); ++i) {
     const NodeKind& node = nodes[i];

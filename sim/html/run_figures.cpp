@@ -5,6 +5,7 @@
 #include "report/page.hpp"
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
+#include "run/layout_parts.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
 
@@ -67,7 +68,7 @@ constexpr TileText tile_texts[] = {
      }},
     {"exposed_communication_s", is_steady_with_peers,
      [](const Run& run) {
-       if (run.experiment.layout)
+       if (has_bubbles(run.experiment))
          return percent(exposed_communication(run) / run.pace.time) + " of the step, without the bubble";
        return fmt::format("{} of the step{}; {} of communication in total",
                           percent(exposed_communication(run) / run.pace.time),

@@ -4,6 +4,7 @@
 #include "report/memory_table.hpp"
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
+#include "run/layout_parts.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -30,7 +31,8 @@ bool are_alike(const Run& run) {
 
 namespace {
 
-/// Collectives of ranks that share a model: which groups run them, and how often.
+/// Collectives of ranks that share a model or replay traces of their own: which groups run them, and how
+/// often.
 Html layout_collectives_html(const Run& run) {
   HtmlTable table("collectives", {{"collective", true},
                                   {"operation", true},
@@ -67,7 +69,7 @@ Html layout_collectives_html(const Run& run) {
 
 Html collectives_html(const Run& run) {
   if (step_of(run).collectives.empty()) return {};
-  if (run.experiment.layout) return layout_collectives_html(run);
+  if (has_bubbles(run.experiment)) return layout_collectives_html(run);
   HtmlTable table("collectives", {{"collective", true},
                                   {"operation", true},
                                   {"algorithm", true},

@@ -3,6 +3,7 @@
 #include "html/timeline_data.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_tracks.hpp"
+#include "run/layout_parts.hpp"
 #include "run/updates.hpp"
 #include "units/text.hpp"
 
@@ -44,16 +45,17 @@ Html lane(std::string_view name, const std::vector<DrawnBar>& bars, Seconds whol
   return svg + Html{"</svg></div>\n"};
 }
 
-/// The first rank's streams one below the other, or if the ranks share a model the compute stream of each
-/// stage; with a time axis.
+/// The first rank's streams one below the other, or if classes of ranks wait for each other the compute
+/// stream of each class's first rank; with a time axis.
 Html picture(const Run& run, const std::vector<Track>& all, Seconds whole) {
   const Track& track = all.front();
-  const bool has_stages = run.experiment.layout.has_value() && all.size() > 1;
+  const bool has_stages = has_bubbles(run.experiment) && run.experiment.classes.size() > 1;
   Html html;
   for (const Track& one : all) {
     if (!has_stages) break;
-    html += lane(class_of(run.experiment, one.rank).name,
-                 drawn_bars(one.streams[static_cast<int>(Stream::compute)], whole), whole);
+    const RankClass& its = class_of(run.experiment, one.rank);
+    if (one.rank != its.ranks.front()) continue;
+    html += lane(its.name, drawn_bars(one.streams[static_cast<int>(Stream::compute)], whole), whole);
   }
   for (int stream = 0; stream < stream_count; ++stream) {
     if (has_stages || track.streams[stream].empty()) continue;
@@ -77,7 +79,8 @@ Html picture(const Run& run, const std::vector<Track>& all, Seconds whole) {
                        "aria-hidden=\"true\">\n{}</svg></div>\n",
                        unit.name, ticks)};
   const std::string caption =
-      has_stages ? "the kernels of each stage's first rank; gaps are communication and bubbles"
+      has_stages ? fmt::format("the kernels of each {}'s first rank; gaps are communication and bubbles",
+                               run.experiment.layout ? "stage" : "class")
                  : track_name(run, track.rank);
   return element("figure", Html{"\n"} + html + element("figcaption", caption), " class=\"still\"") +
          Html{"\n"};

@@ -34,7 +34,7 @@ struct ScoredLayout {
   double scale = 1;                         ///< of the fit `1layout`
   bool is_fitted = false;                   ///< the only run that the series' scale could be fitted to
   bool is_repeated = false;                 ///< an earlier run is the same experiment
-  Circumstances of = {};                    ///< of no use if there is no prediction
+  Circumstances of = {};                    ///< all defaults if the run cannot be predicted
   std::optional<LayoutMemory> memory = {};  ///< nothing if the memory of the run cannot be computed
 
   [[nodiscard]] const LayoutPrediction& prediction(LayoutFit fit) const {

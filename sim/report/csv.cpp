@@ -1,5 +1,6 @@
 #include "report/csv.hpp"
 
+#include "run/layout_parts.hpp"
 #include "units/text.hpp"
 
 #include <initializer_list>
@@ -44,9 +45,9 @@ void append_field(std::string& csv, std::string_view field) {
 }
 
 std::string ops_csv(const Run& run) {
-  const bool has_layout = run.experiment.layout.has_value();
+  const bool has_stages = has_bubbles(run.experiment);
   std::string csv = "rank,phase,layer,kind,shape,flops,bytes,parameter_bytes,duration_s,source,start_s,end_s";
-  csv += has_layout ? ",stage,runs\n" : "\n";
+  csv += has_stages ? ",stage,runs\n" : "\n";
   const std::vector<ClassStep>& classes = step_of(run).classes;
   for (std::size_t i = 0; i < classes.size(); ++i) {
     for (const OpRow& row : classes[i].ops) {
@@ -54,7 +55,7 @@ std::string ops_csv(const Run& run) {
           csv, {std::to_string(index(classes[i].first)), config::name_of(row.phase), row.layer,
                 config::name_of(row.kind), row.shape, si(row.flops), si(row.bytes), si(row.parameter_bytes),
                 si(row.duration), config::name_of(row.source), si(row.start), si(row.end)});
-      if (has_layout)
+      if (has_stages)
         append_fields(csv, {std::to_string(run.experiment.classes[i].stage), std::to_string(row.runs)});
       csv += '\n';
     }

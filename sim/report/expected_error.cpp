@@ -22,6 +22,9 @@ std::string model_in_words(const PublishedError& run) {
   return fmt::format("{} billion parameters", rounded(run.of.layout->parameters / billion));
 }
 
+/// "fp32", "16bit", "fp8"
+std::string precision_in_words(const Circumstances& of) { return of.has_fp8 ? "fp8" : of.use.precision; }
+
 /// "tensor 8, pipeline 4, "
 std::string degrees_in_words(const LayoutUse& layout) {
   std::string text;
@@ -49,7 +52,7 @@ std::string published_run_in_words(const PublishedError& run) {
   const std::string length =
       at == std::string_view::npos ? std::string() : fmt::format(" with {} tokens", model.substr(at + 1));
   return fmt::format("{} of {}, {}{} in {}, {}batch {} ({})", count(run.of.gpus, "GPU"), run.of.platform,
-                     model_in_words(run), length, run.of.use.precision,
+                     model_in_words(run), length, precision_in_words(run.of),
                      run.of.layout ? degrees_in_words(*run.of.layout) : "", grouped(run.of.batch_per_gpu),
                      run.place);
 }
@@ -60,7 +63,7 @@ nlohmann::ordered_json published_run_json(const PublishedError& run) {
                               {"gpus", run.of.gpus},
                               {"stack", run.of.use.stack},
                               {"model", run.of.use.model},
-                              {"precision", run.of.use.precision},
+                              {"precision", precision_in_words(run.of)},
                               {"batch_per_gpu", run.of.batch_per_gpu},
                               {"measured_samples_per_s", run.measured},
                               {"predicted_samples_per_s", run.predicted}};

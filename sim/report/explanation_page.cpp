@@ -4,6 +4,7 @@
 #include "report/page.hpp"
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
+#include "run/layout_parts.hpp"
 #include "run/step_parts.hpp"
 #include "units/ids.hpp"
 #include "units/text.hpp"
@@ -253,8 +254,9 @@ std::string explanation_page(const ExplainedRun& explained, bool colour) {
   }
   if (explained.explanation) {
     write_path(out, run, *explained.explanation);
-    if (run.experiment.layout && step_of(run).classes.size() > 1) {
-      out.heading("stages", "the step along the first rank of each");
+    if (has_bubbles(run.experiment) && step_of(run).classes.size() > 1) {
+      out.heading(run.experiment.layout ? "stages" : "classes of ranks",
+                  "the step along the first rank of each");
       write_stage_table(out, run);
     }
     write_gap(out, run, *explained.explanation);

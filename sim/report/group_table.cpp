@@ -34,7 +34,7 @@ std::string aligned_columns(const std::vector<Cells>& rows, const std::vector<bo
   return text;
 }
 
-/// "a" for group 0, "b" ..., then "27".
+/// "a" for group 0, "b" for 1 and so on; after "z" the number: "26" for group 26. "-" for none.
 std::string letter(int group) {
   constexpr int letters = 26;
   if (group < 0) return "-";
@@ -118,7 +118,7 @@ std::string group_table(const ResolvedExperiment& resolved, const std::vector<Gr
     const std::string like = node.nodes == 1
                                  ? fmt::format("Node {}", node.node)
                                  : fmt::format("Node {}, and {} like it", node.node, grouped(node.nodes - 1));
-    text += fmt::format("\n{} (one letter: one group; >: it goes on in other nodes)\n", like) +
+    text += fmt::format("\n{} (one letter: one group; >: the group has ranks on other nodes too)\n", like) +
             node_table(cluster, kinds, node);
   }
   return text;

@@ -11,7 +11,7 @@ namespace trainyard {
 /// "0-7", "0, 8, 16 to 120", "0, 3, 5": ascending ranks.
 std::string ranks_in_words(const std::vector<Rank>& ranks);
 
-/// "inside a socket", "inside a node, over 2 sockets", "16 nodes, 1 rank on each".
+/// "inside a socket", "inside a node, 2 sockets", "16 nodes".
 std::string place_in_words(const GroupsOfKind& kind);
 
 /// Tables of groups and links, and one node of each kind with the groups of its ranks.

@@ -3,6 +3,7 @@
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
+#include "run/layout_parts.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
 
@@ -176,6 +177,8 @@ std::string layout_limit_in_words(const Run& run) {
     default:
       break;
   }
+  if (!run.experiment.layout && pipeline_stages(run.experiment) == 1)
+    return fmt::format("Waiting for other ranks takes {} of the step.", percent(share));
   return fmt::format(
       "The pipeline's bubble takes {} of the step. More micro-batches or virtual stages, or fewer stages, "
       "make it smaller.",

@@ -13,8 +13,9 @@ std::string layout_validation_table(const LayoutValidation& validation, const st
                                     bool only_families);
 
 /// For one fit, in the form of training_validation_json: fit, overall, families, expected_error, rows (with
-/// `layout`) and excluded; besides them pairs and memory. Errors are ratios. workloads/published/README.md
-/// has the fields.
+/// `layout`) and excluded; besides them memory, and pairs: by setting their number, mean change and mean
+/// error, and under `each` every pair with its file, its two lines and both changes. Errors and changes are
+/// ratios. workloads/published/README.md has the fields.
 nlohmann::ordered_json layout_validation_json(const LayoutValidation& validation, LayoutFit fit);
 
 }  // namespace trainyard

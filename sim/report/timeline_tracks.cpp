@@ -1,5 +1,6 @@
 #include "report/timeline_tracks.hpp"
 
+#include "run/layout_parts.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -53,7 +54,7 @@ std::vector<Track> tracks(const Run& run) {
 
 std::string track_name(const Run& run, Rank rank) {
   std::string name = fmt::format("rank {}", index(rank));
-  if (run.experiment.layout && run.experiment.classes.size() > 1)
+  if (has_bubbles(run.experiment) && run.experiment.classes.size() > 1)
     name = fmt::format("{}: {}", class_of(run.experiment, rank).name, name);
   const auto row = std::ranges::find(run.rank_rows, rank, &RankRow::rank);
   if (row != run.rank_rows.end()) name += fmt::format(" (node {}, {})", index(row->node), row->gpu);

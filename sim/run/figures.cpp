@@ -2,6 +2,7 @@
 
 #include "config/keys.hpp"
 #include "experiment/one_gpu.hpp"
+#include "run/layout_parts.hpp"
 #include "run/step_parts.hpp"
 
 #include <algorithm>
@@ -136,7 +137,7 @@ Value busy_communication(const Run& run) {
 
 /// The part of a step in which the stage that ends last waits for other stages.
 Value bubble_of(const Run& run) {
-  if (!run.experiment.layout || run.experiment.layout->grid.pipeline == 1) return none();
+  if (pipeline_stages(run.experiment) == 1) return none();
   for (const PartTime& part : step_parts(run).parts) {
     if (part.part == StepPart::bubble) return to_value(part.time);
   }

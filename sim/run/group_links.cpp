@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <boost/range/iterator_range.hpp>
-#include <cmath>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
@@ -163,13 +162,18 @@ std::vector<Family> families(const ResolvedExperiment& resolved, const TaskGraph
   return all;
 }
 
+struct KindAndLinks {
+  GroupsOfKind kind;
+  std::vector<LinkId> links;  ///< that its groups use, ascending
+};
+
 /// Which groups use which links.
 class Traffic {
 public:
   Traffic(const ResolvedExperiment& resolved, const TaskGraph& graph, LinkClasses& classes)
       : resolved_(resolved), graph_(graph), classes_(classes) {}
 
-  GroupsOfKind kind(const Family& family) {
+  KindAndLinks kind(const Family& family) {
     const Cluster& cluster = *resolved_.cluster;
     GroupsOfKind kind{.name = {},
                       .axis = family.axis,
@@ -201,7 +205,7 @@ public:
         if (patterns.insert(phase.pattern).second) add_uses(uses, pattern, group_of);
         if (bytes <= most) continue;
         most = bytes;
-        kind.rate = send_rate(phase, pattern);
+        kind.rate = send_rate(phase, pattern, what.group_size);
       }
     }
     std::int64_t ranks = 0;
@@ -209,25 +213,34 @@ public:
     kind.bytes = sent / static_cast<double>(std::max<std::int64_t>(ranks, 1));
     std::ranges::sort(uses);
     uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
-    add_links(kind, uses);
-    return kind;
+    std::vector<LinkId> links = add_links(kind, uses);
+    return {std::move(kind), std::move(links)};
   }
 
-  /// The links of the kind added last.
-  [[nodiscard]] std::vector<LinkId> last_links() const { return last_links_; }
-
 private:
-  /// The groups of the axis, if whole groups take part; otherwise the ranks that the edges join.
+  /// The groups of the axis that take part, if they do as a whole; otherwise the ranks that the edges join.
   [[nodiscard]] RankGroups members(const Family& family) const {
-    if (family.axis != Axis::pipeline) {
-      RankGroups whole = groups(resolved_.layout->grid, family.axis);
-      if (static_cast<int>(whole.front().size()) == family.size) return whole;
-    }
     Components joined(resolved_.cluster->ranks());
+    std::vector<bool> sends(at(resolved_.cluster->ranks()), false);
+    bool is_counted = false;  // which ranks take part is not known
     for (const int number : family.collectives) {
       for (const CollectivePhase& phase : graph_.collectives[at(number)].phases) {
-        for (const Pattern::Edge& edge : graph_.patterns[at(phase.pattern)].edges)
+        const Pattern& pattern = graph_.patterns[at(phase.pattern)];
+        is_counted = is_counted || pattern.edges.empty();
+        for (const Pattern::Edge& edge : pattern.edges) {
           joined.join(edge.from, edge.to);
+          sends[at(index(edge.from))] = true;
+        }
+      }
+    }
+    if (family.axis != Axis::pipeline) {
+      RankGroups whole = groups(resolved_.layout->grid, family.axis);
+      const auto is_idle = [&](const std::vector<Rank>& group) {
+        return std::ranges::none_of(group, [&](Rank rank) { return sends[at(index(rank))]; });
+      };
+      if (static_cast<int>(whole.front().size()) == family.size) {
+        if (!is_counted) std::erase_if(whole, is_idle);
+        return whole;
       }
     }
     return joined.groups();
@@ -258,21 +271,20 @@ private:
     for (const LinkUse& use : pattern.uses) uses.emplace_back(use.link, unknown_group);
   }
 
-  [[nodiscard]] Bandwidth send_rate(const CollectivePhase& phase, const Pattern& pattern) const {
+  [[nodiscard]] Bandwidth send_rate(const CollectivePhase& phase, const Pattern& pattern,
+                                    int group_size) const {
     const Bandwidth edge = std::min(lockstep_rate(link_uses(pattern), graph_.links), phase.limit);
     std::map<Rank, int> edges_from;
     int most = 0;
     for (const Pattern::Edge& its : pattern.edges) most = std::max(most, ++edges_from[its.from]);
-    if (pattern.edges.empty()) {
-      // n (n - 1) edges of n ranks
-      most = static_cast<int>(std::sqrt(static_cast<double>(pattern.summed_edges)));
-    }
+    if (pattern.edges.empty()) most = group_size - 1;  // every rank of a group to every other
     return edge * most;
   }
 
-  void add_links(GroupsOfKind& kind, const std::vector<std::pair<LinkId, int>>& uses) {
+  /// Sums the uses, which are sorted, by class of link. Returns the links.
+  std::vector<LinkId> add_links(GroupsOfKind& kind, const std::vector<std::pair<LinkId, int>>& uses) {
     std::map<LinkClass, GroupLinks> by_class;
-    last_links_.clear();
+    std::vector<LinkId> used;
     for (auto use = uses.begin(); use != uses.end();) {
       const auto next =
           std::find_if(use, uses.end(), [&](const auto& other) { return other.first != use->first; });
@@ -284,17 +296,17 @@ private:
       links.capacity = std::min(links.capacity, capacity);
       const bool is_unknown = use->second == unknown_group;
       if (!is_unknown) links.groups = std::max(links.groups, static_cast<int>(next - use));
-      last_links_.push_back(use->first);
+      used.push_back(use->first);
       use = next;
     }
     for (auto& [its, links] : by_class) kind.links.push_back(std::move(links));
+    return used;
   }
 
   static constexpr int unknown_group = -2;
   const ResolvedExperiment& resolved_;
   const TaskGraph& graph_;
   LinkClasses& classes_;
-  std::vector<LinkId> last_links_;
 };
 
 std::string name_of_family(const Family& family, const std::vector<Family>& all) {
@@ -315,9 +327,10 @@ std::vector<GroupsOfKind> group_links(const ResolvedExperiment& resolved, const 
   std::vector<GroupsOfKind> kinds;
   std::vector<std::vector<LinkId>> links_of_kind;
   for (const Family& family : all) {
-    kinds.push_back(traffic.kind(family));
-    kinds.back().name = name_of_family(family, all);
-    links_of_kind.push_back(traffic.last_links());
+    auto [kind, links] = traffic.kind(family);
+    kind.name = name_of_family(family, all);
+    kinds.push_back(std::move(kind));
+    links_of_kind.push_back(std::move(links));
   }
   for (std::size_t one = 0; one < kinds.size(); ++one) {
     for (std::size_t other = 0; other < kinds.size(); ++other) {

@@ -12,6 +12,12 @@ inline bool has_bubbles(const ResolvedExperiment& resolved) {
   return resolved.layout.has_value() || resolved.settings.traces.has_value();
 }
 
+/// The stages that wait for each other; 1 without a pipeline.
+inline int pipeline_stages(const ResolvedExperiment& resolved) {
+  if (resolved.layout) return resolved.layout->grid.pipeline;
+  return resolved.grid ? resolved.grid->pipeline : 1;
+}
+
 /// The parts for the first rank of a class; they add up to the step time except for rounding. A moment
 /// without a kernel belongs to the first of these that is under way: a collective of divided layers, a
 /// message to or from another stage, a collective of the data axis or of the end of the step; otherwise to

@@ -136,10 +136,10 @@ ResolvedExperiment read_asked(const config::Catalogue& catalogue, Asked asked, I
   }
   refuse(asked.overrides, "batch_per_gpu", global_batch_key);
   const ResolvedExperiment probe = probed(with(asked.overrides, "batch_per_gpu", 1));
-  const long long parts = static_cast<long long>(probe.cluster->ranks()) * probe.settings.accumulation;
-  return read(
-      with(asked.overrides, "batch_per_gpu",
-           part_of_batch(*asked.global_batch, parts, "a multiple of the ranks times the accumulation")));
+  const long long parts = static_cast<long long>(replicas(probe)) * probe.settings.accumulation;
+  const char* const hint = probe.grid ? "a multiple of the replicas times the accumulation"
+                                      : "a multiple of the ranks times the accumulation";
+  return read(with(asked.overrides, "batch_per_gpu", part_of_batch(*asked.global_batch, parts, hint)));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "accuracy/expected_error.hpp"
 
+#include "accuracy/run_change.hpp"
 #include "config/read_file.hpp"
 #include "errors_of.hpp"
 #include "random/generator.hpp"
@@ -176,6 +177,24 @@ TEST_CASE("runs are as far apart as the ways in which their ranks share the mode
   CHECK(distance(a, b) == doctest::Approx(4.6));
 }
 
+TEST_CASE("a run whose products are in 8 bits is another job than one in 16, a precision apart") {
+  PublishedErrors errors = two_machines(20);
+  for (PublishedError& run : errors.runs) {
+    run.of.use.precision = "16bit";
+    run.of.layout = LayoutUse{.tensor = 8, .sharded = "none"};
+  }
+  Circumstances of = errors.runs[0].of;
+  CHECK(expected_error(errors, of)->same);
+  of.has_fp8 = true;
+  CHECK(distance(of, errors.runs[0].of) == 1);
+  CHECK_FALSE(expected_error(errors, of)->same);
+  CHECK(changes_between(of, errors.runs[0].of) == std::vector<RunChange>{RunChange::precision});
+  Circumstances fp32 = of;
+  fp32.use.precision = "fp32";
+  fp32.has_fp8 = false;
+  CHECK(distance(of, fp32) == 1);
+}
+
 TEST_CASE("errors of layouts are read in the form in which they are written") {
   PublishedErrors errors = two_machines(1);
   errors.fit = "software";
@@ -193,6 +212,7 @@ TEST_CASE("errors of layouts are read in the form in which they are written") {
                               .recompute = "full",
                               .sharded = "optimizer"};
   }
+  errors.runs[1].of.has_fp8 = true;
   const std::string text = published_errors_text(errors);
   const PublishedErrors read = read_published_errors("e.csv", text);
   CHECK(published_errors_text(read) == text);

@@ -72,6 +72,9 @@ TEST_CASE(
   CHECK(contains(groups.out, "inside a socket"));
   CHECK(contains(groups.out, "nvlink3"));
   CHECK(run_program({"topology", "resnet50_dgx2", "--groups"}).code == 3);
+  const Ended traces = run_program({"topology", "gpipe_traces_dgx2", "--groups"});
+  CHECK(traces.code == 3);
+  CHECK(contains(traces.err, "not of traces"));
   CHECK(run_program({"topology", "dgx2", "--set", "nodes=1"}).code == 2);
   CHECK(run_program({"topology", "gpt3_175b_dgx_a100", "--groups", "--dot"}).code == 2);
 }

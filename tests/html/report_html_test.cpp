@@ -4,6 +4,8 @@
 #include "html/html.hpp"
 #include "html/run_sections.hpp"
 #include "html/timeline_data.hpp"
+#include "report/csv.hpp"
+#include "report/timeline_tracks.hpp"
 #include "run/simulate.hpp"
 #include "shipped_layout.hpp"
 
@@ -367,6 +369,27 @@ TEST_CASE("a job with faults shows where its time goes and the intervals that we
   CHECK(has(page, "</svg> simulated"));
   for (IntervalRow& row : faults.intervals) row.wall.reset();
   CHECK_FALSE(has(report_html(run, origin), "</svg> simulated"));
+}
+
+TEST_CASE("a run of traces has a lane for each class, its bubble, and how often collectives run") {
+  const Run run =
+      simulate(testing::shipped_experiment("gpipe_traces_dgx2", {}), {.fidelity = Fidelity::closed});
+  const std::string timeline = timeline_html(run).markup;
+  REQUIRE(run.experiment.classes.size() == 2);
+  int lanes = 0;
+  for (std::size_t at = timeline.find("class=\"stack thin\""); at != std::string::npos;
+       at = timeline.find("class=\"stack thin\"", at + 1))
+    ++lanes;
+  CHECK(lanes == 2);
+  for (const RankClass& one : run.experiment.classes) {
+    CHECK(has(timeline, fmt::format("aria-label=\"{}\"", one.name)));
+    CHECK(has(track_name(run, one.ranks.front()), one.name + ": rank "));
+  }
+  CHECK(has(timeline, "the kernels of each class&#39;s first rank"));
+  CHECK(has(collectives_html(run).markup, "Times: how often a step runs it."));
+  CHECK(has(figures_html(run).markup, "of the step, without the bubble"));
+  CHECK(has(figures_html(run).markup, ">bubble<"));
+  CHECK(has(ops_csv(run), ",stage,runs\n"));
 }
 
 TEST_CASE("the picture of groups has a dot for every rank of a group, and one node of each kind") {

@@ -1,12 +1,16 @@
 #include "report/summary_text.hpp"
 
+#include "experiment/resolve.hpp"
 #include "has_all.hpp"
 #include "report/limits.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
+#include "run/simulate.hpp"
 #include "sample.hpp"
+#include "temporary_folder.hpp"
 
 #include <doctest/doctest.h>
+#include <fstream>
 #include <sstream>
 #include <string>
 
@@ -195,4 +199,19 @@ TEST_CASE(
   }
   CHECK(compute_time(run) == Seconds(0.011));
   CHECK(fullest(*run.memory).ranks == "stage 0");
+}
+
+TEST_CASE("ranks of traces without a pipeline wait for other ranks: no advice about micro-batches") {
+  const TemporaryFolder folder;
+  const std::string head =
+      "phase,layer,duration_s,parameter_bytes,communication,communication_bytes,group,waits,launch,peer\n";
+  std::ofstream(folder.path / "first.csv") << head << "forward,f,0.010,,recv,8,all,,,1\n";
+  std::ofstream(folder.path / "second.csv") << head << "forward,f,0.050,,send,8,all,,end,0\n";
+  std::ofstream(folder.path / "job.yaml")
+      << "platform: dgx2\nstack: pytorch_ddp\nbatch_per_gpu: 1\ngpus: 2\n"
+         "traces: [{trace: first.csv, ranks: 0}, {trace: second.csv, ranks: 1}]\n";
+  const Run run = simulate(resolve({{TRAINYARD_SOURCE_DIR}}, (folder.path / "job.yaml").string(), {}),
+                           {.fidelity = Fidelity::closed});
+  CHECK(contains(limit_in_words(run), "Waiting for other ranks takes 83"));
+  CHECK_FALSE(contains(limit_in_words(run), "micro-batches"));
 }

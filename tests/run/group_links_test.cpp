@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <set>
 
 using namespace trainyard;
 using namespace trainyard::testing;
@@ -77,6 +78,49 @@ TEST_CASE("bytes that a rank of a ring sends are (n - 1) / n of each gather and 
   }
   CHECK(data.size == 8);
   CHECK(data.bytes.si() == doctest::Approx(expected).epsilon(1e-9));
+}
+
+TEST_CASE("groups inside a node and groups across nodes are kinds of their own, each with its groups only") {
+  const ResolvedExperiment resolved = small_layout("dgx_a100", 3, {{"parallelism.pipeline", "4"}});
+  const std::vector<GroupsOfKind> kinds = group_links(resolved, plan_layout_step(resolved).graph);
+  const auto firsts = [](const GroupsOfKind& kind) {
+    std::vector<Rank> found;
+    for (const auto& group : kind.members) found.push_back(group.front());
+    return found;
+  };
+  const GroupsOfKind& inside = named(kinds, "data in nodes");
+  const GroupsOfKind& across = named(kinds, "data across nodes");
+  CHECK(inside.size == 6);
+  CHECK(inside.groups == 2);
+  CHECK(firsts(inside) == std::vector<Rank>{Rank{0}, Rank{18}});
+  CHECK(inside.nodes == 1);
+  CHECK(across.groups == 2);
+  CHECK(firsts(across) == std::vector<Rank>{Rank{6}, Rank{12}});
+  CHECK(across.nodes == 2);
+}
+
+TEST_CASE("an all-to-all of several groups whose edges are only counted has the rate of one with edges") {
+  const ResolvedExperiment resolved = small_mixture("dgx_a100", 1, {{"parallelism.expert", "4"}});
+  TaskGraph graph = plan_layout_step(resolved).graph;
+  const GroupsOfKind listed = named(group_links(resolved, graph), "expert");
+  CHECK(listed.size == 4);
+  CHECK(listed.groups == 2);
+  std::set<int> patterns;
+  for (const Collective& what : graph.collectives) {
+    if (what.label.axis != Axis::expert) continue;
+    for (const CollectivePhase& phase : what.phases) patterns.insert(phase.pattern);
+  }
+  for (const int number : patterns) {
+    Pattern& pattern = graph.patterns[at(number)];
+    REQUIRE(pattern.edges.size() == 24);  // 2 groups x 4 x 3
+    Pattern counted;
+    counted.uses = link_uses(pattern);
+    counted.summed_edges = pattern.edge_count();
+    pattern = counted;
+  }
+  const GroupsOfKind counted = named(group_links(resolved, graph), "expert");
+  CHECK(counted.rate.si() == doctest::Approx(listed.rate.si()).epsilon(1e-12));
+  CHECK(counted.groups == 2);
 }
 
 TEST_CASE("an experiment without a layout has no kinds of groups") {

@@ -242,6 +242,23 @@ TEST_CASE("a global batch sets the micro-batches of replicas whose ranks share a
   CHECK_THROWS_AS(read_point({{TRAINYARD_SOURCE_DIR}}, both, {"1536", "8"}, files), InputError);
 }
 
+TEST_CASE("a global batch is split among the replicas of a job of traces, which are fewer than its ranks") {
+  InputFiles files;
+  const auto point = [&](const std::string& global_batch) {
+    Sweep sweep;
+    sweep.experiment = "gpipe_traces_dgx2";
+    sweep.keys = {"global_batch"};
+    return read_point({{TRAINYARD_SOURCE_DIR}}, sweep, {global_batch}, files);
+  };
+  const ResolvedExperiment resolved = point("8");
+  CHECK(resolved.cluster->ranks() == 4);
+  CHECK(replicas(resolved) == 2);
+  CHECK(resolved.settings.accumulation == 4);
+  CHECK(resolved.settings.batch_per_gpu == 1);
+  CHECK_THROWS_AS(point("12"), InputError);
+  CHECK_THROWS_AS(point("16"), InputError);  // two samples on each GPU: the traces are of one
+}
+
 TEST_CASE("all points of a sweep over layouts keep the micro-batch, also those whose ranks share nothing") {
   InputFiles files;
   for (const auto& [tensor, accumulation] : {std::pair{"1", 4}, std::pair{"2", 8}, std::pair{"8", 32}}) {
