@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 #include <string>
 
 namespace trainyard {
@@ -126,15 +125,10 @@ OpTime gemm_time(const GpuProfile& gpu, Dtype dtype, const Shape& op_shape, cons
   return {factor * time_on(gpu, dtype, curve, work), source_of(rates.gemm->provenance)};
 }
 
-/// Factor on the work of causal attention over a short sequence. Causal is what has half of the products of
-/// all pairs of tokens: two in forward, five in backward.
+/// Factor on the work of causal attention over a short sequence.
 double more_if_causal(const MatrixRates& rates, const Op& op) {
-  const auto* shape = std::get_if<GemmShape>(&op.shape);
-  if (!rates.attention_tokens || shape == nullptr || shape->n <= 0) return 1;
-  const double product = 2.0 * shape->batch * shape->m * shape->n * shape->k;
-  const double products = op.flops.si() / product;
-  const auto is = [&](double number) { return std::abs(products - number) < 1e-6 * number; };
-  return is(1) || is(2.5) ? 1 + rates.attention_tokens->value / shape->n : 1;
+  if (!rates.attention_tokens || !is_causal_attention(op)) return 1;
+  return 1 + rates.attention_tokens->value / std::get<GemmShape>(op.shape).n;
 }
 
 /// The roofline of matrix products at the profile's efficiency; without one, at an assumed part of theirs.

@@ -21,12 +21,16 @@ namespace {
   throw InputError({std::move(diagnostic)});
 }
 
+constexpr int most_ranks = 1 << 20;  // that make_cluster() allows
+
 /// The ranks that a list names.
 std::vector<Rank> listed(const std::string& list, std::size_t trace, int count) {
   std::string text = list;
   std::erase(text, ' ');
-  const auto numbers = numbers_in_list(text);
-  if (!numbers) refuse(trace, "ranks", in_quotes(list) + " is no list of ranks", "ranks: 0-3,8");
+  const auto numbers = numbers_in_list(text, most_ranks - 1);
+  if (!numbers)
+    refuse(trace, "ranks", in_quotes(list) + " is no list of ranks",
+           fmt::format("ranks: 0-3,8, numbers below {}", most_ranks));
   std::vector<Rank> ranks;
   for (const int number : *numbers) {
     if (number >= count)

@@ -10,8 +10,7 @@
 namespace trainyard {
 
 /// By trace: its ranks, ascending. Every rank of the grid replays exactly one trace. Throws InputError, at
-/// keys "traces[1].pipeline", for ranks that do not exist, for ranks that have two traces or none, and for a
-/// trace without ranks.
+/// keys "traces[1].pipeline", for ranks that do not exist and for ranks that have two traces or none.
 std::vector<std::vector<Rank>> ranks_of_traces(const std::vector<ClassTrace>& traces, const Grid& grid);
 
 }  // namespace trainyard

@@ -155,14 +155,52 @@ void check_accumulation(const Trace& trace, const Experiment& experiment) {
                    "a trace without '# accumulation:' is one micro-batch and can be repeated");
 }
 
-bool has_messages(const RankClass& one) {
-  return std::ranges::any_of(one.trace.ops, [](const Op& op) {
-    return std::ranges::any_of(op.communications, [](const auto& what) { return what.message.has_value(); });
-  });
+/// Products in 8 bits are those of a step in fp8.
+void require_no_8_bits(const RankClass& one, Precision precision) {
+  if (precision == Precision::fp8) return;
+  const auto op = std::ranges::find(one.trace.ops, true, &Op::in_8_bits);
+  if (op == one.trace.ops.end()) return;
+  Diagnostic error;
+  error.file = one.file;
+  error.line = op->line.number;
+  error.column = 1;
+  error.key_path = "dtype";
+  error.message = fmt::format("op '{}' is a product in 8 bits, but the step is in {}", op->layer,
+                              config::name_of(precision));
+  error.hint = "precision: fp8 in the experiment, or leave 'dtype' empty";
+  throw InputError({std::move(error)});
+}
+
+/// Of a replay in fp8 with products, none of them in 8 bits.
+std::optional<Diagnostic> without_8_bits(const std::vector<RankClass>& classes, Precision precision) {
+  if (precision != Precision::fp8) return std::nullopt;
+  bool has_products = false;
+  for (const RankClass& one : classes) {
+    if (std::ranges::find(one.trace.ops, true, &Op::in_8_bits) != one.trace.ops.end()) return std::nullopt;
+    has_products =
+        has_products || std::ranges::find(one.trace.ops, OpKind::gemm, &Op::kind) != one.trace.ops.end();
+  }
+  if (!has_products) return std::nullopt;
+  Diagnostic warning;
+  warning.file = classes.front().file;
+  warning.key_path = "dtype";
+  warning.message = "the step is in fp8, but no product is in 8 bits: all count as bf16";
+  warning.hint = "write fp8 in column 'dtype' of products in 8 bits, or precision: bf16";
+  warning.severity = Severity::warning;
+  return warning;
+}
+
+/// Adds the first rank to the names of classes that have the same one.
+void name_apart(std::vector<RankClass>& classes) {
+  std::map<std::string, int> count;
+  for (const RankClass& one : classes) ++count[one.name];
+  for (RankClass& one : classes) {
+    if (count[one.name] > 1) one.name += fmt::format("_rank{}", index(one.ranks.front()));
+  }
 }
 
 void require_no_messages(const RankClass& one) {
-  if (!has_messages(one)) return;
+  if (!has_messages(one.trace)) return;
   throw InputError(
       "the trace has messages, whose ends the ranks of a job run at different ops",
       "name the trace of each rank: traces: [{trace: a.csv, ranks: 0}, {trace: b.csv, ranks: 1}]");
@@ -358,7 +396,10 @@ private:
 
   void check_class(RankClass& one) {
     errors_.run(document_, "batch_per_gpu", [&] { check_batch(one.trace, settings_); });
-    errors_.run(document_, "precision", [&] { check_precision(one.trace, settings_); });
+    errors_.run(document_, "precision", [&] {
+      check_precision(one.trace, settings_);
+      require_no_8_bits(one, settings_.precision);
+    });
     errors_.run(document_, "accumulation", [&] { check_accumulation(one.trace, settings_); });
     if (has_stack_) errors_.run(document_, "stack", [&] { check_reductions(one.trace, resolved_.stack); });
     one.trace.precision = settings_.precision;
@@ -370,6 +411,12 @@ private:
       require_no_messages(resolved_.classes.front());
     });
     check_class(resolved_.classes.front());
+    warn_of_no_8_bits();
+  }
+
+  void warn_of_no_8_bits() {
+    if (auto warning = without_8_bits(resolved_.classes, settings_.precision))
+      resolved_.warnings.push_back(*std::move(warning));
   }
 
   void replay_traces() {
@@ -381,6 +428,7 @@ private:
       one.name = fs::path(one.file).stem().string();
       check_class(one);
     }
+    warn_of_no_8_bits();
   }
 
   /// Which ranks replay each trace, and where these are in the grid.
@@ -394,6 +442,7 @@ private:
       one.stage = coordinates(grid, one.ranks.front()).pipeline;
     }
     std::ranges::sort(resolved_.classes, {}, [](const RankClass& one) { return one.ranks.front(); });
+    name_apart(resolved_.classes);
   }
 
   void trace_model() {

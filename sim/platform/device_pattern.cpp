@@ -15,19 +15,16 @@ namespace {
 
 constexpr std::string_view digits = "0123456789";
 
-// larger than any count in a file, small enough that a range of this size costs nothing
-constexpr int largest_number = 9999;
-
-std::optional<int> number_in(std::string_view text) {
+std::optional<int> number_in(std::string_view text, int largest) {
   const auto number = take_number(text);
-  return number && text.empty() && *number <= largest_number ? number : std::nullopt;
+  return number && text.empty() && *number <= largest ? number : std::nullopt;
 }
 
 /// "0-3" or "7"; empty for anything else, or a range that runs backwards.
-std::optional<std::vector<int>> numbers_in(std::string_view part) {
+std::optional<std::vector<int>> numbers_in(std::string_view part, int largest) {
   const std::size_t dash = part.find('-');
-  const auto first = number_in(part.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : number_in(part.substr(dash + 1));
+  const auto first = number_in(part.substr(0, dash), largest);
+  const auto last = dash == std::string_view::npos ? first : number_in(part.substr(dash + 1), largest);
   if (!first || !last || *last < *first) return {};
   std::vector<int> numbers;
   for (int number = *first; number <= *last; ++number) numbers.push_back(number);
@@ -46,12 +43,12 @@ std::string those_there_are(std::string_view kind, int count) {
 
 }  // namespace
 
-std::optional<std::vector<int>> numbers_in_list(std::string_view list) {
+std::optional<std::vector<int>> numbers_in_list(std::string_view list, int largest) {
   std::vector<int> numbers;
   while (true) {
     const std::size_t comma = list.find(',');
-    const auto some = numbers_in(list.substr(0, comma));
-    if (!some) return {};
+    const auto some = numbers_in(list.substr(0, comma), largest);
+    if (!some || std::ssize(numbers) + std::ssize(*some) > largest + 1) return {};
     numbers.insert(numbers.end(), some->begin(), some->end());
     if (comma == std::string_view::npos) return numbers;
     list.remove_prefix(comma + 1);
@@ -84,7 +81,7 @@ std::variant<DeviceList, PatternError> parse_devices(std::string_view pattern, c
     if (!numbers) return not_a_pattern(pattern);
     list.numbers = *numbers;
   } else {
-    const auto number = number_in(rest);
+    const auto number = number_in(rest, largest_device_number);
     if (!number) return not_a_pattern(pattern);
     list.numbers = {*number};
   }

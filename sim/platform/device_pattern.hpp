@@ -29,8 +29,12 @@ struct PatternError {
 /// could not be read.
 using DeviceCounts = std::vector<int>;
 
-/// The numbers of "0-3" or "0,2,8-15", in the order written; empty if it is not such a list.
-std::optional<std::vector<int>> numbers_in_list(std::string_view list);
+/// Larger than any count of devices in a file, small enough that a range of this size costs nothing.
+inline constexpr int largest_device_number = 9999;
+
+/// The numbers of "0-3" or "0,2,8-15", in the order written; empty if it is not such a list, has a number
+/// above `largest`, or more numbers than there are from 0 to `largest`.
+std::optional<std::vector<int>> numbers_in_list(std::string_view list, int largest = largest_device_number);
 
 /// The devices that a pattern names. A kind without numbers names its only device.
 std::variant<DeviceList, PatternError> parse_devices(std::string_view pattern, const DeviceCounts& counts);

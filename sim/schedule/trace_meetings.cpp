@@ -58,6 +58,11 @@ struct Relation {
   friend bool operator==(const Relation&, const Relation&) = default;
 };
 
+/// The relations of a rank that have the same peer, ascending.
+struct RelationsTo {
+  std::vector<int> sent, received;
+};
+
 /// "send of 1000 B", "all_reduce of 1000 B".
 std::string what_of(const Launch& launch) {
   const std::string name = launch.message ? (launch.message->sends ? "send" : "recv")
@@ -119,11 +124,18 @@ private:
 
   void find_peers() {
     peers_.resize(class_of_.size());
+    relations_to_.resize(class_of_.size());
     for (int rank = 0; at(rank) < class_of_.size(); ++rank) {
       const auto number = at(class_of_[at(rank)]);
-      for (std::size_t i = 0; i < relations_[number].size(); ++i)
-        peers_[at(rank)].push_back(checked_peer(rank, number, static_cast<int>(i)));
+      for (std::size_t i = 0; i < relations_[number].size(); ++i) add_peer(rank, number, static_cast<int>(i));
     }
+  }
+
+  void add_peer(int rank, std::size_t number, int relation) {
+    const int peer = checked_peer(rank, number, relation);
+    peers_[at(rank)].push_back(peer);
+    RelationsTo& to = relations_to_[at(rank)][peer];
+    (relations_[number][at(relation)].sends ? to.sent : to.received).push_back(relation);
   }
 
   int checked_peer(int rank, std::size_t number, int relation) {
@@ -137,20 +149,19 @@ private:
     error.message = found ? fmt::format("the peer of rank {} is the rank itself", rank)
                           : fmt::format("the group of rank {} has {} ranks, but none at place {}", rank, size,
                                         its.peer.place);
-    error.hint = size == 1 ? fmt::format("groups '{}' have one rank: name other groups in column 'group'",
-                                         config::name_of(its.axis))
-                           : fmt::format("peer: 0 to {}, or +1", size - 1);
+    error.hint = class_of_.size() == 1 ? "gpus: 2 or more, or a trace without messages"
+                 : size == 1 ? fmt::format("groups '{}' have one rank: name other groups in column 'group'",
+                                           config::name_of(its.axis))
+                             : fmt::format("peer: 0 to {}, or +1", size - 1);
     throw InputError({std::move(error)});
   }
 
   /// The relations by which `rank` does this with messages of `other`.
-  [[nodiscard]] std::vector<int> relations_to(int rank, int other, bool sends) const {
-    std::vector<int> found;
-    const std::vector<Relation>& all = relations_[at(class_of_[at(rank)])];
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i].sends == sends && peers_[at(rank)][i] == other) found.push_back(static_cast<int>(i));
-    }
-    return found;
+  [[nodiscard]] const std::vector<int>& relations_to(int rank, int other, bool sends) const {
+    static const std::vector<int> none;
+    const auto found = relations_to_[at(rank)].find(other);
+    if (found == relations_to_[at(rank)].end()) return none;
+    return sends ? found->second.sent : found->second.received;
   }
 
   /// Divides ranks until those of one kind meet the same kinds: the usual refinement of colours of a graph.
@@ -200,9 +211,9 @@ private:
     for (std::size_t i = 0; i < relations.size(); ++i) {
       const int peer = peers_[at(rank)][i];
       all.push_back(kind_of_[at(peer)]);
-      for (const auto& some :
-           {relations_to(peer, rank, !relations[i].sends), relations_to(rank, peer, relations[i].sends)}) {
-        all.insert(all.end(), some.begin(), some.end());
+      for (const std::vector<int>* some :
+           {&relations_to(peer, rank, !relations[i].sends), &relations_to(rank, peer, relations[i].sends)}) {
+        all.insert(all.end(), some->begin(), some->end());
         all.push_back(end);
       }
     }
@@ -340,8 +351,8 @@ private:
       for (std::size_t i = 0; i < relations.size(); ++i) {
         const int peer = peers_[at(rank)][i];
         const auto [from, to] = relations[i].sends ? std::pair(rank, peer) : std::pair(peer, rank);
-        const std::vector<int> sent = relations_to(from, to, true);
-        const std::vector<int> received = relations_to(to, from, false);
+        const std::vector<int>& sent = relations_to(from, to, true);
+        const std::vector<int>& received = relations_to(to, from, false);
         const int first = relations[i].sends ? sent.front() : received.front();
         const bool is_repeated = first != static_cast<int>(i) || (!relations[i].sends && !sent.empty());
         if (is_repeated) continue;
@@ -425,8 +436,9 @@ private:
   std::vector<std::vector<Relation>> relations_;  ///< by class
   std::vector<std::vector<int>> relation_of_;     ///< by class and launch; -1: a collective
   std::map<Axis, AxisPlaces> axis_places_;
-  std::vector<std::vector<int>> peers_;  ///< by rank and relation of its class
-  std::vector<int> kind_of_;             ///< by rank
+  std::vector<std::vector<int>> peers_;                   ///< by rank and relation of its class
+  std::vector<std::map<int, RelationsTo>> relations_to_;  ///< by rank and peer
+  std::vector<int> kind_of_;                              ///< by rank
   TraceMeetings made_;
   std::vector<Diagnostic> errors_;
 };

@@ -30,7 +30,9 @@ public:
     plan_.graph.links = capacities(*resolved_.network);
     for (const RankClass& one : resolved_.classes) {
       plan_.op_times.push_back(op_times(one.trace, resolved_.gpu, resolved_.stack));
-      launches_.push_back(resolved_.cluster->ranks() > 1 ? launches_of_class(one) : std::vector<Launch>());
+      // a rank alone reduces nothing; its messages are errors that trace_meetings() reports
+      const bool launches = resolved_.cluster->ranks() > 1 || has_messages(one.trace);
+      launches_.push_back(launches ? launches_of_class(one) : std::vector<Launch>());
     }
     met_ = trace_meetings(resolved_.classes, launches_, *resolved_.grid);
     for (const Meeting& meeting : met_.meetings) add_collective(meeting);

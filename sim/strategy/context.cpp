@@ -156,11 +156,14 @@ void require_heads(const Layer& attention, const Parallelism& parallelism) {
   require(own.keys, "keys and values");
 }
 
-/// An attention op becomes one of the equal blocks of it.
+/// An attention op becomes one of the equal blocks of it. If it is causal, only the first block is, that of
+/// the rank's own tokens: a rank has a piece from either end of the sample, so that it needs half of the
+/// products with another rank's keys, without a mask; counted as all queries with half of the keys.
 Op block_of(const Op& whole, int number, int ranks) {
   Op block = whole;
   block.layer += fmt::format(".block{}", number);
-  if (auto* shape = std::get_if<GemmShape>(&block.shape)) shape->n /= ranks;
+  const int keys_needed = number > 0 && is_causal_attention(whole) ? 2 : 1;  // one in so many
+  if (auto* shape = std::get_if<GemmShape>(&block.shape)) shape->n /= keys_needed * ranks;
   block.flops = whole.flops / ranks;
   block.bytes = whole.bytes / ranks;
   block.communications.clear();

@@ -27,7 +27,7 @@ public:
   std::vector<Op> insert(std::vector<Op> ops) {
     for (Op& op : ops) {
       if (op.phase == Phase::forward) {
-        if (!is_cast_of_layer(op)) forward_up_to(op.of_layer);
+        if (!is_cast_of_weights(op)) forward_up_to(op.of_layer);
       } else {
         forward_up_to(static_cast<int>(layers_.size()));
         if (op.phase == Phase::optimizer || op.of_layer >= 0) back_down_to(op.of_layer);
@@ -41,8 +41,9 @@ public:
 
 private:
   /// Weights are cast before the work of the layer before.
-  [[nodiscard]] bool is_cast_of_layer(const Op& op) const {
-    return op.of_layer >= 0 && is_cast(op, layers_[static_cast<std::size_t>(op.of_layer)]);
+  [[nodiscard]] bool is_cast_of_weights(const Op& op) const {
+    return op.of_layer >= 0 && !casts_inputs(precision_) &&
+           is_cast(op, layers_[static_cast<std::size_t>(op.of_layer)]);
   }
 
   void forward_up_to(int layer) {

@@ -163,7 +163,7 @@ void require_one_chain(const std::vector<Layer>& layers) {
   refuse_layout(
       "pipeline",
       fmt::format("stages pass on one tensor, but layer '{}' and those like it in later blocks also "
-                  "read the encoder's output, which would pass every cut behind the encoder",
+                  "read the encoder's output, so each later stage would need the encoder's output too",
                   reader->name),
       "leave out 'pipeline' and 'virtual_stages'; use tensor, or shard: parameters");
 }

@@ -1,9 +1,10 @@
 #include "strategy/transfer.hpp"
 
+#include "config/diagnostic.hpp"
 #include "workload/make_trace.hpp"
 
 #include <algorithm>
-#include <cassert>
+#include <fmt/format.h>
 #include <utility>
 
 namespace trainyard {
@@ -41,10 +42,13 @@ struct LaunchPlace {
   int waits = 0;
 };
 
-LaunchPlace place_of(const Transfer& transfer, const OpsOfLayer& ops) {
+LaunchPlace place_of(const Transfer& transfer, const OpsOfLayer& ops, bool casts_input) {
   switch (transfer.place) {
-    case TransferPlace::before:  // a cast of weights in forward does not wait for the layer's input
-      return {transfer.phase == Phase::forward ? ops.main : ops.first, LaunchTime::start, 0};
+    case TransferPlace::before: {
+      // in forward the layer's input may arrive after a cast of its weights, but not after one of the input
+      const bool follows_cast = transfer.phase == Phase::forward && !casts_input;
+      return {follows_cast ? ops.main : ops.first, LaunchTime::start, 0};
+    }
     case TransferPlace::beside_input_grad:
       return {ops.main, LaunchTime::start, ops.second < 0 ? 0 : ops.second - ops.main};
     case TransferPlace::beside_weight_grad:
@@ -55,16 +59,25 @@ LaunchPlace place_of(const Transfer& transfer, const OpsOfLayer& ops) {
   return {};
 }
 
+[[noreturn]] void refuse_fused(const Layer& layer, Phase phase) {
+  throw InputError(
+      fmt::format("ranks exchange values of layer '{}' in {}, where it has no kernel of its own: the "
+                  "stack fuses it into another",
+                  layer.name, config::name_of(phase)),
+      "fused_elementwise: false in the stack");
+}
+
 }  // namespace
 
 void add_transfers(Trace& trace, const std::vector<Layer>& layers, const std::vector<Transfer>& transfers) {
   const std::vector<OpsOfLayer> forward = find_ops(trace, layers, Phase::forward);
   const std::vector<OpsOfLayer> backward = find_ops(trace, layers, Phase::backward);
   const Bytes activation = element_sizes(trace.precision.value_or(Precision::fp32)).activation;
+  const bool casts_input = casts_inputs(trace.precision.value_or(Precision::fp32));
   for (const Transfer& transfer : transfers) {
     const auto& ops = transfer.phase == Phase::forward ? forward : backward;
-    const LaunchPlace place = place_of(transfer, ops[static_cast<std::size_t>(transfer.layer)]);
-    assert(place.op >= 0);  // transfers belong to layers that are not fused into others
+    const LaunchPlace place = place_of(transfer, ops[static_cast<std::size_t>(transfer.layer)], casts_input);
+    if (place.op < 0) refuse_fused(layers[static_cast<std::size_t>(transfer.layer)], transfer.phase);
     const Bytes value = transfer.of == TransferDtype::fp32 ? Bytes(4) : activation;
     trace.ops[static_cast<std::size_t>(place.op)].communications.push_back(
         {.operation = transfer.operation,

@@ -12,7 +12,7 @@ constexpr std::string_view joint = " + ";
 
 bool is_elementwise(LayerKind kind) {
   return kind == LayerKind::relu || kind == LayerKind::gelu || kind == LayerKind::dropout ||
-         kind == LayerKind::add;
+         kind == LayerKind::add || kind == LayerKind::position_bias;
 }
 
 /// Whether the last pass of its forward is element-wise.

@@ -30,6 +30,7 @@ enum class LayerKind {
   dropout,
   max_pool,
   add,
+  position_bias,
   average_pool,
   embedding,
   linear,
@@ -104,7 +105,10 @@ struct Layer {
   double backward_rw_elements = 0;
   double weight_rw_elements = 0;  ///< the weights in forward_rw_elements: moved once per batch
   double tied_elements = 0;       ///< weights shared with another layer: not in the counts above
-  bool reads_encoder = false;     ///< its input is the encoder's output, not that of the layer before
+  /// Its input is the encoder's output, not that of the layer before: its shapes and elements count the
+  /// tokens of the encoder, and the layer that wrote these values keeps them for all such layers
+  /// (saved_elements: 0).
+  bool reads_encoder = false;
   LayerGemm gemm;
   bool keeps_wide_input = false;  ///< a product's input stays in 16 bits besides: fused attention reads it
   TensorSplit split = TensorSplit::none;
@@ -228,6 +232,7 @@ struct Names<LayerKind> {
       Name{"dropout", LayerKind::dropout, "random values set to zero"},
       Name{"maxpool", LayerKind::max_pool, "maximum pooling"},
       Name{"add", LayerKind::add, "sum of two inputs"},
+      Name{"position_bias", LayerKind::position_bias, "a bias by position added to attention scores"},
       Name{"avgpool", LayerKind::average_pool, "average pooling"},
       Name{"embedding", LayerKind::embedding, "look-up of table rows"},
       Name{"linear", LayerKind::linear, "fully connected"},

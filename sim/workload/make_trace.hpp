@@ -37,6 +37,10 @@ Bytes optimizer_bytes_per_parameter(Optimizer optimizer, Precision precision);
 /// matrix product has 2^31 rows.
 Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Optimizer optimizer);
 
+/// Whether the casts of a step in forward are of a layer's input, to 8 bits. Others are of its weights: they
+/// come before the input is there.
+constexpr bool casts_inputs(Precision precision) { return precision == Precision::fp8; }
+
 /// Whether an op that make_trace made for a layer casts weights or their gradients, or operands to 8 bits. Of
 /// a layer's other ops, those of matrix work compute its output or a gradient.
 bool is_cast(const Op& op, const Layer& layer);

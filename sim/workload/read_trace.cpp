@@ -256,9 +256,11 @@ void read_operation(const Row& row, const std::string& item, Phase phase, OpComm
 void read_peer(const Row& row, const std::string& item, OpCommunication& one) {
   if (!one.message || item.empty()) return;
   const bool is_relative = item.front() == '+' || item.front() == '-';
-  const Parsed<long long> place = parse_integer(item.front() == '+' ? item.substr(1) : item);
+  const std::string number = item.substr(is_relative ? 1 : 0);
+  const bool has_one_sign = number.find_first_of("+-") != 0;
+  const Parsed<long long> place = parse_integer(item.front() == '-' ? item : number);
   constexpr long long most = 10'000'000;
-  if (place && *place >= -most && *place <= most && !(is_relative && *place == 0)) {
+  if (has_one_sign && place && *place >= -most && *place <= most && !(is_relative && *place == 0)) {
     one.message->peer = {.is_relative = is_relative, .place = static_cast<int>(*place)};
     return;
   }
@@ -268,19 +270,23 @@ void read_peer(const Row& row, const std::string& item, OpCommunication& one) {
 
 void read_peers(const Row& row, Op& op) {
   const auto is_message = [](const OpCommunication& one) { return one.message.has_value(); };
-  const bool has_messages = std::ranges::any_of(op.communications, is_message);
+  const bool has_any = std::ranges::any_of(op.communications, is_message);
   if (!row.has(TraceColumn::peer)) {
-    if (has_messages)
+    if (has_any)
       row.error(TraceColumn::communication, "the message has no peer",
                 "fill in column 'peer': +1, the next rank of the group; 0, its first rank");
     return;
   }
-  if (!has_messages) {
+  if (!has_any) {
     row.error(TraceColumn::peer, "'peer' is given without a message",
               "only send and recv have a peer; collectives are among all ranks of 'group'");
     return;
   }
+  const bool is_list = row.find(TraceColumn::peer)->text.find(';') != std::string::npos;
   for_each_communication(row, TraceColumn::peer, op, [&](OpCommunication& one, const std::string& item) {
+    if (!one.message && is_list && !item.empty())
+      row.error(TraceColumn::peer, in_quotes(item) + " is the peer of a collective",
+                "leave the item of a collective empty: peer: ;+1");
     if (one.message && item.empty()) row.error(TraceColumn::peer, "a message has no peer", "peer: +1;-1");
     read_peer(row, item, one);
   });

@@ -160,6 +160,13 @@ struct Trace {
   friend bool operator==(const Trace&, const Trace&) = default;
 };
 
+/// Whether any op launches a message.
+bool has_messages(const Trace& trace);
+
+/// Whether an op computes causal attention: half of the products of its shape's m queries and n keys, two in
+/// forward and five in backward. Shape and FLOPs tell it, so that it is also known of traces in files.
+bool is_causal_attention(const Op& op);
+
 namespace config {
 
 template <>

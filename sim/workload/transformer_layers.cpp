@@ -107,7 +107,7 @@ Layer gelu_product_layer(std::string name, int rows, int features) {
 
 Layer position_bias_layer(std::string name, const std::vector<int>& shape, int buckets) {
   Layer layer =
-      vector_layer(std::move(name), LayerKind::add, shape,
+      vector_layer(std::move(name), LayerKind::position_bias, shape,
                    {.forward_flops = 1, .backward_flops = 1, .backward_passes = 1, .keeps_input = false});
   if (buckets > 0)
     layer.parameters = {{layer.name + ".weight", static_cast<double>(buckets) * shape.front()}};
@@ -212,7 +212,7 @@ Layer flash_attention_layer(std::string name, const TransformerSize& size, bool 
 bool is_attention_core(const Layer& layer) {
   if (layer.split != TensorSplit::inner || layer.in_shape.size() != 3) return false;
   return layer.kind == LayerKind::batched_matmul || layer.kind == LayerKind::softmax ||
-         layer.kind == LayerKind::dropout || layer.kind == LayerKind::add;
+         layer.kind == LayerKind::dropout || layer.kind == LayerKind::position_bias;
 }
 
 int kv_heads(const TransformerSize& size) { return size.kv_heads.value_or(size.heads); }

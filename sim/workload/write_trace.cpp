@@ -70,13 +70,6 @@ std::string peer_text(const OpCommunication& one) {
   return (peer.is_relative && peer.place > 0 ? "+" : "") + std::to_string(peer.place);
 }
 
-bool has_messages(const Trace& trace) {
-  return std::ranges::any_of(trace.ops, [](const Op& op) {
-    return std::ranges::any_of(op.communications,
-                               [](const OpCommunication& one) { return one.message.has_value(); });
-  });
-}
-
 /// Whether the collectives of some op differ from those of plain data parallelism.
 bool has_groups(const Trace& trace) {
   return std::ranges::any_of(trace.ops, [](const Op& op) {

@@ -1,6 +1,7 @@
 #include "collectives/nccl_shape.hpp"
 
 #include "collectives/machines.hpp"
+#include "collectives/nccl_tuning.hpp"
 
 #include <doctest/doctest.h>
 
@@ -52,4 +53,22 @@ TEST_CASE("one GPU of each node: nothing inside nodes is faster than the network
   CHECK(shape.inside == shape.between);
   // EFA: no LL128, which NCCL decides by the path to the NIC
   CHECK(shape.worst_to_nic >= PathType::phb);
+}
+
+TEST_CASE("before Hopper a group that leaves its node through another GPU has no LL128 from NCCL 2.12 on") {
+  const Cluster boxes = shipped_cluster("dgx_a100", 2);
+  const std::vector<Rank> group{Rank{0}, Rank{4}, Rank{8}, Rank{12}};
+  const auto shape_with = [&](NcclVersion version, int compute_capability) {
+    return nccl_shape(boxes, version, compute_capability, Operation::all_reduce, group,
+                      ring_channels(boxes, group));
+  };
+  const auto allows_ll128 = [](const NcclShape& shape) {
+    return nccl_time(shape, {Algorithm::ring, Protocol::ll128}, Bytes{1e6}).has_value();
+  };
+  REQUIRE(channel_facts(boxes, ring_channels(boxes, group)).has_proxies);
+  CHECK(shape_with(NcclVersion::v2_12, 80).worst_to_nic >= PathType::phb);
+  CHECK_FALSE(allows_ll128(shape_with(NcclVersion::v2_12, 80)));
+  CHECK(shape_with(NcclVersion::v2_7_8, 80).worst_to_nic < PathType::phb);
+  CHECK(allows_ll128(shape_with(NcclVersion::v2_7_8, 80)));
+  CHECK(shape_with(NcclVersion::v2_12, 90).worst_to_nic < PathType::phb);
 }

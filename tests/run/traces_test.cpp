@@ -2,6 +2,7 @@
 
 #include "config/read_file.hpp"
 #include "errors_of.hpp"
+#include "experiment/class_traces.hpp"
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
 #include "schedule/layout_plan.hpp"
@@ -11,6 +12,7 @@
 #include "temporary_folder.hpp"
 #include "workload/trace_csv.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -379,4 +381,62 @@ TEST_CASE("every rank replays one trace") {
   CHECK(error_with("{trace: a.csv}", two + "model: resnet50\n").key_path == "traces");
   CHECK(error_with("{trace: a.csv}", two + "parallelism: {pipeline: 2, schedule: gpipe}\n").key_path ==
         "parallelism.schedule");
+}
+
+TEST_CASE("a message in the trace of a job of one GPU is an error at its line") {
+  const TraceJob job({{"a.csv", header + "forward,f,0.01,,send,1000,all,,,+1\n"}}, "{trace: a.csv, ranks: 0}",
+                     "gpus: 1\n");
+  const auto errors = job.errors();
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].line == 2);
+  CHECK(errors[0].message == "the peer of rank 0 is the rank itself");
+  CHECK(errors[0].hint == "gpus: 2 or more, or a trace without messages");
+}
+
+TEST_CASE("a product in 8 bits is an error in a step of another precision, at its line") {
+  const std::string columns = "phase,layer,kind,flops,bytes,dtype\n";
+  const auto job = [&](const std::string& dtype, const std::string& more) {
+    return TraceJob({{"a.csv", columns + "forward,a,gemm,100,10,\nforward,b,gemm,100,10," + dtype + "\n"}},
+                    "{trace: a.csv}", "gpus: 2\n" + more);
+  };
+  const auto errors = errors_of([&] { (void)job("fp8", "precision: fp16\n").resolved(); });
+  REQUIRE(std::ranges::count(errors, "dtype", &Diagnostic::key_path) == 1);
+  CHECK(errors[0].key_path == "dtype");
+  CHECK(errors[0].line == 3);
+  CHECK(errors[0].message == "op 'b' is a product in 8 bits, but the step is in fp16");
+  const std::string fp8 = "platform: dgx_h100\nprecision: fp8\n";
+  const auto warnings = [&](const std::string& dtype) {
+    const std::string text =
+        fmt::format("{}stack: pytorch_ddp\nbatch_per_gpu: 1\ngpus: 2\ntraces: [{{trace: a.csv}}]\n", fp8);
+    const TemporaryFolder folder;
+    std::ofstream(folder.path / "a.csv") << columns << "forward,a,gemm,100,10," << dtype << "\n";
+    std::ofstream(folder.path / "job.yaml") << text;
+    const ResolvedExperiment resolved =
+        resolve({{TRAINYARD_SOURCE_DIR}}, (folder.path / "job.yaml").string(), Overrides());
+    return std::ranges::count(resolved.warnings, "dtype", &Diagnostic::key_path);
+  };
+  CHECK(warnings("") == 1);
+  CHECK(warnings("fp8") == 0);
+}
+
+TEST_CASE("classes whose traces have one name are told apart by their first ranks") {
+  const std::string idle = header + "forward,f,0.01,,,,,,,\n";
+  const TraceJob job({{"a.csv", idle}, {"b.csv", idle}},
+                     "{trace: a.csv, ranks: 1-2}, {trace: b.csv, ranks: 3}, {trace: a.csv, ranks: 0}",
+                     "gpus: 4\n");
+  std::vector<std::string> names;
+  for (const RankClass& one : job.resolved().classes) names.push_back(one.name);
+  CHECK(names == std::vector<std::string>{"a_rank0", "a_rank1", "b"});
+}
+
+TEST_CASE("a trace names any rank that a job can have") {
+  const Grid grid{.data = 20'000, .order = {Axis::tensor, Axis::context, Axis::data, Axis::pipeline}};
+  std::vector<ClassTrace> traces(2);
+  traces[0].ranks = "0-9999";
+  traces[1].ranks = "10000-19999";
+  const auto ranks = ranks_of_traces(traces, grid);
+  CHECK(ranks[1].front() == Rank{10'000});
+  CHECK(ranks[1].back() == Rank{19'999});
+  traces[1].ranks = "10000-1048576";
+  CHECK_THROWS_AS((void)ranks_of_traces(traces, grid), InputError);
 }

@@ -222,8 +222,11 @@ TEST_CASE("the blocks of a ring add up to attention, and each but the last one w
       CHECK(4 * op.bytes == one[0].bytes);
       const GemmShape shape = std::get<GemmShape>(op.shape);
       CHECK(shape.m == sequence_length / 4);
-      CHECK(shape.n == sequence_length / 4);
+      const bool is_own = op.layer.ends_with(".block0");
+      CHECK(shape.n == sequence_length / (is_own ? 4 : 8));  // of others' keys one half, whole
+      CHECK(is_causal_attention(op) == is_own);
     }
+    CHECK(is_causal_attention(one[0]));
     CHECK(ops[0].layer.ends_with(".attn.flash.block0"));
     for (int i = 0; i < 4; ++i) {
       const std::vector<OpCommunication>& hops = ops[static_cast<std::size_t>(i)].communications;

@@ -47,7 +47,7 @@ TEST_CASE("tensor ranks hold the parameters of an encoder-decoder once, norms an
   constexpr int ranks = 4;
   double copied = 0;
   for (const Layer& layer : model.layers) {
-    const bool is_bias = layer.kind == LayerKind::add;
+    const bool is_bias = layer.kind == LayerKind::position_bias;
     if (layer.kind == LayerKind::rms_norm || is_bias) copied += parameter_elements(layer);
   }
   CHECK(copied == 2 * 8 * 32 + 64 * (2 * 2 + 2 * 3 + 2));

@@ -1,15 +1,20 @@
 #include "strategy/transfer.hpp"
 
+#include "config/document.hpp"
+#include "errors_of.hpp"
 #include "strategy/gpt3_175b.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/shard.hpp"
+#include "strategy/stack.hpp"
 #include "workload/bert.hpp"
+#include "workload/encoder_decoder.hpp"
 #include "workload/fuse_elementwise.hpp"
 #include "workload/make_trace.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <string>
+#include <utility>
 
 using namespace trainyard;
 
@@ -137,4 +142,63 @@ TEST_CASE("every collective of BERT finds its op") {
     add_transfers(made.trace, made.rank.layers, made.rank.transfers);
     CHECK(count_launched(made.trace) == static_cast<int>(made.rank.transfers.size()));
   }
+}
+
+TEST_CASE("a stack's sum of the gradients of a residual input is no work of T5's position bias") {
+  EncoderDecoderHyperparameters parameters;
+  parameters.layers = 2;
+  parameters.hidden = 64;
+  parameters.heads = 4;
+  parameters.head_dim = 16;
+  parameters.ffn = 128;
+  parameters.vocabulary = 128;
+  parameters.sequence_length = 16;
+  const Model model{"t5", "", encoder_decoder_layers(parameters), std::nullopt};
+  const Stack stack = load_stack(config::load(TRAINYARD_SOURCE_DIR "/workloads/stacks/megatron_lm.yaml"));
+  Trace trace = make_trace(model, 1, Precision::bf16, Optimizer::adam);
+  const auto count = [&](const std::string& end) {
+    return std::ranges::count_if(trace.ops, [&](const Op& op) { return op.layer.ends_with(end); });
+  };
+  REQUIRE(count(".attn.bias") == 8);  // forward and backward of four blocks
+  add_layer_work(trace, model.layers, stack.layer_work);
+  CHECK(count(".attn.bias") == 8);
+  CHECK(count(".attn.bias.sum") == 0);
+  CHECK(count(".sum") == 10);  // two residual sums in a block of the encoder, three in one of the decoder
+}
+
+TEST_CASE("in 8 bits a layer's input arrives before its cast, with autocast after that of its weights") {
+  const auto launching = [](Precision precision) {
+    RankTrace made = rank_trace(gpt3_175b(1), {}, precision);
+    const auto fc2 = std::ranges::find(made.rank.layers, "h0.mlp.fc2", &Layer::name);
+    REQUIRE(fc2 != made.rank.layers.end());
+    const auto number = static_cast<int>(fc2 - made.rank.layers.begin());
+    add_transfers(made.trace, made.rank.layers,
+                  {{number, Phase::forward, TransferPlace::before, Operation::all_gather, Axis::tensor, 10}});
+    return std::pair(launched(made.trace, Phase::forward, "h0.mlp.fc2.cast").size(),
+                     launched(made.trace, Phase::forward, "h0.mlp.fc2").size());
+  };
+  CHECK(launching(Precision::fp8) == std::pair<std::size_t, std::size_t>(1, 0));
+  CHECK(launching(Precision::amp) == std::pair<std::size_t, std::size_t>(0, 1));
+}
+
+TEST_CASE("in 8 bits the work of a layer ends before its output is cast") {
+  RankTrace made = rank_trace(gpt3_175b(1), {}, Precision::fp8);
+  add_layer_work(made.trace, made.rank.layers,
+                 {{.name = "copy", .layer = LayerKind::gelu, .forward = 2, .backward = 0}});
+  CHECK(position(made.trace, Phase::forward, "h0.mlp.fc2.cast") ==
+        position(made.trace, Phase::forward, "h0.mlp.gelu.copy") + 1);
+}
+
+TEST_CASE("an exchange of a layer that is fused into another is an error that names the layer") {
+  RankTrace made = rank_trace(gpt3_175b(1), {}, Precision::bf16);
+  fuse_elementwise(made.trace, made.rank.layers);
+  const auto add = std::ranges::find(made.rank.layers, "h0.add1", &Layer::name);
+  REQUIRE(add != made.rank.layers.end());
+  const auto number = static_cast<int>(add - made.rank.layers.begin());
+  const auto errors = errors_of([&] {
+    add_transfers(made.trace, made.rank.layers,
+                  {{number, Phase::forward, TransferPlace::after, Operation::all_gather, Axis::tensor, 10}});
+  });
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].message.find("'h0.add1' in forward") != std::string::npos);
 }

@@ -358,10 +358,12 @@ TEST_CASE("a message needs a peer, and only messages have one") {
   CHECK(error_of(line("send,1000,")).message.find("no peer") != std::string::npos);
   CHECK(error_of(line("all_reduce,1000,+1")).key_path == "peer");
   CHECK(error_of(line(",,+1")).key_path == "peer");
-  for (const char* peer : {"+0", "-0", "next", "+", "1.5"}) {
+  for (const char* peer : {"+0", "-0", "next", "+", "1.5", "+-1", "-+1", "++1", "--1"}) {
     CAPTURE(peer);
     CHECK(error_of(line("send,1000," + std::string(peer))).key_path == "peer");
   }
   CHECK(error_of(line("sned,1000,")).hint.find("send") != std::string::npos);
   CHECK(error_of(line("recv;send,1000;1000,+1;")).key_path == "peer");
+  CHECK(error_of(line("all_reduce;send,1000;1000,+1;+1")).message.find("peer of a collective") !=
+        std::string::npos);
 }
