@@ -47,8 +47,8 @@ NcclShape nccl_shape(const Cluster& cluster, NcclVersion version, int compute_ca
   shape.inside = inside.each;
   if (shape.nodes > 1) {
     shape.worst_to_nic = facts.to_nic.value_or(PathType::phb);
-    // Before Hopper, NCCL allows no LL128 over a proxy (ncclTopoTuneModel in NVIDIA/nccl src/graph/tuning.cc);
-    // versions without proxies cross NICs instead.
+    // Before Hopper, NCCL allows no LL128 over a proxy (ncclTopoTuneModel in NVIDIA/nccl
+    // src/graph/tuning.cc); versions without proxies cross NICs instead.
     if (facts.has_proxies && version >= NcclVersion::v2_12 && compute_capability < 90)
       shape.worst_to_nic = std::max(shape.worst_to_nic, PathType::phb);
     // EFA does not guarantee that 128 bytes arrive together, so no LL128 (aws/aws-ofi-nccl).

@@ -31,9 +31,9 @@ struct NodeRoutes {
   std::vector<std::vector<NodePath>> cpu_to_gpu;  ///< [cpu][gpu], numbered as in Platform::cpus
   std::vector<std::vector<NodePath>> cpu_to_nic;  ///< [cpu][nic]
   std::vector<int> nic_of_cpu;                    ///< nearest to each CPU; -1 if it reaches none
-  std::vector<int> nearest_nic;                   ///< by GPU, in turn among equally near ones; -1 if it reaches none
-  std::vector<Bandwidth> capacity;                ///< effective rate of each directed link of the node
-  std::vector<Bandwidth> specified;               ///< its rate by specification
+  std::vector<int> nearest_nic;      ///< by GPU, in turn among equally near ones; -1 if it reaches none
+  std::vector<Bandwidth> capacity;   ///< effective rate of each directed link of the node
+  std::vector<Bandwidth> specified;  ///< its rate by specification
 };
 
 /// The same path in the other direction.
