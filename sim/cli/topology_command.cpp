@@ -56,7 +56,7 @@ void add_topology(CLI::App& program) {
   auto options = std::make_shared<TopologyOptions>();
   CLI::App& command = *program.add_subcommand(
       "topology",
-      "print a machine: devices, paths between them, links, cuts and ring channels; or the groups of a "
+      "print a machine: devices, paths, links, cuts and ring channels; or the groups of a "
       "layout");
   command
       .add_option("PLATFORM", options->platform,
