@@ -83,8 +83,8 @@ public:
       const std::string one = name(source(edge, node));
       const std::string other = name(target(edge, node));
       const std::string medium(config::name_of(node[edge].kind));
-      media_[one + "->" + other] = medium;
-      media_[other + "->" + one] = medium;
+      media_[fmt::format("{}->{}", one, other)] = medium;
+      media_[fmt::format("{}->{}", other, one)] = medium;
     }
   }
 

@@ -260,7 +260,8 @@ void read_peer(const Row& row, const std::string& item, OpCommunication& one) {
   const bool has_one_sign = number.find_first_of("+-") != 0;
   const Parsed<long long> place = parse_integer(item.front() == '-' ? item : number);
   constexpr long long most = 10'000'000;
-  if (has_one_sign && place && *place >= -most && *place <= most && !(is_relative && *place == 0)) {
+  const bool is_itself = is_relative && place && *place == 0;
+  if (has_one_sign && !is_itself && place && *place >= -most && *place <= most) {
     one.message->peer = {.is_relative = is_relative, .place = static_cast<int>(*place)};
     return;
   }
