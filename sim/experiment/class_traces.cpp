@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -94,6 +95,14 @@ std::vector<std::vector<Rank>> ranks_of_traces(const std::vector<ClassTrace>& tr
     refuse(traces.size() - 1, "trace", fmt::format("rank {} has no trace", without - trace_of.begin()),
            "name the ranks of each trace: ranks: 0-3, or pipeline: 0");
   return all;
+}
+
+void name_apart(std::vector<RankClass>& classes) {
+  std::map<std::string, int> count;
+  for (const RankClass& one : classes) ++count[one.name];
+  for (RankClass& one : classes) {
+    if (count[one.name] > 1) one.name += fmt::format("_rank{}", index(one.ranks.front()));
+  }
 }
 
 }  // namespace trainyard

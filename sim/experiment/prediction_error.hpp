@@ -35,7 +35,7 @@ struct PredictedJob {
 Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved);
 
 /// The expected error, or why it is unknown: a trace, no errors installed, or ranks that share a model in a
-/// way of which no published run is at hand.
+/// way that no published run at hand has.
 Known<ExpectedError> prediction_error(const ResolvedExperiment& resolved);
 
 }  // namespace trainyard

@@ -16,12 +16,12 @@
 #include "experiment/slowest_gpu.hpp"
 #include "experiment/software_use.hpp"
 #include "experiment/stack_rules.hpp"
+#include "experiment/trace_checks.hpp"
 #include "platform/channels.hpp"
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
 #include "strategy/experts.hpp"
 #include "strategy/layout_checks.hpp"
-#include "strategy/micro_batches.hpp"
 #include "strategy/stack_ops.hpp"
 #include "strategy/vocabulary.hpp"
 #include "units/text.hpp"
@@ -133,87 +133,6 @@ private:
 
   std::vector<Diagnostic> all_;
 };
-
-void check_batch(const Trace& trace, const Experiment& experiment) {
-  if (trace.batch_per_gpu == 0 || trace.batch_per_gpu == experiment.batch_per_gpu) return;
-  throw InputError(
-      fmt::format("the trace is a step of {} samples, not {}", trace.batch_per_gpu, experiment.batch_per_gpu),
-      "a trace fixes the batch size: record a trace for each batch");
-}
-
-void check_precision(const Trace& trace, const Experiment& experiment) {
-  if (!trace.precision || *trace.precision == experiment.precision) return;
-  throw InputError(fmt::format("the trace is a step in {}, not {}", config::name_of(*trace.precision),
-                               config::name_of(experiment.precision)),
-                   "record a trace for each precision");
-}
-
-void check_accumulation(const Trace& trace, const Experiment& experiment) {
-  if (trace.accumulation == 1 || trace.accumulation == experiment.accumulation) return;
-  throw InputError(fmt::format("the trace is a step of {} micro-batches, not {}", trace.accumulation,
-                               experiment.accumulation),
-                   "a trace without '# accumulation:' is one micro-batch and can be repeated");
-}
-
-/// Products in 8 bits are those of a step in fp8.
-void require_no_8_bits(const RankClass& one, Precision precision) {
-  if (precision == Precision::fp8) return;
-  const auto op = std::ranges::find(one.trace.ops, true, &Op::in_8_bits);
-  if (op == one.trace.ops.end()) return;
-  Diagnostic error;
-  error.file = one.file;
-  error.line = op->line.number;
-  error.column = 1;
-  error.key_path = "dtype";
-  error.message = fmt::format("op '{}' is a product in 8 bits, but the step is in {}", op->layer,
-                              config::name_of(precision));
-  error.hint = "precision: fp8 in the experiment, or leave 'dtype' empty";
-  throw InputError({std::move(error)});
-}
-
-/// Of a replay in fp8 with products, none of them in 8 bits.
-std::optional<Diagnostic> without_8_bits(const std::vector<RankClass>& classes, Precision precision) {
-  if (precision != Precision::fp8) return std::nullopt;
-  bool has_products = false;
-  for (const RankClass& one : classes) {
-    if (std::ranges::find(one.trace.ops, true, &Op::in_8_bits) != one.trace.ops.end()) return std::nullopt;
-    has_products =
-        has_products || std::ranges::find(one.trace.ops, OpKind::gemm, &Op::kind) != one.trace.ops.end();
-  }
-  if (!has_products) return std::nullopt;
-  Diagnostic warning;
-  warning.file = classes.front().file;
-  warning.key_path = "dtype";
-  warning.message = "the step is in fp8, but no product is in 8 bits: all count as bf16";
-  warning.hint = "write fp8 in column 'dtype' of products in 8 bits, or precision: bf16";
-  warning.severity = Severity::warning;
-  return warning;
-}
-
-/// Adds the first rank to the names of classes that have the same one.
-void name_apart(std::vector<RankClass>& classes) {
-  std::map<std::string, int> count;
-  for (const RankClass& one : classes) ++count[one.name];
-  for (RankClass& one : classes) {
-    if (count[one.name] > 1) one.name += fmt::format("_rank{}", index(one.ranks.front()));
-  }
-}
-
-void require_no_messages(const RankClass& one) {
-  if (!has_messages(one.trace)) return;
-  throw InputError(
-      "the trace has messages, whose ends the ranks of a job run at different ops",
-      "name the trace of each rank: traces: [{trace: a.csv, ranks: 0}, {trace: b.csv, ranks: 1}]");
-}
-
-/// A trace of several micro-batches marks those that complete gradients.
-void check_reductions(const Trace& trace, const Stack& stack) {
-  if (stack.reduce_each_micro_batch || trace.accumulation == 1) return;
-  const std::vector<ReadyGradient> gradients = ready_gradients(trace);
-  if (by_micro_batch(trace, gradients).size() < 2) return;
-  throw InputError("the trace completes gradients in several micro-batches, but the stack reduces them once",
-                   "reduce_each_micro_batch: true in the stack, or gradients in the last micro-batch only");
-}
 
 /// Another job on the same machine.
 ResolvedExperiment read_neighbour(const config::Catalogue& catalogue, const std::string& name,
@@ -395,12 +314,12 @@ private:
   }
 
   void check_class(RankClass& one) {
-    errors_.run(document_, "batch_per_gpu", [&] { check_batch(one.trace, settings_); });
+    errors_.run(document_, "batch_per_gpu", [&] { check_batch(one.trace, settings_.batch_per_gpu); });
     errors_.run(document_, "precision", [&] {
-      check_precision(one.trace, settings_);
+      check_precision(one.trace, settings_.precision);
       require_no_8_bits(one, settings_.precision);
     });
-    errors_.run(document_, "accumulation", [&] { check_accumulation(one.trace, settings_); });
+    errors_.run(document_, "accumulation", [&] { check_accumulation(one.trace, settings_.accumulation); });
     if (has_stack_) errors_.run(document_, "stack", [&] { check_reductions(one.trace, resolved_.stack); });
     one.trace.precision = settings_.precision;
   }

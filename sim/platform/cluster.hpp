@@ -88,11 +88,11 @@ struct Route : RouteSummary {
 /// PXN, where different links may be equally short. Throws Unreachable if there is no route.
 Route route(const Cluster& cluster, Rank from, Rank to, int nic = -1);
 
-/// The number in its node of the GPU that hands data of `rank` to NIC `nic`: the rank's own if no CPU lies
-/// between them, otherwise a rank's GPU of which that is true and to which NVLinks lead (NCCL's PXN, since
-/// 2.12; older versions leave through the NIC near `rank`, NCCL_CROSS_NIC, at the same rates: NVIDIA/nccl
-/// src/graph/paths.cc and search.cc). NCCL takes a GPU of the group, this function the one of the
-/// same place; the rank's own again if there is none.
+/// The number in its node of the GPU that hands data of `rank` to NIC `nic`. It is the rank's own GPU if no
+/// CPU lies between them. Otherwise it is a GPU with a rank, without a CPU between it and the NIC, to which
+/// NVLinks lead (NCCL's PXN, since 2.12; older versions leave through the NIC near `rank`, NCCL_CROSS_NIC, at
+/// the same rates: NVIDIA/nccl src/graph/paths.cc and search.cc). NCCL takes a GPU of the group; this
+/// function takes the one of the same place. If there is none, it is the rank's own GPU.
 int sender_through(const Cluster& cluster, Rank rank, int nic);
 
 /// The way between two ranks of one node.

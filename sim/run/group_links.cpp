@@ -71,7 +71,7 @@ struct LinkClass {
   friend auto operator<=>(const LinkClass&, const LinkClass&) = default;
 };
 
-/// Names links by what is at their ends.
+/// Names links by the devices at their ends.
 class LinkClasses {
 public:
   explicit LinkClasses(const Cluster& cluster) : cluster_(cluster) {

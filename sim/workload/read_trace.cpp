@@ -234,7 +234,7 @@ bool choose_item(const Row& row, TraceColumn column, const std::string& item, E&
          });
 }
 
-/// Sets the operation of a collective or the end of a message, with what is usual for it.
+/// Sets the operation of a collective or the end of a message, with its defaults.
 void read_operation(const Row& row, const std::string& item, Phase phase, OpCommunication& one) {
   if (item == message_sent || item == message_received) {
     one.operation = Operation::send_recv;

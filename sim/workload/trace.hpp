@@ -94,7 +94,7 @@ struct OpCommunication {
   friend bool operator==(const OpCommunication&, const OpCommunication&) = default;
 };
 
-/// When a collective begins of which a trace says nothing: a receive with its op, which then waits for it.
+/// When a collective or message begins by default: a receive begins with its op, which then waits for it.
 constexpr LaunchTime usual_launch(const std::optional<MessageEnd>& message) {
   return message && !message->sends ? LaunchTime::start : LaunchTime::end;
 }

@@ -326,7 +326,7 @@ TEST_CASE("a shape must be one that the op's kind has") {
   CHECK(error_of(columns + "forward,a,conv_froward,e100,1\n").key_path == "kind");
 }
 
-TEST_CASE("ends of messages are written as they are read, with what is usual for them") {
+TEST_CASE("ends of messages are written as they are read, with their defaults") {
   const std::string text =
       "# trainyard trace: 1\n"
       "phase,layer,kind,shape,flops,bytes,parameter_bytes,gradients,duration_s,duration_source,communication,"
