@@ -46,7 +46,9 @@ std::vector<std::optional<double>> figures_of(ResolvedExperiment resolved) {
   // In a child: the first Ctrl-C, or the end of a Slurm job, is handled by the parent, which waits for it.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
-  return sweep_row(simulate(std::move(resolved), {.timeline = false}));
+  // Static: the child ends with _exit, and freeing the run would only take time.
+  static const Run run = simulate(std::move(resolved), {.timeline = false});
+  return sweep_row(run);
 }
 
 fs::path store_file(const SweepOptions& options) {

@@ -28,14 +28,15 @@ std::vector<LinkUse> link_uses(const Pattern& pattern) {
 }
 
 std::vector<LinkUse> link_uses(std::span<const LinkId> links) {
-  // Counted by link number, not sorted: patterns of many ranks use most links of the cluster anyway.
-  std::uint32_t count = 0;
-  for (const LinkId link : links) count = std::max(count, index(link) + 1);
-  std::vector<int> times(count, 0);
-  for (const LinkId link : links) ++times[index(link)];
+  if (links.empty()) return {};
+  // Counted by link number, not sorted: patterns of many ranks use most links between the first and the last.
+  const auto [first, last] = std::ranges::minmax(links, {}, [](LinkId link) { return index(link); });
+  std::vector<int> times(index(last) - index(first) + 1, 0);
+  for (const LinkId link : links) ++times[index(link) - index(first)];
   std::vector<LinkUse> uses;
-  for (std::uint32_t link = 0; link < count; ++link) {
-    if (times[link] > 0) uses.push_back({LinkId{link}, times[link]});
+  uses.reserve(static_cast<std::size_t>(std::ranges::count_if(times, [](int each) { return each > 0; })));
+  for (std::uint32_t i = 0; i < times.size(); ++i) {
+    if (times[i] > 0) uses.push_back({LinkId{index(first) + i}, times[i]});
   }
   return uses;
 }

@@ -38,14 +38,16 @@ std::vector<Seconds> durations(const TaskGraph& graph, std::span<const std::vect
 }  // namespace
 
 Timeline run_closed(const TaskGraph& graph, const EngineOptions& options) {
-  if (!graph.link_events.empty()) {
+  const bool has_given_times = !options.variant.collectives.empty();
+  if (!graph.link_events.empty() && !has_given_times) {
     throw InputError("fidelity closed cannot simulate links that change during the run",
                      "use fidelity: flow, rounds or messages");
   }
   std::vector<std::vector<LinkUse>> uses;
-  for (const Pattern& pattern : graph.patterns) uses.push_back(link_uses(pattern));
+  for (std::size_t i = 0; !has_given_times && i < graph.patterns.size(); ++i)
+    uses.push_back(link_uses(graph.patterns[i]));
   Calendar calendar;
-  ClosedExecutor executor(durations(graph, uses), calendar);
+  ClosedExecutor executor(has_given_times ? options.variant.collectives : durations(graph, uses), calendar);
   std::vector<Bytes> carried(graph.patterns.size());  // per edge
   Replay replay(graph, options, calendar);
   replay.begin(executor);
@@ -59,6 +61,7 @@ Timeline run_closed(const TaskGraph& graph, const EngineOptions& options) {
       replay.wake(event.target, event.item, event.date);
     }
   }
+  if (has_given_times) return replay.finish({});
   std::vector<double> link_bytes(graph.links.size(), 0);
   for (std::size_t pattern = 0; pattern < uses.size(); ++pattern)
     add_link_bytes(carried[pattern], uses[pattern], link_bytes);

@@ -17,6 +17,7 @@ namespace trainyard {
 
 struct EngineOptions {
   Fidelity fidelity = Fidelity::flow;
+  StepVariant variant = {};  ///< for fidelity `closed`
   /// Simulate one of each set of ranks proved identical, and undisturbed segments once. Results are the same
   /// to the bit, with segments to rounding; off only in tests.
   bool fold = true;
@@ -56,8 +57,9 @@ struct Timeline {
   std::vector<TaskSpan> spans;
   /// By segment: the tasks of its first run on a recorded rank, with dates from the segment's beginning.
   std::vector<std::vector<TaskSpan>> segments;
-  /// By LinkId, until job 0 has ended. A collective of another job that is still running then counts as 0 in
-  /// `closed`, otherwise with the bytes its flows have delivered.
+  /// By LinkId, until job 0 has ended; empty if the times of collectives were given. A collective of another
+  /// job that is still running then counts as 0 in `closed`, otherwise with the bytes its flows have
+  /// delivered.
   std::vector<double> link_bytes;
   std::uint64_t events = 0;
 };

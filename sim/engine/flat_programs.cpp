@@ -12,12 +12,16 @@ namespace {
 
 constexpr int no_task = -1;
 
-/// The closed forms of the collectives that a program joins, each pattern looked at once.
-class ClosedForms {
+/// How long collectives take that programs join: their closed forms, each pattern looked at once, or the
+/// times that a variant gives.
+class Durations {
 public:
-  explicit ClosedForms(const TaskGraph& graph) : graph_(graph) {}
+  Durations(const TaskGraph& graph, const StepVariant& variant)
+      : graph_(graph), given_(variant.collectives) {}
 
-  Seconds operator()(const Collective& collective) {
+  Seconds operator()(int number) {
+    if (!given_.empty()) return given_[at(number)];
+    const Collective& collective = graph_.collectives[at(number)];
     Seconds sum = collective.overhead;
     for (const CollectivePhase& phase : collective.phases)
       sum += closed_form(phase, std::min(rate_of(phase.pattern), phase.limit));
@@ -32,16 +36,17 @@ private:
   }
 
   const TaskGraph& graph_;
+  const std::vector<Seconds>& given_;
   std::map<int, Bandwidth> rates_;  ///< by pattern
 };
 
-/// A program for one rank alone, whose collectives take their closed forms.
+/// A program for one rank alone, whose collectives take given times.
 struct SegmentGraph {
   TaskGraph graph;
   std::vector<int> collectives;  ///< by its collective: that of the whole graph
 };
 
-SegmentGraph segment_graph(const Program& program, const TaskGraph& whole, ClosedForms& closed) {
+SegmentGraph segment_graph(const Program& program, const TaskGraph& whole, Durations& durations) {
   SegmentGraph made;
   made.graph.programs = {program};
   made.graph.program_of_rank = {0};
@@ -56,7 +61,7 @@ SegmentGraph segment_graph(const Program& program, const TaskGraph& whole, Close
                                         .size = collective.size,
                                         .participants = 1,
                                         .group_size = 1,
-                                        .overhead = closed(collective),
+                                        .overhead = durations(join.collective),
                                         .phases = {}});
     }
     join.collective = entry->second;
@@ -64,15 +69,16 @@ SegmentGraph segment_graph(const Program& program, const TaskGraph& whole, Close
   return made;
 }
 
-/// The use of the GPU by all tasks of a program, averaged over the time that it takes.
-GpuUse mean_use(const Program& program, const Timeline& timeline) {
+/// The use of the GPU by all tasks of a program that slow others, averaged over the time that it takes.
+GpuUse mean_use(const Program& program, const Timeline& timeline, SlowedBy slowed_by) {
   GpuUse mean{.sms = 0, .memory = 0, .kept = 0};
   double weight = 0;
   for (const TaskSpan& span : timeline.spans) {
     const Task& task = program.of(span.stream)[at(span.task)];
     const double length = (span.end - span.start).si();
     const auto* compute = std::get_if<Compute>(&task);
-    const GpuUse& use = compute != nullptr ? compute->use : std::get<Join>(task).use;
+    const GpuUse use =
+        compute != nullptr ? use_of(*compute, slowed_by) : use_of(std::get<Join>(task), slowed_by);
     mean.sms += use.sms * length;
     mean.memory += use.memory * length;
     if (compute == nullptr) continue;
@@ -94,26 +100,35 @@ Seconds overheads_of(Program& program) {
 
 }  // namespace
 
-FlatPrograms::FlatPrograms(const TaskGraph& graph, bool fold)
-    : graph_(graph), is_flat_(graph.segments.empty()), alone_(graph.segments.size()) {
-  if (is_flat_) return;
-  ClosedForms closed(graph);
+FlatPrograms::FlatPrograms(const TaskGraph& graph, bool fold, const StepVariant& variant)
+    : graph_(graph), flat_(graph.programs.size()), alone_(graph.segments.size()) {
+  Durations durations(graph, variant);
   for (std::size_t i = 0; fold && i < graph.segments.size(); ++i) {
     if (!graph.segments[i].is_undisturbed) continue;
-    SegmentGraph segment = segment_graph(graph.segments[i].program, graph, closed);
-    const Timeline timeline =
-        run_closed(segment.graph, {.fidelity = Fidelity::closed, .recorded = {Rank{0}}});
+    SegmentGraph segment = segment_graph(graph.segments[i].program, graph, durations);
+    const Timeline timeline = run_closed(
+        segment.graph,
+        {.fidelity = Fidelity::closed, .variant = {.slowed_by = variant.slowed_by}, .recorded = {Rank{0}}});
     Program& program = segment.graph.programs.front();
     alone_[i] = {.task = {.duration = timeline.makespan,
                           .segment = static_cast<int>(i),
-                          .use = mean_use(program, timeline),
+                          .use = mean_use(program, timeline, variant.slowed_by),
                           .overhead = overheads_of(program)},
                  .busy = timeline.ranks.front(),
                  .collectives = std::move(segment.collectives),
                  .spans = timeline.collectives,
                  .tasks = timeline.spans};
   }
-  for (const Program& program : graph.programs) flatten(program);
+  for (std::size_t i = 0; i < graph.programs.size(); ++i) {
+    if (has_disturbed_segment(graph.programs[i])) flat_[i] = flattened(graph.programs[i]);
+  }
+}
+
+bool FlatPrograms::has_disturbed_segment(const Program& program) const {
+  return std::ranges::any_of(program.of(Stream::compute), [&](const Task& task) {
+    const auto* run = std::get_if<RunSegment>(&task);
+    return run != nullptr && !alone_[at(run->segment)];
+  });
 }
 
 RankSpan FlatPrograms::busy_in(const Compute& task, Seconds taken) const {
@@ -124,8 +139,8 @@ RankSpan FlatPrograms::busy_in(const Compute& task, Seconds taken) const {
   return busy;
 }
 
-void FlatPrograms::flatten(const Program& program) {
-  FlatProgram& flat = flat_.emplace_back();
+FlatPrograms::FlatProgram FlatPrograms::flattened(const Program& program) const {
+  FlatProgram flat;
   flat.program.events = program.events;
   flat.program.streams.resize(program.streams.size());
   flat.task_of.resize(program.streams.size());
@@ -135,9 +150,7 @@ void FlatPrograms::flatten(const Program& program) {
     if (const auto* record = std::get_if<Record>(&task)) is_ahead[at(record->event)] = true;
   }
   const auto copy = [&](std::size_t stream, std::size_t i) {
-    const Task& task = program.streams[stream][i];
-    const auto* run = std::get_if<RunSegment>(&task);
-    flat.program.streams[stream].push_back(run != nullptr ? Task{alone_[at(run->segment)]->task} : task);
+    flat.program.streams[stream].push_back(program.streams[stream][i]);
     flat.task_of[stream].push_back(static_cast<int>(i));
   };
   std::vector<std::size_t> next(program.streams.size());
@@ -162,6 +175,7 @@ void FlatPrograms::flatten(const Program& program) {
     if (const auto* record = std::get_if<Record>(&task)) is_ahead[at(record->event)] = false;
   }
   copy_others();
+  return flat;
 }
 
 void FlatPrograms::write_out(const Segment& segment, int origin, FlatProgram& flat) const {
@@ -184,7 +198,7 @@ void FlatPrograms::write_out(const Segment& segment, int origin, FlatProgram& fl
 }
 
 void FlatPrograms::restore(Timeline& timeline, std::span<const double> first_start) const {
-  if (is_flat_) return;
+  if (graph_.segments.empty()) return;
   restore_spans(timeline);
   add_collectives(timeline, first_start);
 }
@@ -194,24 +208,20 @@ void FlatPrograms::restore_spans(Timeline& timeline) const {
   for (std::size_t i = 0; i < alone_.size(); ++i) {
     if (alone_[i]) timeline.segments[i] = alone_[i]->tasks;
   }
+  if (std::ranges::none_of(flat_, [](const auto& flat) { return flat.has_value(); })) return;
   std::vector<TaskSpan> restored;
-  for (const TaskSpan& span : timeline.spans) {
-    const FlatProgram& flat = flat_[at(graph_.program_of_rank[at(index(span.rank))])];
-    const auto stream = static_cast<std::size_t>(span.stream);
-    const int task = flat.task_of[stream][at(span.task)];
-    if (task == no_task) continue;
-    TaskSpan one = span;
-    one.task = task;
-    const auto* compute = std::get_if<Compute>(&flat.program.streams[stream][at(span.task)]);
-    if (compute != nullptr) one.busy = busy_in(*compute, span.busy).compute;
-    const bool is_same = !restored.empty() && restored.back().rank == span.rank &&
-                         restored.back().stream == span.stream && restored.back().task == task;
-    if (!is_same) {
+  for (TaskSpan one : timeline.spans) {
+    const std::optional<FlatProgram>& flat = flat_[at(graph_.program_of_rank[at(index(one.rank))])];
+    if (flat) one.task = flat->task_of[static_cast<std::size_t>(one.stream)][at(one.task)];
+    if (one.task == no_task) continue;
+    const bool is_same = !restored.empty() && restored.back().rank == one.rank &&
+                         restored.back().stream == one.stream && restored.back().task == one.task;
+    if (is_same) {
+      restored.back().end = one.end;
+      restored.back().busy += one.busy;
+    } else {
       restored.push_back(one);
-      continue;
     }
-    restored.back().end = one.end;
-    if (compute != nullptr) restored.back().busy += one.busy;
   }
   timeline.spans = std::move(restored);
 }
@@ -236,6 +246,7 @@ void FlatPrograms::add_collectives(Timeline& timeline, std::span<const double> f
         carried[phase.pattern] += static_cast<double>(runs[i]) * phase.messages * phase.bytes;
     }
   }
+  if (timeline.link_bytes.empty()) return;
   for (const auto& [pattern, bytes] : carried)
     add_link_bytes(bytes, link_uses(graph_.patterns[at(pattern)]), timeline.link_bytes);
 }

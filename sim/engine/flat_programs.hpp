@@ -1,6 +1,6 @@
 #pragma once
-// The programs of a graph with their segments written out: an undisturbed segment becomes one task that takes
-// as long as the segment alone, any other the tasks themselves.
+// The programs of a graph as they are replayed: an undisturbed segment is one task that takes as long as the
+// segment alone, any other is written out.
 
 #include "engine/engine.hpp"
 #include "schedule/task_graph.hpp"
@@ -14,25 +14,30 @@ namespace trainyard::engine {
 class FlatPrograms {
 public:
   /// Keeps a reference to the graph. Without `fold` every segment is written out.
-  FlatPrograms(const TaskGraph& graph, bool fold);
+  FlatPrograms(const TaskGraph& graph, bool fold, const StepVariant& variant);
 
+  /// The tasks to replay: those of the graph, or with some of its segments written out.
   [[nodiscard]] const Program& of(int program) const {
-    return is_flat_ ? graph_.programs[at(program)] : flat_[at(program)].program;
+    const std::optional<FlatProgram>& flat = flat_[at(program)];
+    return flat ? flat->program : graph_.programs[at(program)];
   }
+
+  /// An undisturbed segment as one task.
+  [[nodiscard]] const Compute& as_task(const RunSegment& run) const { return alone_[at(run.segment)]->task; }
 
   /// Busy times of the streams during a task of the compute stream that took `taken`. What a segment takes
   /// longer than alone, its kernels do.
   [[nodiscard]] RankSpan busy_in(const Compute& task, Seconds taken) const;
 
-  /// Turns the outcome of the flat programs into that of the graph: spans of its tasks, and the collectives
-  /// and bytes of segments that were replayed as one task. `first_start`: by segment, the date of its first
-  /// run; empty where it is unknown.
+  /// Turns the outcome of the replay into that of the graph: spans of its tasks, and the collectives and
+  /// bytes of segments that were replayed as one task. `first_start`: by segment, the date of its first run;
+  /// -1 where it is unknown.
   void restore(Timeline& timeline, std::span<const double> first_start) const;
 
 private:
   struct FlatProgram {
     Program program;
-    std::vector<std::vector<int>> task_of;  ///< by stream and flat task: the task; -1: none of its own
+    std::vector<std::vector<int>> task_of;  ///< by stream and written task: the graph's; -1: none of its own
   };
   /// An undisturbed segment, replayed alone.
   struct Alone {
@@ -43,15 +48,15 @@ private:
     std::vector<TaskSpan> tasks;
   };
 
-  void flatten(const Program& program);
+  [[nodiscard]] bool has_disturbed_segment(const Program& program) const;
+  [[nodiscard]] FlatProgram flattened(const Program& program) const;
   void write_out(const Segment& segment, int origin, FlatProgram& flat) const;
   void restore_spans(Timeline& timeline) const;
   void add_collectives(Timeline& timeline, std::span<const double> first_start) const;
 
   const TaskGraph& graph_;
-  bool is_flat_ = false;  ///< there are no segments
-  std::vector<FlatProgram> flat_;
-  std::vector<std::optional<Alone>> alone_;  ///< by segment
+  std::vector<std::optional<FlatProgram>> flat_;  ///< by program; none if it is replayed as it is
+  std::vector<std::optional<Alone>> alone_;       ///< by segment
 };
 
 }  // namespace trainyard::engine

@@ -19,7 +19,8 @@ bool share_gpu(int stream, int other) { return stream != other && is_on_gpu(stre
 
 Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& calendar)
     : graph_(graph),
-      programs_(graph, options.fold && options.fidelity != Fidelity::messages),
+      slowed_by_(options.variant.slowed_by),
+      programs_(graph, options.fold && options.fidelity != Fidelity::messages, options.variant),
       calendar_(calendar),
       ranks_(at(graph.ranks())),
       stands_in_(at(graph.ranks())),
@@ -100,6 +101,10 @@ void Replay::walk(int rank, int stream, double date) {
       begin_kernel(rank, stream, *compute, date);
       return;
     }
+    if (const auto* run = std::get_if<RunSegment>(&task)) {
+      begin_kernel(rank, stream, programs_.as_task(*run), date);
+      return;
+    }
     if (const auto* rendezvous = std::get_if<Join>(&task)) {
       const double free = multiprocessors_free(rank, stream);
       cursor.awaits_multiprocessors = free > date;
@@ -127,7 +132,8 @@ void Replay::walk(int rank, int stream, double date) {
 
 void Replay::begin_kernel(int rank, int stream, const Compute& what, double date) {
   if (what.segment >= 0 && segment_start_[at(what.segment)] < 0) segment_start_[at(what.segment)] = date;
-  ranks_[at(rank)].cursors[at(stream)].kernel.emplace(what, taken_beside(rank, stream, true), date);
+  ranks_[at(rank)].cursors[at(stream)].kernel.emplace(what, use_of(what, slowed_by_),
+                                                      taken_beside(rank, stream, true), date);
   wake_at_end(rank, stream);
 }
 
@@ -136,15 +142,15 @@ void Replay::end_kernel(int rank, int stream, double date) {
   Cursor& cursor = state.cursors[at(stream)];
   if (!jobs_[at(job_of(rank))].repeats) {
     const Seconds taken = cursor.kernel->taken();
+    const RankSpan busy = programs_.busy_in(cursor.kernel->what(), taken);
     if (stream == static_cast<int>(Stream::compute)) {
-      const RankSpan busy = programs_.busy_in(cursor.kernel->what(), taken);
       state.span.compute += busy.compute;
       state.span.communication += busy.communication;
     }
     if (stream == static_cast<int>(Stream::communication)) state.span.communication += taken;
     if (state.recorded) {
       spans_.push_back({Rank{rank}, static_cast<Stream>(stream), cursor.task,
-                        Seconds{cursor.kernel->launched()}, Seconds{date}, Seconds{}, taken});
+                        Seconds{cursor.kernel->launched()}, Seconds{date}, Seconds{}, busy.compute});
     }
   }
   cursor.kernel.reset();
@@ -160,6 +166,7 @@ void Replay::settle_pace(int rank, int stream, double date) {
 
 /// The same for all kernels that run beside a stream.
 void Replay::settle_others(int rank, int stream, double date) {
+  if (slowed_by_ == SlowedBy::nothing) return;
   for (int other = 0; other < stream_number(rank); ++other) {
     if (share_gpu(stream, other)) settle_pace(rank, other, date);
   }
@@ -172,19 +179,21 @@ GpuUse Replay::taken_by(int rank, int stream) const {
   if (cursor.kernel) return cursor.kernel->use();
   if (cursor.joined_at < 0) return {};
   const Join& join = std::get<Join>(program(rank).streams[at(stream)][at(cursor.task)]);
-  return is_complete(join.collective) ? join.use : GpuUse{.sms = join.use.sms, .memory = 0};
+  const GpuUse use = use_of(join, slowed_by_);
+  return is_complete(join.collective) ? use : GpuUse{.sms = use.sms, .memory = 0};
 }
 
 /// The share of the GPU that a kernel on this stream does not get. At its launch, a collective that waits for
 /// multiprocessors counts: it gets them first.
 GpuUse Replay::taken_beside(int rank, int stream, bool is_launch) const {
   GpuUse sum;
+  if (slowed_by_ == SlowedBy::nothing) return sum;
   for (int other = 0; other < stream_number(rank); ++other) {
     if (!share_gpu(stream, other)) continue;
     GpuUse taken = taken_by(rank, other);
     const Cursor& cursor = ranks_[at(rank)].cursors[at(other)];
     if (is_launch && cursor.awaits_multiprocessors)
-      taken.sms = std::get<Join>(program(rank).streams[at(other)][at(cursor.task)]).use.sms;
+      taken.sms = use_of(std::get<Join>(program(rank).streams[at(other)][at(cursor.task)]), slowed_by_).sms;
     sum.sms = std::min(1.0, sum.sms + taken.sms);
     sum.memory = std::min(1.0, sum.memory + taken.memory);
   }

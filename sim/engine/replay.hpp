@@ -108,6 +108,7 @@ private:
   }
 
   const TaskGraph& graph_;
+  SlowedBy slowed_by_;
   FlatPrograms programs_;
   Calendar& calendar_;
   CollectiveExecutor* executor_ = nullptr;

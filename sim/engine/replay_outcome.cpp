@@ -55,8 +55,7 @@ Timeline Replay::finish(std::vector<double> link_bytes) {
   });
   for (const Rank rank : recorded_) {
     const Rank same{stands_in_[at(index(rank))]};
-    for (TaskSpan span : spans_) {
-      if (span.rank != same) continue;
+    for (TaskSpan span : std::ranges::equal_range(spans_, same, {}, &TaskSpan::rank)) {
       span.rank = rank;
       timeline.spans.push_back(span);
     }

@@ -11,9 +11,10 @@ namespace trainyard::engine {
 
 class RunningKernel {
 public:
-  /// Launched at `date`, while concurrent work takes a share of the GPU.
-  RunningKernel(const Compute& what, const GpuUse& taken, double date)
+  /// Launched at `date`, with a use of the GPU, while concurrent work takes a share of it.
+  RunningKernel(const Compute& what, const GpuUse& use, const GpuUse& taken, double date)
       : what_(what), launched_(date), since_(date), left_(what.duration.si()) {
+    what_.use = use;
     run_beside(taken, date);
   }
 

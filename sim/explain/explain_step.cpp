@@ -58,11 +58,12 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
     before = now;
   };
   add(GapPart::input, before);
+  const TaskGraph& graph = step.plan.graph;
   add(has_bubbles(step.resolved) ? GapPart::bubble : GapPart::framework,
-      closed_makespan(undisturbed(without_network(step.plan))));
-  add(GapPart::bound, closed_makespan(ideal(step.plan)));
-  add(GapPart::algorithm, closed_makespan(undisturbed(step.plan.graph)));
-  add(GapPart::kernel_slowdown, closed_makespan(step.plan.graph));
+      closed_makespan(graph, undisturbed(without_network(step.plan))));
+  add(GapPart::bound, closed_makespan(graph, ideal(step.plan)));
+  add(GapPart::algorithm, closed_makespan(graph, undisturbed({})));
+  add(GapPart::kernel_slowdown, closed_makespan(graph));
   add(GapPart::network, step.timeline.makespan);
   // Ignores differences caused by the order of additions.
   constexpr double rounding = 1e-9;

@@ -66,6 +66,15 @@ StepPart part_of(const Collective& what) {
   return what.label.of_layers ? StepPart::layers : StepPart::communication;
 }
 
+/// Of each part of a step.
+using PartTimes = std::array<Seconds, 1 + static_cast<std::size_t>(StepPart::other)>;
+
+/// The kernels of a segment.
+struct KernelTimes {
+  PartTimes of_parts{};
+  Seconds sum;
+};
+
 class PartsOfRank {
 public:
   PartsOfRank(const RankClass& one, const Step& step) : one_(one), step_(step) {
@@ -83,13 +92,13 @@ public:
     }
     gaps_.add(busy_until_, step_.timeline.makespan);
     take_collectives();
-    times_of_[StepPart::bubble] = gaps_.length();
+    time_of(StepPart::bubble) = gaps_.length();
     StepParts made;
     for (const StepPart part :
          {StepPart::forward, StepPart::backward, StepPart::recompute, StepPart::optimizer, StepPart::host,
           StepPart::kernel_slowdown, StepPart::layers, StepPart::messages, StepPart::communication,
           StepPart::bubble})
-      made.parts.push_back({part, without_rounding(times_of_[part])});
+      made.parts.push_back({part, without_rounding(time_of(part))});
     for (const auto& [collective, time] : exposed_) {
       if (time > Seconds{}) made.collectives.push_back({collective, time});
     }
@@ -103,6 +112,8 @@ private:
     return std::abs(time / step_.timeline.makespan) < rounding ? Seconds{} : time;
   }
 
+  Seconds& time_of(StepPart part) { return times_[static_cast<std::size_t>(part)]; }
+
   [[nodiscard]] const Task& task_of(const TaskSpan& span) const {
     return program_->of(span.stream)[at(span.task)];
   }
@@ -115,34 +126,38 @@ private:
     busy_until_ = span.end;
     const Task& task = task_of(span);
     if (const auto* run = std::get_if<RunSegment>(&task)) {
-      const auto alone = add_ops(step_.plan.graph.segments[at(run->segment)].program);
-      times_of_[StepPart::kernel_slowdown] += span.busy - alone;
-      times_of_[StepPart::layers] += span.end - span.start - span.busy;
+      const KernelTimes& kernels = kernels_of(run->segment);
+      for (std::size_t part = 0; part < kernels.of_parts.size(); ++part)
+        times_[part] += kernels.of_parts[part];
+      time_of(StepPart::kernel_slowdown) += span.busy - kernels.sum;
+      time_of(StepPart::layers) += span.end - span.start - span.busy;
     } else if (const auto* compute = std::get_if<Compute>(&task)) {
-      times_of_[part_of(one_.trace.ops[at(compute->op)])] += compute->duration;
-      times_of_[StepPart::kernel_slowdown] += span.busy - compute->duration;
+      time_of(part_of(one_.trace.ops[at(compute->op)])) += compute->duration;
+      time_of(StepPart::kernel_slowdown) += span.busy - compute->duration;
     } else {
       add_exposed(std::get<Join>(task).collective, span.end - span.begun);
       gaps_.add(span.start, span.begun);
     }
   }
 
-  /// The kernels of a segment, alone.
-  Seconds add_ops(const Program& segment) {
-    Seconds sum;
-    for (const Task& task : segment.of(Stream::compute)) {
+  /// The kernels of a segment, alone; added up once, since a step runs it for each micro-batch.
+  const KernelTimes& kernels_of(int segment) {
+    const auto [entry, is_new] = kernels_.try_emplace(segment);
+    if (!is_new) return entry->second;
+    for (const Task& task : step_.plan.graph.segments[at(segment)].program.of(Stream::compute)) {
       const auto* compute = std::get_if<Compute>(&task);
       if (compute == nullptr) continue;
-      times_of_[part_of(one_.trace.ops[at(compute->op)])] += compute->duration;
-      sum += compute->duration;
+      const StepPart part = part_of(one_.trace.ops[at(compute->op)]);
+      entry->second.of_parts[static_cast<std::size_t>(part)] += compute->duration;
+      entry->second.sum += compute->duration;
     }
-    return sum;
+    return entry->second;
   }
 
   void add_exposed(int collective, Seconds time) {
     const Collective& what = step_.plan.graph.collectives[at(collective)];
     const StepPart part = part_of(what);
-    times_of_[part] += time;
+    time_of(part) += time;
     if (part == StepPart::communication) exposed_[collective] += time;
   }
 
@@ -163,7 +178,8 @@ private:
   const RankClass& one_;
   const Step& step_;
   const Program* program_ = nullptr;
-  std::map<StepPart, Seconds> times_of_;
+  PartTimes times_{};
+  std::map<int, KernelTimes> kernels_;  ///< by segment
   std::map<int, Seconds> exposed_;
   std::vector<const TaskSpan*> beside_;
   Gaps gaps_;

@@ -59,7 +59,7 @@ Bytes bucket_copies(const ResolvedExperiment& resolved, const RankClass& one, in
 
 /// What a rank holds: its layers as the backward pass finds them, and as earlier micro-batches keep them.
 struct HeldLayers {
-  Model now;
+  std::vector<Layer> now;
   std::vector<Layer> earlier = {};
 };
 
@@ -78,13 +78,10 @@ std::optional<int> fullest_block(const std::vector<Layer>& layers, Precision pre
 
 /// The rank's share of the model. Backward computes one block at a time again.
 HeldLayers layers_of(const ResolvedExperiment& resolved, const RankClass& one) {
-  HeldLayers held{.now = *resolved.model};
-  if (!resolved.layout) return held;
+  if (!resolved.layout) return {.now = resolved.model->layers};
   const Recompute recomputed = resolved.layout->parallelism.recompute;
-  held.now.layers =
-      kept_layers(one.layers, recomputed, fullest_block(one.layers, resolved.settings.precision));
-  held.earlier = kept_layers(one.layers, recomputed);
-  return held;
+  return {.now = kept_layers(one.layers, recomputed, fullest_block(one.layers, resolved.settings.precision)),
+          .earlier = kept_layers(one.layers, recomputed)};
 }
 
 /// The parameters of a unit that replicas divide.
@@ -135,19 +132,28 @@ void set_layout(const ResolvedExperiment& resolved, const RankClass& one, Memory
   setting.earlier_micro_batches = static_cast<double>(chunks) / parallelism.virtual_stages - 1;
 }
 
-/// The largest whole batch whose total fits into the memory. The total never falls with the batch.
+/// The largest whole batch whose total fits into the memory. The total never falls with the batch, and but
+/// for rounding it is a straight line, so that a few guesses on it come close.
 int largest_batch(const HeldLayers& held, const MemorySetting& setting, Bytes available) {
   MemorySetting other = setting;
-  const auto fits = [&](int batch) {
+  const auto total_of = [&](int batch) {
     other.batch = batch;
-    return total(memory_per_rank(held.now, other, held.earlier)) <= available;
+    return total(memory_per_rank(held.now, other, held.earlier));
   };
-  if (!fits(0)) return 0;
+  Bytes least = total_of(0);
+  if (least > available) return 0;
   int fitting = 0;
   int above = most_samples + 1;
-  while (above - fitting > 1) {
-    const int middle = fitting + (above - fitting) / 2;
-    (fits(middle) ? fitting : above) = middle;
+  Bytes most = total_of(above);
+  if (most <= available) return most_samples;
+  for (bool is_halved = false; above - fitting > 1; is_halved = !is_halved) {
+    const double part = is_halved ? 0.5 : (available - least) / (most - least);
+    const int guess =
+        std::clamp(fitting + static_cast<int>((above - fitting) * part), fitting + 1, above - 1);
+    const Bytes needed = total_of(guess);
+    const bool fits = needed <= available;
+    (fits ? fitting : above) = guess;
+    (fits ? least : most) = needed;
   }
   return fitting;
 }

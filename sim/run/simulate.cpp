@@ -48,7 +48,7 @@ Step replayed_step(const ResolvedExperiment& resolved, StepPlan plan, Fidelity f
     }
   }
   Step step;
-  step.lower_bound = closed_makespan(ideal(plan));
+  step.lower_bound = closed_makespan(plan.graph, ideal(plan));
   step.timeline = run_among_others(resolved, *resolved.network, plan, engine);
   require_none(violations(plan, step.timeline, step.lower_bound, has_others(resolved)));
   step.plan = std::move(plan);
@@ -115,7 +115,7 @@ void add_times(const ResolvedExperiment& resolved, const std::optional<DataLoadi
   for (std::size_t i = 0; i < step.classes.size(); ++i)
     add_times_of(resolved.classes[i].trace, step.timeline, step.classes[i]);
   if (has_bubbles(resolved)) set_exposed(resolved, step);
-  const Seconds without = closed_makespan(without_network(step.plan));
+  const Seconds without = closed_makespan(step.plan.graph, without_network(step.plan));
   step.network_gain = std::max(Seconds{}, step.time - with_input(without, input, settings));
 }
 
@@ -270,7 +270,7 @@ Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
   const Fidelity fidelity = options.fidelity.value_or(resolved.settings.fidelity);
   Step step = replayed_step(resolved, std::move(plan), fidelity, options);
   const std::optional<DataLoading> input = data_loading(resolved, *resolved.cluster);
-  add_rows(resolved, step);
+  add_rows(resolved, options.timeline, step);
   add_times(resolved, input, step);
 
   run.ranks = resolved.cluster->ranks();

@@ -186,8 +186,8 @@ const std::string& side_work(const StepPlan& plan, Stream stream, const std::vec
   return is_before ? planned.before : planned.after;
 }
 
-Seconds closed_makespan(const TaskGraph& graph) {
-  return run(graph, {.fidelity = Fidelity::closed, .recorded = {}}).makespan;
+Seconds closed_makespan(const TaskGraph& graph, const StepVariant& variant) {
+  return run(graph, {.fidelity = Fidelity::closed, .variant = variant, .recorded = {}}).makespan;
 }
 
 std::vector<Rank> shown_ranks(const ResolvedExperiment& resolved) {
@@ -199,7 +199,7 @@ std::vector<Rank> shown_ranks(const ResolvedExperiment& resolved) {
   return {shown.begin(), shown.end()};
 }
 
-void add_rows(const ResolvedExperiment& resolved, Step& step) {
+void add_rows(const ResolvedExperiment& resolved, bool has_bars, Step& step) {
   step.classes.clear();
   const int micro_batches = resolved.layout ? resolved.layout->micro_batches : 1;
   for (std::size_t i = 0; i < resolved.classes.size(); ++i) {
@@ -213,6 +213,7 @@ void add_rows(const ResolvedExperiment& resolved, Step& step) {
   }
   const auto classes_of = classes_of_collectives(resolved.classes, step.plan.graph);
   step.collectives = collective_rows(resolved.classes, classes_of, step.plan, step.timeline);
+  if (!has_bars) return;
   step.bars = bars_of(resolved.classes, shown_ranks(resolved), step.plan, step.timeline);
   date_ops(step.plan, classes_of, step);
 }

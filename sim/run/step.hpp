@@ -109,14 +109,15 @@ inline const OpRow& op_of(const Step& step, const TimelineEvent& bar) {
 /// the first of each class.
 std::vector<Rank> shown_ranks(const ResolvedExperiment& resolved);
 
-/// Fills in the ops of `classes`, `collectives` and `bars` of a step from its plan and timeline.
-void add_rows(const ResolvedExperiment& resolved, Step& step);
+/// Fills in the ops of `classes` and `collectives` of a step from its plan and timeline; with `has_bars` also
+/// its `bars` and the dates of ops.
+void add_rows(const ResolvedExperiment& resolved, bool has_bars, Step& step);
 
 /// The purpose of a task of the communication or host stream that belongs to a collective: work before or
 /// after it, or the time for which the host is held.
 const std::string& side_work(const StepPlan& plan, Stream stream, const std::vector<Task>& tasks, int task);
 
-/// Time of a graph whose collectives take their closed forms.
-Seconds closed_makespan(const TaskGraph& graph);
+/// Time of a graph whose collectives take their closed forms, or the times of the variant.
+Seconds closed_makespan(const TaskGraph& graph, const StepVariant& variant = {});
 
 }  // namespace trainyard

@@ -46,9 +46,7 @@ Seconds StepAtPace::beyond(Seconds compute) {
 }
 
 Seconds StepAtPace::least() const {
-  std::vector<Seconds> bounds;
-  for (const Collective& collective : plan_.graph.collectives) bounds.push_back(collective.label.bound);
-  return closed_makespan(paced_step(plan_, bounds, is_paced_, 0));
+  return closed_makespan(paced_step(plan_, bounds_of(plan_), is_paced_, 0));
 }
 
 }  // namespace trainyard

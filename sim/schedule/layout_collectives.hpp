@@ -55,6 +55,7 @@ public:
   struct Ends {
     int from = 0, to = 0;
     [[nodiscard]] bool has(int stage) const { return stage == from || stage == to; }
+    friend bool operator==(const Ends&, const Ends&) = default;
   };
   [[nodiscard]] Ends stages_of(int collective) const { return stages_[at(collective)]; }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 namespace trainyard {
 
@@ -313,8 +314,9 @@ void set_layout_uses(const GpuProfile& gpu, StepPlan& plan) {
 class LinkUsers {
 public:
   LinkUsers(const TaskGraph& graph, const LayoutCollectives& collectives, bool messages_overlap)
-      : graph_(graph) {
-    std::map<std::pair<int, int>, LayoutCollectives::Ends> users;  // by pattern and first stage
+      : users_(graph.links.size(), unused) {
+    for (const Pattern& pattern : graph.patterns) uses_.push_back(link_uses(pattern));
+    std::set<std::pair<int, int>> known;  // pattern and first stage
     for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
       const Collective& collective = graph.collectives[i];
       const bool is_beside = messages_overlap && collective.one_way;
@@ -322,8 +324,8 @@ public:
       if (of_stages.from < 0) continue;  // no rank is in a pass any more
       const LayoutCollectives::Ends ends = is_beside ? nobody : of_stages;
       for (const CollectivePhase& phase : collective.phases) {
-        if (!users.try_emplace({phase.pattern, ends.from}, ends).second) continue;
-        for (const LinkUse& use : link_uses(graph.patterns[at(phase.pattern)])) add(use.link, ends);
+        if (!known.emplace(phase.pattern, ends.from).second) continue;
+        for (const LinkUse& use : uses_[at(phase.pattern)]) add(users_[index(use.link)], ends);
       }
     }
   }
@@ -333,8 +335,8 @@ public:
     for (const CollectivePhase& phase : collective.phases) {
       const auto [entry, is_new] = known_.try_emplace({phase.pattern, stage}, true);
       if (is_new) {
-        for (const LinkUse& use : link_uses(graph_.patterns[at(phase.pattern)]))
-          entry->second = entry->second && common_.at(use.link).has(stage);
+        entry->second = std::ranges::all_of(
+            uses_[at(phase.pattern)], [&](const LinkUse& use) { return users_[index(use.link)].has(stage); });
       }
       if (!entry->second) return false;
     }
@@ -343,20 +345,22 @@ public:
 
 private:
   static constexpr LayoutCollectives::Ends nobody{-1, -1};
+  static constexpr LayoutCollectives::Ends unused{-2, -2};
 
   /// Keeps the stages that all users of a link involve.
-  void add(LinkId link, LayoutCollectives::Ends ends) {
-    const auto [entry, is_new] = common_.try_emplace(link, ends);
-    if (is_new) return;
-    LayoutCollectives::Ends& common = entry->second;
+  static void add(LayoutCollectives::Ends& common, LayoutCollectives::Ends ends) {
+    if (common == unused) {
+      common = ends;
+      return;
+    }
     if (!ends.has(common.from)) common.from = common.to;
     if (!ends.has(common.to)) common.to = common.from;
     if (!ends.has(common.from)) common = nobody;
   }
 
-  const TaskGraph& graph_;
-  std::map<LinkId, LayoutCollectives::Ends> common_;
-  std::map<std::pair<int, int>, bool> known_;  ///< by pattern and stage
+  std::vector<std::vector<LinkUse>> uses_;      ///< by pattern
+  std::vector<LayoutCollectives::Ends> users_;  ///< by link: the stages that all its users involve
+  std::map<std::pair<int, int>, bool> known_;   ///< by pattern and stage
 };
 
 void check_segments(const LayoutCollectives& collectives, bool messages_overlap, StepPlan& plan) {

@@ -8,9 +8,8 @@ namespace trainyard {
 
 namespace {
 
-/// The plan's graph with collectives that take given times, independent of other events.
-template <class DurationOf>
-TaskGraph with_durations(const StepPlan& plan, DurationOf duration_of) {
+/// The plan's graph without patterns and links, with collectives that take given times.
+TaskGraph with_durations(const StepPlan& plan, std::span<const Seconds> durations) {
   TaskGraph graph;
   graph.programs = plan.graph.programs;
   graph.segments = plan.graph.segments;
@@ -21,15 +20,9 @@ TaskGraph with_durations(const StepPlan& plan, DurationOf duration_of) {
                                  .participants = collective.participants,
                                  .group_size = collective.group_size,
                                  .rounds = collective.rounds,
-                                 .overhead = duration_of(graph.collectives.size()),
+                                 .overhead = durations[graph.collectives.size()],
                                  .phases = {}});
   }
-  return graph;
-}
-
-/// The graph with collectives that use nothing of the GPU.
-TaskGraph without_use(TaskGraph graph) {
-  for_each_task<Join>(graph, [](Join& join) { join.use = {}; });
   return graph;
 }
 
@@ -47,23 +40,28 @@ void keep_one_rank_each(TaskGraph& graph) {
 
 }  // namespace
 
-TaskGraph ideal(const StepPlan& plan) {
-  return undisturbed(without_use(
-      with_durations(plan, [&](std::size_t i) { return plan.graph.collectives[i].label.bound; })));
+StepVariant ideal(const StepPlan& plan) {
+  return {.collectives = bounds_of(plan), .slowed_by = SlowedBy::nothing};
 }
 
-TaskGraph without_network(const StepPlan& plan) {
-  return without_use(with_durations(plan, [](std::size_t) { return Seconds(); }));
+StepVariant without_network(const StepPlan& plan) {
+  return {.collectives = std::vector<Seconds>(plan.graph.collectives.size()), .slowed_by = SlowedBy::kernels};
 }
 
-TaskGraph undisturbed(TaskGraph graph) {
-  for_each_task<Compute>(graph, [](Compute& compute) { compute.use = {}; });
-  return graph;
+StepVariant undisturbed(StepVariant variant) {
+  variant.slowed_by = SlowedBy::nothing;
+  return variant;
+}
+
+std::vector<Seconds> bounds_of(const StepPlan& plan) {
+  std::vector<Seconds> bounds;
+  for (const Collective& collective : plan.graph.collectives) bounds.push_back(collective.label.bound);
+  return bounds;
 }
 
 TaskGraph paced_step(const StepPlan& plan, std::span<const Seconds> collectives,
                      const std::vector<bool>& is_paced, double pace) {
-  TaskGraph graph = with_durations(plan, [&](std::size_t i) { return collectives[i]; });
+  TaskGraph graph = with_durations(plan, collectives);
   keep_one_rank_each(graph);
   for (Program& program : graph.programs) {
     for_each_task<Compute>(program, [&](Compute& kernel) {

@@ -102,6 +102,24 @@ struct Segment {
   bool is_undisturbed = false;
 };
 
+/// What slows the kernels of a step down.
+enum class SlowedBy { all, kernels, nothing };
+
+/// The step of a graph under other assumptions.
+struct StepVariant {
+  std::vector<Seconds> collectives =
+      {};  ///< the duration of each, whatever else happens; empty: the engine's
+  SlowedBy slowed_by = SlowedBy::all;
+};
+
+/// The use of the GPU that counts, if only some work slows kernels down.
+inline GpuUse use_of(const Compute& kernel, SlowedBy slowed_by) {
+  return slowed_by == SlowedBy::nothing ? GpuUse{} : kernel.use;
+}
+inline GpuUse use_of(const Join& join, SlowedBy slowed_by) {
+  return slowed_by == SlowedBy::all ? join.use : GpuUse{};
+}
+
 /// Calls `act` with each of the program's tasks of a type.
 template <class T, class Act>
 void for_each_task(Program& program, Act act) {

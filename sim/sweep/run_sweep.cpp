@@ -92,7 +92,7 @@ SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
             std::make_shared<ResolvedExperiment>(read_point(catalogue, sweep, sweep.points[point], files));
         for (const Diagnostic& warning : resolved->warnings) warnings.insert(to_string(warning));
         return ChildWork{static_cast<int>(point), [&run, resolved = std::move(resolved)] {
-                           return packed_figures(run.figures(*resolved));
+                           return packed_figures(run.figures(std::move(*resolved)));
                          }};
       } catch (const InputError& error) {
         finish({.point = point, .status = PointStatus::wrong, .reason = reason_of(error), .figures = {}});

@@ -18,7 +18,7 @@ namespace trainyard {
 struct SweepRun {
   int parallel = 1;  ///< number of concurrent children
   /// Figures of a point; runs in a child and may throw the exceptions of simulate().
-  std::function<std::vector<std::optional<double>>(const ResolvedExperiment&)> figures;
+  std::function<std::vector<std::optional<double>>(ResolvedExperiment)> figures;
   /// Receives a finished row and all files read so far, in this process, in the order in which points end.
   std::function<void(const SweepRow&, const std::vector<std::string>& files)> done;
   std::function<bool()> is_interrupted;  ///< called before each point; if true, no more are begun

@@ -123,19 +123,19 @@ int optimizer_states(Optimizer optimizer) {
   return 0;
 }
 
-Bytes activations_per_sample(const Model& model, Precision precision) {
+Bytes activations_per_sample(const std::vector<Layer>& layers, Precision precision) {
   const Bytes element = element_sizes(precision).activation;
   double transient = 0;
-  for (const Layer& layer : model.layers)
-    transient = std::max(transient, layer.in_elements + layer.out_elements);
-  return saved_activations(model.layers, precision) + transient * element;
+  for (const Layer& layer : layers) transient = std::max(transient, layer.in_elements + layer.out_elements);
+  return saved_activations(layers, precision) + transient * element;
 }
 
-Bytes kept_activations(const Model& model, const MemorySetting& setting, const MemoryRules& rules) {
+Bytes kept_activations(const std::vector<Layer>& layers, const MemorySetting& setting,
+                       const MemoryRules& rules) {
   const Bytes element = element_sizes(setting.precision).activation;
   Bytes kept;
   Bytes most;
-  for (const Layer& layer : model.layers) {
+  for (const Layer& layer : layers) {
     kept += kept_by(layer, setting, rules);
     const Bytes gradients = setting.batch * (layer.in_elements + layer.out_elements) * element;
     most = std::max(most, kept + rounded(gradients, rules));
@@ -143,39 +143,38 @@ Bytes kept_activations(const Model& model, const MemorySetting& setting, const M
   return most;
 }
 
-Bytes workspace(const Model& model, const std::optional<MemoryRules>& rules) {
+Bytes workspace(const std::vector<Layer>& layers, const std::optional<MemoryRules>& rules) {
   const Bytes convolutions = rules && rules->workspace ? rules->workspace->value : cudnn_workspace;
   const bool has_convolutions =
-      std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.kind == LayerKind::conv; });
+      std::ranges::any_of(layers, [](const Layer& layer) { return layer.kind == LayerKind::conv; });
   return cublas_workspace + (has_convolutions ? convolutions : Bytes());
 }
 
-MemoryTerms memory_per_rank(const Model& model, const MemorySetting& setting,
+MemoryTerms memory_per_rank(const std::vector<Layer>& layers, const MemorySetting& setting,
                             const std::vector<Layer>& earlier) {
   if (setting.batch < 0) throw InputError(fmt::format("the batch is {} samples", setting.batch));
   const ElementSizes sizes = element_sizes(setting.precision);
   MemoryTerms terms;
   const StateShards& shards = setting.shards;
   const auto elements = [](double parameters) { return parameters; };
-  terms.parameters =
-      (held_part(model.layers, shards.parameters, shards, elements) + setting.gathered_parameters) *
-      (sizes.writes_copy ? sizes.compute_weight : sizes.parameter);
+  terms.parameters = (held_part(layers, shards.parameters, shards, elements) + setting.gathered_parameters) *
+                     (sizes.writes_copy ? sizes.compute_weight : sizes.parameter);
   if (setting.precision == Precision::fp8 && !shards.parameters)
-    terms.parameters += weights_in_8_bits(model.layers) * two_casts;
-  if (sizes.casts) terms.parameters += matrix_parameters(model.layers) * sizes.compute_weight;
-  terms.gradients = held_part(model.layers, shards.gradients, shards, elements) *
+    terms.parameters += weights_in_8_bits(layers) * two_casts;
+  if (sizes.casts) terms.parameters += matrix_parameters(layers) * sizes.compute_weight;
+  terms.gradients = held_part(layers, shards.gradients, shards, elements) *
                     setting.buffered_gradient.value_or(sizes.gradient);
-  terms.optimizer_state = held_part(model.layers, shards.optimizer, shards, [&](double parameters) {
+  terms.optimizer_state = held_part(layers, shards.optimizer, shards, [&](double parameters) {
     Bytes state = parameters * optimizer_states(setting.optimizer) * state_value;
     if (sizes.writes_copy) state += parameters * sizes.parameter;
     if (setting.rules) state += copies_of_parameters(parameters, setting, *setting.rules);
     return state;
   });
-  terms.activations = setting.rules ? kept_activations(model, setting, *setting.rules)
-                                    : setting.batch * activations_per_sample(model, setting.precision);
+  terms.activations = setting.rules ? kept_activations(layers, setting, *setting.rules)
+                                    : setting.batch * activations_per_sample(layers, setting.precision);
   if (setting.earlier_micro_batches > 0)
     terms.activations += setting.earlier_micro_batches * kept_of(earlier, setting);
-  terms.workspace = workspace(model, setting.rules);
+  terms.workspace = workspace(layers, setting.rules);
   terms.context = setting.context;
   terms.gradient_buckets = setting.gradient_buckets;
   terms.communication_buffers = setting.communication_buffers;

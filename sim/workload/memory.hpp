@@ -90,20 +90,21 @@ int optimizer_states(Optimizer optimizer);
 /// is added to the total although only that of the last layer coincides with it: an upper bound, which stands
 /// for memory that frameworks free late. Source of the kept values: PyTorch's autograd; for transformers
 /// Korthikanti et al. 2022, arXiv 2205.05198, equation 2 (sbh(34 + 5as/h) bytes per layer in 16 bits).
-Bytes activations_per_sample(const Model& model, Precision precision);
+Bytes activations_per_sample(const std::vector<Layer>& layers, Precision precision);
 
 /// Activations of a batch under a stack's rules: the fullest moment of the backward pass. When it is in a
 /// layer, what this layer and those before it keep is still there, and so are the gradients of the layer's
 /// output and input; what later layers kept is free again. A layer keeps what it keeps in the minimum, except
 /// for the type of a dropout's mask and the indices of max pooling, and the rules' `kept` values. Each of
 /// these tensors is rounded up to the allocator's unit.
-Bytes kept_activations(const Model& model, const MemorySetting& setting, const MemoryRules& rules);
+Bytes kept_activations(const std::vector<Layer>& layers, const MemorySetting& setting,
+                       const MemoryRules& rules);
 
 /// cuBLAS gets 8.1 MiB from PyTorch (CUBLAS_WORKSPACE_CONFIG's default :4096:2:16:8). A model with
 /// convolutions gets 256 MiB more, assumed: cuDNN needs none for implicit GEMM and, at batch 128, about 0.5
 /// GB for the Winograd algorithm that stores its transformed tiles; the choice depends on the free memory. A
 /// stack may state another figure.
-Bytes workspace(const Model& model, const std::optional<MemoryRules>& rules = {});
+Bytes workspace(const std::vector<Layer>& layers, const std::optional<MemoryRules>& rules = {});
 
 /// All terms of one rank.
 /// parameters: 4 bytes each in fp32 and tf32, 2 in fp16, bf16 and fp8; under autocast 4, and 2 more for the
@@ -119,7 +120,7 @@ Bytes workspace(const Model& model, const std::optional<MemoryRules>& rules = {}
 /// With shards, a rank holds one part of a term; parameters in addition those gathered.
 /// `earlier`: the layers with the values that earlier micro-batches keep.
 /// Throws InputError if the batch is negative.
-MemoryTerms memory_per_rank(const Model& model, const MemorySetting& setting,
+MemoryTerms memory_per_rank(const std::vector<Layer>& layers, const MemorySetting& setting,
                             const std::vector<Layer>& earlier = {});
 
 }  // namespace trainyard

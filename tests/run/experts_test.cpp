@@ -43,7 +43,7 @@ TEST_CASE("on an ideal network a step with experts is the time of its kernels") 
   const Step& step = step_of(run);
   Seconds kernels;
   for (const OpRow& op : step.classes.front().ops) kernels += op.runs * op.duration;
-  CHECK(closed_makespan(undisturbed(without_network(step.plan))).si() ==
+  CHECK(closed_makespan(step.plan.graph, undisturbed(without_network(step.plan))).si() ==
         doctest::Approx(kernels.si()).epsilon(1e-9));
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("a step is its kernels and the exchanges between them, if nothing else
   // Eight ranks, each with one expert; gradients of the others are reduced after backward.
   const Run run = closed_mixture(joined(over_eight, {{"stack.overlap", "false"}}));
   const Step& step = step_of(run);
-  const double kernels = closed_makespan(undisturbed(without_network(step.plan))).si();
+  const double kernels = closed_makespan(step.plan.graph, undisturbed(without_network(step.plan))).si();
   const double reductions = time_of(run, StepPart::communication);
   CHECK(time_of(run, StepPart::layers) > 0);
   CHECK(step.time.si() ==

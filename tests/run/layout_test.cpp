@@ -199,7 +199,7 @@ TEST_CASE("a step is no shorter than its lower bound, and that no shorter than a
     const Step& step = step_of(run);
     CHECK(step.time.si() >= step.lower_bound.si() * (1 - 1e-12));
     CHECK(step.lower_bound.si() >=
-          closed_makespan(undisturbed(without_network(step.plan))).si() * (1 - 1e-12));
+          closed_makespan(step.plan.graph, undisturbed(without_network(step.plan))).si() * (1 - 1e-12));
   }
 }
 
@@ -276,7 +276,7 @@ TEST_CASE("layers of a network of convolutions, placed by name, compute one stag
     done += backward[stage];
     end = std::max(end, done + update[stage]);
   }
-  CHECK(closed_makespan(undisturbed(without_network(step.plan))).si() ==
+  CHECK(closed_makespan(step.plan.graph, undisturbed(without_network(step.plan))).si() ==
         doctest::Approx(end.si()).epsilon(1e-9));
   CHECK(step.time > end);
 }

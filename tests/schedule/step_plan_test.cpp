@@ -122,7 +122,8 @@ TEST_CASE("software overhead is added to ops whose time is computed, not to meas
 
 TEST_CASE("the ideal step is as fast as its bounds and no faster than its compute") {
   const StepPlan two = plan(two_layers(), 2);
-  const Timeline bound = run(ideal(two), {.fidelity = Fidelity::closed, .recorded = {}});
+  const Timeline bound =
+      run(two.graph, {.fidelity = Fidelity::closed, .variant = ideal(two), .recorded = {}});
   CHECK(bound.makespan <= closed(two).makespan);
   CHECK(bound.makespan >= Seconds{40e-3});
   CHECK((bound.collectives[0].end - bound.collectives[0].start).si() ==
@@ -154,8 +155,9 @@ TEST_CASE("a bucket takes two multiprocessors per ring and its bytes' way throug
   const double sms = 2 * unknown.graph.collectives[0].label.channels / 80.0;
   REQUIRE(sms > 0);
   CHECK(closed(unknown).collectives[1].start.si() == doctest::Approx(32e-3 + taken(0) * sms).epsilon(1e-12));
-  CHECK(run(ideal(unknown), {.fidelity = Fidelity::closed, .recorded = {}}).ranks[0].compute ==
-        closed(plan(two_layers(), 1)).makespan);
+  CHECK(run(unknown.graph, {.fidelity = Fidelity::closed, .variant = ideal(unknown), .recorded = {}})
+            .ranks[0]
+            .compute == closed(plan(two_layers(), 1)).makespan);
 }
 
 TEST_CASE("kernels are as fast as alone where the stack says so, or the profile knows no multiprocessors") {

@@ -109,7 +109,7 @@ TEST_CASE("both copies of the weights in 8 bits stay in memory, unless parameter
   const auto parameters = [&](Precision precision, bool sharded) {
     MemorySetting setting{.precision = precision, .optimizer = Optimizer::adam};
     setting.shards.parameters = sharded;
-    return memory_per_rank(model, setting).parameters;
+    return memory_per_rank(model.layers, setting).parameters;
   };
   CHECK((parameters(Precision::fp8, false) - parameters(Precision::bf16, false)).si() ==
         2 * weights_in_8_bits(model.layers));

@@ -53,12 +53,12 @@ Bytes kept_for_two(const Model& model, const MemoryRules& rules, Precision preci
                    bool fused = false) {
   const MemorySetting setting{.batch = 2, .precision = precision, .rules = rules, .fused_elementwise = fused};
   const double element = precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
-  return kept_activations(model, setting, rules) - Bytes(2 * 1500 * element);
+  return kept_activations(model.layers, setting, rules) - Bytes(2 * 1500 * element);
 }
 
 Bytes per_parameter(Precision precision, Optimizer optimizer) {
   const MemoryTerms terms =
-      memory_per_rank(small_model(), {.batch = 0, .precision = precision, .optimizer = optimizer});
+      memory_per_rank(small_model().layers, {.batch = 0, .precision = precision, .optimizer = optimizer});
   return terms.parameters + terms.gradients + terms.optimizer_state;
 }
 
@@ -77,30 +77,30 @@ TEST_CASE("bytes per parameter are those of the ZeRO paper") {
 
 TEST_CASE("activations grow with the batch: what is kept, and the largest pair of gradients") {
   const Model model = small_model();
-  CHECK(activations_per_sample(model, Precision::fp32) == Bytes(50 * 4 + 56 + 110 * 4));
-  CHECK(activations_per_sample(model, Precision::fp16) == Bytes(50 * 2 + 56 + 110 * 2));
+  CHECK(activations_per_sample(model.layers, Precision::fp32) == Bytes(50 * 4 + 56 + 110 * 4));
+  CHECK(activations_per_sample(model.layers, Precision::fp16) == Bytes(50 * 2 + 56 + 110 * 2));
   for (const double batch : {0.0, 1.0, 64.0}) {
-    const MemoryTerms terms = memory_per_rank(model, {.batch = batch, .precision = Precision::fp32});
+    const MemoryTerms terms = memory_per_rank(model.layers, {.batch = batch, .precision = Precision::fp32});
     CHECK(terms.activations == Bytes(batch * 696));
   }
 }
 
 TEST_CASE("the terms add up, and the largest of them is named") {
-  const MemoryTerms terms = memory_per_rank(small_model(), {.batch = 100,
-                                                            .precision = Precision::fp32,
-                                                            .optimizer = Optimizer::momentum,
-                                                            .context = Bytes(5e6),
-                                                            .gradient_buckets = Bytes(4096),
-                                                            .communication_buffers = Bytes(1e6)});
+  const MemoryTerms terms = memory_per_rank(small_model().layers, {.batch = 100,
+                                                                   .precision = Precision::fp32,
+                                                                   .optimizer = Optimizer::momentum,
+                                                                   .context = Bytes(5e6),
+                                                                   .gradient_buckets = Bytes(4096),
+                                                                   .communication_buffers = Bytes(1e6)});
   CHECK(total(terms) == Bytes(3 * 4096 + 69600 + 8519680 + 5e6 + 4096 + 1e6));
   CHECK(largest_term(terms).name == "workspace");
 }
 
 TEST_CASE("a model with convolutions has room for cuDNN's algorithms") {
-  CHECK(workspace(small_model()) == Bytes(8519680));
+  CHECK(workspace(small_model().layers) == Bytes(8519680));
   Model model = small_model();
   model.layers[0].kind = LayerKind::conv;
-  CHECK(workspace(model) == Bytes(8519680 + 268435456.0));
+  CHECK(workspace(model.layers) == Bytes(8519680 + 268435456.0));
 }
 
 TEST_CASE("ResNet-50 keeps what the layer table says for each image") {
@@ -108,7 +108,7 @@ TEST_CASE("ResNet-50 keeps what the layer table says for each image") {
   model.layers = resnet_layers({.blocks = {3, 4, 6, 3}});
   // 20.976616 M values and 1.605632 MB of indices (layers_totals.csv), and the gradients around the first
   // batch norm: 64 x 112 x 112 values each
-  CHECK(activations_per_sample(model, Precision::fp32).si() ==
+  CHECK(activations_per_sample(model.layers, Precision::fp32).si() ==
         doctest::Approx(20976616.0 * 4 + 1605632 + 2 * 802816 * 4).epsilon(1e-12));
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("copies of the parameters count with their optimizers and precisions, 
   rules.parameter_copies = {{.name = "moments", .values = 3, .optimizers = {Optimizer::adam}}};
   const auto state = [&](Optimizer optimizer, Precision precision, bool fused = false) {
     return memory_per_rank(
-               small_model(),
+               small_model().layers,
                {.precision = precision, .optimizer = optimizer, .rules = rules, .fused_elementwise = fused})
         .optimizer_state;
   };
@@ -177,14 +177,14 @@ TEST_CASE("an allocator rounds every kept tensor up, large ones to larger units"
   MemoryRules rules;
   rules.rounding.value = Bytes(512);
   const MemorySetting setting{.batch = 1, .precision = Precision::fp16, .rules = rules};
-  CHECK(kept_activations(model, setting, rules) == Bytes(2048 + 3072));  // of 2,002 and 3,000 bytes
+  CHECK(kept_activations(model.layers, setting, rules) == Bytes(2048 + 3072));  // of 2,002 and 3,000 bytes
   rules.large_rounding = Sourced<Bytes>{.value = Bytes(2097152)};
-  CHECK(kept_activations(model, setting, rules) == Bytes(2048 + 3072));
+  CHECK(kept_activations(model.layers, setting, rules) == Bytes(2048 + 3072));
   const MemorySetting large{.batch = 6000, .precision = Precision::fp16, .rules = rules};
-  CHECK(kept_activations(model, large, rules) == Bytes((6 + 9) * 2097152.0));  // of 12.0 and 18.0 MB
+  CHECK(kept_activations(model.layers, large, rules) == Bytes((6 + 9) * 2097152.0));  // of 12.0 and 18.0 MB
   MemoryRules from_2_kb = rules;
   from_2_kb.large_from.value = Bytes(2048);
-  CHECK(kept_activations(model, setting, from_2_kb) == Bytes(2048 + 2097152.0));
+  CHECK(kept_activations(model.layers, setting, from_2_kb) == Bytes(2048 + 2097152.0));
 }
 
 TEST_CASE("what a later layer kept is free when backward is in an earlier one") {
@@ -194,9 +194,9 @@ TEST_CASE("what a later layer kept is free when backward is in an earlier one") 
   model.layers.front().in_elements = 5000;
   const MemoryRules rules;
   const MemorySetting setting{.batch = 1, .precision = Precision::fp32, .rules = rules};
-  CHECK(kept_activations(model, setting, rules) == Bytes(4 * (100 + 5000 + 500)));  // not 200 + 5500
+  CHECK(kept_activations(model.layers, setting, rules) == Bytes(4 * (100 + 5000 + 500)));  // not 200 + 5500
   model.layers.front().in_elements = 1000;
-  CHECK(kept_activations(model, setting, rules) == Bytes(4 * (200 + 1500)));
+  CHECK(kept_activations(model.layers, setting, rules) == Bytes(4 * (200 + 1500)));
 }
 
 TEST_CASE("a stack states the workspace of convolutions and the fragmentation of its allocator") {
@@ -204,13 +204,13 @@ TEST_CASE("a stack states the workspace of convolutions and the fragmentation of
   model.layers[0].kind = LayerKind::conv;
   MemoryRules rules;
   rules.workspace = Sourced<Bytes>{.value = Bytes(4e9)};
-  CHECK(workspace(model, rules) == Bytes(8519680 + 4e9));
-  CHECK(workspace(small_model(), rules) == Bytes(8519680));
+  CHECK(workspace(model.layers, rules) == Bytes(8519680 + 4e9));
+  CHECK(workspace(small_model().layers, rules) == Bytes(8519680));
   rules.fragmentation.value = 1.25;
   MemorySetting setting{.batch = 100, .context = Bytes(5e6), .communication_buffers = Bytes(1e6)};
-  CHECK(memory_per_rank(model, setting).fragmentation == Bytes());
+  CHECK(memory_per_rank(model.layers, setting).fragmentation == Bytes());
   setting.rules = rules;
-  const MemoryTerms terms = memory_per_rank(model, setting);
+  const MemoryTerms terms = memory_per_rank(model.layers, setting);
   const Bytes others = terms.fragmentation + terms.context + terms.communication_buffers;
   CHECK(terms.fragmentation.si() == doctest::Approx(0.25 * (total(terms) - others).si()).epsilon(1e-12));
 }
@@ -224,5 +224,5 @@ TEST_CASE("workloads/README.md says how each term is counted") {
 }
 
 TEST_CASE("a negative batch is an error") {
-  CHECK_THROWS_AS(memory_per_rank(small_model(), {.batch = -1}), InputError);
+  CHECK_THROWS_AS(memory_per_rank(small_model().layers, {.batch = -1}), InputError);
 }
