@@ -51,10 +51,11 @@ private:
              .needed_by = next + what.waits.value_or(0),
              .collective = collectives_.add(
                  what.operation, what.axis, one.stage, what.size,
-                 {.name = ops[i].layer,
+                 {.name = what.of.empty() ? ops[i].layer : what.of,
                   .purpose = ops[i].phase == Phase::forward ? "activations" : "activation gradients",
                   .ready_op = op,
-                  .of_layers = true})});
+                  .of_layers = true,
+                  .root = what.root})});
       }
     }
   }
