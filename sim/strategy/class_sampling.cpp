@@ -4,6 +4,7 @@
 #include "workload/make_trace.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -55,30 +56,31 @@ private:
   ElementSizes sizes_;
 };
 
-/// Moves what is launched before the ops of a range to another op that precedes them.
-void advance_launches(std::vector<Op>::iterator first, std::vector<Op>::iterator end, Op& earlier) {
+using OpIterator = std::vector<Op>::iterator;
+
+/// Moves what is launched before the ops of a range to another op, which precedes them.
+void advance_launches(OpIterator first, OpIterator end, Op& earlier) {
   for (; first != end; ++first) {
     std::vector<OpCommunication>& sent = first->communications;
-    const auto late = std::ranges::stable_partition(
+    const auto early = std::ranges::stable_partition(
         sent, [](const OpCommunication& one) { return one.at == LaunchTime::end; });
-    earlier.communications.insert(earlier.communications.end(), late.begin(), late.end());
-    sent.erase(late.begin(), late.end());
+    earlier.communications.insert(earlier.communications.end(), early.begin(), early.end());
+    sent.erase(early.begin(), early.end());
   }
 }
 
 void add_to(std::vector<Op>& ops, const Sampling& sampling, int layer) {
-  const auto is_of = [&](Phase phase) {
-    return [=](const Op& op) { return op.of_layer == layer && op.phase == phase; };
-  };
-  const auto last = std::find_if(ops.rbegin(), ops.rend(), is_of(Phase::backward));
+  const auto is_own = [&](const Op& op) { return op.of_layer == layer; };
+  const auto last = std::ranges::find_if(ops.rbegin(), ops.rend(), is_own);
   Op scatter = sampling.scatter();
   scatter.gradients = std::exchange(last->gradients, {});
   ops.insert(last.base(), std::move(scatter));
-  const auto first = std::ranges::find_if(ops, is_of(Phase::forward));
-  const auto end = std::find_if_not(first, ops.end(), is_of(Phase::forward));
+  const auto product =
+      std::ranges::find_if(ops, [&](const Op& op) { return is_own(op) && is_matrix(op.kind); });
+  const auto casts = std::stable_partition(ops.begin(), product, std::not_fn(is_own));
   Op draw = sampling.draw();
-  advance_launches(first, end, draw);
-  const auto place = ops.insert(first, std::move(draw));
+  advance_launches(casts, std::next(product), draw);
+  const auto place = ops.insert(casts, std::move(draw));
   ops.insert(std::next(place), sampling.gather());
 }
 

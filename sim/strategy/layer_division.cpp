@@ -82,8 +82,6 @@ void require_divisible(const Layer& layer, const LayerRule& rule, bool is_table_
                 "turns: none, or sample: 1");
 }
 
-int rows_of(const Layer& layer) { return layer.in_shape.size() < 2 ? 1 : layer.in_shape.front(); }
-
 /// As many as the rank with the most has.
 int part(int count, int replicas) { return (count + replicas - 1) / replicas; }
 
@@ -137,7 +135,7 @@ Layer linear_part(const Layer& layer, const Columns& columns, int samples) {
 
 /// Leaves a rank's share of the values of a layer without parameters: its columns of `samples` times its own
 /// samples.
-void divide_values(Layer& layer, const Columns& columns, int samples) {
+void leave_columns(Layer& layer, const Columns& columns, int samples) {
   const double share = static_cast<double>(samples) * columns.drawn / columns.whole;
   layer.forward_flops = share * layer.forward_flops;
   layer.backward_flops = share * layer.backward_flops;
@@ -198,7 +196,7 @@ private:
       else
         divide_table(number, layer, rule->split);
     } else if (share_ == Share::own_features && works_on_single_values(layer)) {
-      divide_values(layer, columns_, samples());
+      leave_columns(layer, columns_, samples());
     } else if (share_ == Share::own_features) {
       end_division(number, layer);
     }
@@ -269,7 +267,7 @@ private:
   /// The first layer that needs more than the rank's share of the values.
   void end_division(int number, Layer& layer) {
     if (layer.kind == LayerKind::softmax_cross_entropy) {
-      divide_values(layer, columns_, samples());
+      leave_columns(layer, columns_, samples());
       exchange_loss(number);
     } else if (columns_.drawn < columns_.held) {
       refuse_rule(fmt::format("layer '{}' reads outputs that another one draws", layer.name),
@@ -315,6 +313,8 @@ private:
 };
 
 }  // namespace
+
+int rows_of(const Layer& layer) { return layer.in_shape.size() < 2 ? 1 : layer.in_shape.front(); }
 
 ShardedModel divide_among_replicas(ShardedModel model, const std::vector<LayerRule>& rules, int replicas) {
   require_matches(model.layers, rules);

@@ -13,6 +13,9 @@
 
 namespace trainyard {
 
+/// Rows of a sample in a layer of features: its tokens, or 1.
+int rows_of(const Layer& layer);
+
 /// Divides every layer that a rule matches (the first one that does) among `replicas` ranks, which have equal
 /// shares: the last entries are padding where they do not divide. The samples of the n replicas are B = n b.
 /// - linear, columns: all-gather of the inputs of all B samples before the forward op; the op has B rows and

@@ -1,5 +1,6 @@
 #include "strategy/layer_turns.hpp"
 
+#include "strategy/layer_division.hpp"
 #include "strategy/layout_refusal.hpp"
 #include "units/ids.hpp"
 #include "workload/accumulate.hpp"
@@ -13,8 +14,6 @@
 namespace trainyard {
 
 namespace {
-
-int rows_of(const Layer& layer) { return layer.in_shape.size() < 2 ? 1 : layer.in_shape.front(); }
 
 /// Takes the ops of the section out of a pass.
 std::vector<Op> section_of(std::vector<Op>& pass, const std::vector<Layer>& layers,
