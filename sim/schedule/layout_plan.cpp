@@ -55,7 +55,8 @@ private:
                   .purpose = ops[i].phase == Phase::forward ? "activations" : "activation gradients",
                   .ready_op = op,
                   .of_layers = true,
-                  .root = what.root})});
+                  .root = what.root}),
+             .in_order = what.in_order});
       }
     }
   }

@@ -45,7 +45,7 @@ private:
   static void begin(ProgramWriter& writer, const OpLaunch& launch,
                     std::vector<std::pair<int, int>>& awaited) {
     const int next = launch.at == LaunchTime::start ? launch.op : launch.op + 1;
-    if (launch.needed_by <= next) {
+    if (launch.needed_by <= next && !launch.in_order) {
       writer.add(Stream::compute, Join{launch.collective});
       return;
     }

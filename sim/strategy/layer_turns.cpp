@@ -82,6 +82,7 @@ private:
     what.axis = Axis::data;
     what.root = has_owner() ? turn : 0;
     what.of = named(first_.name, turn);
+    what.in_order = true;
     op.communications.push_back(std::move(what));
   }
 

@@ -44,9 +44,11 @@ struct TurnSetting {
 /// k + 1 are on their way; the first turn waits for its own. by_replica: a broadcast of the k-th replica's b
 /// samples, by_slice: an all-gather of b/n samples of each. The gradients of these inputs return (a reduce to
 /// that replica; a reduce-scatter) beside the next turn, those of the last turn alone: backward goes on with
-/// earlier layers when all have arrived. Gradients of weights are complete after the last turn; every other
-/// turn adds to them (op "gradient_accumulation #k").
-/// The rank with the last turn is the slowest with by_replica, and all ranks wait as it does.
+/// earlier layers when all have arrived. Of these exchanges one is on its way at a time, in this order:
+/// inputs of turn 1, inputs of turn 2, then the gradients of turn k and the inputs of turn k + 2 for each k.
+/// Gradients of weights are complete after the last turn; every other turn adds to them (op
+/// "gradient_accumulation #k"). The rank with the last turn is the slowest with by_replica, and all ranks
+/// wait as it does.
 TurnOps take_turns(TurnOps one, const std::vector<Layer>& layers, const TurnSection& section,
                    const TurnSetting& setting);
 

@@ -1,9 +1,9 @@
 // Divided layers that take turns: what a step sends, and closed forms of its time when every exchange takes a
 // given time.
 
-#include "run/memory_verdict.hpp"
 #include "run/timed_plan.hpp"
 #include "shipped_layout.hpp"
+#include "workload/memory.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -67,8 +67,11 @@ Seconds time_of_turn(const ResolvedExperiment& resolved, const StepPlan& plan, i
   return sum;
 }
 
+/// Without the rules of a stack.
 Bytes kept_in_turns(const ResolvedExperiment& resolved) {
-  return memory_reports(resolved, true).front().terms.activations;
+  Model own = *resolved.model;
+  own.layers = resolved.classes.front().layers;
+  return memory_per_rank(own, {.batch = samples}).activations;
 }
 
 std::string turns_refusal(const std::string& rules, const Overrides& more = {}) {
@@ -160,7 +163,8 @@ TEST_CASE("with free communication a step takes the time of its kernels") {
 TEST_CASE("the inputs of the next turn and gradients of the last hide behind a turn, the rest is exposed") {
   for (const int gpus : {2, 3, 8}) {
     const ResolvedExperiment resolved =
-        alexnet(gpus, fc_rule("by_replica"), {{"stack.fused_accumulation", "true"}});
+        alexnet(gpus, fc_rule("by_replica"),
+                {{"stack.fused_accumulation", "true"}, {"stack.overlap_slows", "false"}});
     StepPlan plan = plan_layout_step(resolved);
     const Seconds turn = time_of_turn(resolved, plan, 1);
     REQUIRE(time_of_turn(resolved, plan, 2) == turn);
@@ -175,8 +179,8 @@ TEST_CASE("the inputs of the next turn and gradients of the last hide behind a t
         CAPTURE(gpus);
         CAPTURE(to);
         CAPTURE(back);
-        // Turn k + 1 begins after turn k, once gradients of turn k - 1, which left first, and its inputs are
-        // through. The gradients of turn n - 1 leave with turn n, those of turn n behind them.
+        // Turn k + 1 begins after turn k, once the gradients of turn k - 1, which leave first, and its inputs
+        // have arrived. The gradients of turn n - 1 leave with turn n, those of turn n behind them.
         const Seconds first = in + std::max(turn, in);
         const Seconds middle = (gpus - 2) * std::max(turn, out + in);
         const Seconds last = std::max(turn, out) + out;
@@ -189,7 +193,8 @@ TEST_CASE("the inputs of the next turn and gradients of the last hide behind a t
 }
 
 TEST_CASE("exchanges between the layers of a turn are exposed as a whole") {
-  const ResolvedExperiment resolved = alexnet(8, fc_rule("by_slice"), {{"accumulation", "3"}});
+  const ResolvedExperiment resolved =
+      alexnet(8, fc_rule("by_slice"), {{"accumulation", "3"}, {"stack.overlap_slows", "false"}});
   StepPlan plan = plan_layout_step(resolved);
   constexpr Seconds each{1e-3};
   set_times(plan, [&](const Collective& one) {
