@@ -91,8 +91,9 @@ public:
     const Bytes value = element_sizes(request_.precision).activation;
     for (std::size_t i = 0; i + 1 < ranges_.size(); ++i)  // before layers gather the inputs of all replicas
       boundaries_.push_back(request_.micro_batch * boundary_elements(model_.layers, ranges_[i]) * value);
-    model_ = divide_among_replicas(std::move(model_), layout.parallelism.layers, layout.grid.data);
-    turns_ = turn_section(model_.layers, layout.parallelism.layers, layout.grid.data);
+    const DividingRanks among{layout.grid.layer, layout.grid.layer < layout.grid.data};
+    model_ = divide_among_replicas(std::move(model_), layout.parallelism.layers, among);
+    turns_ = turn_section(model_.layers, layout.parallelism.layers, among);
     if (turns_) require_slices(*turns_, model_.layers, request_.micro_batch);
   }
 
@@ -275,7 +276,7 @@ RankLayout make_layout(const LayoutRequest& request) {
                     .state_shards = {},
                     .boundaries = {}};
   if (request.parallelism.shard != Sharded::none) {
-    for (const Axis axis : {Axis::data, Axis::expert_data})
+    for (const Axis axis : {Axis::data, Axis::expert_data, Axis::layer_data})
       layout.state_shards[axis] =
           state_shards(request.parallelism, layout.grid, axis, request.ranks_per_node);
   }

@@ -44,11 +44,13 @@ RankGroups parts_by_node(const Cluster& cluster, const RankGroups& groups, bool 
 }
 
 /// The ranks that together hold a copy of the model's state: those of a replica, with those that hold its
-/// other experts, and all of them if they divide layers or all state.
+/// other experts or the other parts of divided layers, and all of them if they divide layers or all state.
 RankGroups copies_of_state(const Cluster& cluster, const RankLayout& layout,
                            std::optional<GroupScope> shards) {
   const Grid& grid = layout.grid;
-  if (!layout.parallelism.layers.empty()) shards = GroupScope::whole;
+  const bool divides_layers = !layout.parallelism.layers.empty();
+  if (divides_layers && shards) shards = GroupScope::whole;
+  const std::size_t together = at(divides_layers ? grid.layer : grid.expert);
   RankGroups copies;
   const auto add = [&](std::size_t copy, const std::vector<Rank>& ranks) {
     if (copy == copies.size()) copies.emplace_back();
@@ -57,7 +59,7 @@ RankGroups copies_of_state(const Cluster& cluster, const RankLayout& layout,
   for (const std::vector<Rank>& replicas : groups(grid, Axis::data)) {
     std::size_t copy = 0;
     if (!shards) {
-      for (std::size_t i = 0; i < replicas.size(); ++i) add(i / at(grid.expert), {replicas[i]});
+      for (std::size_t i = 0; i < replicas.size(); ++i) add(i / together, {replicas[i]});
     } else if (*shards == GroupScope::whole) {
       add(copy, replicas);
     } else {

@@ -174,8 +174,8 @@ bool works_on_single_values(const Layer& layer) {
 
 class Division {
 public:
-  Division(ShardedModel model, const std::vector<LayerRule>& rules, int replicas)
-      : model_(std::move(model)), rules_(rules), replicas_(replicas) {}
+  Division(ShardedModel model, const std::vector<LayerRule>& rules, DividingRanks among)
+      : model_(std::move(model)), rules_(rules), among_(among), replicas_(among.count) {}
 
   ShardedModel divided() {
     for (std::size_t i = 0; i < model_.layers.size(); ++i) visit(static_cast<int>(i));
@@ -195,6 +195,7 @@ private:
         divide_linear(number, layer, *rule);
       else
         divide_table(number, layer, rule->split);
+      if (among_.has_copies) layer.summed_over = Axis::layer_data;
     } else if (share_ == Share::own_features && works_on_single_values(layer)) {
       leave_columns(layer, columns_, samples());
     } else if (share_ == Share::own_features) {
@@ -295,7 +296,7 @@ private:
   }
 
   void append(int layer, Phase phase, TransferPlace place, Operation operation, double elements) {
-    model_.transfers.push_back({layer, phase, place, operation, Axis::data, elements});
+    model_.transfers.push_back({layer, phase, place, operation, among_.axis(), elements});
   }
 
   void append_fp32(int layer, Operation operation, double elements, TransferPlace place) {
@@ -305,6 +306,7 @@ private:
 
   ShardedModel model_;
   const std::vector<LayerRule>& rules_;
+  DividingRanks among_;
   int replicas_;
   Share share_ = Share::own_samples;
   LayerTurns turns_ = LayerTurns::none;
@@ -316,7 +318,8 @@ private:
 
 int rows_of(const Layer& layer) { return layer.in_shape.size() < 2 ? 1 : layer.in_shape.front(); }
 
-ShardedModel divide_among_replicas(ShardedModel model, const std::vector<LayerRule>& rules, int replicas) {
+ShardedModel divide_among_replicas(ShardedModel model, const std::vector<LayerRule>& rules,
+                                   DividingRanks among) {
   require_matches(model.layers, rules);
   const bool is_table_shared =
       std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.tied_elements > 0; });
@@ -328,8 +331,8 @@ ShardedModel divide_among_replicas(ShardedModel model, const std::vector<LayerRu
       refuse_rule(fmt::format("the ranks of a tensor group divide layer '{}' already", layer.name),
                   "tensor: 1, or match other layers");
   }
-  if (replicas == 1) return model;
-  return Division(std::move(model), rules, replicas).divided();
+  if (among.count == 1) return model;
+  return Division(std::move(model), rules, among).divided();
 }
 
 }  // namespace trainyard

@@ -16,8 +16,15 @@ namespace trainyard {
 /// Rows of a sample in a layer of features: its tokens, or 1.
 int rows_of(const Layer& layer);
 
-/// Divides every layer that a rule matches (the first one that does) among `replicas` ranks, which have equal
-/// shares: the last entries are padding where they do not divide. The samples of the n replicas are B = n b.
+/// The replicas that divide layers: all of them, or those of a group, while other groups hold copies.
+struct DividingRanks {
+  int count = 1;
+  bool has_copies = false;
+  [[nodiscard]] Axis axis() const { return has_copies ? Axis::layer : Axis::data; }
+};
+
+/// Divides every layer that a rule matches (the first one that does) among n ranks, which have equal shares:
+/// the last entries are padding where they do not divide. The samples of these n replicas are B = n b.
 /// - linear, columns: all-gather of the inputs of all B samples before the forward op; the op has B rows and
 ///   1/n of the outputs. Layers that work on single values follow with their share. In backward a
 ///   reduce-scatter of the input's gradient, of the size of the all-gather, after the layer.
@@ -43,11 +50,13 @@ int rows_of(const Layer& layer);
 /// the parameters stay. The labels are gathered before it, since their classes are always drawn
 /// (strategy/class_sampling.hpp).
 ///
-/// No other rank has the parameters, so that no gradient is reduced. With one replica nothing changes. Throws
-/// InputError if a rule matches no layer, or one that cannot be divided: of another kind, with weights shared
-/// with another layer, divided by tensor parallelism, or before a sum of two inputs; if a layer after the
-/// first one with turns is not divided in the same turns, or needs more than its share without being the
-/// loss; if classes are drawn in turns, of a layer that is not the last linear one, or none at all.
-ShardedModel divide_among_replicas(ShardedModel model, const std::vector<LayerRule>& rules, int replicas);
+/// No other rank has the parameters, so that no gradient is reduced, or with copies the ranks of other
+/// groups, which sum the gradients (Axis::layer_data). With one rank nothing changes. Throws InputError if a
+/// rule matches no layer, or one that cannot be divided: of another kind, with weights shared with another
+/// layer, divided by tensor parallelism, or before a sum of two inputs; if a layer after the first one with
+/// turns is not divided in the same turns, or needs more than its share without being the loss; if classes
+/// are drawn in turns, of a layer that is not the last linear one, or none at all.
+ShardedModel divide_among_replicas(ShardedModel model, const std::vector<LayerRule>& rules,
+                                   DividingRanks among);
 
 }  // namespace trainyard

@@ -1,6 +1,5 @@
 #include "strategy/layer_turns.hpp"
 
-#include "strategy/layer_division.hpp"
 #include "strategy/layout_refusal.hpp"
 #include "units/ids.hpp"
 #include "workload/accumulate.hpp"
@@ -45,7 +44,7 @@ public:
   }
 
   std::vector<Op> write() {
-    for (int turn = 0; turn < section_.replicas; ++turn) add(turn);
+    for (int turn = 0; turn < section_.among.count; ++turn) add(turn);
     return std::move(all_);
   }
 
@@ -58,18 +57,29 @@ private:
 
   void add(int turn) {
     const std::size_t begin = all_.size();
+    std::vector<Gradient> gradients;
     for (const Op& op : one_) {
       all_.push_back(op);
       all_.back().layer = named(op.layer, turn);
-      if (turn + 1 < section_.replicas) all_.back().gradients.clear();
+      std::ranges::move(std::exchange(all_.back().gradients, {}), std::back_inserter(gradients));
     }
     if (turn > 0 && addition_) {
       all_.push_back(*addition_);
       all_.back().layer = named(addition_->layer, turn);
     }
+    if (turn + 1 == section_.among.count) complete(gradients, begin);
     if (turn == 0) send_inputs(all_[begin], 0, 0);
-    if (turn + 1 < section_.replicas) send_inputs(all_[begin], turn + 1, ops_of(turn));
+    if (turn + 1 < section_.among.count) send_inputs(all_[begin], turn + 1, ops_of(turn));
     if (first_.has_input_gradient) return_gradients(begin + returns_, turn);
+  }
+
+  /// The last turn completes gradients where it computes or, if that is another op, adds them.
+  void complete(std::vector<Gradient>& gradients, std::size_t begin) {
+    if (addition_) {
+      all_.back().gradients = std::move(gradients);
+      return;
+    }
+    for (std::size_t i = 0; i < one_.size(); ++i) all_[begin + i].gradients = one_[i].gradients;
   }
 
   [[nodiscard]] bool has_owner() const { return section_.turns == LayerTurns::by_replica; }
@@ -79,7 +89,7 @@ private:
   }
 
   void send(Op& op, int turn, OpCommunication what) {
-    what.axis = Axis::data;
+    what.axis = section_.among.axis();
     what.root = has_owner() ? turn : 0;
     what.of = named(first_.name, turn);
     what.in_order = true;
@@ -97,7 +107,7 @@ private:
   /// Only what follows the section waits for them.
   void return_gradients(std::size_t after, int turn) {
     std::size_t end = all_.size();
-    for (int later = turn + 1; later < section_.replicas; ++later) end += ops_of(later);
+    for (int later = turn + 1; later < section_.among.count; ++later) end += ops_of(later);
     send(all_[after], turn,
          {.operation = has_owner() ? Operation::reduce : Operation::reduce_scatter,
           .size = values_,
@@ -118,12 +128,12 @@ private:
 }  // namespace
 
 std::optional<TurnSection> turn_section(const std::vector<Layer>& layers, const std::vector<LayerRule>& rules,
-                                        int replicas) {
-  if (replicas == 1) return std::nullopt;
+                                        DividingRanks among) {
+  if (among.count == 1) return std::nullopt;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const LayerRule* rule = rule_for(layers[i].name, rules);
     if (rule != nullptr && rule->turns != LayerTurns::none)
-      return TurnSection{static_cast<int>(i), rule->turns, replicas};
+      return TurnSection{static_cast<int>(i), rule->turns, among};
   }
   return std::nullopt;
 }
@@ -131,13 +141,13 @@ std::optional<TurnSection> turn_section(const std::vector<Layer>& layers, const 
 void require_slices(const TurnSection& section, const std::vector<Layer>& layers, int micro_batch) {
   if (section.turns != LayerTurns::by_slice) return;
   const auto rows = static_cast<long long>(rows_of(layers[at(section.first)])) * micro_batch;
-  if (rows % section.replicas == 0) return;
+  if (rows % section.among.count == 0) return;
   refuse_layout(
       "layers",
       fmt::format("'by_slice' divides {} rows of a micro-batch among {} turns, which is not a whole "
                   "number each",
-                  rows, section.replicas),
-      fmt::format("batch_per_gpu: a multiple of {}, or turns: by_replica", section.replicas));
+                  rows, section.among.count),
+      fmt::format("batch_per_gpu: a multiple of {}, or turns: by_replica", section.among.count));
 }
 
 TurnOps take_turns(TurnOps one, const std::vector<Layer>& layers, const TurnSection& section,

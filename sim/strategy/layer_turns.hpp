@@ -3,6 +3,7 @@
 // Source: Krizhevsky 2014, One weird trick for parallelizing convolutional neural networks, arXiv 1404.5997,
 // section 4, schemes b and c.
 
+#include "strategy/layer_division.hpp"
 #include "strategy/layer_rule.hpp"
 #include "workload/layer.hpp"
 #include "workload/trace.hpp"
@@ -13,16 +14,16 @@
 namespace trainyard {
 
 /// The layers that take turns: from `first` to the model's last one. Every micro-batch has as many turns as
-/// there are replicas.
+/// there are ranks that divide them.
 struct TurnSection {
   int first = 0;
   LayerTurns turns = LayerTurns::by_replica;
-  int replicas = 2;
+  DividingRanks among{2};
 };
 
-/// The section of layers from divide_among_replicas(); nothing if none takes turns, or there is one replica.
+/// The section of layers from divide_among_replicas(); nothing if none takes turns, or there is one rank.
 std::optional<TurnSection> turn_section(const std::vector<Layer>& layers, const std::vector<LayerRule>& rules,
-                                        int replicas);
+                                        DividingRanks among);
 
 /// Throws InputError if the rows of a micro-batch do not form equal slices.
 void require_slices(const TurnSection& section, const std::vector<Layer>& layers, int micro_batch);

@@ -24,7 +24,7 @@ ShardedModel sampled_head(double sample) {
                             linear_layer("fc", {1, features, classes}, false),
                             softmax_cross_entropy_layer("loss", classes)};
   return divide_among_replicas({.layers = std::move(layers), .transfers = {}},
-                               {{.match = "fc", .sample = sample}}, ranks);
+                               {{.match = "fc", .sample = sample}}, {ranks});
 }
 
 Trace trace_of(const ShardedModel& model, Precision precision) {

@@ -19,7 +19,7 @@ constexpr int replicas = 8;
 
 ShardedModel divided(const std::vector<Layer>& layers, const std::vector<LayerRule>& rules,
                      int ranks = replicas) {
-  return divide_among_replicas({.layers = layers, .transfers = {}}, rules, ranks);
+  return divide_among_replicas({.layers = layers, .transfers = {}}, rules, {ranks});
 }
 
 /// AlexNet as torchvision has it.
@@ -207,6 +207,19 @@ TEST_CASE("one replica divides nothing") {
   const ShardedModel model = divided(alexnet(), {{.match = "fc*"}}, 1);
   CHECK(model.transfers.empty());
   CHECK(parameters(model, true) == 0);
+}
+
+TEST_CASE("groups that hold copies sum the gradients of their parts") {
+  ShardedModel model = divide_among_replicas({.layers = alexnet(), .transfers = {}}, {{.match = "fc*"}},
+                                             {.count = replicas, .has_copies = true});
+  for (const Transfer& transfer : model.transfers) CHECK(transfer.axis == Axis::layer);
+  for (const char* layer : {"fc6", "fc7", "fc8"}) CHECK(named(model, layer).summed_over == Axis::layer_data);
+  CHECK(named(model, "conv0").summed_over == Axis::data);
+  const ShardedModel alone = divided(alexnet(), {{.match = "fc*"}});
+  for (std::size_t i = 0; i < model.transfers.size(); ++i) {
+    model.transfers[i].axis = Axis::data;
+    CHECK(model.transfers[i] == alone.transfers[i]);
+  }
 }
 
 TEST_CASE("rules that cannot hold are refused at their key") {
