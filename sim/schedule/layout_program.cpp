@@ -180,7 +180,7 @@ private:
       return;
     }
     const bool reduces = overlap_.gradients && reduces_gradients(pass);
-    const bool gathers = pass.kind == PassKind::forward && pass.micro_batch == 0 && !gathered_.empty();
+    const bool gathers = pass.micro_batch == 0 && !gathered_.empty();
     is_reducing_ = is_reducing_ || (reduces && !collectives_.gradients.empty());
     if (!is_reducing_ && !gathers) {
       writer_.add(Stream::compute, RunSegment{segment(ops)});

@@ -1,7 +1,7 @@
 // Layers that groups of replicas divide, while other groups hold copies: the collectives of a step.
 
 #include "run/memory_verdict.hpp"
-#include "schedule/layout_plan.hpp"
+#include "run/timed_plan.hpp"
 #include "shipped_layout.hpp"
 
 #include <algorithm>
@@ -97,4 +97,25 @@ TEST_CASE("replicas of a part divide its optimizer state") {
   constexpr double convolutions = 2'469'696;
   CHECK(state({}) == 4 * (convolutions + fc_parameters / 8));
   CHECK(state({{"parallelism.shard", "optimizer"}}) == 4 * (convolutions / 16 + fc_parameters / 8 / 2));
+}
+
+TEST_CASE("layers with turns wait for their gathered parameters, which they first read in a backward pass") {
+  const ResolvedExperiment resolved =
+      alexnet_in_groups({{"parallelism.layers", "[{match: \"fc*\", turns: by_slice}]"},
+                         {"parallelism.layer_group", "8"},
+                         {"parallelism.shard", "optimizer"},
+                         {"stack.overlap_parameters", "true"},
+                         {"stack.overlap_slows", "false"},
+                         {"accumulation", "2"}});
+  StepPlan plan = plan_layout_step(resolved);
+  constexpr Seconds gather{1};
+  set_times(plan, [&](const Collective& one) {
+    const bool is_of_fc6 = one.label.axis == Axis::layer_data && one.size > Bytes(1e7);
+    return is_of_fc6 && one.label.purpose == "parameters" ? gather : Seconds{};
+  });
+  const std::vector<Op>& ops = resolved.classes.front().trace.ops;
+  Seconds before;  // kernels of the first micro-batch that read no such parameters
+  for (std::size_t op = 0; ops[op].layer != "fc6 #1"; ++op) before += plan.op_times.front()[op].duration;
+  CHECK(closed_makespan(plan.graph).si() ==
+        doctest::Approx((gather + kernel_time(resolved, plan) - before).si()).epsilon(1e-12));
 }
