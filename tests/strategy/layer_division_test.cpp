@@ -229,13 +229,13 @@ TEST_CASE("rules that cannot hold are refused at their key") {
   CHECK(refusal_of(alexnet(), {{.match = "fc6", .split = LayerSplit::rows}}) ==
         "parallelism.layers 'fc6' | split: columns");
   CHECK(refusal_of(face_head(), {{.match = "*", .sample = 0.1}}) ==
-        "parallelism.layers 'loss' | match linear layers and embedding tables");
+        "parallelism.layers 'loss' softmax_xent | match linear layers and embedding tables");
   CHECK(refusal_of(alexnet(), {{.match = "fc*", .sample = 0.1}}) ==
         "parallelism.layers 'fc7' | sample: only for the last linear layer, in a rule of its own");
   CHECK(refusal_of(alexnet(), {{.match = "fc7", .sample = 0.1}}) ==
         "parallelism.layers 'fc8' | sample: only for the last linear layer before the loss");
   CHECK(refusal_of(alexnet(), {{.match = "fc8", .sample = 0.001}}) ==
-        "parallelism.layers 'fc8' 125 | sample: 0.008 or more");
+        "parallelism.layers 'fc8' rank's 125 | sample: 0.008 or more");
   const std::vector<Layer> table{embedding_layer("table", {1, 1000, 64}), linear_layer("top", 64, 8)};
   CHECK(refusal_of(table, {{.match = "table", .turns = LayerTurns::by_replica}}) ==
         "parallelism.layers 'table' | turns: none, in a rule of its own");
