@@ -16,7 +16,7 @@ using namespace trainyard::testing;
 
 namespace {
 
-constexpr int samples = 128;
+constexpr int samples_of_gpu = 128;
 constexpr double inputs_of_fc6 = 9216.0 * 4;  // bytes of a sample
 
 std::string fc_rule(const std::string& turns) {
@@ -32,7 +32,7 @@ ResolvedExperiment alexnet(int gpus, const std::string& rules, const Overrides& 
                                                            {"stack", "pytorch_ddp"},
                                                            {"software", "ideal"},
                                                            {"precision", "fp32"},
-                                                           {"batch_per_gpu", std::to_string(samples)},
+                                                           {"batch_per_gpu", std::to_string(samples_of_gpu)},
                                                            {"accumulation", "1"},
                                                            {"optimizer", "momentum"},
                                                            {"memory", "ignore"},
@@ -71,7 +71,7 @@ Seconds time_of_turn(const ResolvedExperiment& resolved, const StepPlan& plan, i
 Bytes kept_in_turns(const ResolvedExperiment& resolved) {
   Model own = *resolved.model;
   own.layers = resolved.classes.front().layers;
-  return memory_per_rank(own, {.batch = samples}).activations;
+  return memory_per_rank(own, {.batch = samples_of_gpu}).activations;
 }
 
 std::string turns_refusal(const std::string& rules, const Overrides& more = {}) {
@@ -87,9 +87,9 @@ std::string turns_refusal(const std::string& rules, const Overrides& more = {}) 
 
 TEST_CASE("the turns of AlexNet's layers send as much as all samples at once") {
   constexpr int gpus = 8;
-  constexpr double between = gpus * samples * (4096 + 4096) * 4.0;
-  constexpr double inputs = gpus * samples * inputs_of_fc6;
-  constexpr double labels = gpus * samples * 8.0;
+  constexpr double between = gpus * samples_of_gpu * (4096 + 4096) * 4.0;
+  constexpr double inputs = gpus * samples_of_gpu * inputs_of_fc6;
+  constexpr double labels = gpus * samples_of_gpu * 8.0;
   CHECK(inputs + between == doctest::Approx(71.3e6).epsilon(1e-3));
   const auto all = exchanged_bytes(plan_layout_step(alexnet(gpus, fc_rule("none"))));
   const auto by_replica = exchanged_bytes(plan_layout_step(alexnet(gpus, fc_rule("by_replica"))));
@@ -115,7 +115,7 @@ TEST_CASE("every turn has its ops and exchanges, by name") {
       const std::string name = fmt::format("fc6 #{}", turn);
       const auto sent = [&](bool (*is_one)(const Collective&)) {
         return std::ranges::count_if(plan.graph.collectives, [&](const Collective& one) {
-          return one.label.name == name && is_one(one) && one.size.si() == samples * inputs_of_fc6;
+          return one.label.name == name && is_one(one) && one.size.si() == samples_of_gpu * inputs_of_fc6;
         });
       };
       CHECK(sent(is_of_turn_inputs) == 1);
@@ -226,7 +226,7 @@ TEST_CASE("in turns the divided layers keep the activations of one turn") {
   const double first_conv = 3 * 224 * 224 + 64 * 55 * 55;
   const double of_fc6 = 8 * (9216 + 4096 / 8);
   const double kept = 8.0 * (9216 + 4096 + 4096) - (4 * 9216 + 4096 + 4096);
-  CHECK((all - in_turns).si() == 4 * samples * (kept + std::max(0.0, of_fc6 - first_conv)));
+  CHECK((all - in_turns).si() == 4 * samples_of_gpu * (kept + std::max(0.0, of_fc6 - first_conv)));
 }
 
 TEST_CASE("turns of one replica change nothing") {

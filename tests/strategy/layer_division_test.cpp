@@ -236,10 +236,10 @@ TEST_CASE("rules that cannot hold are refused at their key") {
         "parallelism.layers 'fc8' | sample: only for the last linear layer before the loss");
   CHECK(refusal_of(alexnet(), {{.match = "fc8", .sample = 0.001}}) ==
         "parallelism.layers 'fc8' rank's 125 | sample: 0.008 or more");
-  const std::vector<Layer> table{embedding_layer("table", {1, 1000, 64}), linear_layer("top", 64, 8)};
-  CHECK(refusal_of(table, {{.match = "table", .turns = LayerTurns::by_replica}}) ==
+  const std::vector<Layer> look_up{embedding_layer("table", {1, 1000, 64}), linear_layer("top", 64, 8)};
+  CHECK(refusal_of(look_up, {{.match = "table", .turns = LayerTurns::by_replica}}) ==
         "parallelism.layers 'table' | turns: none, in a rule of its own");
-  CHECK(refusal_of(table, {{.match = "table", .sample = 0.1}}) ==
+  CHECK(refusal_of(look_up, {{.match = "table", .sample = 0.1}}) ==
         "parallelism.layers 'table' | sample: 1, in a rule of its own");
   DecoderHyperparameters gpt;
   gpt.layers = 1;
