@@ -276,7 +276,9 @@ RankLayout make_layout(const LayoutRequest& request) {
                     .state_shards = {},
                     .boundaries = {}};
   if (request.parallelism.shard != Sharded::none) {
-    for (const Axis axis : {Axis::data, Axis::expert_data, Axis::layer_data})
+    std::vector<Axis> axes{Axis::data, Axis::expert_data};
+    if (request.parallelism.layer_group) axes.push_back(Axis::layer_data);
+    for (const Axis axis : axes)
       layout.state_shards[axis] =
           state_shards(request.parallelism, layout.grid, axis, request.ranks_per_node);
   }
