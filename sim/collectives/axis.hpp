@@ -9,10 +9,12 @@
 
 namespace trainyard {
 
-enum class Axis { all, data, tensor, context, expert, expert_data, pipeline };
+enum class Axis { all, data, tensor, context, expert, expert_data, layer, layer_data, pipeline };
 
 /// Whether the ranks of a group hold copies of parameters, whose gradients they sum.
-constexpr bool is_of_replicas(Axis axis) { return axis == Axis::data || axis == Axis::expert_data; }
+constexpr bool is_of_replicas(Axis axis) {
+  return axis == Axis::data || axis == Axis::expert_data || axis == Axis::layer_data;
+}
 
 }  // namespace trainyard
 
@@ -28,6 +30,9 @@ struct Names<Axis> {
       Name{"context", Axis::context, "ranks that share the tokens of a sample"},
       Name{"expert", Axis::expert, "ranks that share the experts of a layer"},
       Name{"expert_data", Axis::expert_data, "replicas of experts: ranks that hold the same experts"},
+      Name{"layer", Axis::layer, "replicas that divide layers among themselves"},
+      Name{"layer_data", Axis::layer_data,
+           "replicas of divided layers: ranks that hold the same part of them"},
       Name{"pipeline", Axis::pipeline, "ranks that hold consecutive stages of the model"}};
 };
 

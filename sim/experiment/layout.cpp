@@ -1,9 +1,11 @@
 #include "experiment/layout.hpp"
 
 #include "config/diagnostic.hpp"
+#include "strategy/class_sampling.hpp"
 #include "strategy/context.hpp"
 #include "strategy/experts.hpp"
 #include "strategy/layer_division.hpp"
+#include "strategy/layer_turns.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/layout_checks.hpp"
 #include "strategy/layout_refusal.hpp"
@@ -89,7 +91,10 @@ public:
     const Bytes value = element_sizes(request_.precision).activation;
     for (std::size_t i = 0; i + 1 < ranges_.size(); ++i)  // before layers gather the inputs of all replicas
       boundaries_.push_back(request_.micro_batch * boundary_elements(model_.layers, ranges_[i]) * value);
-    model_ = divide_among_replicas(std::move(model_), layout.parallelism.layers, layout.grid.data);
+    const DividingRanks among{layout.grid.layer, layout.grid.layer < layout.grid.data};
+    model_ = divide_among_replicas(std::move(model_), layout.parallelism.layers, among);
+    turns_ = turn_section(model_.layers, layout.parallelism.layers, among);
+    if (turns_) require_slices(*turns_, model_.layers, request_.micro_batch);
   }
 
   [[nodiscard]] const std::vector<Bytes>& boundaries() const { return boundaries_; }
@@ -130,10 +135,12 @@ private:
     if (request_.stack.fused_elementwise) fuse_elementwise(trace, part.layers);
     add_layer_work(trace, part.layers, request_.stack.layer_work);
     add_transfers(trace, part.layers, transfers_of(model_.transfers, range));
+    add_sampling(trace, part.layers);
     add_rings(trace, part.layers, layout_.parallelism);
     recompute(trace, part.layers, layout_.parallelism.recompute);
     ChunkTrace ops;
     for (Op& op : trace.ops) ops.of(op.phase).push_back(std::move(op));
+    if (turns_) repeat_in_turns(ops, part.layers);
     if (layout_.schedule == PipelineSchedule::zb_h1) ops.weights = split_backward(ops.backward, part.layers);
     if (layout_.micro_batches > 1 && !request_.stack.fused_accumulation) add_gradients(ops);
     const auto offset = static_cast<int>(made.layers.size());
@@ -142,6 +149,16 @@ private:
     }
     std::ranges::move(part.layers, std::back_inserter(made.layers));
     return ops;
+  }
+
+  /// Layers that take turns exclude a pipeline, so that the chunk is the whole model.
+  void repeat_in_turns(ChunkTrace& ops, const std::vector<Layer>& layers) const {
+    TurnOps turns = take_turns({std::move(ops.forward), std::move(ops.backward)}, layers, *turns_,
+                               {.micro_batch = request_.micro_batch,
+                                .precision = request_.precision,
+                                .adds_gradients = !request_.stack.fused_accumulation});
+    ops.forward = std::move(turns.forward);
+    ops.backward = std::move(turns.backward);
   }
 
   /// Gradients are added to those of earlier micro-batches at the end of the passes that complete them.
@@ -206,7 +223,8 @@ private:
   const RankLayout& layout_;
   ShardedModel model_;
   std::vector<LayerRange> ranges_;
-  std::vector<Bytes> boundaries_;  ///< as RankLayout's
+  std::vector<Bytes> boundaries_;          ///< as RankLayout's
+  std::optional<TurnSection> turns_ = {};  ///< of divided layers
 };
 
 /// All replicas along an axis, or those on the first node.
@@ -258,7 +276,9 @@ RankLayout make_layout(const LayoutRequest& request) {
                     .state_shards = {},
                     .boundaries = {}};
   if (request.parallelism.shard != Sharded::none) {
-    for (const Axis axis : {Axis::data, Axis::expert_data})
+    std::vector<Axis> axes{Axis::data, Axis::expert_data};
+    if (request.parallelism.layer_group) axes.push_back(Axis::layer_data);
+    for (const Axis axis : axes)
       layout.state_shards[axis] =
           state_shards(request.parallelism, layout.grid, axis, request.ranks_per_node);
   }

@@ -22,10 +22,15 @@ constexpr StepCounts few_steps{.warmup = 2, .measured = 2, .repeats = 1};
 // From this number on, a step grows by the same time with every further micro-batch.
 constexpr int few_micro_batches = 3;
 
-double throughput_of(const ResolvedExperiment& resolved) {
-  if (!is_multi_update(resolved.settings))
-    return simulate(resolved, {.fidelity = Fidelity::closed}).pace.throughput;
-  const auto in_child = [&](int) { return packed({simulate(resolved, {}).pace.throughput}); };
+/// `is_checked`: the result has the properties that every run must have.
+double throughput_of(const ResolvedExperiment& resolved, bool is_checked) {
+  if (!is_multi_update(resolved.settings)) {
+    if (!is_checked) return closed_pace(resolved).throughput;
+    return simulate(resolved, {.fidelity = Fidelity::closed, .timeline = false}).pace.throughput;
+  }
+  const auto in_child = [&](int) {
+    return packed({simulate(resolved, {.timeline = false}).pace.throughput});
+  };
   return unpacked(in_children(1, 1, in_child).front()).front();
 }
 
@@ -200,7 +205,7 @@ private:
     changed.stack.compute_scale.value *= change.scale;
     if (change.slowdown) changed.stack.slowdown = *change.slowdown;
     if (options_.equal_gpus || change.equal_gpus) changed.stack.slowest_gpu = 1;
-    return throughput_of(changed);
+    return throughput_of(changed, change.scale == 1 && !change.slowdown);
   }
 
   Prediction changed(const PublishedRun& run, const std::function<Change()>& change_of) {

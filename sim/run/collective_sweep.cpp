@@ -44,7 +44,7 @@ std::vector<CollectiveGroup> groups_of(const Cluster& cluster, const CollectiveS
 class SweepGraph {
 public:
   SweepGraph(const Cluster& cluster, const CollectiveSweep& sweep, const std::vector<CollectiveGroup>& groups)
-      : cluster_(cluster), sweep_(sweep), groups_(groups) {
+      : sweep_(sweep), groups_(groups) {
     graph_.links = capacities(cluster);
     graph_.programs.resize(groups.size() + 1);  // the last program is for ranks in no group
     graph_.program_of_rank.assign(at(cluster.ranks()), static_cast<int>(groups.size()));
@@ -120,7 +120,6 @@ private:
     graph_.collectives.push_back(planners_[g].collective(size, graph_.patterns));
   }
 
-  const Cluster& cluster_;
   const CollectiveSweep& sweep_;
   const std::vector<CollectiveGroup>& groups_;
   TaskGraph graph_;

@@ -13,6 +13,7 @@
 #include "strategy/stack_ops.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <fmt/format.h>
 #include <iterator>
 #include <utility>
@@ -21,15 +22,17 @@ namespace trainyard {
 
 namespace {
 
+[[noreturn]] void refuse_others() {
+  throw InputError(
+      "fidelity 'closed' computes each collective alone, without neighbours, background and events",
+      "fidelity: flow, rounds or messages");
+}
+
 /// The step on the real network, shared with its other users.
 Timeline run_among_others(const ResolvedExperiment& resolved, const Cluster& cluster, const StepPlan& plan,
                           const EngineOptions& options) {
   if (!has_others(resolved)) return run(plan.graph, options);
-  if (options.fidelity == Fidelity::closed) {
-    throw InputError(
-        "fidelity 'closed' computes each collective alone, without neighbours, background and events",
-        "fidelity: flow, rounds or messages");
-  }
+  if (options.fidelity == Fidelity::closed) refuse_others();
   TaskGraph graph = plan.graph;
   add_others(resolved, cluster, graph);
   return run(graph, options);
@@ -150,15 +153,15 @@ ComputeSourceShares shares_of(const ResolvedExperiment& resolved, const Step& st
           .roofline = by_source[static_cast<int>(ComputeSource::roofline)] / total};
 }
 
-Pace pace_of(const ResolvedExperiment& resolved, const Step& step) {
+Pace pace_of(const ResolvedExperiment& resolved, const StepPlan& plan, Seconds step_time) {
   Pace pace;
   const int ranks = resolved.cluster->ranks();
-  pace.time = step.time;
+  pace.time = step_time;
   pace.global_batch = static_cast<std::int64_t>(resolved.settings.batch_per_gpu) *
                       resolved.settings.accumulation * replicas(resolved);
   pace.throughput = static_cast<double>(pace.global_batch) / pace.time.si();
   if (shares_model(resolved)) return pace;
-  pace.one_rank = with_input(one_mean_gpu(only_class(resolved), step.plan.op_times.front(),
+  pace.one_rank = with_input(one_mean_gpu(only_class(resolved), plan.op_times.front(),
                                           resolved.layout ? resolved.layout->micro_batches : 1),
                              data_loading(resolved, 1, 1), resolved.settings.input);
   pace.efficiency = pace.one_rank / pace.time;
@@ -263,6 +266,16 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
   return run;
 }
 
+Pace closed_pace(const ResolvedExperiment& resolved) {
+  assert(!is_multi_update(resolved.settings));
+  const StepPlan plan = plan_of(resolved);
+  if (resolved.settings.memory == MemoryCheck::check) checked_memory(resolved, plan);
+  if (has_others(resolved)) refuse_others();
+  const Seconds makespan = closed_makespan(plan.graph);
+  return pace_of(resolved, plan,
+                 with_input(makespan, data_loading(resolved, *resolved.cluster), resolved.settings.input));
+}
+
 Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
   StepPlan plan = plan_of(resolved);
   Run run;
@@ -275,7 +288,7 @@ Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
 
   run.ranks = resolved.cluster->ranks();
   run.nodes = resolved.cluster->nodes;
-  run.pace = pace_of(resolved, step);
+  run.pace = pace_of(resolved, step.plan, step.time);
   run.gpu_utilization = slowest_class(step).compute / step.time;
   run.compute_sources = shares_of(resolved, step);
   run.matrix = matrix_work(resolved, 1 / step.time.si());

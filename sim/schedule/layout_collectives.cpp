@@ -44,11 +44,13 @@ RankGroups parts_by_node(const Cluster& cluster, const RankGroups& groups, bool 
 }
 
 /// The ranks that together hold a copy of the model's state: those of a replica, with those that hold its
-/// other experts, and all of them if they divide layers or all state.
+/// other experts or the other parts of divided layers, and all of them if they divide layers or all state.
 RankGroups copies_of_state(const Cluster& cluster, const RankLayout& layout,
                            std::optional<GroupScope> shards) {
   const Grid& grid = layout.grid;
-  if (!layout.parallelism.layers.empty()) shards = GroupScope::whole;
+  const bool divides_layers = !layout.parallelism.layers.empty();
+  if (divides_layers && shards) shards = GroupScope::whole;
+  const std::size_t together = at(divides_layers ? grid.layer : grid.expert);
   RankGroups copies;
   const auto add = [&](std::size_t copy, const std::vector<Rank>& ranks) {
     if (copy == copies.size()) copies.emplace_back();
@@ -57,7 +59,7 @@ RankGroups copies_of_state(const Cluster& cluster, const RankLayout& layout,
   for (const std::vector<Rank>& replicas : groups(grid, Axis::data)) {
     std::size_t copy = 0;
     if (!shards) {
-      for (std::size_t i = 0; i < replicas.size(); ++i) add(i / at(grid.expert), {replicas[i]});
+      for (std::size_t i = 0; i < replicas.size(); ++i) add(i / together, {replicas[i]});
     } else if (*shards == GroupScope::whole) {
       add(copy, replicas);
     } else {
@@ -89,21 +91,21 @@ RankGroups LayoutCollectives::groups_of(Axis axis, int stage, GroupScope scope) 
 
 int LayoutCollectives::add(Operation operation, Axis axis, int stage, Bytes size, CollectiveUse use,
                            GroupScope scope) {
-  const Key key{operation, axis, stage, stage, scope};
+  const Key key{operation, axis, stage, stage, scope, use.root};
   const auto [entry, is_new] = groups_.try_emplace(key);
   if (is_new) entry->second = groups_of(axis, stage, scope);
   return add(key, entry->second, size, std::move(use));
 }
 
 int LayoutCollectives::add_message(int from, int to, Bytes size, CollectiveUse use) {
-  const Key key{Operation::send_recv, between_stages, from, to, GroupScope::whole};
+  const Key key{Operation::send_recv, between_stages, from, to, GroupScope::whole, 0};
   const auto [entry, is_new] = groups_.try_emplace(key);
   if (is_new) entry->second = stage_pairs(resolved_.layout->grid, from, to);
   return add(key, entry->second, size, std::move(use));
 }
 
 int LayoutCollectives::add_between(int first, int last, Bytes size, CollectiveUse use) {
-  const Key key{Operation::all_reduce, between_stages, first, last, GroupScope::whole};
+  const Key key{Operation::all_reduce, between_stages, first, last, GroupScope::whole, 0};
   const auto [entry, is_new] = groups_.try_emplace(key);
   if (is_new) {
     entry->second = stage_pairs(resolved_.layout->grid, first, last);
@@ -117,7 +119,7 @@ int LayoutCollectives::add_norm(std::optional<GroupScope> shards) {
   constexpr Bytes value{4};
   const RankGroups copies = copies_of_state(*resolved_.cluster, *resolved_.layout, shards);
   if (copies.front().size() == 1) return -1;
-  const Key key{Operation::all_reduce, Axis::all, all_stages, all_stages, GroupScope::whole};
+  const Key key{Operation::all_reduce, Axis::all, all_stages, all_stages, GroupScope::whole, 0};
   std::vector<Pattern> patterns;
   Planner& by_size = planner(key, copies);
   Collective norm = by_size.collective(value, patterns);
@@ -138,7 +140,7 @@ Planner& LayoutCollectives::planner(const Key& key, const RankGroups& groups) {
                    PlannerRequest{
                        .operation = operation,
                        .groups = groups,
-                       .root = groups.front().front(),
+                       .root = groups.front()[at(std::get<5>(key))],
                        .algorithm = is_data ? resolved_.settings.sync.algorithm : Algorithm::automatic,
                        .one_way = operation == Operation::send_recv && std::get<Axis>(key) == between_stages})
       .first->second;

@@ -21,6 +21,7 @@ struct CollectiveUse {
   int tensors = 0;
   int ready_op = -1;
   bool of_layers = false;  ///< as in CollectiveLabel
+  int root = 0;            ///< of a broadcast or reduce: its rank's place in each group
 };
 
 /// The part of each group of an axis that takes part in a collective: all of it, its ranks on one node, or
@@ -60,8 +61,8 @@ public:
   [[nodiscard]] Ends stages_of(int collective) const { return stages_[at(collective)]; }
 
 private:
-  /// Operation, axis, the two stages of a family of groups, and their part.
-  using Key = std::tuple<Operation, Axis, int, int, GroupScope>;
+  /// Operation, axis, the two stages of a family of groups, their part, and the root's place.
+  using Key = std::tuple<Operation, Axis, int, int, GroupScope, int>;
 
   [[nodiscard]] RankGroups groups_of(Axis axis, int stage, GroupScope scope) const;
 

@@ -52,10 +52,12 @@ private:
              .needed_by = next + what.waits.value_or(0),
              .collective = collectives_.add(
                  what.operation, what.axis, one.stage, what.size,
-                 {.name = ops[i].layer,
+                 {.name = what.of.empty() ? ops[i].layer : what.of,
                   .purpose = ops[i].phase == Phase::forward ? "activations" : "activation gradients",
                   .ready_op = op,
-                  .of_layers = true})});
+                  .of_layers = true,
+                  .root = what.root}),
+             .in_order = what.in_order});
       }
     }
   }

@@ -45,7 +45,7 @@ private:
   static void begin(ProgramWriter& writer, const OpLaunch& launch,
                     std::vector<std::pair<int, int>>& awaited) {
     const int next = launch.at == LaunchTime::start ? launch.op : launch.op + 1;
-    if (launch.needed_by <= next) {
+    if (launch.needed_by <= next && !launch.in_order) {
       writer.add(Stream::compute, Join{launch.collective});
       return;
     }
@@ -180,7 +180,7 @@ private:
       return;
     }
     const bool reduces = overlap_.gradients && reduces_gradients(pass);
-    const bool gathers = pass.kind == PassKind::forward && pass.micro_batch == 0 && !gathered_.empty();
+    const bool gathers = pass.micro_batch == 0 && !gathered_.empty();
     is_reducing_ = is_reducing_ || (reduces && !collectives_.gradients.empty());
     if (!is_reducing_ && !gathers) {
       writer_.add(Stream::compute, RunSegment{segment(ops)});

@@ -19,6 +19,7 @@ struct OpLaunch {
   int needed_by = -1;  ///< the op that waits for it
   int collective = -1;
   Stream stream = Stream::layers;  ///< if it runs beside other ops; otherwise it holds up the compute stream
+  bool in_order = false;           ///< runs on `stream` in any case
 };
 
 /// Gradients of a chunk that are reduced together in a step's last backward pass, or in each.

@@ -71,14 +71,9 @@ RankGroups replicas_among(const Grid& grid, std::span<const Rank> ranks) {
   return groups_along(grid, ranks, {Axis::context, Axis::data});
 }
 
-/// The second grid's groups: of every group of replicas either `expert` consecutive ranks, or those with the
-/// same place among them.
-RankGroups expert_groups(const Grid& grid, std::span<const Rank> ranks, bool are_replicas) {
+/// Of every group of ranks either `width` consecutive ones, or those with the same place among them.
+RankGroups parts_of(const RankGroups& sharing, std::size_t width, bool are_replicas) {
   RankGroups result;
-  const std::size_t width = at(grid.expert);
-  const RankGroups sharing = grid.whole_experts
-                                 ? groups_along(grid, ranks, {Axis::tensor, Axis::context, Axis::data})
-                                 : replicas_among(grid, ranks);
   for (const std::vector<Rank>& members : sharing) {
     const std::size_t count = are_replicas ? width : members.size() / width;
     const std::size_t first = result.size();
@@ -88,6 +83,14 @@ RankGroups expert_groups(const Grid& grid, std::span<const Rank> ranks, bool are
   }
   std::ranges::sort(result);
   return result;
+}
+
+/// The second grid's groups.
+RankGroups expert_groups(const Grid& grid, std::span<const Rank> ranks, bool are_replicas) {
+  const RankGroups sharing = grid.whole_experts
+                                 ? groups_along(grid, ranks, {Axis::tensor, Axis::context, Axis::data})
+                                 : replicas_among(grid, ranks);
+  return parts_of(sharing, at(grid.expert), are_replicas);
 }
 
 /// `ranks`: all ranks, or those of one stage for an axis within stages.
@@ -101,6 +104,9 @@ RankGroups groups_among(const Grid& grid, std::span<const Rank> ranks, Axis axis
       return expert_groups(grid, ranks, false);
     case Axis::expert_data:
       return expert_groups(grid, ranks, true);
+    case Axis::layer:
+    case Axis::layer_data:
+      return parts_of(replicas_among(grid, ranks), at(grid.layer), axis == Axis::layer_data);
     case Axis::tensor:
     case Axis::context:
     case Axis::pipeline:
@@ -147,16 +153,23 @@ std::optional<Diagnostic> grid_refusal(const Parallelism& parallelism, int ranks
                     is_whole ? fmt::format("tensor {} x ", t) : "", c, data, sharing),
         fmt::format("expert: {}", std::gcd(parallelism.expert, sharing)));
   }
+  if (const int group = parallelism.layer_group.value_or(1); c * data % group != 0)
+    return about_layout(
+        "layer_group",
+        fmt::format("groups of {} that divide layers do not divide {} replicas", group, c * data),
+        fmt::format("layer_group: {}", std::gcd(group, c * data)));
   return std::nullopt;
 }
 
 Grid make_grid(const Parallelism& parallelism, int ranks) {
   if (auto wrong = grid_refusal(parallelism, ranks)) throw InputError({*std::move(wrong)});
+  const int data = ranks / (parallelism.tensor * parallelism.context * parallelism.pipeline);
   return {.tensor = parallelism.tensor,
           .context = parallelism.context,
-          .data = ranks / (parallelism.tensor * parallelism.context * parallelism.pipeline),
+          .data = data,
           .pipeline = parallelism.pipeline,
           .expert = parallelism.expert,
+          .layer = parallelism.layer_group.value_or(parallelism.context * data),
           .order = parallelism.order,
           .whole_experts = has_whole_experts(parallelism)};
 }

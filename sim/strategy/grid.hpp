@@ -14,14 +14,16 @@ namespace trainyard {
 /// Two grids share the ranks. In the first the axes are tensor, context, data and pipeline. In the second the
 /// context and data ranks of one tensor rank and stage, in ascending order, form groups of `expert`
 /// consecutive ranks instead; those with the same place in their group are the replicas of its experts. With
-/// whole experts, all ranks of a stage form such groups.
-/// Source: NVIDIA/Megatron-LM megatron/core/parallel_state.py.
+/// whole experts, all ranks of a stage form such groups. `layer` consecutive replicas divide layers; those
+/// with the same place in their group are the replicas of a part. Source: NVIDIA/Megatron-LM
+/// megatron/core/parallel_state.py.
 struct Grid {
   int tensor = 1;
   int context = 1;
   int data = 1;
   int pipeline = 1;
   int expert = 1;
+  int layer = 1;
   std::vector<Axis> order = {};  ///< from the innermost axis; each of the first four once
   bool whole_experts = false;    ///< tensor ranks do not divide experts
 };
@@ -38,8 +40,8 @@ struct Coordinates {
 std::optional<Diagnostic> grid_refusal(const Parallelism& parallelism, int ranks);
 
 /// The grid with data = ranks / (tensor context pipeline). Throws InputError if `ranks` is no multiple, if
-/// `order` is no permutation of the axes, or if `expert` does not divide context x data (x tensor with whole
-/// experts).
+/// `order` is no permutation of the axes, if `expert` does not divide context x data (x tensor with whole
+/// experts), or `layer_group` does not divide data.
 Grid make_grid(const Parallelism& parallelism, int ranks);
 
 /// Ranks of the grid.
@@ -51,7 +53,8 @@ Rank rank_at(const Grid& grid, const Coordinates& coordinates);
 /// The groups of an axis, by their first ranks; ranks ascending, which is also the order of their
 /// coordinates. Every rank is in one group. Groups of `data` are the replicas of a parameter that is not an
 /// expert's: all context and data ranks of one tensor rank and stage; those of `expert_data` the replicas of
-/// an expert's parameters: context x data (x tensor) / expert ranks each. `all`: one group.
+/// an expert's parameters: context x data (x tensor) / expert ranks each. `layer` and `layer_data`: the same
+/// with context x data / layer ranks. `all`: one group.
 RankGroups groups(const Grid& grid, Axis axis);
 
 /// The groups whose ranks all hold this stage.

@@ -5,9 +5,10 @@
 #include "workload/transformer_layers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace trainyard {
@@ -26,19 +27,10 @@ constexpr double index_elements = 2;  ///< an index or a label of 8 bytes, in un
   refuse_layout("layers", std::move(message), std::move(hint));
 }
 
-bool is_matched(const LayerRule& rule, const Layer& layer) {
-  return fnmatch(rule.match.c_str(), layer.name.c_str(), 0) == 0;
-}
-
-const LayerRule* rule_of(const Layer& layer, const std::vector<LayerRule>& rules) {
-  const auto found =
-      std::ranges::find_if(rules, [&](const LayerRule& one) { return is_matched(one, layer); });
-  return found == rules.end() ? nullptr : &*found;
-}
-
 void require_matches(const std::vector<Layer>& layers, const std::vector<LayerRule>& rules) {
   for (const LayerRule& rule : rules) {
-    if (std::ranges::any_of(layers, [&](const Layer& layer) { return is_matched(rule, layer); })) continue;
+    if (std::ranges::any_of(layers, [&](const Layer& layer) { return is_matched(rule, layer.name); }))
+      continue;
     const auto last = std::find_if(layers.rbegin(), layers.rend(),
                                    [](const Layer& layer) { return layer.kind == LayerKind::linear; });
     refuse_rule(fmt::format("no layer of the model is called '{}'", rule.match),
@@ -55,7 +47,19 @@ bool has_tensor_parts(const ShardedModel& model, const Layer& layer) {
                         layer.split == TensorSplit::table);
 }
 
-void require_divisible(const Layer& layer, LayerSplit split, bool is_table_shared) {
+void require_linear(const Layer& layer, const LayerRule& rule) {
+  if (layer.kind == LayerKind::linear) return;
+  if (rule.turns != LayerTurns::none)
+    refuse_rule(fmt::format("layer '{}' is a table, and only linear layers take turns", layer.name),
+                "turns: none, in a rule of its own");
+  if (rule.sample < 1)
+    refuse_rule(
+        fmt::format("layer '{}' is a table, and only the outputs of a linear layer are drawn", layer.name),
+        "sample: 1, in a rule of its own");
+}
+
+void require_divisible(const Layer& layer, const LayerRule& rule, bool is_table_shared) {
+  const LayerSplit split = rule.split;
   const bool is_table = layer.kind == LayerKind::embedding && layer.split != TensorSplit::tokens;
   if (layer.kind != LayerKind::linear && !is_table) {
     refuse_rule(fmt::format("layer '{}' ({}) cannot be divided among replicas", layer.name,
@@ -72,9 +76,11 @@ void require_divisible(const Layer& layer, LayerSplit split, bool is_table_share
   if (layer.experts > 0)
     refuse_rule(fmt::format("layer '{}' belongs to experts, which 'expert' divides", layer.name),
                 "match other layers");
+  require_linear(layer, rule);
+  if (rule.turns != LayerTurns::none && rule.sample < 1)
+    refuse_rule(fmt::format("layer '{}' cannot draw its outputs, since it takes turns", layer.name),
+                "turns: none, or sample: 1");
 }
-
-int rows_of(const Layer& layer) { return layer.in_shape.size() < 2 ? 1 : layer.in_shape.front(); }
 
 /// As many as the rank with the most has.
 int part(int count, int replicas) { return (count + replicas - 1) / replicas; }
@@ -98,12 +104,55 @@ int all_rows(const Layer& layer, int rows, int replicas) {
   return static_cast<int>(all);
 }
 
-Layer linear_part(const Layer& layer, int replicas) {
-  const LinearSize size{all_rows(layer, rows_of(layer), replicas), layer.in_shape.back(),
-                        part(layer.out_shape.back(), replicas)};
-  Layer made = like(layer, linear_layer(layer.name, size, layer.parameters.size() > 1));
+/// Outputs of a linear layer.
+struct Columns {
+  int whole = 0;  ///< of all ranks
+  int held = 0;   ///< by the rank with the most
+  int drawn = 0;  ///< of these; all of them without sampling
+};
+
+Columns columns_of(const Layer& layer, const LayerRule& rule, int replicas) {
+  const int held = part(layer.out_shape.back(), replicas);
+  const Columns columns{layer.out_shape.back(), held, static_cast<int>(std::floor(rule.sample * held))};
+  if (columns.drawn < 1)
+    refuse_rule(fmt::format("layer '{}' draws less than one of a rank's {} outputs", layer.name, held),
+                fmt::format("sample: {:.2g} or more", 1.0 / held));
+  return columns;
+}
+
+/// The share of a rank in a linear layer, for `samples` times its own samples.
+Layer linear_part(const Layer& layer, const Columns& columns, int samples) {
+  const LinearSize size{all_rows(layer, rows_of(layer), samples), layer.in_shape.back(), columns.drawn};
+  const bool has_bias = layer.parameters.size() > 1;
+  Layer made = like(layer, linear_layer(layer.name, size, has_bias));
+  if (columns.drawn < columns.held) {
+    made.parameters = linear_layer(layer.name, {1, size.in, columns.held}, has_bias).parameters;
+    made.drawn = static_cast<double>(columns.drawn) / columns.held;
+  }
   if (!layer.has_input_gradient) set_reads_data(made);
   return made;
+}
+
+/// Leaves a rank's share of the values of a layer without parameters: its columns of `samples` times its own
+/// samples.
+void leave_columns(Layer& layer, const Columns& columns, int samples) {
+  const double share = static_cast<double>(samples) * columns.drawn / columns.whole;
+  layer.forward_flops = share * layer.forward_flops;
+  layer.backward_flops = share * layer.backward_flops;
+  layer.in_elements *= share;
+  layer.saved_elements *= share;
+  layer.saved_fixed = share * layer.saved_fixed;
+  layer.forward_rw_elements *= share;
+  layer.backward_rw_elements *= share;
+  const auto divide = [&](std::vector<int>& shape) {
+    const double features = static_cast<double>(shape.back()) * columns.drawn / columns.whole;
+    shape.back() = static_cast<int>(std::lround(features));
+    if (shape.size() > 1) shape.front() = all_rows(layer, shape.front(), samples);
+  };
+  divide(layer.in_shape);
+  if (layer.kind == LayerKind::softmax_cross_entropy) return;  // its output is the loss
+  divide(layer.out_shape);
+  layer.out_elements *= share;
 }
 
 Layer table_part(const Layer& layer, LayerSplit split, int replicas) {
@@ -125,16 +174,13 @@ bool works_on_single_values(const Layer& layer) {
 
 class Division {
 public:
-  Division(ShardedModel model, const std::vector<LayerRule>& rules, int replicas)
-      : model_(std::move(model)), rules_(rules), replicas_(replicas) {}
+  Division(ShardedModel model, const std::vector<LayerRule>& rules, DividingRanks among)
+      : model_(std::move(model)), rules_(rules), among_(among), replicas_(among.count) {}
 
   ShardedModel divided() {
     for (std::size_t i = 0; i < model_.layers.size(); ++i) visit(static_cast<int>(i));
-    if (share_ == Share::own_features) {  // the loss is not among the layers
-      const Layer& last = model_.layers.back();
-      const double rows = rows_of(last) * (last.summed_over ? static_cast<double>(replicas_) : 1);
-      exchange_loss(static_cast<int>(model_.layers.size()) - 1, rows);
-    }
+    if (share_ == Share::own_features)  // the loss is not among the layers
+      exchange_loss(static_cast<int>(model_.layers.size()) - 1);
     std::ranges::stable_sort(model_.transfers, {}, &Transfer::layer);
     return std::move(model_);
   }
@@ -142,22 +188,67 @@ public:
 private:
   void visit(int number) {
     Layer& layer = model_.layers[at(number)];
-    if (const LayerRule* rule = rule_of(layer, rules_)) {
+    const LayerRule* rule = rule_for(layer.name, rules_);
+    if (turns_ != LayerTurns::none) require_turns(number, layer, rule);
+    if (rule != nullptr) {
       if (layer.kind == LayerKind::linear)
-        divide_linear(number, layer);
+        divide_linear(number, layer, *rule);
       else
         divide_table(number, layer, rule->split);
-    } else if (share_ == Share::own_features && !works_on_single_values(layer)) {
+      if (among_.has_copies) layer.summed_over = Axis::layer_data;
+    } else if (share_ == Share::own_features && works_on_single_values(layer)) {
+      leave_columns(layer, columns_, samples());
+    } else if (share_ == Share::own_features) {
       end_division(number, layer);
     }
   }
 
-  void divide_linear(int number, Layer& layer) {
-    layer = linear_part(layer, replicas_);
+  /// The samples that a divided layer works on, in those of one replica.
+  [[nodiscard]] int samples() const { return turns_ == LayerTurns::none ? replicas_ : 1; }
+
+  /// A layer behind the first one with turns.
+  void require_turns(int number, const Layer& layer, const LayerRule* rule) const {
+    if (rule != nullptr && rule->turns == turns_) return;
+    if (rule != nullptr)
+      refuse_rule(fmt::format("layer '{}' does not take the turns of the divided layers before", layer.name),
+                  fmt::format("turns: {} for all of them", config::name_of(turns_)));
+    const bool is_loss =
+        layer.kind == LayerKind::softmax_cross_entropy && at(number) + 1 == model_.layers.size();
+    if (is_loss || works_on_single_values(layer)) return;
+    refuse_rule(
+        fmt::format("layer '{}' needs whole samples, but comes after layers that take turns", layer.name),
+        "turns: none, or rules for all layers up to the loss");
+  }
+
+  void divide_linear(int number, Layer& layer, const LayerRule& rule) {
+    if (share_ == Share::own_features && columns_.drawn < columns_.held)
+      refuse_rule(fmt::format("layer '{}' reads outputs that another one draws", layer.name),
+                  "sample: only for the last linear layer, in a rule of its own");
+    const bool begins = rule.turns != LayerTurns::none && turns_ == LayerTurns::none;
+    if (begins && share_ == Share::own_features)
+      refuse_rule(fmt::format("layer '{}' takes turns, but the divided layers before do not", layer.name),
+                  "the same turns for all of them");
+    turns_ = rule.turns;
+    columns_ = columns_of(layer, rule, replicas_);
+    layer = linear_part(layer, columns_, samples());
+    rows_ = rows_of(layer);
+    share_ = Share::own_features;
+    if (begins) {
+      keep_inputs_of_turns(layer);
+      return;
+    }
     append(number, Phase::forward, TransferPlace::before, Operation::all_gather, layer.in_elements);
+    if (layer.drawn < 1) gather_labels(number, TransferPlace::before);
     if (layer.has_input_gradient)
       append(number, Phase::backward, TransferPlace::after, Operation::reduce_scatter, layer.in_elements);
-    share_ = Share::own_features;
+  }
+
+  /// Own inputs, or already their gradients, those of this turn and the next; with more turns than two also
+  /// gradients on their way back.
+  void keep_inputs_of_turns(Layer& layer) const {
+    constexpr int of_two_turns = 3;
+    const bool sends_back = layer.has_input_gradient && replicas_ > 2;
+    layer.saved_elements = (of_two_turns + (sends_back ? 1 : 0)) * layer.in_elements;
   }
 
   void divide_table(int number, Layer& layer, LayerSplit split) {
@@ -175,9 +266,13 @@ private:
   }
 
   /// The first layer that needs more than the rank's share of the values.
-  void end_division(int number, const Layer& layer) {
+  void end_division(int number, Layer& layer) {
     if (layer.kind == LayerKind::softmax_cross_entropy) {
-      exchange_loss(number, static_cast<double>(rows_of(layer)) * replicas_);
+      leave_columns(layer, columns_, samples());
+      exchange_loss(number);
+    } else if (columns_.drawn < columns_.held) {
+      refuse_rule(fmt::format("layer '{}' reads outputs that another one draws", layer.name),
+                  "sample: only for the last linear layer before the loss");
     } else if (layer.kind == LayerKind::add) {
       refuse_rule(fmt::format("layer '{}' adds values of divided layers to others", layer.name),
                   "divide layers outside residual connections");
@@ -188,16 +283,20 @@ private:
     share_ = Share::own_samples;
   }
 
-  /// `rows`: of all samples.
-  void exchange_loss(int number, double rows) {
-    append_fp32(number, Operation::all_gather, rows * index_elements, TransferPlace::after);
+  void exchange_loss(int number) {
+    if (turns_ == LayerTurns::none && columns_.drawn == columns_.held)
+      gather_labels(number, TransferPlace::after);
     constexpr int reductions = 3;
     for (int i = 0; i < reductions; ++i)
-      append_fp32(number, Operation::all_reduce, rows, TransferPlace::after);
+      append_fp32(number, Operation::all_reduce, rows_, TransferPlace::after);
+  }
+
+  void gather_labels(int number, TransferPlace place) {
+    append_fp32(number, Operation::all_gather, index_elements * rows_, place);
   }
 
   void append(int layer, Phase phase, TransferPlace place, Operation operation, double elements) {
-    model_.transfers.push_back({layer, phase, place, operation, Axis::data, elements});
+    model_.transfers.push_back({layer, phase, place, operation, among_.axis(), elements});
   }
 
   void append_fp32(int layer, Operation operation, double elements, TransferPlace place) {
@@ -207,26 +306,33 @@ private:
 
   ShardedModel model_;
   const std::vector<LayerRule>& rules_;
+  DividingRanks among_;
   int replicas_;
   Share share_ = Share::own_samples;
+  LayerTurns turns_ = LayerTurns::none;
+  Columns columns_ = {};  ///< of the last linear layer that was divided
+  int rows_ = 0;          ///< of all samples that it works on
 };
 
 }  // namespace
 
-ShardedModel divide_among_replicas(ShardedModel model, const std::vector<LayerRule>& rules, int replicas) {
+int rows_of(const Layer& layer) { return layer.in_shape.size() < 2 ? 1 : layer.in_shape.front(); }
+
+ShardedModel divide_among_replicas(ShardedModel model, const std::vector<LayerRule>& rules,
+                                   DividingRanks among) {
   require_matches(model.layers, rules);
   const bool is_table_shared =
       std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.tied_elements > 0; });
   for (const Layer& layer : model.layers) {
-    const LayerRule* rule = rule_of(layer, rules);
+    const LayerRule* rule = rule_for(layer.name, rules);
     if (rule == nullptr) continue;
-    require_divisible(layer, rule->split, is_table_shared);
+    require_divisible(layer, *rule, is_table_shared);
     if (has_tensor_parts(model, layer))
       refuse_rule(fmt::format("the ranks of a tensor group divide layer '{}' already", layer.name),
                   "tensor: 1, or match other layers");
   }
-  if (replicas == 1) return model;
-  return Division(std::move(model), rules, replicas).divided();
+  if (among.count == 1) return model;
+  return Division(std::move(model), rules, among).divided();
 }
 
 }  // namespace trainyard

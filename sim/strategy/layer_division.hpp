@@ -2,7 +2,7 @@
 // Layers whose parameters the replicas of a model divide among themselves: each computes its share for the
 // samples of all of them. Fully connected layers of large networks, the classes of face recognition and
 // embedding tables are divided in this way, while all other layers are replicated. Sources: Krizhevsky 2014,
-// One weird trick for parallelizing convolutional neural networks, arXiv 1404.5997, section 4 (scheme a);
+// One weird trick for parallelizing convolutional neural networks, arXiv 1404.5997, section 4;
 // deepinsight/insightface, recognition/arcface_torch/partial_fc_v2.py; Naumov et al. 2019, DLRM, arXiv
 // 1906.00091, section 3.
 
@@ -13,8 +13,18 @@
 
 namespace trainyard {
 
-/// Divides every layer that a rule matches (the first one that does) among `replicas` ranks, which have equal
-/// shares: the last entries are padding where they do not divide. The samples of the n replicas are B = n b.
+/// Rows of a sample in a layer of features: its tokens, or 1.
+int rows_of(const Layer& layer);
+
+/// The replicas that divide layers: all of them, or those of a group, while other groups hold copies.
+struct DividingRanks {
+  int count = 1;
+  bool has_copies = false;
+  [[nodiscard]] Axis axis() const { return has_copies ? Axis::layer : Axis::data; }
+};
+
+/// Divides every layer that a rule matches (the first one that does) among n ranks, which have equal shares:
+/// the last entries are padding where they do not divide. The samples of these n replicas are B = n b.
 /// - linear, columns: all-gather of the inputs of all B samples before the forward op; the op has B rows and
 ///   1/n of the outputs. Layers that work on single values follow with their share. In backward a
 ///   reduce-scatter of the input's gradient, of the size of the all-gather, after the layer.
@@ -26,12 +36,27 @@ namespace trainyard {
 /// - embedding, columns: all-gather of the indices, 8 bytes each; the rank looks up its features, or its
 ///   tables, for all samples. The all-to-all and its counterpart follow as above, within the embedding.
 /// - embedding, rows: the same with a reduce-scatter instead of the all-to-all, since a rank has zeros for
-/// the
-///   rows of others, and an all-gather of the gradient.
-/// All transfers hold up the next op. No other rank has the parameters, so that no gradient is reduced. With
-/// one replica nothing changes. Throws InputError if a rule matches no layer, or one that cannot be divided:
-/// of another kind, with weights shared with another layer, divided by tensor parallelism, or before a sum of
-/// two inputs.
-ShardedModel divide_among_replicas(ShardedModel model, const std::vector<LayerRule>& rules, int replicas);
+///   the rows of others, and an all-gather of the gradient.
+/// All transfers hold up the next op. An embedding's vectors, too, are awaited at once: the layers of a model
+/// are a chain, in which the next one reads them, so that no other layer could hide their exchange.
+///
+/// With turns, the layers from the first linear one with them to the end of the model work on the samples of
+/// one turn: b samples of one replica, or b/n of each, and have the shapes of these. The transfers are those
+/// of one turn, without the first layer's inputs, their gradients and the labels, which take_turns()
+/// (strategy/layer_turns.hpp) adds. That layer keeps its inputs three or four times: the rank's own ones, or
+/// already their gradients, those of this turn, those of the next, and gradients on their way back.
+///
+/// With `sample` q, the layer computes floor(q C/n) of a rank's C/n columns, and so do the layers behind it;
+/// the parameters stay. The labels are gathered before it, since their classes are always drawn
+/// (strategy/class_sampling.hpp).
+///
+/// No other rank has the parameters, so that no gradient is reduced, or with copies the ranks of other
+/// groups, which sum the gradients (Axis::layer_data). With one rank nothing changes. Throws InputError if a
+/// rule matches no layer, or one that cannot be divided: of another kind, with weights shared with another
+/// layer, divided by tensor parallelism, or before a sum of two inputs; if a layer after the first one with
+/// turns is not divided in the same turns, or needs more than its share without being the loss; if classes
+/// are drawn in turns, of a layer that is not the last linear one, or none at all.
+ShardedModel divide_among_replicas(ShardedModel model, const std::vector<LayerRule>& rules,
+                                   DividingRanks among);
 
 }  // namespace trainyard

@@ -6,17 +6,30 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace trainyard {
 
 /// The dimension of a layer's parameters that is divided.
 enum class LayerSplit { columns, rows };
 
+/// The samples on which divided layers work at a time: schemes a, b and c of Krizhevsky 2014, One weird trick
+/// for parallelizing convolutional neural networks, arXiv 1404.5997, section 4.
+enum class LayerTurns { none, by_replica, by_slice };
+
 struct LayerRule {
   std::string match;  ///< names of layers, with * and ? as in file names
   LayerSplit split = LayerSplit::columns;
+  LayerTurns turns = LayerTurns::none;
+  double sample = 1;  ///< part of a rank's outputs that it computes, drawn for every micro-batch
   friend bool operator==(const LayerRule&, const LayerRule&) = default;
 };
+
+/// Whether the rule is for layers of this name.
+bool is_matched(const LayerRule& rule, const std::string& layer);
+
+/// The first rule for layers of this name; nullptr if there is none.
+const LayerRule* rule_for(const std::string& layer, const std::vector<LayerRule>& rules);
 
 namespace config {
 
@@ -29,10 +42,25 @@ struct Names<LayerSplit> {
 };
 
 template <>
+struct Names<LayerTurns> {
+  static constexpr std::string_view what = "turns of divided layers";
+  static constexpr std::array table{
+      Name{"none", LayerTurns::none, "the samples of all replicas at once"},
+      Name{"by_replica", LayerTurns::by_replica, "those of one replica after the other"},
+      Name{"by_slice", LayerTurns::by_slice, "one slice of every replica's samples after the other"}};
+};
+
+template <>
 struct Keys<LayerRule> {
   static auto table() {
     return keys(required("match", &LayerRule::match, "names of layers; * and ? stand for other characters"),
-                optional("split", &LayerRule::split, "what is divided"));
+                optional("split", &LayerRule::split, "what is divided"),
+                optional("turns", &LayerRule::turns,
+                         "the samples on which linear layers work at a time, forward and backward"),
+                optional("sample", &LayerRule::sample,
+                         "part of the outputs of the last linear layer that are drawn for each micro-batch")
+                    .above(0)
+                    .at_most(1));
   }
 };
 

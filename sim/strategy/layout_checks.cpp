@@ -45,12 +45,46 @@ void check_schedule(const Parallelism& parallelism, int micro_batches, std::vect
   }
 }
 
+void check_layer_group(const Parallelism& parallelism, std::vector<Diagnostic>& found) {
+  if (!parallelism.layer_group) return;
+  if (parallelism.layers.empty()) {
+    found.push_back(about_layout("layer_group", "'layer_group' needs layers that replicas divide",
+                                 "add 'layers', or leave out 'layer_group'"));
+  } else if (parallelism.expert > 1) {
+    found.push_back(about_layout(
+        "layer_group",
+        fmt::format("'layer_group' is not simulated together with expert {}", parallelism.expert),
+        "leave out 'layer_group'"));
+  }
+}
+
+void check_turns(const Parallelism& parallelism, std::vector<Diagnostic>& found) {
+  const auto has_turns = [](const LayerRule& rule) { return rule.turns != LayerTurns::none; };
+  if (std::ranges::none_of(parallelism.layers, has_turns)) return;
+  if (parallelism.pipeline > 1) {
+    found.push_back(about_layout(
+        "layers",
+        fmt::format("layers take turns in the whole model, but pipeline {} has them on one stage",
+                    parallelism.pipeline),
+        "pipeline: 1, or turns: none"));
+  } else if (const PipelineSchedule schedule = schedule_of(parallelism);
+             schedule != PipelineSchedule::one_f_one_b) {
+    found.push_back(about_layout(
+        "layers",
+        fmt::format("layers with turns go backward before the next micro-batch begins, which '{}' does not",
+                    config::name_of(schedule)),
+        "schedule: 1f1b, or turns: none"));
+  }
+}
+
 }  // namespace
 
 std::vector<Diagnostic> layout_errors(const Parallelism& parallelism, int ranks, int micro_batches) {
   std::vector<Diagnostic> found;
   if (auto refusal = grid_refusal(parallelism, ranks)) found.push_back(*std::move(refusal));
   check_schedule(parallelism, micro_batches, found);
+  check_turns(parallelism, found);
+  check_layer_group(parallelism, found);
   const auto chunks = static_cast<long long>(parallelism.pipeline) * parallelism.virtual_stages;
   if (!parallelism.stages.empty() && std::ssize(parallelism.stages) != chunks) {
     found.push_back(about_layout(

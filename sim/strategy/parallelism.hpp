@@ -50,7 +50,8 @@ struct Parallelism {
   Recompute recompute = Recompute::none;
   Sharded shard = Sharded::none;
   ShardOver shard_over = ShardOver::data;
-  std::vector<LayerRule> layers = {};  ///< layers that replicas divide; the first that matches counts
+  std::vector<LayerRule> layers = {};   ///< layers that replicas divide; the first that matches counts
+  std::optional<int> layer_group = {};  ///< replicas that divide them; default: all
   Routing routing = {};
 };
 
@@ -70,7 +71,7 @@ inline bool changes_nothing(const Parallelism& parallelism) {
          !parallelism.sequence && !parallelism.context_exchange && parallelism.stages.empty() &&
          parallelism.first_layers.empty() && parallelism.order == Parallelism{}.order &&
          parallelism.recompute == Recompute::none && parallelism.shard == Sharded::none &&
-         parallelism.layers.empty() && parallelism.routing == Routing{} &&
+         parallelism.layers.empty() && !parallelism.layer_group && parallelism.routing == Routing{} &&
          parallelism.expert_tensor.value_or(1) == 1;
 }
 
@@ -173,7 +174,10 @@ struct Keys<Parallelism> {
         optional("routing", &Parallelism::routing, "how tokens spread over experts; default: evenly"),
         optional("layers", &Parallelism::layers,
                  "layers whose parameters replicas divide instead of each holding them; the first rule that "
-                 "matches a layer counts"));
+                 "matches a layer counts"),
+        optional("layer_group", &Parallelism::layer_group,
+                 "consecutive replicas that divide these layers; groups hold copies; default: all replicas")
+            .between(1, most));
   }
 };
 

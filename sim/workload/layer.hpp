@@ -116,6 +116,9 @@ struct Layer {
   /// The axis whose groups hold copies of the parameters and sum their gradients; empty: no other rank has
   /// them.
   std::optional<Axis> summed_over = Axis::data;
+  /// Part of a linear layer's outputs that it computes, drawn anew for every micro-batch; its shape and
+  /// counts are those of the drawn ones, its parameters those of all.
+  double drawn = 1;
   int experts = 0;  ///< whose rows the layer's values are, and whose weights it has; 0: it is no expert's
   double load = 1;  ///< rows computed per row that the router sends, of the fullest rank
   /// Number of the layer's block, inside which several tensors pass from layer to layer; none where the model

@@ -86,7 +86,9 @@ GemmShape second_gradient(const GemmShape& forward) {
 }
 
 /// Weights read by a layer's ops, its own and those of another layer.
-double matrix_weights(const Layer& layer) { return parameter_elements(layer) + layer.tied_elements; }
+double matrix_weights(const Layer& layer) {
+  return layer.drawn * parameter_elements(layer) + layer.tied_elements;
+}
 
 /// Operands and result once each: values of samples times the batch, weights once.
 Bytes matrix_bytes(const Layer& layer, const Setting& setting) {

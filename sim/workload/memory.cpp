@@ -19,7 +19,16 @@ constexpr Bytes cudnn_workspace{256.0 * 1024 * 1024};
 double matrix_parameters(const std::vector<Layer>& layers) {
   double sum = 0;
   for (const Layer& layer : layers) {
-    if (layer.gemm.k > 0) sum += parameter_elements(layer) + layer.tied_elements;
+    if (layer.gemm.k > 0) sum += layer.drawn * parameter_elements(layer) + layer.tied_elements;
+  }
+  return sum;
+}
+
+/// Drawn weights, which are copied together before they are used.
+double copied_parameters(const std::vector<Layer>& layers) {
+  double sum = 0;
+  for (const Layer& layer : layers) {
+    if (layer.drawn < 1) sum += layer.drawn * parameter_elements(layer);
   }
   return sum;
 }
@@ -157,7 +166,8 @@ MemoryTerms memory_per_rank(const std::vector<Layer>& layers, const MemorySettin
   MemoryTerms terms;
   const StateShards& shards = setting.shards;
   const auto elements = [](double parameters) { return parameters; };
-  terms.parameters = (held_part(layers, shards.parameters, shards, elements) + setting.gathered_parameters) *
+  terms.parameters = (held_part(layers, shards.parameters, shards, elements) + setting.gathered_parameters +
+                      copied_parameters(layers)) *
                      (sizes.writes_copy ? sizes.compute_weight : sizes.parameter);
   if (setting.precision == Precision::fp8 && !shards.parameters)
     terms.parameters += weights_in_8_bits(layers) * two_casts;

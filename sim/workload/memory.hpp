@@ -110,6 +110,7 @@ Bytes workspace(const std::vector<Layer>& layers, const std::optional<MemoryRule
 /// parameters: 4 bytes each in fp32 and tf32, 2 in fp16, bf16 and fp8; under autocast 4, and 2 more for the
 /// copy of each matrix op's weights, which autograd holds until its backward. In fp8, 2 more for the two
 /// copies of weights in 8 bits, which Transformer Engine keeps for the step; none if parameters are sharded.
+/// Weights that a layer draws exist a second time.
 /// gradients: 4 bytes, 2 in fp16 and bf16.
 /// optimizer_state: 4 bytes per state, 4 for the master weights of fp16 and bf16, and with rules their
 /// parameter_copies. Without these Adam takes 16 bytes

@@ -91,6 +91,10 @@ struct OpCommunication {
   /// waits.
   std::optional<int> waits = {};
   std::optional<MessageEnd> message = {};  ///< of a send_recv between two ranks only
+  int root = 0;                            ///< of a broadcast or reduce: its rank's place in the group
+  std::string of = {};  ///< the layer whose values are sent, if an op of another launches it
+  /// Begins when the earlier ones that run beside ops have ended, even if no op runs beside it.
+  bool in_order = false;
   friend bool operator==(const OpCommunication&, const OpCommunication&) = default;
 };
 

@@ -70,8 +70,8 @@ inline constexpr std::array trace_columns{
     config::Name{"communication_bytes", TraceColumn::communication_bytes,
                  "size of each collective launched: 1000 or 1000;2000"},
     config::Name{"group", TraceColumn::group,
-                 "ranks that take part in each: all (default), data, tensor, context, expert, expert_data or "
-                 "pipeline"},
+                 "ranks that take part in each: all (default), data, tensor, context, expert, expert_data, "
+                 "layer, layer_data or pipeline"},
     config::Name{"waits", TraceColumn::waits,
                  "number of ops that may run before one waits for each: 0, the next op; optimizer: only the "
                  "optimizer waits. Default: optimizer for reductions in backward, otherwise 0"},

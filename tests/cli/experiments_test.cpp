@@ -34,6 +34,7 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
                                          {"resnet50_p3_8xlarge_dataparallel", 4},
                                          {"resnet50_p3_16xlarge_x2_top_k", 16},
                                          {"inception_v3_dgx1_p100", 8},
+                                         {"alexnet_one_weird_trick", 8},
                                          {"alexnet_p2_16xlarge", 16},
                                          {"inception_v3_dgx1_p100_server", 8},
                                          {"resnet50_p2_16xlarge_async", 16}};

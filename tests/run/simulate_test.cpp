@@ -521,3 +521,18 @@ TEST_CASE("keys of a stack that a kind of synchronisation cannot use are errors"
   const Overrides each{{"accumulation", "2"}, {"stack.reduce_each_micro_batch", "true"}};
   CHECK(message_of(file, each).find("reduce_each_micro_batch: false") != std::string::npos);
 }
+
+TEST_CASE("the pace in closed form is that of the whole run, to the bit") {
+  for (const char* const name : {"resnet50_dgx2", "resnet50_dgx2_input", "bert_large_dgx_a100",
+                                 "gpipe_traces_dgx2", "mixtral_8x7b_dgx_h100", "gpt3_175b_dgx_a100"}) {
+    CAPTURE(name);
+    const ResolvedExperiment experiment = testing::shipped_experiment(name);
+    const Pace whole = closed(experiment).pace;
+    const Pace pace = closed_pace(experiment);
+    CHECK(pace.time == whole.time);
+    CHECK(pace.throughput == whole.throughput);
+    CHECK(pace.one_rank == whole.one_rank);
+    CHECK(pace.efficiency == whole.efficiency);
+  }
+  CHECK_THROWS_AS(closed_pace(resolved({{"batch_per_gpu", "100000"}})), OutOfMemory);
+}

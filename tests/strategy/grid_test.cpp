@@ -75,6 +75,15 @@ TEST_CASE("replicas of the weights are spread over context and data ranks, exper
   CHECK(groups(grid, Axis::expert_data).front() == std::vector{Rank{0}, Rank{8}});
 }
 
+TEST_CASE("groups that divide layers are consecutive replicas, those of a part are spread") {
+  const Grid grid = make_grid({.tensor = 2, .layer_group = 4}, 16);
+  CHECK(groups(grid, Axis::layer).front() == ranks_from(0, 2, 4));
+  CHECK(groups(grid, Axis::layer_data).front() == std::vector{Rank{0}, Rank{8}});
+  const Grid whole = make_grid({.tensor = 2}, 16);
+  CHECK(groups(whole, Axis::layer) == groups(whole, Axis::data));
+  CHECK(groups(whole, Axis::layer_data).size() == 16);
+}
+
 TEST_CASE("the groups of every axis are ascending and hold every rank once, in any order of the axes") {
   CHECK(rc::check([] {
     const auto [parallelism, ranks] = any_parallelism();
@@ -148,6 +157,7 @@ TEST_CASE("what forms no grid is refused with its numbers") {
   CHECK(key_of_refusal({.tensor = 16}, 8) == "parallelism.tensor 8 16 1 1 = 16");
   CHECK(key_of_refusal({.context = 3}, 8) == "parallelism.context 8 1 3 1 = 3");
   CHECK(key_of_refusal({.expert = 3}, 8) == "parallelism.expert 3 1 8 = 8");
+  CHECK(key_of_refusal({.layer_group = 3}, 8) == "parallelism.layer_group 3 8");
   CHECK(key_of_refusal({.order = {Axis::tensor, Axis::data}}, 8) == "parallelism.order 'order' 2");
   CHECK(key_of_refusal({.order = {Axis::tensor, Axis::tensor, Axis::data, Axis::pipeline}}, 8) ==
         "parallelism.order 'order' 4");

@@ -19,7 +19,7 @@ constexpr int replicas = 8;
 
 ShardedModel divided(const std::vector<Layer>& layers, const std::vector<LayerRule>& rules,
                      int ranks = replicas) {
-  return divide_among_replicas({.layers = layers, .transfers = {}}, rules, ranks);
+  return divide_among_replicas({.layers = layers, .transfers = {}}, rules, {ranks});
 }
 
 /// AlexNet as torchvision has it.
@@ -114,6 +114,53 @@ TEST_CASE("face recognition gathers embeddings and labels, and three values per 
   CHECK(named(model, "embedding").summed_over == Axis::data);
 }
 
+TEST_CASE("drawn classes: products, logits and softmax of a tenth, parameters of all") {
+  const ShardedModel model = divided(face_head(), {{.match = "fc", .sample = 0.1}});
+  constexpr int batch = 128;
+  constexpr int classes = 1'000'000;
+  const Layer& fc = named(model, "fc");
+  CHECK(fc.gemm == LayerGemm{1, replicas, classes / replicas / 10, 512, true});
+  CHECK(4 * batch * fc.out_elements == 51.2e6);  // logits
+  CHECK(4 * batch * named(model, "loss").saved_elements == 51.2e6);
+  CHECK(named(model, "loss").in_shape.back() == classes / replicas / 10);
+  CHECK(parameter_elements(fc) * replicas == 512e6);
+  CHECK(fc.drawn == 0.1);
+  const ShardedModel all = divided(face_head(), {{.match = "fc"}});
+  for (const Operation operation :
+       {Operation::all_gather, Operation::reduce_scatter, Operation::all_reduce, Operation::all_to_all}) {
+    for (const Phase phase : {Phase::forward, Phase::backward})
+      CHECK(bytes_of(model, phase, operation, batch) == bytes_of(all, phase, operation, batch));
+  }
+  CHECK(divided(face_head(), {{.match = "fc", .sample = 1}}).transfers == all.transfers);
+}
+
+TEST_CASE("a number of drawn classes that is no whole one is rounded down") {
+  const ShardedModel model = divided({linear_layer("fc", 512, 1000)}, {{.match = "fc", .sample = 0.1}}, 3);
+  CHECK(named(model, "fc").gemm.n == 33);  // of 334
+  CHECK(parameter_elements(named(model, "fc")) == 334 * 513);
+}
+
+TEST_CASE("the loss behind a divided layer works on a rank's columns of all samples") {
+  const ShardedModel model = divided(face_head(), {{.match = "fc"}});
+  const Layer whole = face_head().back();
+  const Layer& loss = named(model, "loss");
+  CHECK(loss.in_elements == whole.in_elements);
+  CHECK(loss.saved_elements == whole.saved_elements);
+  CHECK(loss.backward_rw_elements == whole.backward_rw_elements);
+  CHECK(loss.in_shape.back() == whole.in_shape.back() / replicas);
+}
+
+TEST_CASE("in turns layers have the samples of one replica, and no exchange of the first one's inputs") {
+  const ShardedModel model = divided(alexnet(), {{.match = "fc*", .turns = LayerTurns::by_slice}});
+  CHECK(named(model, "fc6").gemm == LayerGemm{1, 1, 4096 / replicas, 9216, true});
+  CHECK(named(model, "fc6").saved_elements == 4 * 9216);
+  CHECK(named(model, "fc7").saved_elements == 4096);
+  CHECK(bytes_of(model, Phase::forward, Operation::all_gather, 1) == (4096 + 4096) * 4);
+  CHECK(bytes_of(model, Phase::backward, Operation::reduce_scatter, 1) == (4096 + 4096) * 4);
+  CHECK(bytes_of(model, Phase::forward, Operation::all_reduce, 1) == 3 * 4);
+  CHECK(parameters(model, true) * replicas == 58'631'144);
+}
+
 TEST_CASE("the tables of DLRM: every rank gets the vectors of its own samples from all others") {
   constexpr int tables = 26;
   constexpr int features = 128;
@@ -162,12 +209,38 @@ TEST_CASE("one replica divides nothing") {
   CHECK(parameters(model, true) == 0);
 }
 
+TEST_CASE("groups that hold copies sum the gradients of their parts") {
+  ShardedModel model = divide_among_replicas({.layers = alexnet(), .transfers = {}}, {{.match = "fc*"}},
+                                             {.count = replicas, .has_copies = true});
+  for (const Transfer& transfer : model.transfers) CHECK(transfer.axis == Axis::layer);
+  for (const char* layer : {"fc6", "fc7", "fc8"}) CHECK(named(model, layer).summed_over == Axis::layer_data);
+  CHECK(named(model, "conv0").summed_over == Axis::data);
+  const ShardedModel alone = divided(alexnet(), {{.match = "fc*"}});
+  for (std::size_t i = 0; i < model.transfers.size(); ++i) {
+    model.transfers[i].axis = Axis::data;
+    CHECK(model.transfers[i] == alone.transfers[i]);
+  }
+}
+
 TEST_CASE("rules that cannot hold are refused at their key") {
   CHECK(refusal_of(alexnet(), {{.match = "dense*"}}) == "parallelism.layers 'dense*' | such as match: fc8");
   CHECK(refusal_of(alexnet(), {{.match = "conv1"}}) ==
         "parallelism.layers 'conv1' | match linear layers and embedding tables");
   CHECK(refusal_of(alexnet(), {{.match = "fc6", .split = LayerSplit::rows}}) ==
         "parallelism.layers 'fc6' | split: columns");
+  CHECK(refusal_of(face_head(), {{.match = "*", .sample = 0.1}}) ==
+        "parallelism.layers 'loss' softmax_xent | match linear layers and embedding tables");
+  CHECK(refusal_of(alexnet(), {{.match = "fc*", .sample = 0.1}}) ==
+        "parallelism.layers 'fc7' | sample: only for the last linear layer, in a rule of its own");
+  CHECK(refusal_of(alexnet(), {{.match = "fc7", .sample = 0.1}}) ==
+        "parallelism.layers 'fc8' | sample: only for the last linear layer before the loss");
+  CHECK(refusal_of(alexnet(), {{.match = "fc8", .sample = 0.001}}) ==
+        "parallelism.layers 'fc8' rank's 125 | sample: 0.008 or more");
+  const std::vector<Layer> look_up{embedding_layer("table", {1, 1000, 64}), linear_layer("top", 64, 8)};
+  CHECK(refusal_of(look_up, {{.match = "table", .turns = LayerTurns::by_replica}}) ==
+        "parallelism.layers 'table' | turns: none, in a rule of its own");
+  CHECK(refusal_of(look_up, {{.match = "table", .sample = 0.1}}) ==
+        "parallelism.layers 'table' | sample: 1, in a rule of its own");
   DecoderHyperparameters gpt;
   gpt.layers = 1;
   gpt.hidden = 64;
