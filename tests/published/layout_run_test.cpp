@@ -3,6 +3,7 @@
 #include "published/layout_error_table.hpp"
 #include "published/layout_pairs.hpp"
 #include "published/published_files.hpp"
+#include "published/published_text.hpp"
 #include "published/validate_layouts.hpp"
 
 #include <algorithm>
@@ -31,11 +32,8 @@ std::string layout_line(const std::string& layout, const std::string& figure,
 constexpr auto four_by_two = "2,2,,2,,,,,full";
 
 std::shared_ptr<const PublishedData> shipped_layout_rules(const std::string& lines) {
-  const config::Catalogue& catalogue = layout_catalogue();
-  return std::make_shared<const PublishedData>(
-      PublishedData{.machine_rules = read_machine_rules(catalogue, "layouts"),
-                    .run_rules = read_run_rules(catalogue, "layouts"),
-                    .rows = read_published_rows("rows.csv", layout_header + lines)});
+  const ShippedRules& rules = rules_shipped_as("layouts");
+  return data_of(read_published_rows("rows.csv", layout_header + lines), rules.machines, rules.runs);
 }
 
 std::string reason_for(const std::string& line) {

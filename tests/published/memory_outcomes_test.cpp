@@ -21,10 +21,8 @@ const config::Catalogue& outcome_files() {
 }
 
 std::shared_ptr<const PublishedData> with_shipped_rules(std::vector<PublishedRow> rows) {
-  return std::make_shared<const PublishedData>(
-      PublishedData{.machine_rules = read_machine_rules(outcome_files(), "published"),
-                    .run_rules = read_run_rules(outcome_files(), "published"),
-                    .rows = std::move(rows)});
+  const ShippedRules& rules = rules_shipped_as("published");
+  return data_of(std::move(rows), rules.machines, rules.runs);
 }
 
 const MemoryValidation& shipped_outcomes() {

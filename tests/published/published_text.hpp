@@ -2,6 +2,8 @@
 // Published rows as text, for tests: the columns, and one row with some cells changed.
 
 #include "published/published_data.hpp"
+#include "published/published_files.hpp"
+#include "published/run_rules.hpp"
 
 #include <map>
 #include <memory>
@@ -56,6 +58,21 @@ inline std::shared_ptr<const PublishedData> data_of(std::vector<PublishedRow> ro
                                                              .run_rules = std::move(runs),
                                                              .rows = std::move(rows),
                                                              .lookup = std::move(lookup)});
+}
+
+struct ShippedRules {
+  MachineRules machines;
+  RunRules runs;
+};
+
+/// The shipped rules with this name ("published", "layouts"), read once for each test program.
+inline const ShippedRules& rules_shipped_as(const std::string& name) {
+  static std::map<std::string, ShippedRules> known;
+  const auto found = known.find(name);
+  if (found != known.end()) return found->second;
+  const config::Catalogue shipped{.roots = {TRAINYARD_SOURCE_DIR}};
+  return known.emplace(name, ShippedRules{read_machine_rules(shipped, name), read_run_rules(shipped, name)})
+      .first->second;
 }
 
 }  // namespace trainyard

@@ -266,8 +266,7 @@ TEST_CASE("the assumptions of a run are those of its platform, GPU, stack and mo
                                                                            {"value", "2900"},
                                                                            {"unit", "img/s"}}));
   const config::Catalogue shipped{.roots = {TRAINYARD_SOURCE_DIR}};
-  const MachineRules machines = read_machine_rules(shipped, "published");
-  const RunRules rules = read_run_rules(shipped, "published");
+  const auto& [machines, rules] = rules_shipped_as("published");
   const TrainingValidation validation = validate_training(shipped, data_of(rows, machines, rules), 1);
   REQUIRE(validation.runs.size() == 1);
   CHECK(validation.runs[0].run.stack->stack == "pytorch_ddp");
@@ -305,8 +304,7 @@ TEST_CASE(
   };
   const auto rows = rows_of(line(1, "1", "calibrate", "200") + line(2, "16", "validate", "2000"));
   const config::Catalogue shipped{.roots = {TRAINYARD_SOURCE_DIR}};
-  const MachineRules machines = read_machine_rules(shipped, "published");
-  const RunRules rules = read_run_rules(shipped, "published");
+  const auto& [machines, rules] = rules_shipped_as("published");
   const TrainingValidation validation = validate_training(shipped, data_of(rows, machines, rules), 1);
   const std::vector<AssumptionEffect> effects =
       assumption_effects(shipped, validation, 1, FitKind::one_gpu, {});
@@ -530,8 +528,7 @@ TEST_CASE("one process predicts what four do") {
 }
 
 TEST_CASE("systems that nobody here has seen meet the shipped rules by their columns") {
-  const MachineRules machines = read_machine_rules(run_catalogue(), "published");
-  const RunRules rules = read_run_rules(run_catalogue(), "published");
+  const auto& [machines, rules] = rules_shipped_as("published");
   const auto experiment_of = [&](const Cells& cells) {
     const auto data = data_of(rows_of(run_line(cells)), machines, rules);
     const auto run = published_run(data, data->rows.front());

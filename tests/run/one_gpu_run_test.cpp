@@ -58,10 +58,13 @@ const std::vector<Job>& jobs() {
 }  // namespace
 
 TEST_CASE("property: a run on one GPU is as fast as measured, whatever is trained") {
-  rc::check([] {
-    const Job job = *rc::gen::elementOf(jobs());
+  std::vector<double> modelled;
+  for (const Job& job : jobs()) modelled.push_back(modelled_rate(job.experiment, job.overrides));
+  rc::check([&] {
+    const auto drawn = *rc::gen::inRange<std::size_t>(0, jobs().size());
+    const Job& job = jobs()[drawn];
     const double factor = *rc::gen::inRange(60, 200) / 100.0;
-    const double measured = modelled_rate(job.experiment, job.overrides) / factor;
+    const double measured = modelled[drawn] / factor;
     Overrides set = job.overrides;
     set.emplace_back("gpus", "1");
     set.emplace_back("nodes", "1");
