@@ -69,9 +69,7 @@ Seconds time_of_turn(const ResolvedExperiment& resolved, const StepPlan& plan, i
 
 /// Without the rules of a stack.
 Bytes kept_in_turns(const ResolvedExperiment& resolved) {
-  Model own = *resolved.model;
-  own.layers = resolved.classes.front().layers;
-  return memory_per_rank(own, {.batch = samples_of_gpu}).activations;
+  return memory_per_rank(resolved.classes.front().layers, {.batch = samples_of_gpu}).activations;
 }
 
 std::string turns_refusal(const std::string& rules, const Overrides& more = {}) {

@@ -81,9 +81,7 @@ TEST_CASE("the work of sampling, and an update of all rows") {
 
 TEST_CASE("a rank keeps the whole table and its state besides the drawn rows") {
   const auto terms = [](double sample) {
-    return memory_per_rank(
-        {.name = "face", .title = {}, .layers = sampled_head(sample).layers, .samples_per_epoch = {}},
-        {.batch = 128, .optimizer = Optimizer::momentum});
+    return memory_per_rank(sampled_head(sample).layers, {.batch = 128, .optimizer = Optimizer::momentum});
   };
   const MemoryTerms whole = terms(1);
   const MemoryTerms drawn = terms(0.1);
