@@ -5,11 +5,11 @@
 #include "experiment/resolve.hpp"
 #include "platform/load.hpp"
 #include "strategy/stack.hpp"
+#include "units/text_pattern.hpp"
 #include "workload/model_file.hpp"
 
 #include <map>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,8 +32,8 @@ constexpr std::pair<std::string_view, std::string_view> numbers_of_rows[] = {
 std::string with_numbers(std::string value) {
   for (const auto& [word, number] : numbers_of_rows) {
     static const std::string otherwise = "(\\|[0-9]+)?";
-    const std::regex braces("\\{" + std::string(word) + otherwise + "\\}");
-    value = std::regex_replace(value, braces, std::string(number));
+    const TextPattern braces("\\{" + std::string(word) + otherwise + "\\}");
+    value = braces.replaced(value, std::string(number));
   }
   return value;
 }

@@ -1,9 +1,10 @@
 #include "published/stated_software.hpp"
 
+#include "units/text_pattern.hpp"
+
 #include <array>
 #include <cctype>
 #include <cstddef>
-#include <regex>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,11 +18,10 @@ namespace {
 std::optional<std::pair<int, int>> version_in(const std::string& text) {
   if (text.find("nccl") == std::string::npos) return std::nullopt;  // cheaper than a search by pattern
   static const std::string gap = R"((?:[ \-_:=/@(]|library|version|release|ver\.|ver|v|cu\d+(?!\d))*)";
-  static const std::regex stated("(^|ofi[-_ ]|[^a-z0-9]|lib)nccl" + gap + "(?:2(?=[^.\\d])" + gap +
-                                 R"()?([1-3])\.(\d{1,4})(?!\d| *(?:gi?b|mi?b|tb|us|ms|%)(?![a-z])))");
-  for (std::sregex_iterator found(text.begin(), text.end(), stated), end; found != end; ++found) {
-    if (!(*found)[1].str().starts_with("ofi"))
-      return std::pair{std::stoi((*found)[2]), std::stoi((*found)[3])};
+  static const TextPattern stated("(^|ofi[-_ ]|[^a-z0-9]|lib)nccl" + gap + "(?:2(?=[^.\\d])" + gap +
+                                  R"()?([1-3])\.(\d{1,4})(?!\d| *(?:gi?b|mi?b|tb|us|ms|%)(?![a-z])))");
+  for (const TextPattern::Match& found : stated.all(text)) {
+    if (!found[1].starts_with("ofi")) return std::pair{std::stoi(found[2]), std::stoi(found[3])};
   }
   return std::nullopt;
 }
@@ -30,10 +30,8 @@ std::optional<std::pair<int, int>> version_in(const std::string& text) {
 /// empty if it is not set. `text` is in lower case.
 std::string value_of(const std::string& text, const std::string& variable) {
   if (text.find(variable) == std::string::npos) return {};
-  std::smatch found;
-  return std::regex_search(text, found, std::regex(variable + " *[=:] *([a-z0-9^,_]*[a-z0-9^_])"))
-             ? found[1].str()
-             : std::string();
+  const auto found = TextPattern(variable + " *[=:] *([a-z0-9^,_]*[a-z0-9^_])").first(text);
+  return found ? found->at(1) : std::string();
 }
 
 /// The `names` that a value allows: those it lists or, after '^', those it does not.
@@ -75,8 +73,8 @@ std::optional<NcclVersion> stated_nccl(const PublishedRow& row) {
 StatedChoice stated_choice(const PublishedRow& row) {
   const std::string text = in_small_letters(row.source_detail + "\n" + row.notes);
   StatedChoice choice;
-  static const std::regex no_trees("tree_threshold=0(?!\\d)");
-  if (std::regex_search(text, no_trees)) choice.algorithm = Algorithm::ring;
+  static const TextPattern no_trees("tree_threshold=0(?!\\d)");
+  if (no_trees.first(text)) choice.algorithm = Algorithm::ring;
   if (const std::string value = value_of(text, "nccl_algo"); !value.empty()) {
     const std::vector<std::size_t> left = left_by(value, {"ring", "tree"});
     const bool is_ring = left == std::vector<std::size_t>{0} || value == "r";

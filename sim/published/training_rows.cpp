@@ -3,10 +3,10 @@
 #include "config/fields.hpp"
 #include "published/stated_software.hpp"
 #include "units/text.hpp"
+#include "units/text_pattern.hpp"
 
 #include <algorithm>
 #include <array>
-#include <regex>
 #include <sstream>
 
 namespace trainyard {
@@ -21,9 +21,8 @@ std::optional<int> count_of(const std::string& text) {
 
 /// "grad_accum=4" in the notes; otherwise computed from the batch of all GPUs.
 int accumulation_of(const PublishedRow& row, int batch_per_gpu) {
-  static const std::regex stated("grad_accum=([0-9]+)");
-  std::smatch found;
-  if (std::regex_search(row.notes, found, stated)) return count_of(found[1].str()).value_or(1);
+  static const TextPattern stated("grad_accum=([0-9]+)");
+  if (const auto found = stated.first(row.notes)) return count_of(found->at(1)).value_or(1);
   const std::optional<int> global = count_of(row.global_batch);
   const long long at_once = static_cast<long long>(batch_per_gpu) * row.gpus_total;
   if (!global || at_once == 0 || *global % at_once != 0) return 1;
@@ -68,8 +67,8 @@ std::string read_figure(const PublishedRow& row, TrainingMeasurement& read) {
 
 /// "DGX-2" of "4x DGX-2", "dgx2h_ngc19.05" of "dgx2h_n32_ngc19.05".
 std::string without_counts(const std::string& system) {
-  static const std::regex counts("^[0-9]+ ?x ?|_n[0-9]+(?=_|$)");
-  return std::regex_replace(system, counts, "");
+  static const TextPattern counts("^[0-9]+ ?x ?|_n[0-9]+(?=_|$)");
+  return counts.replaced(system, "");
 }
 
 std::string without_words(const std::string& system, const std::vector<std::string>& words) {

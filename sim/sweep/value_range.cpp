@@ -2,13 +2,13 @@
 
 #include "config/diagnostic.hpp"
 #include "units/text.hpp"
+#include "units/text_pattern.hpp"
 #include "units/trimmed.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
-#include <regex>
 
 namespace trainyard {
 namespace {
@@ -38,19 +38,20 @@ std::optional<Range> range_of_text(const std::string& text) {
   // stack.
   constexpr std::size_t longest = 200;
   if (text.size() > longest) return std::nullopt;
-  static const std::regex form(
+  static const TextPattern form(
       R"(\s*([-+.\deE]*?)\.\.([-+\d][-+.\deE]*)(\s*[^\s\d.][^\s]*)?(\s+(step|times)\s+(\S+))?\s*)");
-  static const std::regex number_first(R"(\s*[-+.\d][^/]*\.\..*)");
-  if (!std::regex_match(text, number_first)) return std::nullopt;  // ../x, a name
-  std::smatch parts;
-  if (!std::regex_match(text, parts, form)) no_range(text, "it needs two numbers");
+  static const TextPattern number_first(R"(\s*[-+.\d][^/]*\.\..*)");
+  if (!number_first.whole(text)) return std::nullopt;  // ../x, a name
+  const std::optional<TextPattern::Match> parts = form.whole(text);
+  if (!parts) no_range(text, "it needs two numbers");
+  constexpr std::size_t from = 1, to = 2, unit = 3, growth = 4, word = 5, by = 6;  // groups of `form`
   Range range;
-  range.from = number_of(parts[1], text);
-  range.to = number_of(parts[2], text);
-  range.unit = parts[3];
-  if (parts[4].matched) {
-    range.multiplies = parts[5] == "times";
-    range.by = number_of(parts[6], text);
+  range.from = number_of(parts->at(from), text);
+  range.to = number_of(parts->at(to), text);
+  range.unit = parts->at(unit);
+  if (!parts->at(growth).empty()) {
+    range.multiplies = parts->at(word) == "times";
+    range.by = number_of(parts->at(by), text);
   }
   return range;
 }
