@@ -46,9 +46,10 @@ std::vector<std::optional<double>> figures_of(ResolvedExperiment resolved) {
   // In a child: the first Ctrl-C, or the end of a Slurm job, is handled by the parent, which waits for it.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
-  // Static: the child ends with _exit, and freeing the run would only take time.
-  static const Run run = simulate(std::move(resolved), {.timeline = false});
-  return sweep_row(run);
+  auto run = std::make_unique<Run>(simulate(std::move(resolved), {.timeline = false}));
+  std::vector<std::optional<double>> row = sweep_row(*run);
+  static_cast<void>(run.release());  // the child ends now: freeing would only take time
+  return row;
 }
 
 fs::path store_file(const SweepOptions& options) {

@@ -54,8 +54,10 @@ Timeline run_closed(const TaskGraph& graph, const EngineOptions& options) {
   while (!calendar.empty() && !replay.done()) {
     const Event event = calendar.pop();
     if (event.kind == EventKind::over) {
-      for (const CollectivePhase& phase : graph.collectives[at(event.target)].phases)
-        carried[at(phase.pattern)] += phase.bytes * phase.messages;
+      if (!has_given_times) {
+        for (const CollectivePhase& phase : graph.collectives[at(event.target)].phases)
+          carried[at(phase.pattern)] += phase.bytes * phase.messages;
+      }
       replay.leave_all(event.target, event.date);
     } else {
       replay.wake(event.target, event.item, event.date);

@@ -17,7 +17,7 @@ namespace trainyard {
 
 struct EngineOptions {
   Fidelity fidelity = Fidelity::flow;
-  StepVariant variant = {};  ///< for fidelity `closed`
+  StepVariant variant = {};  ///< for fidelity `closed` alone
   /// Simulate one of each set of ranks proved identical, and undisturbed segments once. Results are the same
   /// to the bit, with segments to rounding; off only in tests.
   bool fold = true;

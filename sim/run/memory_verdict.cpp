@@ -132,8 +132,8 @@ void set_layout(const ResolvedExperiment& resolved, const RankClass& one, Memory
   setting.earlier_micro_batches = static_cast<double>(chunks) / parallelism.virtual_stages - 1;
 }
 
-/// The largest whole batch whose total fits into the memory. The total never falls with the batch, and but
-/// for rounding it is a straight line, so that a few guesses on it come close.
+/// The largest whole batch whose total fits into the memory. The total never falls with the batch, and it is
+/// close to a straight line, on which guesses come nearer than halving does.
 int largest_batch(const HeldLayers& held, const MemorySetting& setting, Bytes available) {
   MemorySetting other = setting;
   const auto total_of = [&](int batch) {

@@ -102,13 +102,14 @@ struct Segment {
   bool is_undisturbed = false;
 };
 
-/// What slows the kernels of a step down.
+/// The work that slows the kernels of a step down: kernels and collectives on other streams, kernels alone,
+/// or none.
 enum class SlowedBy { all, kernels, nothing };
 
 /// The step of a graph under other assumptions.
 struct StepVariant {
-  std::vector<Seconds> collectives =
-      {};  ///< the duration of each, whatever else happens; empty: the engine's
+  /// The time of each of the graph's collectives, whatever else happens; empty: their closed forms.
+  std::vector<Seconds> collectives = {};
   SlowedBy slowed_by = SlowedBy::all;
 };
 

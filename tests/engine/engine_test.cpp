@@ -149,3 +149,18 @@ TEST_CASE("two contending rings by rounds and by flow agree with every message s
     }
   }
 }
+
+TEST_CASE("a variant of a step needs fidelity closed and a time for every collective") {
+  const TaskGraph graph = messages({5e-6, 15e-6}, Bytes{1e6});
+  const std::vector<Seconds> times(graph.collectives.size(), Seconds{1e-3});
+  const Timeline slow =
+      run(graph, {.fidelity = Fidelity::closed, .variant = {.collectives = times}, .recorded = {}});
+  CHECK(slow.makespan.si() >= 1e-3);
+  CHECK(slow.link_bytes.empty());
+  const std::vector<Seconds> too_many(times.size() + 1, Seconds{1e-3});
+  CHECK_THROWS_AS(
+      run(graph, {.fidelity = Fidelity::closed, .variant = {.collectives = too_many}, .recorded = {}}),
+      EngineError);
+  CHECK_THROWS_AS(run(graph, {.fidelity = Fidelity::flow, .variant = {.collectives = times}, .recorded = {}}),
+                  EngineError);
+}
