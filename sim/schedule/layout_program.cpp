@@ -38,6 +38,7 @@ public:
       launch_at(op, LaunchTime::end);
       after(op);
     }
+    assert(launch == launches_.end() || launch->op >= end);  // none was left out
     wait(writer, end, awaited);
   }
 
@@ -198,7 +199,8 @@ private:
     if (is_new) {
       ProgramWriter writer;
       ops_.write(writer, ops.first, ops.end, nothing, nothing);
-      graph_.segments.push_back({.program = writer.take(), .is_undisturbed = true});
+      const Phase phase = ops.kind == PassKind::forward ? Phase::forward : Phase::backward;
+      graph_.segments.push_back({.program = writer.take(), .phase = phase, .is_undisturbed = true});
     }
     return entry->second;
   }
