@@ -181,6 +181,7 @@ private:
       return;
     }
     const bool reduces = overlap_.gradients && reduces_gradients(pass);
+    // every kind of pass: layers that take turns first read their parameters in a backward pass
     const bool gathers = pass.micro_batch == 0 && !gathered_.empty();
     is_reducing_ = is_reducing_ || (reduces && !collectives_.gradients.empty());
     if (!is_reducing_ && !gathers) {
