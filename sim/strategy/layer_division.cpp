@@ -44,7 +44,7 @@ void require_matches(const std::vector<Layer>& layers, const std::vector<LayerRu
     if (matched != layers.end()) {
       const std::string& earlier = rule_for(matched->name, rules)->match;
       placed.refuse("match",
-                    fmt::format("'{}' counts for no layer: '{}' comes first and matches {}", rule.match,
+                    fmt::format("'{}' counts for no layer: '{}' comes first and matches '{}'", rule.match,
                                 earlier, matched->name),
                     fmt::format("leave it out, or put it before '{}'", earlier));
     }

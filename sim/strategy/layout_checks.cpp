@@ -71,7 +71,7 @@ void check_turns(const Parallelism& parallelism, std::vector<Diagnostic>& found)
   } else if (const PipelineSchedule schedule = schedule_of(parallelism);
              schedule != PipelineSchedule::one_f_one_b) {
     found.push_back(about_layout(
-        key, fmt::format("turns are simulated only with schedule 1f1b, not '{}'", config::name_of(schedule)),
+        key, fmt::format("turns are not simulated with schedule '{}'", config::name_of(schedule)),
         "schedule: 1f1b, or turns: none"));
   }
 }
