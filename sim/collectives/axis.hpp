@@ -30,9 +30,9 @@ struct Names<Axis> {
       Name{"context", Axis::context, "ranks that share the tokens of a sample"},
       Name{"expert", Axis::expert, "ranks that share the experts of a layer"},
       Name{"expert_data", Axis::expert_data, "replicas of experts: ranks that hold the same experts"},
-      Name{"layer", Axis::layer, "replicas that divide layers among themselves"},
+      Name{"layer", Axis::layer, "ranks that divide layers among themselves"},
       Name{"layer_data", Axis::layer_data,
-           "replicas of divided layers: ranks that hold the same part of them"},
+           "replicas of divided layers: ranks that hold the same part of the layers"},
       Name{"pipeline", Axis::pipeline, "ranks that hold consecutive stages of the model"}};
 };
 

@@ -91,7 +91,7 @@ public:
     const Bytes value = element_sizes(request_.precision).activation;
     for (std::size_t i = 0; i + 1 < ranges_.size(); ++i)  // before layers gather the inputs of all replicas
       boundaries_.push_back(request_.micro_batch * boundary_elements(model_.layers, ranges_[i]) * value);
-    const DividingRanks among{layout.grid.layer, layout.grid.layer < layout.grid.data};
+    const DividingRanks among = dividing_ranks(layout.grid);
     model_ = divide_among_replicas(std::move(model_), layout.parallelism.layers, among);
     turns_ = turn_section(model_.layers, layout.parallelism.layers, among);
     if (turns_) require_slices(*turns_, model_.layers, request_.micro_batch);

@@ -68,15 +68,14 @@ private:
     const TaskSpan& span = *spans_.at({index(piece.rank), static_cast<int>(piece.stream), piece.task});
     Seconds alone;
     int kernels = 0;
-    int first = -1;
     for (const Task& task : pass.program.of(Stream::compute)) {
       const auto* compute = std::get_if<Compute>(&task);
       if (compute == nullptr) continue;
       alone += compute->duration;
-      if (kernels++ == 0) first = compute->op;
+      ++kernels;
     }
-    const Op& op = class_of(step_.resolved, piece.rank).trace.ops[at(first)];
-    PathSegment& segment = at_place(piece, kind_of_op(op));
+    PathSegment& segment =
+        at_place(piece, pass.phase == Phase::forward ? PathKind::forward : PathKind::backward);
     const Seconds length = piece.end - piece.start;
     const Seconds busy = std::min(span.busy, length);
     segment.length += busy;

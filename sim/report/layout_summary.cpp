@@ -62,6 +62,19 @@ std::vector<ShownStage> shown_stages(std::size_t stages) {
   return shown;
 }
 
+/// "layers over 4 by_slice, 10 % drawn", behind `separator`; empty if replicas divide none.
+std::string layers_in_words(const RankLayout& layout, std::string_view separator) {
+  const std::vector<LayerRule>& rules = layout.parallelism.layers;
+  if (rules.empty()) return {};
+  std::string text = fmt::format("{}layers over {}", separator, layout.grid.layer);
+  const auto in_turns =
+      std::ranges::find_if(rules, [](const LayerRule& rule) { return rule.turns != LayerTurns::none; });
+  if (in_turns != rules.end()) text += fmt::format(" {}", config::name_of(in_turns->turns));
+  const auto drawn = std::ranges::find_if(rules, [](const LayerRule& rule) { return rule.sample < 1; });
+  if (drawn != rules.end()) text += fmt::format(", {} drawn", percent(drawn->sample));
+  return text;
+}
+
 }  // namespace
 
 std::string layout_in_words(const Run& run) {
@@ -77,6 +90,7 @@ std::string layout_in_words(const Run& run) {
   add("data", layout.grid.data);
   if (layout.grid.expert > 1)
     text += fmt::format("{}experts over {}", text.empty() ? "" : "; ", layout.grid.expert);
+  text += layers_in_words(layout, text.empty() ? "" : "; ");
   if (layout.grid.pipeline > 1) {
     text += fmt::format("; {}", config::name_of(layout.schedule));
     if (parallelism.virtual_stages > 1)

@@ -1,5 +1,7 @@
 #include "report/timeline_chart.hpp"
 
+#include "report/timeline_tracks.hpp"
+#include "units/ids.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -105,6 +107,11 @@ private:
   Shares due_{};
 };
 
+/// Of an op, or of a replayed pass.
+Phase phase_of(const Step& step, const TimelineEvent& bar) {
+  return is_pass(bar) ? step.plan.graph.segments[at(bar.segment)].phase : op_of(step, bar).phase;
+}
+
 }  // namespace
 
 std::string stage_chart(const Run& run, const ClassStep& one, int width) {
@@ -116,7 +123,7 @@ std::string stage_chart(const Run& run, const ClassStep& one, int width) {
   std::vector<Columns> phases(3, Columns(width, whole));
   for (const TimelineEvent* bar : bars) {
     if (bar->op >= 0)
-      phases.at(static_cast<std::size_t>(op_of(step_of(run), *bar).phase)).add(bar->start, bar->end);
+      phases.at(static_cast<std::size_t>(phase_of(step_of(run), *bar))).add(bar->start, bar->end);
   }
   const Columns exposed = exposed_columns(bars, width, whole);
   Letters letters;

@@ -6,6 +6,7 @@
 #include "schedule/shard_units.hpp"
 #include "strategy/buckets.hpp"
 #include "strategy/compression.hpp"
+#include "strategy/layer_turns.hpp"
 #include "strategy/recompute.hpp"
 #include "units/text.hpp"
 #include "workload/eight_bits.hpp"
@@ -158,6 +159,14 @@ int largest_batch(const HeldLayers& held, const MemorySetting& setting, Bytes av
   return fitting;
 }
 
+/// Slices of layers that take turns are equal.
+int least_batch(const ResolvedExperiment& resolved, const RankClass& one) {
+  if (!resolved.layout) return 1;
+  const auto section =
+      turn_section(one.layers, resolved.layout->parallelism.layers, dividing_ranks(resolved.layout->grid));
+  return section ? slice_multiple(*section, one.layers) : 1;
+}
+
 /// The memory for the context, NCCL's buffers, which lie outside the pool, and the allocator's pool.
 Bytes available_memory(const GpuMemory& memory, const MemorySetting& setting) {
   const Bytes usable = memory.usable ? memory.usable->value : memory.capacity.value;
@@ -229,7 +238,7 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
   const HeldLayers held = layers_of(resolved, one);
   MemoryReport report{.ranks = one.name,
                       .terms = memory_per_rank(held.now, setting, held.earlier),
-                      .of_one_sample = {},
+                      .of_least_batch = {},
                       .peak = {},
                       .capacity = resolved.gpu.memory.capacity.value,
                       .available = available_memory(resolved.gpu.memory, setting),
@@ -239,10 +248,12 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
   report.peak = total(report.terms);
   report.utilization = report.peak / report.capacity;
   report.fits = report.peak <= report.available;
-  report.largest_batch = largest_batch(held, setting, report.available);
+  report.least_batch = least_batch(resolved, one);
+  report.largest_batch =
+      largest_batch(held, setting, report.available) / report.least_batch * report.least_batch;
   report.assumptions = assumptions_of(resolved, report.terms);
-  setting.batch = 1;
-  report.of_one_sample = memory_per_rank(held.now, setting, held.earlier);
+  setting.batch = report.least_batch;
+  report.of_least_batch = memory_per_rank(held.now, setting, held.earlier);
   return report;
 }
 
@@ -275,9 +286,10 @@ std::string verdict(const MemoryReport& report) {
   if (report.largest_batch > 0) {
     return most + fmt::format("; the largest batch_per_gpu that fits is {}", report.largest_batch);
   }
-  if (report.batch_per_gpu == 1) return most + "; no smaller batch exists";
-  return most + fmt::format("; not even a batch_per_gpu of 1 fits: it needs {}, most of it for {}",
-                            gpu_memory(total(report.of_one_sample)), largest_of(report.of_one_sample));
+  if (report.batch_per_gpu == report.least_batch) return most + "; no smaller batch exists";
+  return most + fmt::format("; not even a batch_per_gpu of {} fits: it needs {}, most of it for {}",
+                            report.least_batch, gpu_memory(total(report.of_least_batch)),
+                            largest_of(report.of_least_batch));
 }
 
 void require_fit(const MemoryReport& report, std::string_view hint) {

@@ -15,14 +15,15 @@ namespace trainyard {
 struct MemoryReport {
   std::string ranks;  ///< name of the class
   MemoryTerms terms;
-  MemoryTerms of_one_sample;  ///< with a batch_per_gpu of 1
-  Bytes peak;                 ///< the sum of the terms
-  Bytes capacity;             ///< of the GPU
-  Bytes available;            ///< the part of it that the driver and the framework's allocator leave
+  MemoryTerms of_least_batch;
+  Bytes peak;       ///< the sum of the terms
+  Bytes capacity;   ///< of the GPU
+  Bytes available;  ///< the part of it that the driver and the framework's allocator leave
   double utilization = 0;
   bool fits = true;
   int batch_per_gpu = 0;
-  int largest_batch = 0;  ///< the largest batch_per_gpu that fits; 0 if not even one sample does
+  int least_batch = 1;    ///< batches are multiples of it: 1, or slices of layers that take turns
+  int largest_batch = 0;  ///< the largest batch_per_gpu that fits; 0 if not even the least one does
   std::string gpu;        ///< name of the profile
   std::vector<std::string> assumptions;
 };

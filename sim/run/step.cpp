@@ -118,11 +118,11 @@ std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const std
     const Task& task = tasks[at(span.task)];
     const auto* compute = std::get_if<Compute>(&task);
     if (const auto* run = std::get_if<RunSegment>(&task)) {
-      const Program& segment = plan.graph.segments[at(run->segment)].program;
-      std::tie(bar.op, bar.ops) = ops_of(segment);
+      const Segment& segment = plan.graph.segments[at(run->segment)];
+      std::tie(bar.op, bar.ops) = ops_of(segment.program);
       bar.segment = run->segment;
       bar.micro_batch = runs[{bar.rank, run->segment}]++;
-      bar.category = std::string(config::name_of(classes[at(bar.rank_class)].trace.ops[at(bar.op)].phase));
+      bar.category = std::string(config::name_of(segment.phase));
     } else if (compute != nullptr && compute->op < 0) {
       bar.collective = compute->collective;
       bar.category = side_work(plan, span.stream, tasks, span.task);

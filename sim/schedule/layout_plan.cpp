@@ -44,7 +44,9 @@ private:
     const std::vector<Op>& ops = one.trace.ops;
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const auto op = static_cast<int>(i);
-      for (const OpCommunication& what : ops[i].communications) {
+      std::vector<OpCommunication> launched = ops[i].communications;
+      std::ranges::stable_sort(launched, {}, &OpCommunication::at);  // in the order in which they begin
+      for (const OpCommunication& what : launched) {
         const int next = what.at == LaunchTime::end ? op + 1 : op;
         made.of_ops.push_back(
             {.op = op,

@@ -38,6 +38,7 @@ public:
       launch_at(op, LaunchTime::end);
       after(op);
     }
+    assert(launch == launches_.end() || launch->op >= end);  // none was left out
     wait(writer, end, awaited);
   }
 
@@ -180,6 +181,7 @@ private:
       return;
     }
     const bool reduces = overlap_.gradients && reduces_gradients(pass);
+    // every kind of pass: layers that take turns first read their parameters in a backward pass
     const bool gathers = pass.micro_batch == 0 && !gathered_.empty();
     is_reducing_ = is_reducing_ || (reduces && !collectives_.gradients.empty());
     if (!is_reducing_ && !gathers) {
@@ -198,7 +200,8 @@ private:
     if (is_new) {
       ProgramWriter writer;
       ops_.write(writer, ops.first, ops.end, nothing, nothing);
-      graph_.segments.push_back({.program = writer.take(), .is_undisturbed = true});
+      const Phase phase = ops.kind == PassKind::forward ? Phase::forward : Phase::backward;
+      graph_.segments.push_back({.program = writer.take(), .phase = phase, .is_undisturbed = true});
     }
     return entry->second;
   }

@@ -38,7 +38,7 @@ struct ParameterLaunch {
 
 /// The collectives of one stage.
 struct StageCollectives {
-  std::vector<OpLaunch> of_ops;           ///< in the order of the ops
+  std::vector<OpLaunch> of_ops;           ///< in the order of the ops; of one op, by LaunchTime
   std::vector<GradientLaunch> gradients;  ///< in the order in which they become ready
   bool reduces_each_micro_batch = false;
   std::vector<UnitLaunch> units;            ///< instead, if parameters are sharded

@@ -41,7 +41,7 @@ std::optional<Diagnostic> grid_refusal(const Parallelism& parallelism, int ranks
 
 /// The grid with data = ranks / (tensor context pipeline). Throws InputError if `ranks` is no multiple, if
 /// `order` is no permutation of the axes, if `expert` does not divide context x data (x tensor with whole
-/// experts), or `layer_group` does not divide data.
+/// experts), or `layer_group` does not divide context x data.
 Grid make_grid(const Parallelism& parallelism, int ranks);
 
 /// Ranks of the grid.

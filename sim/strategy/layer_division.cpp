@@ -21,21 +21,38 @@ enum class Share {
   own_features  ///< its share of the values of all samples
 };
 
-constexpr double index_elements = 2;  ///< an index or a label of 8 bytes, in units of 4 bytes
+constexpr Bytes fp32_size{4};
 
-[[noreturn]] void refuse_rule(std::string message, std::string hint) {
-  refuse_layout("layers", std::move(message), std::move(hint));
-}
+/// A rule and its place, at which errors point.
+struct PlacedRule {
+  const LayerRule& rule;
+  const std::vector<LayerRule>& all;
 
+  [[noreturn]] void refuse(std::string_view key, std::string message, std::string hint) const {
+    refuse_layout(key_of(rule, all, key), std::move(message), std::move(hint));
+  }
+};
+
+/// Every rule counts for a layer: it matches one that no earlier rule does.
 void require_matches(const std::vector<Layer>& layers, const std::vector<LayerRule>& rules) {
   for (const LayerRule& rule : rules) {
-    if (std::ranges::any_of(layers, [&](const Layer& layer) { return is_matched(rule, layer.name); }))
+    const PlacedRule placed{rule, rules};
+    if (std::ranges::any_of(layers, [&](const Layer& layer) { return rule_for(layer.name, rules) == &rule; }))
       continue;
+    const auto matched =
+        std::ranges::find_if(layers, [&](const Layer& layer) { return is_matched(rule, layer.name); });
+    if (matched != layers.end()) {
+      const std::string& earlier = rule_for(matched->name, rules)->match;
+      placed.refuse("match",
+                    fmt::format("'{}' counts for no layer: '{}' comes first and matches '{}'", rule.match,
+                                earlier, matched->name),
+                    fmt::format("leave it out, or put it before '{}'", earlier));
+    }
     const auto last = std::find_if(layers.rbegin(), layers.rend(),
                                    [](const Layer& layer) { return layer.kind == LayerKind::linear; });
-    refuse_rule(fmt::format("no layer of the model is called '{}'", rule.match),
-                last == layers.rend() ? "see 'trainyard model' for the layers"
-                                      : fmt::format("such as match: {}", last->name));
+    placed.refuse("match", fmt::format("no layer of the model is called '{}'", rule.match),
+                  last == layers.rend() ? "see 'trainyard model' for the layers"
+                                        : fmt::format("such as match: {}", last->name));
   }
 }
 
@@ -47,39 +64,54 @@ bool has_tensor_parts(const ShardedModel& model, const Layer& layer) {
                         layer.split == TensorSplit::table);
 }
 
-void require_linear(const Layer& layer, const LayerRule& rule) {
+void require_linear(const Layer& layer, const PlacedRule& placed) {
   if (layer.kind == LayerKind::linear) return;
-  if (rule.turns != LayerTurns::none)
-    refuse_rule(fmt::format("layer '{}' is a table, and only linear layers take turns", layer.name),
-                "turns: none, in a rule of its own");
-  if (rule.sample < 1)
-    refuse_rule(
+  if (placed.rule.turns != LayerTurns::none)
+    placed.refuse("turns",
+                  fmt::format("layer '{}' is a table, and only linear layers take turns", layer.name),
+                  "turns: none, in a rule of its own");
+  if (placed.rule.sample < 1)
+    placed.refuse(
+        "sample",
         fmt::format("layer '{}' is a table, and only the outputs of a linear layer are drawn", layer.name),
         "sample: 1, in a rule of its own");
 }
 
-void require_divisible(const Layer& layer, const LayerRule& rule, bool is_table_shared) {
-  const LayerSplit split = rule.split;
+/// The rows of all replicas' samples are counted in an int.
+void require_rows(const Layer& layer, const PlacedRule& placed, int replicas) {
+  const int own = std::max(rows_of(layer), layer.out_shape.front());
+  const double all = static_cast<double>(own) * replicas;
+  if (all > std::numeric_limits<int>::max())
+    placed.refuse(
+        "match",
+        fmt::format("layer '{}' has {:.0f} rows in {} replicas, more than 2^31", layer.name, all, replicas),
+        "match other layers, or use fewer ranks");
+}
+
+void require_divisible(const Layer& layer, const PlacedRule& placed, bool is_table_shared) {
   const bool is_table = layer.kind == LayerKind::embedding && layer.split != TensorSplit::tokens;
   if (layer.kind != LayerKind::linear && !is_table) {
-    refuse_rule(fmt::format("layer '{}' ({}) cannot be divided among replicas", layer.name,
-                            config::name_of(layer.kind)),
-                "match linear layers and embedding tables");
+    placed.refuse("match",
+                  fmt::format("layer '{}' ({}) cannot be divided among replicas", layer.name,
+                              config::name_of(layer.kind)),
+                  "match linear layers and embedding tables");
   }
-  if (layer.kind == LayerKind::linear && split == LayerSplit::rows)
-    refuse_rule(fmt::format("layer '{}' is linear, and only tables are divided by rows", layer.name),
-                "split: columns");
+  if (layer.kind == LayerKind::linear && placed.rule.split == LayerSplit::rows)
+    placed.refuse("split",
+                  fmt::format("layer '{}' is linear, and only tables are divided by rows", layer.name),
+                  "split: columns");
   if (layer.tied_elements > 0 || (is_table && is_table_shared)) {
-    refuse_rule(fmt::format("layer '{}' shares its table with another layer", layer.name),
-                "use a model whose last projection has weights of its own");
+    placed.refuse("match", fmt::format("layer '{}' shares its table with another layer", layer.name),
+                  "use a model whose last projection has weights of its own");
   }
   if (layer.experts > 0)
-    refuse_rule(fmt::format("layer '{}' belongs to experts, which 'expert' divides", layer.name),
-                "match other layers");
-  require_linear(layer, rule);
-  if (rule.turns != LayerTurns::none && rule.sample < 1)
-    refuse_rule(fmt::format("layer '{}' cannot draw its outputs, since it takes turns", layer.name),
-                "turns: none, or sample: 1");
+    placed.refuse("match", fmt::format("layer '{}' belongs to experts, which 'expert' divides", layer.name),
+                  "match other layers");
+  require_linear(layer, placed);
+  if (placed.rule.turns != LayerTurns::none && placed.rule.sample < 1)
+    placed.refuse("sample",
+                  fmt::format("layer '{}' cannot draw its outputs, since it takes turns", layer.name),
+                  "turns: none, or sample: 1");
 }
 
 /// As many as the rank with the most has.
@@ -94,16 +126,6 @@ Layer like(const Layer& layer, Layer made) {
   return made;
 }
 
-/// Rows of the samples of all replicas.
-int all_rows(const Layer& layer, int rows, int replicas) {
-  const double all = static_cast<double>(rows) * replicas;
-  if (all > std::numeric_limits<int>::max())
-    refuse_rule(
-        fmt::format("layer '{}' has {:.0f} rows in {} replicas, more than 2^31", layer.name, all, replicas),
-        "match other layers, or use fewer ranks");
-  return static_cast<int>(all);
-}
-
 /// Outputs of a linear layer.
 struct Columns {
   int whole = 0;  ///< of all ranks
@@ -111,18 +133,29 @@ struct Columns {
   int drawn = 0;  ///< of these; all of them without sampling
 };
 
-Columns columns_of(const Layer& layer, const LayerRule& rule, int replicas) {
+/// The least number of two digits that is not below 1/n.
+double rounded_up_part(int n) {
+  constexpr double base = 10;
+  constexpr double rounding = 1e-9;
+  double second = 1;  // the value of the second digit
+  while (base * second * n > 1) second /= base;
+  return std::ceil(1 / (second * n) - rounding) * second;
+}
+
+Columns columns_of(const Layer& layer, const PlacedRule& placed, int replicas) {
   const int held = part(layer.out_shape.back(), replicas);
-  const Columns columns{layer.out_shape.back(), held, static_cast<int>(std::floor(rule.sample * held))};
+  const Columns columns{layer.out_shape.back(), held,
+                        static_cast<int>(std::floor(placed.rule.sample * held))};
   if (columns.drawn < 1)
-    refuse_rule(fmt::format("layer '{}' draws less than one of a rank's {} outputs", layer.name, held),
-                fmt::format("sample: {:.2g} or more", 1.0 / held));
+    placed.refuse("sample",
+                  fmt::format("layer '{}' draws less than one of a rank's {} outputs", layer.name, held),
+                  fmt::format("sample: {:.2g} or more", rounded_up_part(held)));
   return columns;
 }
 
 /// The share of a rank in a linear layer, for `samples` times its own samples.
 Layer linear_part(const Layer& layer, const Columns& columns, int samples) {
-  const LinearSize size{all_rows(layer, rows_of(layer), samples), layer.in_shape.back(), columns.drawn};
+  const LinearSize size{samples * rows_of(layer), layer.in_shape.back(), columns.drawn};
   const bool has_bias = layer.parameters.size() > 1;
   Layer made = like(layer, linear_layer(layer.name, size, has_bias));
   if (columns.drawn < columns.held) {
@@ -147,7 +180,7 @@ void leave_columns(Layer& layer, const Columns& columns, int samples) {
   const auto divide = [&](std::vector<int>& shape) {
     const double features = static_cast<double>(shape.back()) * columns.drawn / columns.whole;
     shape.back() = static_cast<int>(std::lround(features));
-    if (shape.size() > 1) shape.front() = all_rows(layer, shape.front(), samples);
+    if (shape.size() > 1) shape.front() *= samples;
   };
   divide(layer.in_shape);
   if (layer.kind == LayerKind::softmax_cross_entropy) return;  // its output is the loss
@@ -158,7 +191,7 @@ void leave_columns(Layer& layer, const Columns& columns, int samples) {
 Layer table_part(const Layer& layer, LayerSplit split, int replicas) {
   const int features = layer.out_shape.back();
   const auto entries = static_cast<int>(parameter_elements(layer) / features);
-  const int rows = all_rows(layer, layer.out_shape.front(), replicas);
+  const int rows = replicas * layer.out_shape.front();
   const bool has_columns = split == LayerSplit::columns;
   return like(layer,
               embedding_layer(layer.name, {.rows = rows,
@@ -188,20 +221,33 @@ public:
 private:
   void visit(int number) {
     Layer& layer = model_.layers[at(number)];
-    const LayerRule* rule = rule_for(layer.name, rules_);
+    const LayerRule* rule = rule_of(layer);
     if (turns_ != LayerTurns::none) require_turns(number, layer, rule);
     if (rule != nullptr) {
+      const std::optional<Axis> summed_over = layer.summed_over;
       if (layer.kind == LayerKind::linear)
         divide_linear(number, layer, *rule);
       else
         divide_table(number, layer, rule->split);
-      if (among_.has_copies) layer.summed_over = Axis::layer_data;
+      if (replicas_ == 1)
+        layer.summed_over = summed_over;
+      else if (among_.has_copies)
+        layer.summed_over = Axis::layer_data;
     } else if (share_ == Share::own_features && works_on_single_values(layer)) {
       leave_columns(layer, columns_, samples());
     } else if (share_ == Share::own_features) {
       end_division(number, layer);
     }
   }
+
+  /// Layers that one replica has alone only draw outputs.
+  [[nodiscard]] const LayerRule* rule_of(const Layer& layer) const {
+    const LayerRule* rule = rule_for(layer.name, rules_);
+    return replicas_ == 1 && rule != nullptr && rule->sample == 1 ? nullptr : rule;
+  }
+
+  /// The rule of the last linear layer that was divided.
+  [[nodiscard]] PlacedRule last_rule() const { return {*last_, rules_}; }
 
   /// The samples that a divided layer works on, in those of one replica.
   [[nodiscard]] int samples() const { return turns_ == LayerTurns::none ? replicas_ : 1; }
@@ -210,26 +256,30 @@ private:
   void require_turns(int number, const Layer& layer, const LayerRule* rule) const {
     if (rule != nullptr && rule->turns == turns_) return;
     if (rule != nullptr)
-      refuse_rule(fmt::format("layer '{}' does not take the turns of the divided layers before", layer.name),
-                  fmt::format("turns: {} for all of them", config::name_of(turns_)));
+      PlacedRule{*rule, rules_}.refuse(
+          "turns", fmt::format("layer '{}' does not take the turns of the divided layers before", layer.name),
+          fmt::format("turns: {} for all of them", config::name_of(turns_)));
     const bool is_loss =
         layer.kind == LayerKind::softmax_cross_entropy && at(number) + 1 == model_.layers.size();
     if (is_loss || works_on_single_values(layer)) return;
-    refuse_rule(
+    last_rule().refuse(
+        "turns",
         fmt::format("layer '{}' needs whole samples, but comes after layers that take turns", layer.name),
         "turns: none, or rules for all layers up to the loss");
   }
 
   void divide_linear(int number, Layer& layer, const LayerRule& rule) {
     if (share_ == Share::own_features && columns_.drawn < columns_.held)
-      refuse_rule(fmt::format("layer '{}' reads outputs that another one draws", layer.name),
-                  "sample: only for the last linear layer, in a rule of its own");
+      last_rule().refuse("sample", fmt::format("layer '{}' reads outputs that another one draws", layer.name),
+                         "sample: only for the last linear layer, in a rule of its own");
+    last_ = &rule;
     const bool begins = rule.turns != LayerTurns::none && turns_ == LayerTurns::none;
     if (begins && share_ == Share::own_features)
-      refuse_rule(fmt::format("layer '{}' takes turns, but the divided layers before do not", layer.name),
-                  "the same turns for all of them");
+      last_rule().refuse(
+          "turns", fmt::format("layer '{}' takes turns, but the divided layers before do not", layer.name),
+          "the same turns for all of them");
     turns_ = rule.turns;
-    columns_ = columns_of(layer, rule, replicas_);
+    columns_ = columns_of(layer, last_rule(), replicas_);
     layer = linear_part(layer, columns_, samples());
     rows_ = rows_of(layer);
     share_ = Share::own_features;
@@ -238,7 +288,7 @@ private:
       return;
     }
     append(number, Phase::forward, TransferPlace::before, Operation::all_gather, layer.in_elements);
-    if (layer.drawn < 1) gather_labels(number, TransferPlace::before);
+    if (layer.drawn < 1) gather_indices(number, rows_, TransferPlace::before);
     if (layer.has_input_gradient)
       append(number, Phase::backward, TransferPlace::after, Operation::reduce_scatter, layer.in_elements);
   }
@@ -253,8 +303,7 @@ private:
 
   void divide_table(int number, Layer& layer, LayerSplit split) {
     const double values = layer.out_elements;  // of its own samples
-    append_fp32(number, Operation::all_gather, index_elements * layer.out_shape.front() * replicas_,
-                TransferPlace::before);
+    gather_indices(number, replicas_ * layer.out_shape.front(), TransferPlace::before);
     layer = table_part(layer, split, replicas_);
     if (split == LayerSplit::columns) {
       append(number, Phase::forward, TransferPlace::after, Operation::all_to_all, values);
@@ -271,11 +320,12 @@ private:
       leave_columns(layer, columns_, samples());
       exchange_loss(number);
     } else if (columns_.drawn < columns_.held) {
-      refuse_rule(fmt::format("layer '{}' reads outputs that another one draws", layer.name),
-                  "sample: only for the last linear layer before the loss");
+      last_rule().refuse("sample", fmt::format("layer '{}' reads outputs that another one draws", layer.name),
+                         "sample: only for the last linear layer before the loss");
     } else if (layer.kind == LayerKind::add) {
-      refuse_rule(fmt::format("layer '{}' adds values of divided layers to others", layer.name),
-                  "divide layers outside residual connections");
+      last_rule().refuse("match",
+                         fmt::format("layer '{}' adds values of divided layers to others", layer.name),
+                         "divide layers outside residual connections");
     } else {
       append(number, Phase::forward, TransferPlace::before, Operation::all_to_all, layer.in_elements);
       append(number, Phase::backward, TransferPlace::after, Operation::all_to_all, layer.in_elements);
@@ -285,23 +335,25 @@ private:
 
   void exchange_loss(int number) {
     if (turns_ == LayerTurns::none && columns_.drawn == columns_.held)
-      gather_labels(number, TransferPlace::after);
+      gather_indices(number, rows_, TransferPlace::after);
     constexpr int reductions = 3;
     for (int i = 0; i < reductions; ++i)
       append_fp32(number, Operation::all_reduce, rows_, TransferPlace::after);
   }
 
-  void gather_labels(int number, TransferPlace place) {
-    append_fp32(number, Operation::all_gather, index_elements * rows_, place);
+  /// Indices or labels.
+  void gather_indices(int number, double count, TransferPlace place) {
+    append_fp32(number, Operation::all_gather, count * (index_size / fp32_size), place);
   }
 
-  void append(int layer, Phase phase, TransferPlace place, Operation operation, double elements) {
-    model_.transfers.push_back({layer, phase, place, operation, among_.axis(), elements});
+  void append(int layer, Phase phase, TransferPlace place, Operation operation, double elements,
+              TransferDtype of = TransferDtype::activation) {
+    if (replicas_ > 1)
+      model_.transfers.push_back({layer, phase, place, operation, among_.axis(), elements, of});
   }
 
   void append_fp32(int layer, Operation operation, double elements, TransferPlace place) {
-    append(layer, Phase::forward, place, operation, elements);
-    model_.transfers.back().of = TransferDtype::fp32;
+    append(layer, Phase::forward, place, operation, elements, TransferDtype::fp32);
   }
 
   ShardedModel model_;
@@ -310,8 +362,9 @@ private:
   int replicas_;
   Share share_ = Share::own_samples;
   LayerTurns turns_ = LayerTurns::none;
-  Columns columns_ = {};  ///< of the last linear layer that was divided
-  int rows_ = 0;          ///< of all samples that it works on
+  const LayerRule* last_ = nullptr;  ///< of the last linear layer that was divided
+  Columns columns_ = {};             ///< of the last linear layer that was divided
+  int rows_ = 0;                     ///< of all samples that it works on
 };
 
 }  // namespace
@@ -326,12 +379,13 @@ ShardedModel divide_among_replicas(ShardedModel model, const std::vector<LayerRu
   for (const Layer& layer : model.layers) {
     const LayerRule* rule = rule_for(layer.name, rules);
     if (rule == nullptr) continue;
-    require_divisible(layer, *rule, is_table_shared);
+    const PlacedRule placed{*rule, rules};
+    require_divisible(layer, placed, is_table_shared);
+    require_rows(layer, placed, among.count);
     if (has_tensor_parts(model, layer))
-      refuse_rule(fmt::format("the ranks of a tensor group divide layer '{}' already", layer.name),
-                  "tensor: 1, or match other layers");
+      placed.refuse("match", fmt::format("the ranks of a tensor group divide layer '{}' already", layer.name),
+                    "tensor: 1, or match other layers");
   }
-  if (among.count == 1) return model;
   return Division(std::move(model), rules, among).divided();
 }
 

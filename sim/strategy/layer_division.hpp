@@ -6,12 +6,17 @@
 // deepinsight/insightface, recognition/arcface_torch/partial_fc_v2.py; Naumov et al. 2019, DLRM, arXiv
 // 1906.00091, section 3.
 
+#include "strategy/grid.hpp"
 #include "strategy/layer_rule.hpp"
 #include "strategy/shard.hpp"
+#include "units/quantity.hpp"
 
 #include <vector>
 
 namespace trainyard {
+
+/// An index of an embedding or a label of a sample: PyTorch's torch.long, the default of datasets and losses.
+inline constexpr Bytes index_size{8};
 
 /// Rows of a sample in a layer of features: its tokens, or 1.
 int rows_of(const Layer& layer);
@@ -22,6 +27,9 @@ struct DividingRanks {
   bool has_copies = false;
   [[nodiscard]] Axis axis() const { return has_copies ? Axis::layer : Axis::data; }
 };
+
+/// Those of a grid without context groups, which exclude divided layers.
+inline DividingRanks dividing_ranks(const Grid& grid) { return {grid.layer, grid.layer < grid.data}; }
 
 /// Divides every layer that a rule matches (the first one that does) among n ranks, which have equal shares:
 /// the last entries are padding where they do not divide. The samples of these n replicas are B = n b.
@@ -37,8 +45,8 @@ struct DividingRanks {
 ///   tables, for all samples. The all-to-all and its counterpart follow as above, within the embedding.
 /// - embedding, rows: the same with a reduce-scatter instead of the all-to-all, since a rank has zeros for
 ///   the rows of others, and an all-gather of the gradient.
-/// All transfers hold up the next op. An embedding's vectors, too, are awaited at once: the layers of a model
-/// are a chain, in which the next one reads them, so that no other layer could hide their exchange.
+/// All transfers hold up the next op. An embedding's vectors, too, are awaited at once, since trainyard's
+/// models are chains: DLRM's bottom MLP, which hides this exchange, is not modelled.
 ///
 /// With turns, the layers from the first linear one with them to the end of the model work on the samples of
 /// one turn: b samples of one replica, or b/n of each, and have the shapes of these. The transfers are those
@@ -51,11 +59,12 @@ struct DividingRanks {
 /// (strategy/class_sampling.hpp).
 ///
 /// No other rank has the parameters, so that no gradient is reduced, or with copies the ranks of other
-/// groups, which sum the gradients (Axis::layer_data). With one rank nothing changes. Throws InputError if a
-/// rule matches no layer, or one that cannot be divided: of another kind, with weights shared with another
-/// layer, divided by tensor parallelism, or before a sum of two inputs; if a layer after the first one with
-/// turns is not divided in the same turns, or needs more than its share without being the loss; if classes
-/// are drawn in turns, of a layer that is not the last linear one, or none at all.
+/// groups, which sum the gradients (Axis::layer_data). With one rank layers draw their outputs, and nothing
+/// else changes. Throws InputError, at the key of the rule, if a rule counts for no layer, or for one that
+/// cannot be divided: of another kind, with weights shared with another layer, divided by tensor parallelism,
+/// or before a sum of two inputs; if a layer after the first one with turns is not divided in the same turns,
+/// or needs more than its share without being the loss; if classes are drawn in turns, of a layer that is not
+/// the last linear one, or none at all.
 ShardedModel divide_among_replicas(ShardedModel model, const std::vector<LayerRule>& rules,
                                    DividingRanks among);
 

@@ -21,12 +21,15 @@ struct LayerRule {
   std::string match;  ///< names of layers, with * and ? as in file names
   LayerSplit split = LayerSplit::columns;
   LayerTurns turns = LayerTurns::none;
-  double sample = 1;  ///< part of a rank's outputs that it computes, drawn for every micro-batch
+  double sample = 1;  ///< share of a rank's outputs that it computes, drawn for each micro-batch
   friend bool operator==(const LayerRule&, const LayerRule&) = default;
 };
 
 /// Whether the rule is for layers of this name.
 bool is_matched(const LayerRule& rule, const std::string& layer);
+
+/// The key of a rule among `rules` within the block `parallelism`, for errors: "layers[1].turns".
+std::string key_of(const LayerRule& rule, const std::vector<LayerRule>& rules, std::string_view key);
 
 /// The first rule for layers of this name; nullptr if there is none.
 const LayerRule* rule_for(const std::string& layer, const std::vector<LayerRule>& rules);
@@ -53,14 +56,19 @@ struct Names<LayerTurns> {
 template <>
 struct Keys<LayerRule> {
   static auto table() {
-    return keys(required("match", &LayerRule::match, "names of layers; * and ? stand for other characters"),
-                optional("split", &LayerRule::split, "what is divided"),
-                optional("turns", &LayerRule::turns,
-                         "the samples on which linear layers work at a time, forward and backward"),
-                optional("sample", &LayerRule::sample,
-                         "part of the outputs of the last linear layer that are drawn for each micro-batch")
-                    .above(0)
-                    .at_most(1));
+    return keys(
+        required("match", &LayerRule::match, "names of layers; * and ? stand for other characters"),
+        optional("split", &LayerRule::split, "what is divided"),
+        optional("turns", &LayerRule::turns,
+                 "samples on which linear layers work at a time, forward and backward; schemes of Krizhevsky "
+                 "2014, "
+                 "arXiv 1404.5997, section 4: none is a, by_replica b, by_slice c"),
+        optional(
+            "sample", &LayerRule::sample,
+            "share of a rank's outputs that it computes, drawn for each micro-batch; only in the last linear "
+            "layer (PartialFC_V2 of InsightFace)")
+            .above(0)
+            .at_most(1));
   }
 };
 

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <numeric>
+#include <string>
 #include <utility>
 
 namespace trainyard {
@@ -35,7 +37,7 @@ public:
         first_(layers[at(section.first)]),
         section_(section),
         values_(setting.micro_batch * first_.in_elements * element_sizes(setting.precision).activation),
-        labels_(setting.micro_batch * rows_of(first_) * label_size) {
+        labels_(setting.micro_batch * rows_of(first_) * index_size) {
     for (std::size_t i = 0; i < one_.size(); ++i) {
       if (one_[i].of_layer == section.first && one_[i].phase == Phase::backward) returns_ = i;
     }
@@ -49,37 +51,33 @@ public:
   }
 
 private:
-  static constexpr Bytes label_size{8};
-
   [[nodiscard]] std::size_t ops_of(int turn) const {
     return one_.size() + (turn > 0 && addition_.has_value() ? 1 : 0);
   }
 
   void add(int turn) {
     const std::size_t begin = all_.size();
-    std::vector<Gradient> gradients;
     for (const Op& op : one_) {
       all_.push_back(op);
       all_.back().layer = named(op.layer, turn);
-      std::ranges::move(std::exchange(all_.back().gradients, {}), std::back_inserter(gradients));
+      all_.back().gradients.clear();
     }
     if (turn > 0 && addition_) {
       all_.push_back(*addition_);
       all_.back().layer = named(addition_->layer, turn);
     }
-    if (turn + 1 == section_.among.count) complete(gradients, begin);
+    if (turn + 1 == section_.among.count) complete_gradients(begin);
     if (turn == 0) send_inputs(all_[begin], 0, 0);
     if (turn + 1 < section_.among.count) send_inputs(all_[begin], turn + 1, ops_of(turn));
     if (first_.has_input_gradient) return_gradients(begin + returns_, turn);
   }
 
   /// The last turn completes gradients where it computes or, if that is another op, adds them.
-  void complete(std::vector<Gradient>& gradients, std::size_t begin) {
-    if (addition_) {
-      all_.back().gradients = std::move(gradients);
-      return;
+  void complete_gradients(std::size_t begin) {
+    for (std::size_t i = 0; i < one_.size(); ++i) {
+      std::vector<Gradient>& complete = (addition_ ? all_.back() : all_[begin + i]).gradients;
+      complete.insert(complete.end(), one_[i].gradients.begin(), one_[i].gradients.end());
     }
-    for (std::size_t i = 0; i < one_.size(); ++i) all_[begin + i].gradients = one_[i].gradients;
   }
 
   [[nodiscard]] bool has_owner() const { return section_.turns == LayerTurns::by_replica; }
@@ -91,7 +89,7 @@ private:
   void send(Op& op, int turn, OpCommunication what) {
     what.axis = section_.among.axis();
     what.root = has_owner() ? turn : 0;
-    what.of = named(first_.name, turn);
+    what.of = named(what.of, turn);
     what.in_order = true;
     op.communications.push_back(std::move(what));
   }
@@ -99,20 +97,27 @@ private:
   /// `waits`: ops from this one to the first one of the turn.
   void send_inputs(Op& op, int turn, std::size_t waits) {
     const Operation operation = has_owner() ? Operation::broadcast : Operation::all_gather;
-    for (const Bytes size : {values_, labels_})
+    const auto send_part = [&](const std::string& name, Bytes size) {
       send(op, turn,
-           {.operation = operation, .size = size, .at = LaunchTime::start, .waits = static_cast<int>(waits)});
+           {.operation = operation,
+            .size = size,
+            .at = LaunchTime::start,
+            .waits = static_cast<int>(waits),
+            .of = name});
+    };
+    send_part(first_.name, values_);
+    send_part("labels", labels_);
   }
 
   /// Only what follows the section waits for them.
   void return_gradients(std::size_t after, int turn) {
-    std::size_t end = all_.size();
-    for (int later = turn + 1; later < section_.among.count; ++later) end += ops_of(later);
+    const std::size_t end = all_.size() + at(section_.among.count - turn - 1) * ops_of(1);
     send(all_[after], turn,
          {.operation = has_owner() ? Operation::reduce : Operation::reduce_scatter,
           .size = values_,
           .at = LaunchTime::end,
-          .waits = static_cast<int>(end - after - 1)});
+          .waits = static_cast<int>(end - after - 1),
+          .of = first_.name});
   }
 
   std::vector<Op> one_;  ///< forward and backward of one turn
@@ -133,21 +138,28 @@ std::optional<TurnSection> turn_section(const std::vector<Layer>& layers, const 
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const LayerRule* rule = rule_for(layers[i].name, rules);
     if (rule != nullptr && rule->turns != LayerTurns::none)
-      return TurnSection{static_cast<int>(i), rule->turns, among};
+      return TurnSection{static_cast<int>(i), rule->turns, among, key_of(*rule, rules, "turns")};
   }
   return std::nullopt;
 }
 
+int slice_multiple(const TurnSection& section, const std::vector<Layer>& layers) {
+  if (section.turns != LayerTurns::by_slice) return 1;
+  return section.among.count / std::gcd(section.among.count, rows_of(layers[at(section.first)]));
+}
+
 void require_slices(const TurnSection& section, const std::vector<Layer>& layers, int micro_batch) {
-  if (section.turns != LayerTurns::by_slice) return;
-  const auto rows = static_cast<long long>(rows_of(layers[at(section.first)])) * micro_batch;
-  if (rows % section.among.count == 0) return;
+  const int multiple = slice_multiple(section, layers);
+  if (micro_batch % multiple == 0) return;
+  const int rows = rows_of(layers[at(section.first)]);
+  const int fewer = micro_batch / multiple * multiple;
+  const std::string fitting =
+      fewer == 0 ? std::to_string(multiple) : fmt::format("{} or {}", fewer, fewer + multiple);
   refuse_layout(
-      "layers",
-      fmt::format("'by_slice' divides {} rows of a micro-batch among {} turns, which is not a whole "
-                  "number each",
-                  rows, section.among.count),
-      fmt::format("batch_per_gpu: a multiple of {}, or turns: by_replica", section.among.count));
+      section.key,
+      fmt::format("{} samples{} of a micro-batch do not divide into {} equal slices, one per replica",
+                  micro_batch, rows == 1 ? "" : fmt::format(" of {} tokens", rows), section.among.count),
+      fmt::format("batch_per_gpu: {}, or turns: by_replica", fitting));
 }
 
 TurnOps take_turns(TurnOps one, const std::vector<Layer>& layers, const TurnSection& section,

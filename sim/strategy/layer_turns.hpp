@@ -9,6 +9,7 @@
 #include "workload/trace.hpp"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace trainyard {
@@ -18,14 +19,19 @@ namespace trainyard {
 struct TurnSection {
   int first = 0;
   LayerTurns turns = LayerTurns::by_replica;
-  DividingRanks among{2};
+  DividingRanks among;
+  std::string key;  ///< of the rule, for errors: "layers[1].turns"
 };
 
 /// The section of layers from divide_among_replicas(); nothing if none takes turns, or there is one rank.
 std::optional<TurnSection> turn_section(const std::vector<Layer>& layers, const std::vector<LayerRule>& rules,
                                         DividingRanks among);
 
-/// Throws InputError if the rows of a micro-batch do not form equal slices.
+/// The samples of a micro-batch form equal slices if their number is a multiple of this one; 1 with
+/// by_replica.
+int slice_multiple(const TurnSection& section, const std::vector<Layer>& layers);
+
+/// Throws InputError if the samples of a micro-batch do not form equal slices.
 void require_slices(const TurnSection& section, const std::vector<Layer>& layers, int micro_batch);
 
 /// The ops of a micro-batch.
@@ -48,8 +54,8 @@ struct TurnSetting {
 /// earlier layers when all have arrived. Of these exchanges one is on its way at a time, in this order:
 /// inputs of turn 1, inputs of turn 2, then the gradients of turn k and the inputs of turn k + 2 for each k.
 /// Gradients of weights are complete after the last turn; every other turn adds to them (op
-/// "gradient_accumulation #k"). The rank with the last turn is the slowest with by_replica, and all ranks
-/// wait as it does.
+/// "gradient_accumulation #k"). All ranks wait until the gradients of every turn's inputs are back; in
+/// reality the rank of turn k could go on when its own are.
 TurnOps take_turns(TurnOps one, const std::vector<Layer>& layers, const TurnSection& section,
                    const TurnSetting& setting);
 

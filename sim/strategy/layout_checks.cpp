@@ -60,19 +60,18 @@ void check_layer_group(const Parallelism& parallelism, std::vector<Diagnostic>& 
 
 void check_turns(const Parallelism& parallelism, std::vector<Diagnostic>& found) {
   const auto has_turns = [](const LayerRule& rule) { return rule.turns != LayerTurns::none; };
-  if (std::ranges::none_of(parallelism.layers, has_turns)) return;
+  const auto first = std::ranges::find_if(parallelism.layers, has_turns);
+  if (first == parallelism.layers.end()) return;
+  const std::string key = key_of(*first, parallelism.layers, "turns");
   if (parallelism.pipeline > 1) {
     found.push_back(about_layout(
-        "layers",
-        fmt::format("layers take turns in the whole model, but pipeline {} has them on one stage",
-                    parallelism.pipeline),
+        key,
+        fmt::format("turns are simulated only without a pipeline, not with {} stages", parallelism.pipeline),
         "pipeline: 1, or turns: none"));
   } else if (const PipelineSchedule schedule = schedule_of(parallelism);
              schedule != PipelineSchedule::one_f_one_b) {
     found.push_back(about_layout(
-        "layers",
-        fmt::format("layers with turns go backward before the next micro-batch begins, which '{}' does not",
-                    config::name_of(schedule)),
+        key, fmt::format("turns are not simulated with schedule '{}'", config::name_of(schedule)),
         "schedule: 1f1b, or turns: none"));
   }
 }

@@ -34,7 +34,7 @@ inline MemoryReport memory() {
                                 .context = Bytes(3e8),
                                 .gradient_buckets = Bytes(4e8),
                                 .communication_buffers = Bytes(5e7)},
-                      .of_one_sample = {},
+                      .of_least_batch = {},
                       .peak = {},
                       .capacity = Bytes(16e9),
                       .available = Bytes(16e9),
@@ -44,8 +44,8 @@ inline MemoryReport memory() {
   memory.peak = total(memory.terms);
   memory.utilization = memory.peak / memory.capacity;
   memory.largest_batch = 290;
-  memory.of_one_sample = memory.terms;
-  memory.of_one_sample.activations = Bytes(5e7);
+  memory.of_least_batch = memory.terms;
+  memory.of_least_batch.activations = Bytes(5e7);
   return memory;
 }
 

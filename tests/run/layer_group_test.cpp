@@ -70,6 +70,19 @@ TEST_CASE("one group of all replicas is the usual division, groups of one divide
   CHECK(summed == 2'469'696 + fc_parameters);
 }
 
+TEST_CASE("groups of one draw outputs all the same, and sum all gradients") {
+  const ResolvedExperiment resolved = alexnet_in_groups(
+      {{"parallelism.layers", "[{match: fc8, sample: 0.5}]"}, {"parallelism.layer_group", "1"}});
+  double summed = 0;
+  for (const Op& op : resolved.classes.front().trace.ops) {
+    CHECK(op.communications.empty());
+    for (const Gradient& gradient : op.gradients)
+      summed += gradient.summed_over == Axis::data ? gradient.elements : 0;
+  }
+  CHECK(summed == 2'469'696 + fc_parameters);
+  CHECK(std::ranges::count(resolved.classes.front().trace.ops, "fc8.draw", &Op::layer) == 1);
+}
+
 TEST_CASE("groups take turns of their own, and their replicas sum gradients after the last one") {
   const ResolvedExperiment resolved = alexnet_in_groups(
       {{"parallelism.layers", "[{match: \"fc*\", turns: by_slice}]"}, {"parallelism.layer_group", "4"}});

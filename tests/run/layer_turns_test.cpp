@@ -1,6 +1,8 @@
 // Divided layers that take turns: what a step sends, and closed forms of its time when every exchange takes a
 // given time.
 
+#include "run/memory_verdict.hpp"
+#include "run/simulate.hpp"
 #include "run/timed_plan.hpp"
 #include "shipped_layout.hpp"
 #include "workload/memory.hpp"
@@ -41,7 +43,7 @@ ResolvedExperiment alexnet(int gpus, const std::string& rules, const Overrides& 
 }
 
 bool is_of_turn_inputs(const Collective& one) {
-  return one.label.name.starts_with("fc6 #") && one.label.purpose == "activations" && one.size.si() > 1e5;
+  return one.label.name.starts_with("fc6 #") && one.label.purpose == "activations";
 }
 
 bool is_of_turn_gradients(const Collective& one) {
@@ -136,12 +138,91 @@ TEST_CASE("a turn's samples are broadcast by their replica") {
   for (const Op& op : ops) {
     for (const OpCommunication& one : op.communications) {
       if (one.operation == Operation::broadcast || one.operation == Operation::reduce) {
-        CHECK(one.of == fmt::format("fc6 #{}", one.root + 1));
+        CHECK(one.of.ends_with(fmt::format(" #{}", one.root + 1)));
         roots.insert(one.root);
       }
     }
   }
   CHECK(roots == std::set<int>{0, 1, 2, 3});
+}
+
+TEST_CASE("the root of turn k is the k-th rank of every group") {
+  StepPlan plan = plan_layout_step(alexnet(8, fc_rule("by_replica"), {{"parallelism.layer_group", "4"}}));
+  int rooted = 0;
+  for (const Collective& one : plan.graph.collectives) {
+    const bool is_broadcast = one.operation == Operation::broadcast;
+    if (!is_broadcast && one.operation != Operation::reduce) continue;
+    ++rooted;
+    CAPTURE(one.label.name);
+    const int turn = std::stoi(one.label.name.substr(one.label.name.find('#') + 1));
+    std::set<int> first_senders;  // or last receivers
+    std::set<int> others;
+    for (const CollectivePhase& phase : one.phases) {
+      for (const Pattern::Edge& edge : plan.graph.patterns[at(phase.pattern)].edges) {
+        first_senders.insert(index(is_broadcast ? edge.from : edge.to));
+        others.insert(index(is_broadcast ? edge.to : edge.from));
+      }
+    }
+    std::erase_if(first_senders, [&](int rank) { return others.contains(rank); });
+    CHECK(first_senders == std::set<int>{turn - 1, 4 + turn - 1});
+  }
+  CHECK(rooted == 4 * 3);  // inputs, labels, gradients
+}
+
+TEST_CASE("a last layer that takes turns alone launches all of its exchanges") {
+  const Overrides sequential{{"stack.overlap_slows", "false"}, {"accumulation", "2"}};
+  for (const char* turns : {"by_replica", "by_slice"}) {
+    const auto rule_of = [&](const char* layer) {
+      return fmt::format("[{{match: {}, turns: {}}}]", layer, turns);
+    };
+    const ResolvedExperiment jobs[] = {
+        alexnet(4, rule_of("fc8"), sequential),
+        alexnet(8, rule_of("fc8"), joined(sequential, {{"parallelism.layer_group", "2"}})),
+        alexnet(2, rule_of("fc"), joined(sequential, {{"model", "resnet50"}})),
+        small_decoder("dgx_a100", 1, joined({{"parallelism.layers", rule_of("lm_head")}}, sequential))};
+    for (const ResolvedExperiment& resolved : jobs) {
+      CAPTURE(resolved.model->name);
+      StepPlan plan = plan_layout_step(resolved);
+      std::set<int> launched;
+      for_each_task<Join>(plan.graph, [&](const Join& join) { launched.insert(join.collective); });
+      CHECK(std::ssize(launched) == std::ssize(plan.graph.collectives));
+      constexpr Seconds each{1e-3};
+      set_times(plan, [&](const Collective& one) {
+        const bool is_of_loss = one.label.of_layers && one.operation == Operation::all_reduce;
+        return is_of_loss ? each : Seconds{};
+      });
+      constexpr int micro_batches = 2;
+      constexpr int of_loss = 3;
+      const int exchanges = micro_batches * of_loss * resolved.layout->grid.layer;
+      CHECK(closed_makespan(plan.graph).si() ==
+            doctest::Approx((kernel_time(resolved, plan) + exchanges * each).si()).epsilon(1e-12));
+    }
+  }
+}
+
+TEST_CASE("a replayed backward pass is one, although it begins with the forward ops of turns") {
+  for (const char* turns : {"by_replica", "by_slice"}) {
+    const Run run =
+        simulate(alexnet(8, fc_rule(turns), {{"accumulation", "2"}}), {.fidelity = Fidelity::closed});
+    std::vector<std::string> passes;
+    for (const TimelineEvent& bar : step_of(run).bars) {
+      if (bar.segment >= 0) passes.push_back(fmt::format("{} {}", bar.category, bar.micro_batch));
+    }
+    CHECK(passes == std::vector<std::string>{"forward 0", "backward 0", "forward 1"});
+  }
+}
+
+TEST_CASE("the largest batch that fits runs: it divides into slices") {
+  const auto with_batch = [](int batch) {
+    const ResolvedExperiment resolved =
+        alexnet(7, fc_rule("by_slice"), {{"batch_per_gpu", std::to_string(batch)}});
+    return memory_reports(resolved, true).front();
+  };
+  const int largest = with_batch(7).largest_batch;
+  CHECK(with_batch(largest).fits);
+  CHECK_FALSE(with_batch(largest + 7).fits);
+  const ResolvedExperiment others = alexnet(7, fc_rule("by_replica"));
+  CHECK(memory_reports(others, true).front().largest_batch / 7 * 7 == largest);
 }
 
 TEST_CASE("with free communication a step takes the time of its kernels") {
@@ -216,15 +297,16 @@ TEST_CASE("if kernels take no time, nothing but exchanges is left") {
 }
 
 TEST_CASE("in turns the divided layers keep the activations of one turn") {
-  const Bytes all = kept_in_turns(alexnet(8, fc_rule("none")));
-  const Bytes in_turns = kept_in_turns(alexnet(8, fc_rule("by_replica")));
-  CHECK(kept_in_turns(alexnet(8, fc_rule("by_slice"))) == in_turns);
-  // Kept: inputs of three layers for eight replicas, or for one and fc6's three times more; the largest pair
-  // of gradients is that of the first convolution in turns, or that of fc6.
-  const double first_conv = 3 * 224 * 224 + 64 * 55 * 55;
-  const double of_fc6 = 8 * (9216 + 4096 / 8);
-  const double kept = 8.0 * (9216 + 4096 + 4096) - (4 * 9216 + 4096 + 4096);
-  CHECK((all - in_turns).si() == 4 * samples_of_gpu * (kept + std::max(0.0, of_fc6 - first_conv)));
+  for (const int gpus : {2, 8}) {
+    const Bytes all = kept_in_turns(alexnet(gpus, fc_rule("none")));
+    const Bytes in_turns = kept_in_turns(alexnet(gpus, fc_rule("by_replica")));
+    CHECK(kept_in_turns(alexnet(gpus, fc_rule("by_slice"))) == in_turns);
+    // Inputs of three layers for all replicas, or for one and fc6's two or three times more. The largest pair
+    // of gradients is that of the first convolution in both.
+    const int of_fc6 = gpus > 2 ? 4 : 3;
+    const double kept = gpus * (9216.0 + 4096 + 4096) - (of_fc6 * 9216 + 4096 + 4096);
+    CHECK((all - in_turns).si() == 4 * samples_of_gpu * kept);
+  }
 }
 
 TEST_CASE("turns of one replica change nothing") {
@@ -234,18 +316,18 @@ TEST_CASE("turns of one replica change nothing") {
 
 TEST_CASE("turns that cannot be taken are refused") {
   CHECK(turns_refusal(fc_rule("by_slice"), {{"batch_per_gpu", "100"}}) ==
-        "parallelism.layers | batch_per_gpu: a multiple of 8, or turns: by_replica");
+        "parallelism.layers[0].turns | batch_per_gpu: 96 or 104, or turns: by_replica");
   CHECK(turns_refusal(fc_rule("by_replica"),
                       {{"parallelism.pipeline", "2"}, {"parallelism.first_layers", "[conv2]"}}) ==
-        "parallelism.layers | pipeline: 1, or turns: none");
+        "parallelism.layers[0].turns | pipeline: 1, or turns: none");
   CHECK(turns_refusal(fc_rule("by_replica"), {{"parallelism.schedule", "gpipe"}}) ==
-        "parallelism.layers | schedule: 1f1b, or turns: none");
+        "parallelism.layers[0].turns | schedule: 1f1b, or turns: none");
   CHECK(turns_refusal("[{match: fc6, turns: by_slice}]") ==
-        "parallelism.layers | turns: none, or rules for all layers up to the loss");
+        "parallelism.layers[0].turns | turns: none, or rules for all layers up to the loss");
   CHECK(turns_refusal("[{match: fc7, turns: by_slice}, {match: \"fc*\", turns: by_replica}]") ==
-        "parallelism.layers | turns: by_replica for all of them");
+        "parallelism.layers[0].turns | turns: by_replica for all of them");
   CHECK(turns_refusal("[{match: fc6}, {match: \"fc*\", turns: by_replica}]") ==
-        "parallelism.layers | the same turns for all of them");
+        "parallelism.layers[1].turns | the same turns for all of them");
   CHECK(turns_refusal("[{match: \"fc*\", turns: by_replica, sample: 0.5}]") ==
-        "parallelism.layers | turns: none, or sample: 1");
+        "parallelism.layers[0].sample | turns: none, or sample: 1");
 }

@@ -59,8 +59,9 @@ double parameters(const ShardedModel& model, bool are_divided) {
   return sum;
 }
 
-std::string refusal_of(const std::vector<Layer>& layers, const std::vector<LayerRule>& rules) {
-  const auto errors = errors_of([&] { static_cast<void>(divided(layers, rules)); });
+std::string refusal_of(const std::vector<Layer>& layers, const std::vector<LayerRule>& rules,
+                       int ranks = replicas) {
+  const auto errors = errors_of([&] { static_cast<void>(divided(layers, rules, ranks)); });
   if (errors.empty()) return "";
   return errors.front().key_path + " " + facts_in(errors.front().message) + " | " + errors.front().hint;
 }
@@ -209,6 +210,30 @@ TEST_CASE("one replica divides nothing") {
   CHECK(parameters(model, true) == 0);
 }
 
+TEST_CASE("one replica draws, and exchanges nothing") {
+  const std::vector<LayerRule> rules{{.match = "fc8", .sample = 0.1}};
+  const ShardedModel model = divided(alexnet(), rules, 1);
+  CHECK(model.transfers.empty());
+  CHECK(parameters(model, true) == 0);
+  CHECK(named(model, "fc8").drawn == 0.1);
+  CHECK(named(model, "fc8").gemm.n == 100);
+  CHECK(parameter_elements(named(model, "fc8")) == 1000 * 4097);
+  CHECK(refusal_of(alexnet(), {{.match = "fc7", .sample = 0.1}}, 1) ==
+        refusal_of(alexnet(), {{.match = "fc7", .sample = 0.1}}));
+}
+
+TEST_CASE("the least sample that a hint names draws one output") {
+  constexpr int ranks = 9;  // 112 columns of 1000 each: 1/112 = 0.00893
+  CHECK(refusal_of(alexnet(), {{.match = "fc8", .sample = 0.001}}, ranks).ends_with("sample: 0.009 or more"));
+  CHECK(named(divided(alexnet(), {{.match = "fc8", .sample = 0.009}}, ranks), "fc8").gemm.n == 1);
+}
+
+TEST_CASE("a rule that counts for no layer is refused") {
+  CHECK(refusal_of(alexnet(), {{.match = "fc*"}, {.match = "fc8", .sample = 0.5}}) ==
+        "parallelism.layers[1].match 'fc8' 'fc*' 'fc8' | leave it out, or put it before 'fc*'");
+  CHECK(refusal_of(alexnet(), {{.match = "fc8", .sample = 0.5}, {.match = "fc*"}}).empty());
+}
+
 TEST_CASE("groups that hold copies sum the gradients of their parts") {
   ShardedModel model = divide_among_replicas({.layers = alexnet(), .transfers = {}}, {{.match = "fc*"}},
                                              {.count = replicas, .has_copies = true});
@@ -223,24 +248,25 @@ TEST_CASE("groups that hold copies sum the gradients of their parts") {
 }
 
 TEST_CASE("rules that cannot hold are refused at their key") {
-  CHECK(refusal_of(alexnet(), {{.match = "dense*"}}) == "parallelism.layers 'dense*' | such as match: fc8");
+  CHECK(refusal_of(alexnet(), {{.match = "dense*"}}) ==
+        "parallelism.layers[0].match 'dense*' | such as match: fc8");
   CHECK(refusal_of(alexnet(), {{.match = "conv1"}}) ==
-        "parallelism.layers 'conv1' | match linear layers and embedding tables");
+        "parallelism.layers[0].match 'conv1' | match linear layers and embedding tables");
   CHECK(refusal_of(alexnet(), {{.match = "fc6", .split = LayerSplit::rows}}) ==
-        "parallelism.layers 'fc6' | split: columns");
+        "parallelism.layers[0].split 'fc6' | split: columns");
   CHECK(refusal_of(face_head(), {{.match = "*", .sample = 0.1}}) ==
-        "parallelism.layers 'loss' softmax_xent | match linear layers and embedding tables");
+        "parallelism.layers[0].match 'loss' softmax_xent | match linear layers and embedding tables");
   CHECK(refusal_of(alexnet(), {{.match = "fc*", .sample = 0.1}}) ==
-        "parallelism.layers 'fc7' | sample: only for the last linear layer, in a rule of its own");
+        "parallelism.layers[0].sample 'fc7' | sample: only for the last linear layer, in a rule of its own");
   CHECK(refusal_of(alexnet(), {{.match = "fc7", .sample = 0.1}}) ==
-        "parallelism.layers 'fc8' | sample: only for the last linear layer before the loss");
+        "parallelism.layers[0].sample 'fc8' | sample: only for the last linear layer before the loss");
   CHECK(refusal_of(alexnet(), {{.match = "fc8", .sample = 0.001}}) ==
-        "parallelism.layers 'fc8' rank's 125 | sample: 0.008 or more");
+        "parallelism.layers[0].sample 'fc8' rank's 125 | sample: 0.008 or more");
   const std::vector<Layer> look_up{embedding_layer("table", {1, 1000, 64}), linear_layer("top", 64, 8)};
   CHECK(refusal_of(look_up, {{.match = "table", .turns = LayerTurns::by_replica}}) ==
-        "parallelism.layers 'table' | turns: none, in a rule of its own");
+        "parallelism.layers[0].turns 'table' | turns: none, in a rule of its own");
   CHECK(refusal_of(look_up, {{.match = "table", .sample = 0.1}}) ==
-        "parallelism.layers 'table' | sample: 1, in a rule of its own");
+        "parallelism.layers[0].sample 'table' | sample: 1, in a rule of its own");
   DecoderHyperparameters gpt;
   gpt.layers = 1;
   gpt.hidden = 64;
@@ -249,8 +275,9 @@ TEST_CASE("rules that cannot hold are refused at their key") {
   gpt.sequence_length = 16;
   for (const char* table : {"lm_head", "wte"}) {
     CHECK(refusal_of(decoder_layers(gpt), {{.match = table}}) ==
-          fmt::format("parallelism.layers '{}' | use a model whose last projection has weights of its own",
-                      table));
+          fmt::format(
+              "parallelism.layers[0].match '{}' | use a model whose last projection has weights of its own",
+              table));
   }
   CHECK(refusal_of(decoder_layers(gpt), {{.match = "h0.attn.proj"}}).starts_with("parallelism.layers"));
 }

@@ -57,8 +57,9 @@ TEST_CASE("impossible layouts are refused at their keys with the numbers") {
   CHECK(errors_in({.pipeline = 2, .shard = Sharded::parameters}, 8, 8) == Found{"shard 'parameters' 2"});
   CHECK(errors_in({.shard = Sharded::parameters}, 8, 8).empty());
   const std::vector<LayerRule> turns{{.match = "fc*", .turns = LayerTurns::by_slice}};
-  CHECK(errors_in({.pipeline = 2, .layers = turns}, 8, 8) == Found{"layers 2"});
-  CHECK(errors_in({.schedule = PipelineSchedule::gpipe, .layers = turns}, 8, 8) == Found{"layers 'gpipe'"});
+  CHECK(errors_in({.pipeline = 2, .layers = turns}, 8, 8) == Found{"layers[0].turns 2"});
+  CHECK(errors_in({.schedule = PipelineSchedule::gpipe, .layers = turns}, 8, 8) ==
+        Found{"layers[0].turns 'gpipe'"});
   CHECK(errors_in({.layers = turns}, 8, 8).empty());
   CHECK(errors_in({.layer_group = 2}, 8, 1) == Found{"layer_group 'layer_group'"});
   CHECK(errors_in({.expert = 2, .layers = {{.match = "fc*"}}, .layer_group = 2}, 8, 1) ==
