@@ -29,9 +29,9 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options);
 /// updates.
 Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options);
 
-/// The pace of simulate_step() in fidelity `closed`, to the bit, without all else that makes up a Run: for fits
-/// and comparisons, which ask for thousands. The result is not checked. Throws InputError, JobImpossible and
-/// OutOfMemory as simulate_step() does.
+/// The pace of simulate_step() in fidelity `closed`, to the bit, without all else that makes up a Run: for
+/// fits and comparisons, which ask for thousands. The result is not checked. Throws InputError, JobImpossible
+/// and OutOfMemory as simulate_step() does.
 Pace closed_pace(const ResolvedExperiment& resolved);
 
 /// Many updates (parameter servers, asynchronous update rules, random times): simulate() for experiments for

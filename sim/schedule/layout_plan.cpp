@@ -367,6 +367,39 @@ private:
   std::map<std::pair<int, int>, bool> known_;   ///< by pattern and stage
 };
 
+/// Whether a collective on another stream may run while the compute stream is in one, or another stream is:
+/// then they share links, and the segment alone does not take its closed form.
+bool has_joins_at_once(const Program& program) {
+  constexpr auto compute = static_cast<std::size_t>(Stream::compute);
+  std::map<int, int> begins;  // by event of the compute stream: streams with a collective that waits for it
+  std::set<int> ends;         // events of the other streams after a collective
+  for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {
+    if (stream == compute) continue;
+    int awaited = -1;
+    bool has_joined = false;
+    for (const Task& task : program.streams[stream]) {
+      if (const auto* wait = std::get_if<Wait>(&task)) awaited = wait->event;
+      if (std::holds_alternative<Join>(task)) {
+        ++begins[awaited];
+        has_joined = true;
+      }
+      if (const auto* record = std::get_if<Record>(&task);
+          record != nullptr && std::exchange(has_joined, false))
+        ends.insert(record->event);
+    }
+  }
+  int under_way = begins[-1];
+  for (const Task& task : program.streams[compute]) {
+    if (const auto* record = std::get_if<Record>(&task)) {
+      if (const auto found = begins.find(record->event); found != begins.end()) under_way += found->second;
+    }
+    if (const auto* wait = std::get_if<Wait>(&task); wait != nullptr && ends.contains(wait->event))
+      --under_way;
+    if (under_way > 0 && std::holds_alternative<Join>(task)) return true;
+  }
+  return false;
+}
+
 void check_segments(const LayoutCollectives& collectives, bool messages_overlap, StepPlan& plan) {
   const auto has_joins = [](const Segment& segment) {
     return std::ranges::any_of(segment.program.streams, [](const std::vector<Task>& stream) {
@@ -376,6 +409,7 @@ void check_segments(const LayoutCollectives& collectives, bool messages_overlap,
   if (std::ranges::none_of(plan.graph.segments, has_joins)) return;
   LinkUsers users(plan.graph, collectives, messages_overlap);
   for (Segment& segment : plan.graph.segments) {
+    segment.is_undisturbed = segment.is_undisturbed && !has_joins_at_once(segment.program);
     for_each_task<Join>(segment.program, [&](const Join& join) {
       const int stage = collectives.stages_of(join.collective).from;
       segment.is_undisturbed =

@@ -98,7 +98,8 @@ struct Program {
 /// compute stream waits for everything on its other streams.
 struct Segment {
   Program program;
-  Phase phase = Phase::forward;  ///< of the pass; a backward pass begins with forward ops if layers take turns
+  Phase phase =
+      Phase::forward;  ///< of the pass; a backward pass begins with forward ops if layers take turns
   /// Nothing else on the GPUs and links of its ranks changes how long it takes, so that it needs to be
   /// replayed only once.
   bool is_undisturbed = false;

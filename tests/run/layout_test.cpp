@@ -96,6 +96,11 @@ std::vector<Case> some_cases() {
         {"parallelism.sequence", "true"},
         {"parallelism.expert_tensor", "1"}},
        small_mixture},
+      {"dgx_a100", 1, {{"parallelism.layers", "[{match: lm_head, turns: by_replica}]"}}, small_decoder},
+      {"dgx1v",
+       2,
+       {{"parallelism.layers", "[{match: lm_head, turns: by_slice}]"}, {"parallelism.layer_group", "4"}},
+       small_decoder},
   };
 }
 
