@@ -56,7 +56,8 @@ void fit_gemm(Fitting& fitting, Dtype dtype, const std::vector<GemmKernel>& kern
   }
   if (samples.size() < fitting.fewest) return;
   rates->gemm.emplace();
-  fitting.set(*rates->gemm, fit_roofline(samples, {rates->peak.value, fitting.bandwidth()}),
+  const Roofline fit = fit_roofline(samples, {rates->peak.value, fitting.bandwidth()});
+  fitting.set(*rates->gemm, GemmCurve{fit.efficiency, fit.bandwidth_fraction, fit.t0},
               group_of(GemmKernel{dtype, {}, {}}), samples.size());
 }
 

@@ -2,13 +2,34 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace trainyard {
+namespace {
+
+/// (a^p + b^p)^(1/p); the longer of the two without p. Relative to the longer, so that no power underflows.
+Seconds together(Seconds a, Seconds b, std::optional<double> p) {
+  const Seconds longer = std::max(a, b);
+  if (!p || longer == Seconds()) return longer;
+  return std::pow(1 + std::pow(std::min(a, b) / longer, *p), 1 / *p) * longer;
+}
+
+}  // namespace
 
 Seconds roofline_time(const Roofline& curve, FlopRate peak, Bandwidth bandwidth, const Work& work) {
   const Seconds arithmetic = work.flops / (curve.efficiency * peak);
   const Seconds memory = work.bytes / (curve.bandwidth_fraction * bandwidth);
   return std::max(arithmetic, memory) + curve.t0;
+}
+
+Seconds product_time(const GemmCurve& curve, FlopRate peak, Bandwidth bandwidth, const Work& work, int k) {
+  const bool knows_sum = k > 0;
+  const double filled = knows_sum ? 1 + curve.fill.value_or(0) / k : 1;
+  const Seconds arithmetic = filled * work.flops / (curve.efficiency * peak);
+  const Seconds memory = work.bytes / (curve.bandwidth_fraction * bandwidth);
+  const Seconds sums =
+      knows_sum ? std::sqrt(k / gemm_sum_length) * curve.t_sum.value_or(Seconds()) : Seconds();
+  return together(arithmetic, memory, curve.overlap) + curve.t0 + sums;
 }
 
 ConvClass class_of(const ConvShape& shape) {

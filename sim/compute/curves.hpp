@@ -13,6 +13,13 @@ namespace trainyard {
 /// et al. 2009 (CACM 52/4) with the fixed time of a kernel.
 Seconds roofline_time(const Roofline& curve, FlopRate peak, Bandwidth bandwidth, const Work& work);
 
+/// The same for a matrix product with sums over `k` values; k = 0: unknown, which leaves out `fill` and
+/// `t_sum`:
+/// ((FLOPs (1 + fill / k) / (efficiency x peak))^overlap + (bytes / (bandwidth_fraction x
+/// bandwidth))^overlap)
+/// ^(1 / overlap) + t0 + t_sum sqrt(k / gemm_sum_length).
+Seconds product_time(const GemmCurve& curve, FlopRate peak, Bandwidth bandwidth, const Work& work, int k = 0);
+
 /// Classes of convolutions with separate efficiencies.
 enum class ConvClass { first_layer, pointwise, pointwise_strided, spatial_3x3, other };
 ConvClass class_of(const ConvShape& shape);

@@ -22,6 +22,22 @@ struct Roofline {
   Seconds t0;
 };
 
+/// Of matrix products: a roofline whose two limits overlap in part, and whose kernels take time to start and
+/// to end their sums over k. Without the optional figures it is that roofline.
+struct GemmCurve {
+  double efficiency = 0;
+  double bandwidth_fraction = 0;
+  Seconds t0;
+  /// p of (arithmetic^p + memory^p)^(1/p): 1 if nothing overlaps; default: the longer of the two.
+  std::optional<double> overlap = {};
+  std::optional<double> fill = {};    ///< a sum over k takes the arithmetic of k + fill; default: 0
+  std::optional<Seconds> t_sum = {};  ///< further time of sums over gemm_sum_length values; default: 0
+};
+
+/// The k of `t_sum`, which grows as the square root of k: a kernel may divide a long sum over s
+/// multiprocessors and add their parts, in a time like k / s + s, which is least at s = sqrt(k).
+inline constexpr double gemm_sum_length = 4096;
+
 /// The same with one efficiency per class of convolution. Above 1 if the algorithm (Winograd) needs fewer
 /// operations than are counted.
 struct ConvFit {
@@ -43,11 +59,15 @@ struct ConvPasses {
 /// Rates of matrix work in one data type.
 struct MatrixRates {
   Sourced<FlopRate> peak;
-  std::optional<Sourced<Roofline>> gemm;
+  std::optional<Sourced<GemmCurve>> gemm;
   std::optional<Sourced<double>> attention;  ///< efficiency of fused attention; default: see op_time
   /// Length of a sequence at which causal attention takes twice the time that `attention` gives: tiles on the
   /// diagonal are computed whole, and short rows of tiles are uneven. Default: none.
   std::optional<Sourced<double>> attention_tokens;
+  std::optional<Sourced<Seconds>> attention_t0;  ///< fixed time of fused attention; default: that of gemm
+  /// Further time of fused attention per key of a sequence: a tile of queries takes the keys one after the
+  /// other, and the kernel ends with its last tiles. Default: none.
+  std::optional<Sourced<Seconds>> attention_key_time;
   std::optional<ConvPasses> conv;
   std::optional<ConvPasses> conv_nhwc;  ///< if the layout matters; otherwise `conv` holds for both
 };
@@ -162,6 +182,7 @@ namespace config {
 inline constexpr double largest_flop_rate = 1e17;  // 100 PFLOP/s; no GPU is near it
 inline constexpr double largest_efficiency = 4;    // Winograd F(4x4, 3x3) saves a factor of 4
 inline constexpr double longest_t0 = 1e-2;
+inline constexpr double longest_key_time = 1e-6;
 
 template <>
 struct Keys<Roofline> {
@@ -172,6 +193,32 @@ struct Keys<Roofline> {
                  "fraction of the memory bandwidth reached")
             .positive(1),
         required("t0", &Roofline::t0, "fixed time of each kernel").between(0, longest_t0));
+  }
+};
+
+template <>
+struct Keys<GemmCurve> {
+  static auto table() {
+    constexpr double no_overlap = 1;
+    constexpr double full_overlap = 100;
+    constexpr double longest_fill = 1e4;
+    return keys(
+        required("efficiency", &GemmCurve::efficiency, "fraction of the peak rate reached").positive(1),
+        required("bandwidth_fraction", &GemmCurve::bandwidth_fraction,
+                 "fraction of the memory bandwidth reached")
+            .positive(1),
+        required("t0", &GemmCurve::t0, "fixed time of each kernel").between(0, longest_t0),
+        optional("overlap", &GemmCurve::overlap,
+                 "p of (arithmetic^p + memory^p)^(1/p), their time together; 1: one after the other; "
+                 "default: the longer of the two")
+            .between(no_overlap, full_overlap),
+        optional("fill", &GemmCurve::fill,
+                 "a product m x n x k takes the arithmetic of k + fill: its kernel starts and ends a "
+                 "pipeline for each tile. Default: 0")
+            .between(0, longest_fill),
+        optional("t_sum", &GemmCurve::t_sum,
+                 "further time of a product with k = 4,096, which grows as the square root of k. Default: 0")
+            .between(0, longest_t0));
   }
 };
 
@@ -220,6 +267,13 @@ struct Keys<MatrixRates> {
             "tokens of a sequence for which causal attention takes twice as long as that; with n tokens 1 "
             "+ attention_tokens / n times as long. Default: 0")
             .between(0, 1e5),
+        optional("attention_t0", &MatrixRates::attention_t0,
+                 "fixed time of each kernel of fused attention; default: t0 of gemm")
+            .between(0, longest_t0),
+        optional("attention_key_time", &MatrixRates::attention_key_time,
+                 "further time of fused attention per key of a sequence, whose keys a tile of queries takes "
+                 "one after the other. Default: 0")
+            .between(0, longest_key_time),
         optional("conv", &MatrixRates::conv, "curves for convolutions"),
         optional("conv_nhwc", &MatrixRates::conv_nhwc,
                  "the same for activations in layout nhwc; default: as conv"));

@@ -3,6 +3,7 @@
 #include "units/text.hpp"
 
 #include <fmt/format.h>
+#include <optional>
 
 namespace trainyard {
 
@@ -35,7 +36,16 @@ void scale(ConvPasses& passes, double speed) {
 
 void scale(MatrixRates& rates, double speed) {
   raise(rates.peak, speed);
-  if (rates.gemm) shorten(*rates.gemm, speed);
+  if (rates.gemm) {
+    shorten(*rates.gemm, speed);
+    std::optional<Seconds>& sums = rates.gemm->value.t_sum;
+    if (sums) sums = *sums / speed;
+  }
+  for (std::optional<Sourced<Seconds>>* time : {&rates.attention_t0, &rates.attention_key_time}) {
+    if (!*time) continue;
+    (*time)->value = (*time)->value / speed;
+    assume(**time, speed);
+  }
   if (rates.conv) scale(*rates.conv, speed);
   if (rates.conv_nhwc) scale(*rates.conv_nhwc, speed);
 }

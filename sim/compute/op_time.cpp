@@ -32,6 +32,11 @@ Seconds time_on(const GpuProfile& gpu, Dtype dtype, const Roofline& curve, const
   return roofline_time(curve, rates_of(gpu, dtype).peak.value, gpu.memory.bandwidth.value, work);
 }
 
+/// The time of a product on its own curve.
+Seconds time_on(const GpuProfile& gpu, Dtype dtype, const GemmCurve& curve, const Work& work, int k) {
+  return product_time(curve, rates_of(gpu, dtype).peak.value, gpu.memory.bandwidth.value, work, k);
+}
+
 OpTime general_time(const GpuProfile& gpu, Dtype dtype, const Work& work) {
   return {time_on(gpu, dtype, gpu.roofline.value, work), ComputeSource::roofline};
 }
@@ -68,14 +73,14 @@ double correction(const GpuProfile& gpu, const Conv& conv, const Roofline& curve
   return nearest.value();
 }
 
-double correction(const GpuProfile& gpu, Dtype dtype, const GemmShape& shape, const Roofline& curve) {
+double correction(const GpuProfile& gpu, Dtype dtype, const GemmShape& shape, const GemmCurve& curve) {
   Correction nearest;
   for (const GemmKernel& kernel : gpu.kernel_table.gemms) {
     if (kernel.dtype != dtype || kernel.shape.transpose_a != shape.transpose_a ||
         kernel.shape.transpose_b != shape.transpose_b) {
       continue;
     }
-    const Seconds expected = time_on(gpu, dtype, curve, work_of(kernel.shape, dtype));
+    const Seconds expected = time_on(gpu, dtype, curve, work_of(kernel.shape, dtype), kernel.shape.k);
     nearest.add(squared_distance(kernel.shape, shape), kernel.duration / expected);
   }
   return nearest.value();
@@ -120,15 +125,23 @@ OpTime gemm_time(const GpuProfile& gpu, Dtype dtype, const Shape& op_shape, cons
     }
   }
   if (!rates.gemm) return general_time(gpu, dtype, work);
-  const Roofline& curve = rates.gemm->value;
-  const double factor = shape == nullptr ? 1 : correction(gpu, dtype, *shape, curve);
-  return {factor * time_on(gpu, dtype, curve, work), source_of(rates.gemm->provenance)};
+  const GemmCurve& curve = rates.gemm->value;
+  const auto source = source_of(rates.gemm->provenance);
+  if (shape == nullptr) return {time_on(gpu, dtype, curve, work, 0), source};
+  return {correction(gpu, dtype, *shape, curve) * time_on(gpu, dtype, curve, work, shape->k), source};
 }
 
 /// Factor on the work of causal attention over a short sequence.
 double more_if_causal(const MatrixRates& rates, const Op& op) {
   if (!rates.attention_tokens || !is_causal_attention(op)) return 1;
   return 1 + rates.attention_tokens->value / std::get<GemmShape>(op.shape).n;
+}
+
+/// Time of the keys that a tile of queries takes one after the other.
+Seconds time_of_keys(const MatrixRates& rates, const Op& op) {
+  const auto* shape = std::get_if<GemmShape>(&op.shape);
+  if (!rates.attention_key_time || shape == nullptr) return Seconds();
+  return static_cast<double>(shape->n) * rates.attention_key_time->value;
 }
 
 /// The roofline of matrix products at the profile's efficiency; without one, at an assumed part of theirs.
@@ -138,10 +151,16 @@ OpTime attention_time(const GpuProfile& gpu, Dtype dtype, const Op& op) {
   constexpr double part_of_product = 0.6;
   const MatrixRates& rates = rates_of(gpu, dtype);
   const Work work{more_if_causal(rates, op) * op.flops, op.bytes};
-  Roofline curve = rates.gemm ? rates.gemm->value : gpu.roofline.value;
+  Roofline curve = gpu.roofline.value;
+  if (rates.gemm) {
+    const GemmCurve& gemm = rates.gemm->value;
+    curve = {gemm.efficiency, gemm.bandwidth_fraction, gemm.t0};
+  }
   if (rates.attention) {
     curve.efficiency = rates.attention->value;
-    return {time_on(gpu, dtype, curve, work), source_of(rates.attention->provenance)};
+    if (rates.attention_t0) curve.t0 = rates.attention_t0->value;
+    return {time_on(gpu, dtype, curve, work) + time_of_keys(rates, op),
+            source_of(rates.attention->provenance)};
   }
   curve.efficiency *= part_of_product;
   return {time_on(gpu, dtype, curve, work), ComputeSource::roofline};

@@ -39,8 +39,8 @@ FlopRate peak_rate(const GpuProfile& gpu, Precision precision);
 ///   since frameworks then choose it.
 /// - matrix product: the kernel table (exact shape), otherwise the fit, corrected in the same way.
 /// - attention: the profile's efficiency, with causal attention (is_causal_attention) over n keys
-///   1 + attention_tokens / n times as long, forward and backward; without one, 0.6 of that of matrix
-///   products, assumed.
+///   1 + attention_tokens / n times as long, forward and backward, and attention_key_time for each key;
+///   without one, 0.6 of that of matrix products, assumed.
 /// - all others: bytes over the fraction of the memory bandwidth of their kind, corrected in the same way.
 /// A rate with provenance `assumed` or `specified` counts as roofline, a measured or fitted one as fitted.
 /// Throws as matrix_dtype, and InputError for an op of kind `measured` without a duration.

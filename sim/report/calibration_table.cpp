@@ -10,7 +10,10 @@ namespace trainyard {
 namespace {
 
 std::string_view part_of(const HeldOutError& error) {
-  return error.kernels.starts_with("conv") ? "conv" : error.kernels.starts_with("gemm") ? "gemm" : "vector";
+  for (const std::string_view part : {"conv", "gemm", "attention"}) {
+    if (error.kernels.starts_with(part)) return part;
+  }
+  return "vector";
 }
 
 /// Smallest and largest mean error of a part of the kernels: "5-10 %"; empty if there is none.
@@ -86,6 +89,9 @@ std::string calibration_line(const GpuProfile& gpu) {
     } else {
       assumed.push_back(part);
     }
+  }
+  if (const std::string range = range_of(calibration.held_out, "attention"); !range.empty()) {
+    fitted.push_back("attention " + range);
   }
   std::vector<std::string> origins;
   const auto append = [&](const std::string& how, const std::vector<std::string>& parts) {

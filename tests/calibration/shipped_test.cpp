@@ -44,7 +44,16 @@ const std::vector<ShippedProfile> made_by_command{
     {"rtx3080", {}},  // scaled from the A100, then changed
     {"rtx3090", {}},
     {"a6000", {}},
-    {"h100_sxm_80gb", {}}};  // scaled from the A100, then fitted to published tables
+    {"h100_sxm_80gb", {}},  // scaled from the A100, then fitted to published tables
+    {"h100_pcie_80gb", {}},
+    {"h200_sxm_141gb", {}},
+    {"b200_sxm_180gb", {}},
+    {"b300_sxm_270gb", {}},
+    {"gb200_186gb", {}},
+    {"gb300_279gb", {}},
+    {"l4_24gb", {}},
+    {"l40s_48gb", {}},
+    {"rtx_pro_6000_server_96gb", {}}};
 
 std::vector<GpuProfile> checks() {
   std::vector<GpuProfile> profiles;
@@ -146,6 +155,23 @@ TEST_CASE("the fits of a V100 miss held-out shapes by no more than they may") {
 
 TEST_CASE("the fit of a P100's products misses held-out shapes by no more than it may") {
   CHECK(held_out_mape("p100_sxm2_16gb", "gemm fp32") <= 0.20);
+}
+
+TEST_CASE("fits to published tables miss held-out shapes by no more than they may") {
+  struct Limits {
+    std::string name;
+    double gemm_bf16, gemm_fp8, attention;
+  };
+  for (const Limits& limits :
+       {Limits{"h200_sxm_141gb", 0.08, 0.10, 0.12}, Limits{"b200_sxm_180gb", 0.10, 0.14, 0.12},
+        Limits{"b300_sxm_270gb", 0.09, 0.11, 0.12}, Limits{"gb200_186gb", 0.11, 0.11, 0.13},
+        Limits{"gb300_279gb", 0.09, 0.10, 0.12}, Limits{"l40s_48gb", 0.15, 0.16, 0.12},
+        Limits{"rtx_pro_6000_server_96gb", 0.13, 0.13, 0.12}}) {
+    CAPTURE(limits.name);
+    CHECK(held_out_mape(limits.name, "gemm bf16") <= limits.gemm_bf16);
+    CHECK(held_out_mape(limits.name, "gemm fp8") <= limits.gemm_fp8);
+    CHECK(held_out_mape(limits.name, "attention bf16") <= limits.attention);
+  }
 }
 
 TEST_CASE("the errors of a scaled profile are those of GPUs whose kernels are known") {

@@ -3,6 +3,7 @@
 #include "compute/pointwise.hpp"
 #include "compute/tiny_gpu.hpp"
 
+#include <cmath>
 #include <doctest/doctest.h>
 
 using namespace trainyard;
@@ -30,6 +31,45 @@ TEST_CASE("a roofline's time is that of the arithmetic or of the memory, and the
   CHECK(time(1000, 10) == Seconds(20 + 3));
   CHECK(time(10, 1000) == Seconds(100 + 3));
   CHECK(time(0, 0) == Seconds(3));
+}
+
+TEST_CASE("a product's time without the optional figures of its curve is that of the roofline, to the bit") {
+  const GemmCurve curve{0.7703, 0.7781, Seconds(2.945e-6)};
+  const Roofline same{curve.efficiency, curve.bandwidth_fraction, curve.t0};
+  const FlopRate peak(989.5e12);
+  const Bandwidth bandwidth(3.35e12);
+  for (const int size : {64, 300, 4097, 16384}) {
+    const Work work = work_of(GemmShape{1, size, 1000, size, false, true}, Dtype::bf16);
+    CHECK(product_time(curve, peak, bandwidth, work, size) == roofline_time(same, peak, bandwidth, work));
+    CHECK(product_time(curve, peak, bandwidth, work) == roofline_time(same, peak, bandwidth, work));
+  }
+}
+
+TEST_CASE("arithmetic and memory of a product overlap in part") {
+  GemmCurve curve{0.5, 0.25, Seconds(3)};
+  const auto time = [&](double flops, double bytes) {
+    return product_time(curve, FlopRate(100), Bandwidth(40), {Flops(flops), Bytes(bytes)}, 8).si();
+  };
+  curve.overlap = 1;
+  CHECK(time(1000, 10) == doctest::Approx(20 + 1 + 3));
+  curve.overlap = 2;
+  CHECK(time(150, 40) == doctest::Approx(std::hypot(3, 4) + 3));
+  CHECK(time(200, 30) == doctest::Approx(std::hypot(4, 3) + 3));
+  CHECK(time(0, 0) == 3);
+  curve.overlap = 100;
+  CHECK(time(1000, 10) == doctest::Approx(20 + 3));
+}
+
+TEST_CASE("a product of known shape pays for the start and the length of its sums") {
+  GemmCurve curve{0.5, 0.25, Seconds(3)};
+  curve.fill = 100;
+  curve.t_sum = Seconds(7);
+  const auto time = [&](int k) {
+    return product_time(curve, FlopRate(100), Bandwidth(40), {Flops(1000), Bytes(10)}, k).si();
+  };
+  CHECK(time(4096) == doctest::Approx(20 * 4196.0 / 4096 + 3 + 7));
+  CHECK(time(1024) == doctest::Approx(20 * 1124.0 / 1024 + 3 + 3.5));
+  CHECK(time(0) == doctest::Approx(20 + 3));
 }
 
 TEST_CASE("convolutions are classed by channels, window and stride") {

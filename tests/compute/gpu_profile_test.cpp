@@ -154,5 +154,6 @@ TEST_CASE("platforms/README.md names every key of a profile") {
   check_documented<ConvPasses>(readme);
   check_documented<ConvFit>(readme);
   check_documented<Roofline>(readme);
+  check_documented<GemmCurve>(readme);
   check_documented<VectorRates>(readme);
 }

@@ -39,7 +39,7 @@ TEST_CASE("a ring pays once for the diagonal of causal attention, in the block o
   GpuProfile gpu;
   MatrixRates rates;
   rates.peak.value = FlopRate(1e14);
-  rates.gemm = Sourced<Roofline>{.value = {.efficiency = 1, .bandwidth_fraction = 1, .t0 = Seconds()}};
+  rates.gemm = Sourced<GemmCurve>{.value = {.efficiency = 1, .bandwidth_fraction = 1, .t0 = Seconds()}};
   rates.attention = Sourced<double>{.value = 1};
   gpu.matrix.bf16 = rates;
   gpu.memory.bandwidth.value = Bandwidth(1e15);

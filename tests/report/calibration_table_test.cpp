@@ -33,6 +33,9 @@ TEST_CASE("held-out errors are a line per group, as percentages") {
 
 TEST_CASE("a line says of each part of the kernels where its rates come from") {
   CHECK(calibration_line(calibrated()) == "fitted: gemm 5-10 %, vector 6 %; assumed: conv");
+  GpuProfile with_attention = calibrated();
+  with_attention.calibration->held_out.push_back({"attention bf16", 9, 0.081, 0.05, 0.2, 0.081});
+  CHECK(calibration_line(with_attention) == "fitted: gemm 5-10 %, vector 6 %, attention 8 %; assumed: conv");
   CHECK(calibration_line(GpuProfile()) == "assumed: gemm, conv, vector");
   GpuProfile scaled = calibrated();
   scaled.calibration->held_out = {held_out("batch_norm", 0.04)};
