@@ -41,6 +41,10 @@ bool Problems::readable(std::string_view key_path) const {
 }
 
 void Problems::add(Diagnostic diagnostic, Mark mark) {
+  const auto is_same = [&](const Found& other) {
+    return other.mark == mark && other.diagnostic.message == diagnostic.message;
+  };
+  if (!found_.empty() && is_same(found_.back())) return;  // of several keys with one value
   std::size_t& found = diagnostic.severity == Severity::error ? errors_ : warnings_;
   if (++found > most_kept) return;
   found_.push_back({mark, std::move(diagnostic)});
