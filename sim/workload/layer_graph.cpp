@@ -91,7 +91,7 @@ void LayerGraph::add_group(std::size_t first) { groups_.push_back({first, layers
 void LayerGraph::require_readers() const {
   const int last = static_cast<int>(layers_.size()) - 1;
   for (const Tensor& tensor : tensors_) {
-    if (!tensor.readers.empty() || tensor.writer == last) continue;
+    if (!tensor.readers.empty() || (last >= 0 && tensor.writer == last)) continue;
     if (tensor.writer < 0) refuse_key("layers", "no layer reads the input", "add layers");
     const Layer& writer = layers_[at(tensor.writer)];
     if (writer.kind == LayerKind::softmax_cross_entropy) continue;
