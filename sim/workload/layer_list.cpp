@@ -248,11 +248,6 @@ private:
                  fmt::format("a window of {} x {} does not fit into {} with {} and {} zeros on each side",
                              window.kernel_h, window.kernel_w, text_of(in.shape), window.pad_h, window.pad_w),
                  "a smaller kernel, more padding or a larger input");
-    if (window.pad_h >= window.kernel_h || window.pad_w >= window.kernel_w)
-      refuse_key(path_,
-                 fmt::format("padding of {} and {} hides a window of {} x {}", window.pad_h, window.pad_w,
-                             window.kernel_h, window.kernel_w),
-                 "padding below the kernel's size");
   }
 
   /// Weights that an output value (or an input value of a transposed convolution) needs.
@@ -368,6 +363,11 @@ private:
                              pool.kernel.height, pool.kernel.width),
                  "add 'stride: 2'");
     require_window(in, window);
+    if (window.pad_h >= window.kernel_h || window.pad_w >= window.kernel_w)
+      refuse_key(path_,
+                 fmt::format("padding of {} and {} hides a window of {} x {}", window.pad_h, window.pad_w,
+                             window.kernel_h, window.kernel_w),
+                 "padding below the kernel's size");
     return add_map(kind == "max_pool" ? max_pool_layer(name, map_of(in), window)
                                       : average_pool_layer(name, map_of(in), window),
                    in);

@@ -28,3 +28,29 @@ TEST_CASE("ResNet-50 as a list of layers takes the family's step time, memory an
     CHECK(listed.pace.throughput == family.pace.throughput);
   }
 }
+
+TEST_CASE("a list with branches behind a divided layer is refused, not divided wrongly") {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path / "branches.yaml";
+  std::ofstream(file) << R"(name: branches
+layers:
+  - input: [64]
+  - {name: wide, linear: 256}
+  - {name: a, relu: {}}
+  - {name: b, from: wide, gelu: {}}
+  - concat: [a, b]
+  - linear: 10
+  - softmax_cross_entropy
+)";
+  const auto refused = [&](const std::string& match) {
+    const Overrides overrides{{"model", file.string()}, {"parallelism.layers", "[{match: " + match + "}]"}};
+    try {
+      simulate(resolve({{TRAINYARD_SOURCE_DIR}}, "resnet50_dgx2", overrides), {.fidelity = Fidelity::closed});
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refused("wide").find("'a'") != std::string::npos);
+  CHECK(refused("linear1").empty());
+}
