@@ -3,7 +3,8 @@
 
 In CONTRIBUTING.md, README.md and the README.md of each folder, a fenced block marked `console` holds commands after
 "$ " and what they print. A line that is just "..." stands for any lines. Blocks of one file share a folder, so that a
-later command can use what an earlier one wrote. `./dev` commands install and build: they are run by .ci/run and the
+later command can use what an earlier one wrote. A block marked `yaml` that begins with a comment "# NAME.yaml" is a file in
+that folder. `./dev` commands install and build: they are run by .ci/run and the
 clean-root test, and here it is only checked that they exist. git is not run, nor are containers: a build machine has no
 engine for them.
 
@@ -24,6 +25,11 @@ import tempfile
 
 def blocks(text):
     return re.findall(r"^```console\n(.*?)^```", text, flags=re.M | re.S)
+
+
+def files(text):
+    """Names and contents of the files that a document shows."""
+    return re.findall(r"^```yaml\n# (\w+\.yaml)\n(.*?)^```", text, flags=re.M | re.S)
 
 
 def commands(block):
@@ -111,6 +117,8 @@ def main():
         text = document.read_text()
         with tempfile.TemporaryDirectory() as folder:
             work, env = install(program, folder)
+            for name, content in files(text):
+                (work / name).write_text(content)
             for block in blocks(text):
                 for line, shown in commands(block):
                     command = line

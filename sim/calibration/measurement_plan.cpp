@@ -158,9 +158,7 @@ void add_model(Plan& plan, const Model& model, int batch, Dtype dtype, Layout la
   }
 }
 
-bool has_convolutions(const Model& model) {
-  return std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.kind == LayerKind::conv; });
-}
+bool has_convolutions(const Model& model) { return std::ranges::any_of(model.layers, is_convolution); }
 
 /// The data types and layouts most used in training come first.
 void add_models(Plan& plan, std::span<const Model> models, std::span<const int> conv_batches,

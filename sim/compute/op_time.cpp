@@ -86,9 +86,20 @@ double correction(const GpuProfile& gpu, Dtype dtype, const GemmShape& shape, co
   return nearest.value();
 }
 
+/// A convolution in groups. The fits rest on kernels of dense ones, so it has the profile's general roofline.
+/// Assumed: its products run on matrix units only if the channels of a group fill a tile, otherwise on
+/// ordinary cores, at their fp32 rate. Depthwise convolutions, with 2 FLOPs per weight of a window and value,
+/// are then limited by memory bandwidth.
+OpTime grouped_time(const GpuProfile& gpu, const Conv& conv, const Work& work) {
+  constexpr int tile = 16;  // of a matrix instruction on 16-bit operands: mma.m16n8k16, NVIDIA PTX ISA
+  const int channels = std::min(conv.shape.in_channels, conv.shape.out_channels) / conv.shape.groups;
+  return general_time(gpu, channels < tile ? Dtype::fp32 : conv.dtype, work);
+}
+
 OpTime conv_time(const GpuProfile& gpu, const Conv& conv, const Work& work) {
   const MeasuredTime measured = find_kernel(gpu.kernel_table, conv.pass, conv.dtype, conv.layout, conv.shape);
   if (measured.duration) return {*measured.duration, ComputeSource::measured};
+  if (conv.shape.groups > 1) return grouped_time(gpu, conv, work);
   OpTime time = general_time(gpu, conv.dtype, work);
   if (const auto curve = curve_of(gpu, conv)) {
     time = {correction(gpu, conv, curve->roofline) * time_on(gpu, conv.dtype, curve->roofline, work),

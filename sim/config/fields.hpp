@@ -34,6 +34,21 @@ concept HasKeys = requires {
 };
 
 template <class T>
+concept HasShortForm = HasKeys<T> && requires {
+  Keys<T>::short_form;
+};
+
+template <class T>
+concept NamesKey = HasKeys<T> && requires {
+  Keys<T>::names_key;
+};
+
+template <class T>
+concept HasDefinition = HasKeys<T> && requires {
+  Keys<T>::definition;
+};
+
+template <class T>
 concept HasNames = std::is_enum_v<T> && requires {
   Names<T>::table;
 };

@@ -15,6 +15,13 @@
 //       static constexpr std::array table{Name{"red", Colour::red, "as blood"}, ...};
 //     };
 //
+// Keys may also state:
+//   short_form      an array of keys that a value other than a mapping sets: with {"out"}, `linear: 10` is
+//                   `linear: {out: 10}`. A list of as many values as keys sets one each, any other value sets
+//                   all of them.
+//   names_key       true if a text alone is a key with an empty mapping: `relu` is `{relu: {}}`
+//   definition      the name of the type in schemas; needed by types that contain themselves
+//
 // An optional key's default is the member's initialiser. Field types: the quantities of units/quantity.hpp,
 // Sourced<T>, std::string, bool, int, long long, double, enums with Names, std::vector<T>, std::optional<T>,
 // std::map<std::string, T>, Ordered<T> and structs with Keys.

@@ -50,7 +50,10 @@ void Problems::unreadable(std::string_view key_path, Mark mark, int width, std::
                           std::string hint) {
   Diagnostic diagnostic = diagnostic_at(document_, mark, width, std::move(message), std::move(hint));
   diagnostic.key_path = key_path;
-  add(std::move(diagnostic), mark);
+  // A value may be that of several keys (Keys::short_form).
+  const bool is_known =
+      !found_.empty() && found_.back().mark == mark && found_.back().diagnostic.message == diagnostic.message;
+  if (!is_known) add(std::move(diagnostic), mark);
   if (unreadable_.size() < most_kept) unreadable_.emplace_back(key_path);
 }
 

@@ -185,6 +185,21 @@ bool open_map(Reader& reader, const Node& node) {
   return expect(reader, node, Node::Kind::mapping, "a mapping (key: value)");
 }
 
+Node written_out(const Node& node, std::span<const std::string_view> keys) {
+  const bool one_each =
+      keys.size() > 1 && node.kind == Node::Kind::sequence && node.items.size() == keys.size();
+  Node mapping = make_node(Node::Kind::mapping, node.mark);
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    mapping.entries.push_back({std::string(keys[i]), node.mark, one_each ? node.items[i] : node});
+  return mapping;
+}
+
+Node key_alone(const Node& node) {
+  Node mapping = make_node(Node::Kind::mapping, node.mark);
+  mapping.entries.push_back({node.scalar, node.mark, make_node(Node::Kind::mapping, node.mark)});
+  return mapping;
+}
+
 bool open_list(Reader& reader, const Node& node) {
   return expect(reader, node, Node::Kind::sequence, "a list",
                 node.kind == Node::Kind::scalar ? "[" + node.scalar + "]" : "");

@@ -52,6 +52,10 @@ void refuse_choice(Reader& reader, const Node& node, std::span<const std::string
                    std::string_view what);
 /// True if `node` is a mapping; reports its unknown keys and missing required ones.
 bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> keys);
+/// The mapping that `node` is short for, in which it is the value of `keys`: Keys::short_form.
+Node written_out(const Node& node, std::span<const std::string_view> keys);
+/// The mapping that a text is short for, whose only key it is: Keys::names_key.
+Node key_alone(const Node& node);
 /// True if `node` is a mapping, with any keys.
 bool open_map(Reader& reader, const Node& node);
 /// True if `node` is a list.
@@ -70,8 +74,21 @@ void read_key(Reader& reader, const Node& mapping, const Key<T, Field>& key, T& 
   read_node(reader, *node, key.range, value.*key.member);
 }
 
+/// Whether a value of T stands in its short form.
+template <HasKeys T>
+bool is_short(const Node& node) {
+  if constexpr (NamesKey<T>) return node.kind == Node::Kind::scalar;
+  if constexpr (HasShortForm<T>) return node.kind == Node::Kind::scalar || node.kind == Node::Kind::sequence;
+  return false;
+}
+
 template <HasKeys T>
 void read_keys(Reader& reader, const Node& node, T& value) {
+  if (is_short<T>(node)) {
+    if constexpr (NamesKey<T>) read_keys(reader, key_alone(node), value);
+    if constexpr (HasShortForm<T>) read_keys(reader, written_out(node, Keys<T>::short_form), value);
+    return;
+  }
   Keys<T>::table()([&](const auto&... key) {
     const std::array<KeyInfo, sizeof...(key)> infos{KeyInfo{key.name, key.is_required}...};
     if (open_mapping(reader, node, infos)) (read_key(reader, node, key, value), ...);

@@ -1,5 +1,7 @@
 #include "config/schema.hpp"
 
+#include <algorithm>
+#include <utility>
 #include <variant>
 
 namespace trainyard::config {
@@ -74,6 +76,32 @@ ordered_json mapping_json(const Shape& shape) {
   return json;
 }
 
+/// Keys that a text alone may stand for: their value may be an empty mapping.
+ordered_json lone_keys(const Shape& shape) {
+  ordered_json names = ordered_json::array();
+  for (const Shape::Key& key : shape.keys) {
+    const bool is_lone = key.shape.kind == Shape::Kind::mapping &&
+                         std::ranges::none_of(key.shape.keys, &Shape::Key::is_required);
+    if (is_lone) names.push_back(key.name);
+  }
+  return names;
+}
+
+/// A mapping or what it may be short for.
+ordered_json mapping_or_short_json(const Shape& shape) {
+  const ordered_json mapping = mapping_json(shape);
+  if (shape.names_key) return {{"anyOf", {{{"enum", lone_keys(shape)}}, mapping}}};
+  if (shape.short_form.empty()) return mapping;
+  ordered_json value = mapping["properties"][std::string(shape.short_form.front())];
+  value.erase("description");
+  value.erase("default");
+  ordered_json forms = ordered_json::array({value});
+  if (const std::size_t count = shape.short_form.size(); count > 1)
+    forms.push_back({{"type", "array"}, {"items", value}, {"minItems", count}, {"maxItems", count}});
+  forms.push_back(mapping);
+  return {{"anyOf", forms}};
+}
+
 ordered_json choice_json(const Shape& shape) {
   ordered_json json{{"type", "string"}, {"enum", ordered_json::array()}};
   std::string words(shape.what);
@@ -111,7 +139,9 @@ ordered_json bare_json(const Shape& shape) {
     case Shape::Kind::map:
       return {{"type", "object"}, {"additionalProperties", json_of(shape.element.at(0))}};
     case Shape::Kind::mapping:
-      return mapping_json(shape);
+      return mapping_or_short_json(shape);
+    case Shape::Kind::reference:
+      return {{"$ref", "#/$defs/" + std::string(shape.what)}};
   }
   return {};
 }
@@ -139,11 +169,25 @@ ordered_json json_of(const Shape& shape) {
   return shape.is_sourced ? sourced_json(json) : json;
 }
 
+/// Adds the definitions of all references in a shape.
+void add_definitions(ordered_json& definitions, const Shape& shape) {
+  if (shape.kind == Shape::Kind::reference && !definitions.contains(shape.what)) {
+    const Shape whole = shape.definition();
+    definitions[std::string(shape.what)] = json_of(whole);
+    add_definitions(definitions, whole);
+  }
+  for (const Shape& element : shape.element) add_definitions(definitions, element);
+  for (const Shape::Key& key : shape.keys) add_definitions(definitions, key.shape);
+}
+
 }  // namespace
 
 ordered_json schema(const Shape& shape, std::string_view title) {
   ordered_json json{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}};
   json.update(json_of(shape));
+  ordered_json definitions = ordered_json::object();
+  add_definitions(definitions, shape);
+  if (!definitions.empty()) json["$defs"] = std::move(definitions);
   return json;
 }
 

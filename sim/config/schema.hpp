@@ -18,7 +18,7 @@ namespace trainyard::config {
 
 /// A field type as data.
 struct Shape {
-  enum class Kind { text, boolean, integer, number, quantity, choice, list, map, mapping };
+  enum class Kind { text, boolean, integer, number, quantity, choice, list, map, mapping, reference };
   struct Key;
   struct Choice {
     std::string_view text;
@@ -27,14 +27,17 @@ struct Shape {
 
   Kind kind = Kind::text;
   bool is_sourced = false;
-  Range range;                            ///< for integers, numbers and quantities
-  std::string_view what;                  ///< for quantities and choices: the kind, in words
-  std::string_view example;               ///< for quantities
-  std::string (*show)(double) = nullptr;  ///< for quantities: a bound as text with a unit
-  std::string pattern;                    ///< for quantities
-  std::vector<Choice> choices;            ///< for choices
-  std::vector<Shape> element;             ///< for lists and maps: exactly one
-  std::vector<Key> keys;                  ///< for mappings
+  Range range;                               ///< for integers, numbers and quantities
+  std::string_view what;                     ///< for quantities and choices: the kind, in words
+  std::string_view example;                  ///< for quantities
+  std::string (*show)(double) = nullptr;     ///< for quantities: a bound as text with a unit
+  std::string pattern;                       ///< for quantities
+  std::vector<Choice> choices;               ///< for choices
+  std::vector<Shape> element;                ///< for lists and maps: exactly one
+  std::vector<Key> keys;                     ///< for mappings
+  std::vector<std::string_view> short_form;  ///< for mappings: keys that a single value sets
+  bool names_key = false;                    ///< for mappings: a text is a key with an empty mapping
+  Shape (*definition)() = nullptr;           ///< for references to `what`: its shape
 };
 
 struct Shape::Key {
@@ -65,6 +68,18 @@ Shape::Key key_shape(const Key<T, Field>& key, const T& defaults) {
   return result;
 }
 
+template <HasKeys T>
+Shape mapping_shape() {
+  Shape shape;
+  shape.kind = Shape::Kind::mapping;
+  if constexpr (HasShortForm<T>)
+    shape.short_form.assign(Keys<T>::short_form.begin(), Keys<T>::short_form.end());
+  shape.names_key = NamesKey<T>;
+  const T defaults{};
+  Keys<T>::table()([&](const auto&... key) { (shape.keys.push_back(key_shape(key, defaults)), ...); });
+  return shape;
+}
+
 template <class T>
 Shape shape_of(const Range& range) {
   Shape shape;
@@ -84,10 +99,12 @@ Shape shape_of(const Range& range) {
     shape.kind = Shape::Kind::choice;
     shape.what = Names<T>::what;
     for (const auto& name : Names<T>::table) shape.choices.push_back({name.text, name.doc});
+  } else if constexpr (HasDefinition<T>) {
+    shape.kind = Shape::Kind::reference;
+    shape.what = Keys<T>::definition;
+    shape.definition = mapping_shape<T>;
   } else if constexpr (HasKeys<T>) {
-    shape.kind = Shape::Kind::mapping;
-    const T defaults{};
-    Keys<T>::table()([&](const auto&... key) { (shape.keys.push_back(key_shape(key, defaults)), ...); });
+    return mapping_shape<T>();
   } else if constexpr (is_quantity<T>) {
     shape.kind = Shape::Kind::quantity;
     shape.what = quantity_name<T>();

@@ -195,7 +195,7 @@ void require_context(const std::vector<Layer>& layers, const Parallelism& parall
   }
   const int tokens = tokens_of(*attention);
   const auto has_other_rows = [&](const Layer& layer) {
-    return layer.kind == LayerKind::conv ||
+    return is_convolution(layer) ||
            (layer.kind == LayerKind::linear && layer.experts == 0 && tokens_of(layer) != tokens);
   };
   if (const auto other = std::ranges::find_if(layers, has_other_rows); other != layers.end())

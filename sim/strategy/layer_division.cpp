@@ -201,8 +201,8 @@ Layer table_part(const Layer& layer, LayerSplit split, int replicas) {
 
 /// Whether the layer computes each output from one input at the same place.
 bool works_on_single_values(const Layer& layer) {
-  return layer.kind == LayerKind::relu || layer.kind == LayerKind::gelu || layer.kind == LayerKind::silu ||
-         layer.kind == LayerKind::geglu || layer.kind == LayerKind::dropout;
+  return layer.kind == LayerKind::relu || layer.kind == LayerKind::gelu || layer.kind == LayerKind::swish ||
+         layer.kind == LayerKind::silu || layer.kind == LayerKind::geglu || layer.kind == LayerKind::dropout;
 }
 
 class Division {
@@ -223,6 +223,7 @@ private:
     Layer& layer = model_.layers[at(number)];
     const LayerRule* rule = rule_of(layer);
     if (turns_ != LayerTurns::none) require_turns(number, layer, rule);
+    if (share_ == Share::own_features) require_chain(number, layer);
     if (rule != nullptr) {
       const std::optional<Axis> summed_over = layer.summed_over;
       if (layer.kind == LayerKind::linear)
@@ -266,6 +267,15 @@ private:
         "turns",
         fmt::format("layer '{}' needs whole samples, but comes after layers that take turns", layer.name),
         "turns: none, or rules for all layers up to the loss");
+  }
+
+  /// Values of divided layers pass from each layer to the next, and to no other.
+  void require_chain(int number, const Layer& layer) const {
+    if (layer.continues_previous) return;
+    last_rule().refuse("match",
+                       fmt::format("layer '{}' is not the only one that reads '{}', or does not read it",
+                                   layer.name, model_.layers[at(number - 1)].name),
+                       "divide layers outside branches");
   }
 
   void divide_linear(int number, Layer& layer, const LayerRule& rule) {
@@ -322,9 +332,9 @@ private:
     } else if (columns_.drawn < columns_.held) {
       last_rule().refuse("sample", fmt::format("layer '{}' reads outputs that another one draws", layer.name),
                          "sample: only for the last linear layer before the loss");
-    } else if (layer.kind == LayerKind::add) {
+    } else if (layer.kind == LayerKind::add || layer.kind == LayerKind::concat) {
       last_rule().refuse("match",
-                         fmt::format("layer '{}' adds values of divided layers to others", layer.name),
+                         fmt::format("layer '{}' joins values of divided layers with others", layer.name),
                          "divide layers outside residual connections");
     } else {
       append(number, Phase::forward, TransferPlace::before, Operation::all_to_all, layer.in_elements);

@@ -327,7 +327,7 @@ void require_roles(const std::vector<Layer>& layers, int ranks) {
   if (std::ranges::any_of(layers, [](const Layer& layer) { return layer.split != TensorSplit::none; }))
     return;
   for (const Layer& layer : layers) {
-    if (layer.kind != LayerKind::linear && layer.kind != LayerKind::conv) continue;
+    if (layer.kind != LayerKind::linear && !is_convolution(layer)) continue;
     refuse(fmt::format("nothing says how ranks divide layer '{}'", layer.name), ranks,
            "only models of the families vit, bert, gpt2, decoder and encoder_decoder can be divided");
   }

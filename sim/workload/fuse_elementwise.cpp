@@ -11,8 +11,8 @@ namespace {
 constexpr std::string_view joint = " + ";
 
 bool is_elementwise(LayerKind kind) {
-  return kind == LayerKind::relu || kind == LayerKind::gelu || kind == LayerKind::dropout ||
-         kind == LayerKind::add || kind == LayerKind::position_bias;
+  return kind == LayerKind::relu || kind == LayerKind::gelu || kind == LayerKind::swish ||
+         kind == LayerKind::dropout || kind == LayerKind::add || kind == LayerKind::position_bias;
 }
 
 /// Whether the last pass of its forward is element-wise.
@@ -23,7 +23,8 @@ bool ends_elementwise(LayerKind kind) {
 
 /// Whether the values between two layers are written even if fused.
 bool is_kept(LayerKind writer, LayerKind reader) {
-  return writer == LayerKind::softmax || writer == LayerKind::relu || reader == LayerKind::gelu;
+  return writer == LayerKind::softmax || writer == LayerKind::relu || reader == LayerKind::gelu ||
+         reader == LayerKind::swish;
 }
 
 /// Values that the op of layer `from` passes on to that of layer `to`, the next in the trace.
@@ -34,7 +35,8 @@ struct Handover {
 std::optional<Handover> forward_handover(const std::vector<Layer>& layers, int from, int to) {
   const Layer& writer = layers[static_cast<std::size_t>(from)];
   const Layer& reader = layers[static_cast<std::size_t>(to)];
-  if (to != from + 1 || !is_elementwise(reader.kind) || writer.out_elements != reader.in_elements)
+  if (to != from + 1 || !reader.continues_previous || !is_elementwise(reader.kind) ||
+      writer.out_elements != reader.in_elements)
     return std::nullopt;
   if (!is_elementwise(writer.kind) && !ends_elementwise(writer.kind)) return std::nullopt;
   return Handover{reader.in_elements, is_kept(writer.kind, reader.kind) ? 0 : reader.in_elements};
@@ -48,8 +50,9 @@ std::optional<Handover> backward_handover(const std::vector<Layer>& layers, int 
       writer.in_elements != reader.out_elements) {
     return std::nullopt;
   }
-  for (int between = to + 1; between < from; ++between) {
-    if (layers[static_cast<std::size_t>(between)].kind != LayerKind::add) return std::nullopt;
+  for (int after = to + 1; after <= from; ++after) {
+    const Layer& layer = layers[static_cast<std::size_t>(after)];
+    if (!layer.continues_previous || (after < from && layer.kind != LayerKind::add)) return std::nullopt;
   }
   return Handover{reader.out_elements, from - to > 1 ? 0 : reader.out_elements};
 }

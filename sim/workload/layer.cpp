@@ -17,25 +17,39 @@ double elements(const std::vector<int>& shape) {
   return std::accumulate(shape.begin(), shape.end(), 1.0, std::multiplies<>());
 }
 
-int window_count(const std::string& layer, int size, int kernel, int stride, int padding) {
+/// Windows of a pooling that rounds up: the last one begins inside the input or its first padding, and may
+/// end beyond it. Source: PyTorch, aten/src/ATen/native/Pool.h, pooling_output_shape_pad_lr.
+int rounded_up(int room, int size, int stride, int padding) {
+  const int count = (room + stride - 1) / stride + 1;
+  return (count - 1) * stride >= size + padding ? count - 1 : count;
+}
+
+int window_count(const std::string& layer, int size, int kernel, const Window& window, int padding) {
+  const int stride = window.stride;
   const int room = size + 2 * padding - kernel;
   if (room < 0) {
     throw InputError("layer '" + layer + "': a " + std::to_string(kernel) +
                          "-wide window does not fit into " + std::to_string(size) + " values",
                      "use a larger image_size");
   }
-  return room / stride + 1;
+  return window.round_up ? rounded_up(room, size, stride, padding) : room / stride + 1;
 }
 
 FeatureMap windows(const std::string& layer, FeatureMap in, int out_channels, Window w) {
-  return {out_channels, window_count(layer, in.height, w.kernel_h, w.stride, w.pad_h),
-          window_count(layer, in.width, w.kernel_w, w.stride, w.pad_w)};
+  return {out_channels, window_count(layer, in.height, w.kernel_h, w, w.pad_h),
+          window_count(layer, in.width, w.kernel_w, w, w.pad_w)};
 }
 
 Window square(int kernel, int stride, int padding) { return {kernel, kernel, stride, padding, padding}; }
 
 Layer map_layer(std::string name, LayerKind kind, FeatureMap in, FeatureMap out) {
   return shaped_layer(std::move(name), kind, dimensions(in), dimensions(out));
+}
+
+/// The weights of a convolution and a bias per output channel.
+void add_weights(Layer& layer, double weights, bool has_bias) {
+  layer.parameters = {{layer.name + ".weight", weights}};
+  if (has_bias) layer.parameters.push_back({layer.name + ".bias", static_cast<double>(layer.out_shape[0])});
 }
 
 /// Sets traffic and kept values of a layer with these weights, MACs and product: input, output and weights
@@ -115,15 +129,32 @@ Layer conv_layer(std::string name, FeatureMap in, ConvWindow window) {
 }
 
 Layer conv_layer(std::string name, FeatureMap in, int out_channels, Window window, bool has_bias) {
+  return grouped_conv_layer(std::move(name), in, out_channels, window, 1, has_bias);
+}
+
+Layer grouped_conv_layer(std::string name, FeatureMap in, int out_channels, Window window, int groups,
+                         bool has_bias) {
   const FeatureMap out = windows(name, in, out_channels, window);
   Layer layer = map_layer(std::move(name), LayerKind::conv, in, out);
   layer.window = window;
-  const int inputs = in.channels * window.kernel_h * window.kernel_w;  // per value
+  layer.groups = groups;
+  const int inputs = in.channels / groups * window.kernel_h * window.kernel_w;  // per value
   const double weights = static_cast<double>(out_channels) * inputs;
-  layer.parameters = {{layer.name + ".weight", weights}};
-  if (has_bias) layer.parameters.push_back({layer.name + ".bias", static_cast<double>(out_channels)});
+  add_weights(layer, weights, has_bias);
   add_matrix_costs(layer, weights * out.height * out.width,
-                   {1, out.height * out.width, out.channels, inputs});
+                   {groups, out.height * out.width, out.channels / groups, inputs});
+  return layer;
+}
+
+Layer conv_transpose_layer(std::string name, FeatureMap in, int out_channels, Window window, bool has_bias) {
+  const FeatureMap out{out_channels, (in.height - 1) * window.stride - 2 * window.pad_h + window.kernel_h,
+                       (in.width - 1) * window.stride - 2 * window.pad_w + window.kernel_w};
+  Layer layer = map_layer(std::move(name), LayerKind::conv_transpose, in, out);
+  layer.window = window;
+  const int outputs = out_channels * window.kernel_h * window.kernel_w;  // per value
+  const double weights = static_cast<double>(in.channels) * outputs;
+  add_weights(layer, weights, has_bias);
+  add_matrix_costs(layer, weights * in.height * in.width, {1, in.height * in.width, outputs, in.channels});
   return layer;
 }
 
@@ -146,8 +177,16 @@ Layer relu_layer(std::string name, std::vector<int> shape) {
                       {.forward_flops = 1, .backward_flops = 1, .keeps_input = false});
 }
 
+Layer swish_layer(std::string name, const std::vector<int>& shape) {
+  return vector_layer(std::move(name), LayerKind::swish, shape, {.forward_flops = 4, .backward_flops = 7});
+}
+
 Layer max_pool_layer(std::string name, FeatureMap in, int kernel, int stride, int padding) {
-  Layer layer = average_pool_layer(std::move(name), in, square(kernel, stride, padding));
+  return max_pool_layer(std::move(name), in, square(kernel, stride, padding));
+}
+
+Layer max_pool_layer(std::string name, FeatureMap in, Window window) {
+  Layer layer = average_pool_layer(std::move(name), in, window);
   layer.kind = LayerKind::max_pool;
   layer.saved_elements = layer.in_elements;
   layer.saved_fixed = layer.out_elements * index_size;
@@ -157,6 +196,11 @@ Layer max_pool_layer(std::string name, FeatureMap in, int kernel, int stride, in
 Layer add_layer(std::string name, std::vector<int> shape) {
   return vector_layer(std::move(name), LayerKind::add, shape,
                       {.forward_flops = 1, .forward_passes = 3, .backward_passes = 0, .keeps_input = false});
+}
+
+Layer concat_layer(std::string name, const std::vector<int>& shape) {
+  return vector_layer(std::move(name), LayerKind::concat, shape,
+                      {.backward_passes = 0, .keeps_input = false});
 }
 
 Layer average_pool_layer(std::string name, FeatureMap in) {

@@ -18,18 +18,21 @@ namespace trainyard {
 
 enum class LayerKind {
   conv,
+  conv_transpose,
   batch_norm,
   layer_norm,
   rms_norm,
   local_response_norm,
   relu,
   gelu,
+  swish,
   silu,
   geglu,
   rope,
   dropout,
   max_pool,
   add,
+  concat,
   position_bias,
   average_pool,
   embedding,
@@ -57,9 +60,10 @@ struct LayerGemm {
 };
 
 /// Where a layer reads its input: `stride` apart in both directions, with `pad_h` and `pad_w` zeros on each
-/// side.
+/// side. A pooling may also write the values of windows that begin inside the input and end beyond it.
 struct Window {
   int kernel_h = 0, kernel_w = 0, stride = 1, pad_h = 0, pad_w = 0;
+  bool round_up = false;
 };
 
 /// Of layers that read every value.
@@ -92,6 +96,7 @@ struct Layer {
   std::vector<int> in_shape;  ///< of one sample: channels, height, width; or rows, features; or heads ...
   std::vector<int> out_shape;
   Window window = no_window;
+  int groups = 1;                     ///< parts of a convolution's channels that do not see each other
   bool has_input_gradient = true;     ///< false for the layer that reads the data
   std::vector<Parameter> parameters;  ///< in registration order
   double forward_macs = 0;            ///< multiply-accumulates of the matrix work
@@ -121,10 +126,17 @@ struct Layer {
   double drawn = 1;
   int experts = 0;  ///< whose rows the layer's values are, and whose weights it has; 0: it is no expert's
   double load = 1;  ///< rows computed per row that the router sends, of the fullest rank
+  /// Whether it reads the output of the layer before it, which no other layer reads: their ops may be fused.
+  bool continues_previous = true;
   /// Number of the layer's block, inside which several tensors pass from layer to layer; none where the model
   /// is a chain of single layers.
   std::optional<int> block;
 };
+
+/// Whether a layer is a convolution, transposed or not.
+inline bool is_convolution(const Layer& layer) {
+  return layer.kind == LayerKind::conv || layer.kind == LayerKind::conv_transpose;
+}
 
 /// Values in all parameter tensors of a layer.
 double parameter_elements(const Layer& layer);
@@ -177,6 +189,16 @@ void set_macs(Layer& layer, double macs);
 Layer conv_layer(std::string name, FeatureMap in, ConvWindow window);
 /// The same with a window of any shape.
 Layer conv_layer(std::string name, FeatureMap in, int out_channels, Window window, bool has_bias = false);
+/// The same in `groups` that divide the channels of input and output: each output sees the channels of its
+/// group. As many groups as channels make a depthwise convolution.
+Layer grouped_conv_layer(std::string name, FeatureMap in, int out_channels, Window window, int groups,
+                         bool has_bias = false);
+
+/// Transposed convolution: the gradient of a convolution's input, used forward (Dumoulin and Visin 2016,
+/// arXiv 1603.07285, section 4). Its output is (size - 1) x stride - 2 x padding + kernel; every input value
+/// is multiplied by a window of weights per output channel. Costs as conv_layer.
+Layer conv_transpose_layer(std::string name, FeatureMap in, int out_channels, Window window,
+                           bool has_bias = false);
 
 /// Batch normalisation in training. Traffic: forward three passes (statistics read, normalise read, write),
 /// backward five (two reads of input and output gradient, one write). 4 and 8 FLOPs per value. Keeps its
@@ -190,11 +212,21 @@ Layer relu_layer(std::string name, std::vector<int> shape);
 /// output, and the gradients of both). About 10 and 20 FLOPs per value, over five channels. Keeps its input.
 Layer local_response_norm_layer(std::string name, FeatureMap in);
 
+/// x times its sigmoid (SiLU). Forward: 4 FLOPs per value (exponential, sum, quotient, product), two passes.
+/// Backward: 7, from the formula and its derivative s(1 + x(1 - s)); three passes. Keeps its input.
+Layer swish_layer(std::string name, const std::vector<int>& shape);
+
 /// Keeps its input and one 8-byte index per output value (PyTorch).
+Layer max_pool_layer(std::string name, FeatureMap in, Window window);
+/// The same with a square window.
 Layer max_pool_layer(std::string name, FeatureMap in, int kernel, int stride, int padding);
 
 /// Sum of two equal inputs. Backward passes the gradient on without memory traffic.
 Layer add_layer(std::string name, std::vector<int> shape);
+
+/// Copies its inputs one behind the other into an output of this shape: two passes, no arithmetic. Backward
+/// passes views of the gradient on without memory traffic (PyTorch, CatBackward0). Keeps nothing.
+Layer concat_layer(std::string name, const std::vector<int>& shape);
 
 /// Mean over each channel.
 Layer average_pool_layer(std::string name, FeatureMap in);
@@ -223,18 +255,21 @@ struct Names<LayerKind> {
   static constexpr std::string_view what = "layer kind";
   static constexpr std::array table{
       Name{"conv", LayerKind::conv, "2-D convolution"},
+      Name{"conv_transpose", LayerKind::conv_transpose, "transposed 2-D convolution"},
       Name{"batchnorm", LayerKind::batch_norm, "batch normalisation"},
       Name{"layernorm", LayerKind::layer_norm, "layer normalisation"},
       Name{"rmsnorm", LayerKind::rms_norm, "normalisation by the root mean square"},
       Name{"lrn", LayerKind::local_response_norm, "local response normalisation"},
       Name{"relu", LayerKind::relu, "rectified linear unit"},
       Name{"gelu", LayerKind::gelu, "Gaussian error linear unit"},
+      Name{"swish", LayerKind::swish, "values times their sigmoid (SiLU)"},
       Name{"silu", LayerKind::silu, "one half of the features times the SiLU of the other (SwiGLU)"},
       Name{"geglu", LayerKind::geglu, "one half of the features times the GELU of the other (GEGLU)"},
       Name{"rope", LayerKind::rope, "rotation of queries and keys by their position"},
       Name{"dropout", LayerKind::dropout, "random values set to zero"},
       Name{"maxpool", LayerKind::max_pool, "maximum pooling"},
       Name{"add", LayerKind::add, "sum of two inputs"},
+      Name{"concat", LayerKind::concat, "inputs copied one behind the other"},
       Name{"position_bias", LayerKind::position_bias, "a bias by position added to attention scores"},
       Name{"avgpool", LayerKind::average_pool, "average pooling"},
       Name{"embedding", LayerKind::embedding, "look-up of table rows"},

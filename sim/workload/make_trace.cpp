@@ -39,18 +39,23 @@ std::vector<Gradient> gradients_of(const Layer& layer) {
   return gradients;
 }
 
+/// The convolution of a layer; of a transposed one, the convolution from its output to its input.
 ConvShape conv_shape(const Layer& layer, int batch) {
-  assert(layer.in_shape.size() == 3);
+  const bool is_transposed = layer.kind == LayerKind::conv_transpose;
+  const std::vector<int>& in = is_transposed ? layer.out_shape : layer.in_shape;
+  const std::vector<int>& out = is_transposed ? layer.in_shape : layer.out_shape;
+  assert(in.size() == 3);
   return {.batch = batch,
-          .in_channels = layer.in_shape[0],
-          .height = layer.in_shape[1],
-          .width = layer.in_shape[2],
-          .out_channels = layer.out_shape[0],
+          .in_channels = in[0],
+          .height = in[1],
+          .width = in[2],
+          .out_channels = out[0],
           .kernel_h = layer.window.kernel_h,
           .kernel_w = layer.window.kernel_w,
           .stride = layer.window.stride,
           .pad_h = layer.window.pad_h,
-          .pad_w = layer.window.pad_w};
+          .pad_w = layer.window.pad_w,
+          .groups = layer.groups};
 }
 
 /// `size` times the batch, for the rows or the count of a matrix product.
@@ -170,13 +175,14 @@ Bytes table_gradient_bytes(const Layer& layer, const Setting& setting) {
 }
 
 bool is_matrix(const Layer& layer) {
-  return layer.kind == LayerKind::conv || layer.kind == LayerKind::linear ||
+  return is_convolution(layer) || layer.kind == LayerKind::linear ||
          layer.kind == LayerKind::batched_matmul || layer.kind == LayerKind::flash_attention;
 }
 
 /// The kind of a matrix layer's forward op.
 OpKind matrix_kind(LayerKind kind) {
   if (kind == LayerKind::conv) return OpKind::conv_forward;
+  if (kind == LayerKind::conv_transpose) return OpKind::conv_dgrad;
   return kind == LayerKind::flash_attention ? OpKind::attention : OpKind::gemm;
 }
 
@@ -192,8 +198,8 @@ void append_forward(std::vector<Op>& ops, const Layer& layer, const Setting& set
   }
   if (casts_weights(layer, setting)) ops.push_back(cast_op(Phase::forward, layer, setting));
   const OpKind kind = matrix_kind(layer.kind);
-  const Shape shape = kind == OpKind::conv_forward ? Shape(conv_shape(layer, setting.batch))
-                                                   : Shape(gemm_shape(layer, setting));
+  const Shape shape =
+      is_convolution(layer) ? Shape(conv_shape(layer, setting.batch)) : Shape(gemm_shape(layer, setting));
   ops.push_back(make_op(Phase::forward, layer.name, kind, shape, setting.batch * layer.forward_flops,
                         matrix_bytes(layer, setting)));
 }
@@ -230,9 +236,10 @@ void append_matrix_backward(std::vector<Op>& ops, const Layer& layer, const Sett
   const auto append = [&](OpKind kind, Shape shape) {
     ops.push_back(make_op(Phase::backward, layer.name, kind, shape, flops, bytes));
   };
-  if (layer.kind == LayerKind::conv) {
+  if (is_convolution(layer)) {
     const ConvShape shape = conv_shape(layer, setting.batch);
-    if (layer.has_input_gradient) append(OpKind::conv_dgrad, shape);
+    const bool is_transposed = layer.kind == LayerKind::conv_transpose;
+    if (layer.has_input_gradient) append(is_transposed ? OpKind::conv_forward : OpKind::conv_dgrad, shape);
     append(OpKind::conv_wgrad, shape);
   } else {
     const GemmShape forward = gemm_shape(layer, setting);

@@ -154,8 +154,7 @@ Bytes kept_activations(const std::vector<Layer>& layers, const MemorySetting& se
 
 Bytes workspace(const std::vector<Layer>& layers, const std::optional<MemoryRules>& rules) {
   const Bytes convolutions = rules && rules->workspace ? rules->workspace->value : cudnn_workspace;
-  const bool has_convolutions =
-      std::ranges::any_of(layers, [](const Layer& layer) { return layer.kind == LayerKind::conv; });
+  const bool has_convolutions = std::ranges::any_of(layers, is_convolution);
   return cublas_workspace + (has_convolutions ? convolutions : Bytes());
 }
 

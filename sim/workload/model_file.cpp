@@ -3,6 +3,7 @@
 #include "config/read.hpp"
 #include "units/text.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <functional>
 #include <limits>
@@ -37,7 +38,13 @@ void for_each_family(const ModelFile& file, Visit visit) {
 }
 
 void validate_family(const ModelFile& file, config::Problems& problems) {
-  if (!problems.readable("family")) return;
+  if (!problems.readable("family") || !problems.readable("layers")) return;
+  if (!file.family && !file.layers)
+    problems.error("", "the model has neither a family nor layers",
+                   "add 'family: resnet', or a list 'layers'");
+  if (file.family && file.layers)
+    problems.error("layers", "the layers of a family follow from its hyper-parameters",
+                   "remove them, or 'family'");
   for_each_family(file, [&](ModelFamily family, const auto& given, const char* example, auto) {
     const std::string name(config::name_of(family));
     if (family == file.family && !given) {
@@ -59,7 +66,8 @@ void validate_layers(std::string_view key, const std::function<std::vector<Layer
       problems.error(key, "the model has more than 1e13 parameters", "reduce its hyper-parameters");
     }
   } catch (const InputError& error) {
-    problems.error(key, error.diagnostics().front().message, error.diagnostics().front().hint);
+    const Diagnostic& first = error.diagnostics().front();
+    problems.error(first.key_path.empty() ? key : first.key_path, first.message, first.hint);
   }
 }
 
@@ -67,10 +75,17 @@ void validate_layers(std::string_view key, const std::function<std::vector<Layer
 
 bool is_valid(const std::string& key, const ResnetHyperparameters& resnet, config::Problems& problems) {
   if (!problems.readable(key + ".blocks")) return false;
-  if (resnet.blocks.size() == 4) return true;
-  problems.error(key + ".blocks", std::to_string(resnet.blocks.size()) + " stages, but a ResNet has four",
-                 "write four numbers: [3, 4, 6, 3] is ResNet-50");
-  return false;
+  if (resnet.blocks.size() != 4) {
+    problems.error(key + ".blocks", std::to_string(resnet.blocks.size()) + " stages, but a ResNet has four",
+                   "write four numbers: [3, 4, 6, 3] is ResNet-50");
+    return false;
+  }
+  if (resnet.block == ResidualBlock::basic && resnet.stride_on) {
+    problems.error(key + ".stride_on", "the first convolution of a basic block always halves the image",
+                   "remove it, or write 'block: bottleneck'");
+    return false;
+  }
+  return true;
 }
 
 bool is_valid(const std::string& key, const VggHyperparameters& vgg, config::Problems& problems) {
@@ -238,9 +253,16 @@ bool is_valid(const std::string& key, const BertHyperparameters& bert, config::P
   return true;
 }
 
+/// Whether an embedding reads the input of listed layers.
+bool reads_tokens(const std::vector<ListedLayer>& layers) {
+  return layers.size() > 1 && layers[0].input && layers[0].input->size() == 1 &&
+         std::ranges::any_of(layers, [](const ListedLayer& layer) { return layer.embedding.has_value(); });
+}
+
 void validate_input(const ModelFile& file, config::Problems& problems) {
-  if (!problems.readable("input") || !problems.readable("family")) return;
-  const bool has_sequences = file.family == ModelFamily::bert || file.family == ModelFamily::gpt2 ||
+  if (!problems.readable("input") || !problems.readable("family") || !problems.readable("layers")) return;
+  const bool has_sequences = (file.layers && reads_tokens(*file.layers)) ||
+                             file.family == ModelFamily::bert || file.family == ModelFamily::gpt2 ||
                              file.family == ModelFamily::decoder ||
                              file.family == ModelFamily::encoder_decoder;
   if (file.input->bytes && file.input->bytes_per_token)
@@ -257,6 +279,9 @@ void validate(const ModelFile& file, config::Problems& problems) {
   problems.check_name(file.name);
   validate_family(file, problems);
   if (file.input) validate_input(file, problems);
+  if (file.layers)
+    validate_layers(
+        "layers", [&] { return listed_layers(*file.layers).layers; }, problems);
   for_each_family(file, [&](ModelFamily family, const auto& given, const char*, auto make_layers) {
     const std::string key(config::name_of(family));
     if (given && is_valid(key, *given, problems))
@@ -270,6 +295,11 @@ void validate(const ModelFile& file, config::Problems& problems) {
 Model make_model(const ModelFile& file) {
   Model model{file.name, file.title.empty() ? file.name : file.title, {}, file.samples_per_epoch};
   model.input = file.input;
+  if (file.layers) {
+    LayerList list = listed_layers(*file.layers);
+    model.layers = std::move(list.layers);
+    model.sequence_length = list.sequence_length;
+  }
   for_each_family(file, [&](ModelFamily family, const auto& given, const char*, auto make_layers) {
     if (family != file.family) return;
     if (!given) throw InputError("the model has no hyper-parameters of its family");

@@ -1,5 +1,6 @@
 #pragma once
-// A model as described in a YAML file (workloads/models/*.yaml): a family and its hyper-parameters.
+// A model as described in a YAML file (workloads/models/*.yaml): a family and its hyper-parameters, or a list
+// of layers.
 
 #include "config/document.hpp"
 #include "config/keys.hpp"
@@ -10,6 +11,7 @@
 #include "workload/encoder_decoder.hpp"
 #include "workload/gpt2.hpp"
 #include "workload/inception_v3.hpp"
+#include "workload/layer_list.hpp"
 #include "workload/model.hpp"
 #include "workload/resnet.hpp"
 #include "workload/sample_input.hpp"
@@ -29,7 +31,8 @@ enum class ModelFamily { resnet, vgg, alexnet, inception_v3, vit, bert, gpt2, de
 struct ModelFile {
   std::string name;
   std::string title;
-  ModelFamily family{};
+  std::optional<ModelFamily> family;
+  std::optional<std::vector<ListedLayer>> layers = {};
   std::optional<ResnetHyperparameters> resnet;
   std::optional<VggHyperparameters> vgg;
   std::optional<AlexnetHyperparameters> alexnet;
@@ -44,7 +47,8 @@ struct ModelFile {
   std::vector<std::string> source;
 };
 
-/// The layers of a file's family with its hyper-parameters. Throws InputError if these do not fit together.
+/// The layers of a file's family with its hyper-parameters, or of its list. Throws InputError if these do not
+/// fit together.
 Model make_model(const ModelFile& file);
 
 /// Reads and checks a model file. Throws InputError with every problem found. Warnings are appended to
@@ -57,7 +61,7 @@ template <>
 struct Names<ModelFamily> {
   static constexpr std::string_view what = "model family";
   static constexpr std::array table{
-      Name{"resnet", ModelFamily::resnet, "residual network of bottleneck blocks"},
+      Name{"resnet", ModelFamily::resnet, "residual network of bottlenecks or basic blocks"},
       Name{"vgg", ModelFamily::vgg, "stages of 3x3 convolutions and three fully connected layers"},
       Name{"alexnet", ModelFamily::alexnet, "five convolutions and three fully connected layers"},
       Name{"inception_v3", ModelFamily::inception_v3, "blocks of parallel branches of convolutions"},
@@ -75,8 +79,9 @@ struct Keys<ModelFile> {
     return keys(
         required("name", &ModelFile::name, "the file's name without .yaml"),
         optional("title", &ModelFile::title, "name for reports"),
-        required("family", &ModelFile::family,
+        optional("family", &ModelFile::family,
                  "model family; its hyper-parameters stand under a key of the same name"),
+        optional("layers", &ModelFile::layers, "in place of a family: the model's layers in forward order"),
         optional("resnet", &ModelFile::resnet, "hyper-parameters of the family resnet"),
         optional("vgg", &ModelFile::vgg, "hyper-parameters of the family vgg"),
         optional("alexnet", &ModelFile::alexnet, "hyper-parameters of the family alexnet"),

@@ -27,6 +27,27 @@ struct Block {
   bool has_downsample = false;
 };
 
+/// From the input of the block to the sum of both paths; its last convolution gave `map`.
+void append_shortcut(std::vector<Layer>& layers, const std::string& prefix, FeatureMap in, FeatureMap map,
+                     Block block) {
+  if (block.has_downsample) {
+    const std::size_t conv = layers.size();
+    append_conv(layers, {prefix + "downsample.0", prefix + "downsample.1", ""}, in,
+                {map.channels, 1, block.stride, 0});
+    layers[conv].saved_elements = 0;  // conv1 keeps the same input
+  }
+  layers.push_back(add_layer(prefix + "add", dimensions(map)));
+}
+
+FeatureMap append_basic(std::vector<Layer>& layers, const std::string& prefix, FeatureMap in, Block block) {
+  FeatureMap map = append_conv(layers, {prefix + "conv1", prefix + "bn1", prefix + "relu1"}, in,
+                               {block.channels, 3, block.stride, 1});
+  map = append_conv(layers, {prefix + "conv2", prefix + "bn2", ""}, map, {block.channels, 3, 1, 1});
+  append_shortcut(layers, prefix, in, map, block);
+  layers.push_back(relu_layer(prefix + "relu2", dimensions(map)));
+  return map;
+}
+
 FeatureMap append_bottleneck(std::vector<Layer>& layers, const std::string& prefix, FeatureMap in,
                              Block block, StridePlace place) {
   const int stride1 = place == StridePlace::conv1 ? block.stride : 1;
@@ -37,13 +58,7 @@ FeatureMap append_bottleneck(std::vector<Layer>& layers, const std::string& pref
   map = append_conv(layers, {prefix + "conv2", prefix + "bn2", prefix + "relu2"}, map,
                     {block.channels, 3, stride2, 1});
   map = append_conv(layers, {prefix + "conv3", prefix + "bn3", ""}, map, {out_channels, 1, 1, 0});
-  if (block.has_downsample) {
-    const std::size_t conv = layers.size();
-    append_conv(layers, {prefix + "downsample.0", prefix + "downsample.1", ""}, in,
-                {out_channels, 1, block.stride, 0});
-    layers[conv].saved_elements = 0;  // conv1 keeps the same input
-  }
-  layers.push_back(add_layer(prefix + "add", dimensions(map)));
+  append_shortcut(layers, prefix, in, map, block);
   layers.push_back(relu_layer(prefix + "relu3", dimensions(map)));
   return map;
 }
@@ -65,7 +80,13 @@ std::vector<Layer> resnet_layers(const ResnetHyperparameters& parameters) {
       const std::string prefix = "layer" + std::to_string(stage + 1) + "." + std::to_string(b) + ".";
       const int stride = stage > 0 && b == 0 ? 2 : 1;
       const std::size_t first = layers.size();
-      map = append_bottleneck(layers, prefix, map, {channels, stride, b == 0}, parameters.stride_on);
+      if (parameters.block == ResidualBlock::basic) {
+        const bool changes_shape = stride > 1 || channels != map.channels;
+        map = append_basic(layers, prefix, map, {channels, stride, changes_shape});
+      } else {
+        map = append_bottleneck(layers, prefix, map, {channels, stride, b == 0},
+                                parameters.stride_on.value_or(StridePlace::conv2));
+      }
       set_block(layers, first, block++);
     }
     channels *= 2;

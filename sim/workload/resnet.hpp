@@ -1,23 +1,29 @@
 #pragma once
-// Residual networks of bottleneck blocks (He et al. 2015, arXiv 1512.03385) from their hyper-parameters:
-// ResNet-50, 101 and 152 differ only in the number of blocks. Layer and tensor names are torchvision's.
+// Residual networks (He et al. 2015, arXiv 1512.03385) from their hyper-parameters: ResNet-18 and 34 have
+// basic blocks, ResNet-50, 101 and 152 bottlenecks; otherwise they differ only in the number of blocks. Layer
+// and tensor names are torchvision's.
 
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
 
 #include <array>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 namespace trainyard {
 
-/// Which convolution of a stage's first block halves the image: the paper's first 1x1 (v1), or the 3x3 (v1.5)
-/// as in torchvision and every framework's benchmark.
+/// The paper's two kinds of block (figure 5).
+enum class ResidualBlock { bottleneck, basic };
+
+/// Which convolution of a stage's first bottleneck halves the image: the paper's first 1x1 (v1), or the 3x3
+/// (v1.5) as in torchvision and every framework's benchmark.
 enum class StridePlace { conv1, conv2 };
 
 struct ResnetHyperparameters {
   std::vector<int> blocks;  ///< per stage, four stages
-  StridePlace stride_on = StridePlace::conv2;
+  ResidualBlock block = ResidualBlock::bottleneck;
+  std::optional<StridePlace> stride_on = {};  ///< of bottlenecks; default: conv2
   int width = 64;  ///< channels of the stem and of the first stage's 3x3 convolutions
   int image_size = 224;
   int classes = 1000;
@@ -28,6 +34,14 @@ struct ResnetHyperparameters {
 std::vector<Layer> resnet_layers(const ResnetHyperparameters& parameters);
 
 namespace config {
+
+template <>
+struct Names<ResidualBlock> {
+  static constexpr std::string_view what = "residual block";
+  static constexpr std::array table{
+      Name{"bottleneck", ResidualBlock::bottleneck, "1x1, 3x3 and 1x1 convolutions: ResNet-50, 101, 152"},
+      Name{"basic", ResidualBlock::basic, "two 3x3 convolutions: ResNet-18, 34"}};
+};
 
 template <>
 struct Names<StridePlace> {
@@ -42,11 +56,11 @@ struct Keys<ResnetHyperparameters> {
   static auto table() {
     using R = ResnetHyperparameters;
     return keys(
-        required("blocks", &R::blocks, "bottleneck blocks of each of the four stages")
-            .at_least(1)
-            .at_most(1000),
-        optional("stride_on", &R::stride_on,
-                 "which convolution halves the image: conv1 (v1) or conv2 (v1.5)"),
+        required("blocks", &R::blocks, "blocks of each of the four stages").at_least(1).at_most(1000),
+        optional("block", &R::block, "what a block consists of"),
+        optional(
+            "stride_on", &R::stride_on,
+            "which convolution of a bottleneck halves the image: conv1 (v1) or conv2 (v1.5); default: conv2"),
         optional("width", &R::width, "channels of the stem; stage s has width x 2^s inside its blocks")
             .at_least(1)
             .at_most(4096),

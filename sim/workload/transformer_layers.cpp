@@ -259,6 +259,17 @@ void append_core(std::vector<Layer>& layers, const std::string& name, const Tran
   append(attention_context_layer(name + ".av", size));
 }
 
+}  // namespace
+
+std::vector<Layer> attention_core(const std::string& name, const TransformerSize& size,
+                                  const BlockParts& parts) {
+  std::vector<Layer> layers;
+  append_core(layers, name, size, parts);
+  return layers;
+}
+
+namespace {
+
 /// From the core to the residual sum.
 void append_core_and_projection(std::vector<Layer>& layers, const std::string& prefix,
                                 const std::string& name, const std::string& number,

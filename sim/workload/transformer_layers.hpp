@@ -144,6 +144,11 @@ Layer flash_attention_layer(std::string name, const TransformerSize& size, bool 
 /// with their bias, softmax, dropout, context. Source: Korthikanti et al. 2022, arXiv 2205.05198, section 5.
 bool is_attention_core(const Layer& layer);
 
+/// Attention of the heads alone, from queries, keys and values to the context: "name.qk" to "name.av", or
+/// "name.flash".
+std::vector<Layer> attention_core(const std::string& name, const TransformerSize& size,
+                                  const BlockParts& parts);
+
 /// Attention from the joint projection `qkv` to the residual sum: "prefix.attn.qk" ... "prefix.add1". The
 /// probabilities before and after their dropout are both kept. With a flash kernel "prefix.attn.flash" stands
 /// in place of qk, softmax, dropout and av.

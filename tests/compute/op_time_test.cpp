@@ -100,6 +100,21 @@ TEST_CASE("a class without an efficiency, and an unknown shape, fall back to the
   CHECK(op_time(gpu, Precision::fp32, shapeless).source == ComputeSource::roofline);
 }
 
+TEST_CASE(
+    "a convolution in groups has the roofline: matrix units for wide groups, bandwidth for depthwise ones") {
+  const auto time = [](int groups, double flops, double bytes) {
+    ConvShape shape = windowed(3, 1);
+    shape.in_channels = shape.out_channels = 64;
+    shape.groups = groups;
+    return op_time(tiny(), Precision::fp16, conv(OpKind::conv_forward, shape, flops, bytes));
+  };
+  // fp16: 100 TFLOP/s of matrix units and 10 TFLOP/s of ordinary cores, half of which the roofline reaches
+  CHECK(time(4, 1e12, 1).duration.si() == doctest::Approx(1e12 / 50e12 + 10e-6));
+  CHECK(time(8, 1e12, 1).duration.si() == doctest::Approx(1e12 / 5e12 + 10e-6));
+  CHECK(time(64, 18e6, 1e9).duration.si() == doctest::Approx(1e9 / 0.5e12 + 10e-6));
+  CHECK(time(64, 18e6, 1e9).source == ComputeSource::roofline);
+}
+
 TEST_CASE("a measured kernel comes before the fit") {
   GpuProfile gpu = tiny();
   gpu.kernel_table = kernel_table(

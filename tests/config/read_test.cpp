@@ -295,3 +295,34 @@ TEST_CASE("what is wrong with the YAML does not hide what is wrong with the keys
         "5:9 colour 'rde' | 'red'\n"
         "6:1\n");
 }
+
+TEST_CASE("a value other than a mapping sets the keys of a short form, a text alone names a key") {
+  const auto read_pane = [](const std::string& text) { return read<Pane>(parse("pane.yaml", text)); };
+  const auto errors_in = [&](const std::string& text) {
+    try {
+      read_pane(text);
+    } catch (const InputError& error) {
+      return error.diagnostics();
+    }
+    return std::vector<Diagnostic>{};
+  };
+  const auto size_of = [&](const std::string& text) {
+    const Size size = read_pane("window: " + text + "\n").window;
+    return std::pair(size.height, size.width);
+  };
+  CHECK(size_of("{height: 2, width: 3}") == std::pair(2, 3));
+  CHECK(size_of("4") == std::pair(4, 4));
+  CHECK(size_of("[5, 6]") == std::pair(5, 6));
+  const auto errors = errors_in("window: 0\n");
+  REQUIRE(errors.size() == 1);  // of two keys
+  CHECK(errors[0].column == 9);
+  CHECK(errors_in("window: [1, 2, 3]\n").size() == 1);
+  const Pane nested = read_pane("window: 1\npanes: [shut, {window: 2, panes: [{shut: {}}]}]\n");
+  REQUIRE(nested.panes.size() == 2);
+  CHECK(nested.panes[0].shut);
+  CHECK(nested.panes[1].panes[0].shut);
+  const auto unknown = errors_in("panes: [shot]\n");
+  REQUIRE(unknown.size() == 1);
+  CHECK(unknown[0].column == 9);
+  CHECK(unknown[0].hint == "did you mean 'shut'?");
+}

@@ -4,10 +4,12 @@
 #include "config/read.hpp"
 #include "facts_in.hpp"
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -40,6 +42,44 @@ struct Yard {
   Dollars price{0};
 
   friend bool operator==(const Yard&, const Yard&) = default;
+};
+
+/// Short forms, and a type that contains itself.
+struct Size {
+  int height = 0, width = 0;
+};
+
+struct Shut {};
+
+struct Pane {
+  Size window;
+  std::optional<Shut> shut = {};
+  std::vector<Pane> panes = {};
+};
+
+template <>
+struct config::Keys<Size> {
+  static constexpr std::array<std::string_view, 2> short_form{"height", "width"};
+  static auto table() {
+    return keys(required("height", &Size::height, "from top to bottom").at_least(1),
+                required("width", &Size::width, "from left to right").at_least(1));
+  }
+};
+
+template <>
+struct config::Keys<Shut> {
+  static auto table() { return keys(); }
+};
+
+template <>
+struct config::Keys<Pane> {
+  static constexpr bool names_key = true;
+  static constexpr std::string_view definition = "pane";
+  static auto table() {
+    return keys(optional("window", &Pane::window, "height and width"),
+                optional("shut", &Pane::shut, "it cannot be opened"),
+                optional("panes", &Pane::panes, "inside it"));
+  }
 };
 
 template <>

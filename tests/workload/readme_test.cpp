@@ -19,6 +19,20 @@ TEST_CASE("workloads/README.md names every key of a model and every column of a 
   check_documented<BertHyperparameters>(readme);
   check_documented<Gpt2Hyperparameters>(readme);
   check_documented<DecoderHyperparameters>(readme);
+  check_documented<EncoderDecoderHyperparameters>(readme);
+  check_documented<ListedLayer>(readme);
+  check_documented<ListedConv>(readme);
+  check_documented<ListedDepthwiseConv>(readme);
+  check_documented<ListedConvTranspose>(readme);
+  check_documented<ListedPool>(readme);
+  check_documented<ListedLinear>(readme);
+  check_documented<ListedBatchNorm>(readme);
+  check_documented<ListedLayerNorm>(readme);
+  check_documented<ListedEmbedding>(readme);
+  check_documented<ListedPositions>(readme);
+  check_documented<ListedAttention>(readme);
+  check_documented<ListedJoin>(readme);
+  check_documented<Extent>(readme);
   for (const auto& column : trace_columns) {
     INFO("column ", column.text);
     CHECK(readme.find("| `" + std::string(column.text) + "` |") != std::string::npos);

@@ -59,6 +59,20 @@ TEST_CASE("ResNet-50 v1, 101 and 152 add up to the published totals") {
   CHECK(r152.saved_elements == 43'856'872);
 }
 
+TEST_CASE("ResNet-18 and 34 of basic blocks add up to torchvision's totals") {
+  const auto totals_of_basic = [](std::vector<int> blocks) {
+    return totals(resnet_layers({.blocks = std::move(blocks), .block = ResidualBlock::basic}));
+  };
+  const ModelTotals r18 = totals_of_basic({2, 2, 2, 2});
+  CHECK(r18.parameters == 11'689'512);
+  CHECK(r18.tensors == 62);
+  CHECK(r18.forward_macs == 1'814'073'344);
+  const ModelTotals r34 = totals_of_basic({3, 4, 6, 3});
+  CHECK(r34.parameters == 21'797'672);
+  CHECK(r34.tensors == 110);
+  CHECK(r34.forward_macs == 3'663'761'408);
+}
+
 TEST_CASE("parameters are registered as in torchvision") {
   const std::vector<Layer> layers = resnet_layers({.blocks = {1, 1, 1, 1}});
   std::vector<std::string> names;

@@ -1,0 +1,57 @@
+#pragma once
+// The layers of a list as they are added, with the tensors that they read and write: finds which layer keeps
+// a tensor for backward, which layers need no gradient, and the blocks at whose ends one tensor passes.
+
+#include "workload/layer.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// Throws InputError for the key at `path`.
+[[noreturn]] void refuse_key(std::string path, std::string message, std::string hint);
+
+class LayerGraph {
+public:
+  /// The model's input. Returns its tensor.
+  int add_input();
+  /// A layer that reads these tensors. Returns the tensor that it writes. `path`: its key, for errors.
+  int add(Layer layer, const std::vector<int>& reads, std::string path);
+  /// The layers from `first` on are one group.
+  void add_group(std::size_t first);
+
+  [[nodiscard]] bool has_tensors() const { return !tensors_.empty(); }
+  [[nodiscard]] bool is_input(int tensor) const { return tensors_[at(tensor)].writer < 0; }
+  [[nodiscard]] std::size_t size() const { return layers_.size(); }
+
+  /// Throws InputError at a layer, other than the last and losses, whose output nobody reads.
+  void require_readers() const;
+  /// The layers with their blocks and kept values. Call it once, at the end.
+  std::vector<Layer> finished();
+
+private:
+  struct Tensor {
+    int writer = -1;  ///< number of the layer; -1: the model's input
+    std::vector<int> readers = {};
+    bool has_gradient = false;  ///< of parameters before it
+    bool is_kept = false;       ///< for backward, by a reader
+  };
+  struct Group {
+    std::size_t first = 0, end = 0;
+  };
+
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  /// Whether a tensor passes from before layer `position` to it or beyond, besides the one written last.
+  [[nodiscard]] std::vector<bool> inner_positions() const;
+  void set_blocks();
+  void keep_read_outputs();
+
+  std::vector<Layer> layers_;
+  std::vector<std::string> paths_;
+  std::vector<Tensor> tensors_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,546 @@
+#include "workload/layer_list.hpp"
+
+#include "config/document.hpp"
+#include "workload/layer_graph.hpp"
+
+#include <concepts>
+#include <cstddef>
+#include <fmt/format.h>
+#include <limits>
+#include <map>
+#include <type_traits>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+constexpr std::size_t most_layers = 100'000;
+constexpr double most_values = std::numeric_limits<int>::max();
+constexpr std::string_view name_of_input = "input";
+constexpr std::string_view name_of_previous = "previous";
+
+/// Values that pass between entries: a shape and the tensor in which they lie. Shapes have one dimension
+/// (features, or tokens of a model's input), two (tokens, features) or three (channels, height, width).
+struct Values {
+  std::vector<int> shape;
+  int tensor = 0;
+};
+
+std::string text_of(const std::vector<int>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+bool is_map(const Values& values) { return values.shape.size() == 3; }
+bool is_tokens(const Values& values) { return values.shape.size() == 2; }
+
+FeatureMap map_of(const Values& values) { return {values.shape[0], values.shape[1], values.shape[2]}; }
+
+Window window_of(const Extent& kernel, int stride, const Padding& padding, bool round_up = false) {
+  return {kernel.height, kernel.width, stride, padding.height, padding.width, round_up};
+}
+
+/// Whether a key of this type is a kind of layer, and not the name of one or a number.
+template <class T>
+constexpr bool is_kind = false;
+template <class T>
+constexpr bool is_kind<std::optional<T>> = !std::same_as<T, std::string> && !std::same_as<T, int>;
+
+/// Calls `visit` with key and value of each kind that an entry has.
+template <class Visit>
+void for_each_kind(const ListedLayer& entry, Visit visit) {
+  config::Keys<ListedLayer>::table()([&](const auto&... key) {
+    const auto visit_kind = [&](const auto& one) {
+      if constexpr (is_kind<std::remove_cvref_t<decltype(entry.*one.member)>>) {
+        if (entry.*one.member) visit(one.name, *(entry.*one.member));
+      }
+    };
+    (visit_kind(key), ...);
+  });
+}
+
+/// The kinds of an entry, which should be one.
+std::vector<std::string_view> kinds_of(const ListedLayer& entry) {
+  std::vector<std::string_view> kinds;
+  for_each_kind(entry, [&](std::string_view kind, const auto&) { kinds.push_back(kind); });
+  return kinds;
+}
+
+/// The names of a list of entries.
+struct Scope {
+  std::string prefix;  ///< of the layers' names
+  std::map<std::string, Values, std::less<>> values;
+  std::map<std::string, int, std::less<>> numbers;  ///< by kind: the last one given
+};
+
+class Builder {
+public:
+  LayerList build(const std::vector<ListedLayer>& list) {
+    if (list.empty() || !list.front().input)
+      refuse_key("layers", "the list does not begin with the shape of a sample",
+                 "begin with '- input: [3, 224, 224]'");
+    append_list(list, "layers", {.prefix = "", .values = {}, .numbers = {}});
+    graph_.require_readers();
+    return {graph_.finished(), sequence_length_};
+  }
+
+private:
+  void append_list(const std::vector<ListedLayer>& list, const std::string& path, Scope scope) {
+    reserve_names(list, path, scope);
+    scopes_.push_back(std::move(scope));
+    for (std::size_t i = 0; i < list.size(); ++i) append_entry(list[i], config::join(path, i));
+    scopes_.pop_back();
+  }
+
+  /// Names that the user gives are not given to other layers.
+  static void reserve_names(const std::vector<ListedLayer>& list, const std::string& path, Scope& scope) {
+    std::map<std::string, bool, std::less<>> seen;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!list[i].name) continue;
+      const std::string& name = *list[i].name;
+      const std::string at = config::join(config::join(path, i), "name");
+      if (name == name_of_input || name == name_of_previous)
+        refuse_key(at, fmt::format("'{}' always has another meaning", name), "use another name");
+      if (name.empty() || name.find('.') != std::string::npos)
+        refuse_key(at, fmt::format("'{}' cannot be a name", name), "use letters, digits and '_'");
+      if (!seen.insert({name, true}).second)
+        refuse_key(at, fmt::format("two layers of this list are called '{}'", name), "use another name");
+      scope.numbers.insert({name, 0});
+    }
+  }
+
+  void append_entry(const ListedLayer& entry, const std::string& path) {
+    require_one_kind(entry, path);
+    path_ = path;
+    if (entry.input) {
+      append_input(entry, path);
+      return;
+    }
+    const std::string own = entry.name ? *entry.name : next_name(entry.layers ? "block" : kinds_of(entry)[0]);
+    const Values in = entry.from ? named(*entry.from, config::join(path, "from")) : previous_;
+    if (entry.layers) {
+      previous_ = in;
+      append_group(entry, path, own);
+    } else {
+      for_each_kind(entry, [&](std::string_view kind, const auto& keys) {
+        path_ = config::join(path, kind);
+        is_normalised_ = !entry.then.empty() && entry.then.front() == FollowingLayer::batch_norm;
+        previous_ = appended(full_name(own), keys, kind, in);
+      });
+      path_ = config::join(path, "then");
+      for (const FollowingLayer following : entry.then) append_following(following);
+    }
+    scopes_.back().values.insert_or_assign(own, previous_);
+  }
+
+  void require_one_kind(const ListedLayer& entry, const std::string& path) const {
+    const std::vector<std::string_view> kinds = kinds_of(entry);
+    if (kinds.empty())
+      refuse_key(path, "the entry has no layer", "add a kind of layer, for example 'relu: {}'");
+    if (kinds.size() > 1)
+      refuse_key(config::join(path, kinds[1]),
+                 fmt::format("the entry has two kinds of layer, '{}' and '{}'", kinds[0], kinds[1]),
+                 "make two entries of them");
+    if (entry.repeat && !entry.layers)
+      refuse_key(config::join(path, "repeat"), "'repeat' needs a list of layers",
+                 fmt::format("write 'layers: [{{{}: ...}}]' beside it", kinds[0]));
+    if (!entry.then.empty() && (entry.layers || entry.input))
+      refuse_key(config::join(path, "then"), "only a single layer can have 'then'", "make entries of them");
+    if (entry.from && (entry.add || entry.concat))
+      refuse_key(config::join(path, "from"), fmt::format("'{}' names all its inputs", kinds[0]),
+                 "move the name into its list");
+  }
+
+  void append_input(const ListedLayer& entry, const std::string& path) {
+    if (graph_.has_tensors() || scopes_.size() > 1)
+      refuse_key(config::join(path, "input"), "only the first entry gives the shape of a sample",
+                 "remove it; 'from: input' reads the sample");
+    if (entry.name || entry.from)
+      refuse_key(path, "the input has neither a name nor an input of its own", "it is called 'input'");
+    if (entry.input->empty() || entry.input->size() > 3)
+      refuse_key(config::join(path, "input"), fmt::format("a sample of shape {}", text_of(*entry.input)),
+                 "[channels, height, width], [tokens, features], [tokens] or [features]");
+    require_size(*entry.input);
+    previous_ = {*entry.input, graph_.add_input()};
+    scopes_.back().values.insert_or_assign(std::string(name_of_input), previous_);
+  }
+
+  void append_group(const ListedLayer& entry, const std::string& path, const std::string& own) {
+    const int times = entry.repeat.value_or(1);
+    const bool is_outermost = scopes_.size() == 1;
+    for (int i = 0; i < times; ++i) {
+      const std::string prefix = full_name(own) + (entry.repeat ? fmt::format(".{}.", i) : ".");
+      const std::size_t first = graph_.size();
+      append_list(*entry.layers, config::join(path, "layers"),
+                  {.prefix = prefix, .values = {{std::string(name_of_input), previous_}}, .numbers = {}});
+      if (is_outermost) graph_.add_group(first);
+    }
+  }
+
+  void append_following(FollowingLayer following) {
+    const std::string_view kind = config::name_of(following);
+    const std::string own = next_name(kind);
+    const std::string name = full_name(own);
+    const Values in = previous_;
+    switch (following) {
+      case FollowingLayer::batch_norm:
+        previous_ = appended(name, ListedBatchNorm{}, kind, in);
+        break;
+      case FollowingLayer::layer_norm:
+        previous_ = appended(name, ListedLayerNorm{}, kind, in);
+        break;
+      default:
+        previous_ = appended(name, NoKeys{}, kind, in);
+    }
+    scopes_.back().values.insert_or_assign(own, previous_);
+  }
+
+  // Names
+
+  std::string full_name(const std::string& own) const { return scopes_.back().prefix + own; }
+
+  std::string next_name(std::string_view kind) {
+    Scope& scope = scopes_.back();
+    int& number = scope.numbers[std::string(kind)];
+    std::string name;
+    do {
+      name = fmt::format("{}{}", kind, ++number);
+    } while (scope.numbers.contains(name));
+    return name;
+  }
+
+  /// The values of a name: those of the innermost list that has it.
+  Values named(std::string_view name, const std::string& path) const {
+    if (name == name_of_previous) return previous_;
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+      if (const auto found = scope->values.find(name); found != scope->values.end()) return found->second;
+    }
+    refuse_key(path, fmt::format("no earlier layer is called '{}'", name),
+               "name a layer above, in this list or around it; 'input' is what enters the list");
+  }
+
+  // Checks
+
+  /// Reports that a layer cannot read values of this shape.
+  [[noreturn]] void refuse_shape(std::string_view kind, const Values& in, std::string_view expected,
+                                 std::string hint) const {
+    refuse_key(
+        path_,
+        fmt::format("'{}' reads {}, but its input has the shape {}", kind, expected, text_of(in.shape)),
+        std::move(hint));
+  }
+
+  void require_map(std::string_view kind, const Values& in) const {
+    if (!is_map(in))
+      refuse_shape(kind, in, "a map of three dimensions", "[channels, height, width], before any 'flatten'");
+  }
+
+  void require_size(const std::vector<int>& shape) const {
+    double values = 1;
+    for (const int size : shape) values *= size;
+    if (values > most_values)
+      refuse_key(path_,
+                 fmt::format("a tensor of shape {} has more than 2^31 values per sample", text_of(shape)),
+                 "reduce its size");
+  }
+
+  void require_window(const Values& in, const Window& window) const {
+    const FeatureMap map = map_of(in);
+    if (map.height + 2 * window.pad_h < window.kernel_h || map.width + 2 * window.pad_w < window.kernel_w)
+      refuse_key(path_,
+                 fmt::format("a window of {} x {} does not fit into {} with {} and {} zeros on each side",
+                             window.kernel_h, window.kernel_w, text_of(in.shape), window.pad_h, window.pad_w),
+                 "a smaller kernel, more padding or a larger input");
+  }
+
+  /// Weights that an output value (or an input value of a transposed convolution) needs.
+  void require_weights(double weights) const {
+    if (weights > most_values) refuse_key(path_, "a value needs more than 2^31 weights", "a smaller kernel");
+  }
+
+  bool has_bias(const std::optional<bool>& stated) const { return stated.value_or(!is_normalised_); }
+
+  /// Adds a layer that reads `in`; returns its output.
+  Values add(Layer layer, std::vector<int> shape, const std::vector<Values>& in) {
+    require_size(shape);
+    if (graph_.size() >= most_layers)
+      refuse_key(path_, fmt::format("the list has more than {} layers", most_layers), "smaller 'repeat'");
+    std::vector<int> tensors;
+    for (const Values& values : in) tensors.push_back(values.tensor);
+    return {std::move(shape), graph_.add(std::move(layer), tensors, path_)};
+  }
+
+  Values add_same(Layer layer, const Values& in) { return add(std::move(layer), in.shape, {in}); }
+
+  Values add_map(Layer layer, const Values& in) {
+    std::vector<int> shape = layer.out_shape;
+    return add(std::move(layer), std::move(shape), {in});
+  }
+
+  // One function per kind: the layer and its output.
+
+  Values appended(const std::string& name, const ListedConv& conv, std::string_view kind, const Values& in) {
+    require_map(kind, in);
+    const Window window = window_of(conv.kernel, conv.stride, conv.padding);
+    require_window(in, window);
+    if (in.shape[0] % conv.groups != 0 || conv.out % conv.groups != 0)
+      refuse_key(config::join(path_, "groups"),
+                 fmt::format("{} groups cannot share {} channels of the input and {} of the output equally",
+                             conv.groups, in.shape[0], conv.out),
+                 "use a divisor of both");
+    return add_conv(name, in, conv.out, window, conv.groups, has_bias(conv.bias));
+  }
+
+  Values appended(const std::string& name, const ListedDepthwiseConv& conv, std::string_view kind,
+                  const Values& in) {
+    require_map(kind, in);
+    const Window window = window_of(conv.kernel, conv.stride, conv.padding);
+    require_window(in, window);
+    return add_conv(name, in, in.shape[0], window, in.shape[0], has_bias(conv.bias));
+  }
+
+  Values add_conv(const std::string& name, const Values& in, int out, const Window& window, int groups,
+                  bool with_bias) {
+    require_weights(1.0 * in.shape[0] / groups * window.kernel_h * window.kernel_w);
+    return add_map(grouped_conv_layer(name, map_of(in), out, window, groups, with_bias), in);
+  }
+
+  Values appended(const std::string& name, const ListedConvTranspose& conv, std::string_view kind,
+                  const Values& in) {
+    require_map(kind, in);
+    const Window window = window_of(conv.kernel, conv.stride, conv.padding);
+    const FeatureMap map = map_of(in);
+    const auto size = [&](int values, int kernel, int padding) {
+      return (values - 1.0) * conv.stride - 2.0 * padding + kernel;
+    };
+    const double height = size(map.height, window.kernel_h, window.pad_h);
+    const double width = size(map.width, window.kernel_w, window.pad_w);
+    if (height < 1 || width < 1)
+      refuse_key(path_,
+                 fmt::format("nothing is left of {} with {} and {} values cut off on each side",
+                             text_of(in.shape), window.pad_h, window.pad_w),
+                 "less padding");
+    if (height * width > most_values)
+      refuse_key(path_, fmt::format("a map of {} x {} values", height, width), "a smaller stride");
+    require_weights(1.0 * conv.out * window.kernel_h * window.kernel_w);
+    return add_map(conv_transpose_layer(name, map, conv.out, window, has_bias(conv.bias)), in);
+  }
+
+  Values appended(const std::string& name, const ListedLinear& linear, std::string_view kind,
+                  const Values& in) {
+    if (is_tokens(in)) {
+      Layer layer = linear_layer(name, {in.shape[0], in.shape[1], linear.out}, has_bias(linear.bias));
+      return add(std::move(layer), {in.shape[0], linear.out}, {in});
+    }
+    if (is_map(in) && (in.shape[1] != 1 || in.shape[2] != 1))
+      refuse_shape(kind, in, "a vector or tokens", "'flatten', 'global_pool' or 'tokens' before it");
+    return add(linear_layer(name, {1, in.shape[0], linear.out}, has_bias(linear.bias)), {linear.out}, {in});
+  }
+
+  Values appended(const std::string& name, const ListedBatchNorm& norm, std::string_view kind,
+                  const Values& in) {
+    if (is_tokens(in)) refuse_shape(kind, in, "a map or a vector", "'layer_norm' for tokens");
+    const FeatureMap map = is_map(in) ? map_of(in) : FeatureMap{in.shape[0], 1, 1};
+    return add_same(batch_norm_layer(name, map, norm.scale), in);
+  }
+
+  /// Rows that a normalisation reads, and their features.
+  static LinearSize rows_of(const Values& in) {
+    if (is_map(in)) return {in.shape[1] * in.shape[2], in.shape[0], in.shape[0]};
+    if (is_tokens(in)) return {in.shape[0], in.shape[1], in.shape[1]};
+    return {1, in.shape[0], in.shape[0]};
+  }
+
+  Values appended(const std::string& name, const ListedLayerNorm& norm, std::string_view, const Values& in) {
+    const LinearSize size = rows_of(in);
+    return add_same(layer_norm_layer(name, size.rows, size.in, norm.bias), in);
+  }
+
+  Values appended(const std::string& name, const ListedPool& pool, std::string_view kind, const Values& in) {
+    require_map(kind, in);
+    const Window window =
+        window_of(pool.kernel, pool.stride.value_or(pool.kernel.height), pool.padding, pool.round_up);
+    if (!pool.stride && pool.kernel.height != pool.kernel.width)
+      refuse_key(path_,
+                 fmt::format("the stride is missing, and a window of {} x {} does not give one",
+                             pool.kernel.height, pool.kernel.width),
+                 "add 'stride: 2'");
+    require_window(in, window);
+    if (window.pad_h >= window.kernel_h || window.pad_w >= window.kernel_w)
+      refuse_key(path_,
+                 fmt::format("padding of {} and {} hides a window of {} x {}", window.pad_h, window.pad_w,
+                             window.kernel_h, window.kernel_w),
+                 "padding below the kernel's size");
+    return add_map(kind == "max_pool" ? max_pool_layer(name, map_of(in), window)
+                                      : average_pool_layer(name, map_of(in), window),
+                   in);
+  }
+
+  Values appended(const std::string& name, const ListedEmbedding& table, std::string_view kind,
+                  const Values& in) {
+    if (in.shape.size() != 1 || !graph_.is_input(in.tensor))
+      refuse_shape(kind, in, "the tokens of the model's input", "begin the model with '- input: [128]'");
+    sequence_length_ = in.shape[0];
+    return add(embedding_layer(name, {in.shape[0], table.entries, table.features}),
+               {in.shape[0], table.features}, {in});
+  }
+
+  Values appended(const std::string& name, const ListedPositions& table, std::string_view kind,
+                  const Values& in) {
+    if (!is_tokens(in)) refuse_shape(kind, in, "[tokens, features]", "an 'embedding' or 'tokens' before it");
+    const int entries = table.entries.value_or(in.shape[0]);
+    if (entries < in.shape[0])
+      refuse_key(path_, fmt::format("{} tokens, but the table has {} positions", in.shape[0], entries),
+                 fmt::format("entries: {}", in.shape[0]));
+    return add_same(added_embedding_layer(name, {in.shape[0], entries, in.shape[1]}), in);
+  }
+
+  Values appended(const std::string& name, const ListedAttention& attention, std::string_view kind,
+                  const Values& in) {
+    if (!is_tokens(in)) refuse_shape(kind, in, "[tokens, features]", "a 'linear' layer before it");
+    const int kv = attention.kv_heads.value_or(attention.heads);
+    const int parts = attention.heads + 2 * kv;
+    if (attention.heads % kv != 0)
+      refuse_key(
+          path_,
+          fmt::format("{} heads cannot share {} heads of keys and values equally", attention.heads, kv),
+          "use a divisor of heads");
+    if (in.shape[1] % parts != 0)
+      refuse_key(path_,
+                 fmt::format("{} features are not queries, keys and values of {} + 2 x {} heads", in.shape[1],
+                             attention.heads, kv),
+                 fmt::format("a multiple of {} from the 'linear' layer before it", parts));
+    if (attention.dropout && attention.kernel == AttentionKernel::flash)
+      refuse_key(config::join(path_, "dropout"), "dropout inside a flash kernel is not modelled",
+                 "kernel: unfused, or leave it out");
+    return add_attention(name, attention, in);
+  }
+
+  Values add_attention(const std::string& name, const ListedAttention& attention, const Values& in) {
+    const int kv = attention.kv_heads.value_or(attention.heads);
+    const int width = in.shape[1] / (attention.heads + 2 * kv);
+    const TransformerSize size{.sequence = in.shape[0],
+                               .hidden = attention.heads * width,
+                               .heads = attention.heads,
+                               .intermediate = 0,
+                               .kv_heads = kv,
+                               .head_dim = width};
+    Values values = in;
+    for (Layer& layer : attention_core(
+             name, size,
+             {.dropout = attention.dropout, .attention = attention.kernel, .causal = attention.causal})) {
+      std::vector<int> shape = layer.out_shape;
+      std::vector<Values> reads{values};
+      if (layer.kind == LayerKind::batched_matmul && values.tensor != in.tensor)
+        reads.push_back(in);  // values
+      values = add(std::move(layer), std::move(shape), reads);
+    }
+    return {{in.shape[0], size.hidden}, values.tensor};
+  }
+
+  Values appended(const std::string& name, const ListedJoin& join, std::string_view kind, const Values&) {
+    std::vector<Values> in;
+    for (std::size_t i = 0; i < join.inputs.size(); ++i)
+      in.push_back(named(join.inputs[i], config::join(config::join(path_, "inputs"), i)));
+    const bool is_sum = kind == "add";
+    if (in.size() < 2 || (is_sum && in.size() > 2))
+      refuse_key(path_, fmt::format("'{}' of {} inputs", kind, in.size()),
+                 is_sum ? "write two names: [previous, input]" : "write two names or more");
+    if (is_sum) {
+      if (in[0].shape != in[1].shape)
+        refuse_key(path_,
+                   fmt::format("'{}' and '{}' have the shapes {} and {}", join.inputs[0], join.inputs[1],
+                               text_of(in[0].shape), text_of(in[1].shape)),
+                   "both must have the same shape");
+      return add(add_layer(name, in[0].shape), in[0].shape, in);
+    }
+    std::vector<int> shape = joined_shape(join, in);
+    return add(concat_layer(name, shape), shape, in);
+  }
+
+  /// The channels or features of all inputs; all other dimensions must be equal.
+  std::vector<int> joined_shape(const ListedJoin& join, const std::vector<Values>& in) const {
+    std::vector<int> shape = in[0].shape;
+    const std::size_t joined = is_tokens(in[0]) ? 1 : 0;
+    double sum = shape[joined];
+    for (std::size_t i = 1; i < in.size(); ++i) {
+      std::vector<int> other = in[i].shape;
+      const bool fits = other.size() == shape.size();
+      if (fits) {
+        sum += other[joined];
+        other[joined] = shape[joined];
+      }
+      if (!fits || other != shape)
+        refuse_key(path_,
+                   fmt::format("'{}' and '{}' have the shapes {} and {}", join.inputs[0], join.inputs[i],
+                               text_of(in[0].shape), text_of(in[i].shape)),
+                   joined == 0 ? "all but the channels must be equal: 'crop' the larger map"
+                               : "all but the features must be equal");
+    }
+    if (sum > most_values) refuse_key(path_, "the joined tensor has more than 2^31 values", "fewer inputs");
+    shape[joined] = static_cast<int>(sum);
+    return shape;
+  }
+
+  Values appended(const std::string&, const Extent& middle, std::string_view kind, const Values& in) {
+    require_map(kind, in);
+    if (middle.height > in.shape[1] || middle.width > in.shape[2])
+      refuse_key(
+          path_,
+          fmt::format("{} x {} values are no part of {}", middle.height, middle.width, text_of(in.shape)),
+          "at most the height and width of its input");
+    return {{in.shape[0], middle.height, middle.width}, in.tensor};
+  }
+
+  Values appended(const std::string& name, const NoKeys&, std::string_view kind, const Values& in) {
+    if (kind == "relu") return add_same(relu_layer(name, in.shape), in);
+    if (kind == "gelu") return add_same(gelu_layer(name, in.shape), in);
+    if (kind == "silu") return add_same(swish_layer(name, in.shape), in);
+    if (kind == "dropout") return add_same(dropout_layer(name, in.shape), in);
+    if (kind == "rms_norm") return add_same(rms_norm_layer(name, rows_of(in).rows, rows_of(in).in), in);
+    if (kind == "swiglu" || kind == "geglu") return add_gate(name, kind, in);
+    if (kind == "softmax_cross_entropy") return add_loss(name, in);
+    require_map(kind, in);
+    if (kind == "global_pool") return add_map(average_pool_layer(name, map_of(in)), in);
+    if (kind == "flatten") return {{in.shape[0] * in.shape[1] * in.shape[2]}, in.tensor};
+    return {{in.shape[1] * in.shape[2], in.shape[0]}, in.tensor};  // tokens
+  }
+
+  Values add_gate(const std::string& name, std::string_view kind, const Values& in) {
+    if (!is_tokens(in) || in.shape[1] % 2 != 0)
+      refuse_shape(kind, in, "tokens with two halves of features",
+                   "twice as many outputs of the layer before");
+    const int features = in.shape[1] / 2;
+    return add(kind == "swiglu" ? silu_product_layer(name, in.shape[0], features)
+                                : gelu_product_layer(name, in.shape[0], features),
+               {in.shape[0], features}, {in});
+  }
+
+  /// Of a vector, of each token, or of each pixel.
+  Values add_loss(const std::string& name, const Values& in) {
+    const LinearSize size = rows_of(in);
+    const bool has_rows = in.shape.size() > 1 && size.rows > 1;
+    return add(has_rows ? softmax_cross_entropy_layer(name, size.rows, size.in)
+                        : softmax_cross_entropy_layer(name, size.in),
+               {1}, {in});
+  }
+
+  // Refused by append_entry, which handles them itself.
+  static Values appended(const std::string&, const std::vector<int>&, std::string_view, const Values& in) {
+    return in;
+  }
+  static Values appended(const std::string&, const std::vector<ListedLayer>&, std::string_view,
+                         const Values& in) {
+    return in;
+  }
+
+  LayerGraph graph_;
+  std::vector<Scope> scopes_;
+  Values previous_;
+  std::optional<int> sequence_length_;
+  std::string path_ = "layers";  ///< of the key that is worked on, for errors
+  bool is_normalised_ = false;   ///< whether batch_norm follows the layer in its entry
+};
+
+}  // namespace
+
+LayerList listed_layers(const std::vector<ListedLayer>& list) { return Builder().build(list); }
+
+}  // namespace trainyard

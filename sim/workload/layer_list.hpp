@@ -1,0 +1,372 @@
+#pragma once
+// A model written layer by layer: the key `layers` of a model file. A list of layers, each of which reads the
+// one before it unless it names others; groups of layers are lists inside the list and may repeat. Shapes are
+// inferred. Described in workloads/README.md, "Write your own model".
+
+#include "config/keys.hpp"
+#include "workload/decoder.hpp"
+#include "workload/layer.hpp"
+#include "workload/transformer_layers.hpp"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+/// A layer without keys of its own.
+struct NoKeys {};
+
+/// Height and width of a window or a map.
+struct Extent {
+  int height = 1, width = 1;
+};
+
+/// Zeros above and below, left and right of a map.
+struct Padding {
+  int height = 0, width = 0;
+};
+
+struct ListedConv {
+  int out = 0;
+  Extent kernel;
+  int stride = 1;
+  Padding padding = {};
+  int groups = 1;
+  std::optional<bool> bias = {};
+};
+
+/// A convolution of each channel alone.
+struct ListedDepthwiseConv {
+  Extent kernel;
+  int stride = 1;
+  Padding padding = {};
+  std::optional<bool> bias = {};
+};
+
+struct ListedConvTranspose {
+  int out = 0;
+  Extent kernel;
+  int stride = 1;
+  Padding padding = {};
+  std::optional<bool> bias = {};
+};
+
+struct ListedPool {
+  Extent kernel;
+  std::optional<int> stride = {};
+  Padding padding = {};
+  bool round_up = false;
+};
+
+struct ListedLinear {
+  int out = 0;
+  std::optional<bool> bias = {};
+};
+
+struct ListedBatchNorm {
+  bool scale = true;
+};
+
+struct ListedLayerNorm {
+  bool bias = true;
+};
+
+struct ListedEmbedding {
+  int entries = 0, features = 0;
+};
+
+struct ListedPositions {
+  std::optional<int> entries = {};
+};
+
+struct ListedAttention {
+  int heads = 0;
+  std::optional<int> kv_heads = {};
+  AttentionKernel kernel = AttentionKernel::unfused;
+  bool causal = false;
+  bool dropout = false;
+};
+
+/// Names of the joined layers.
+struct ListedJoin {
+  std::vector<std::string> inputs;
+};
+
+/// Layers that may follow a layer in the same entry.
+enum class FollowingLayer { batch_norm, layer_norm, relu, gelu, silu, dropout };
+
+/// One entry of the list: one layer of a kind with those that follow it, or a group.
+struct ListedLayer {
+  std::optional<std::string> name;
+  std::optional<std::string> from;
+  std::optional<std::vector<int>> input;
+  std::optional<ListedConv> conv;
+  std::optional<ListedDepthwiseConv> depthwise_conv;
+  std::optional<ListedConvTranspose> conv_transpose;
+  std::optional<ListedLinear> linear;
+  std::optional<ListedBatchNorm> batch_norm;
+  std::optional<ListedLayerNorm> layer_norm;
+  std::optional<NoKeys> rms_norm;
+  std::optional<NoKeys> relu;
+  std::optional<NoKeys> gelu;
+  std::optional<NoKeys> silu;
+  std::optional<NoKeys> swiglu;
+  std::optional<NoKeys> geglu;
+  std::optional<NoKeys> dropout;
+  std::optional<ListedPool> max_pool;
+  std::optional<ListedPool> average_pool;
+  std::optional<NoKeys> global_pool;
+  std::optional<ListedEmbedding> embedding;
+  std::optional<ListedPositions> positions;
+  std::optional<ListedAttention> attention;
+  std::optional<ListedJoin> add;
+  std::optional<ListedJoin> concat;
+  std::optional<NoKeys> flatten;
+  std::optional<NoKeys> tokens;
+  std::optional<Extent> crop;
+  std::optional<NoKeys> softmax_cross_entropy;
+  std::vector<FollowingLayer> then = {};
+  std::optional<int> repeat;
+  std::optional<std::vector<ListedLayer>> layers;
+};
+
+/// What a list of layers describes.
+struct LayerList {
+  std::vector<Layer> layers;           ///< in forward order; entries that only change a shape have none
+  std::optional<int> sequence_length;  ///< tokens of a sample, if an embedding reads the input
+};
+
+/// The layers of a list. Layers of a group are called GROUP.LAYER, or GROUP.0.LAYER and so on if it repeats;
+/// a layer without a name is called after its kind, with a number: conv1. Blocks (Layer::block) are the
+/// longest parts inside which several tensors are alive, extended to the outermost group around them. A
+/// tensor that several layers keep for backward is kept by the first. A ReLU whose output is read by copies
+/// alone (add, concat, dropout) keeps it. Throws InputError with the key path of the first error: a name that
+/// does not exist, shapes that do not fit, an output that nothing reads.
+LayerList listed_layers(const std::vector<ListedLayer>& list);
+
+namespace config {
+
+template <>
+struct Names<FollowingLayer> {
+  static constexpr std::string_view what = "layer";
+  static constexpr std::array table{Name{"batch_norm", FollowingLayer::batch_norm, ""},
+                                    Name{"layer_norm", FollowingLayer::layer_norm, ""},
+                                    Name{"relu", FollowingLayer::relu, ""},
+                                    Name{"gelu", FollowingLayer::gelu, ""},
+                                    Name{"silu", FollowingLayer::silu, ""},
+                                    Name{"dropout", FollowingLayer::dropout, ""}};
+};
+
+template <>
+struct Keys<NoKeys> {
+  static auto table() { return keys(); }
+};
+
+template <>
+struct Keys<Extent> {
+  static constexpr std::array<std::string_view, 2> short_form{"height", "width"};
+  static auto table() {
+    return keys(required("height", &Extent::height, "values from top to bottom").at_least(1).at_most(65'536),
+                required("width", &Extent::width, "values from left to right").at_least(1).at_most(65'536));
+  }
+};
+
+template <>
+struct Keys<Padding> {
+  static constexpr std::array<std::string_view, 2> short_form{"height", "width"};
+  static auto table() {
+    return keys(
+        optional("height", &Padding::height, "zeros above and below the map").at_least(0).at_most(65'536),
+        optional("width", &Padding::width, "zeros left and right of the map").at_least(0).at_most(65'536));
+  }
+};
+
+/// The keys that all windows have.
+template <class T>
+constexpr auto kernel_key() {
+  return required("kernel", &T::kernel, "height and width of the window; one number if they are equal");
+}
+template <class T>
+constexpr auto stride_key() {
+  return optional("stride", &T::stride,
+                  "distance of neighbouring windows; default: 1, of a pooling its kernel")
+      .at_least(1)
+      .at_most(65'536);
+}
+template <class T>
+constexpr auto padding_key() {
+  return optional("padding", &T::padding, "zeros on each side of the map: height and width, or one number");
+}
+template <class T>
+constexpr auto bias_key() {
+  return optional("bias", &T::bias,
+                  "a bias per output; default: true, false if batch_norm follows in `then`");
+}
+template <class T>
+constexpr auto channels_key() {
+  return required("out", &T::out, "channels of the output").at_least(1).at_most(10'000'000);
+}
+
+template <>
+struct Keys<ListedConv> {
+  static auto table() {
+    using L = ListedConv;
+    return keys(channels_key<L>(), kernel_key<L>(), stride_key<L>(), padding_key<L>(),
+                optional("groups", &L::groups, "groups of channels that do not see each other")
+                    .at_least(1)
+                    .at_most(10'000'000),
+                bias_key<L>());
+  }
+};
+
+template <>
+struct Keys<ListedDepthwiseConv> {
+  static auto table() {
+    using L = ListedDepthwiseConv;
+    return keys(kernel_key<L>(), stride_key<L>(), padding_key<L>(), bias_key<L>());
+  }
+};
+
+template <>
+struct Keys<ListedConvTranspose> {
+  static auto table() {
+    using L = ListedConvTranspose;
+    return keys(channels_key<L>(), kernel_key<L>(), stride_key<L>(), padding_key<L>(), bias_key<L>());
+  }
+};
+
+template <>
+struct Keys<ListedPool> {
+  static constexpr std::array<std::string_view, 1> short_form{"kernel"};
+  static auto table() {
+    using L = ListedPool;
+    return keys(kernel_key<L>(), stride_key<L>(), padding_key<L>(),
+                optional("round_up", &L::round_up,
+                         "true: also windows that end beyond the map (PyTorch: ceil_mode)"));
+  }
+};
+
+template <>
+struct Keys<ListedLinear> {
+  static constexpr std::array<std::string_view, 1> short_form{"out"};
+  static auto table() {
+    using L = ListedLinear;
+    return keys(required("out", &L::out, "outputs").at_least(1).at_most(10'000'000), bias_key<L>());
+  }
+};
+
+template <>
+struct Keys<ListedBatchNorm> {
+  static auto table() {
+    return keys(
+        optional("scale", &ListedBatchNorm::scale, "true: it learns a scale and a bias; false: only a bias"));
+  }
+};
+
+template <>
+struct Keys<ListedLayerNorm> {
+  static auto table() {
+    return keys(
+        optional("bias", &ListedLayerNorm::bias, "true: it learns a scale and a bias; false: only a scale"));
+  }
+};
+
+template <>
+struct Keys<ListedEmbedding> {
+  static auto table() {
+    using L = ListedEmbedding;
+    return keys(
+        required("entries", &L::entries, "rows of the table: the vocabulary").at_least(1).at_most(10'000'000),
+        required("features", &L::features, "values of a row").at_least(1).at_most(10'000'000));
+  }
+};
+
+template <>
+struct Keys<ListedPositions> {
+  static constexpr std::array<std::string_view, 1> short_form{"entries"};
+  static auto table() {
+    return keys(optional("entries", &ListedPositions::entries, "rows of the table; default: one per token")
+                    .at_least(1)
+                    .at_most(10'000'000));
+  }
+};
+
+template <>
+struct Keys<ListedAttention> {
+  static auto table() {
+    using L = ListedAttention;
+    return keys(
+        required("heads", &L::heads, "attention heads").at_least(1).at_most(65'536),
+        optional("kv_heads", &L::kv_heads, "heads of keys and of values; default: heads")
+            .at_least(1)
+            .at_most(65'536),
+        optional("kernel", &L::kernel, "kernels of the attention"),
+        optional("causal", &L::causal, "true: tokens attend to earlier ones; a flash kernel skips the rest"),
+        optional("dropout", &L::dropout, "true: dropout of the probabilities, of the unfused kernels"));
+  }
+};
+
+template <>
+struct Keys<ListedJoin> {
+  static constexpr std::array<std::string_view, 1> short_form{"inputs"};
+  static auto table() {
+    return keys(
+        required("inputs", &ListedJoin::inputs,
+                 "names of the joined layers; `previous`: the entry before, `input`: that of the group"));
+  }
+};
+
+template <>
+struct Keys<ListedLayer> {
+  static constexpr bool names_key = true;
+  static constexpr std::string_view definition = "layer";
+  static auto table() {
+    using L = ListedLayer;
+    return keys(
+        optional("name", &L::name, "name of the layer or group; default: its kind and a number"),
+        optional("from", &L::from, "name of the layer it reads; default: the entry before"),
+        optional("input", &L::input,
+                 "first entry: shape of a sample: [channels, height, width], [tokens] for an embedding, "
+                 "[tokens, features] or [features]")
+            .at_least(1)
+            .at_most(10'000'000),
+        optional("conv", &L::conv, "convolution"),
+        optional("depthwise_conv", &L::depthwise_conv, "convolution of each channel alone"),
+        optional("conv_transpose", &L::conv_transpose, "transposed convolution, which enlarges a map"),
+        optional("linear", &L::linear, "fully connected: of a vector, or of each token"),
+        optional("batch_norm", &L::batch_norm, "batch normalisation"),
+        optional("layer_norm", &L::layer_norm,
+                 "layer normalisation of each token, or of each pixel's channels"),
+        optional("rms_norm", &L::rms_norm, "normalisation of each token by the root mean square"),
+        optional("relu", &L::relu, "rectified linear unit, also ReLU6"),
+        optional("gelu", &L::gelu, "Gaussian error linear unit"),
+        optional("silu", &L::silu, "values times their sigmoid (SiLU, Swish)"),
+        optional("swiglu", &L::swiglu, "one half of the features times the SiLU of the other"),
+        optional("geglu", &L::geglu, "one half of the features times the GELU of the other"),
+        optional("dropout", &L::dropout, "random values set to zero"),
+        optional("max_pool", &L::max_pool, "maximum of each window"),
+        optional("average_pool", &L::average_pool, "mean of each window"),
+        optional("global_pool", &L::global_pool, "mean of each channel"),
+        optional("embedding", &L::embedding, "table of which every token reads a row"),
+        optional("positions", &L::positions, "table of positions added to the tokens"),
+        optional("attention", &L::attention,
+                 "attention of tokens that hold queries, keys and values one behind the other"),
+        optional("add", &L::add, "sum of two layers of equal shape"),
+        optional("concat", &L::concat, "channels or features of several layers one behind the other"),
+        optional("flatten", &L::flatten, "map to vector; costs nothing"),
+        optional("tokens", &L::tokens, "map to one token per pixel; costs nothing"),
+        optional("crop", &L::crop, "middle of a map: its height and width; costs nothing"),
+        optional("softmax_cross_entropy", &L::softmax_cross_entropy, "softmax and loss"),
+        optional("then", &L::then, "layers without keys that follow in the same entry"),
+        optional("repeat", &L::repeat, "how often the group's `layers` follow each other; default: once")
+            .at_least(1)
+            .at_most(10'000),
+        optional("layers", &L::layers, "the layers of a group"));
+  }
+};
+
+}  // namespace config
+}  // namespace trainyard
