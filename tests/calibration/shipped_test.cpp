@@ -45,13 +45,13 @@ const std::vector<ShippedProfile> made_by_command{
     {"rtx3090", {}},
     {"a6000", {}},
     {"h100_sxm_80gb", {}},  // scaled from the A100, then fitted to published tables
-    {"h100_pcie_80gb", {}},
+    {"h100_pcie_80gb", {}, "h200_sxm_141gb"},
     {"h200_sxm_141gb", {}},
     {"b200_sxm_180gb", {}},
     {"b300_sxm_270gb", {}},
     {"gb200_186gb", {}},
     {"gb300_279gb", {}},
-    {"l4_24gb", {}},
+    {"l4_24gb", {}, "l40s_48gb"},
     {"l40s_48gb", {}},
     {"rtx_pro_6000_server_96gb", {}}};
 
