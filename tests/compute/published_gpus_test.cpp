@@ -15,7 +15,7 @@ using namespace trainyard;
 
 namespace {
 
-struct Product {
+struct TimedProduct {
   int m, n, k;
   double microseconds;
 };
@@ -27,98 +27,98 @@ struct Cast {
   double ns_per_row, ns_per_column;
 };
 
-struct Attention {
+struct TimedAttention {
   int batch, tokens, heads, kv_heads;
   double microseconds;
 };
 
-constexpr Product h200_bf16[] = {{2049, 2560, 512, 11.096},   {1536, 768, 8192, 28.188},
-                                 {4353, 3072, 1536, 56.5},    {4353, 2560, 3584, 100.95},
-                                 {8192, 1536, 6144, 197.05},  {1792, 5120, 16384, 404.57},
-                                 {2816, 65536, 2048, 1057.3}, {2048, 65536, 12288, 4285.8}};
-constexpr Product h200_fp8[] = {{513, 4096, 2048, 20.502},   {768, 2560, 6144, 36.747},
-                                {3841, 2048, 2560, 61.598},  {2304, 512, 12288, 96.361},
-                                {3840, 768, 12288, 164.19},  {2049, 5120, 16384, 305.81},
-                                {32768, 3584, 3072, 720.45}, {2561, 65536, 10240, 2427.2}};
-constexpr Attention h200_attention[] = {{8, 1024, 5, 1, 52.245},   {2, 1024, 64, 1, 106.37},
-                                        {8, 1024, 48, 2, 294.89},  {4, 8192, 4, 4, 611.07},
-                                        {1, 8192, 40, 8, 1173.4},  {1, 10240, 48, 8, 2089.9},
-                                        {16, 4096, 32, 2, 3808.7}, {8, 10240, 24, 1, 9014.2}};
-constexpr Product b200_bf16[] = {{1536, 1024, 2048, 6.9867},  {3328, 512, 6144, 15.343},
-                                 {769, 3584, 8192, 30.927},   {513, 12288, 6144, 58.852},
-                                 {2049, 3584, 12288, 109.8},  {3584, 16384, 2560, 196.74},
-                                 {3073, 2048, 51200, 432.94}, {2304, 65536, 10240, 1978.2}};
-constexpr Product b200_fp8[] = {{1537, 2560, 512, 19.277},   {2304, 512, 4096, 32.626},
-                                {1281, 16384, 2048, 46.643}, {2304, 4096, 5120, 68.121},
-                                {1537, 65536, 768, 104.57},  {16384, 768, 2560, 185.49},
-                                {3841, 65536, 1536, 372.78}, {3328, 51200, 10240, 1031}};
-constexpr Attention b200_attention[] = {{1, 1024, 64, 4, 41.872},  {1, 1536, 96, 8, 103.59},
-                                        {8, 1536, 40, 1, 241.85},  {1, 16384, 6, 1, 411.48},
-                                        {32, 1536, 32, 4, 877.28}, {64, 1536, 32, 2, 1436.6},
-                                        {2, 16384, 24, 1, 2557.3}, {4, 8192, 96, 8, 5666.1}};
-constexpr Product b300_bf16[] = {{4096, 512, 1536, 6.3138},   {4097, 1024, 2560, 14.141},
-                                 {32768, 768, 768, 27.025},   {1281, 2048, 16384, 51.214},
-                                 {4352, 8192, 2048, 89.101},  {2817, 7168, 7168, 167.35},
-                                 {3840, 12288, 7168, 376.81}, {2304, 10240, 51200, 1316.5}};
-constexpr Product b300_fp8[] = {{512, 3072, 5120, 18.97},    {1793, 2048, 3584, 31.735},
-                                {3841, 1024, 2560, 46.978},  {3329, 4096, 3584, 68.505},
-                                {1793, 10240, 6144, 102.37}, {4096, 768, 16384, 170.42},
-                                {1281, 5120, 51200, 365.88}, {2817, 65536, 10240, 1144.1}};
-constexpr Attention b300_attention[] = {
+constexpr TimedProduct h200_bf16[] = {{2049, 2560, 512, 11.096},   {1536, 768, 8192, 28.188},
+                                      {4353, 3072, 1536, 56.5},    {4353, 2560, 3584, 100.95},
+                                      {8192, 1536, 6144, 197.05},  {1792, 5120, 16384, 404.57},
+                                      {2816, 65536, 2048, 1057.3}, {2048, 65536, 12288, 4285.8}};
+constexpr TimedProduct h200_fp8[] = {{513, 4096, 2048, 20.502},   {768, 2560, 6144, 36.747},
+                                     {3841, 2048, 2560, 61.598},  {2304, 512, 12288, 96.361},
+                                     {3840, 768, 12288, 164.19},  {2049, 5120, 16384, 305.81},
+                                     {32768, 3584, 3072, 720.45}, {2561, 65536, 10240, 2427.2}};
+constexpr TimedAttention h200_attention[] = {{8, 1024, 5, 1, 52.245},   {2, 1024, 64, 1, 106.37},
+                                             {8, 1024, 48, 2, 294.89},  {4, 8192, 4, 4, 611.07},
+                                             {1, 8192, 40, 8, 1173.4},  {1, 10240, 48, 8, 2089.9},
+                                             {16, 4096, 32, 2, 3808.7}, {8, 10240, 24, 1, 9014.2}};
+constexpr TimedProduct b200_bf16[] = {{1536, 1024, 2048, 6.9867},  {3328, 512, 6144, 15.343},
+                                      {769, 3584, 8192, 30.927},   {513, 12288, 6144, 58.852},
+                                      {2049, 3584, 12288, 109.8},  {3584, 16384, 2560, 196.74},
+                                      {3073, 2048, 51200, 432.94}, {2304, 65536, 10240, 1978.2}};
+constexpr TimedProduct b200_fp8[] = {{1537, 2560, 512, 19.277},   {2304, 512, 4096, 32.626},
+                                     {1281, 16384, 2048, 46.643}, {2304, 4096, 5120, 68.121},
+                                     {1537, 65536, 768, 104.57},  {16384, 768, 2560, 185.49},
+                                     {3841, 65536, 1536, 372.78}, {3328, 51200, 10240, 1031}};
+constexpr TimedAttention b200_attention[] = {{1, 1024, 64, 4, 41.872},  {1, 1536, 96, 8, 103.59},
+                                             {8, 1536, 40, 1, 241.85},  {1, 16384, 6, 1, 411.48},
+                                             {32, 1536, 32, 4, 877.28}, {64, 1536, 32, 2, 1436.6},
+                                             {2, 16384, 24, 1, 2557.3}, {4, 8192, 96, 8, 5666.1}};
+constexpr TimedProduct b300_bf16[] = {{4096, 512, 1536, 6.3138},   {4097, 1024, 2560, 14.141},
+                                      {32768, 768, 768, 27.025},   {1281, 2048, 16384, 51.214},
+                                      {4352, 8192, 2048, 89.101},  {2817, 7168, 7168, 167.35},
+                                      {3840, 12288, 7168, 376.81}, {2304, 10240, 51200, 1316.5}};
+constexpr TimedProduct b300_fp8[] = {{512, 3072, 5120, 18.97},    {1793, 2048, 3584, 31.735},
+                                     {3841, 1024, 2560, 46.978},  {3329, 4096, 3584, 68.505},
+                                     {1793, 10240, 6144, 102.37}, {4096, 768, 16384, 170.42},
+                                     {1281, 5120, 51200, 365.88}, {2817, 65536, 10240, 1144.1}};
+constexpr TimedAttention b300_attention[] = {
     {1, 2048, 10, 2, 31.733},  {16, 1536, 5, 1, 74.864}, {8, 1536, 20, 4, 140.31},  {8, 2048, 40, 2, 318.2},
     {2, 10240, 12, 2, 481.62}, {4, 16384, 4, 4, 912.29}, {32, 4096, 12, 4, 1525.6}, {8, 8192, 40, 8, 3803.3}};
-constexpr Product gb200_bf16[] = {{512, 2560, 2560, 7.6578},    {4352, 3584, 512, 16.004},
-                                  {1025, 16384, 1024, 30.179},  {4353, 12288, 768, 50.736},
-                                  {1536, 6144, 8192, 85.947},   {3329, 4096, 10240, 161.43},
-                                  {2049, 12288, 10240, 403.56}, {2049, 65536, 10240, 2652.8}};
-constexpr Product gb200_fp8[] = {{1024, 10240, 512, 19.193},  {768, 5120, 6144, 32.225},
-                                 {3329, 1024, 4096, 46.29},   {2304, 1024, 10240, 65.826},
-                                 {3841, 512, 10240, 96.836},  {2305, 10240, 8192, 158.7},
-                                 {512, 12288, 65536, 337.87}, {2304, 51200, 16384, 1068.6}};
-constexpr Attention gb200_attention[] = {{1, 1024, 64, 2, 38.651},  {2, 4096, 8, 1, 99.701},
-                                         {4, 2048, 24, 24, 184.96}, {32, 1024, 24, 2, 321.49},
-                                         {32, 1536, 24, 1, 541.79}, {2, 16384, 8, 8, 976.55},
-                                         {2, 10240, 40, 8, 2214.9}, {16, 6144, 48, 1, 6605.4}};
-constexpr Product gb300_bf16[] = {{769, 6144, 512, 6.2684},    {2048, 1024, 4096, 12.602},
-                                  {3584, 1536, 3584, 23.524},  {1280, 3584, 8192, 41.136},
-                                  {1793, 6144, 6144, 74.786},  {8192, 1536, 10240, 144.27},
-                                  {32768, 12288, 768, 328.63}, {1280, 16384, 65536, 1321.2}};
-constexpr Product gb300_fp8[] = {{1025, 8192, 512, 18.674},   {768, 5120, 6144, 31.404},
-                                 {2305, 10240, 1536, 43.481}, {3840, 2560, 3584, 62.123},
-                                 {2816, 12288, 3584, 96.638}, {16384, 512, 3072, 169.87},
-                                 {1793, 3072, 51200, 342.19}, {3840, 65536, 8192, 1035.3}};
-constexpr Attention gb300_attention[] = {{2, 1536, 8, 2, 29.125},    {4, 1024, 20, 4, 45.92},
-                                         {4, 3072, 8, 2, 87.099},    {16, 1536, 16, 8, 221.7},
-                                         {2, 8192, 16, 2, 380.49},   {2, 16384, 8, 2, 703.06},
-                                         {1, 16384, 32, 32, 1376.6}, {32, 4096, 32, 8, 3064.6}};
-constexpr Product l40s_bf16[] = {{768, 10240, 512, 40.448},   {2305, 1024, 4096, 108.23},
-                                 {2049, 16384, 512, 224.09},  {2305, 12288, 1536, 412.61},
-                                 {16384, 4096, 1024, 796.33}, {1025, 12288, 12288, 1545.8},
-                                 {3841, 7168, 16384, 3623.7}, {4096, 6144, 65536, 14444}};
-constexpr Product l40s_fp8[] = {{2049, 768, 3072, 51.2},      {3073, 1536, 2560, 119.72},
-                                {3329, 3584, 2560, 225.79},   {3584, 2560, 6144, 372.28},
-                                {2816, 8192, 3072, 608.48},   {512, 5120, 65536, 1079.5},
-                                {3585, 12288, 10240, 2383.9}, {3585, 65536, 7168, 8749.1}};
-constexpr Attention l40s_attention[] = {
+constexpr TimedProduct gb200_bf16[] = {{512, 2560, 2560, 7.6578},    {4352, 3584, 512, 16.004},
+                                       {1025, 16384, 1024, 30.179},  {4353, 12288, 768, 50.736},
+                                       {1536, 6144, 8192, 85.947},   {3329, 4096, 10240, 161.43},
+                                       {2049, 12288, 10240, 403.56}, {2049, 65536, 10240, 2652.8}};
+constexpr TimedProduct gb200_fp8[] = {{1024, 10240, 512, 19.193},  {768, 5120, 6144, 32.225},
+                                      {3329, 1024, 4096, 46.29},   {2304, 1024, 10240, 65.826},
+                                      {3841, 512, 10240, 96.836},  {2305, 10240, 8192, 158.7},
+                                      {512, 12288, 65536, 337.87}, {2304, 51200, 16384, 1068.6}};
+constexpr TimedAttention gb200_attention[] = {{1, 1024, 64, 2, 38.651},  {2, 4096, 8, 1, 99.701},
+                                              {4, 2048, 24, 24, 184.96}, {32, 1024, 24, 2, 321.49},
+                                              {32, 1536, 24, 1, 541.79}, {2, 16384, 8, 8, 976.55},
+                                              {2, 10240, 40, 8, 2214.9}, {16, 6144, 48, 1, 6605.4}};
+constexpr TimedProduct gb300_bf16[] = {{769, 6144, 512, 6.2684},    {2048, 1024, 4096, 12.602},
+                                       {3584, 1536, 3584, 23.524},  {1280, 3584, 8192, 41.136},
+                                       {1793, 6144, 6144, 74.786},  {8192, 1536, 10240, 144.27},
+                                       {32768, 12288, 768, 328.63}, {1280, 16384, 65536, 1321.2}};
+constexpr TimedProduct gb300_fp8[] = {{1025, 8192, 512, 18.674},   {768, 5120, 6144, 31.404},
+                                      {2305, 10240, 1536, 43.481}, {3840, 2560, 3584, 62.123},
+                                      {2816, 12288, 3584, 96.638}, {16384, 512, 3072, 169.87},
+                                      {1793, 3072, 51200, 342.19}, {3840, 65536, 8192, 1035.3}};
+constexpr TimedAttention gb300_attention[] = {{2, 1536, 8, 2, 29.125},    {4, 1024, 20, 4, 45.92},
+                                              {4, 3072, 8, 2, 87.099},    {16, 1536, 16, 8, 221.7},
+                                              {2, 8192, 16, 2, 380.49},   {2, 16384, 8, 2, 703.06},
+                                              {1, 16384, 32, 32, 1376.6}, {32, 4096, 32, 8, 3064.6}};
+constexpr TimedProduct l40s_bf16[] = {{768, 10240, 512, 40.448},   {2305, 1024, 4096, 108.23},
+                                      {2049, 16384, 512, 224.09},  {2305, 12288, 1536, 412.61},
+                                      {16384, 4096, 1024, 796.33}, {1025, 12288, 12288, 1545.8},
+                                      {3841, 7168, 16384, 3623.7}, {4096, 6144, 65536, 14444}};
+constexpr TimedProduct l40s_fp8[] = {{2049, 768, 3072, 51.2},      {3073, 1536, 2560, 119.72},
+                                     {3329, 3584, 2560, 225.79},   {3584, 2560, 6144, 372.28},
+                                     {2816, 8192, 3072, 608.48},   {512, 5120, 65536, 1079.5},
+                                     {3585, 12288, 10240, 2383.9}, {3585, 65536, 7168, 8749.1}};
+constexpr TimedAttention l40s_attention[] = {
     {4, 1024, 16, 16, 156.5},  {2, 6144, 6, 1, 627.03},   {1, 4096, 40, 40, 1189}, {2, 10240, 8, 2, 2125.3},
     {64, 1024, 32, 1, 3692.7}, {2, 6144, 64, 64, 7449.1}, {8, 6144, 32, 1, 14851}, {16, 6144, 40, 2, 36253}};
-constexpr Product rtx_pro_6000_bf16[] = {{768, 7168, 768, 26.224},    {3585, 5120, 512, 70.78},
-                                         {1281, 1536, 10240, 130.28}, {2560, 4096, 4096, 229.4},
-                                         {2817, 8192, 3584, 412.29},  {512, 4096, 65536, 737.34},
-                                         {769, 65536, 6144, 1686.5},  {1537, 16384, 51200, 6556.1}};
-constexpr Product rtx_pro_6000_fp8[] = {{2304, 512, 2048, 26.73},    {2561, 7168, 768, 59.467},
-                                        {3329, 2048, 3584, 102.5},   {1537, 10240, 3584, 175.25},
-                                        {4096, 6144, 4096, 300.62},  {1536, 65536, 2048, 546.14},
-                                        {3073, 16384, 8192, 1076.6}, {1536, 16384, 51200, 3425}};
-constexpr Attention rtx_pro_6000_attention[] = {
+constexpr TimedProduct rtx_pro_6000_bf16[] = {{768, 7168, 768, 26.224},    {3585, 5120, 512, 70.78},
+                                              {1281, 1536, 10240, 130.28}, {2560, 4096, 4096, 229.4},
+                                              {2817, 8192, 3584, 412.29},  {512, 4096, 65536, 737.34},
+                                              {769, 65536, 6144, 1686.5},  {1537, 16384, 51200, 6556.1}};
+constexpr TimedProduct rtx_pro_6000_fp8[] = {{2304, 512, 2048, 26.73},    {2561, 7168, 768, 59.467},
+                                             {3329, 2048, 3584, 102.5},   {1537, 10240, 3584, 175.25},
+                                             {4096, 6144, 4096, 300.62},  {1536, 65536, 2048, 546.14},
+                                             {3073, 16384, 8192, 1076.6}, {1536, 16384, 51200, 3425}};
+constexpr TimedAttention rtx_pro_6000_attention[] = {
     {1, 1024, 32, 8, 59.419}, {8, 3072, 1, 1, 129.59}, {32, 1536, 3, 1, 285.62}, {1, 8192, 12, 2, 788.95},
     {32, 1536, 16, 4, 1534},  {8, 3072, 40, 2, 2828},  {8, 16384, 3, 1, 5588.7}, {8, 12288, 12, 4, 12694}};
 
 struct PublishedGpu {
   std::string name;
-  std::span<const Product> bf16, fp8;
+  std::span<const TimedProduct> bf16, fp8;
   Cast cast;
-  std::span<const Attention> attention;
+  std::span<const TimedAttention> attention;
   double most_bf16 = 0.12, most_attention = 0.12;  ///< largest mean error
 };
 
@@ -137,11 +137,11 @@ const PublishedGpu published_gpus[] = {
      {2.145, 1.542, 2.599, 1.121},
      rtx_pro_6000_attention}};
 
-GpuProfile shipped_gpu(const std::string& name) {
+GpuProfile profile_of(const std::string& name) {
   return load_gpu_profile(config::load(TRAINYARD_SOURCE_DIR "/platforms/gpus/" + name + ".yaml"));
 }
 
-double microseconds_of(const GpuProfile& gpu, Precision precision, const Product& product) {
+double microseconds_of(const GpuProfile& gpu, Precision precision, const TimedProduct& product) {
   const GemmShape shape{1, product.m, product.n, product.k, false, true};
   const Work work = work_of(shape, dtype_of(precision));
   Op op;
@@ -153,7 +153,7 @@ double microseconds_of(const GpuProfile& gpu, Precision precision, const Product
   return op_time(gpu, precision, op).duration.si() * 1e6;
 }
 
-double microseconds_of(const Cast& cast, const Product& product) {
+double microseconds_of(const Cast& cast, const TimedProduct& product) {
   constexpr double bytes_per_value = 3;
   const double values = static_cast<double>(product.m) * product.k;
   return cast.microseconds + bytes_per_value * values / cast.terabytes_per_s * 1e-6 +
@@ -161,7 +161,7 @@ double microseconds_of(const Cast& cast, const Product& product) {
 }
 
 /// Of the forward pass alone: the profile's rate holds for a step, in which backward is slower.
-double microseconds_of(const GpuProfile& gpu, const Attention& one) {
+double microseconds_of(const GpuProfile& gpu, const TimedAttention& one) {
   constexpr int head = 128;
   constexpr double forward_over_step = 1 / 0.9;
   GpuProfile forward = gpu;
@@ -188,8 +188,8 @@ TEST_CASE(
     "products of each GPU with published kernels take their times within 12 % on average, on GB200 17 %") {
   for (const PublishedGpu& published : published_gpus) {
     CAPTURE(published.name);
-    const GpuProfile gpu = shipped_gpu(published.name);
-    const auto predict = [&](const Product& product) {
+    const GpuProfile gpu = profile_of(published.name);
+    const auto predict = [&](const TimedProduct& product) {
       return microseconds_of(gpu, Precision::bf16, product);
     };
     CHECK(mean_error(published.bf16, predict) < published.most_bf16);
@@ -199,8 +199,8 @@ TEST_CASE(
 TEST_CASE("linear layers of each of these GPUs in 8 bits take their times within 15 % on average") {
   for (const PublishedGpu& published : published_gpus) {
     CAPTURE(published.name);
-    const GpuProfile gpu = shipped_gpu(published.name);
-    const auto predict = [&](const Product& product) {
+    const GpuProfile gpu = profile_of(published.name);
+    const auto predict = [&](const TimedProduct& product) {
       return microseconds_of(gpu, Precision::fp8, product) + microseconds_of(published.cast, product);
     };
     CHECK(mean_error(published.fp8, predict) < 0.15);
@@ -210,8 +210,8 @@ TEST_CASE("linear layers of each of these GPUs in 8 bits take their times within
 TEST_CASE("fused attention of each of these GPUs takes its times within 12 % on average, on GB200 15 %") {
   for (const PublishedGpu& published : published_gpus) {
     CAPTURE(published.name);
-    const GpuProfile gpu = shipped_gpu(published.name);
-    const auto predict = [&](const Attention& one) { return microseconds_of(gpu, one); };
+    const GpuProfile gpu = profile_of(published.name);
+    const auto predict = [&](const TimedAttention& one) { return microseconds_of(gpu, one); };
     CHECK(mean_error(published.attention, predict) < published.most_attention);
   }
 }

@@ -33,7 +33,7 @@ Model shipped(const std::string& name) {
   return load_model(config::load(TRAINYARD_SOURCE_DIR "/workloads/models/" + name + ".yaml"));
 }
 
-const Layer& layer_of(const Model& model, const std::string& name) {
+const Layer& named_layer(const Model& model, const std::string& name) {
   const auto found = std::ranges::find(model.layers, name, &Layer::name);
   INFO(name);
   REQUIRE(found != model.layers.end());
@@ -149,7 +149,7 @@ TEST_CASE("shipped lists have the parameters and multiply-accumulates that torch
 TEST_CASE("U-Net has the paper's maps and published parameters, and MACs that follow from its figure") {
   const Model unet = shipped("unet");
   CHECK(totals(unet.layers).parameters == 31'030'658);
-  CHECK(layer_of(unet, "concat1").out_shape == std::vector<int>{1024, 56, 56});
+  CHECK(named_layer(unet, "concat1").out_shape == std::vector<int>{1024, 56, 56});
   const Layer& loss = unet.layers.back();
   CHECK(loss.in_shape == std::vector<int>{388 * 388, 2});
   // figure 1: channels and outputs of every convolution
@@ -267,12 +267,12 @@ TEST_CASE("a tensor that two layers keep is kept once, and a ReLU before copies 
   - conv: {out: 4, kernel: 1}
 )");
   const double values = 4 * 8 * 8;
-  CHECK(layer_of(model, "a").saved_elements == values);
-  CHECK(layer_of(model, "b").saved_elements == 0);
-  CHECK(layer_of(model, "relu1").saved_elements == 0);
-  CHECK(layer_of(model, "relu2").saved_elements == values);
-  CHECK(layer_of(model, "concat1").saved_elements == 0);
-  CHECK(layer_of(model, "conv1").saved_elements == 2 * values);
+  CHECK(named_layer(model, "a").saved_elements == values);
+  CHECK(named_layer(model, "b").saved_elements == 0);
+  CHECK(named_layer(model, "relu1").saved_elements == 0);
+  CHECK(named_layer(model, "relu2").saved_elements == values);
+  CHECK(named_layer(model, "concat1").saved_elements == 0);
+  CHECK(named_layer(model, "conv1").saved_elements == 2 * values);
 }
 
 TEST_CASE("layers before the first parameter have no backward pass") {
