@@ -23,7 +23,7 @@ Model listed(const std::string& layers) {
 }
 
 /// The first error of a list, which is the only one.
-Diagnostic error_of(const std::string& layers) {
+Diagnostic message_of(const std::string& layers) {
   const auto errors = errors_of([&] { listed(layers); });
   REQUIRE(errors.size() == 1);
   return errors[0];
@@ -343,55 +343,58 @@ TEST_CASE("a pooling that rounds up covers the end of a map, but never begins in
 
 TEST_CASE("errors of a list say where they are and which shapes meet") {
   const std::string input = "  - input: [3, 8, 8]\n";
-  const Diagnostic sum = error_of(input + "  - conv: {out: 4, kernel: 1}\n  - add: [previous, input]\n");
+  const Diagnostic sum = message_of(input + "  - conv: {out: 4, kernel: 1}\n  - add: [previous, input]\n");
   CHECK(sum.line == 5);
   CHECK(sum.message.find("[4, 8, 8]") != std::string::npos);
   CHECK(sum.message.find("[3, 8, 8]") != std::string::npos);
 
-  const Diagnostic rows = error_of(input + "  - linear: 10\n");
+  const Diagnostic rows = message_of(input + "  - linear: 10\n");
   CHECK(rows.key_path == "layers[1].linear");
   CHECK(rows.hint.find("flatten") != std::string::npos);
 
   const Diagnostic nested =
-      error_of(input + "  - repeat: 3\n    layers:\n      - max_pool: 2\n      - max_pool: 2\n");
+      message_of(input + "  - repeat: 3\n    layers:\n      - max_pool: 2\n      - max_pool: 2\n");
   CHECK(nested.key_path == "layers[1].layers[1].max_pool");
   CHECK(nested.message.find("[3, 1, 1]") != std::string::npos);
 
-  const Diagnostic name = error_of(input + "  - {from: cnv1, relu: {}}\n");
+  const Diagnostic name = message_of(input + "  - {from: cnv1, relu: {}}\n");
   CHECK(name.key_path == "layers[1].from");
   CHECK(name.message.find("'cnv1'") != std::string::npos);
 
   const Diagnostic unread =
-      error_of(input + "  - conv: {out: 4, kernel: 1}\n  - {from: input, conv: {out: 4, kernel: 1}}\n");
+      message_of(input + "  - conv: {out: 4, kernel: 1}\n  - {from: input, conv: {out: 4, kernel: 1}}\n");
   CHECK(unread.key_path == "layers[1].conv");
   CHECK(unread.message.find("'conv1'") != std::string::npos);
 
-  CHECK(error_of(input + "  - conv: {out: 5, kernel: 1, groups: 3}\n").key_path == "layers[1].conv.groups");
-  CHECK(error_of(input + "  - {relu: {}, gelu: {}}\n").key_path == "layers[1].gelu");
-  CHECK(error_of(input + "  - {name: relu1}\n").key_path == "layers[1]");
-  CHECK(error_of(input + "  - {repeat: 2, relu: {}}\n").key_path == "layers[1].repeat");
-  CHECK(error_of(input + "  - {name: a, relu: {}}\n  - {name: a, relu: {}}\n").key_path == "layers[2].name");
-  CHECK(error_of(input + "  - {name: input, relu: {}}\n").key_path == "layers[1].name");
-  CHECK(error_of(input + input).key_path == "layers[1].input");
-  CHECK(error_of(input + "  - concat: [input]\n").key_path == "layers[1].concat");
-  CHECK(error_of(input + "  - attention: {heads: 2}\n").key_path == "layers[1].attention");
-  CHECK(error_of(input + "  - {tokens: {}}\n  - attention: {heads: 2}\n").message.starts_with("3 features"));
-  CHECK(error_of(input + "  - crop: 9\n").key_path == "layers[1].crop");
-  CHECK(error_of(input + "  - conv: {out: 4, kernel: 9}\n").message.find("9 x 9") != std::string::npos);
-  CHECK(error_of("  - relu\n").key_path == "layers");
-  CHECK(error_of(input).key_path == "layers");
-  const Diagnostic large = error_of("  - input: [1, 60000, 60000]\n  - conv: {out: 4, kernel: 1}\n");
+  CHECK(message_of(input + "  - conv: {out: 5, kernel: 1, groups: 3}\n").key_path == "layers[1].conv.groups");
+  CHECK(message_of(input + "  - {relu: {}, gelu: {}}\n").key_path == "layers[1].gelu");
+  CHECK(message_of(input + "  - {name: relu1}\n").key_path == "layers[1]");
+  CHECK(message_of(input + "  - {repeat: 2, relu: {}}\n").key_path == "layers[1].repeat");
+  CHECK(message_of(input + "  - {name: a, relu: {}}\n  - {name: a, relu: {}}\n").key_path ==
+        "layers[2].name");
+  CHECK(message_of(input + "  - {name: input, relu: {}}\n").key_path == "layers[1].name");
+  CHECK(message_of(input + input).key_path == "layers[1].input");
+  CHECK(message_of(input + "  - concat: [input]\n").key_path == "layers[1].concat");
+  CHECK(message_of(input + "  - attention: {heads: 2}\n").key_path == "layers[1].attention");
+  CHECK(
+      message_of(input + "  - {tokens: {}}\n  - attention: {heads: 2}\n").message.starts_with("3 features"));
+  CHECK(message_of(input + "  - crop: 9\n").key_path == "layers[1].crop");
+  CHECK(message_of(input + "  - conv: {out: 4, kernel: 9}\n").message.find("9 x 9") != std::string::npos);
+  CHECK(message_of("  - relu\n").key_path == "layers");
+  CHECK(message_of(input).key_path == "layers");
+  const Diagnostic large = message_of("  - input: [1, 60000, 60000]\n  - conv: {out: 4, kernel: 1}\n");
   CHECK(large.message.find("2^31") != std::string::npos);
-  CHECK(error_of(input +
+  CHECK(
+      message_of(input +
                  "  - repeat: 10000\n    layers:\n      - repeat: 10000\n        layers:\n          - relu\n")
-            .message.find("100000 layers") != std::string::npos);
+          .message.find("100000 layers") != std::string::npos);
 }
 
 TEST_CASE("a misspelt kind of layer and a wrong short form are errors at their place") {
-  const Diagnostic kind = error_of("  - input: [3, 8, 8]\n  - rleu\n");
+  const Diagnostic kind = message_of("  - input: [3, 8, 8]\n  - rleu\n");
   CHECK(kind.line == 4);
   CHECK(kind.hint == "did you mean 'relu'?");
-  const Diagnostic kernel = error_of("  - input: [3, 8, 8]\n  - max_pool: two\n");
+  const Diagnostic kernel = message_of("  - input: [3, 8, 8]\n  - max_pool: two\n");
   CHECK(kernel.line == 4);
   const auto missing = errors_of([] { listed("  - input: [3, 8, 8]\n  - conv\n"); });
   REQUIRE(missing.size() == 2);
