@@ -62,12 +62,12 @@ TEST_CASE("a sourced value is a value, or a mapping with one source") {
 
 TEST_CASE("short forms are alternatives, and a type that contains itself is defined once") {
   const nlohmann::ordered_json pane = schema<Pane>("Pane");
-  const auto& keys = pane["properties"];
+  CHECK(pane["$ref"] == "#/$defs/pane");
+  const auto& defined = pane["$defs"]["pane"]["anyOf"];
+  REQUIRE(defined.size() == 2);
+  CHECK(defined[0]["enum"] == nlohmann::ordered_json{"shut"});
+  const auto& keys = defined[1]["properties"];
   CHECK(keys["panes"]["items"]["$ref"] == "#/$defs/pane");
-  const auto& defined = pane["$defs"]["pane"];
-  REQUIRE(defined["anyOf"].size() == 2);
-  CHECK(defined["anyOf"][0]["enum"] == nlohmann::ordered_json{"shut"});
-  CHECK(defined["anyOf"][1]["properties"]["panes"]["items"]["$ref"] == "#/$defs/pane");
   const auto& window = keys["window"]["anyOf"];
   REQUIRE(window.size() == 3);
   CHECK(window[0].dump() == R"({"type":"integer","minimum":1})");
