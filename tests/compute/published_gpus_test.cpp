@@ -1,7 +1,8 @@
-// Shipped profiles of Hopper, Ada and Blackwell against published times of single kernels: of the products
-// with all sides of 512 and more, and of the causal forward attention of 1,024 tokens and more with 128
-// values a head, the middle of each eighth in order of their time. vLLM 0.24; 8 bits on an H200:
-// TensorRT-LLM 1.3. Source: ai-dynamo/aiconfigurator 095f58a, systems/data (Apache-2.0, NVIDIA).
+// Shipped profiles of the A100, Hopper, Ada and Blackwell against published times of single kernels: of the
+// products with all sides of 512 and more, and of the causal forward attention of 1,024 tokens and more with
+// 128 values a head, the middle of each eighth in order of their time. A100: products by TensorRT-LLM 1.0,
+// attention by vLLM 0.14; H100: TensorRT-LLM 1.3; others: vLLM 0.24, but 8 bits on an H200 TensorRT-LLM 1.3.
+// Source: ai-dynamo/aiconfigurator 095f58a, systems/data (Apache-2.0, NVIDIA).
 
 #include "compute/op_time.hpp"
 #include "compute/work.hpp"
@@ -32,6 +33,22 @@ struct TimedAttention {
   double microseconds;
 };
 
+constexpr TimedProduct h100_bf16[] = {{3840, 768, 1024, 11.605},   {2048, 768, 5120, 27.78},
+                                      {2561, 1024, 7168, 50.989},  {513, 7168, 8192, 90.208},
+                                      {2048, 51200, 512, 175.05},  {2560, 10240, 5120, 342.01},
+                                      {4352, 4096, 16384, 758.09}, {1025, 10240, 65536, 2846.7}};
+constexpr TimedProduct h100_fp8[] = {{3329, 1536, 512, 20.783},   {512, 2560, 8192, 34.558},
+                                     {4096, 1024, 3072, 60.182},  {3328, 8192, 1536, 91.882},
+                                     {4097, 3072, 5120, 152.98},  {3584, 1536, 16384, 272.18},
+                                     {1025, 65536, 6144, 607.21}, {16384, 10240, 7168, 1883.9}};
+constexpr TimedProduct a100_bf16[] = {{2048, 512, 1536, 24.03},   {4096, 1536, 1024, 61.542},
+                                      {512, 4096, 6144, 121.86},  {8192, 768, 4096, 206.85},
+                                      {2048, 8192, 2560, 332.39}, {512, 10240, 16384, 613.99},
+                                      {8192, 7168, 3072, 1368.8}, {8192, 12288, 6144, 4816.1}};
+constexpr TimedAttention a100_attention[] = {{4, 2048, 8, 8, 345.14},    {4, 1536, 48, 4, 835.49},
+                                             {2, 6144, 12, 12, 1547.3},  {2, 6144, 24, 8, 2808.8},
+                                             {32, 1536, 32, 32, 4930.9}, {1, 10240, 64, 1, 9567.5},
+                                             {64, 2048, 40, 1, 17872},   {4, 12288, 48, 1, 41314}};
 constexpr TimedProduct h200_bf16[] = {{2049, 2560, 512, 11.096},   {1536, 768, 8192, 28.188},
                                       {4353, 3072, 1536, 56.5},    {4353, 2560, 3584, 100.95},
                                       {8192, 1536, 6144, 197.05},  {1792, 5120, 16384, 404.57},
@@ -114,6 +131,7 @@ constexpr TimedAttention rtx_pro_6000_attention[] = {
     {1, 1024, 32, 8, 59.419}, {8, 3072, 1, 1, 129.59}, {32, 1536, 3, 1, 285.62}, {1, 8192, 12, 2, 788.95},
     {32, 1536, 16, 4, 1534},  {8, 3072, 40, 2, 2828},  {8, 16384, 3, 1, 5588.7}, {8, 12288, 12, 4, 12694}};
 
+/// Empty: the GPU has no such units, or the profile's rates are those of other kernels.
 struct PublishedGpu {
   std::string name;
   std::span<const TimedProduct> bf16, fp8;
@@ -125,6 +143,8 @@ struct PublishedGpu {
 /// On GB200, kernels of 0.5 ms and more ran at 0.6 of the rate of shorter ones, which no curve by shape
 /// follows.
 const PublishedGpu published_gpus[] = {
+    {"a100_sxm4_80gb", a100_bf16, {}, {}, a100_attention},
+    {"h100_sxm_80gb", h100_bf16, h100_fp8, {9.417, 1.339, 0, 0}, {}},
     {"h200_sxm_141gb", h200_bf16, h200_fp8, {9.377, 1.483, 0, 0}, h200_attention},
     {"b200_sxm_180gb", b200_bf16, b200_fp8, {2.922, 1.862, 4.845, 0.3301}, b200_attention},
     {"b300_sxm_270gb", b300_bf16, b300_fp8, {2.865, 2.014, 5.266, 0.2575}, b300_attention},
@@ -174,9 +194,10 @@ double microseconds_of(const GpuProfile& gpu, const TimedAttention& one) {
   return op_time(forward, Precision::bf16, op).duration.si() * 1e6;
 }
 
-/// Mean of |predicted / measured - 1|.
+/// Mean of |predicted / measured - 1|; 0 of none.
 template <class Kernel, class Predict>
 double mean_error(std::span<const Kernel> kernels, const Predict& predict) {
+  if (kernels.empty()) return 0;
   double sum = 0;
   for (const Kernel& kernel : kernels) sum += std::abs(predict(kernel) / kernel.microseconds - 1);
   return sum / static_cast<double>(kernels.size());
