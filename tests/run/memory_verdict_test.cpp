@@ -162,7 +162,7 @@ TEST_CASE("a result has its memory, energy, tokens and the assumptions they rest
   CHECK(run.energy->average > Watts(16 * 350 * 0.2 + 4400));
   CHECK(run.energy->average < Watts(16 * 350 * 0.95 + 4400));
   CHECK_FALSE(run.cost);
-  CHECK(has_all(unmodelled(run).at("cost_per_epoch_usd"), "samples_per_epoch"));
+  CHECK(has_all(unmodelled(run).at("cost_per_epoch_usd"), "samples of an epoch"));
   REQUIRE(run.notes.size() == 3);
   CHECK(run.notes[0].starts_with("memory: "));
   CHECK(run.notes[1].starts_with("energy: "));
@@ -180,7 +180,7 @@ TEST_CASE("rented nodes give the cost of an epoch, used in full or not") {
   CHECK(run.energy->average > Watts(2 * 1100.0));
 
   Overrides without_power = rented;
-  without_power.front().text = "dlperf";
+  without_power.front().second = "dlperf";
   const Run unknown = simulate(on_16_gb(without_power), {.fidelity = Fidelity::closed});
   CHECK_FALSE(unknown.energy);
   CHECK(has_all(unmodelled(unknown).at("average_power_w"), "dlperf ", "(node.power)"));
