@@ -172,6 +172,7 @@ std::vector<FitConstant> fit_constants() {
 void copy_to_relatives(Protocols& constants) {
   as_relative(constants.paths.nvlink1, constants.paths.nvlink2, "as nvlink2: no curve is published");
   as_relative(constants.paths.nvlink4, constants.paths.nvlink3, "as nvlink3: no curve is published");
+  as_relative(constants.paths.nvlink5, constants.paths.nvlink3, "as nvlink3: no curve is published");
   as_relative(constants.networks.through_host, constants.networks.efa,
               "as efa, whose rows were measured without GPUDirect");
 }

@@ -1,12 +1,12 @@
 #include "cli/commands.hpp"
 #include "cli/file_kind.hpp"
 #include "cli/help.hpp"
+#include "cli/list_entries.hpp"
 #include "cli/offers.hpp"
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
-#include "config/diagnostic.hpp"
-#include "config/document.hpp"
-#include "report/calibration_tables.hpp"
+#include "report/json_text.hpp"
+#include "report/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -20,87 +20,111 @@ namespace trainyard {
 
 namespace {
 
-/// The text of a key at the top of a file; empty if the key is missing.
-std::string text_of(const config::Document& document, std::string_view key) {
-  const config::Node* const node = document.root.find(key);
-  return node == nullptr ? std::string() : node->scalar;
+struct ListOptions {
+  std::optional<std::string> kind;
+  bool json = false;
+};
+
+/// The meaning of a table's columns; empty for tables without any.
+std::string_view legend(config::Kind kind) {
+  if (kind == config::Kind::gpu)
+    return "Errors are means over kernels held out of the fit; for scaled rates, over other GPUs scaled in "
+           "the\n"
+           "same way.\n";
+  if (kind == config::Kind::platform)
+    return "GPUs: per node. kernels: where the rates of the GPU's matrix products come from. error (runs): "
+           "mean\n"
+           "error of predictions of published training runs on the machine, and how many there are.\n";
+  if (kind == config::Kind::model)
+    return "size: parameters. error (runs): mean error of predictions of published training runs of the "
+           "model,\n"
+           "and how many there are.\n";
+  return {};
 }
 
-/// An experiment in words: "resnet50 on 4 x dgx2, pytorch_ddp, fp32".
-std::string experiment_title(const config::Document& document) {
-  const std::string model = text_of(document, "model");
-  const std::string nodes = text_of(document, "nodes");
-  const std::string precision = text_of(document, "precision");
-  return fmt::format("{} on {}{}, {}{}", model.empty() ? text_of(document, "trace") : model,
-                     nodes.empty() ? "" : nodes + " x ", text_of(document, "platform"),
-                     text_of(document, "stack"), precision.empty() ? "" : ", " + precision);
-}
-
-constexpr std::string_view gpu_legend =
-    "\nErrors are means over kernels held out of the fit; for scaled rates, over other GPUs scaled in the "
-    "same way.\n";
-
-/// A GPU, the sources of its rates and their errors on kernels that were not used in fits.
-std::string gpu_title(const config::Document& document) {
-  const GpuProfile gpu = load_gpu_profile(document);
-  return gpu.title + (gpu.title.empty() ? "" : ": ") + calibration_line(gpu);
-}
-
-/// A file that does not parse is listed nevertheless: `trainyard check` reports its errors.
-std::string title_of(const config::Catalogue& catalogue, config::Kind kind, const std::string& name) {
-  try {
-    const config::Document document = config::load(config::find(catalogue, kind, name));
-    if (kind == config::Kind::experiment) return experiment_title(document);
-    if (kind == config::Kind::gpu) return gpu_title(document);
-    return text_of(document, "title");
-  } catch (const InputError&) {
-    return "(not a valid file)";
-  } catch (const FileError&) {  // a profile whose kernels are missing
-    return "(not a valid file)";
+/// Width of each column, name first.
+std::vector<std::size_t> widths_of(const ListTable& table) {
+  std::vector<std::size_t> widths{table.columns.empty() ? 0 : std::string_view("name").size()};
+  for (const std::string& heading : table.columns) widths.push_back(heading.size());
+  for (const ListEntry& entry : table.entries) {
+    widths[0] = std::max(widths[0], entry.name.size());
+    for (std::size_t i = 0; i < entry.cells.size(); ++i)
+      widths[i + 1] = std::max(widths[i + 1], entry.cells[i].size());
   }
+  return widths;
 }
 
-std::string listing(const config::Catalogue& catalogue, config::Kind kind, std::string_view indent) {
-  const std::vector<std::string> names = config::names(catalogue, kind);
-  std::size_t width = 0;
-  for (const std::string& name : names) width = std::max(width, name.size());
+/// Everything of a line that stands before the title.
+std::string label(std::string_view indent, std::string_view name, const std::vector<std::string>& cells,
+                  const std::vector<std::size_t>& widths) {
+  std::string text = fmt::format("{}{:<{}}  ", indent, name, widths[0]);
+  for (std::size_t i = 0; i < cells.size(); ++i) text += fmt::format("{:<{}}  ", cells[i], widths[i + 1]);
+  return text;
+}
+
+std::string without_blanks_at_end(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+std::string table_text(const ListTable& table, std::string_view indent) {
+  const std::vector<std::size_t> widths = widths_of(table);
   std::string text;
-  for (const std::string& name : names) {
-    std::string line = fmt::format("{}{:<{}}  {}", indent, name, width, title_of(catalogue, kind, name));
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
+  if (!table.columns.empty()) text += label(indent, "name", table.columns, widths) + "title\n";
+  for (const ListEntry& entry : table.entries) {
+    const std::string before = label(indent, entry.name, entry.cells, widths);
+    text += entry.title.empty() ? without_blanks_at_end(before) + '\n' : hanging(before, entry.title);
+    if (!entry.note.empty()) text += hanging(std::string(before.size(), ' '), entry.note);
   }
   return text;
 }
 
-void list_files(const std::optional<std::string>& word) {
+nlohmann::ordered_json table_json(const ListTable& table) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const ListEntry& entry : table.entries) {
+    nlohmann::ordered_json object{{"name", entry.name}, {"title", entry.title}};
+    object.update(entry.facts);
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
+void list_files(const ListOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
-  if (word) {
-    const config::Kind kind = kind_named(*word, &KindWord::plural);
-    print_result(listing(catalogue, kind, "") + (kind == config::Kind::gpu ? std::string(gpu_legend) : ""));
-    return;
-  }
+  const auto wanted =
+      options.kind ? std::optional(kind_named(*options.kind, &KindWord::plural)) : std::nullopt;
   std::string text;
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const KindWord& known : kind_words) {
-    text += fmt::format("{}{}\n", text.empty() ? "" : "\n", known.plural);
-    text += listing(catalogue, known.kind, "  ");
+    if (wanted && *wanted != known.kind) continue;
+    const ListTable table = list_entries(catalogue, known.kind);
+    if (options.json) {
+      json[std::string(known.plural)] = table_json(table);
+    } else if (wanted) {
+      text += table_text(table, "");
+      if (const std::string_view meaning = legend(known.kind); !meaning.empty())
+        text += '\n' + std::string(meaning);
+    } else {
+      text += fmt::format("{}{}\n", text.empty() ? "" : "\n", known.plural) + table_text(table, "  ");
+    }
   }
-  print_result(text);
+  print_result(options.json ? json_text(json) : text);
 }
 
 }  // namespace
 
 void add_list(CLI::App& program) {
-  auto word = std::make_shared<std::optional<std::string>>();
-  CLI::App& command =
-      *program.add_subcommand("list", "print the names and titles of shipped files, and of your own");
+  auto options = std::make_shared<ListOptions>();
+  CLI::App& command = *program.add_subcommand(
+      "list", "print names and titles of shipped files and your own, and what is known of them");
   offer(
       command.add_option(
-          "KIND", *word,
+          "KIND", options->kind,
           "platforms, gpus, protocols, machines, models, stacks, experiments, sweeps or runs (default: all)"),
       kind_texts(&KindWord::plural));
-  add_examples(command, {"trainyard list", "trainyard list gpus"});
-  command.callback([word] { list_files(*word); });
+  command.add_flag("--json", options->json, "print JSON: for each kind a list of files with their facts");
+  add_examples(command, {"trainyard list", "trainyard list gpus", "trainyard list platforms --json"});
+  command.callback([options] { list_files(*options); });
 }
 
 }  // namespace trainyard

@@ -40,7 +40,7 @@ NcclShape nccl_shape(const Cluster& cluster, NcclVersion version, int compute_ca
                   .compute_capability = compute_capability,
                   .cpu = vendor_of(graph)};
   // If no ring fits, NCCL's own search falls back to PCIe, and so does its model.
-  shape.worst_inside = channels.front().is_chain ? PathType::pix : facts.inside.value_or(PathType::nvlink4);
+  shape.worst_inside = channels.front().is_chain ? PathType::pix : facts.inside.value_or(best_path);
   const NcclChannels inside =
       nccl_channels(version, facts.channels, shape.worst_inside, compute_capability, shape.nodes);
   shape.channels = inside.count;

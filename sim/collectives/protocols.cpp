@@ -35,8 +35,9 @@ const MediumOverheads& network_of(const NetworkCosts& overheads, const Fabric& f
 
 const MediumOverheads& medium_of(const PathOverheads& paths, PathType type) {
   constexpr std::array media{&PathOverheads::nvlink1, &PathOverheads::nvlink2, &PathOverheads::nvlink3,
-                             &PathOverheads::nvlink4, &PathOverheads::pix,     &PathOverheads::pxb,
-                             &PathOverheads::phb,     &PathOverheads::sys,     &PathOverheads::staged};
+                             &PathOverheads::nvlink4, &PathOverheads::nvlink5, &PathOverheads::pix,
+                             &PathOverheads::pxb,     &PathOverheads::phb,     &PathOverheads::sys,
+                             &PathOverheads::staged};
   return paths.*media.at(static_cast<std::size_t>(type));
 }
 

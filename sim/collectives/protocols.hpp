@@ -36,7 +36,7 @@ struct MediumOverheads {
 
 /// Inside a node, by PathType.
 struct PathOverheads {
-  MediumOverheads nvlink1, nvlink2, nvlink3, nvlink4, pix, pxb, phb, sys, staged;
+  MediumOverheads nvlink1, nvlink2, nvlink3, nvlink4, nvlink5, pix, pxb, phb, sys, staged;
 };
 
 /// Between nodes, by transport, if NICs read and write GPU memory; otherwise `through_host` holds, except for
@@ -116,6 +116,7 @@ struct Keys<PathOverheads> {
                 required("nvlink2", &PathOverheads::nvlink2, "NVLinks of the second generation (V100)"),
                 required("nvlink3", &PathOverheads::nvlink3, "NVLinks of the third generation (A100)"),
                 required("nvlink4", &PathOverheads::nvlink4, "NVLinks of the fourth generation (H100)"),
+                required("nvlink5", &PathOverheads::nvlink5, "NVLinks of the fifth generation (B200)"),
                 required("pix", &PathOverheads::pix, "PCIe through one switch or none"),
                 required("pxb", &PathOverheads::pxb, "PCIe through several switches"),
                 required("phb", &PathOverheads::phb, "PCIe through one CPU"),

@@ -141,6 +141,7 @@ struct GpuProfile {
 
   std::string name;
   std::string title;
+  std::optional<int> year;  ///< in which the GPU came out
   Sourced<double> compute_capability;
   std::optional<Sourced<int>> sms;  ///< streaming multiprocessors
   std::optional<double> speed;      ///< what-if (gpu_speed.hpp); empty once the rates below include it
@@ -390,6 +391,8 @@ struct Keys<GpuProfile> {
     return keys(
         required("name", &GpuProfile::name, "the file's name without .yaml"),
         optional("title", &GpuProfile::title, "name for people"),
+        optional("year", &GpuProfile::year, "year in which the GPU came out; only listed")
+            .between(1990, 2100),
         optional("compute_capability", &GpuProfile::compute_capability,
                  "CUDA compute capability, for example 7.0; 0 if there is none")
             .between(0, 100),

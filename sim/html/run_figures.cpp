@@ -166,7 +166,8 @@ Html needs_html(const Run& run) {
       add("energy wasted", estimate(*updates_of(run)->wasted_energy), "per update, for cancelled computing");
   }
   if (run.cost) {
-    add("rent of a node", shortest(run.cost->per_node_hour.si()) + " USD/h", "price of " + run.cost->date);
+    add("rent of a node", shortest(run.cost->per_node_hour.si()) + " USD/h",
+        "price of " + run.cost->date + (run.cost->is_assumed ? ", assumed" : ""));
     add("cost of an epoch", rounded(run.cost->per_epoch.si()) + " USD", "all nodes for the time of an epoch");
   }
   if (!table.empty()) return table.html();

@@ -69,8 +69,8 @@ bool is_fabric(const Cluster& cluster, LinkId link);
 
 /// A route without its links.
 struct RouteSummary {
-  Seconds latency;                    ///< sum of the links' latencies
-  PathType type = PathType::nvlink4;  ///< the worst medium of the route: between nodes always the network
+  Seconds latency;            ///< sum of the links' latencies
+  PathType type = best_path;  ///< the worst medium of the route: between nodes always the network
   /// Upper limit of one connection's rate, independent of the links.
   Bandwidth limit{std::numeric_limits<double>::infinity()};
   Seconds beyond_usual = {};  ///< inside a node: NodePath::beyond_usual

@@ -83,6 +83,7 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
   Platform platform;
   platform.name = file.name;
   platform.title = file.title;
+  platform.year = file.year;
   platform.gpu_profile = file.node.gpus.profile;
   const DeviceIds ids = add_devices(file.node, platform.node);
   for (const auto& [name, id] : ids) {

@@ -93,14 +93,14 @@ NodePath path_to(const NodeGraph& graph, const Tree& tree, const LinkNumbers& nu
 
 /// NVLinks come first, in the same order, in both lists.
 PathType type_of(LinkKind nvlink) { return static_cast<PathType>(nvlink); }
-static_assert(is_nvlink(LinkKind::nvlink4) && static_cast<PathType>(LinkKind::nvlink4) == PathType::nvlink4);
+static_assert(is_nvlink(LinkKind::nvlink5) && static_cast<PathType>(LinkKind::nvlink5) == PathType::nvlink5);
 
 /// From the devices between the ends. An NVLink to a CPU counts as any other path through that CPU.
 PathType type_of(const NodeGraph& graph, const LinkNumbers& numbers, const NodePath& path) {
   int cpus = 0;
   int switches = 0;
   bool has_nvlinks_alone = true;
-  PathType slowest = PathType::nvlink4;
+  PathType slowest = best_path;
   for (std::size_t i = 0; i < path.links.size(); ++i) {
     const EdgeId edge = numbers.edge[path.links[i] / 2];
     has_nvlinks_alone = has_nvlinks_alone && is_nvlink(graph[edge].kind);

@@ -19,7 +19,7 @@ struct NodePath {
   Seconds beyond_usual;              ///< sum of latencies above usual_latency()
   Seconds below_usual;               ///< sum of what is missing to usual_latency()
   int distance = 0;                  ///< NVLink links + 100 * other links of the shortest path
-  PathType type = PathType::nvlink4;
+  PathType type = best_path;
   Bandwidth limit{std::numeric_limits<double>::infinity()};  ///< highest rate of one connection
   bool reachable = false;
 };

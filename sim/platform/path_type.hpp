@@ -7,10 +7,11 @@ namespace trainyard {
 /// From the best to the worst, in NCCL's terms (NVIDIA/nccl src/graph/topo.h): NVLinks only (the slowest
 /// generation of the path), one PCIe switch or none, several, one CPU, more than one CPU; host memory if GPUs
 /// cannot reach each other's; the network.
-enum class PathType { nvlink1, nvlink2, nvlink3, nvlink4, pix, pxb, phb, sys, staged, network };
-constexpr int path_types = 10;
+enum class PathType { nvlink1, nvlink2, nvlink3, nvlink4, nvlink5, pix, pxb, phb, sys, staged, network };
+constexpr int path_types = 11;
+constexpr PathType best_path = PathType::nvlink5;
 
-constexpr bool is_nvlink(PathType type) { return type <= PathType::nvlink4; }
+constexpr bool is_nvlink(PathType type) { return type <= best_path; }
 
 /// The one with the higher software cost: the older NVLink, otherwise the later in the list.
 constexpr PathType worse(PathType one, PathType other) {

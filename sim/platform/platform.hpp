@@ -32,6 +32,7 @@ enum class LinkKind {
   nvlink2,
   nvlink3,
   nvlink4,
+  nvlink5,
   pcie3,
   pcie4,
   pcie5,
@@ -41,7 +42,7 @@ enum class LinkKind {
   infinity_fabric
 };
 
-constexpr bool is_nvlink(LinkKind kind) { return kind <= LinkKind::nvlink4; }
+constexpr bool is_nvlink(LinkKind kind) { return kind <= LinkKind::nvlink5; }
 constexpr bool is_pcie(LinkKind kind) { return kind >= LinkKind::pcie3 && kind <= LinkKind::pcie5; }
 
 /// The latency of a link of this kind on the shipped machines, those on which the measured steps of protocols
@@ -77,13 +78,15 @@ struct NodePower {
 struct NodePrice {
   std::optional<Sourced<Dollars>> list;
   std::optional<Sourced<Dollars>> hour;  ///< rent
-  std::string date;                      ///< of either price
+  std::string date;                      ///< of the rent, and of the list price if that has none
+  std::string list_date;                 ///< of the list price; empty: `date`
   std::string source;                    ///< of prices that state none
 };
 
 struct Platform {
   std::string name;
   std::string title;
+  std::optional<int> year;  ///< in which the machine came out, or ran the published measurements
   NodeGraph node;
   /// False: GPUs without an NVLink path between them copy through host memory, each connection with at most
   /// `staged`.

@@ -118,6 +118,13 @@ void check_price(const NodePrice& price, config::Problems& problems) {
   if (!is_date(price.date)) {
     problems.error("node.price.date", in_quotes(price.date) + " is not a date", "2018-03 or 2018-03-27");
   }
+  if (price.list_date.empty()) return;
+  if (!is_date(price.list_date)) {
+    problems.error("node.price.list_date", in_quotes(price.list_date) + " is not a date",
+                   "2018-03 or 2018-03-27");
+  } else if (is_read && !price.list) {
+    problems.error("node.price.list_date", "there is no list price", "remove it, or state 'list'");
+  }
 }
 
 void check_staging(const NodeFile& node, config::Problems& problems) {

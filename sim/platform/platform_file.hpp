@@ -57,7 +57,7 @@ struct LinkFile {
 
 /// Rates per lane; `staged` per connection.
 struct EffectiveFile {
-  std::optional<Sourced<Bandwidth>> nvlink1, nvlink2, nvlink3, nvlink4;
+  std::optional<Sourced<Bandwidth>> nvlink1, nvlink2, nvlink3, nvlink4, nvlink5;
   std::optional<Sourced<Bandwidth>> pcie3, pcie4, pcie5;
   std::optional<Sourced<Bandwidth>> qpi, upi, xbus, infinity_fabric;
   std::optional<Sourced<Bandwidth>> staged;
@@ -84,6 +84,7 @@ struct NodeFile {
 struct PlatformFile {
   std::string name;
   std::string title;
+  std::optional<int> year;
   NodeFile node;
   std::optional<FabricFile> fabric;
   std::vector<std::string> source;
@@ -179,10 +180,10 @@ struct Keys<EffectiveFile> {
     };
     return keys(rate("nvlink1", &EffectiveFile::nvlink1), rate("nvlink2", &EffectiveFile::nvlink2),
                 rate("nvlink3", &EffectiveFile::nvlink3), rate("nvlink4", &EffectiveFile::nvlink4),
-                rate("pcie3", &EffectiveFile::pcie3), rate("pcie4", &EffectiveFile::pcie4),
-                rate("pcie5", &EffectiveFile::pcie5), rate("qpi", &EffectiveFile::qpi),
-                rate("upi", &EffectiveFile::upi), rate("xbus", &EffectiveFile::xbus),
-                rate("infinity_fabric", &EffectiveFile::infinity_fabric),
+                rate("nvlink5", &EffectiveFile::nvlink5), rate("pcie3", &EffectiveFile::pcie3),
+                rate("pcie4", &EffectiveFile::pcie4), rate("pcie5", &EffectiveFile::pcie5),
+                rate("qpi", &EffectiveFile::qpi), rate("upi", &EffectiveFile::upi),
+                rate("xbus", &EffectiveFile::xbus), rate("infinity_fabric", &EffectiveFile::infinity_fabric),
                 optional("staged", &EffectiveFile::staged,
                          "bandwidth of one connection through host memory; default: the rate of its links")
                     .positive(most_bandwidth));
@@ -232,6 +233,7 @@ struct Keys<NodePrice> {
         optional("hour", &NodePrice::hour, "rent of one whole node per hour, for the cost of an epoch")
             .positive(most_price),
         required("date", &NodePrice::date, "date of the price: 2018-03 or 2018-03-27"),
+        optional("list_date", &NodePrice::list_date, "date of the list price; default: date"),
         optional("source", &NodePrice::source, "source of the price, unless the price states its own"));
   }
 };
@@ -260,6 +262,8 @@ struct Keys<PlatformFile> {
   static auto table() {
     return keys(required("name", &PlatformFile::name, "the file's name without .yaml"),
                 optional("title", &PlatformFile::title, "name for people"),
+                optional("year", &PlatformFile::year, "year in which the machine came out; only listed")
+                    .between(1990, 2100),
                 required("node", &PlatformFile::node, "one node; all nodes are alike"),
                 optional("fabric", &PlatformFile::fabric,
                          "network between nodes; without this key, only one node can be used"),

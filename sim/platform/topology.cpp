@@ -175,17 +175,18 @@ std::string box_section(const Platform& platform, Footnotes& notes) {
     if (value) rows.push_back({what, fmt::format("{} {}", print(value->value), notes.mark(*value))});
   };
   const auto print = [](auto quantity) { return human(quantity); };
-  const auto in_dollars = [&](Dollars price) {
-    return fmt::format("{} USD, {}", shortest(price.si()), platform.price.date);
+  const auto in_dollars = [](const std::string& date) {
+    return [&date](Dollars price) { return fmt::format("{} USD, {}", shortest(price.si()), date); };
   };
+  const NodePrice& price = platform.price;
   add("cores per CPU", platform.cores_per_cpu, [](int cores) { return cores; });
   add("memory bandwidth per CPU", platform.host_memory_bandwidth, print);
   add("storage", platform.storage, print);
   add("shared storage", platform.shared_storage, print);
   add("maximum power", platform.power.max, print);
   add("power without GPUs", platform.power.overhead, print);
-  add("list price", platform.price.list, in_dollars);
-  add("rent per hour", platform.price.hour, in_dollars);
+  add("list price", price.list, in_dollars(price.list_date.empty() ? price.date : price.list_date));
+  add("rent per hour", price.hour, in_dollars(price.date));
   return rows.empty() ? "" : "Whole node\n" + aligned(rows) + "\n";
 }
 

@@ -74,6 +74,12 @@ std::string calibration_table(const GpuProfile& gpu) {
                calibration.scaling, false);
 }
 
+std::string kernel_basis(const GpuProfile& gpu) {
+  if (gpu.kernels) return "measured";
+  if (has_fits(gpu, "gemm")) return "fitted";
+  return gpu.calibration && gpu.calibration->scaled_from ? "scaled" : "assumed";
+}
+
 std::string calibration_line(const GpuProfile& gpu) {
   const Calibration calibration = gpu.calibration.value_or(Calibration());
   std::vector<std::string> fitted, scaled, assumed;

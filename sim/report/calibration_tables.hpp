@@ -19,6 +19,10 @@ std::string calibration_table(const GpuProfile& gpu);
 /// v100_sxm2_16gb: gemm 19-33 %, conv 26-44 %".
 std::string calibration_line(const GpuProfile& gpu);
 
+/// Where the times of a profile's matrix products come from: "measured" (kernels by shape), "fitted" (a curve
+/// of its own), "scaled" (another GPU's curve) or "assumed".
+std::string kernel_basis(const GpuProfile& gpu);
+
 /// Launches, copies at the largest size, collectives, the slowdown of kernels by concurrent copies, and
 /// power, one line each. Empty if the recording has none of these.
 std::string device_table(const Recording& recording);

@@ -162,9 +162,10 @@ void write_needs(Page& out, const Run& run) {
                         estimate(run.energy->average), wasted_in_words(run)));
   }
   if (run.cost) {
-    out.row("cost", rounded(run.cost->per_epoch.si()) + " USD",
-            fmt::format("per epoch, at {} USD per node and hour ({})", shortest(run.cost->per_node_hour.si()),
-                        run.cost->date));
+    out.row(
+        "cost", rounded(run.cost->per_epoch.si()) + " USD",
+        fmt::format("per epoch, at {} USD per node and hour ({}{})", shortest(run.cost->per_node_hour.si()),
+                    run.cost->date, run.cost->is_assumed ? ", assumed" : ""));
   }
 }
 
@@ -180,8 +181,8 @@ void write_trust(Page& out, const Run& run) {
   out.text_row("fidelity", fmt::format("{} ({} events)", config::name_of(run.experiment.settings.fidelity),
                                        grouped(static_cast<std::int64_t>(run.events))));
   for (const std::string& note : run.notes) out.text_row("note", note);
-  out.text_row("not modelled",
-               fmt::format("{} (reasons with --json)", fmt::join(unmodelled_topics(run), ", ")));
+  if (const std::vector<std::string> topics = unmodelled_topics(run); !topics.empty())
+    out.text_row("not modelled", fmt::format("{} (reasons with --json)", fmt::join(topics, ", ")));
 }
 
 }  // namespace

@@ -179,8 +179,7 @@ Bytes buffers_of_nccl(const ResolvedExperiment& resolved) {
   const Cluster& cluster = *resolved.cluster;
   const std::vector<Channel> channels = ring_channels(cluster);
   const ChannelFacts facts = channel_facts(cluster, channels);
-  const PathType inside =
-      channels.front().is_chain ? PathType::pix : facts.inside.value_or(PathType::nvlink4);
+  const PathType inside = channels.front().is_chain ? PathType::pix : facts.inside.value_or(best_path);
   const NcclVersion version = resolved.stack.nccl;
   const NcclChannels of_nccl =
       nccl_channels(version, facts.channels, inside, compute_capability(resolved.gpu), cluster.nodes);

@@ -97,9 +97,11 @@ Known<EpochCost> epoch_cost(const Platform& platform, int nodes, const Known<Sec
   if (!rent) return unknown(rent.error());
   if (!epoch) return unknown(epoch.error());
   constexpr Seconds hour{3600};
-  const Dollars price = platform.price.hour->value;
-  return EpochCost{
-      .per_epoch = nodes * (*epoch / hour) * price, .per_node_hour = price, .date = platform.price.date};
+  const Sourced<Dollars>& price = *platform.price.hour;
+  return EpochCost{.per_epoch = nodes * (*epoch / hour) * price.value,
+                   .per_node_hour = price.value,
+                   .date = platform.price.date,
+                   .is_assumed = price.provenance == Provenance::assumed};
 }
 
 }  // namespace trainyard

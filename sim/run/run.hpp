@@ -68,7 +68,8 @@ struct EnergyUse {
 struct EpochCost {
   Dollars per_epoch;
   Dollars per_node_hour;
-  std::string date;  ///< date of the price
+  std::string date;         ///< date of the price
+  bool is_assumed = false;  ///< the price is that of another machine
 };
 
 struct Run {

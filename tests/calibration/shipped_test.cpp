@@ -53,7 +53,12 @@ const std::vector<ShippedProfile> made_by_command{
     {"gb300_279gb", {}},
     {"l4_24gb", {}, "l40s_48gb"},
     {"l40s_48gb", {}},
-    {"rtx_pro_6000_server_96gb", {}}};
+    {"rtx_pro_6000_server_96gb", {}},
+    {"titan_xp", {}, "p100_sxm2_16gb"},
+    {"k40", {}},       // as the K80
+    {"a10_24gb", {}},  // as the A6000
+    {"mi250x_gcd_64gb", {}, "a100_sxm4_40gb"},
+    {"mi300x_192gb", {}}};  // scaled from the H200, with products as published
 
 std::vector<GpuProfile> checks() {
   std::vector<GpuProfile> profiles;

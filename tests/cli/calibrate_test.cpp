@@ -98,9 +98,14 @@ std::string line_with(const std::string& text, const std::string& part) {
   return {};
 }
 
-/// The line of a listing that begins with a name.
+/// The entry of a listing that begins with a name, in one line.
 std::string listed(const std::string& text, const std::string& name) {
-  return line_with(text.substr(("\n" + text).find("\n" + name + " ")), name);
+  std::istringstream rest(text.substr(("\n" + text).find("\n" + name + " ")));
+  std::string entry;
+  std::getline(rest, entry);
+  for (std::string line; std::getline(rest, line) && line.starts_with(' ');)
+    entry += line.substr(line.find_first_not_of(' ') - 1);
+  return entry;
 }
 
 }  // namespace

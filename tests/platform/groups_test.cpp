@@ -230,6 +230,8 @@ TEST_CASE("what NCCL's choice needs: the number of channels, the worst way insid
 TEST_CASE("the older of two NVLinks is the worse, and any of them better than PCIe") {
   CHECK(worse(PathType::nvlink2, PathType::nvlink3) == PathType::nvlink2);
   CHECK(worse(PathType::nvlink4, PathType::nvlink1) == PathType::nvlink1);
+  CHECK(worse(PathType::nvlink5, PathType::nvlink4) == PathType::nvlink4);
+  CHECK(worse(PathType::nvlink5, PathType::pix) == PathType::pix);
   CHECK(worse(PathType::nvlink1, PathType::pix) == PathType::pix);
   CHECK(worse(PathType::sys, PathType::phb) == PathType::sys);
   CHECK(worse(PathType::pxb, PathType::pxb) == PathType::pxb);

@@ -313,7 +313,12 @@ TEST_CASE("a price has a date") {
     CAPTURE(date);
     CHECK(errors(box("", "  price: {list: 5 USD, date: " + date + "}\n")) ==
           All{{"node.price.date", "'" + date + "' is not a date", "2018-03 2018-03-27"}});
+    CHECK(errors(box("", "  price: {list: 5 USD, date: 2020-02, list_date: " + date + "}\n")) ==
+          All{{"node.price.list_date", "'" + date + "' is not a date", "2018-03 2018-03-27"}});
   }
+  CHECK(errors(box("", "  price: {hour: 5 USD, date: 2020-02, list_date: 2018-03}\n")) ==
+        All{{"node.price.list_date", "list price", "'list'"}});
+  CHECK(errors(box("", "  price: {list: 9 USD, hour: 5 USD, date: 2020-02, list_date: 2018-03}\n")).empty());
 }
 
 TEST_CASE("a price says what it is for, and a power too") {

@@ -119,6 +119,9 @@ TEST_CASE("an epoch costs nodes x price x hours, and a list price gives no rate"
   const EpochCost cost = epoch_cost(platform, 2, Seconds(1800)).value();
   CHECK(cost.per_epoch.si() == doctest::Approx(24.48).epsilon(1e-12));
   CHECK(cost.per_node_hour == Dollars(24.48));
+  CHECK_FALSE(cost.is_assumed);
+  platform.price.hour->provenance = Provenance::assumed;
+  CHECK(epoch_cost(platform, 2, Seconds(1800)).value().is_assumed);
 }
 
 TEST_CASE("the power of a GPU is unknown in an op of which only the duration is known") {
