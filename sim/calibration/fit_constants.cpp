@@ -29,6 +29,8 @@ Sourced<double> specified(double value, std::string_view why) {
 
 /// By protocol, in microseconds.
 using Times = std::array<double, 3>;
+constexpr Times usual_bases{6.6, 14, 8.4};
+constexpr Times usual_nvlink_steps{nvlink_ll_step, 1.9, 3.4};
 
 SourcedByProtocol<Seconds> assumed_times(const Times& times, std::string_view why) {
   const auto time = [&](double microseconds) {
@@ -47,6 +49,8 @@ using Media = std::vector<MediumOverheads*>;
 using PickMedia = Media (*)(Protocols&);
 
 Media nvlinks(Protocols& all) { return {&all.paths.nvlink2, &all.paths.nvlink3}; }
+Media nvlink4(Protocols& all) { return {&all.paths.nvlink4}; }
+Media nvlink5(Protocols& all) { return {&all.paths.nvlink5}; }
 Media pcies(Protocols& all) { return {&all.paths.pix, &all.paths.pxb, &all.paths.phb, &all.paths.sys}; }
 Media pcies_and_staged(Protocols& all) {
   Media media = pcies(all);
@@ -87,6 +91,31 @@ FitConstant shared(std::string name, PickMedia media, SourcedByProtocol<T> Mediu
   });
 }
 
+/// Links whose GPUs have times and efficiencies of their own.
+void add_generation(std::vector<FitConstant>& constants, const std::string& name, PickMedia media) {
+  const auto step = &MediumOverheads::step;
+  const auto efficiency = &MediumOverheads::efficiency;
+  constexpr std::array<std::pair<Protocol, std::string_view>, 3> names{
+      {{Protocol::ll, "ll"}, {Protocol::ll128, "ll128"}, {Protocol::simple, "simple"}}};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto [protocol, text] = names.at(i);
+    const std::string end = "." + std::string(text);
+    constants.push_back(constant(name + ".base" + end, usual_bases.at(i) * us, true, [=](Protocols& all) {
+      std::vector<Sourced<Seconds>*> picked;
+      for (MediumOverheads* medium : media(all)) picked.push_back(&medium->base.value().of(protocol));
+      return picked;
+    }));
+    constants.push_back(shared(name + ".step" + end, media, step, protocol, usual_nvlink_steps.at(i)));
+  }
+  constants.push_back(shared(name + ".efficiency.ll", media, efficiency, Protocol::ll, 0.5));
+  constants.push_back(shared(name + ".efficiency.ll128", media, efficiency, Protocol::ll128, 0.92));
+  constants.push_back(constant(name + ".startup", 0.5, false, [=](Protocols& all) {
+    std::vector<Sourced<double>*> picked;
+    for (MediumOverheads* medium : media(all)) picked.push_back(&medium->startup);
+    return picked;
+  }));
+}
+
 /// Gives a medium without measurements the overheads of a similar one.
 void as_relative(MediumOverheads& place, const MediumOverheads& relative, const std::string& why) {
   place = relative;
@@ -104,9 +133,11 @@ Protocols assumed_protocols() {
   Protocols all;
   all.name = "nccl";
   all.title = "NCCL: costs of its protocols in addition to bytes over bandwidth";
-  all.base = assumed_times({6.6, 14, 8.4}, why);
+  all.base = assumed_times(usual_bases, why);
   all.launch = assumed(Seconds{5 * us}, "one kernel launch");
-  all.paths.nvlink2 = all.paths.nvlink3 = assumed_medium({nvlink_ll_step, 1.9, 3.4}, why);
+  all.paths.nvlink2 = all.paths.nvlink3 = assumed_medium(usual_nvlink_steps, why);
+  all.paths.nvlink4 = all.paths.nvlink5 = all.paths.nvlink3;
+  all.paths.nvlink4.base = all.paths.nvlink5.base = all.base;
   all.paths.pix = all.paths.pxb = all.paths.phb = all.paths.sys = all.paths.staged =
       assumed_medium({pcie_ll_step, 2.5, 5.7}, why);
   all.networks.infiniband = all.networks.roce = all.networks.aries = all.networks.omni_path =
@@ -130,10 +161,10 @@ std::vector<FitConstant> fit_constants() {
   const auto staged = [](Protocols& all) { return Media{&all.paths.staged}; };
   const auto efa = [](Protocols& all) { return Media{&all.networks.efa}; };
   const auto tcp = [](Protocols& all) { return Media{&all.networks.tcp}; };
-  return {
-      base(ll, "ll", 6.6),
-      base(ll128, "ll128", 14),
-      base(simple, "simple", 8.4),
+  std::vector<FitConstant> constants{
+      base(ll, "ll", usual_bases[0]),
+      base(ll128, "ll128", usual_bases[1]),
+      base(simple, "simple", usual_bases[2]),
       constant("launch", 5 * us, true, [](Protocols& all) { return std::array{&all.launch}; }),
       // Collectives that end before their launches do tell the two apart from a launch by NCCL's ratio alone.
       {.name = "paths.step.ll",
@@ -167,12 +198,13 @@ std::vector<FitConstant> fit_constants() {
       constant("versions.2.4.nvlink_simple_step", 1, false,
                [](Protocols& all) { return std::array{&all.versions.v2_4.nvlink_simple_step}; }),
   };
+  add_generation(constants, "paths.nvlink4", nvlink4);
+  add_generation(constants, "paths.nvlink5", nvlink5);
+  return constants;
 }
 
 void copy_to_relatives(Protocols& constants) {
   as_relative(constants.paths.nvlink1, constants.paths.nvlink2, "as nvlink2: no curve is published");
-  as_relative(constants.paths.nvlink4, constants.paths.nvlink3, "as nvlink3: no curve is published");
-  as_relative(constants.paths.nvlink5, constants.paths.nvlink3, "as nvlink3: no curve is published");
   as_relative(constants.networks.through_host, constants.networks.efa,
               "as efa, whose rows were measured without GPUDirect");
 }

@@ -60,6 +60,11 @@ NcclChoice nccl_choice(const NcclShape& shape, Bytes size, std::optional<Algorit
   return best;
 }
 
+Protocol nccl_message_protocol(NcclVersion version, Bytes message) {
+  constexpr Bytes most{16.0 * 1024};
+  return version == NcclVersion::v2_30 && message <= most ? Protocol::ll : Protocol::simple;
+}
+
 NcclChannels nccl_channels(NcclVersion version, int rings, PathType path, int compute_capability, int nodes) {
   const bool is_old = version < NcclVersion::v2_12;
   const auto lane = [&]() -> double {

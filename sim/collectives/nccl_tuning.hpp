@@ -55,6 +55,11 @@ NcclChoice nccl_choice(const NcclShape& shape, Bytes size, std::optional<Algorit
 /// in version 2.4, which compares sizes, not times.
 std::optional<Seconds> nccl_time(const NcclShape& shape, NcclChoice choice, Bytes size);
 
+/// The protocol of point-to-point messages of this size, also those of an all-to-all: LL up to 16 KiB, else
+/// Simple. Only the newest version here is known to do so. Source: NVIDIA/nccl src/enqueue.cc at v2.30.7-1,
+/// P2P_LL_THRESHOLD.
+Protocol nccl_message_protocol(NcclVersion version, Bytes message);
+
 /// Channels that NCCL makes from rings in the link graph, and the bandwidth it assumes for each.
 struct NcclChannels {
   int count = 0;

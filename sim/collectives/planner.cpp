@@ -117,6 +117,11 @@ Planner::Choice Planner::choose(const Kind& kind, Bytes size) const {
   const bool is_free = choice.algorithm == Algorithm::automatic;
   if (is_direct_only(request_.operation)) {
     if (is_free) choice.algorithm = Algorithm::direct;
+    if (!request_.protocol) {
+      const bool is_all = request_.operation == Operation::all_to_all;
+      const auto receivers = is_all ? static_cast<double>(kind.groups.front().size()) : 1.0;
+      choice.protocol = nccl_message_protocol(software_.version, size / receivers);
+    }
     return choice;
   }
   // Algorithms unknown to NCCL move whole chunks, as MPI does: NCCL's tables do not cover them.

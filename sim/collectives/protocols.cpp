@@ -4,6 +4,7 @@
 #include "config/write.hpp"
 
 #include <array>
+#include <boost/range/iterator_range.hpp>
 
 namespace trainyard {
 namespace {
@@ -31,6 +32,18 @@ const MediumOverheads& network_of(const NetworkCosts& overheads, const Fabric& f
   return overheads.*networks.at(static_cast<std::size_t>(fabric.transport));
 }
 
+/// That of the fastest NVLinks in a node, if they have their own: their generation is that of the GPUs.
+const SourcedByProtocol<Seconds>& base_of(const Protocols& constants, const NodeGraph& node) {
+  std::optional<LinkKind> fastest;
+  for (const EdgeId edge : boost::make_iterator_range(edges(node))) {
+    const LinkKind kind = node[edge].kind;
+    if (is_nvlink(kind) && (!fastest || kind > *fastest)) fastest = kind;
+  }
+  if (!fastest) return constants.base;
+  const MediumOverheads& medium = medium_of(constants.paths, static_cast<PathType>(*fastest));
+  return medium.base ? *medium.base : constants.base;
+}
+
 }  // namespace
 
 const MediumOverheads& medium_of(const PathOverheads& paths, PathType type) {
@@ -46,16 +59,17 @@ Protocols load_protocols(const config::Document& document) {
       document, [](const Protocols& read, config::Problems& problems) { problems.check_name(read.name); });
 }
 
-ProtocolOverheads overheads_of(const Protocols& constants, NcclVersion version, const Fabric& fabric) {
+ProtocolOverheads overheads_of(const Protocols& constants, NcclVersion version, const Platform& platform) {
   if (version == NcclVersion::none) return no_overheads();
   ProtocolOverheads overheads;
+  const SourcedByProtocol<Seconds>& base = base_of(constants, platform.node);
   for (const Protocol protocol : all_protocols)
-    overheads.base[static_cast<std::size_t>(protocol)] = constants.base.of(protocol).value;
+    overheads.base[static_cast<std::size_t>(protocol)] = base.of(protocol).value;
   overheads.launch = constants.launch.value;
   for (int type = 0; type < static_cast<int>(PathType::network); ++type)
     set_medium(overheads, static_cast<PathType>(type),
                medium_of(constants.paths, static_cast<PathType>(type)));
-  set_medium(overheads, PathType::network, network_of(constants.networks, fabric));
+  set_medium(overheads, PathType::network, network_of(constants.networks, platform.fabric));
   if (version == NcclVersion::v2_4) {
     constexpr auto simple = static_cast<std::size_t>(Protocol::simple);
     for (int type = 0; is_nvlink(static_cast<PathType>(type)); ++type) {

@@ -10,6 +10,7 @@
 #include "config/keys.hpp"
 #include "units/sourced.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct MediumOverheads {
   SourcedByProtocol<Seconds> step;       ///< per message
   SourcedByProtocol<double> efficiency;  ///< fraction of the links' effective rate
   Sourced<double> startup;               ///< extra cost of the first message, in messages' worth of bytes
+  /// Once per collective of GPUs with these links; without it, that of the file.
+  std::optional<SourcedByProtocol<Seconds>> base = {};
 };
 
 /// Inside a node, by PathType.
@@ -68,8 +71,9 @@ struct Protocols {
 /// Reads the constants from a document. Throws one InputError with all mistakes.
 Protocols load_protocols(const config::Document& document);
 
-/// The constants for a version and the network of `fabric` between nodes; no costs for NcclVersion::none.
-ProtocolOverheads overheads_of(const Protocols& constants, NcclVersion version, const Fabric& fabric);
+/// The constants for a version, the fastest NVLinks of the platform's nodes and the network between them; no
+/// costs for NcclVersion::none.
+ProtocolOverheads overheads_of(const Protocols& constants, NcclVersion version, const Platform& platform);
 
 /// The file's text, with a heading that names its origin. Reads back to an equal value.
 std::string protocols_text(const Protocols& constants);
@@ -105,7 +109,11 @@ struct Keys<MediumOverheads> {
         optional("startup", &MediumOverheads::startup,
                  "extra cost of the first message, in messages' worth of bytes")
             .at_least(0)
-            .at_most(10));
+            .at_most(10),
+        optional(
+            "base", &MediumOverheads::base,
+            "time before the first message of a collective of GPUs with these links; default: `base` of the "
+            "file"));
   }
 };
 

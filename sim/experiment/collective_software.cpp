@@ -10,7 +10,7 @@ CollectiveSoftware collective_software(const config::Catalogue& catalogue, const
   if (version == NcclVersion::none) return {};
   const auto profile = config::find(catalogue, config::Kind::gpu, platform.gpu_profile, platform_file);
   return {.version = version,
-          .overheads = overheads_of(constants, version, platform.fabric),
+          .overheads = overheads_of(constants, version, platform),
           .compute_capability = compute_capability(load_gpu_facts(config::load(profile)))};
 }
 

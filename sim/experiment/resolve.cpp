@@ -406,7 +406,7 @@ private:
       files_.protocols = shipped_protocols(catalogue_);
       files_.paths.insert(config::find(catalogue_, config::Kind::protocols, "nccl").string());
     }
-    resolved_.overheads = overheads_of(*files_.protocols, resolved_.stack.nccl, resolved_.platform.fabric);
+    resolved_.overheads = overheads_of(*files_.protocols, resolved_.stack.nccl, resolved_.platform);
   }
 
   /// The classes of a job whose ranks share a model.

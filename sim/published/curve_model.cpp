@@ -130,7 +130,7 @@ std::vector<Seconds> CurveModel::compute(const ProtocolOverheads& overheads, dou
 }
 
 const std::vector<Seconds>& CurveModel::times(const Protocols& constants, double rate_factor) {
-  const ProtocolOverheads overheads = overheads_of(constants, curve_.nccl, cluster_.platform.fabric);
+  const ProtocolOverheads overheads = overheads_of(constants, curve_.nccl, cluster_.platform);
   std::vector<double> key = relevant(overheads);
   key.push_back(rate_factor);
   if (const auto found = known_.find(key); found != known_.end()) return found->second;

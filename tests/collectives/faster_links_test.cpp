@@ -24,10 +24,10 @@ std::vector<std::string> platforms_with_fabrics() {
   return names;
 }
 
-ProtocolOverheads shipped_costs(NcclVersion version, const Fabric& fabric) {
+ProtocolOverheads shipped_costs(NcclVersion version, const Platform& platform) {
   static const Protocols constants =
       load_protocols(config::load(TRAINYARD_SOURCE_DIR "/platforms/protocols/nccl.yaml"));
-  return overheads_of(constants, version, fabric);
+  return overheads_of(constants, version, platform);
 }
 
 void speed_up_nics(Platform& platform, double factor) {
@@ -76,7 +76,7 @@ TEST_CASE(
     request.protocol = *rc::gen::element(Protocol::ll, Protocol::ll128, Protocol::simple);
     const Algorithm algorithm = *rc::gen::elementOf(possible_algorithms(slower, request));
     const ProtocolOverheads overheads =
-        shipped_costs(*rc::gen::element(NcclVersion::none, NcclVersion::v2_7_8), platform.fabric);
+        shipped_costs(*rc::gen::element(NcclVersion::none, NcclVersion::v2_7_8), platform);
     const Bytes size{std::exp2(*rc::gen::inRange(2, 31))};
     const auto time_on = [&](const Cluster& cluster) {
       return time_alone(cluster, plan_by(algorithm, cluster, overheads, request), size);

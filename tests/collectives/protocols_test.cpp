@@ -16,11 +16,11 @@ Seconds step(const ProtocolOverheads& overheads, PathType type, Protocol protoco
   return overheads.step[static_cast<std::size_t>(type)][static_cast<std::size_t>(protocol)];
 }
 
-Fabric network(Transport transport, bool gpudirect) {
-  Fabric fabric;
-  fabric.transport = transport;
-  fabric.gpudirect.value = gpudirect;
-  return fabric;
+Platform with_network(Transport transport, bool gpudirect) {
+  Platform platform;
+  platform.fabric.transport = transport;
+  platform.fabric.gpudirect.value = gpudirect;
+  return platform;
 }
 
 }  // namespace
@@ -46,7 +46,8 @@ TEST_CASE("every shipped constant says what it rests on") {
 TEST_CASE("the network decides which constants hold between nodes") {
   const Protocols all = shipped_protocols();
   const auto of_network = [&](Transport transport, bool gpudirect) {
-    const ProtocolOverheads overheads = overheads_of(all, NcclVersion::v2_12, network(transport, gpudirect));
+    const ProtocolOverheads overheads =
+        overheads_of(all, NcclVersion::v2_12, with_network(transport, gpudirect));
     return step(overheads, PathType::network, Protocol::simple);
   };
   CHECK(of_network(Transport::tcp, false) == all.networks.tcp.step.simple.value);

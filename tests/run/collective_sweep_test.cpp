@@ -36,7 +36,7 @@ std::vector<std::string> shipped_names() {
 
 CollectiveSoftware software_of(const Platform& platform, NcclVersion version) {
   static const Protocols constants = shipped_protocols({{TRAINYARD_SOURCE_DIR}});
-  return {.version = version, .overheads = overheads_of(constants, version, platform.fabric)};
+  return {.version = version, .overheads = overheads_of(constants, version, platform)};
 }
 
 CollectiveSweep sweep_of(Operation operation, std::vector<Bytes> sizes, const Platform& platform,
