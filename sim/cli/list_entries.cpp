@@ -3,6 +3,7 @@
 #include "accuracy/published_errors.hpp"
 #include "config/diagnostic.hpp"
 #include "config/document.hpp"
+#include "config/read_file.hpp"
 #include "experiment/prediction_error.hpp"
 #include "platform/load.hpp"
 #include "report/calibration_tables.hpp"

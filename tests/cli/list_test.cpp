@@ -18,7 +18,8 @@ namespace {
 Json listed(const std::string& kind, const std::string& name) {
   const Ended ended = run_program({"list", kind, "--json"});
   REQUIRE(ended.code == 0);
-  for (const Json& file : Json::parse(ended.out).at(kind)) {
+  const Json files = Json::parse(ended.out).at(kind);
+  for (const Json& file : files) {
     if (file.at("name") == name) return file;
   }
   FAIL("not listed: ", name);
