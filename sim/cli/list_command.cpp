@@ -91,16 +91,16 @@ nlohmann::ordered_json table_json(const ListTable& table) {
 
 void list_files(const ListOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
-  const auto wanted =
-      options.kind ? std::optional(kind_named(*options.kind, &KindWord::plural)) : std::nullopt;
+  const bool is_one = options.kind.has_value();
+  const config::Kind wanted = is_one ? kind_named(*options.kind, &KindWord::plural) : config::Kind{};
   std::string text;
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const KindWord& known : kind_words) {
-    if (wanted && *wanted != known.kind) continue;
+    if (is_one && wanted != known.kind) continue;
     const ListTable table = list_entries(catalogue, known.kind);
     if (options.json) {
       json[std::string(known.plural)] = table_json(table);
-    } else if (wanted) {
+    } else if (is_one) {
       text += table_text(table, "");
       if (const std::string_view meaning = legend(known.kind); !meaning.empty())
         text += '\n' + std::string(meaning);
