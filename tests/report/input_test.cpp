@@ -116,7 +116,7 @@ TEST_CASE("input that cannot be is refused with what would be possible") {
   CHECK(is_in(refusal_of_input({{"input.prefetch", "true"}}), "'prefetch' applies only to real data"));
   CHECK(is_in(with({{"input.decode", "gpu"}}), "v100_sxm3_32gb states no hardware decoder"));
   CHECK(is_in(with({{"input.workers", "4"}}), "more than the 48 cores of a node"));
-  CHECK(is_in(with({{"platform", "ac922"}}), "node.devices.cpu.cores"));
+  CHECK(is_in(with({{"platform", "server_3090"}}), "node.devices.cpu.cores"));
   CHECK(is_in(with({{"model.input", "{bytes_per_token: 2 B}"}}), "samples have no tokens"));
   CHECK(is_in(with({{"platform.node.storage", "{}"}}), "(in node.storage)"));
   CHECK(is_in(refusal_of_input({{"input.data", "real"}, {"input.decode", "gpu"}}, "bert_large_dgx_a100"),
