@@ -48,7 +48,8 @@ MediumOverheads assumed_medium(const Times& times, std::string_view why) {
 using Media = std::vector<MediumOverheads*>;
 using PickMedia = Media (*)(Protocols&);
 
-Media nvlinks(Protocols& all) { return {&all.paths.nvlink2, &all.paths.nvlink3}; }
+Media nvlink2(Protocols& all) { return {&all.paths.nvlink2}; }
+Media nvlink3(Protocols& all) { return {&all.paths.nvlink3}; }
 Media nvlink4(Protocols& all) { return {&all.paths.nvlink4}; }
 Media nvlink5(Protocols& all) { return {&all.paths.nvlink5}; }
 Media pcies(Protocols& all) { return {&all.paths.pix, &all.paths.pxb, &all.paths.phb, &all.paths.sys}; }
@@ -135,9 +136,10 @@ Protocols assumed_protocols() {
   all.title = "NCCL: costs of its protocols in addition to bytes over bandwidth";
   all.base = assumed_times(usual_bases, why);
   all.launch = assumed(Seconds{5 * us}, "one kernel launch");
-  all.paths.nvlink2 = all.paths.nvlink3 = assumed_medium(usual_nvlink_steps, why);
-  all.paths.nvlink4 = all.paths.nvlink5 = all.paths.nvlink3;
-  all.paths.nvlink4.base = all.paths.nvlink5.base = all.base;
+  all.paths.nvlink2 = assumed_medium(usual_nvlink_steps, why);
+  all.paths.nvlink3 = all.paths.nvlink4 = all.paths.nvlink5 = all.paths.nvlink2;
+  for (MediumOverheads* medium : {&all.paths.nvlink3, &all.paths.nvlink4, &all.paths.nvlink5})
+    medium->base = all.base;
   all.paths.pix = all.paths.pxb = all.paths.phb = all.paths.sys = all.paths.staged =
       assumed_medium({pcie_ll_step, 2.5, 5.7}, why);
   all.networks.infiniband = all.networks.roce = all.networks.aries = all.networks.omni_path =
@@ -153,8 +155,6 @@ std::vector<FitConstant> fit_constants() {
   const auto simple = Protocol::simple;
   const auto step = &MediumOverheads::step;
   const auto efficiency = &MediumOverheads::efficiency;
-  const auto nvlink2 = [](Protocols& all) { return Media{&all.paths.nvlink2}; };
-  const auto nvlink3 = [](Protocols& all) { return Media{&all.paths.nvlink3}; };
   // Three constants would be equal within what one point each can tell.
   const auto in_socket = [](Protocols& all) { return Media{&all.paths.pix, &all.paths.pxb, &all.paths.phb}; };
   const auto sys = [](Protocols& all) { return Media{&all.paths.sys}; };
@@ -172,19 +172,15 @@ std::vector<FitConstant> fit_constants() {
        .is_time = false,
        .set =
            [](Protocols& all, double value, Provenance provenance, const std::string& source) {
-             for (MediumOverheads* medium : nvlinks(all))
+             for (MediumOverheads* medium : nvlink2(all))
                put(medium->step.ll, value * nvlink_ll_step * us, provenance, source);
              for (MediumOverheads* medium : pcies_and_staged(all))
                put(medium->step.ll, value * pcie_ll_step * us, provenance, source);
            }},
       shared("paths.nvlink2.step.ll128", nvlink2, step, ll128, 1.9),
       shared("paths.nvlink2.step.simple", nvlink2, step, simple, 3.4),
-      shared("paths.nvlink3.step.ll128", nvlink3, step, ll128, 1.9),
-      shared("paths.nvlink3.step.simple", nvlink3, step, simple, 3.4),
-      constant("paths.nvlink3.startup", 0.5, false,
-               [](Protocols& all) { return std::array{&all.paths.nvlink3.startup}; }),
-      shared("paths.nvlink.efficiency.ll", nvlinks, efficiency, ll, 0.25),
-      shared("paths.nvlink.efficiency.ll128", nvlinks, efficiency, ll128, 0.92),
+      shared("paths.nvlink2.efficiency.ll", nvlink2, efficiency, ll, 0.25),
+      shared("paths.nvlink2.efficiency.ll128", nvlink2, efficiency, ll128, 0.92),
       shared("paths.socket.step.simple", in_socket, step, simple, 5.7),
       shared("paths.sys.step.simple", sys, step, simple, 5.7),
       shared("paths.staged.step.simple", staged, step, simple, 5.7),
@@ -198,6 +194,7 @@ std::vector<FitConstant> fit_constants() {
       constant("versions.2.4.nvlink_simple_step", 1, false,
                [](Protocols& all) { return std::array{&all.versions.v2_4.nvlink_simple_step}; }),
   };
+  add_generation(constants, "paths.nvlink3", nvlink3);
   add_generation(constants, "paths.nvlink4", nvlink4);
   add_generation(constants, "paths.nvlink5", nvlink5);
   return constants;
@@ -210,7 +207,7 @@ void copy_to_relatives(Protocols& constants) {
 }
 
 void round_shared_steps(Protocols& constants) {
-  for (const Media& media : {nvlinks(constants), pcies_and_staged(constants)}) {
+  for (const Media& media : {nvlink2(constants), pcies_and_staged(constants)}) {
     for (MediumOverheads* medium : media)
       medium->step.ll.value = Seconds{rounded_constant(medium->step.ll.value.si(), true)};
   }
