@@ -41,7 +41,7 @@ struct CollectiveOptions {
   std::string step;
   std::string algorithm = "auto";
   std::string protocol;
-  std::string nccl = "2.7.8";
+  std::string nccl;
   std::string root = "0";
   std::string gpus_per_process = "1";
   std::vector<std::string> groups;
@@ -143,8 +143,9 @@ void time_on_platform(const CollectiveOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
   const auto platform_file = config::find(catalogue, config::Kind::platform, options.platform);
   Platform platform = platform_of(options, platform_file);
-  sweep.software = collective_software(catalogue, shipped_protocols(catalogue),
-                                       choice<NcclVersion>(options.nccl), platform, platform_file);
+  const auto version = options.nccl.empty() ? std::nullopt : std::optional(choice<NcclVersion>(options.nccl));
+  sweep.software =
+      collective_software(catalogue, shipped_protocols(catalogue), version, platform, platform_file);
   const CollectiveReport report =
       time_collective(make_cluster(std::move(platform), nodes, gpus, gpus_per_node), sweep);
   if (!options.links.empty()) write_out_file(options.links, links_csv(report.links), options.force);
@@ -179,8 +180,8 @@ void add_collective(CLI::App& program) {
                        "protocol: {} (default: NCCL's choice)");
   add_choice<NcclVersion>(
       command, "--nccl", options->nccl, "V",
-      "NCCL version whose choices auto makes: {}; none: only latency and bandwidth of the "
-      "links count");
+      "NCCL version whose choices auto makes: {} (default: 2.7.8, for H100 and newer 2.30); none: only "
+      "latency and bandwidth of the links count");
   add_value(command, "-r,--root", options->root, "N",
             "root of broadcast and reduce: the position of a rank in its group");
   add_value(command, "-g,--ngpus", options->gpus_per_process, "N",
