@@ -61,7 +61,7 @@ Files files_of(const ResolvedExperiment& resolved, const Run& run, const std::st
     files["staleness.csv"] = staleness_csv(*updates_of(run));
     if (!updates_of(run)->servers.empty()) files["servers.csv"] = servers_csv(*updates_of(run));
   }
-  if (run.job && !run.job->intervals.empty()) files["checkpoints.csv"] = checkpoints_csv(*run.job);
+  if (run.faults && !run.faults->intervals.empty()) files["checkpoints.csv"] = checkpoints_csv(*run.faults);
   files["experiment.resolved.yaml"] = resolved_text(run);
   return files;
 }

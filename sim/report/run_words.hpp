@@ -38,7 +38,7 @@ void write_updates(Page& out, const Updates& updates);
 
 /// "83.1 % of the throughput (95 % confidence: 80.2 % to 86.0 %)": the range that contains 95 % of such
 /// means, if there are several runs.
-std::string goodput_in_words(const JobReport& faults);
+std::string goodput_in_words(const FaultReport& faults);
 
 /// Requires a result with `faults`.
 void write_faults(Page& out, const Run& run);

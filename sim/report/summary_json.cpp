@@ -126,7 +126,7 @@ void add_servers(Json& json, const Run& run) {
 Json seconds_or_null(const std::optional<Seconds>& time) { return time ? Json(time->si()) : Json(); }
 
 /// For jobs with faults: means over the runs.
-Json faults_json(const JobReport& faults) {
+Json faults_json(const FaultReport& faults) {
   return {{"work_s", faults.work.si()},
           {"wall_s", faults.wall.si()},
           {"lost_s", faults.lost.si()},
@@ -157,7 +157,7 @@ Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Fi
   json["expected_error"] = run.expected_error ? expected_error_json(*run.expected_error) : Json();
   json["comparable_by"] = run.predicted_job ? comparable_json(*run.predicted_job) : Json();
   add_servers(json, run);
-  if (run.job) json["faults"] = faults_json(*run.job);
+  if (run.faults) json["faults"] = faults_json(*run.faults);
   json["memory"] = run.memory ? memory_terms_json(fullest(*run.memory).terms) : Json();
   add_parts(json, run);
   add_layout(json, run);

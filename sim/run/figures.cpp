@@ -149,7 +149,7 @@ Value lead(const Updates& updates) {
 }
 
 Value useful_throughput(const Run& run) {
-  if (run.job || updates_of(run) != nullptr) return to_value(goodput(run));
+  if (run.faults || updates_of(run) != nullptr) return to_value(goodput(run));
   return unknown("same as throughput: synchronous run without faults");
 }
 

@@ -46,7 +46,7 @@ std::string_view matrix_dtype_name(const Run& run) {
   return config::name_of(matrix_dtype(run.experiment.gpu, run.experiment.settings.precision));
 }
 
-double goodput(const Run& run) { return run.pace.throughput * (run.job ? run.job->share : 1); }
+double goodput(const Run& run) { return run.pace.throughput * (run.faults ? run.faults->share : 1); }
 
 std::string resolved_text(const Run& run) { return config::write(run.experiment.settings); }
 

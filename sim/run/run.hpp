@@ -4,8 +4,8 @@
 
 #include "experiment/prediction_error.hpp"
 #include "experiment/resolve.hpp"
+#include "run/fault_report.hpp"
 #include "run/input_report.hpp"
-#include "run/job_report.hpp"
 #include "run/link_rows.hpp"
 #include "run/memory_verdict.hpp"
 #include "run/step.hpp"
@@ -87,7 +87,7 @@ struct Run {
   Known<EnergyUse> energy = unknown({});
   Known<EpochCost> cost = unknown({});
   std::optional<InputReport> input;        ///< for runs that read real data
-  std::optional<JobReport> job;            ///< for jobs with faults
+  std::optional<FaultReport> faults;       ///< for jobs with faults
   std::vector<std::string> calibrated_on;  ///< end-to-end runs on which any parameter was fitted
   std::vector<std::string> notes;          ///< for the reader: warnings, assumptions
   std::uint64_t events = 0;                ///< of the simulation

@@ -77,7 +77,7 @@ std::set<std::string> all_fields() {
   Run many = sample_result();
   updates_in(many).settings.rule = UpdateRule::ssp;
   many.input.emplace().samples_per_s_and_node = 100;
-  many.job.emplace();
+  many.faults.emplace();
   std::set<std::string> fields;
   for (const Run& run : {sample_result(), many}) {
     const OrderedJson json = summary_json(run, {});

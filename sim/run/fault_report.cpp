@@ -158,7 +158,7 @@ Runs run_all(const FaultyJob& job, Seconds every, long long seed, int runs) {
 
 /// Repeats the same faults with intervals from an eighth of Daly's to eight times it, four to a factor of
 /// two.
-void try_intervals(const FaultyJob& job, long long seed, JobReport& report) {
+void try_intervals(const FaultyJob& job, long long seed, FaultReport& report) {
   constexpr int steps = 12;
   const bool is_closed =
       job.dates.empty() && std::ranges::all_of(job.rates, [&](const FaultSource& source) {
@@ -185,12 +185,12 @@ void try_intervals(const FaultyJob& job, long long seed, JobReport& report) {
 
 }  // namespace
 
-JobReport job_report(const Run& run) {
+FaultReport fault_report(const Run& run) {
   const ResolvedExperiment& resolved = run.experiment;
   const Faults& faults = *resolved.settings.faults;
   const FaultyJob job = job_of(run);
   const long long seed = resolved.settings.random.seed;
-  JobReport report;
+  FaultReport report;
   report.runs = faults.rates.empty() ? 1 : faults.runs;
   report.work = job.work;
   report.checkpoint_size = checkpoint_size(run);
@@ -232,7 +232,7 @@ JobReport job_report(const Run& run) {
   return report;
 }
 
-std::vector<std::string> job_notes(const ResolvedExperiment& resolved, const JobReport& report) {
+std::vector<std::string> fault_notes(const ResolvedExperiment& resolved, const FaultReport& report) {
   std::vector<std::string> notes;
   const Faults& faults = *resolved.settings.faults;
   if (faults.checkpoint && !faults.checkpoint->size) {
