@@ -15,7 +15,7 @@ bool has_power(const Run& run) {
 }
 
 /// Continues the last span if it has the same power.
-void append(std::vector<PowerSpan>& spans, Seconds end, Watts power) {
+void extend(std::vector<PowerSpan>& spans, Seconds end, Watts power) {
   const Seconds start = spans.empty() ? Seconds{} : spans.back().end;
   if (end <= start) return;
   if (!spans.empty() && spans.back().power == power)
@@ -52,11 +52,11 @@ std::vector<PowerSpan> gpu_power(const Run& run, Rank rank) {
   std::vector<PowerSpan> spans;
   for (const TaskSpan& span : computed) {
     const BusyTimes busy = busy_times(tasks[at(span.task)], trace, graph.segments);
-    append(spans, span.start, waiting);
+    extend(spans, span.start, waiting);
     if (span.end > span.start)
-      append(spans, span.end, gpu_energy(busy, span.end - span.start, gpu) / (span.end - span.start));
+      extend(spans, span.end, gpu_energy(busy, span.end - span.start, gpu) / (span.end - span.start));
   }
-  append(spans, step.time, waiting);
+  extend(spans, step.time, waiting);
   return spans;
 }
 

@@ -32,8 +32,9 @@ Seconds compute_time(const Run& run) {
 }
 
 Known<Seconds> epoch_time(const Run& run) {
-  if (!run.experiment.samples_per_epoch) return unknown("the model does not state the samples of an epoch");
-  return Seconds{*run.experiment.samples_per_epoch / run.pace.throughput};
+  const Known<double> samples = samples_of_epoch(run);
+  if (!samples) return unknown(samples.error());
+  return Seconds{*samples / run.pace.throughput};
 }
 
 Known<double> tokens_per_second(const Run& run) {

@@ -10,6 +10,7 @@
 #include "run/memory_verdict.hpp"
 #include "run/step.hpp"
 #include "run/updates.hpp"
+#include "run/whole_job.hpp"
 #include "units/known.hpp"
 #include "units/quantity.hpp"
 
@@ -88,6 +89,7 @@ struct Run {
   Known<EpochCost> cost = unknown({});
   std::optional<InputReport> input;        ///< for runs that read real data
   std::optional<FaultReport> faults;       ///< for jobs with faults
+  std::optional<WholeJob> job;             ///< for experiments with a `job`
   std::vector<std::string> calibrated_on;  ///< end-to-end runs on which any parameter was fitted
   std::vector<std::string> notes;          ///< for the reader: warnings, assumptions
   std::uint64_t events = 0;                ///< of the simulation
@@ -112,7 +114,7 @@ Seconds communication_time(const Run& run);
 /// Time for which a rank's compute stream runs kernels in a step.
 Seconds compute_time(const Run& run);
 
-/// Time to process all samples of the data set once.
+/// Time to process all samples of the data set once, or once by every replica if a job's data is replicated.
 Known<Seconds> epoch_time(const Run& run);
 
 /// Tokens per second, for models that read sequences.

@@ -261,6 +261,10 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
     run.faults = fault_report(run);
     std::ranges::copy(fault_notes(run.experiment, *run.faults), std::back_inserter(run.notes));
   }
+  if (run.experiment.settings.job) {
+    run.job = whole_job(run);
+    std::ranges::copy(job_notes(run), std::back_inserter(run.notes));
+  }
   run.expected_error = prediction_error(run.experiment);
   run.predicted_job = predicted_job(run.experiment);
   return run;
