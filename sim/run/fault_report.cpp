@@ -1,3 +1,4 @@
+#include "experiment/job_needs.hpp"
 #include "experiment/workers.hpp"
 #include "run/checkpoint_interval.hpp"
 #include "run/faulty_job.hpp"
@@ -82,14 +83,12 @@ Bytes checkpoint_size(const Run& run) {
   const Faults& faults = *resolved.settings.faults;
   if (!faults.checkpoint) return {};
   if (faults.checkpoint->size) return *faults.checkpoint->size;
-  Bytes parameters;
-  // Ranks of one class hold the same parameters; so do, today, those of all classes.
-  for (const OpRow& op : slowest_class(step_of(run)).ops) parameters += op.parameter_bytes;
-  if (parameters <= Bytes{}) {
+  const Bytes state = training_state(resolved);
+  if (state <= Bytes{}) {
     throw InputError("the size of a checkpoint is unknown: the trace names no parameters",
                      "faults.checkpoint.size: 10 GB");
   }
-  return (1.0 + optimizer_states(resolved.settings.optimizer)) * parameters;
+  return state;
 }
 
 FaultyJob job_of(const Run& run) {
