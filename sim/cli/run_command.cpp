@@ -137,7 +137,7 @@ void add_run(CLI::App& program) {
   add_choice<Fidelity>(command, "--fidelity", options->fidelity, "F",
                        "level of detail of collectives, cheapest first: {} (default: the experiment's, else "
                        "flow)");
-  add_value(command, "--epochs", options.epochs, "N",
+  add_value(command, "--epochs", options->epochs, "N",
             "also print time, energy and cost of a job of N epochs, as job.epochs=N");
   add_examples(command, {"trainyard run resnet50_dgx2 --set nodes=64 --set platform.fabric.nic=\"25 Gbps\"",
                          "trainyard run resnet50_dgx2 --set batch_per_gpu=64 --out results",

@@ -107,7 +107,7 @@ struct Experiment {
   Randomness random;
   StepCounts steps;
   std::optional<Faults> faults;
-  std::optional<Job> job = {};          ///< none: one step is all
+  std::optional<JobSettings> job = {};  ///< none: one step is all
   std::vector<std::string> neighbours;  ///< other jobs on further nodes of the same machine, each an
                                         ///< experiment
   std::vector<BackgroundTraffic> background;

@@ -12,7 +12,7 @@ namespace trainyard {
 
 namespace {
 
-void check_length(const Job& job, config::Problems& problems) {
+void check_length(const JobSettings& job, config::Problems& problems) {
   if (job.epochs && job.steps) {
     problems.error("job.steps", "'epochs' and 'steps' are both the length of the job", "keep one of them");
   }
@@ -70,7 +70,7 @@ std::optional<JobInterval> interval_in(std::string_view text) {
 }
 
 void check_job(const Experiment& experiment, config::Problems& problems) {
-  const Job& job = *experiment.job;
+  const JobSettings& job = *experiment.job;
   check_length(job, problems);
   if (job.evaluation) {
     check_interval("job.evaluation.every", job.evaluation->every, problems);

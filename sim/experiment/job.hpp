@@ -58,7 +58,7 @@ struct JobCheckpoint {
   std::optional<Bandwidth> bandwidth = {};  ///< of the whole job; default: the storage of one node
 };
 
-struct Job {
+struct JobSettings {
   std::optional<double> epochs = {};  ///< either epochs or steps
   std::optional<double> steps = {};
   DataDivision data = DataDivision::sharded;
@@ -145,19 +145,23 @@ struct Keys<JobCheckpoint> {
 };
 
 template <>
-struct Keys<Job> {
+struct Keys<JobSettings> {
   static auto table() {
-    return keys(
-        optional("epochs", &Job::epochs, "length in passes over the data; --epochs sets it")
-            .positive(job_limits::most_epochs),
-        optional("steps", &Job::steps, "length in steps, instead of epochs").positive(job_limits::most_steps),
-        optional("data", &Job::data, "samples of an epoch that each replica trains on"),
-        optional("launch", &Job::launch, "time to start and end the job: processes, imports, the model")
-            .between(0, job_limits::longest),
-        optional("load", &Job::load, "data that is read before the steps"),
-        optional("broadcast", &Job::broadcast, "whether rank 0 first sends the parameters to all others"),
-        optional("evaluation", &Job::evaluation, "forward passes over other samples, from time to time"),
-        optional("checkpoint", &Job::checkpoint, "checkpoints of a job without faults, from time to time"));
+    return keys(optional("epochs", &JobSettings::epochs, "length in passes over the data; --epochs sets it")
+                    .positive(job_limits::most_epochs),
+                optional("steps", &JobSettings::steps, "length in steps, instead of epochs")
+                    .positive(job_limits::most_steps),
+                optional("data", &JobSettings::data, "samples of an epoch that each replica trains on"),
+                optional("launch", &JobSettings::launch,
+                         "time to start and end the job: processes, imports, the model")
+                    .between(0, job_limits::longest),
+                optional("load", &JobSettings::load, "data that is read before the steps"),
+                optional("broadcast", &JobSettings::broadcast,
+                         "whether rank 0 first sends the parameters to all others"),
+                optional("evaluation", &JobSettings::evaluation,
+                         "forward passes over other samples, from time to time"),
+                optional("checkpoint", &JobSettings::checkpoint,
+                         "checkpoints of a job without faults, from time to time"));
   }
 };
 

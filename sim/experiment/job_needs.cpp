@@ -23,7 +23,7 @@ namespace {
 bool has_storage(const Platform& platform) { return platform.storage || platform.shared_storage; }
 
 void check_epochs(const ResolvedExperiment& resolved) {
-  const Job& job = *resolved.settings.job;
+  const JobSettings& job = *resolved.settings.job;
   if (resolved.samples_per_epoch) return;
   const char* const hint = resolved.model ? "--set model.samples_per_epoch=1000000, or job.steps"
                                           : "job.steps: a trace has no data set";
@@ -36,7 +36,7 @@ void check_epochs(const ResolvedExperiment& resolved) {
 }
 
 void check_storage(const ResolvedExperiment& resolved) {
-  const Job& job = *resolved.settings.job;
+  const JobSettings& job = *resolved.settings.job;
   if (has_storage(resolved.platform)) return;
   const std::string missing = resolved.platform.name + " states no storage (node.storage)";
   if (job.load && !job.load->rate) reject("job.load", missing, "add 'rate: 1 GB/s'");
@@ -45,7 +45,7 @@ void check_storage(const ResolvedExperiment& resolved) {
 }
 
 void check_parameters(const ResolvedExperiment& resolved) {
-  const Job& job = *resolved.settings.job;
+  const JobSettings& job = *resolved.settings.job;
   if (parameters_of(resolved) > 0) return;
   const char* const missing = "the trace names no parameters";
   if (job.checkpoint && !job.checkpoint->size) reject("job.checkpoint", missing, "add 'size: 10 GB'");

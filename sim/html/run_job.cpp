@@ -7,6 +7,7 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 namespace trainyard {
@@ -37,17 +38,17 @@ const char* kind_of(JobPhase phase) {
 }
 
 struct PowerUnit {
-  const char* name;
-  double watts;
+  const char* name = "";
+  double watts = 1;
 };
 
 /// The largest unit in which `most` is at least 2, or W.
 PowerUnit power_unit(Watts most) {
-  constexpr PowerUnit units[] = {{"MW", 1e6}, {"kW", 1e3}, {"W", 1}};
+  constexpr std::array units{PowerUnit{"MW", 1e6}, PowerUnit{"kW", 1e3}, PowerUnit{"W", 1}};
   for (const PowerUnit& unit : units) {
     if (most.si() >= 2 * unit.watts) return unit;
   }
-  return units[2];
+  return units.back();
 }
 
 std::string usd(const Known<Dollars>& rent) { return rent ? rounded(rent->si()) + " USD" : ""; }

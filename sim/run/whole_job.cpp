@@ -157,7 +157,7 @@ private:
 
   const Run& run_;
   const ResolvedExperiment& resolved_;
-  const Job& job_;
+  const JobSettings& job_;
   double samples_ = 0;
   WholeJob whole_;
 };
@@ -168,7 +168,7 @@ WholeJob whole_job(const Run& run) { return JobSum(run).sum(); }
 
 std::vector<std::string> job_notes(const Run& run) {
   const ResolvedExperiment& resolved = run.experiment;
-  const Job& job = *resolved.settings.job;
+  const JobSettings& job = *resolved.settings.job;
   std::vector<std::string> notes;
   if (job.evaluation) {
     notes.emplace_back(
@@ -193,7 +193,7 @@ std::vector<std::string> job_notes(const Run& run) {
 
 Known<double> samples_of_epoch(const Run& run) {
   if (!run.experiment.samples_per_epoch) return unknown("the model does not state the samples of an epoch");
-  const std::optional<Job>& job = run.experiment.settings.job;
+  const std::optional<JobSettings>& job = run.experiment.settings.job;
   const double copies_of_data = job ? copies(run.experiment, job->data) : 1;
   return copies_of_data * *run.experiment.samples_per_epoch;
 }

@@ -9,7 +9,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-Json summary_of(const std::vector<std::string>& more) {
+Json job_summary(const std::vector<std::string>& more) {
   std::vector<std::string> arguments{"run", "resnet50_p3_16xlarge_x2", "--json", "--fidelity", "closed"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const Ended ended = run_program(arguments);
@@ -21,14 +21,14 @@ Json summary_of(const std::vector<std::string>& more) {
 }  // namespace
 
 TEST_CASE("--epochs adds the whole job, with or without a block") {
-  const Json step = summary_of({});
-  const Json job = summary_of({"--epochs", "90"});
+  const Json step = job_summary({});
+  const Json job = job_summary({"--epochs", "90"});
   CHECK_FALSE(step.contains("job_time_s"));
   CHECK(job["job_time_s"].get<double>() ==
         doctest::Approx(90 * step["epoch_time_s"].get<double>()).epsilon(1e-9));
   CHECK(job["job_cost_usd"].get<double>() ==
         doctest::Approx(90 * step["cost_per_epoch_usd"].get<double>()).epsilon(1e-9));
-  const Json started = summary_of({"--epochs", "90", "--set", "job.launch=1 h"});
+  const Json started = job_summary({"--epochs", "90", "--set", "job.launch=1 h"});
   CHECK(started["job_time_s"].get<double>() ==
         doctest::Approx(3600 + job["job_time_s"].get<double>()).epsilon(1e-9));
 }

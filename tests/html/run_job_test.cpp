@@ -11,12 +11,12 @@ using namespace trainyard;
 
 namespace {
 
-Run closed(const Overrides& overrides) {
+Run run_with_power(const Overrides& overrides) {
   return simulate(testing::shipped_experiment("resnet50_p3_16xlarge_x2", overrides),
                   {.fidelity = Fidelity::closed});
 }
 
-std::size_t count_of(const std::string& text, const std::string& part) {
+std::size_t times_in(const std::string& text, const std::string& part) {
   std::size_t count = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
   return count;
@@ -26,21 +26,21 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 
 TEST_CASE("the page has a row for each phase of a job, and its total") {
   const std::string page =
-      job_html(closed({{"job", "{epochs: 2, launch: 30 s, evaluation: {samples: 50000}}"}})).markup;
+      job_html(run_with_power({{"job", "{epochs: 2, launch: 30 s, evaluation: {samples: 50000}}"}})).markup;
   CAPTURE(page);
   for (const char* phase : {"> launch<", "> training<", "> evaluation<", ">total<"}) {
     CAPTURE(phase);
-    CHECK(count_of(page, phase) == 1);
+    CHECK(times_in(page, phase) == 1);
   }
   CHECK(page.find("2 epochs, 626 steps") != std::string::npos);
-  CHECK(job_html(closed({})).markup.empty());
+  CHECK(job_html(run_with_power({})).markup.empty());
 }
 
 TEST_CASE("the page draws the power over the step, with its mean") {
-  const Run run = closed({});
+  const Run run = run_with_power({});
   const std::string chart = power_html(run).markup;
-  CHECK(count_of(chart, "<polyline class=\"series0\"") == 1);
-  CHECK(count_of(chart, "<line class=\"rule-used\"") == 2);  // in the plot and in the legend
+  CHECK(times_in(chart, "<polyline class=\"series0\"") == 1);
+  CHECK(times_in(chart, "<line class=\"rule-used\"") == 2);  // in the plot and in the legend
   CHECK(chart.find("kW") != std::string::npos);
-  CHECK(power_html(closed({{"gpu.power", "null"}})).markup.empty());
+  CHECK(power_html(run_with_power({{"gpu.power", "null"}})).markup.empty());
 }

@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-Run closed(const char* experiment, const Overrides& overrides) {
+Run whole_job_run(const char* experiment, const Overrides& overrides) {
   return simulate(testing::shipped_experiment(experiment, overrides), {.fidelity = Fidelity::closed});
 }
 
@@ -27,10 +27,12 @@ const Overrides two_epochs{
     {"job",
      "{epochs: 2, launch: 30 s, evaluation: {samples: 50000}, checkpoint: {size: 1 GB, bandwidth: 1 GB/s}}"}};
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has_text(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 /// The integral of each process's counter, in J.
-std::map<int, double> energies(const Json& trace) {
+std::map<int, double> counted_energies(const Json& trace) {
   std::map<int, std::pair<double, double>> last;  // date in us, W
   std::map<int, double> sums;
   for (const Json& event : trace["traceEvents"]) {
@@ -50,7 +52,7 @@ std::map<int, double> energies(const Json& trace) {
 }  // namespace
 
 TEST_CASE("summary.json has the phases of a job, and they add up") {
-  const Run run = closed("resnet50_p3_16xlarge_x2", two_epochs);
+  const Run run = whole_job_run("resnet50_p3_16xlarge_x2", two_epochs);
   const Json json = summary_json(run, {});
   double time = 0;
   double energy = 0;
@@ -72,16 +74,16 @@ TEST_CASE("summary.json has the phases of a job, and they add up") {
 }
 
 TEST_CASE("without a job no field and no line speaks of one") {
-  const Run run = closed("resnet50_p3_16xlarge_x2", {});
+  const Run run = whole_job_run("resnet50_p3_16xlarge_x2", {});
   for (const auto& [field, value] : Json(summary_json(run, {})).items()) {
     CAPTURE(field);
     CHECK_FALSE(field.starts_with("job"));
   }
-  CHECK_FALSE(has(summary_text(run, false), "the whole job"));
+  CHECK_FALSE(has_text(summary_text(run, false), "the whole job"));
 }
 
 TEST_CASE("the summary prints the total and each phase") {
-  const std::string text = summary_text(closed("resnet50_p3_16xlarge_x2", two_epochs), false);
+  const std::string text = summary_text(whole_job_run("resnet50_p3_16xlarge_x2", two_epochs), false);
   CAPTURE(text);
   const std::size_t begin = text.find("\nthe whole job  2 epochs, 626 steps\n");
   REQUIRE(begin != std::string::npos);
@@ -91,28 +93,28 @@ TEST_CASE("the summary prints the total and each phase") {
        line = section.find("\n  ", line + 1))
     labels.push_back(section.substr(line + 3, section.find(' ', line + 3) - line - 3));
   CHECK(labels == std::vector<std::string>{"total", "launch", "training", "evaluation", "checkpoint"});
-  CHECK(has(section, " USD"));
-  CHECK(has(section, "2 evaluations"));
-  CHECK(has(section, "2 checkpoints"));
+  CHECK(has_text(section, " USD"));
+  CHECK(has_text(section, "2 evaluations"));
+  CHECK(has_text(section, "2 checkpoints"));
 }
 
 TEST_CASE("the integral of the power in trace.json is the energy of the step, rank by rank") {
   for (const char* experiment : {"resnet50_p3_16xlarge_x2", "resnet50_p3_8xlarge_dataparallel"}) {
     CAPTURE(experiment);
-    const Run run = closed(experiment, {});
+    const Run run = whole_job_run(experiment, {});
     const Json trace = Json::parse(trace_json(run));
     CHECK(broken_trace_rules(trace) == std::vector<std::string>{});
-    const std::map<int, double> ranks = energies(trace);
+    const std::map<int, double> ranks = counted_energies(trace);
     REQUIRE(ranks.size() == static_cast<std::size_t>(run.ranks));
     double sum = 0;
     for (const auto& [process, energy] : ranks) sum += energy;
     CHECK(sum == doctest::Approx(run.energy->per_step.si()).epsilon(1e-9));
   }
   const Run pipeline =
-      closed("bert_large_dgx_a100", {{"parallelism", "{pipeline: 4}"}, {"accumulation", "8"}});
+      whole_job_run("bert_large_dgx_a100", {{"parallelism", "{pipeline: 4}"}, {"accumulation", "8"}});
   const Json trace = Json::parse(trace_json(pipeline));
   CHECK(broken_trace_rules(trace) == std::vector<std::string>{});
-  const std::map<int, double> stages = energies(trace);
+  const std::map<int, double> stages = counted_energies(trace);
   REQUIRE(stages.size() == 4);
   double sum = 0;
   for (const RankClass& one : pipeline.experiment.classes)
@@ -121,7 +123,7 @@ TEST_CASE("the integral of the power in trace.json is the energy of the step, ra
 }
 
 TEST_CASE("trace.json has no power where the energy is not known") {
-  const Run run = closed("resnet50_p3_16xlarge_x2", {{"gpu.power", "null"}});
+  const Run run = whole_job_run("resnet50_p3_16xlarge_x2", {{"gpu.power", "null"}});
   REQUIRE_FALSE(run.energy);
-  CHECK(energies(Json::parse(trace_json(run))).empty());
+  CHECK(counted_energies(Json::parse(trace_json(run))).empty());
 }

@@ -9,12 +9,12 @@ using namespace trainyard;
 
 namespace {
 
-Sweep asked(Sweep sweep) {
+Sweep with_jobs_of(Sweep sweep) {
   InputFiles files;
   return with_jobs({{TRAINYARD_SOURCE_DIR}}, std::move(sweep), files);
 }
 
-Sweep of_steps() {
+Sweep sweep_of_steps() {
   Sweep sweep;
   sweep.experiment = "resnet50_dgx2";
   sweep.keys = {"nodes"};
@@ -25,32 +25,32 @@ Sweep of_steps() {
 }  // namespace
 
 TEST_CASE("a sweep is of jobs if it sets or varies a key of them") {
-  CHECK_FALSE(asked(of_steps()).is_of_jobs);
-  Sweep set = of_steps();
+  CHECK_FALSE(with_jobs_of(sweep_of_steps()).is_of_jobs);
+  Sweep set = sweep_of_steps();
   set.set = {{"job.launch", "1 s"}};
-  CHECK(asked(set).is_of_jobs);
-  Sweep varied = of_steps();
+  CHECK(with_jobs_of(set).is_of_jobs);
+  Sweep varied = sweep_of_steps();
   varied.keys = {"job"};
-  CHECK(asked(varied).is_of_jobs);
-  Sweep other = of_steps();
+  CHECK(with_jobs_of(varied).is_of_jobs);
+  Sweep other = sweep_of_steps();
   other.keys = {"jobs"};
-  CHECK_FALSE(asked(other).is_of_jobs);
-  Sweep missing = of_steps();
+  CHECK_FALSE(with_jobs_of(other).is_of_jobs);
+  Sweep missing = sweep_of_steps();
   missing.experiment = "no_such_experiment";
-  CHECK_FALSE(asked(missing).is_of_jobs);
+  CHECK_FALSE(with_jobs_of(missing).is_of_jobs);
 }
 
 TEST_CASE("the goal's epochs are those of the jobs") {
-  Sweep sweep = of_steps();
+  Sweep sweep = sweep_of_steps();
   sweep.goal.epochs = 90;
-  CHECK(asked(sweep).set.empty());
+  CHECK(with_jobs_of(sweep).set.empty());
   sweep.set = {{"job.launch", "1 s"}};
-  CHECK(asked(sweep).set.back() == std::pair<std::string, std::string>("job.epochs", "90"));
+  CHECK(with_jobs_of(sweep).set.back() == std::pair<std::string, std::string>("job.epochs", "90"));
   sweep.set = {{"job.epochs", "3"}};
-  CHECK(errors_of([&] { asked(sweep); }).size() == 1);
+  CHECK(errors_of([&] { with_jobs_of(sweep); }).size() == 1);
   sweep.set.clear();
   sweep.keys = {"job.epochs"};
-  CHECK(errors_of([&] { asked(sweep); }).size() == 1);
+  CHECK(errors_of([&] { with_jobs_of(sweep); }).size() == 1);
 }
 
 TEST_CASE("the needs of a point are the totals of its job") {
