@@ -10,7 +10,8 @@ using namespace trainyard;
 
 namespace {
 
-Run powered_run(const char* experiment, const Overrides& overrides = {}) {
+Run powered_run(const char* experiment, Overrides overrides = {}) {
+  overrides.insert(overrides.begin(), {"platform.node.power.overhead", "1 kW"});
   return simulate(testing::shipped_experiment(experiment, overrides), {.fidelity = Fidelity::closed});
 }
 
