@@ -78,7 +78,9 @@ std::set<std::string> all_fields() {
   updates_in(many).settings.rule = UpdateRule::ssp;
   many.input.emplace().samples_per_s_and_node = 100;
   many.faults.emplace();
-  many.job.emplace();
+  WholeJob& job = many.job.emplace();
+  job.energy = Joules(1);
+  job.rent = Dollars(1);
   std::set<std::string> fields;
   for (const Run& run : {sample_result(), many}) {
     const OrderedJson json = summary_json(run, {});

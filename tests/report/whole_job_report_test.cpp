@@ -76,7 +76,8 @@ TEST_CASE("summary.json has the phases of a job, and they add up") {
 
 TEST_CASE("without a job no field and no line speaks of one") {
   const Run run = whole_job_run("resnet50_p3_16xlarge_x2", {});
-  for (const auto& [field, value] : Json(summary_json(run, {})).items()) {
+  const Json json = summary_json(run, {});
+  for (const auto& [field, value] : json.items()) {
     CAPTURE(field);
     CHECK_FALSE(field.starts_with("job"));
   }

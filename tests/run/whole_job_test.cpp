@@ -207,6 +207,7 @@ TEST_CASE("the broadcast is one collective with all parameters, alone on the net
   const ResolvedExperiment& experiment = run.experiment;
   const CollectiveReport report = time_collective(
       *experiment.cluster, {.operation = Operation::broadcast,
+                            .groups = {},
                             .sizes = {Bytes(4 * 25557032.0)},
                             .software = {.version = experiment.stack.nccl,
                                          .overheads = experiment.overheads,
