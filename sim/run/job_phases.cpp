@@ -3,6 +3,7 @@
 #include "experiment/data_loading.hpp"
 #include "experiment/job_needs.hpp"
 #include "experiment/model_trace.hpp"
+#include "platform/channels.hpp"
 #include "run/energy.hpp"
 #include "schedule/step_plan.hpp"
 #include "workload/make_trace.hpp"
