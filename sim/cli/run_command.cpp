@@ -4,6 +4,7 @@
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
+#include "experiment/job.hpp"
 #include "experiment/resolve.hpp"
 #include "html/report_html.hpp"
 #include "report/csv.hpp"
@@ -17,6 +18,7 @@
 #include "run/simulate.hpp"
 #include "units/version.hpp"
 
+#include <CLI/Error.hpp>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -35,6 +37,7 @@ struct RunOptions {
   bool force = false;
   bool json = false;
   std::optional<std::string> fidelity;
+  std::string epochs;
 };
 
 using Files = std::map<std::string, std::string>;
@@ -61,7 +64,7 @@ Files files_of(const ResolvedExperiment& resolved, const Run& run, const std::st
     files["staleness.csv"] = staleness_csv(*updates_of(run));
     if (!updates_of(run)->servers.empty()) files["servers.csv"] = servers_csv(*updates_of(run));
   }
-  if (run.job && !run.job->intervals.empty()) files["checkpoints.csv"] = checkpoints_csv(*run.job);
+  if (run.faults && !run.faults->intervals.empty()) files["checkpoints.csv"] = checkpoints_csv(*run.faults);
   files["experiment.resolved.yaml"] = resolved_text(run);
   return files;
 }
@@ -91,10 +94,20 @@ Run simulate_or_say_what_fits(const ResolvedExperiment& resolved, const Simulate
   }
 }
 
+Overrides with_epochs(Overrides overrides, const std::string& epochs) {
+  if (!positive_number("--epochs", epochs, config::job_limits::most_epochs)) return overrides;
+  for (const auto& [key, value] : overrides) {
+    if (key == "job.epochs")
+      throw CLI::ValidationError("--epochs", "is short for --set job.epochs=N: give one of them");
+  }
+  overrides.emplace_back("job.epochs", epochs);
+  return overrides;
+}
+
 void run_experiment(const RunOptions& options) {
   SimulateOptions how;
   if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
-  const Overrides overrides = overrides_of(options.what);
+  const Overrides overrides = with_epochs(overrides_of(options.what), options.epochs);
   if (options.out) check_out_dir(*options.out, empty_files(), options.force);
   const ResolvedExperiment resolved = resolve(config::find_catalogue(), options.what.experiment, overrides);
   print_diagnostics(resolved.warnings);
@@ -124,9 +137,12 @@ void add_run(CLI::App& program) {
   add_choice<Fidelity>(command, "--fidelity", options->fidelity, "F",
                        "level of detail of collectives, cheapest first: {} (default: the experiment's, else "
                        "flow)");
+  add_value(command, "--epochs", options->epochs, "N",
+            "also print time, energy and cost of a job of N epochs, as job.epochs=N");
   add_examples(command, {"trainyard run resnet50_dgx2 --set nodes=64 --set platform.fabric.nic=\"25 Gbps\"",
                          "trainyard run resnet50_dgx2 --set batch_per_gpu=64 --out results",
                          "trainyard run resnet50_dgx2 --set precision=amp --one-gpu \"803 samples/s\"",
+                         "trainyard run resnet50_p3_16xlarge_x2 --epochs 90",
                          "trainyard run bert_base_p3dn --fidelity rounds --json"});
   command.callback([options] { run_experiment(*options); });
 }

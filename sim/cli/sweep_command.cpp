@@ -14,6 +14,7 @@
 #include "run/figures.hpp"
 #include "run/simulate.hpp"
 #include "sweep/efficiency_error.hpp"
+#include "sweep/job_points.hpp"
 #include "sweep/read_point.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/shards.hpp"
@@ -38,16 +39,18 @@ namespace fs = std::filesystem;
 constexpr std::size_t most_rows_shown = 60;
 constexpr const char* exported[] = {"sweep.csv", "failures.csv", "sweep.resolved.yaml", "report.html"};
 
+SweepOf points_of(const Sweep& sweep) { return sweep.is_of_jobs ? SweepOf::jobs : SweepOf::steps; }
+
 StoredSweep stored(const Sweep& sweep) {
-  return {.sweep = sweep, .figures = sweep_columns(), .version = version()};
+  return {.sweep = sweep, .figures = sweep_columns(points_of(sweep)), .version = version()};
 }
 
-std::vector<std::optional<double>> figures_of(ResolvedExperiment resolved) {
+std::vector<std::optional<double>> figures_of(ResolvedExperiment resolved, SweepOf points) {
   // In a child: the first Ctrl-C, or the end of a Slurm job, is handled by the parent, which waits for it.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
   auto run = std::make_unique<Run>(simulate(std::move(resolved), {.timeline = false}));
-  std::vector<std::optional<double>> row = sweep_row(*run);
+  std::vector<std::optional<double>> row = sweep_row(*run, points);
   static_cast<void>(run.release());  // the child ends now: freeing would only take time
   return row;
 }
@@ -104,17 +107,19 @@ std::vector<std::size_t> points_left(const SweepOptions& options, const Sweep& s
 SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStore& store) {
   const std::vector<SweepRow> finished = store.rows();
   const std::vector<std::size_t> left = points_left(options, sweep, finished);
-  const SweepResult empty{.sweep = sweep, .figures = sweep_columns(), .rows = {}};
+  const SweepResult empty{.sweep = sweep, .figures = sweep_columns(points_of(sweep)), .rows = {}};
   SweepProgress progress(finished.size() + left.size(), finished.size());
   const InterruptNoted interrupts;
-  SweepRun run{.parallel = options.jobs,
-               .figures = figures_of,
-               .done =
-                   [&](const SweepRow& row, const std::vector<std::string>& files) {
-                     store.add(row, files);
-                     progress.add(empty, row);
-                   },
-               .is_interrupted = InterruptNoted::is_asked};
+  SweepRun run{
+      .parallel = options.jobs,
+      .figures =
+          [&](ResolvedExperiment resolved) { return figures_of(std::move(resolved), points_of(sweep)); },
+      .done =
+          [&](const SweepRow& row, const std::vector<std::string>& files) {
+            store.add(row, files);
+            progress.add(empty, row);
+          },
+      .is_interrupted = InterruptNoted::is_asked};
   return run_points(config::find_catalogue(), sweep, left, run);
 }
 
@@ -155,7 +160,7 @@ void end_with(const SweepOptions& options, const SweepOutcome& outcome, const Sw
 }
 
 SweepResult result_of(const SweepOptions& options, const Sweep& sweep, std::vector<SweepRow> rows) {
-  SweepResult result{.sweep = sweep, .figures = sweep_columns(), .rows = std::move(rows)};
+  SweepResult result{.sweep = sweep, .figures = sweep_columns(points_of(sweep)), .rows = std::move(rows)};
   if (!options.shard) add_efficiency_errors(config::find_catalogue(), result);  // a shard prints nothing
   return result;
 }
@@ -182,7 +187,8 @@ void check_one_gpu(const Sweep& sweep) {
 
 void run_sweep(const SweepOptions& options) {
   const auto [name, file] = sweep_asked_for(options);
-  const Sweep sweep = make_sweep(name, file);
+  InputFiles files;
+  const Sweep sweep = with_jobs(config::find_catalogue(), make_sweep(name, file), files);
   check_one_gpu(sweep);
   if (options.slurm) {
     write_slurm_jobs(options, sweep);

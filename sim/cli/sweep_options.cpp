@@ -39,15 +39,6 @@ std::optional<Q> quantity(const std::string& option, const std::string& text) {
   return *parsed;
 }
 
-std::optional<double> number(const std::string& option, const std::string& text, double most) {
-  if (text.empty()) return std::nullopt;
-  const Parsed<double> value = parse_number(text);
-  if (!value) wrong(option, value.error().message);
-  if (*value <= 0 || *value > most)
-    wrong(option, fmt::format("{} is not above 0 and at most {:.0f}", in_quotes(text), most));
-  return *value;
-}
-
 Shard shard_in(const std::string& text) {
   const std::size_t slash = std::min(text.find('/'), text.size());
   const Parsed<long long> number = parse_integer(text.substr(0, slash));
@@ -175,10 +166,10 @@ void check_sweep_options(SweepOptions& options) {
   if (options.merge && options.jobs_text) wrong("-j", "has no effect: --merge simulates nothing");
   if (options.resume && options.force)
     wrong("--resume", "continues a sweep, --force replaces it: use one of them");
-  options.goal.epochs = number("--epochs", options.epochs, 1e6);
+  options.goal.epochs = positive_number("--epochs", options.epochs, 1e6);
   options.goal.deadline = quantity<Seconds>("--deadline", options.deadline);
   options.goal.budget = quantity<Dollars>("--budget", options.budget);
-  options.goal.efficiency_min = number("--efficiency-min", options.efficiency_min, 1);
+  options.goal.efficiency_min = positive_number("--efficiency-min", options.efficiency_min, 1);
   if (!options.gpus_max.empty()) options.goal.gpus_max = whole_number("--gpus-max", options.gpus_max, 1);
 }
 

@@ -27,6 +27,16 @@ int whole_number(const std::string& option, const std::string& text, int minimum
   return static_cast<int>(*number);
 }
 
+std::optional<double> positive_number(const std::string& option, const std::string& text, double most) {
+  if (text.empty()) return std::nullopt;
+  const Parsed<double> value = parse_number(text);
+  if (!value) throw CLI::ValidationError(option, value.error().message);
+  if (*value <= 0 || *value > most)
+    throw CLI::ValidationError(option,
+                               fmt::format("{} is not above 0 and at most {:.0f}", in_quotes(text), most));
+  return *value;
+}
+
 double percentage(const std::string& option, const std::string& text) {
   const Parsed<double> percent = parse_number(text);
   if (!percent || *percent < 0) wrong(option, text, "a percentage");

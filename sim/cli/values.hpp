@@ -6,6 +6,7 @@
 #include "config/suggest.hpp"
 #include "units/quantity.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,9 @@ namespace trainyard {
 /// CLI::ValidationError.
 int whole_number(const std::string& option, const std::string& text, int minimum,
                  int maximum = 1'000'000'000);
+
+/// A number above 0 and at most `most`, nothing if the text is empty. Throws CLI::ValidationError.
+std::optional<double> positive_number(const std::string& option, const std::string& text, double most);
 
 /// A percentage of at least 0 as a ratio: "15" is 0.15. Throws CLI::ValidationError.
 double percentage(const std::string& option, const std::string& text);

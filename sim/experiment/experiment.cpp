@@ -227,6 +227,7 @@ Experiment load_experiment(const config::Document& document) {
       check_shared_model(experiment, problems);
     check_one_gpu(experiment, problems);
     if (experiment.faults) check_faults(*experiment.faults, problems);
+    if (experiment.job) check_job(experiment, problems);
     for (const auto& [path, value] : experiment.set) {
       if (file_named_by(path).empty()) {
         problems.error("set." + path, "'" + path + "' names no file of this experiment",

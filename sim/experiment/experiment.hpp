@@ -8,6 +8,7 @@
 #include "experiment/faults.hpp"
 #include "experiment/fidelity.hpp"
 #include "experiment/input_settings.hpp"
+#include "experiment/job.hpp"
 #include "experiment/randomness.hpp"
 #include "experiment/server_placement.hpp"
 #include "strategy/compression.hpp"
@@ -106,6 +107,7 @@ struct Experiment {
   Randomness random;
   StepCounts steps;
   std::optional<Faults> faults;
+  std::optional<JobSettings> job = {};  ///< none: one step is all
   std::vector<std::string> neighbours;  ///< other jobs on further nodes of the same machine, each an
                                         ///< experiment
   std::vector<BackgroundTraffic> background;
@@ -285,6 +287,7 @@ struct Keys<Experiment> {
         optional("random", &Experiment::random, "random variation of times"),
         optional("steps", &Experiment::steps, "length of the run, if steps differ"),
         optional("faults", &Experiment::faults, "faults of a long job, and its checkpoints"),
+        optional("job", &Experiment::job, "the whole job: its length, start-up, evaluations and checkpoints"),
         optional(
             "neighbours", &Experiment::neighbours,
             "other experiments that repeat their step on further nodes of this machine during the whole job"),

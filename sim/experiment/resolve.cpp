@@ -9,6 +9,8 @@
 #include "experiment/data_loading.hpp"
 #include "experiment/experiment_notes.hpp"
 #include "experiment/input_copy.hpp"
+#include "experiment/job_needs.hpp"
+#include "experiment/model_trace.hpp"
 #include "experiment/one_gpu.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/read_factors.hpp"
@@ -28,7 +30,6 @@
 #include "workload/accumulate.hpp"
 #include "workload/csv.hpp"
 #include "workload/eight_bits.hpp"
-#include "workload/fuse_elementwise.hpp"
 #include "workload/make_trace.hpp"
 #include "workload/model_file.hpp"
 #include "workload/trace_csv.hpp"
@@ -371,9 +372,7 @@ private:
     if (settings_.precision == Precision::fp8)
       errors_.run(document_, "precision", [&] { require_8_bits(model.layers); });
     if (settings_.parallelism) return;  // place_ranks() makes the traces
-    trace() = make_trace(model, settings_.batch_per_gpu, settings_.precision, settings_.optimizer);
-    if (resolved_.stack.fused_elementwise) fuse_elementwise(trace(), model.layers);
-    add_layer_work(trace(), model.layers, resolved_.stack.layer_work);
+    trace() = model_trace(resolved_, settings_.batch_per_gpu);
   }
 
   [[nodiscard]] bool is_replay() const { return settings_.trace || settings_.traces; }
@@ -456,7 +455,10 @@ private:
     }
     if (settings_.traces) errors_.run(document_, "traces", [&] { place_classes(); });
     errors_.run(document_, "nodes", [&] { finish_classes(); });
-    if (is_replay() || resolved_.model) errors_.run(document_, "input", [&] { check_input(resolved_); });
+    if (is_replay() || resolved_.model) {
+      errors_.run(document_, "input", [&] { check_input(resolved_); });
+      errors_.run(document_, "job", [&] { check_job_needs(resolved_); });
+    }
     errors_.run(document_, "background", [&] {
       resolved_.network = shared_cluster(resolved_);
       check_background(resolved_);

@@ -14,7 +14,7 @@ namespace trainyard {
 namespace {
 
 /// Time of the job over the interval between two checkpoints.
-Html interval_plot(const JobReport& faults) {
+Html interval_plot(const FaultReport& faults) {
   std::vector<double> intervals;
   std::vector<double> walls;
   for (const IntervalRow& row : faults.intervals) {
@@ -67,7 +67,7 @@ Html interval_plot(const JobReport& faults) {
   return subheading("Job time with other checkpoint intervals") + plot.html() + legend(entries);
 }
 
-Html intervals_html(const JobReport& faults) {
+Html intervals_html(const FaultReport& faults) {
   HtmlTable table("checkpoint intervals",
                   {{"interval"}, {"job time"}, {"goodput over throughput"}, {"closed form"}});
   for (const IntervalRow& row : faults.intervals) {
@@ -80,8 +80,8 @@ Html intervals_html(const JobReport& faults) {
 }  // namespace
 
 Html faults_html(const Run& run) {
-  if (!run.job) return {};
-  const JobReport& faults = *run.job;
+  if (!run.faults) return {};
+  const FaultReport& faults = *run.faults;
   Html html = paragraph(
       fmt::format("{} of work take {}{}. Goodput is {}. There are {} faults, {} of which stop the job.",
                   estimate(faults.work), estimate(faults.wall),

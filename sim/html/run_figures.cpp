@@ -40,7 +40,7 @@ bool is_always(const Run&) { return true; }
 bool has_peers(const Run& run) { return run.ranks > 1; }
 bool is_steady_with_peers(const Run& run) { return run.ranks > 1 && updates_of(run) == nullptr; }
 bool is_multi_with_peers(const Run& run) { return run.ranks > 1 && updates_of(run) != nullptr; }
-bool has_job(const Run& run) { return run.job.has_value(); }
+bool has_faults(const Run& run) { return run.faults.has_value(); }
 
 /// A key figure with a remark on its tile besides its definition, and the condition for the remark.
 struct TileText {
@@ -59,8 +59,8 @@ constexpr TileText tile_texts[] = {
        return fmt::format("{}; 80 % of {} comparable published runs within {}", unit,
                           run.expected_error->runs, error_range(*run.expected_error));
      }},
-    {"goodput_samples_per_s", has_job,
-     [](const Run& run) { return goodput_in_words(*run.job) + ", after faults and checkpoints"; }},
+    {"goodput_samples_per_s", has_faults,
+     [](const Run& run) { return goodput_in_words(*run.faults) + ", after faults and checkpoints"; }},
     {"scaling_efficiency", has_peers,
      [](const Run& run) {
        return fmt::format("speedup {} x, ideal {}; one GPU alone takes {}", rounded(run.pace.speedup),

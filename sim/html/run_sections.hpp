@@ -30,6 +30,12 @@ Html updates_html(const Run& run);
 /// For jobs with faults: the parts of their time, and their time with other checkpoint intervals.
 Html faults_html(const Run& run);
 
+/// For experiments with a `job`: its phases with their time, energy and rent.
+Html job_html(const Run& run);
+
+/// Power over the time of a step; empty if it is not known.
+Html power_html(const Run& run);
+
 /// A table of sources below a heading; empty if there are none.
 Html sources_html(const std::vector<PageSource>& sources);
 Html trust_html(const Run& run, const PageOrigin& origin);

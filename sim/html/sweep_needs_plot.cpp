@@ -62,7 +62,7 @@ Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, cons
   const bool has_budget = goal.budget && up.need == &Needs::cost_usd;
   if (has_budget) heights.push_back(goal.budget->si());
   for (double& time : times) time /= unit.seconds;
-  const std::string what = epochs_in_words(goal);
+  const std::string what = epochs_in_words(result.sweep);
   FluidPlot plot("time and " + up.title + " of the points",
                  decades_axis(times, FluidPlot::across_begin, FluidPlot::across_length, 8, rounded_tick),
                  fmt::format("time of {}, {}", what, unit.name),

@@ -95,7 +95,7 @@ std::string servers_csv(const Updates& updates) {
   return csv;
 }
 
-std::string checkpoints_csv(const JobReport& faults) {
+std::string checkpoints_csv(const FaultReport& faults) {
   std::string csv = "interval_s,wall_s,goodput_share,wall_closed_form_s\n";
   for (const IntervalRow& row : faults.intervals) {
     append_row(

@@ -27,7 +27,7 @@ std::string staleness_csv(const Updates& updates);
 std::string servers_csv(const Updates& updates);
 
 /// Time of a job with faults by checkpoint interval, simulated and by the closed form.
-std::string checkpoints_csv(const JobReport& faults);
+std::string checkpoints_csv(const FaultReport& faults);
 
 /// Every directed link that carried bytes: capacity, bytes, fraction of the time it was busy.
 std::string links_csv(std::span<const LinkRow> links);

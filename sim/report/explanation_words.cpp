@@ -193,11 +193,11 @@ std::string slowed_in_words(const Run& run, const Explanation& why) {
 }
 
 std::string faults_in_words(const Run& run) {
-  if (!run.job) return {};
+  if (!run.faults) return {};
   return fmt::format(
       " This is a step without faults. Faults, checkpoints and restarts leave {} of the job's time for "
       "steps.",
-      percent(run.job->share));
+      percent(run.faults->share));
 }
 
 }  // namespace

@@ -9,14 +9,14 @@ namespace trainyard {
 namespace {
 
 /// "3.00 h (Daly's)".
-std::string interval_in_words(const JobReport& faults) {
+std::string interval_in_words(const FaultReport& faults) {
   if (!faults.every) return "none";
   return human(*faults.every) + (faults.is_daly ? " (Daly's)" : "");
 }
 
 }  // namespace
 
-std::string goodput_in_words(const JobReport& faults) {
+std::string goodput_in_words(const FaultReport& faults) {
   std::string text = percent(faults.share) + " of the throughput";
   if (faults.runs > 1)
     text +=
@@ -25,7 +25,7 @@ std::string goodput_in_words(const JobReport& faults) {
 }
 
 void write_faults(Page& out, const Run& run) {
-  const JobReport& faults = *run.job;
+  const FaultReport& faults = *run.faults;
   out.heading("faults and checkpoints", faults.runs > 1 ? fmt::format("mean of {} runs", faults.runs) : "");
   out.row("goodput", rounded(run.pace.throughput * faults.share) + " samples/s",
           fmt::format("{}; {} of work take {}", goodput_in_words(faults), human(faults.work),

@@ -1,6 +1,6 @@
 #pragma once
 // Sentences and rows about a run that the summary shares with other reports: its title, its updates, its
-// faults.
+// faults, the whole job.
 
 #include "report/page.hpp"
 #include "run/run.hpp"
@@ -36,9 +36,18 @@ void write_activities(Page& out, const Updates& updates);
 /// How often there is an update, and the age of its gradients.
 void write_updates(Page& out, const Updates& updates);
 
+/// "90 epochs, 56,302 steps"; in runs of many updates, updates.
+std::string job_in_words(const Run& run);
+
+/// "90 evaluations", "loaded once"; empty for a phase that can only come once.
+std::string times_in_words(const JobPart& part, bool has_updates);
+
+/// The phases of the whole job, with their time, energy and rent. Requires a run with `job`.
+void write_job(Page& out, const Run& run);
+
 /// "83.1 % of the throughput (95 % confidence: 80.2 % to 86.0 %)": the range that contains 95 % of such
 /// means, if there are several runs.
-std::string goodput_in_words(const JobReport& faults);
+std::string goodput_in_words(const FaultReport& faults);
 
 /// Requires a result with `faults`.
 void write_faults(Page& out, const Run& run);

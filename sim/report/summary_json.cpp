@@ -126,7 +126,7 @@ void add_servers(Json& json, const Run& run) {
 Json seconds_or_null(const std::optional<Seconds>& time) { return time ? Json(time->si()) : Json(); }
 
 /// For jobs with faults: means over the runs.
-Json faults_json(const JobReport& faults) {
+Json faults_json(const FaultReport& faults) {
   return {{"work_s", faults.work.si()},
           {"wall_s", faults.wall.si()},
           {"lost_s", faults.lost.si()},
@@ -149,6 +149,24 @@ Json faults_json(const JobReport& faults) {
           {"best_goodput_share", faults.best ? Json(faults.best_share) : Json()}};
 }
 
+template <class Q>
+Json si_or_null(const Known<Q>& quantity) {
+  return quantity ? Json(quantity->si()) : Json();
+}
+
+/// The phases of a whole job, which add up to job_time_s, job_energy_j and job_cost_usd.
+Json job_json(const WholeJob& job) {
+  Json parts = Json::array();
+  for (const JobPart& part : job.parts) {
+    parts.push_back({{"phase", config::name_of(part.phase)},
+                     {"times", part.times},
+                     {"time_s", part.time.si()},
+                     {"energy_j", si_or_null(part.energy)},
+                     {"cost_usd", si_or_null(part.rent)}});
+  }
+  return {{"epochs", job.epochs ? Json(*job.epochs) : Json()}, {"steps", job.steps}, {"parts", parts}};
+}
+
 }  // namespace
 
 Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Figure> table) {
@@ -157,7 +175,8 @@ Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Fi
   json["expected_error"] = run.expected_error ? expected_error_json(*run.expected_error) : Json();
   json["comparable_by"] = run.predicted_job ? comparable_json(*run.predicted_job) : Json();
   add_servers(json, run);
-  if (run.job) json["faults"] = faults_json(*run.job);
+  if (run.faults) json["faults"] = faults_json(*run.faults);
+  if (run.job) json["job"] = job_json(*run.job);
   json["memory"] = run.memory ? memory_terms_json(fullest(*run.memory).terms) : Json();
   add_parts(json, run);
   add_layout(json, run);

@@ -208,7 +208,8 @@ std::string summary_text(const Run& run, bool colour) {
     }
   }
   write_limits(out, run);
-  if (run.job) write_faults(out, run);
+  if (run.faults) write_faults(out, run);
+  if (run.job) write_job(out, run);
   write_needs(out, run);
   write_trust(out, run);
   return out.text();

@@ -102,15 +102,15 @@ std::string reason_in_words(const SweepRow& row) {
   return fmt::format("{}: {}", name_of(row.status), row.reason);
 }
 
-std::string epochs_in_words(const Goal& goal) {
-  const double epochs = goal.epochs.value_or(1);
+std::string epochs_in_words(const Sweep& sweep) {
+  if (sweep.is_of_jobs && !sweep.goal.epochs) return "the job";
+  const double epochs = sweep.goal.epochs.value_or(1);
   return epochs == 1 ? "an epoch"
                      : (epochs == std::floor(epochs) ? count_text(epochs) : shortest(epochs)) + " epochs";
 }
 
 std::string needs_in_words(const SweepResult& result, const Needs& needs) {
-  std::string text =
-      fmt::format("{} in {}", epochs_in_words(result.sweep.goal), estimate(Seconds(*needs.time_s)));
+  std::string text = fmt::format("{} in {}", epochs_in_words(result.sweep), estimate(Seconds(*needs.time_s)));
   if (needs.cost_usd) text += fmt::format(", {} USD", rounded(*needs.cost_usd));
   if (needs.energy_j) text += ", " + estimate(Joules(*needs.energy_j));
   return text;

@@ -2,6 +2,7 @@
 
 #include "report/json_text.hpp"
 #include "report/timeline_tracks.hpp"
+#include "run/power_over_step.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -49,6 +50,30 @@ std::string collective_args(const CollectiveRow& row) {
 int process_of(Rank rank) { return index(rank) + 1; }
 int thread_of(Stream stream) { return 1001 + static_cast<int>(stream); }
 
+/// From a whole nanosecond to the start of the next one.
+struct CounterStep {
+  std::int64_t begin = 0, end = 0;
+  Joules energy;
+};
+
+/// The energy between whole nanoseconds; of spans that are shorter it belongs to a neighbour.
+std::vector<CounterStep> in_whole_nanoseconds(const std::vector<PowerSpan>& spans) {
+  std::vector<CounterStep> steps;
+  Joules early;
+  for (const PowerSpan& span : spans) {
+    const std::int64_t begin = steps.empty() ? 0 : steps.back().end;
+    const std::int64_t end = nanoseconds(span.end);
+    const Joules energy = span.power * (span.end - span.start);
+    if (end > begin) {
+      steps.push_back({begin, end, early + energy});
+      early = Joules{};
+    } else {
+      (steps.empty() ? early : steps.back().energy) += energy;
+    }
+  }
+  return steps;
+}
+
 class TraceWriter {
 public:
   explicit TraceWriter(const Run& run) : run_(run) {
@@ -69,6 +94,7 @@ public:
         for (const TimelineEvent* event : stream) write_event(*event);
       }
       write_flows(all[i], i);
+      write_power(all[i].rank);
     }
     return fmt::format(
         "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"experiment\":{},\"fidelity\":{}}},\n"
@@ -168,6 +194,21 @@ private:
       add(R"({{"name":"bucket","cat":"bucket","ph":"f","bp":"e","id":{},"pid":{},"tid":{},"ts":{}}})", id,
           pid, thread_of(Stream::communication), microseconds(nanoseconds(event->start)));
     }
+  }
+
+  /// A counter, whose integral over the step is the rank's energy. It ends where the next step begins.
+  void write_power(Rank rank) {
+    const auto add_value = [&](std::int64_t date, double watts) {
+      add(R"({{"name":"power","ph":"C","pid":{},"ts":{},"args":{{"W":{}}}}})", process_of(rank),
+          microseconds(date), number(watts));
+    };
+    const std::vector<CounterStep> steps = in_whole_nanoseconds(power_over_step(run_, rank));
+    if (steps.empty()) return;
+    const auto mean = [](const CounterStep& step) {
+      return step.energy.si() / (1e-9 * static_cast<double>(step.end - step.begin));
+    };
+    for (const CounterStep& step : steps) add_value(step.begin, mean(step));
+    add_value(steps.back().end, mean(steps.front()));
   }
 
   const Run& run_;

@@ -1,5 +1,6 @@
 #include "run/energy.hpp"
 
+#include "units/ids.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -11,23 +12,19 @@ namespace trainyard {
 
 namespace {
 
-/// Busy time of one rank's compute stream, by power state of the GPU.
-struct BusyTimes {
-  Seconds matrix;
-  Seconds vector;
-};
+/// Adds a task's time on the compute stream.
+void add_busy(const Compute& task, const Trace& trace, BusyTimes& times) {
+  const OpKind kind = task.op >= 0 ? trace.ops[at(task.op)].kind : OpKind::elementwise;
+  if (kind == OpKind::host) return;  // the GPU waits
+  (is_matrix(kind) ? times.matrix : times.vector) += task.duration;
+}
 
-BusyTimes busy_times(const Program& program, const Trace& trace) {
-  BusyTimes times;
-  for (const Task& task : program.of(Stream::compute)) {
-    const auto* compute = std::get_if<Compute>(&task);
-    if (compute == nullptr) continue;
-    const OpKind kind =
-        compute->op >= 0 ? trace.ops[static_cast<std::size_t>(compute->op)].kind : OpKind::elementwise;
-    if (kind == OpKind::host) continue;  // the GPU waits
-    (is_matrix(kind) ? times.matrix : times.vector) += compute->duration;
+void add_busy(const Task& task, const Trace& trace, std::span<const Segment> segments, BusyTimes& times) {
+  if (const auto* compute = std::get_if<Compute>(&task)) add_busy(*compute, trace, times);
+  if (const auto* run = std::get_if<RunSegment>(&task)) {
+    for (const Task& inner : segments[at(run->segment)].program.of(Stream::compute))
+      add_busy(inner, trace, segments, times);
   }
-  return times;
 }
 
 double gpus_of(const Platform& platform) { return static_cast<double>(platform.gpus.size()); }
@@ -46,12 +43,24 @@ std::optional<Sourced<Watts>> node_overhead(const Platform& platform, const GpuP
   return Sourced<Watts>{rest, Provenance::assumed, "maximum power of the node minus the TDP of its GPUs"};
 }
 
-Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, const GpuProfile& gpu) {
-  const BusyTimes busy = busy_times(program, trace);
-  const Seconds waiting = std::max(Seconds(), step - busy.matrix - busy.vector);  // rounding
+BusyTimes busy_times(const Task& task, const Trace& trace, std::span<const Segment> segments) {
+  BusyTimes times;
+  add_busy(task, trace, segments, times);
+  return times;
+}
+
+Joules gpu_energy(const BusyTimes& busy, Seconds time, const GpuProfile& gpu) {
+  const Seconds waiting = std::max(Seconds(), time - busy.matrix - busy.vector);  // rounding
   const GpuPower& power = *gpu.power;
   return gpu.tdp.value *
          (power.matrix.value * busy.matrix + power.vector.value * busy.vector + power.idle.value * waiting);
+}
+
+Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, const GpuProfile& gpu,
+                  std::span<const Segment> segments) {
+  BusyTimes busy;
+  for (const Task& task : program.of(Stream::compute)) add_busy(task, trace, segments, busy);
+  return gpu_energy(busy, step, gpu);
 }
 
 Watts computing_power(std::span<const OpRow> ops, const GpuProfile& gpu) {
@@ -76,7 +85,7 @@ Joules step_energy(const TaskGraph& graph, std::span<const RankClass> classes, S
     std::map<int, double> ranks_of_program;
     for (const Rank rank : one.ranks) ++ranks_of_program[graph.program_of_rank[at(index(rank))]];
     for (const auto& [program, ranks] : ranks_of_program)
-      sum += ranks * gpu_energy(graph.programs[at(program)], one.trace, step, gpu);
+      sum += ranks * gpu_energy(graph.programs[at(program)], one.trace, step, gpu, graph.segments);
   }
   return sum;
 }

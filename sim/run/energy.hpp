@@ -19,10 +19,24 @@ namespace trainyard {
 /// negative.
 std::optional<Sourced<Watts>> node_overhead(const Platform& platform, const GpuProfile& gpu);
 
-/// Energy of one rank's GPU in a step of length `step`: matrix products and convolutions at power.matrix of
-/// the TDP, all other ops at power.vector, the rest of the step (waiting, with or without communication) at
-/// power.idle. The law is a model; its fractions come from the profile, which must have `power` and a TDP.
-Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, const GpuProfile& gpu);
+/// Time for which a GPU runs kernels, by its power state; otherwise it waits.
+struct BusyTimes {
+  Seconds matrix;
+  Seconds vector;
+};
+
+/// Of a task of the compute stream, running alone; that of a segment is the sum of its kernels. A host op, or
+/// a task that is no work, is none.
+BusyTimes busy_times(const Task& task, const Trace& trace, std::span<const Segment> segments);
+
+/// Energy of a GPU over `time`: matrix products and convolutions at power.matrix of the TDP, all other ops at
+/// power.vector, the rest (waiting, with or without communication) at power.idle. The law is a model; its
+/// fractions come from the profile, which must have `power` and a TDP.
+Joules gpu_energy(const BusyTimes& busy, Seconds time, const GpuProfile& gpu);
+
+/// The same for one rank's GPU in a step of length `step`; `segments`: of the program's graph.
+Joules gpu_energy(const Program& program, const Trace& trace, Seconds step, const GpuProfile& gpu,
+                  std::span<const Segment> segments = {});
 
 /// Average power of a GPU that runs these ops one after the other, by the same law.
 Watts computing_power(std::span<const OpRow> ops, const GpuProfile& gpu);

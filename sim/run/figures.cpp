@@ -92,6 +92,12 @@ Getter of_input(Get get) {
   return [get](const Run& run) { return run.input ? to_value(std::invoke(get, *run.input)) : Value(none()); };
 }
 
+/// A figure of whole jobs.
+template <class Get>
+Getter of_job(Get get) {
+  return [get](const Run& run) { return run.job ? to_value(std::invoke(get, *run.job)) : Value(none()); };
+}
+
 Value use_of_host(const Run& run, Known<double> InputReport::*share) {
   return run.input ? to_value(*run.input.*share)
                    : Value(unknown("input is synthetic: no samples are read and decoded"));
@@ -149,7 +155,7 @@ Value lead(const Updates& updates) {
 }
 
 Value useful_throughput(const Run& run) {
-  if (run.job || updates_of(run) != nullptr) return to_value(goodput(run));
+  if (run.faults || updates_of(run) != nullptr) return to_value(goodput(run));
   return unknown("same as throughput: synchronous run without faults");
 }
 
@@ -406,15 +412,30 @@ std::vector<Figure> figures_of_needs() {  // Memory, energy and rent.
              "cost", everywhere, of_part(&Run::cost, &EpochCost::per_epoch)}};
 }
 
+std::vector<Figure> figures_of_the_whole_job() {  // With `job` or --epochs.
+  return {Figure{"job_time_s", "whole job", FigureUnit::time,
+                 "with `job`: start-up, training, evaluations, checkpoints and the effect of faults", "",
+                 of_whole_job, of_job([](auto& job) { return job.time; })},
+          Figure{"job_energy_j", "energy of the job", energy,
+                 "with `job`: energy of all GPUs with a rank and of their nodes over `job_time_s`", "energy",
+                 of_whole_job, of_job(&WholeJob::energy)},
+          Figure{"job_cost_usd", "cost of the job", usd,
+                 "with `job`: nodes x `node.price.hour` x hours of `job_time_s`", "cost", of_whole_job,
+                 of_job(&WholeJob::rent)}};
+}
+
 std::vector<Figure> all_figures() {
   std::vector<Figure> all;
   for (auto& some : {figures_of_the_job(), figures_of_speed(), figures_of_use(), figures_of_input_data(),
-                     figures_of_many_updates(), figures_of_needs()})
+                     figures_of_many_updates(), figures_of_needs(), figures_of_the_whole_job()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
 
-bool is_column(const Figure& figure) { return figure.shown.in_sweeps && figure.unit != FigureUnit::text; }
+bool is_column(const Figure& figure, SweepOf points) {
+  if (figure.shown.is_of_jobs && points != SweepOf::jobs) return false;
+  return figure.shown.in_sweeps && figure.unit != FigureUnit::text;
+}
 
 }  // namespace
 
@@ -423,18 +444,18 @@ std::span<const Figure> figures() {
   return table;
 }
 
-std::vector<std::string> sweep_columns(std::span<const Figure> all) {
+std::vector<std::string> sweep_columns(SweepOf points, std::span<const Figure> all) {
   std::vector<std::string> fields;
   for (const Figure& figure : all) {
-    if (is_column(figure)) fields.emplace_back(figure.field);
+    if (is_column(figure, points)) fields.emplace_back(figure.field);
   }
   return fields;
 }
 
-std::vector<std::optional<double>> sweep_row(const Run& run, std::span<const Figure> all) {
+std::vector<std::optional<double>> sweep_row(const Run& run, SweepOf points, std::span<const Figure> all) {
   std::vector<std::optional<double>> row;
   for (const Figure& figure : all) {
-    if (!is_column(figure)) continue;
+    if (!is_column(figure, points)) continue;
     const Value value = figure.of(run);
     row.push_back(value ? std::optional(std::get<double>(*value)) : std::nullopt);
   }

@@ -43,6 +43,7 @@ struct Shown {
   bool in_comparison = true;     ///< a row of `compare`; never true for texts
   bool as_tile = true;           ///< a key figure: on the first screen of report.html, first in `compare`
   bool is_always_there = false;  ///< identifies the job: never null
+  bool is_of_jobs = false;       ///< in sweeps only if their points are whole jobs
 };
 inline constexpr Shown everywhere{};
 inline constexpr Shown in_tables{.as_tile = false};
@@ -53,6 +54,8 @@ inline constexpr Shown tile_only{.in_sweeps = false, .in_comparison = false};
 inline constexpr Shown job_itself{
     .in_sweeps = false, .in_comparison = false, .as_tile = false, .is_always_there = true};
 inline constexpr Shown size_of_job{.as_tile = false, .is_always_there = true};
+
+inline constexpr Shown of_whole_job{.is_of_jobs = true};
 
 /// Numbers are in SI base units.
 using FigureValue = std::variant<double, std::string>;
@@ -75,9 +78,14 @@ std::span<const Figure> figures();
 /// Values of a table's figures, in the same order.
 using Figures = std::vector<std::optional<FigureValue>>;
 
+/// Whether the points of a sweep have a `job`.
+enum class SweepOf { steps, jobs };
+
 /// The columns of a sweep, which are the numbers shown there; and one row.
-std::vector<std::string> sweep_columns(std::span<const Figure> table = figures());
-std::vector<std::optional<double>> sweep_row(const Run& run, std::span<const Figure> table = figures());
+std::vector<std::string> sweep_columns(SweepOf points = SweepOf::steps,
+                                       std::span<const Figure> table = figures());
+std::vector<std::optional<double>> sweep_row(const Run& run, SweepOf points = SweepOf::steps,
+                                             std::span<const Figure> table = figures());
 
 /// Maps field to the reason why it is null, for every figure that has a reason.
 std::map<std::string, std::string> unmodelled(const Run& run, std::span<const Figure> table = figures());

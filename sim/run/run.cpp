@@ -32,8 +32,9 @@ Seconds compute_time(const Run& run) {
 }
 
 Known<Seconds> epoch_time(const Run& run) {
-  if (!run.experiment.samples_per_epoch) return unknown("the model does not state the samples of an epoch");
-  return Seconds{*run.experiment.samples_per_epoch / run.pace.throughput};
+  const Known<double> samples = samples_of_epoch(run);
+  if (!samples) return unknown(samples.error());
+  return Seconds{*samples / run.pace.throughput};
 }
 
 Known<double> tokens_per_second(const Run& run) {
@@ -46,7 +47,7 @@ std::string_view matrix_dtype_name(const Run& run) {
   return config::name_of(matrix_dtype(run.experiment.gpu, run.experiment.settings.precision));
 }
 
-double goodput(const Run& run) { return run.pace.throughput * (run.job ? run.job->share : 1); }
+double goodput(const Run& run) { return run.pace.throughput * (run.faults ? run.faults->share : 1); }
 
 std::string resolved_text(const Run& run) { return config::write(run.experiment.settings); }
 

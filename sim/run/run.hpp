@@ -4,12 +4,13 @@
 
 #include "experiment/prediction_error.hpp"
 #include "experiment/resolve.hpp"
+#include "run/fault_report.hpp"
 #include "run/input_report.hpp"
-#include "run/job_report.hpp"
 #include "run/link_rows.hpp"
 #include "run/memory_verdict.hpp"
 #include "run/step.hpp"
 #include "run/updates.hpp"
+#include "run/whole_job.hpp"
 #include "units/known.hpp"
 #include "units/quantity.hpp"
 
@@ -88,7 +89,8 @@ struct Run {
   Known<EnergyUse> energy = unknown({});
   Known<EpochCost> cost = unknown({});
   std::optional<InputReport> input;        ///< for runs that read real data
-  std::optional<JobReport> job;            ///< for jobs with faults
+  std::optional<FaultReport> faults;       ///< for jobs with faults
+  std::optional<WholeJob> job;             ///< for experiments with a `job`
   std::vector<std::string> calibrated_on;  ///< end-to-end runs on which any parameter was fitted
   std::vector<std::string> notes;          ///< for the reader: warnings, assumptions
   std::uint64_t events = 0;                ///< of the simulation
@@ -113,7 +115,7 @@ Seconds communication_time(const Run& run);
 /// Time for which a rank's compute stream runs kernels in a step.
 Seconds compute_time(const Run& run);
 
-/// Time to process all samples of the data set once.
+/// Time to process all samples of the data set once, or once by every replica if a job's data is replicated.
 Known<Seconds> epoch_time(const Run& run);
 
 /// Tokens per second, for models that read sequences.

@@ -258,8 +258,12 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
   Run run = is_multi_update(resolved.settings) ? simulate_updates(std::move(resolved), options)
                                                : simulate_step(std::move(resolved), options);
   if (run.experiment.settings.faults) {
-    run.job = job_report(run);
-    std::ranges::copy(job_notes(run.experiment, *run.job), std::back_inserter(run.notes));
+    run.faults = fault_report(run);
+    std::ranges::copy(fault_notes(run.experiment, *run.faults), std::back_inserter(run.notes));
+  }
+  if (run.experiment.settings.job) {
+    run.job = whole_job(run);
+    std::ranges::copy(job_notes(run), std::back_inserter(run.notes));
   }
   run.expected_error = prediction_error(run.experiment);
   run.predicted_job = predicted_job(run.experiment);

@@ -43,9 +43,9 @@ Run simulate_updates(ResolvedExperiment resolved, const SimulateOptions& options
 /// write a checkpoint. The experiment of `run` has `faults`. Missing workers slow an asynchronous job down by
 /// as much as the update rule does without a network. Throws InputError if it names parts that the job does
 /// not have, JobImpossible if the job does not finish.
-JobReport job_report(const Run& run);
+FaultReport fault_report(const Run& run);
 
 /// The assumptions and sources of the report, for the reader.
-std::vector<std::string> job_notes(const ResolvedExperiment& resolved, const JobReport& report);
+std::vector<std::string> fault_notes(const ResolvedExperiment& resolved, const FaultReport& report);
 
 }  // namespace trainyard

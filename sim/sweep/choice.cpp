@@ -35,6 +35,16 @@ bool keeps_to(const Goal& goal, double ranks, const std::optional<double>& effic
   return !goal.efficiency_min || efficiency.value_or(0) >= *goal.efficiency_min;
 }
 
+std::vector<Needs> needs_of_jobs(const SweepResult& result) {
+  std::vector<Needs> all;
+  for (const SweepRow& row : result.rows) {
+    all.push_back({.time_s = figure(result, row, "job_time_s"),
+                   .cost_usd = figure(result, row, "job_cost_usd"),
+                   .energy_j = figure(result, row, "job_energy_j")});
+  }
+  return all;
+}
+
 /// The row with the smallest value of a need; the first of equals, none if no row has a known value.
 std::optional<std::size_t> least(const std::vector<std::size_t>& rows, const std::vector<Needs>& needs,
                                  std::optional<double> Needs::*need) {
@@ -48,6 +58,7 @@ std::optional<std::size_t> least(const std::vector<std::size_t>& rows, const std
 }  // namespace
 
 std::vector<Needs> needs_of(const SweepResult& result) {
+  if (result.sweep.is_of_jobs) return needs_of_jobs(result);
   constexpr double hour = 3600;
   const double epochs = result.sweep.goal.epochs.value_or(1);
   std::vector<Needs> all;

@@ -17,8 +17,9 @@ struct Needs {
   std::optional<double> energy_j;
 };
 
-/// For each row; nothing is known for a failed row, or if the model does not define an epoch. Rent is paid
-/// for the length of the training; energy is the average power times its length.
+/// For each row; nothing is known for a failed row, or if the model does not define an epoch. If the points
+/// are whole jobs, the totals of these. Otherwise rent is paid for the length of the training, and energy is
+/// the average power times its length.
 std::vector<Needs> needs_of(const SweepResult& result);
 
 /// Rows by their indices.

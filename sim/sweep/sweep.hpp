@@ -36,6 +36,7 @@ struct Sweep {
   std::vector<std::string> keys;    ///< varied keys
   std::vector<PointValues> points;  ///< a point is identified by its index
   Goal goal;
+  bool is_of_jobs = false;  ///< points are whole jobs (job_points.hpp)
 };
 
 /// The name of the experiment: a path's stem.

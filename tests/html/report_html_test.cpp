@@ -149,10 +149,10 @@ TEST_CASE("more FLOPs than the peak lets through are explained") {
 
 TEST_CASE("the numbers of a column have one unit and the same decimals") {
   Run faults = sample_result();
-  faults.job.emplace();
-  faults.job->wall = faults.job->work = Seconds(36000);
-  faults.job->writing = Seconds(40);
-  faults.job->intervals = {{Seconds(90), Seconds(41000), Seconds(41010)}, {Seconds(9000), {}, {}}};
+  faults.faults.emplace();
+  faults.faults->wall = faults.faults->work = Seconds(36000);
+  faults.faults->writing = Seconds(40);
+  faults.faults->intervals = {{Seconds(90), Seconds(41000), Seconds(41010)}, {Seconds(9000), {}, {}}};
   Run uneven = sample_result();
   uneven.rank_rows[1].compute = Seconds(8.25e-4);
   uneven.links.rows.push_back(
@@ -346,7 +346,7 @@ TEST_CASE("a run of many updates shows its workers, servers and how old gradient
 
 TEST_CASE("a job with faults shows where its time goes and the intervals that were simulated") {
   Run run = sample_result();
-  JobReport& faults = run.job.emplace();
+  FaultReport& faults = run.faults.emplace();
   faults.runs = 3;
   faults.work = Seconds(36000);
   faults.wall = Seconds(40000);

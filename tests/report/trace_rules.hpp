@@ -12,8 +12,9 @@
 namespace trainyard {
 
 /// Sentences about what is broken: complete events of a track nest (in whole nanoseconds), every track is
-/// named, every flow starts inside an event and ends inside one that does not end before. Empty for a good
-/// file. No thread has a process's number: Perfetto would take it for that process's main thread.
+/// named, every flow starts inside an event and ends inside one that does not end before, the values of a
+/// counter have rising dates. Empty for a good file. No thread has a process's number: Perfetto would take it
+/// for that process's main thread.
 inline std::vector<std::string> broken_trace_rules(const nlohmann::json& trace) {
   struct Span {
     long long begin, end;
@@ -22,6 +23,7 @@ inline std::vector<std::string> broken_trace_rules(const nlohmann::json& trace) 
   std::vector<std::string> broken;
   std::map<Track, std::vector<Span>> spans;
   std::map<Track, int> names;
+  std::map<int, long long> counters;
   std::map<long long, std::pair<nlohmann::json, nlohmann::json>> flows;
   const auto ns = [](const nlohmann::json& us) { return std::llround(us.get<double>() * 1e3); };
   const auto track_of = [](const nlohmann::json& event) {
@@ -41,6 +43,12 @@ inline std::vector<std::string> broken_trace_rules(const nlohmann::json& trace) 
     } else if (phase == "f") {
       if (event.value("bp", "") != "e") broken.push_back("a flow's end does not bind to the enclosing event");
       flows[event.at("id").get<long long>()].second = event;
+    } else if (phase == "C") {
+      const auto last = counters.find(event.at("pid").get<int>());
+      if (last != counters.end() && ns(event.at("ts")) <= last->second)
+        broken.push_back("a counter with two values at one time");
+      counters[event.at("pid").get<int>()] = ns(event.at("ts"));
+      if (event.contains("tid")) broken.push_back("a counter of a thread: viewers show those of processes");
     } else {
       broken.push_back("unknown event phase " + phase);
     }

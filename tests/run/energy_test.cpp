@@ -71,6 +71,20 @@ TEST_CASE("the energy of a step is that of a calculation by hand") {
         doctest::Approx(by_hand + 0.080 * 60 + 2 * without_matrix + boxes).epsilon(1e-9));
 }
 
+TEST_CASE("the passes of a pipeline draw the power of their kernels") {
+  // The kernels of program() as a segment that runs twice.
+  TaskGraph graph;
+  graph.segments.push_back({.program = program(), .phase = Phase::forward});
+  Program stage;
+  stage.streams[static_cast<int>(Stream::compute)] = {RunSegment{0}, RunSegment{0}};
+  graph.programs = {stage};
+  graph.program_of_rank = {0};
+  const std::vector<RankClass> classes{{.name = "all ranks", .ranks = {Rank{0}}, .trace = four_ops()}};
+  const double by_hand = 2 * (0.050 * 270 + 0.015 * 180) + 0.070 * 60;
+  CHECK(step_energy(graph, classes, Seconds(0.200), warm_gpu(), 1, Watts(0)).si() ==
+        doctest::Approx(by_hand).epsilon(1e-9));
+}
+
 TEST_CASE("a GPU never waits for less than nothing") {
   // added up in another order the ops may take a rounding error more than the step
   CHECK(gpu_energy(program(), four_ops(), Seconds(0.0649999999), warm_gpu()).si() ==

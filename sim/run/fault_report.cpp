@@ -1,3 +1,4 @@
+#include "experiment/job_needs.hpp"
 #include "experiment/workers.hpp"
 #include "run/checkpoint_interval.hpp"
 #include "run/faulty_job.hpp"
@@ -82,14 +83,12 @@ Bytes checkpoint_size(const Run& run) {
   const Faults& faults = *resolved.settings.faults;
   if (!faults.checkpoint) return {};
   if (faults.checkpoint->size) return *faults.checkpoint->size;
-  Bytes parameters;
-  // Ranks of one class hold the same parameters; so do, today, those of all classes.
-  for (const OpRow& op : slowest_class(step_of(run)).ops) parameters += op.parameter_bytes;
-  if (parameters <= Bytes{}) {
+  const Bytes state = training_state(resolved);
+  if (state <= Bytes{}) {
     throw InputError("the size of a checkpoint is unknown: the trace names no parameters",
                      "faults.checkpoint.size: 10 GB");
   }
-  return (1.0 + optimizer_states(resolved.settings.optimizer)) * parameters;
+  return state;
 }
 
 FaultyJob job_of(const Run& run) {
@@ -158,7 +157,7 @@ Runs run_all(const FaultyJob& job, Seconds every, long long seed, int runs) {
 
 /// Repeats the same faults with intervals from an eighth of Daly's to eight times it, four to a factor of
 /// two.
-void try_intervals(const FaultyJob& job, long long seed, JobReport& report) {
+void try_intervals(const FaultyJob& job, long long seed, FaultReport& report) {
   constexpr int steps = 12;
   const bool is_closed =
       job.dates.empty() && std::ranges::all_of(job.rates, [&](const FaultSource& source) {
@@ -185,12 +184,12 @@ void try_intervals(const FaultyJob& job, long long seed, JobReport& report) {
 
 }  // namespace
 
-JobReport job_report(const Run& run) {
+FaultReport fault_report(const Run& run) {
   const ResolvedExperiment& resolved = run.experiment;
   const Faults& faults = *resolved.settings.faults;
   const FaultyJob job = job_of(run);
   const long long seed = resolved.settings.random.seed;
-  JobReport report;
+  FaultReport report;
   report.runs = faults.rates.empty() ? 1 : faults.runs;
   report.work = job.work;
   report.checkpoint_size = checkpoint_size(run);
@@ -232,7 +231,7 @@ JobReport job_report(const Run& run) {
   return report;
 }
 
-std::vector<std::string> job_notes(const ResolvedExperiment& resolved, const JobReport& report) {
+std::vector<std::string> fault_notes(const ResolvedExperiment& resolved, const FaultReport& report) {
   std::vector<std::string> notes;
   const Faults& faults = *resolved.settings.faults;
   if (faults.checkpoint && !faults.checkpoint->size) {

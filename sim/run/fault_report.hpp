@@ -17,7 +17,7 @@ struct IntervalRow {
 };
 
 /// Means over `runs`. wall = work + lost + slowed + writing + restarting.
-struct JobReport {
+struct FaultReport {
   int runs = 1;
   Seconds work, wall, lost, slowed, writing, restarting;
   double faults = 0;

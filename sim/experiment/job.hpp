@@ -1,0 +1,168 @@
+#pragma once
+// The whole job around the steps: the `job` of an experiment. Each phase is declared here once; run/whole_job
+// adds up its time, energy and rent.
+//
+//     job:
+//       epochs: 90                                # or steps: 300000; `run --epochs N` sets it
+//       data: sharded                             # or replicated: every replica passes over all samples
+//       launch: 30 s
+//       load: {when: once, bytes: 746 MB, rate: 1.01 MB/s}
+//       broadcast: true
+//       evaluation: {every: 1 epoch, samples: 50000, batch_per_gpu: 256}
+//       checkpoint: {every: 5 epochs, size: 205 MB, bandwidth: 1 GB/s}
+
+#include "config/keys.hpp"
+#include "config/problems.hpp"
+#include "units/quantity.hpp"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+struct Experiment;
+
+/// How often a phase comes back, read from "5 epochs" or "2000 steps".
+struct JobInterval {
+  double number = 1;
+  bool is_in_epochs = true;  ///< otherwise in steps
+};
+
+/// Nothing if the text is no such interval above 0.
+std::optional<JobInterval> interval_in(std::string_view text);
+
+enum class DataDivision { sharded, replicated };
+enum class LoadTime { once, per_epoch };
+
+/// Reading data before training, which waits for it. Samples read during the steps are the `input`.
+struct LoadPhase {
+  LoadTime when = LoadTime::once;
+  Bytes bytes;                         ///< that each rank reads
+  std::optional<Bandwidth> rate = {};  ///< of a rank; default: the platform's storage, shared by its readers
+};
+
+/// Forward passes over other samples; training waits.
+struct Evaluation {
+  std::string every = "1 epoch";
+  int samples = 0;
+  std::optional<int> batch_per_gpu = {};  ///< default: the experiment's
+  std::optional<DataDivision> data = {};  ///< default: the job's
+};
+
+/// Without faults, whose checkpoints belong to `faults`. Training waits.
+struct JobCheckpoint {
+  std::string every = "1 epoch";
+  std::optional<Bytes> size = {};           ///< default: the parameters and the optimizer's state in fp32
+  std::optional<Bandwidth> bandwidth = {};  ///< of the whole job; default: the storage of one node
+};
+
+struct JobSettings {
+  std::optional<double> epochs = {};  ///< either epochs or steps
+  std::optional<double> steps = {};
+  DataDivision data = DataDivision::sharded;
+  std::optional<Seconds> launch = {};
+  std::optional<LoadPhase> load = {};
+  bool broadcast = false;
+  std::optional<Evaluation> evaluation = {};
+  std::optional<JobCheckpoint> checkpoint = {};
+};
+
+/// Reports what is wrong in the `job` of an experiment, or cannot be combined with its other keys.
+void check_job(const Experiment& experiment, config::Problems& problems);
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<DataDivision> {
+  static constexpr std::string_view what = "division of the data";
+  static constexpr std::array table{
+      Name{"sharded", DataDivision::sharded,
+           "an epoch is one pass over the samples by all replicas together"},
+      Name{"replicated", DataDivision::replicated, "every replica passes over all samples in an epoch"}};
+};
+
+template <>
+struct Names<LoadTime> {
+  static constexpr std::string_view what = "time of loading";
+  static constexpr std::array table{Name{"once", LoadTime::once, "before the first step"},
+                                    Name{"per_epoch", LoadTime::per_epoch, "before every epoch"}};
+};
+
+namespace job_limits {
+
+inline constexpr double most_epochs = 1e6, most_steps = 1e12, most_samples = 2e9;
+inline constexpr double longest = 1e7;          // in s
+inline constexpr double most_bytes = 1e18;      // in B
+inline constexpr double most_bandwidth = 1e14;  // in B/s
+
+}  // namespace job_limits
+
+template <>
+struct Keys<LoadPhase> {
+  static auto table() {
+    return keys(
+        optional("when", &LoadPhase::when, "once or per_epoch"),
+        required("bytes", &LoadPhase::bytes, "data that each rank reads").positive(job_limits::most_bytes),
+        optional("rate", &LoadPhase::rate,
+                 "rate at which each rank reads and parses it; default: the platform's storage, which the "
+                 "ranks of a node share")
+            .positive(job_limits::most_bandwidth));
+  }
+};
+
+template <>
+struct Keys<Evaluation> {
+  static auto table() {
+    return keys(
+        optional("every", &Evaluation::every, "interval between evaluations: 1 epoch, 5 epochs, 2000 steps"),
+        required("samples", &Evaluation::samples, "samples of an evaluation")
+            .between(1, job_limits::most_samples),
+        optional("batch_per_gpu", &Evaluation::batch_per_gpu,
+                 "samples per rank and forward pass; default: those of training")
+            .between(1, 1e7),
+        optional("data", &Evaluation::data, "who evaluates which samples; default: the job's data"));
+  }
+};
+
+template <>
+struct Keys<JobCheckpoint> {
+  static auto table() {
+    return keys(
+        optional("every", &JobCheckpoint::every,
+                 "interval between checkpoints: 1 epoch, 5 epochs, 2000 steps"),
+        optional("size", &JobCheckpoint::size,
+                 "size of a checkpoint; default: parameters and optimizer state in 4 bytes per value")
+            .positive(job_limits::most_bytes),
+        optional("bandwidth", &JobCheckpoint::bandwidth,
+                 "rate at which the whole job writes it, while training waits; default: the storage of one "
+                 "node")
+            .positive(job_limits::most_bandwidth));
+  }
+};
+
+template <>
+struct Keys<JobSettings> {
+  static auto table() {
+    return keys(optional("epochs", &JobSettings::epochs, "length in passes over the data; --epochs sets it")
+                    .positive(job_limits::most_epochs),
+                optional("steps", &JobSettings::steps, "length in steps, instead of epochs")
+                    .positive(job_limits::most_steps),
+                optional("data", &JobSettings::data, "samples of an epoch that each replica trains on"),
+                optional("launch", &JobSettings::launch,
+                         "time to start and end the job: processes, imports, the model")
+                    .between(0, job_limits::longest),
+                optional("load", &JobSettings::load, "data that is read before the steps"),
+                optional("broadcast", &JobSettings::broadcast,
+                         "whether rank 0 first sends the parameters to all others"),
+                optional("evaluation", &JobSettings::evaluation,
+                         "forward passes over other samples, from time to time"),
+                optional("checkpoint", &JobSettings::checkpoint,
+                         "checkpoints of a job without faults, from time to time"));
+  }
+};
+
+}  // namespace trainyard::config

@@ -1,0 +1,40 @@
+#include "experiment/model_trace.hpp"
+
+#include "experiment/input_copy.hpp"
+#include "strategy/layer_work.hpp"
+#include "strategy/stack_ops.hpp"
+#include "workload/fuse_elementwise.hpp"
+#include "workload/make_trace.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace trainyard {
+
+Trace model_trace(const ResolvedExperiment& resolved, int batch) {
+  const std::vector<Layer>& layers = resolved.model->layers;
+  Trace trace = make_trace(*resolved.model, batch, resolved.settings.precision, resolved.settings.optimizer);
+  if (resolved.stack.fused_elementwise) fuse_elementwise(trace, layers);
+  add_layer_work(trace, layers, resolved.stack.layer_work);
+  return trace;
+}
+
+Trace forward_trace(const ResolvedExperiment& resolved, int batch) {
+  Trace trace = resolved.model ? model_trace(resolved, batch) : resolved.classes.front().trace;
+  const auto end = std::ranges::find_if(trace.ops, [](const Op& op) { return op.phase != Phase::forward; });
+  trace.ops.erase(end, trace.ops.end());
+  trace.accumulation = 1;
+  if (!resolved.model) return trace;
+  const ResolvedExperiment evaluated = at_batch(resolved, batch);
+  add_input_copy(trace, input_copy_time(evaluated, 1),
+                 input_copy_time(evaluated, resolved.cluster->gpus_on_node.front()));
+  return trace;
+}
+
+ResolvedExperiment at_batch(ResolvedExperiment resolved, int batch) {
+  resolved.settings.batch_per_gpu = batch;
+  resolved.settings.accumulation = 1;
+  return resolved;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,21 @@
+#pragma once
+// The ops of a rank that holds a whole model, as its stack runs them.
+
+#include "experiment/resolve.hpp"
+
+namespace trainyard {
+
+/// One micro-batch of `batch` samples: kernels that the stack fuses are one op, work that it adds to layers
+/// is there; passes over gradients, host times and further micro-batches are not. Requires a model. Throws as
+/// make_trace().
+Trace model_trace(const ResolvedExperiment& resolved, int batch);
+
+/// The forward pass of a micro-batch of `batch` samples, with the copies of its samples to the GPUs if the
+/// stack makes steps wait for them. Of a replayed trace the forward pass of its first micro-batch; `batch` is
+/// then the trace's.
+Trace forward_trace(const ResolvedExperiment& resolved, int batch);
+
+/// The same experiment with this batch per GPU in one micro-batch.
+ResolvedExperiment at_batch(ResolvedExperiment resolved, int batch);
+
+}  // namespace trainyard

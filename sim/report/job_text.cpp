@@ -1,0 +1,85 @@
+#include "report/run_words.hpp"
+#include "report/text_layout.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <string_view>
+
+namespace trainyard {
+
+namespace {
+
+/// Whole numbers as they are: "90", "56,302"; others rounded.
+std::string number_in_words(double number) {
+  constexpr double rounding = 1e-9;
+  constexpr double most = 1e15;
+  const double whole = std::round(number);
+  const bool is_whole = std::abs(number - whole) <= rounding * std::max(1.0, number) && whole < most;
+  return is_whole ? grouped(std::llround(whole)) : rounded(number);
+}
+
+std::string counted(double number, std::string_view noun) {
+  return fmt::format("{} {}{}", number_in_words(number), noun, number == 1 ? "" : "s");
+}
+
+std::string_view noun_of(JobPhase phase, bool has_updates) {
+  switch (phase) {
+    case JobPhase::load:
+      return "load";
+    case JobPhase::training:
+      return has_updates ? "update" : "step";
+    case JobPhase::evaluation:
+      return "evaluation";
+    case JobPhase::checkpoint:
+      return "checkpoint";
+    case JobPhase::missing_ranks:
+      return "fault";
+    case JobPhase::lost_work:
+    case JobPhase::restart:
+      return "restart";
+    case JobPhase::launch:
+    case JobPhase::broadcast:
+      break;
+  }
+  return {};
+}
+
+std::string needs_in_words(const Known<Joules>& energy, const Known<Dollars>& rent) {
+  std::string text;
+  if (energy) text = estimate(*energy);
+  if (rent) text += fmt::format("{}{} USD", text.empty() ? "" : "; ", rounded(rent->si()));
+  return text;
+}
+
+}  // namespace
+
+std::string job_in_words(const Run& run) {
+  const bool has_updates = updates_of(run) != nullptr;
+  const std::string steps = counted(run.job->steps, noun_of(JobPhase::training, has_updates));
+  return run.job->epochs ? fmt::format("{}, {}", counted(*run.job->epochs, "epoch"), steps) : steps;
+}
+
+std::string times_in_words(const JobPart& part, bool has_updates) {
+  const std::string_view noun = noun_of(part.phase, has_updates);
+  return noun.empty() ? std::string() : counted(part.times, noun);
+}
+
+void write_job(Page& out, const Run& run) {
+  const WholeJob& job = *run.job;
+  out.heading("the whole job", job_in_words(run));
+  out.row("total", estimate(job.time), needs_in_words(job.energy, job.rent), true);
+  for (const JobPart& part : job.parts) {
+    std::string name(config::name_of(part.phase));
+    std::ranges::replace(name, '_', ' ');
+    std::string remark = percent(part.time / job.time);
+    for (const std::string& more :
+         {needs_in_words(part.energy, part.rent), times_in_words(part, updates_of(run) != nullptr)}) {
+      if (!more.empty()) remark += "; " + more;
+    }
+    out.row(name, estimate(part.time), remark);
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,201 @@
+#include "run/whole_job.hpp"
+
+#include "experiment/job_needs.hpp"
+#include "run/energy.hpp"
+#include "run/job_phases.hpp"
+#include "run/run.hpp"
+#include "units/text.hpp"
+#include "workload/memory.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+constexpr double counting_error = 1e-9;
+
+/// Whole batches, intervals or epochs that have begun.
+double started(double number) { return std::ceil(number - counting_error); }
+/// Those that have ended.
+double ended(double number) { return std::floor(number + counting_error); }
+
+double copies(const ResolvedExperiment& resolved, DataDivision data) {
+  return data == DataDivision::replicated ? replicas(resolved) : 1;
+}
+
+/// Of an update in a run of many.
+double samples_per_update(const Run& run) { return run.pace.throughput * run.pace.time.si(); }
+
+/// Adds up the phases of a run.
+class JobSum {
+public:
+  explicit JobSum(const Run& run)
+      : run_(run), resolved_(run.experiment), job_(*run.experiment.settings.job) {}
+
+  WholeJob sum() {
+    measure();
+    start();
+    add_training();
+    if (job_.evaluation) add_evaluation();
+    if (job_.checkpoint) add_checkpoints();
+    if (run_.faults) add_faults();
+    total();
+    return whole_;
+  }
+
+private:
+  void measure() {
+    const Known<double> epoch = samples_of_epoch(run_);
+    samples_ = job_.epochs ? *job_.epochs * *epoch : *job_.steps * samples_per_update(run_);
+    whole_.steps = job_.steps.value_or(samples_ / samples_per_update(run_));
+    if (job_.epochs)
+      whole_.epochs = job_.epochs;
+    else if (epoch)
+      whole_.epochs = samples_ / *epoch;
+  }
+
+  void add(JobPhase phase, double times, Seconds time, Known<Joules> energy) {
+    const Known<double> rent = rent_per_hour(resolved_.platform, run_.nodes);
+    constexpr Seconds hour{3600};
+    whole_.parts.push_back(
+        {.phase = phase,
+         .times = times,
+         .time = time,
+         .energy = energy,
+         .rent = rent ? Known<Dollars>(Dollars(*rent * (time / hour))) : unknown(rent.error())});
+  }
+
+  /// All GPUs wait.
+  void add_idle(JobPhase phase, double times, Seconds time) {
+    if (!run_.energy) {
+      add(phase, times, time, unknown(run_.energy.error()));
+      return;
+    }
+    const Watts gpus =
+        static_cast<double>(run_.ranks) * resolved_.gpu.power->idle.value * resolved_.gpu.tdp.value;
+    const Watts nodes =
+        static_cast<double>(run_.nodes) * node_overhead(resolved_.platform, resolved_.gpu)->value;
+    add(phase, times, time, (gpus + nodes) * time);
+  }
+
+  /// All GPUs work as in training.
+  void add_work(JobPhase phase, double times, Seconds time) {
+    add(phase, times, time,
+        run_.energy ? Known<Joules>(run_.energy->average * time) : unknown(run_.energy.error()));
+  }
+
+  void start() {
+    if (job_.launch) add_idle(JobPhase::launch, 1, *job_.launch);
+    if (job_.load) {
+      const double times = job_.load->when == LoadTime::once ? 1 : started(*whole_.epochs);
+      add_idle(JobPhase::load, times, times * load_time(resolved_));
+    }
+    if (job_.broadcast) add_idle(JobPhase::broadcast, 1, broadcast_time(resolved_));
+  }
+
+  void add_training() {
+    add_work(JobPhase::training, whole_.steps, Seconds{samples_ / run_.pace.throughput});
+  }
+
+  /// Intervals that end within the job, its own end included.
+  [[nodiscard]] double times_of(const std::string& every) const {
+    const JobInterval interval = interval_in(every).value();
+    return ended((interval.is_in_epochs ? *whole_.epochs : whole_.steps) / interval.number);
+  }
+
+  void add_evaluation() {
+    const Evaluation& evaluation = *job_.evaluation;
+    const int batch = evaluation.batch_per_gpu.value_or(resolved_.settings.batch_per_gpu);
+    const double at_once = static_cast<double>(batch) * replicas(resolved_) /
+                           copies(resolved_, evaluation.data.value_or(job_.data));
+    const double passes = started(evaluation.samples / at_once);
+    const double times = times_of(evaluation.every);
+    const ForwardPass pass = forward_pass(resolved_, batch);
+    add(JobPhase::evaluation, times, times * passes * pass.time,
+        run_.energy ? Known<Joules>(times * passes * pass.energy) : unknown(run_.energy.error()));
+  }
+
+  void add_checkpoints() {
+    const double times = times_of(job_.checkpoint->every);
+    add_idle(JobPhase::checkpoint, times,
+             times * (checkpoint_size(resolved_) / checkpoint_bandwidth(resolved_)));
+  }
+
+  void add_faults() {
+    const FaultReport& faults = *run_.faults;
+    Seconds work;
+    for (const JobPart& part : whole_.parts) work += part.time;
+    const double scale = work / faults.work;
+    const double written = faults.write > Seconds{} ? faults.writing / faults.write : 0;
+    add_idle(JobPhase::checkpoint, scale * written, scale * faults.writing);
+    add_work(JobPhase::lost_work, scale * faults.restarts, scale * faults.lost);
+    if (faults.slowed > Seconds{})
+      add_work(JobPhase::missing_ranks, scale * faults.faults, scale * faults.slowed);
+    add_idle(JobPhase::restart, scale * faults.restarts, scale * faults.restarting);
+  }
+
+  void total() {
+    whole_.energy = Joules{};
+    whole_.rent = Dollars{};
+    for (const JobPart& part : whole_.parts) {
+      whole_.time += part.time;
+      add_known(part.energy, whole_.energy);
+      add_known(part.rent, whole_.rent);
+    }
+  }
+
+  template <class Q>
+  static void add_known(const Known<Q>& part, Known<Q>& sum) {
+    if (!sum) return;
+    if (part)
+      *sum += *part;
+    else
+      sum = unknown(part.error());
+  }
+
+  const Run& run_;
+  const ResolvedExperiment& resolved_;
+  const JobSettings& job_;
+  double samples_ = 0;
+  WholeJob whole_;
+};
+
+}  // namespace
+
+WholeJob whole_job(const Run& run) { return JobSum(run).sum(); }
+
+std::vector<std::string> job_notes(const Run& run) {
+  const ResolvedExperiment& resolved = run.experiment;
+  const JobSettings& job = *resolved.settings.job;
+  std::vector<std::string> notes;
+  if (job.evaluation) {
+    notes.emplace_back(
+        "evaluation: the forward kernels of training, in whole batches; host time of a step is not included");
+    const int batch = resolved.settings.batch_per_gpu;
+    if (job.evaluation->batch_per_gpu.value_or(batch) > batch)
+      notes.emplace_back("evaluation: memory is not checked for its larger batch");
+  }
+  if (job.broadcast)
+    notes.emplace_back("broadcast: one collective with all parameters, alone on the network");
+  if (job.checkpoint && !job.checkpoint->size) {
+    notes.push_back(fmt::format(
+        "a checkpoint holds the parameters and {} values of optimizer state per parameter, 4 bytes each",
+        optimizer_states(resolved.settings.optimizer)));
+  }
+  if (run.faults) {
+    notes.push_back(fmt::format("job: faults cost the same share of its work as of the {} of 'faults.work'",
+                                human(run.faults->work)));
+  }
+  return notes;
+}
+
+Known<double> samples_of_epoch(const Run& run) {
+  if (!run.experiment.samples_per_epoch) return unknown("the model does not state the samples of an epoch");
+  const std::optional<JobSettings>& job = run.experiment.settings.job;
+  const double copies_of_data = job ? copies(run.experiment, job->data) : 1;
+  return copies_of_data * *run.experiment.samples_per_epoch;
+}
+
+}  // namespace trainyard

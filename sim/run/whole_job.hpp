@@ -1,0 +1,80 @@
+#pragma once
+// The whole job around a simulated step: how long it takes, and its energy and rent, phase by phase. The
+// parts add up to the total.
+
+#include "config/keys.hpp"
+#include "units/known.hpp"
+#include "units/quantity.hpp"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+struct Run;
+
+enum class JobPhase {
+  launch,
+  load,
+  broadcast,
+  training,
+  evaluation,
+  checkpoint,
+  lost_work,
+  missing_ranks,
+  restart
+};
+
+struct JobPart {
+  JobPhase phase{};
+  double times = 1;  ///< how often it comes: steps, evaluations; of faults their mean number
+  Seconds time;      ///< of all of these
+  Known<Joules> energy = unknown({});
+  Known<Dollars> rent = unknown({});
+};
+
+struct WholeJob {
+  std::optional<double> epochs;  ///< nothing if the samples of an epoch are not known
+  double steps = 0;              ///< of training; for runs of many updates, updates
+  std::vector<JobPart> parts;    ///< those that the job has, in the order of JobPhase
+  Seconds time;                  ///< the sum of the parts
+  Known<Joules> energy = unknown({});
+  Known<Dollars> rent = unknown({});
+};
+
+/// Of a run whose experiment has `job`. Training takes the time of its samples at the run's throughput, at
+/// its average power; an evaluation is made of whole batches; in all other phases the GPUs wait, at their
+/// idle power. Rent is paid for all nodes and the whole time. With `faults`, their share of the work that
+/// they are declared for (`faults.work`) is the same in this job: its training, start and evaluations are the
+/// work. Throws InputError or Unreachable.
+WholeJob whole_job(const Run& run);
+
+/// The assumptions of the job's phases, for the reader. Requires a run with `job`.
+std::vector<std::string> job_notes(const Run& run);
+
+/// Samples on which all replicas together train in an epoch; the reason if it is unknown.
+Known<double> samples_of_epoch(const Run& run);
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<JobPhase> {
+  static constexpr std::string_view what = "phase of a job";
+  static constexpr std::array table{
+      Name{"launch", JobPhase::launch, "start and end of the job: processes, imports, the model"},
+      Name{"load", JobPhase::load, "data is read before the steps"},
+      Name{"broadcast", JobPhase::broadcast, "rank 0 sends the parameters to all others"},
+      Name{"training", JobPhase::training, "steps"},
+      Name{"evaluation", JobPhase::evaluation, "forward passes over other samples"},
+      Name{"checkpoint", JobPhase::checkpoint, "checkpoints are written while training waits"},
+      Name{"lost_work", JobPhase::lost_work, "work repeated after faults"},
+      Name{"missing_ranks", JobPhase::missing_ranks, "work that ranks missing after faults would have done"},
+      Name{"restart", JobPhase::restart, "failed parts are replaced, checkpoints read"}};
+};
+
+}  // namespace trainyard::config

@@ -1,0 +1,61 @@
+#include "sweep/job_points.hpp"
+
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+constexpr const char* epochs_key = "job.epochs";
+
+bool is_of_job(const std::string& key) { return key == "job" || key.starts_with("job."); }
+
+/// The names of all experiments that points use.
+std::set<std::string> experiments_of(const Sweep& sweep) {
+  std::set<std::string> names{sweep.experiment};
+  for (const auto& [key, value] : sweep.set) {
+    if (key == experiment_key) names = {value};
+  }
+  const auto key = std::ranges::find(sweep.keys, experiment_key);
+  if (key == sweep.keys.end()) return names;
+  for (const PointValues& values : sweep.points)
+    names.insert(values[static_cast<std::size_t>(key - sweep.keys.begin())]);
+  names.erase(default_value);
+  return names;
+}
+
+bool has_job(const config::Catalogue& catalogue, const std::string& experiment, InputFiles& files) {
+  try {
+    return experiment_document(catalogue, experiment, files).root.find("job") != nullptr;
+  } catch (const InputError&) {
+    return false;
+  } catch (const FileError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+Sweep with_jobs(const config::Catalogue& catalogue, Sweep sweep, InputFiles& files) {
+  const auto sets_job = [](const auto& entry) { return is_of_job(entry.first); };
+  sweep.is_of_jobs = std::ranges::any_of(sweep.set, sets_job) || std::ranges::any_of(sweep.keys, is_of_job) ||
+                     std::ranges::any_of(experiments_of(sweep), [&](const std::string& experiment) {
+                       return has_job(catalogue, experiment, files);
+                     });
+  if (!sweep.is_of_jobs || !sweep.goal.epochs) return sweep;
+  const auto sets_epochs = [](const auto& entry) { return entry.first == epochs_key; };
+  if (std::ranges::any_of(sweep.set, sets_epochs) ||
+      std::ranges::find(sweep.keys, epochs_key) != sweep.keys.end()) {
+    throw InputError("the epochs of the goal and job.epochs are both given",
+                     "leave out --epochs and goal.epochs, or job.epochs");
+  }
+  sweep.set.emplace_back(epochs_key, shortest(*sweep.goal.epochs));
+  return sweep;
+}
+
+}  // namespace trainyard

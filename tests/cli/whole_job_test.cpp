@@ -1,0 +1,68 @@
+// Whole jobs, as users start them.
+
+#include "process.hpp"
+
+#include <nlohmann/json.hpp>
+
+using namespace trainyard;
+using Json = nlohmann::json;
+
+namespace {
+
+Json job_summary(const std::vector<std::string>& more) {
+  std::vector<std::string> arguments{"run", "resnet50_p3_16xlarge_x2", "--json", "--fidelity", "closed"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const Ended ended = run_program(arguments);
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  return Json::parse(ended.out);
+}
+
+}  // namespace
+
+TEST_CASE("--epochs adds the whole job, with or without a block") {
+  const Json step = job_summary({});
+  const Json job = job_summary({"--epochs", "90"});
+  CHECK_FALSE(step.contains("job_time_s"));
+  CHECK(job["job_time_s"].get<double>() ==
+        doctest::Approx(90 * step["epoch_time_s"].get<double>()).epsilon(1e-9));
+  CHECK(job["job_cost_usd"].get<double>() ==
+        doctest::Approx(90 * step["cost_per_epoch_usd"].get<double>()).epsilon(1e-9));
+  const Json started = job_summary({"--epochs", "90", "--set", "job.launch=1 h"});
+  CHECK(started["job_time_s"].get<double>() ==
+        doctest::Approx(3600 + job["job_time_s"].get<double>()).epsilon(1e-9));
+}
+
+TEST_CASE("a wrong length of a job is an error") {
+  CHECK(run_program({"run", "resnet50_p3_16xlarge_x2", "--epochs", "0"}).code == 2);
+  CHECK(run_program({"run", "resnet50_p3_16xlarge_x2", "--epochs", "many"}).code == 2);
+  CHECK(run_program({"run", "resnet50_p3_16xlarge_x2", "--epochs", "2", "--set", "job.epochs=3"}).code == 2);
+  const Ended both = run_program({"run", "resnet50_p3_16xlarge_x2", "--epochs", "2", "--set", "job.steps=3"});
+  CHECK(both.code == 3);
+  CHECK(contains(both.err, "job.steps"));
+  CHECK(run_program({"run", "gpt2_small_dgx2", "--epochs", "2"}).code == 3);
+}
+
+TEST_CASE("a sweep of jobs chooses by their totals, and --epochs is their length") {
+  const auto sweep = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"sweep", "resnet50_p3_16xlarge_x2", "--set", "nodes=1,2,8", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ended ended = run_program(arguments);
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    return Json::parse(ended.out);
+  };
+  const Json steps = sweep({"--epochs", "2"});
+  CHECK_FALSE(steps["rows"][0].contains("job_time_s"));
+  // An hour of start-up is cheapest on one node.
+  const Json jobs = sweep({"--epochs", "2", "--set", "job.launch=1 h"});
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(jobs["rows"][i]["job_time_s"].get<double>() ==
+          doctest::Approx(3600 + 2 * steps["rows"][i]["epoch_time_s"].get<double>()).epsilon(1e-9));
+  }
+  CHECK(jobs["rows"][0]["training_time_s"] == jobs["rows"][0]["job_time_s"]);
+  CHECK(jobs["rows"][0]["training_cost_usd"] == jobs["rows"][0]["job_cost_usd"]);
+  CHECK(jobs["best"]["cheapest"] == 0);
+  CHECK(run_program({"sweep", "resnet50_p3_16xlarge_x2", "--set", "job.epochs=1,2", "--epochs", "2"}).code ==
+        3);
+}

@@ -1,0 +1,48 @@
+// The sections of whole jobs and of power in report.html.
+
+#include "html/run_sections.hpp"
+#include "run/simulate.hpp"
+#include "shipped_layout.hpp"
+
+#include <doctest/doctest.h>
+#include <string>
+
+using namespace trainyard;
+
+namespace {
+
+Run run_with_power(Overrides overrides) {
+  overrides.insert(overrides.begin(), {"platform.node.power.overhead", "1 kW"});
+  return simulate(testing::shipped_experiment("resnet50_p3_16xlarge_x2", overrides),
+                  {.fidelity = Fidelity::closed});
+}
+
+std::size_t occurrences_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("the page has a row for each phase of a job, and its total") {
+  const std::string page =
+      job_html(run_with_power({{"job", "{epochs: 2, launch: 30 s, evaluation: {samples: 50000}}"}})).markup;
+  CAPTURE(page);
+  for (const char* phase : {"> launch<", "> training<", "> evaluation<", ">total<"}) {
+    CAPTURE(phase);
+    CHECK(occurrences_of(page, phase) == 1);
+  }
+  CHECK(page.find("2 epochs, 626 steps") != std::string::npos);
+  CHECK(job_html(run_with_power({})).markup.empty());
+}
+
+TEST_CASE("the page draws the power over the step, with its mean") {
+  Run run = run_with_power({});
+  const std::string chart = power_html(run).markup;
+  CHECK(occurrences_of(chart, "<polyline class=\"series0\"") == 1);
+  CHECK(occurrences_of(chart, "<line class=\"rule-used\"") == 2);  // in the plot and in the legend
+  CHECK(chart.find("kW") != std::string::npos);
+  run.energy = unknown("why");
+  CHECK(power_html(run).markup.empty());
+}
