@@ -81,13 +81,13 @@ Bytes kept_of(const std::vector<Layer>& layers, const MemorySetting& setting) {
   return sum;
 }
 
-/// The sum over all parameters of what `state_of` gives for some of them, of which each rank holds one part
-/// if they are divided.
+/// The sum over all values of what `state_of` gives for some of them, of which each rank holds one part if
+/// they are divided.
 template <typename StateOf>
-auto held_part(const std::vector<Layer>& layers, bool is_divided, const StateShards& shards,
-               StateOf state_of) {
+auto held_part(const std::map<std::optional<Axis>, double>& values, bool is_divided,
+               const StateShards& shards, StateOf state_of) {
   decltype(state_of(0.0)) sum{};
-  for (const auto& [axis, elements] : parameters_by_axis(layers)) {
+  for (const auto& [axis, elements] : values) {
     const auto ranks = axis ? shards.ranks.find(*axis) : shards.ranks.end();
     const bool is_shared = is_divided && ranks != shards.ranks.end();
     sum += state_of(elements) / static_cast<double>(is_shared ? ranks->second : 1);
@@ -165,18 +165,19 @@ MemoryTerms memory_per_rank(const std::vector<Layer>& layers, const MemorySettin
   MemoryTerms terms;
   const StateShards& shards = setting.shards;
   const auto elements = [](double parameters) { return parameters; };
-  terms.parameters = (held_part(layers, shards.parameters, shards, elements) + setting.gathered_parameters +
-                      copied_parameters(layers)) *
+  const auto parameters = parameters_by_axis(layers);
+  terms.parameters = (held_part(parameters, shards.parameters, shards, elements) +
+                      setting.gathered_parameters + copied_parameters(layers)) *
                      (sizes.writes_copy ? sizes.compute_weight : sizes.parameter);
   if (setting.precision == Precision::fp8 && !shards.parameters)
     terms.parameters += weights_in_8_bits(layers) * two_casts;
   if (sizes.casts) terms.parameters += matrix_parameters(layers) * sizes.compute_weight;
-  terms.gradients = held_part(layers, shards.gradients, shards, elements) *
+  terms.gradients = held_part(gradients_by_axis(layers, setting.batch), shards.gradients, shards, elements) *
                     setting.buffered_gradient.value_or(sizes.gradient);
-  terms.optimizer_state = held_part(layers, shards.optimizer, shards, [&](double parameters) {
-    Bytes state = parameters * optimizer_states(setting.optimizer) * state_value;
-    if (sizes.writes_copy) state += parameters * sizes.parameter;
-    if (setting.rules) state += copies_of_parameters(parameters, setting, *setting.rules);
+  terms.optimizer_state = held_part(parameters, shards.optimizer, shards, [&](double some) {
+    Bytes state = some * optimizer_states(setting.optimizer) * state_value;
+    if (sizes.writes_copy) state += some * sizes.parameter;
+    if (setting.rules) state += copies_of_parameters(some, setting, *setting.rules);
     return state;
   });
   terms.activations = setting.rules ? kept_activations(layers, setting, *setting.rules)
