@@ -15,6 +15,7 @@
 #include "experiment/shared_network.hpp"
 #include "experiment/slowest_gpu.hpp"
 #include "experiment/software_use.hpp"
+#include "experiment/sparse_gradients.hpp"
 #include "experiment/stack_rules.hpp"
 #include "experiment/trace_checks.hpp"
 #include "platform/channels.hpp"
@@ -456,6 +457,7 @@ private:
     }
     if (settings_.traces) errors_.run(document_, "traces", [&] { place_classes(); });
     errors_.run(document_, "nodes", [&] { finish_classes(); });
+    errors_.run(document_, "model", [&] { check_sparse_gradients(); });
     if (is_replay() || resolved_.model) errors_.run(document_, "input", [&] { check_input(resolved_); });
     errors_.run(document_, "background", [&] {
       resolved_.network = shared_cluster(resolved_);
@@ -479,6 +481,18 @@ private:
       }
     }
     return notes;
+  }
+
+  void check_sparse_gradients() const {
+    if (!resolved_.model) return;
+    if (!settings_.parallelism) {
+      Grid replicas;
+      replicas.data = resolved_.cluster->ranks();
+      require_reducible_gradients(resolved_.model->layers, replicas);
+    } else if (resolved_.layout) {
+      for (const RankClass& one : resolved_.classes)
+        require_reducible_gradients(one.layers, resolved_.layout->grid);
+    }
   }
 
   /// The work and the notes that depend on the number of ranks.

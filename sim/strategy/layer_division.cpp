@@ -196,7 +196,9 @@ Layer table_part(const Layer& layer, LayerSplit split, int replicas) {
   } else {
     for (double& entries : tables.entries) entries = std::ceil(entries / replicas);
   }
-  return like(layer, tables_layer(layer.name, tables));
+  Layer made = like(layer, tables_layer(layer.name, tables));
+  if (split == LayerSplit::rows) made.sparse_elements /= replicas;  // of the rows looked up it has one part
+  return made;
 }
 
 /// Whether the layer computes each output from one input at the same place.
