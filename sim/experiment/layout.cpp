@@ -106,6 +106,7 @@ public:
                              .batch_per_gpu = request_.micro_batch,
                              .precision = request_.precision,
                              .sequence_length = request_.model.sequence_length,
+                             .samples_per_epoch = samples_per_epoch(request_.model),
                              .ops = {}},
                    .stage = stage};
     std::vector<ChunkTrace> chunks;

@@ -311,6 +311,11 @@ private:
     files_.paths.insert(path.string());
     one.trace = read_trace(path.string(), config::read_file(path, largest_csv));
     one.file = path.string();
+    const std::optional<double>& samples = one.trace.samples_per_epoch;
+    if (samples && resolved_.samples_per_epoch.value_or(*samples) != *samples)
+      throw InputError("the traces of an experiment state different numbers of samples_per_epoch",
+                       "write the same number into all of them");
+    if (samples) resolved_.samples_per_epoch = samples;
     name = config::real_path(path).string();
   }
 
@@ -368,7 +373,7 @@ private:
   void trace_model() {
     const fs::path path = find(config::Kind::model, *settings_.model);
     const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
-    if (model.samples_per_epoch) resolved_.samples_per_epoch = model.samples_per_epoch->value;
+    resolved_.samples_per_epoch = samples_per_epoch(model);
     if (settings_.precision == Precision::fp8)
       errors_.run(document_, "precision", [&] { require_8_bits(model.layers); });
     if (settings_.parallelism) return;  // place_ranks() makes the traces

@@ -32,7 +32,7 @@ Seconds compute_time(const Run& run) {
 }
 
 Known<Seconds> epoch_time(const Run& run) {
-  if (!run.experiment.samples_per_epoch) return unknown("the model does not state the samples of an epoch");
+  if (!run.experiment.samples_per_epoch) return unknown("the model or trace does not state the samples of an epoch");
   return Seconds{*run.experiment.samples_per_epoch / run.pace.throughput};
 }
 

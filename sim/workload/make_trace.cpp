@@ -388,6 +388,7 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
               .batch_per_gpu = batch_per_gpu,
               .precision = precision,
               .sequence_length = model.sequence_length,
+              .samples_per_epoch = samples_per_epoch(model),
               .ops = {}};
   trace.ops.reserve(4 * model.layers.size());
   const int count = static_cast<int>(model.layers.size());
