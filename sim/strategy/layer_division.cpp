@@ -122,6 +122,7 @@ Layer like(const Layer& layer, Layer made) {
   made.has_input_gradient = layer.has_input_gradient;
   made.block = layer.block;
   made.split = TensorSplit::none;
+  made.normalises_weights = layer.normalises_weights;
   made.summed_over = std::nullopt;
   return made;
 }
@@ -204,7 +205,8 @@ Layer table_part(const Layer& layer, LayerSplit split, int replicas) {
 /// Whether the layer computes each output from one input at the same place.
 bool works_on_single_values(const Layer& layer) {
   return layer.kind == LayerKind::relu || layer.kind == LayerKind::gelu || layer.kind == LayerKind::swish ||
-         layer.kind == LayerKind::silu || layer.kind == LayerKind::geglu || layer.kind == LayerKind::dropout;
+         layer.kind == LayerKind::silu || layer.kind == LayerKind::geglu ||
+         layer.kind == LayerKind::dropout || layer.kind == LayerKind::margin;
 }
 
 class Division {

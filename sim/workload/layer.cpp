@@ -288,6 +288,11 @@ Layer softmax_cross_entropy_layer(std::string name, int classes) {
   return layer;
 }
 
+Layer margin_layer(std::string name, const std::vector<int>& shape) {
+  return vector_layer(std::move(name), LayerKind::margin, shape,
+                      {.forward_flops = 1, .backward_flops = 1, .backward_passes = 2, .keeps_input = false});
+}
+
 Layer sigmoid_cross_entropy_layer(std::string name, int outputs) {
   Layer layer = vector_layer(std::move(name), LayerKind::sigmoid_cross_entropy, {outputs},
                              {.forward_flops = 6, .backward_flops = 2});

@@ -44,6 +44,7 @@ enum class LayerKind {
   flash_attention,
   softmax_cross_entropy,
   sigmoid_cross_entropy,
+  margin,
   permute,
   recurrence,
   additive_scores,
@@ -134,6 +135,9 @@ struct Layer {
   /// Part of a linear layer's outputs that it computes, drawn anew for every micro-batch; its shape and
   /// counts are those of the drawn ones, its parameters those of all.
   double drawn = 1;
+  /// Whether each pass first scales every row of a linear layer's weights to length 1, so that outputs are
+  /// cosines. The scaled weights are kept for backward, which reads them and both gradients.
+  bool normalises_weights = false;
   int experts = 0;  ///< whose rows the layer's values are, and whose weights it has; 0: it is no expert's
   double load = 1;  ///< rows computed per row that the router sends, of the fullest rank
   /// Whether it reads the output of the layer before it, which no other layer reads: their ops may be fused.
@@ -284,6 +288,11 @@ Layer softmax_cross_entropy_layer(std::string name, int classes);
 /// quotient, logarithm, product, sum), 2 backward (the probability minus the label, scaled). Keeps its input.
 Layer sigmoid_cross_entropy_layer(std::string name, int outputs);
 
+/// Margin of the label's class and scale of all classes, cos(t + m) s in place of cos t (Deng et al. 2019,
+/// ArcFace, arXiv 1801.07698, equation 3; CosFace: cos t - m). A FLOP and two passes each way: classes
+/// without the label are only scaled. Keeps nothing: backward scales the gradient.
+Layer margin_layer(std::string name, const std::vector<int>& shape);
+
 /// The output map of a layer, for the next one. The layer must have three output dimensions.
 FeatureMap output_map(const Layer& layer);
 
@@ -319,6 +328,7 @@ struct Names<LayerKind> {
       Name{"softmax", LayerKind::softmax, "softmax of attention scores"},
       Name{"flash_attention", LayerKind::flash_attention, "attention of all heads in one kernel"},
       Name{"softmax_xent", LayerKind::softmax_cross_entropy, "softmax and loss"},
+      Name{"margin", LayerKind::margin, "margin of the label's class"},
       Name{"sigmoid_xent", LayerKind::sigmoid_cross_entropy, "sigmoid and loss"},
       Name{"permute", LayerKind::permute, "copies of tokens in the order of their experts, or their sum"},
       Name{"recurrence", LayerKind::recurrence, "steps of a recurrent network, one after the other"},

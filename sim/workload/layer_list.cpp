@@ -343,6 +343,10 @@ private:
     if (linear.tied) require_table(*linear.tied, {.rows = 0, .entries = size.out, .features = size.in});
     Layer layer =
         linear.tied ? tied_linear_layer(name, size, with_bias) : linear_layer(name, size, with_bias);
+    if (linear.tied && linear.normalised)
+      refuse_key(config::join(path_, "normalised"), "the weights are those of an embedding",
+                 "remove it, or 'tied'");
+    layer.normalises_weights = linear.normalised;
     return add(std::move(layer), is_tokens(in) ? std::vector{size.rows, size.out} : std::vector{size.out},
                {in});
   }
@@ -626,6 +630,7 @@ private:
     if (kind == "prelu") return add_same(prelu_layer(name, in.shape), in);
     if (kind == "gelu") return add_same(gelu_layer(name, in.shape), in);
     if (kind == "silu") return add_same(swish_layer(name, in.shape), in);
+    if (kind == "margin") return add_same(margin_layer(name, in.shape), in);
     if (kind == "dropout") return add_same(dropout_layer(name, in.shape), in);
     if (kind == "rms_norm") return add_same(rms_norm_layer(name, rows_of(in).rows, rows_of(in).in), in);
     if (kind == "swiglu" || kind == "geglu") return add_gate(name, kind, in);

@@ -65,6 +65,7 @@ struct ListedLinear {
   int out = 0;
   std::optional<bool> bias = {};
   std::optional<std::string> tied = {};  ///< name of the embedding whose table it multiplies by
+  bool normalised = false;               ///< Layer::normalises_weights
 };
 
 struct ListedBatchNorm {
@@ -154,6 +155,7 @@ struct ListedLayer {
   std::optional<NoKeys> flatten;
   std::optional<NoKeys> tokens;
   std::optional<Extent> crop;
+  std::optional<NoKeys> margin;
   std::optional<NoKeys> softmax_cross_entropy;
   std::optional<NoKeys> sigmoid_cross_entropy;
   std::vector<FollowingLayer> then = {};
@@ -287,8 +289,10 @@ struct Keys<ListedLinear> {
   static constexpr std::array<std::string_view, 1> short_form{"out"};
   static auto table() {
     using L = ListedLinear;
-    return keys(required("out", &L::out, "outputs").at_least(1).at_most(10'000'000), bias_key<L>(),
-                tied_key<L>());
+    return keys(
+        required("out", &L::out, "outputs").at_least(1).at_most(10'000'000), bias_key<L>(), tied_key<L>(),
+        optional("normalised", &L::normalised,
+                 "true: the weights of each output are scaled to length 1 (cosines, face recognition)"));
   }
 };
 
@@ -442,6 +446,7 @@ struct Keys<ListedLayer> {
         optional("flatten", &L::flatten, "map or tokens to vector; costs nothing"),
         optional("tokens", &L::tokens, "map to one token per pixel; costs nothing"),
         optional("crop", &L::crop, "middle of a map: its height and width; costs nothing"),
+        optional("margin", &L::margin, "margin of the label's class, and scale (ArcFace, CosFace)"),
         optional("softmax_cross_entropy", &L::softmax_cross_entropy, "softmax and loss"),
         optional("sigmoid_cross_entropy", &L::sigmoid_cross_entropy,
                  "sigmoid and loss of each value of a vector"),

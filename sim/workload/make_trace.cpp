@@ -133,6 +133,19 @@ Op cast_op(Phase phase, const Layer& layer, const Setting& setting) {
                  weights * (setting.sizes.compute_weight + setting.sizes.parameter));
 }
 
+/// Scales the rows of a layer's weights to length 1; in backward the gradient of this.
+Op normalise_op(Phase phase, const Layer& layer, const Setting& setting) {
+  constexpr int forward_flops = 3;    // square, sum, product
+  constexpr int backward_flops = 5;   // projection of the gradient, difference, product
+  constexpr int backward_passes = 3;  // gradient and scaled weights are read, the gradient is written
+  const double weights = matrix_weights(layer);
+  if (phase == Phase::forward)
+    return make_op(phase, layer.name + ".normalise", OpKind::elementwise, VectorShape{weights},
+                   Flops(forward_flops * weights), 2 * weights * setting.sizes.compute_weight);
+  return make_op(phase, layer.name + ".normalise", OpKind::elementwise, VectorShape{weights},
+                 Flops(backward_flops * weights), backward_passes * weights * setting.sizes.compute_weight);
+}
+
 OpKind vector_kind(LayerKind kind, Phase phase) {
   switch (kind) {
     case LayerKind::batch_norm:
@@ -260,6 +273,7 @@ void append_forward(std::vector<Op>& ops, const Layer& layer, const Setting& set
     return;
   }
   if (casts_weights(layer, setting)) ops.push_back(cast_op(Phase::forward, layer, setting));
+  if (layer.normalises_weights) ops.push_back(normalise_op(Phase::forward, layer, setting));
   const OpKind kind = matrix_kind(layer.kind);
   const Shape shape =
       is_convolution(layer) ? Shape(conv_shape(layer, setting.batch)) : Shape(gemm_shape(layer, setting));
@@ -309,6 +323,7 @@ void append_matrix_backward(std::vector<Op>& ops, const Layer& layer, const Sett
     if (layer.has_input_gradient) append(OpKind::gemm, first_gradient(forward));
     append(OpKind::gemm, second_gradient(forward));
   }
+  if (layer.normalises_weights) ops.push_back(normalise_op(Phase::backward, layer, setting));
   if (casts_weights(layer, setting)) ops.push_back(cast_op(Phase::backward, layer, setting));
   ops.back().gradients = gradients_of(layer, setting);
 }

@@ -33,6 +33,15 @@ double copied_parameters(const std::vector<Layer>& layers) {
   return sum;
 }
 
+/// Weights scaled to length 1, which are kept until backward.
+double normalised_parameters(const std::vector<Layer>& layers) {
+  double sum = 0;
+  for (const Layer& layer : layers) {
+    if (layer.normalises_weights) sum += layer.drawn * parameter_elements(layer);
+  }
+  return sum;
+}
+
 /// The size of the block that the allocator gives for a tensor.
 Bytes rounded(Bytes tensor, const MemoryRules& rules) {
   const bool is_large = tensor >= rules.large_from.value && rules.large_rounding;
@@ -182,6 +191,7 @@ MemoryTerms memory_per_rank(const std::vector<Layer>& layers, const MemorySettin
   });
   terms.activations = setting.rules ? kept_activations(layers, setting, *setting.rules)
                                     : setting.batch * activations_per_sample(layers, setting.precision);
+  terms.activations += normalised_parameters(layers) * sizes.compute_weight;
   if (setting.earlier_micro_batches > 0)
     terms.activations += setting.earlier_micro_batches * kept_of(earlier, setting);
   terms.workspace = workspace(layers, setting.rules);

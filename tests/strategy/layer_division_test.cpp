@@ -136,6 +136,18 @@ TEST_CASE("drawn classes: products, logits and softmax of a tenth, parameters of
   CHECK(divided(face_head(), {{.match = "fc", .sample = 1}}).transfers == all.transfers);
 }
 
+TEST_CASE("ranks normalise and shift their share of the classes") {
+  std::vector<Layer> head = face_head();
+  head[1].normalises_weights = true;
+  head.insert(head.end() - 1, margin_layer("margin", {1'000'000}));
+  const ShardedModel model = divided(head, {{.match = "fc"}});
+  CHECK(named(model, "fc").normalises_weights);
+  CHECK(named(model, "margin").in_elements ==
+        1'000'000);  // of the samples of 8 ranks an eighth of the classes
+  CHECK(named(model, "margin").in_shape.back() == 1'000'000 / replicas);
+  CHECK(model.transfers.size() == divided(face_head(), {{.match = "fc"}}).transfers.size());
+}
+
 TEST_CASE("a number of drawn classes that is no whole one is rounded down") {
   const ShardedModel model = divided({linear_layer("fc", 512, 1000)}, {{.match = "fc", .sample = 0.1}}, 3);
   CHECK(named(model, "fc").gemm.n == 33);  // of 334

@@ -89,6 +89,7 @@ TEST_CASE("InsightFace's ResNet-100 has iresnet100's parameters, and a weight fo
   CHECK(macs_of(model, "classes") == 12'089'606'144);
   CHECK(parameters_of(model) == 65'156'160 + 512.0 * 85'742);
   CHECK(std::ranges::count(model.layers, LayerKind::conv, &Layer::kind) == 103);
+  CHECK(std::ranges::find(model.layers, "classes", &Layer::name)->normalises_weights);
   REQUIRE(model.samples_per_epoch);
   CHECK(model.samples_per_epoch->value == 5'822'653);
 }
