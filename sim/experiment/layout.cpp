@@ -106,6 +106,7 @@ public:
                              .batch_per_gpu = request_.micro_batch,
                              .precision = request_.precision,
                              .sequence_length = request_.model.sequence_length,
+                             .samples_per_epoch = samples_per_epoch(request_.model),
                              .ops = {}},
                    .stage = stage};
     std::vector<ChunkTrace> chunks;
@@ -208,7 +209,7 @@ private:
     double own = 0;
     update.flops = {};
     update.bytes = {};
-    for (const auto& [axis, elements] : parameters_by_axis(layers)) {
+    for (const auto& [axis, elements] : gradients_by_axis(layers, request_.micro_batch)) {
       const auto shards = axis ? layout_.state_shards.find(*axis) : layout_.state_shards.end();
       const int ranks = shards == layout_.state_shards.end() ? 1 : shards->second;
       const double part = elements / parameters;

@@ -40,7 +40,7 @@ std::optional<LayoutUse> layout_use(const ResolvedExperiment& resolved) {
 /// Why no published run is comparable to a layout; empty if some are.
 std::string_view incomparable(const ResolvedExperiment& resolved) {
   if (!resolved.layout->parallelism.layers.empty())
-    return "no published run at hand has layers that replicas divide";
+    return "the errors of published runs are not told apart by layers that replicas divide";
   if (!resolved.model->sequence_length)
     return "the published runs whose ranks share a model are of models with sequences";
   return {};

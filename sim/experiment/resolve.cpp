@@ -17,6 +17,7 @@
 #include "experiment/shared_network.hpp"
 #include "experiment/slowest_gpu.hpp"
 #include "experiment/software_use.hpp"
+#include "experiment/sparse_gradients.hpp"
 #include "experiment/stack_rules.hpp"
 #include "experiment/trace_checks.hpp"
 #include "platform/channels.hpp"
@@ -311,6 +312,11 @@ private:
     files_.paths.insert(path.string());
     one.trace = read_trace(path.string(), config::read_file(path, largest_csv));
     one.file = path.string();
+    const std::optional<double>& samples = one.trace.samples_per_epoch;
+    if (samples && resolved_.samples_per_epoch.value_or(*samples) != *samples)
+      throw InputError("the traces of an experiment state different numbers of samples_per_epoch",
+                       "write the same number into all of them");
+    if (samples) resolved_.samples_per_epoch = samples;
     name = config::real_path(path).string();
   }
 
@@ -368,7 +374,7 @@ private:
   void trace_model() {
     const fs::path path = find(config::Kind::model, *settings_.model);
     const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
-    if (model.samples_per_epoch) resolved_.samples_per_epoch = model.samples_per_epoch->value;
+    resolved_.samples_per_epoch = samples_per_epoch(model);
     if (settings_.precision == Precision::fp8)
       errors_.run(document_, "precision", [&] { require_8_bits(model.layers); });
     if (settings_.parallelism) return;  // place_ranks() makes the traces
@@ -455,6 +461,7 @@ private:
     }
     if (settings_.traces) errors_.run(document_, "traces", [&] { place_classes(); });
     errors_.run(document_, "nodes", [&] { finish_classes(); });
+    errors_.run(document_, "model", [&] { check_sparse_gradients(); });
     if (is_replay() || resolved_.model) {
       errors_.run(document_, "input", [&] { check_input(resolved_); });
       errors_.run(document_, "job", [&] { check_job_needs(resolved_); });
@@ -481,6 +488,18 @@ private:
       }
     }
     return notes;
+  }
+
+  void check_sparse_gradients() const {
+    if (!resolved_.model) return;
+    if (!settings_.parallelism) {
+      Grid replicas;
+      replicas.data = resolved_.cluster->ranks();
+      require_reducible_gradients(resolved_.model->layers, replicas);
+    } else if (resolved_.layout) {
+      for (const RankClass& one : resolved_.classes)
+        require_reducible_gradients(one.layers, resolved_.layout->grid);
+    }
   }
 
   /// The work and the notes that depend on the number of ranks.

@@ -192,7 +192,7 @@ std::vector<std::string> job_notes(const Run& run) {
 }
 
 Known<double> samples_of_epoch(const Run& run) {
-  if (!run.experiment.samples_per_epoch) return unknown("the model does not state the samples of an epoch");
+  if (!run.experiment.samples_per_epoch) return unknown("the model or trace does not state the samples of an epoch");
   const std::optional<JobSettings>& job = run.experiment.settings.job;
   const double copies_of_data = job ? copies(run.experiment, job->data) : 1;
   return copies_of_data * *run.experiment.samples_per_epoch;

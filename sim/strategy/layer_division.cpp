@@ -2,7 +2,7 @@
 
 #include "strategy/layout_refusal.hpp"
 #include "units/ids.hpp"
-#include "workload/transformer_layers.hpp"
+#include "workload/feature_tables.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -79,7 +79,7 @@ void require_linear(const Layer& layer, const PlacedRule& placed) {
 
 /// The rows of all replicas' samples are counted in an int.
 void require_rows(const Layer& layer, const PlacedRule& placed, int replicas) {
-  const int own = std::max(rows_of(layer), layer.out_shape.front());
+  const int own = std::max({rows_of(layer), layer.in_shape.front(), layer.out_shape.front()});
   const double all = static_cast<double>(own) * replicas;
   if (all > std::numeric_limits<int>::max())
     placed.refuse(
@@ -122,6 +122,7 @@ Layer like(const Layer& layer, Layer made) {
   made.has_input_gradient = layer.has_input_gradient;
   made.block = layer.block;
   made.split = TensorSplit::none;
+  made.normalises_weights = layer.normalises_weights;
   made.summed_over = std::nullopt;
   return made;
 }
@@ -189,20 +190,23 @@ void leave_columns(Layer& layer, const Columns& columns, int samples) {
 }
 
 Layer table_part(const Layer& layer, LayerSplit split, int replicas) {
-  const int features = layer.out_shape.back();
-  const auto entries = static_cast<int>(parameter_elements(layer) / features);
-  const int rows = replicas * layer.out_shape.front();
-  const bool has_columns = split == LayerSplit::columns;
-  return like(layer,
-              embedding_layer(layer.name, {.rows = rows,
-                                           .entries = has_columns ? entries : part(entries, replicas),
-                                           .features = has_columns ? part(features, replicas) : features}));
+  FeatureTables tables = tables_of(layer);
+  tables.samples = replicas;
+  if (split == LayerSplit::columns) {
+    tables.features = part(tables.features, replicas);
+  } else {
+    for (double& entries : tables.entries) entries = std::ceil(entries / replicas);
+  }
+  Layer made = like(layer, tables_layer(layer.name, tables));
+  if (split == LayerSplit::rows) made.sparse_elements /= replicas;  // of the rows looked up it has one part
+  return made;
 }
 
 /// Whether the layer computes each output from one input at the same place.
 bool works_on_single_values(const Layer& layer) {
   return layer.kind == LayerKind::relu || layer.kind == LayerKind::gelu || layer.kind == LayerKind::swish ||
-         layer.kind == LayerKind::silu || layer.kind == LayerKind::geglu || layer.kind == LayerKind::dropout;
+         layer.kind == LayerKind::silu || layer.kind == LayerKind::geglu ||
+         layer.kind == LayerKind::dropout || layer.kind == LayerKind::margin;
 }
 
 class Division {
@@ -313,7 +317,7 @@ private:
 
   void divide_table(int number, Layer& layer, LayerSplit split) {
     const double values = layer.out_elements;  // of its own samples
-    gather_indices(number, replicas_ * layer.out_shape.front(), TransferPlace::before);
+    gather_indices(number, 1.0 * replicas_ * layer.in_shape.front(), TransferPlace::before);
     layer = table_part(layer, split, replicas_);
     if (split == LayerSplit::columns) {
       append(number, Phase::forward, TransferPlace::after, Operation::all_to_all, values);
@@ -332,7 +336,8 @@ private:
     } else if (columns_.drawn < columns_.held) {
       last_rule().refuse("sample", fmt::format("layer '{}' reads outputs that another one draws", layer.name),
                          "sample: only for the last linear layer before the loss");
-    } else if (layer.kind == LayerKind::add || layer.kind == LayerKind::concat) {
+    } else if (layer.kind == LayerKind::add || layer.kind == LayerKind::multiply ||
+               layer.kind == LayerKind::concat) {
       last_rule().refuse("match",
                          fmt::format("layer '{}' joins values of divided layers with others", layer.name),
                          "divide layers outside residual connections");

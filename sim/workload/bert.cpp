@@ -31,7 +31,15 @@ void append_embeddings(std::vector<Layer>& layers, const BertHyperparameters& pa
   layers.back().split = TensorSplit::tokens;
 }
 
-void append_heads(std::vector<Layer>& layers, const BertHyperparameters& parameters) {
+/// Scores of the first and the last token of an answer, each with a softmax over the tokens.
+void append_answer(std::vector<Layer>& layers, const BertHyperparameters& parameters) {
+  constexpr int ends = 2;
+  layers.push_back(linear_layer("qa", {parameters.sequence_length, parameters.hidden, ends}));
+  layers.push_back(softmax_cross_entropy_layer("loss", ends, parameters.sequence_length));
+  layers.back().split = TensorSplit::none;
+}
+
+void append_pretraining(std::vector<Layer>& layers, const BertHyperparameters& parameters) {
   const int hidden = parameters.hidden;
   const int rows = predicted_tokens(parameters);
   layers.push_back(linear_layer("pooler", hidden, hidden));
@@ -71,7 +79,10 @@ std::vector<Layer> bert_layers(const BertHyperparameters& parameters) {
     layers.push_back(token_norm(prefix + ".ln2", parameters));
     set_block(layers, first, i);
   }
-  append_heads(layers, parameters);
+  if (parameters.head == BertHead::question_answering)
+    append_answer(layers, parameters);
+  else
+    append_pretraining(layers, parameters);
   return layers;
 }
 

@@ -1,16 +1,22 @@
 #pragma once
-// BERT pre-training (Devlin et al. 2018, arXiv 1810.04805) from its hyper-parameters: the encoder, the masked
-// language model's head over the predicted tokens, and next-sentence prediction.
+// BERT (Devlin et al. 2018, arXiv 1810.04805) from its hyper-parameters: the encoder, and the heads of
+// pre-training (the masked language model over the predicted tokens, next-sentence prediction) or that of
+// fine-tuning for answers to questions.
 
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
+
+/// The task that follows the encoder.
+enum class BertHead { pretraining, question_answering };
 
 struct BertHyperparameters {
   int layers = 0;
@@ -23,6 +29,7 @@ struct BertHyperparameters {
   int segments = 2;
   int sequence_length = 128;
   std::map<std::string, int> predictions;  ///< by sequence length
+  BertHead head = BertHead::pretraining;
 };
 
 /// Predicted tokens per sequence: from `predictions` for its length, otherwise 15 % of the length, rounded up
@@ -30,10 +37,21 @@ struct BertHyperparameters {
 int predicted_tokens(const BertHyperparameters& parameters);
 
 /// The layers in forward order, ending in the loss. The decoder multiplies by the word embedding, which is
-/// counted only once, in the embedding layer. Heads must divide hidden.
+/// counted only once, in the embedding layer. For answers to questions two outputs of every token ("qa") are
+/// the scores of a beginning and an end there, each with a softmax over the tokens (section 4.2); the pooler,
+/// which they do not need, is left out, as in huggingface/transformers' BertForQuestionAnswering. Heads must
+/// divide hidden.
 std::vector<Layer> bert_layers(const BertHyperparameters& parameters);
 
 namespace config {
+
+template <>
+struct Names<BertHead> {
+  static constexpr std::string_view what = "head";
+  static constexpr std::array table{
+      Name{"pretraining", BertHead::pretraining, "masked words and next sentence"},
+      Name{"question_answering", BertHead::question_answering, "first and last token of an answer (SQuAD)"}};
+};
 
 template <>
 struct Keys<BertHyperparameters> {
@@ -65,7 +83,8 @@ struct Keys<BertHyperparameters> {
                  "masked tokens predicted per sequence, by sequence length; default: 15 % of the length, "
                  "rounded up")
             .at_least(1)
-            .at_most(1e6));
+            .at_most(1e6),
+        optional("head", &B::head, "task that is trained"));
   }
 };
 

@@ -8,12 +8,17 @@
 namespace trainyard {
 namespace {
 
-/// Gives each of several projections in one product a tensor of its own, as the frameworks have.
+constexpr int t5_buckets = 32;
+
+/// Gives each of several projections in one product tensors of its own, as the frameworks have.
 Layer with_tensors(Layer layer, const std::vector<std::string>& names) {
-  const double weights = parameter_elements(layer) / static_cast<double>(names.size());
-  layer.parameters.clear();
-  for (const std::string& name : names)
-    layer.parameters.push_back({layer.name + "." + name + ".weight", weights});
+  const auto count = static_cast<double>(names.size());
+  const std::vector<Parameter> whole = std::exchange(layer.parameters, {});
+  for (const std::string& name : names) {
+    layer.parameters.push_back({layer.name + "." + name + ".weight", whole[0].elements / count});
+    if (whole.size() > 1)
+      layer.parameters.push_back({layer.name + "." + name + ".bias", whole[1].elements / count});
+  }
   return layer;
 }
 
@@ -34,12 +39,14 @@ public:
   std::vector<Layer> layers() {
     const int encoder_blocks = parameters_.layers;
     layers_.push_back(embedding_layer("shared", {encoder_.sequence, entries_, encoder_.hidden}));
+    append_positions("encoder.positions", encoder_);
     append_dropout("encoder.drop", encoder_);
     for (int i = 0; i < encoder_blocks; ++i) append_block("encoder.h", i, i, encoder_, false);
     append_end("encoder", encoder_);
     layers_.back().saved_elements += layers_.back().out_elements;  // read by all blocks of the decoder
     layers_.push_back(
         tied_embedding_layer("decoder.embedding", {decoder_.sequence, entries_, decoder_.hidden}));
+    append_positions("decoder.positions", decoder_);
     append_dropout("decoder.drop", decoder_);
     const int decoder_blocks = parameters_.decoder_layers.value_or(encoder_blocks);
     for (int i = 0; i < decoder_blocks; ++i) append_block("decoder.h", i, encoder_blocks + i, decoder_, true);
@@ -58,8 +65,31 @@ private:
     layers_.push_back(std::move(layer));
   }
 
+  [[nodiscard]] bool is_t5() const { return parameters_.style == EncoderDecoderStyle::t5; }
+
   void append_norm(std::string name, const TransformerSize& size) {
-    append_tokens(rms_norm_layer(std::move(name), size.sequence, size.hidden));
+    append_tokens(is_t5() ? rms_norm_layer(std::move(name), size.sequence, size.hidden)
+                          : layer_norm_layer(std::move(name), size.sequence, size.hidden));
+  }
+
+  /// A norm of T5, in front of a part of a block.
+  void append_norm_before(std::string name, const TransformerSize& size) {
+    if (is_t5()) append_norm(std::move(name), size);
+  }
+
+  /// A norm of the original Transformer, behind a part of a block.
+  void append_norm_after(std::string name, const TransformerSize& size) {
+    if (!is_t5()) append_norm(std::move(name), size);
+  }
+
+  /// Sinusoids, which have no parameters and no gradient.
+  void append_positions(std::string name, const TransformerSize& size) {
+    if (is_t5()) return;
+    Layer layer = added_embedding_layer(std::move(name), {size.sequence, 1, size.hidden});
+    layer.parameters.clear();
+    layer.backward_flops = Flops();
+    layer.backward_rw_elements = 0;
+    layers_.push_back(std::move(layer));
   }
 
   void append_dropout(std::string name, const TransformerSize& size) {
@@ -67,6 +97,7 @@ private:
   }
 
   void append_end(const std::string& half, const TransformerSize& size) {
+    if (!is_t5()) return;
     append_norm(half + ".norm", size);
     append_dropout(half + ".drop2", size);
   }
@@ -75,33 +106,39 @@ private:
   void append_block(const std::string& half, int number, int block, const TransformerSize& size,
                     bool reads_encoder) {
     const std::string prefix = half + std::to_string(number);
-    BlockParts parts{.bias = false,
+    const int buckets = parameters_.position_buckets.value_or(t5_buckets);
+    BlockParts parts{.bias = !is_t5(),
                      .dropout = parameters_.dropout,
                      .activation = parameters_.gated ? Activation::gelu_product : Activation::relu,
                      .inner_dropout = true,
-                     .position_bias = true,
-                     .bias_buckets = number == 0 ? parameters_.position_buckets : 0};
+                     .position_bias = is_t5(),
+                     .bias_buckets = number == 0 && is_t5() ? buckets : 0};
+    const std::string last_norm = prefix + (reads_encoder ? ".ln3" : ".ln2");
     const std::size_t first = layers_.size();
-    append_norm(prefix + ".ln1", size);
+    append_norm_before(prefix + ".ln1", size);
     const LinearSize qkv{size.sequence, size.hidden, qkv_columns(size)};
     append_attention(layers_, prefix, size,
-                     with_tensors(linear_layer(prefix + ".attn.qkv", qkv, false), {"q", "k", "v"}), parts);
+                     with_tensors(linear_layer(prefix + ".attn.qkv", qkv, parts.bias), {"q", "k", "v"}),
+                     parts);
+    append_norm_after(prefix + ".ln1", size);
     if (reads_encoder) append_cross(prefix, size, parts);
-    append_norm(prefix + (reads_encoder ? ".ln3" : ".ln2"), size);
+    append_norm_before(last_norm, size);
     const std::size_t up = layers_.size();
     append_mlp(layers_, prefix + ".mlp", size, size.intermediate, parts);
     if (parameters_.gated) layers_[up] = with_tensors(std::move(layers_[up]), {"wi_0", "wi_1"});
     append_residual(layers_, prefix, reads_encoder ? "3" : "2", size, parts);
+    append_norm_after(last_norm, size);
     set_block(layers_, first, block);
   }
 
   void append_cross(const std::string& prefix, TransformerSize size, BlockParts parts) {
-    append_norm(prefix + ".ln2", size);
+    append_norm_before(prefix + ".ln2", size);
     size.kv_sequence = encoder_.sequence;
     parts.position_bias = false;
     const std::size_t keys = layers_.size() + 1;  // behind the queries
     append_cross_attention(layers_, prefix, size, parts);
     layers_[keys] = with_tensors(std::move(layers_[keys]), {"k", "v"});
+    append_norm_after(prefix + ".ln2", size);
   }
 
   const EncoderDecoderHyperparameters& parameters_;

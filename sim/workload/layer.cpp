@@ -2,6 +2,7 @@
 
 #include "config/diagnostic.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <functional>
 #include <limits>
@@ -75,6 +76,26 @@ std::map<std::optional<Axis>, double> parameters_by_axis(const std::vector<Layer
   std::map<std::optional<Axis>, double> sums;
   for (const Layer& layer : layers) {
     const double elements = parameter_elements(layer);
+    if (elements > 0) sums[layer.summed_over] += elements;
+  }
+  return sums;
+}
+
+double gradient_elements(const Layer& layer, const Parameter& parameter, double samples) {
+  if (layer.sparse_elements == 0) return parameter.elements;
+  return std::min(samples * layer.sparse_elements, parameter.elements);
+}
+
+double gradient_elements(const Layer& layer, double samples) {
+  double sum = 0;
+  for (const Parameter& parameter : layer.parameters) sum += gradient_elements(layer, parameter, samples);
+  return sum;
+}
+
+std::map<std::optional<Axis>, double> gradients_by_axis(const std::vector<Layer>& layers, double samples) {
+  std::map<std::optional<Axis>, double> sums;
+  for (const Layer& layer : layers) {
+    const double elements = gradient_elements(layer, samples);
     if (elements > 0) sums[layer.summed_over] += elements;
   }
   return sums;
@@ -177,6 +198,14 @@ Layer relu_layer(std::string name, std::vector<int> shape) {
                       {.forward_flops = 1, .backward_flops = 1, .keeps_input = false});
 }
 
+Layer prelu_layer(std::string name, const std::vector<int>& shape) {
+  Layer layer = vector_layer(std::move(name), LayerKind::prelu, shape,
+                             {.forward_flops = 1, .backward_flops = 2, .backward_passes = 4});
+  const int channels = shape.size() == 3 ? shape.front() : shape.back();
+  layer.parameters = {{layer.name + ".weight", static_cast<double>(channels)}};
+  return layer;
+}
+
 Layer swish_layer(std::string name, const std::vector<int>& shape) {
   return vector_layer(std::move(name), LayerKind::swish, shape, {.forward_flops = 4, .backward_flops = 7});
 }
@@ -196,6 +225,14 @@ Layer max_pool_layer(std::string name, FeatureMap in, Window window) {
 Layer add_layer(std::string name, std::vector<int> shape) {
   return vector_layer(std::move(name), LayerKind::add, shape,
                       {.forward_flops = 1, .forward_passes = 3, .backward_passes = 0, .keeps_input = false});
+}
+
+Layer multiply_layer(std::string name, const std::vector<int>& shape) {
+  Layer layer =
+      vector_layer(std::move(name), LayerKind::multiply, shape,
+                   {.forward_flops = 1, .backward_flops = 2, .forward_passes = 3, .backward_passes = 5});
+  layer.saved_elements = 2 * layer.out_elements;
+  return layer;
 }
 
 Layer concat_layer(std::string name, const std::vector<int>& shape) {
@@ -248,6 +285,19 @@ Layer softmax_cross_entropy_layer(std::string name, int classes) {
   layer.saved_elements = classes;
   layer.forward_rw_elements = layer.in_elements + layer.out_elements;
   layer.backward_rw_elements = layer.in_elements + 2 * layer.out_elements;
+  return layer;
+}
+
+Layer margin_layer(std::string name, const std::vector<int>& shape) {
+  return vector_layer(std::move(name), LayerKind::margin, shape,
+                      {.forward_flops = 1, .backward_flops = 1, .backward_passes = 2, .keeps_input = false});
+}
+
+Layer sigmoid_cross_entropy_layer(std::string name, int outputs) {
+  Layer layer = vector_layer(std::move(name), LayerKind::sigmoid_cross_entropy, {outputs},
+                             {.forward_flops = 6, .backward_flops = 2});
+  layer.out_shape = {1};
+  layer.out_elements = 1;
   return layer;
 }
 

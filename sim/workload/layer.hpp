@@ -24,6 +24,7 @@ enum class LayerKind {
   rms_norm,
   local_response_norm,
   relu,
+  prelu,
   gelu,
   swish,
   silu,
@@ -32,6 +33,7 @@ enum class LayerKind {
   dropout,
   max_pool,
   add,
+  multiply,
   concat,
   position_bias,
   average_pool,
@@ -41,7 +43,12 @@ enum class LayerKind {
   softmax,
   flash_attention,
   softmax_cross_entropy,
-  permute
+  sigmoid_cross_entropy,
+  margin,
+  permute,
+  recurrence,
+  additive_scores,
+  pairs
 };
 
 /// A trainable tensor.
@@ -110,6 +117,10 @@ struct Layer {
   double backward_rw_elements = 0;
   double weight_rw_elements = 0;  ///< the weights in forward_rw_elements: moved once per batch
   double tied_elements = 0;       ///< weights shared with another layer: not in the counts above
+  /// Values of each table of an embedding that a sample looks up, if only their gradients are computed and
+  /// only they are updated (sparse gradients); 0: gradients of all parameters.
+  double sparse_elements = 0;
+  int steps = 0;  ///< of a recurrence: its product follows itself this often, for one token of every sample
   /// Its input is the encoder's output, not that of the layer before: its shapes and elements count the
   /// tokens of the encoder, and the layer that wrote these values keeps them for all such layers
   /// (saved_elements: 0).
@@ -124,6 +135,9 @@ struct Layer {
   /// Part of a linear layer's outputs that it computes, drawn anew for every micro-batch; its shape and
   /// counts are those of the drawn ones, its parameters those of all.
   double drawn = 1;
+  /// Whether each pass first scales every row of a linear layer's weights to length 1, so that outputs are
+  /// cosines. The scaled weights are kept for backward, which reads them and both gradients.
+  bool normalises_weights = false;
   int experts = 0;  ///< whose rows the layer's values are, and whose weights it has; 0: it is no expert's
   double load = 1;  ///< rows computed per row that the router sends, of the fullest rank
   /// Whether it reads the output of the layer before it, which no other layer reads: their ops may be fused.
@@ -132,6 +146,11 @@ struct Layer {
   /// is a chain of single layers.
   std::optional<int> block;
 };
+
+/// Whether a layer ends the model: its output is the loss.
+constexpr bool is_loss(LayerKind kind) {
+  return kind == LayerKind::softmax_cross_entropy || kind == LayerKind::sigmoid_cross_entropy;
+}
 
 /// Whether a layer is a convolution, transposed or not.
 inline bool is_convolution(const Layer& layer) {
@@ -143,6 +162,16 @@ double parameter_elements(const Layer& layer);
 
 /// Values in all parameter tensors, by the axis that sums their gradients.
 std::map<std::optional<Axis>, double> parameters_by_axis(const std::vector<Layer>& layers);
+
+/// Values of one of a layer's parameter tensors that have a gradient in a step of `samples`: all of them; of
+/// a table with sparse gradients at most those that the samples look up, as if no row were looked up twice.
+double gradient_elements(const Layer& layer, const Parameter& parameter, double samples);
+
+/// The same of all parameter tensors of a layer.
+double gradient_elements(const Layer& layer, double samples);
+
+/// The same of all layers, by the axis that sums their gradients.
+std::map<std::optional<Axis>, double> gradients_by_axis(const std::vector<Layer>& layers, double samples);
 
 struct FeatureMap {
   int channels = 0, height = 0, width = 0;
@@ -208,6 +237,12 @@ Layer batch_norm_layer(std::string name, FeatureMap in, bool has_scale = true);
 /// In-place ReLU: its output is kept by the next layer, so it keeps nothing itself.
 Layer relu_layer(std::string name, std::vector<int> shape);
 
+/// ReLU with a learned slope per channel (or feature) for values below 0 (He et al. 2015, arXiv 1502.01852,
+/// section 2.1). 1 and 2 FLOPs per value, two passes forward. Backward four: input and output gradient read,
+/// the input's gradient and, before their sum over a channel, those of the slopes written (PyTorch,
+/// aten/src/ATen/native/Activation.cpp, _prelu_kernel_backward). Keeps its input.
+Layer prelu_layer(std::string name, const std::vector<int>& shape);
+
 /// Normalisation over neighbouring channels (AlexNet). Traffic: forward two passes, backward four (input,
 /// output, and the gradients of both). About 10 and 20 FLOPs per value, over five channels. Keeps its input.
 Layer local_response_norm_layer(std::string name, FeatureMap in);
@@ -223,6 +258,10 @@ Layer max_pool_layer(std::string name, FeatureMap in, int kernel, int stride, in
 
 /// Sum of two equal inputs. Backward passes the gradient on without memory traffic.
 Layer add_layer(std::string name, std::vector<int> shape);
+
+/// Product of two equal inputs, value by value. 1 and 2 FLOPs per value; forward three passes, backward five:
+/// both inputs and the output's gradient read, both gradients written. Keeps both inputs.
+Layer multiply_layer(std::string name, const std::vector<int>& shape);
 
 /// Copies its inputs one behind the other into an output of this shape: two passes, no arithmetic. Backward
 /// passes views of the gradient on without memory traffic (PyTorch, CatBackward0). Keeps nothing.
@@ -245,6 +284,15 @@ int flattened(const std::string& name, FeatureMap map);
 /// Log-softmax and cross entropy over `classes` values. Keeps the probabilities.
 Layer softmax_cross_entropy_layer(std::string name, int classes);
 
+/// Sigmoid and binary cross entropy of each of `outputs` values: 6 FLOPs each forward (exponential, sum,
+/// quotient, logarithm, product, sum), 2 backward (the probability minus the label, scaled). Keeps its input.
+Layer sigmoid_cross_entropy_layer(std::string name, int outputs);
+
+/// Margin of the label's class and scale of all classes, cos(t + m) s in place of cos t (Deng et al. 2019,
+/// ArcFace, arXiv 1801.07698, equation 3; CosFace: cos t - m). A FLOP and two passes each way: classes
+/// without the label are only scaled. Keeps nothing: backward scales the gradient.
+Layer margin_layer(std::string name, const std::vector<int>& shape);
+
 /// The output map of a layer, for the next one. The layer must have three output dimensions.
 FeatureMap output_map(const Layer& layer);
 
@@ -261,6 +309,7 @@ struct Names<LayerKind> {
       Name{"rmsnorm", LayerKind::rms_norm, "normalisation by the root mean square"},
       Name{"lrn", LayerKind::local_response_norm, "local response normalisation"},
       Name{"relu", LayerKind::relu, "rectified linear unit"},
+      Name{"prelu", LayerKind::prelu, "rectified linear unit with a learned slope below 0"},
       Name{"gelu", LayerKind::gelu, "Gaussian error linear unit"},
       Name{"swish", LayerKind::swish, "values times their sigmoid (SiLU)"},
       Name{"silu", LayerKind::silu, "one half of the features times the SiLU of the other (SwiGLU)"},
@@ -269,6 +318,7 @@ struct Names<LayerKind> {
       Name{"dropout", LayerKind::dropout, "random values set to zero"},
       Name{"maxpool", LayerKind::max_pool, "maximum pooling"},
       Name{"add", LayerKind::add, "sum of two inputs"},
+      Name{"multiply", LayerKind::multiply, "product of two inputs"},
       Name{"concat", LayerKind::concat, "inputs copied one behind the other"},
       Name{"position_bias", LayerKind::position_bias, "a bias by position added to attention scores"},
       Name{"avgpool", LayerKind::average_pool, "average pooling"},
@@ -278,7 +328,12 @@ struct Names<LayerKind> {
       Name{"softmax", LayerKind::softmax, "softmax of attention scores"},
       Name{"flash_attention", LayerKind::flash_attention, "attention of all heads in one kernel"},
       Name{"softmax_xent", LayerKind::softmax_cross_entropy, "softmax and loss"},
-      Name{"permute", LayerKind::permute, "copies of tokens in the order of their experts, or their sum"}};
+      Name{"margin", LayerKind::margin, "margin of the label's class"},
+      Name{"sigmoid_xent", LayerKind::sigmoid_cross_entropy, "sigmoid and loss"},
+      Name{"permute", LayerKind::permute, "copies of tokens in the order of their experts, or their sum"},
+      Name{"recurrence", LayerKind::recurrence, "steps of a recurrent network, one after the other"},
+      Name{"additive_scores", LayerKind::additive_scores, "scores of additive attention"},
+      Name{"pairs", LayerKind::pairs, "products of different vectors, picked from those of all pairs"}};
 };
 
 }  // namespace config

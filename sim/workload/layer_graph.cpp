@@ -19,6 +19,7 @@ bool keeps_input(const Layer& layer) {
     case LayerKind::layer_norm:
     case LayerKind::rms_norm:
     case LayerKind::gelu:
+    case LayerKind::prelu:
     case LayerKind::swish:
     case LayerKind::silu:
     case LayerKind::geglu:
@@ -82,7 +83,9 @@ int LayerGraph::add(Layer layer, const std::vector<int>& reads, std::string path
   has_gradient = has_gradient || !layer.parameters.empty();
   layers_.push_back(std::move(layer));
   paths_.push_back(std::move(path));
-  tensors_.push_back({.writer = number, .readers = {}, .has_gradient = has_gradient});
+  const bool keeps_output = layers_.back().kind == LayerKind::recurrence;
+  tensors_.push_back(
+      {.writer = number, .readers = {}, .has_gradient = has_gradient, .is_kept = keeps_output});
   return static_cast<int>(tensors_.size()) - 1;
 }
 
@@ -94,7 +97,7 @@ void LayerGraph::require_readers() const {
     if (!tensor.readers.empty() || (last >= 0 && tensor.writer == last)) continue;
     if (tensor.writer < 0) refuse_key("layers", "no layer reads the input", "add layers");
     const Layer& writer = layers_[at(tensor.writer)];
-    if (writer.kind == LayerKind::softmax_cross_entropy) continue;
+    if (is_loss(writer.kind)) continue;
     refuse_key(paths_[at(tensor.writer)], fmt::format("no layer reads the output of '{}'", writer.name),
                "name it in 'from', 'add' or 'concat' of a later layer, or remove it");
   }

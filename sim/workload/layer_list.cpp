@@ -1,8 +1,11 @@
 #include "workload/layer_list.hpp"
 
 #include "config/document.hpp"
+#include "workload/feature_tables.hpp"
 #include "workload/layer_graph.hpp"
+#include "workload/recurrent_layers.hpp"
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <fmt/format.h>
@@ -143,23 +146,30 @@ private:
                  fmt::format("write 'layers: [{{{}: ...}}]' beside it", kinds[0]));
     if (!entry.then.empty() && (entry.layers || entry.input))
       refuse_key(config::join(path, "then"), "only a single layer can have 'then'", "make entries of them");
-    if (entry.from && (entry.add || entry.concat))
+    const bool names_inputs =
+        entry.add || entry.multiply || entry.concat || entry.dot_interaction || entry.additive_attention;
+    if (entry.from && names_inputs)
       refuse_key(config::join(path, "from"), fmt::format("'{}' names all its inputs", kinds[0]),
                  "move the name into its list");
   }
 
   void append_input(const ListedLayer& entry, const std::string& path) {
-    if (graph_.has_tensors() || scopes_.size() > 1)
-      refuse_key(config::join(path, "input"), "only the first entry gives the shape of a sample",
-                 "remove it; 'from: input' reads the sample");
-    if (entry.name || entry.from)
-      refuse_key(path, "the input has neither a name nor an input of its own", "it is called 'input'");
+    const bool is_first = !graph_.has_tensors();
+    if (scopes_.size() > 1)
+      refuse_key(config::join(path, "input"), "a group does not give the shape of a sample",
+                 "remove it; 'from: input' reads the input of the group");
+    if (!is_first && !entry.name)
+      refuse_key(config::join(path, "input"), "only the first input of a model can be without a name",
+                 "remove it, 'from: input' reads the sample; or add 'name: NAME' for a second input");
+    if (entry.from)
+      refuse_key(config::join(path, "from"), "the input has no input of its own", "remove 'from'");
     if (entry.input->empty() || entry.input->size() > 3)
       refuse_key(config::join(path, "input"), fmt::format("a sample of shape {}", text_of(*entry.input)),
                  "[channels, height, width], [tokens, features], [tokens] or [features]");
     require_size(*entry.input);
     previous_ = {*entry.input, graph_.add_input()};
-    scopes_.back().values.insert_or_assign(std::string(name_of_input), previous_);
+    if (is_first) scopes_.back().values.insert_or_assign(std::string(name_of_input), previous_);
+    if (entry.name) scopes_.back().values.insert_or_assign(*entry.name, previous_);
   }
 
   void append_group(const ListedLayer& entry, const std::string& path, const std::string& own) {
@@ -325,13 +335,35 @@ private:
 
   Values appended(const std::string& name, const ListedLinear& linear, std::string_view kind,
                   const Values& in) {
-    if (is_tokens(in)) {
-      Layer layer = linear_layer(name, {in.shape[0], in.shape[1], linear.out}, has_bias(linear.bias));
-      return add(std::move(layer), {in.shape[0], linear.out}, {in});
-    }
     if (is_map(in) && (in.shape[1] != 1 || in.shape[2] != 1))
       refuse_shape(kind, in, "a vector or tokens", "'flatten', 'global_pool' or 'tokens' before it");
-    return add(linear_layer(name, {1, in.shape[0], linear.out}, has_bias(linear.bias)), {linear.out}, {in});
+    const LinearSize size = is_tokens(in) ? LinearSize{in.shape[0], in.shape[1], linear.out}
+                                          : LinearSize{1, in.shape[0], linear.out};
+    const bool with_bias = has_bias(linear.bias);
+    if (linear.tied) require_table(*linear.tied, {.rows = 0, .entries = size.out, .features = size.in});
+    Layer layer =
+        linear.tied ? tied_linear_layer(name, size, with_bias) : linear_layer(name, size, with_bias);
+    if (linear.tied && linear.normalised)
+      refuse_key(config::join(path_, "normalised"), "the weights are those of an embedding",
+                 "remove it, or 'tied'");
+    layer.normalises_weights = linear.normalised;
+    return add(std::move(layer), is_tokens(in) ? std::vector{size.rows, size.out} : std::vector{size.out},
+               {in});
+  }
+
+  /// Requires that `tied` names an embedding with such a table.
+  void require_table(const std::string& tied, const EmbeddingSize& size) const {
+    const std::string path = config::join(path_, "tied");
+    const auto table = embeddings_.find(named(tied, path).tensor);
+    if (table == embeddings_.end())
+      refuse_key(path, fmt::format("'{}' is not an embedding", tied),
+                 "name an embedding without 'tied' and 'then'");
+    const EmbeddingSize& whole = table->second;
+    if (whole.entries != size.entries || whole.features != size.features)
+      refuse_key(path,
+                 fmt::format("the table of '{}' has {} x {} values, but {} x {} are needed", tied,
+                             whole.entries, whole.features, size.entries, size.features),
+                 "use equal sizes, or leave 'tied' out");
   }
 
   Values appended(const std::string& name, const ListedBatchNorm& norm, std::string_view kind,
@@ -377,9 +409,37 @@ private:
                   const Values& in) {
     if (in.shape.size() != 1 || !graph_.is_input(in.tensor))
       refuse_shape(kind, in, "the tokens of the model's input", "begin the model with '- input: [128]'");
-    sequence_length_ = in.shape[0];
-    return add(embedding_layer(name, {in.shape[0], table.entries, table.features}),
-               {in.shape[0], table.features}, {in});
+    const EmbeddingSize size{in.shape[0], table.entries, table.features};
+    if (!sequence_length_) sequence_length_ = size.rows;
+    if (table.tied) require_table(*table.tied, size);
+    const Values out = add(table.tied ? tied_embedding_layer(name, size) : embedding_layer(name, size),
+                           {size.rows, size.features}, {in});
+    if (!table.tied) embeddings_.emplace(out.tensor, size);
+    return out;
+  }
+
+  Values appended(const std::string& name, const ListedTables& tables, std::string_view kind,
+                  const Values& in) {
+    if (in.shape.size() != 1 || !graph_.is_input(in.tensor))
+      refuse_shape(kind, in, "the indices of an input of the model",
+                   "'from' the name of an input: '- {name: indices, input: [26]}'");
+    const auto count = static_cast<int>(tables.entries.size());
+    if (count == 0) refuse_key(config::join(path_, "entries"), "there is no table", "entries: [100000]");
+    const double lookups = 1.0 * count * tables.lookups;
+    if (lookups != in.shape[0])
+      refuse_key(path_,
+                 fmt::format("{} tables of {} look-ups each need {} indices, but a sample has {}", count,
+                             tables.lookups, lookups, in.shape[0]),
+                 fmt::format("input: [{}]", lookups));
+    if (tables.sum && tables.lookups == 1)
+      refuse_key(config::join(path_, "sum"), "the sum of one row is the row",
+                 "remove it, or raise 'lookups'");
+    Layer layer = tables_layer(name, {.entries = {tables.entries.begin(), tables.entries.end()},
+                                      .features = tables.features,
+                                      .lookups = tables.lookups,
+                                      .is_summed = tables.sum,
+                                      .is_sparse = tables.sparse});
+    return add_map(std::move(layer), in);
   }
 
   Values appended(const std::string& name, const ListedPositions& table, std::string_view kind,
@@ -435,11 +495,61 @@ private:
     return {{in.shape[0], size.hidden}, values.tensor};
   }
 
-  Values appended(const std::string& name, const ListedJoin& join, std::string_view kind, const Values&) {
+  Values appended(const std::string& name, const ListedLstm& lstm, std::string_view kind, const Values& in) {
+    if (!is_tokens(in)) refuse_shape(kind, in, "[tokens, features]", "an 'embedding' or 'tokens' before it");
+    if (!lstm.bidirectional) return add_lstm(name, lstm.hidden, in);
+    const Values forwards = add_lstm(name + ".forward", lstm.hidden, in);
+    const Values backwards = add_lstm(name + ".backward", lstm.hidden, in);
+    Layer joined = concat_layer(name + ".concat", {in.shape[0], 2 * lstm.hidden});
+    std::vector<int> shape = joined.out_shape;
+    return add(std::move(joined), std::move(shape), {forwards, backwards});
+  }
+
+  Values add_lstm(const std::string& name, int hidden, const Values& in) {
+    Values values = in;
+    for (Layer& layer : lstm_layers(name, in.shape[0], in.shape[1], hidden)) {
+      std::vector<int> shape = layer.out_shape;
+      values = add(std::move(layer), std::move(shape), {values});
+    }
+    return values;
+  }
+
+  Values appended(const std::string& name, const ListedAdditiveAttention& attention, std::string_view kind,
+                  const Values&) {
+    const std::vector<Values> in = named_inputs(attention.inputs);
+    if (in.size() != 2)
+      refuse_key(path_, fmt::format("'{}' of {} inputs", kind, in.size()),
+                 "write two names: 'inputs: [previous, encoder]'");
+    for (const Values& values : in) {
+      if (!is_tokens(values)) refuse_shape(kind, values, "[tokens, features]", "tokens for both inputs");
+    }
+    const auto project = [&](std::string_view what, const Values& values) {
+      Layer layer = linear_layer(fmt::format("{}.{}", name, what),
+                                 {values.shape[0], values.shape[1], attention.features}, false);
+      return add(std::move(layer), {values.shape[0], attention.features}, {values});
+    };
+    const Values queries = project("q", in[0]);
+    const Values keys = project("k", in[1]);
+    const std::vector<int> scores{in[0].shape[0], in[1].shape[0]};
+    const Values raw = add(additive_scores_layer(name + ".scores", scores[0], scores[1], attention.features),
+                           scores, {queries, keys});
+    const Values weights = add(softmax_layer(name + ".softmax", scores), scores, {raw});
+    return add(weighted_tokens_layer(name + ".context", scores[0], scores[1], in[1].shape[1]),
+               {scores[0], in[1].shape[1]}, {weights, in[1]});
+  }
+
+  /// The values of a layer's list `inputs`.
+  std::vector<Values> named_inputs(const std::vector<std::string>& names) const {
     std::vector<Values> in;
-    for (std::size_t i = 0; i < join.inputs.size(); ++i)
-      in.push_back(named(join.inputs[i], config::join(config::join(path_, "inputs"), i)));
-    const bool is_sum = kind == "add";
+    for (std::size_t i = 0; i < names.size(); ++i)
+      in.push_back(named(names[i], config::join(config::join(path_, "inputs"), i)));
+    return in;
+  }
+
+  Values appended(const std::string& name, const ListedJoin& join, std::string_view kind, const Values&) {
+    const std::vector<Values> in = named_inputs(join.inputs);
+    if (kind == "dot_interaction") return add_interaction(name, join, in);
+    const bool is_sum = kind == "add" || kind == "multiply";
     if (in.size() < 2 || (is_sum && in.size() > 2))
       refuse_key(path_, fmt::format("'{}' of {} inputs", kind, in.size()),
                  is_sum ? "write two names: [previous, input]" : "write two names or more");
@@ -449,10 +559,36 @@ private:
                    fmt::format("'{}' and '{}' have the shapes {} and {}", join.inputs[0], join.inputs[1],
                                text_of(in[0].shape), text_of(in[1].shape)),
                    "both must have the same shape");
-      return add(add_layer(name, in[0].shape), in[0].shape, in);
+      return add(kind == "add" ? add_layer(name, in[0].shape) : multiply_layer(name, in[0].shape),
+                 in[0].shape, in);
     }
     std::vector<int> shape = joined_shape(join, in);
     return add(concat_layer(name, shape), shape, in);
+  }
+
+  /// The vectors of all inputs one behind the other, their products, and one of each pair of products.
+  Values add_interaction(const std::string& name, const ListedJoin& join, const std::vector<Values>& in) {
+    double vectors = 0;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (is_map(in[i]) || in[i].shape.back() != in[0].shape.back())
+        refuse_key(path_,
+                   fmt::format("'{}' and '{}' have the shapes {} and {}", join.inputs[0], join.inputs[i],
+                               text_of(in[0].shape), text_of(in[i].shape)),
+                   "vectors, or [tables, features], with equally many features");
+      vectors += is_tokens(in[i]) ? in[i].shape[0] : 1;
+    }
+    if (vectors < 2)
+      refuse_key(path_, fmt::format("{} vectors have no pairs", vectors), "name the tables and a vector");
+    require_size({static_cast<int>(std::min(vectors, most_values)), in[0].shape.back()});
+    const auto count = static_cast<int>(vectors);
+    require_size({count, count});
+    const std::vector<int> all{count, in[0].shape.back()};
+    const Values joined = add(concat_layer(name + ".concat", all), all, in);
+    const Values products =
+        add(pair_products_layer(name + ".products", count, all[1]), {count, count}, {joined});
+    Layer pairs = pairs_layer(name + ".pairs", count);
+    std::vector<int> shape = pairs.out_shape;
+    return add(std::move(pairs), std::move(shape), {products});
   }
 
   /// The channels or features of all inputs; all other dimensions must be equal.
@@ -491,12 +627,19 @@ private:
 
   Values appended(const std::string& name, const NoKeys&, std::string_view kind, const Values& in) {
     if (kind == "relu") return add_same(relu_layer(name, in.shape), in);
+    if (kind == "prelu") return add_same(prelu_layer(name, in.shape), in);
     if (kind == "gelu") return add_same(gelu_layer(name, in.shape), in);
     if (kind == "silu") return add_same(swish_layer(name, in.shape), in);
+    if (kind == "margin") return add_same(margin_layer(name, in.shape), in);
     if (kind == "dropout") return add_same(dropout_layer(name, in.shape), in);
     if (kind == "rms_norm") return add_same(rms_norm_layer(name, rows_of(in).rows, rows_of(in).in), in);
     if (kind == "swiglu" || kind == "geglu") return add_gate(name, kind, in);
     if (kind == "softmax_cross_entropy") return add_loss(name, in);
+    if (kind == "sigmoid_cross_entropy") {
+      if (in.shape.size() != 1) refuse_shape(kind, in, "a vector", "'flatten' before it");
+      return add(sigmoid_cross_entropy_layer(name, in.shape[0]), {1}, {in});
+    }
+    if (kind == "flatten" && is_tokens(in)) return {{in.shape[0] * in.shape[1]}, in.tensor};
     require_map(kind, in);
     if (kind == "global_pool") return add_map(average_pool_layer(name, map_of(in)), in);
     if (kind == "flatten") return {{in.shape[0] * in.shape[1] * in.shape[2]}, in.tensor};
@@ -535,8 +678,9 @@ private:
   std::vector<Scope> scopes_;
   Values previous_;
   std::optional<int> sequence_length_;
-  std::string path_ = "layers";  ///< of the key that is worked on, for errors
-  bool is_normalised_ = false;   ///< whether batch_norm follows the layer in its entry
+  std::map<int, EmbeddingSize> embeddings_;  ///< by the tensor that they write
+  std::string path_ = "layers";              ///< of the key that is worked on, for errors
+  bool is_normalised_ = false;               ///< whether batch_norm follows the layer in its entry
 };
 
 }  // namespace

@@ -64,6 +64,8 @@ struct ListedPool {
 struct ListedLinear {
   int out = 0;
   std::optional<bool> bias = {};
+  std::optional<std::string> tied = {};  ///< name of the embedding whose table it multiplies by
+  bool normalised = false;               ///< Layer::normalises_weights
 };
 
 struct ListedBatchNorm {
@@ -76,6 +78,26 @@ struct ListedLayerNorm {
 
 struct ListedEmbedding {
   int entries = 0, features = 0;
+  std::optional<std::string> tied = {};  ///< name of the embedding whose table it reads
+};
+
+/// Tables of features, of which a sample looks up rows.
+struct ListedTables {
+  std::vector<int> entries;
+  int features = 0;
+  int lookups = 1;
+  bool sum = false;
+  bool sparse = false;
+};
+
+struct ListedLstm {
+  int hidden = 0;
+  bool bidirectional = false;
+};
+
+struct ListedAdditiveAttention {
+  std::vector<std::string> inputs;  ///< queries, keys
+  int features = 0;
 };
 
 struct ListedPositions {
@@ -96,7 +118,7 @@ struct ListedJoin {
 };
 
 /// Layers that may follow a layer in the same entry.
-enum class FollowingLayer { batch_norm, layer_norm, relu, gelu, silu, dropout };
+enum class FollowingLayer { batch_norm, layer_norm, relu, prelu, gelu, silu, dropout };
 
 /// One entry of the list: one layer of a kind with those that follow it, or a group.
 struct ListedLayer {
@@ -111,6 +133,7 @@ struct ListedLayer {
   std::optional<ListedLayerNorm> layer_norm;
   std::optional<NoKeys> rms_norm;
   std::optional<NoKeys> relu;
+  std::optional<NoKeys> prelu;
   std::optional<NoKeys> gelu;
   std::optional<NoKeys> silu;
   std::optional<NoKeys> swiglu;
@@ -120,14 +143,21 @@ struct ListedLayer {
   std::optional<ListedPool> average_pool;
   std::optional<NoKeys> global_pool;
   std::optional<ListedEmbedding> embedding;
+  std::optional<ListedTables> tables;
   std::optional<ListedPositions> positions;
   std::optional<ListedAttention> attention;
+  std::optional<ListedAdditiveAttention> additive_attention;
+  std::optional<ListedLstm> lstm;
   std::optional<ListedJoin> add;
+  std::optional<ListedJoin> multiply;
   std::optional<ListedJoin> concat;
+  std::optional<ListedJoin> dot_interaction;
   std::optional<NoKeys> flatten;
   std::optional<NoKeys> tokens;
   std::optional<Extent> crop;
+  std::optional<NoKeys> margin;
   std::optional<NoKeys> softmax_cross_entropy;
+  std::optional<NoKeys> sigmoid_cross_entropy;
   std::vector<FollowingLayer> then = {};
   std::optional<int> repeat;
   std::optional<std::vector<ListedLayer>> layers;
@@ -155,6 +185,7 @@ struct Names<FollowingLayer> {
   static constexpr std::array table{Name{"batch_norm", FollowingLayer::batch_norm, ""},
                                     Name{"layer_norm", FollowingLayer::layer_norm, ""},
                                     Name{"relu", FollowingLayer::relu, ""},
+                                    Name{"prelu", FollowingLayer::prelu, ""},
                                     Name{"gelu", FollowingLayer::gelu, ""},
                                     Name{"silu", FollowingLayer::silu, ""},
                                     Name{"dropout", FollowingLayer::dropout, ""}};
@@ -206,6 +237,10 @@ constexpr auto bias_key() {
                   "a bias per output; default: true, false if batch_norm follows in `then`");
 }
 template <class T>
+constexpr auto tied_key() {
+  return optional("tied", &T::tied, "name of an earlier embedding whose table it uses, too");
+}
+template <class T>
 constexpr auto channels_key() {
   return required("out", &T::out, "channels of the output").at_least(1).at_most(10'000'000);
 }
@@ -254,7 +289,10 @@ struct Keys<ListedLinear> {
   static constexpr std::array<std::string_view, 1> short_form{"out"};
   static auto table() {
     using L = ListedLinear;
-    return keys(required("out", &L::out, "outputs").at_least(1).at_most(10'000'000), bias_key<L>());
+    return keys(
+        required("out", &L::out, "outputs").at_least(1).at_most(10'000'000), bias_key<L>(), tied_key<L>(),
+        optional("normalised", &L::normalised,
+                 "true: the weights of each output are scaled to length 1 (cosines, face recognition)"));
   }
 };
 
@@ -280,7 +318,48 @@ struct Keys<ListedEmbedding> {
     using L = ListedEmbedding;
     return keys(
         required("entries", &L::entries, "rows of the table: the vocabulary").at_least(1).at_most(10'000'000),
-        required("features", &L::features, "values of a row").at_least(1).at_most(10'000'000));
+        required("features", &L::features, "values of a row").at_least(1).at_most(10'000'000), tied_key<L>());
+  }
+};
+
+template <>
+struct Keys<ListedTables> {
+  static auto table() {
+    using L = ListedTables;
+    constexpr double most_entries = 2e9;
+    return keys(
+        required("entries", &L::entries, "rows of each table").at_least(1).at_most(most_entries),
+        required("features", &L::features, "values of a row").at_least(1).at_most(10'000'000),
+        optional("lookups", &L::lookups, "rows of each table that a sample looks up")
+            .at_least(1)
+            .at_most(1'000'000),
+        optional("sum", &L::sum, "true: the rows of a table are added up (an embedding bag)"),
+        optional("sparse", &L::sparse,
+                 "true: only the looked-up rows have gradients and are updated; false: whole tables"));
+  }
+};
+
+template <>
+struct Keys<ListedLstm> {
+  static constexpr std::array<std::string_view, 1> short_form{"hidden"};
+  static auto table() {
+    return keys(required("hidden", &ListedLstm::hidden, "outputs per token and direction")
+                    .at_least(1)
+                    .at_most(1'000'000),
+                optional("bidirectional", &ListedLstm::bidirectional,
+                         "true: a second one reads the tokens backwards; both outputs one behind the other"));
+  }
+};
+
+template <>
+struct Keys<ListedAdditiveAttention> {
+  static auto table() {
+    using L = ListedAdditiveAttention;
+    return keys(
+        required("inputs", &L::inputs, "names of two layers: queries, and tokens that they attend to"),
+        required("features", &L::features, "features in which queries and keys are added")
+            .at_least(1)
+            .at_most(1'000'000));
   }
 };
 
@@ -330,7 +409,7 @@ struct Keys<ListedLayer> {
         optional("from", &L::from, "name of the layer it reads; default: the entry before"),
         optional("input", &L::input,
                  "first entry: shape of a sample: [channels, height, width], [tokens] for an embedding, "
-                 "[tokens, features] or [features]")
+                 "[lookups] for tables, [tokens, features] or [features]; further ones need a name")
             .at_least(1)
             .at_most(10'000'000),
         optional("conv", &L::conv, "convolution"),
@@ -342,6 +421,7 @@ struct Keys<ListedLayer> {
                  "layer normalisation of each token, or of each pixel's channels"),
         optional("rms_norm", &L::rms_norm, "normalisation of each token by the root mean square"),
         optional("relu", &L::relu, "rectified linear unit, also ReLU6"),
+        optional("prelu", &L::prelu, "rectified linear unit with a learned slope per channel below 0"),
         optional("gelu", &L::gelu, "Gaussian error linear unit"),
         optional("silu", &L::silu, "values times their sigmoid (SiLU, Swish)"),
         optional("swiglu", &L::swiglu, "one half of the features times the SiLU of the other"),
@@ -351,15 +431,25 @@ struct Keys<ListedLayer> {
         optional("average_pool", &L::average_pool, "mean of each window"),
         optional("global_pool", &L::global_pool, "mean of each channel"),
         optional("embedding", &L::embedding, "table of which every token reads a row"),
+        optional("tables", &L::tables, "tables of features, of each of which a sample looks up rows"),
         optional("positions", &L::positions, "table of positions added to the tokens"),
         optional("attention", &L::attention,
                  "attention of tokens that hold queries, keys and values one behind the other"),
+        optional("additive_attention", &L::additive_attention,
+                 "attention of one layer's tokens to another's by a small network (Bahdanau)"),
+        optional("lstm", &L::lstm, "long short-term memory over the tokens"),
         optional("add", &L::add, "sum of two layers of equal shape"),
+        optional("multiply", &L::multiply, "product of two layers of equal shape, value by value"),
         optional("concat", &L::concat, "channels or features of several layers one behind the other"),
-        optional("flatten", &L::flatten, "map to vector; costs nothing"),
+        optional("dot_interaction", &L::dot_interaction,
+                 "scalar products of each pair of vectors: of tables' rows and vectors of as many features"),
+        optional("flatten", &L::flatten, "map or tokens to vector; costs nothing"),
         optional("tokens", &L::tokens, "map to one token per pixel; costs nothing"),
         optional("crop", &L::crop, "middle of a map: its height and width; costs nothing"),
+        optional("margin", &L::margin, "margin of the label's class, and scale (ArcFace, CosFace)"),
         optional("softmax_cross_entropy", &L::softmax_cross_entropy, "softmax and loss"),
+        optional("sigmoid_cross_entropy", &L::sigmoid_cross_entropy,
+                 "sigmoid and loss of each value of a vector"),
         optional("then", &L::then, "layers without keys that follow in the same entry"),
         optional("repeat", &L::repeat, "how often the group's `layers` follow each other; default: once")
             .at_least(1)

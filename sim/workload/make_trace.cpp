@@ -31,10 +31,11 @@ Op make_op(Phase phase, std::string layer, OpKind kind, Shape shape, Flops flops
 }
 
 /// A layer's gradients in the order in which backward completes them: last registered first.
-std::vector<Gradient> gradients_of(const Layer& layer) {
+std::vector<Gradient> gradients_of(const Layer& layer, const Setting& setting) {
   std::vector<Gradient> gradients;
   for (const Parameter& parameter : layer.parameters | std::views::reverse) {
-    gradients.push_back({parameter.name, parameter.elements, layer.summed_over});
+    gradients.push_back(
+        {parameter.name, gradient_elements(layer, parameter, setting.batch), layer.summed_over});
   }
   return gradients;
 }
@@ -132,6 +133,19 @@ Op cast_op(Phase phase, const Layer& layer, const Setting& setting) {
                  weights * (setting.sizes.compute_weight + setting.sizes.parameter));
 }
 
+/// Scales the rows of a layer's weights to length 1; in backward the gradient of this.
+Op normalise_op(Phase phase, const Layer& layer, const Setting& setting) {
+  constexpr int forward_flops = 3;    // square, sum, product
+  constexpr int backward_flops = 5;   // projection of the gradient, difference, product
+  constexpr int backward_passes = 3;  // gradient and scaled weights are read, the gradient is written
+  const double weights = matrix_weights(layer);
+  if (phase == Phase::forward)
+    return make_op(phase, layer.name + ".normalise", OpKind::elementwise, VectorShape{weights},
+                   Flops(forward_flops * weights), 2 * weights * setting.sizes.compute_weight);
+  return make_op(phase, layer.name + ".normalise", OpKind::elementwise, VectorShape{weights},
+                 Flops(backward_flops * weights), backward_passes * weights * setting.sizes.compute_weight);
+}
+
 OpKind vector_kind(LayerKind kind, Phase phase) {
   switch (kind) {
     case LayerKind::batch_norm:
@@ -168,10 +182,11 @@ Op vector_op(Phase phase, const Layer& layer, Flops flops, Bytes bytes, const Se
                  bytes);
 }
 
-/// The gradient of a table: one row per token is added to it, and the whole table is written once.
+/// The gradient of a table: one row per token is added to it, and the whole table is written once; of a
+/// sparse gradient only these rows.
 Bytes table_gradient_bytes(const Layer& layer, const Setting& setting) {
   return setting.batch * layer.out_elements * setting.sizes.activation +
-         matrix_weights(layer) * setting.sizes.gradient;
+         (gradient_elements(layer, setting.batch) + layer.tied_elements) * setting.sizes.gradient;
 }
 
 bool is_matrix(const Layer& layer) {
@@ -190,13 +205,75 @@ bool casts_weights(const Layer& layer, const Setting& setting) {
   return setting.sizes.casts && matrix_weights(layer) > 0;
 }
 
+/// The product of one step of a recurrence, for one token of every sample.
+GemmShape step_shape(const Layer& layer, const Setting& setting) {
+  GemmShape shape{1, layer.gemm.m, layer.gemm.n, layer.gemm.k, false, layer.gemm.transpose_b};
+  shape.m = times_batch(shape.m, layer, setting);
+  return shape;
+}
+
+/// Both ops of a step of a recurrence, in the order of forward.
+struct StepOps {
+  Op product, cell;
+};
+
+StepOps step_ops(Phase phase, const Layer& layer, const GemmShape& shape, const Setting& setting) {
+  const double samples = setting.batch;
+  const bool is_forward = phase == Phase::forward;
+  const double weights = parameter_elements(layer);
+  const double product_values = layer.gemm.n + layer.gemm.k;
+  const double all_values = (is_forward ? layer.forward_rw_elements - layer.weight_rw_elements
+                                        : layer.backward_rw_elements - 2 * layer.weight_rw_elements) /
+                            layer.steps;
+  const double cell_values = all_values - (is_forward ? 1 : 2) * product_values;
+  const Flops product_flops(2 * layer.forward_macs / layer.steps);
+  const Flops cell_flops = layer.forward_flops / layer.steps - product_flops;
+  return {
+      make_op(phase, layer.name, OpKind::gemm, shape, samples * product_flops,
+              samples * product_values * setting.sizes.activation + weights * setting.sizes.compute_weight),
+      make_op(phase, layer.name, OpKind::elementwise, VectorShape{samples * layer.gemm.n},
+              samples * cell_flops, samples * cell_values * setting.sizes.activation)};
+}
+
+void append_recurrence_forward(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
+  if (casts_weights(layer, setting)) ops.push_back(cast_op(Phase::forward, layer, setting));
+  const StepOps step = step_ops(Phase::forward, layer, step_shape(layer, setting), setting);
+  for (int i = 0; i < layer.steps; ++i) {
+    ops.push_back(step.product);
+    ops.push_back(step.cell);
+  }
+}
+
+/// The steps in the opposite order, then the gradient of the weights of all of them.
+void append_recurrence_backward(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
+  const GemmShape forward = step_shape(layer, setting);
+  const StepOps step = step_ops(Phase::backward, layer, first_gradient(forward), setting);
+  for (int i = 0; i < layer.steps; ++i) {
+    ops.push_back(step.cell);
+    ops.push_back(step.product);
+  }
+  GemmShape of_weights = second_gradient(forward);
+  of_weights.k = times_batch(layer.gemm.m * layer.steps, layer, setting);
+  const double values = setting.batch * static_cast<double>(layer.steps) * (layer.gemm.n + layer.gemm.k);
+  ops.push_back(make_op(
+      Phase::backward, layer.name, OpKind::gemm, of_weights, setting.batch * Flops(2 * layer.forward_macs),
+      values * setting.sizes.activation + parameter_elements(layer) * setting.sizes.compute_weight));
+  if (casts_weights(layer, setting)) ops.push_back(cast_op(Phase::backward, layer, setting));
+  ops.back().gradients = gradients_of(layer, setting);
+}
+
 void append_forward(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
+  if (layer.kind == LayerKind::recurrence) {
+    append_recurrence_forward(ops, layer, setting);
+    return;
+  }
   if (!is_matrix(layer)) {
     ops.push_back(vector_op(Phase::forward, layer, layer.forward_flops,
                             vector_bytes(layer, layer.forward_rw_elements, setting), setting));
     return;
   }
   if (casts_weights(layer, setting)) ops.push_back(cast_op(Phase::forward, layer, setting));
+  if (layer.normalises_weights) ops.push_back(normalise_op(Phase::forward, layer, setting));
   const OpKind kind = matrix_kind(layer.kind);
   const Shape shape =
       is_convolution(layer) ? Shape(conv_shape(layer, setting.batch)) : Shape(gemm_shape(layer, setting));
@@ -227,7 +304,7 @@ void append_backward_in_8_bits(std::vector<Op>& ops, const Layer& layer, const S
   const GemmShape forward = gemm_shape(layer, setting);
   if (layer.has_input_gradient) append(first_gradient(forward), ends.in);
   append(second_gradient(forward), matrix_weights(layer));
-  ops.back().gradients = gradients_of(layer);
+  ops.back().gradients = gradients_of(layer, setting);
 }
 
 void append_matrix_backward(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
@@ -246,12 +323,15 @@ void append_matrix_backward(std::vector<Op>& ops, const Layer& layer, const Sett
     if (layer.has_input_gradient) append(OpKind::gemm, first_gradient(forward));
     append(OpKind::gemm, second_gradient(forward));
   }
+  if (layer.normalises_weights) ops.push_back(normalise_op(Phase::backward, layer, setting));
   if (casts_weights(layer, setting)) ops.push_back(cast_op(Phase::backward, layer, setting));
-  ops.back().gradients = gradients_of(layer);
+  ops.back().gradients = gradients_of(layer, setting);
 }
 
 void append_backward(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
-  if (layer.kind == LayerKind::flash_attention) {
+  if (layer.kind == LayerKind::recurrence) {
+    append_recurrence_backward(ops, layer, setting);
+  } else if (layer.kind == LayerKind::flash_attention) {
     ops.push_back(make_op(Phase::backward, layer.name, OpKind::attention, gemm_shape(layer, setting),
                           setting.batch * layer.backward_flops,
                           setting.batch * layer.backward_rw_elements * setting.sizes.activation));
@@ -262,7 +342,7 @@ void append_backward(std::vector<Op>& ops, const Layer& layer, const Setting& se
                             ? table_gradient_bytes(layer, setting)
                             : vector_bytes(layer, layer.backward_rw_elements, setting);
     ops.push_back(vector_op(Phase::backward, layer, layer.backward_flops, bytes, setting));
-    ops.back().gradients = gradients_of(layer);
+    ops.back().gradients = gradients_of(layer, setting);
   }
 }
 
@@ -323,6 +403,7 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
               .batch_per_gpu = batch_per_gpu,
               .precision = precision,
               .sequence_length = model.sequence_length,
+              .samples_per_epoch = samples_per_epoch(model),
               .ops = {}};
   trace.ops.reserve(4 * model.layers.size());
   const int count = static_cast<int>(model.layers.size());
@@ -351,7 +432,8 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
     });
   }
 
-  const double parameters = totals(model.layers).parameters;
+  double parameters = 0;
+  for (const Layer& layer : model.layers) parameters += gradient_elements(layer, batch_per_gpu);
   trace.ops.push_back(make_op(Phase::optimizer, "optimizer", OpKind::optimizer, VectorShape{parameters},
                               Flops(parameters * work_of(optimizer).flops),
                               parameters * optimizer_bytes_per_parameter(optimizer, precision)));

@@ -33,6 +33,15 @@ double copied_parameters(const std::vector<Layer>& layers) {
   return sum;
 }
 
+/// Weights scaled to length 1, which are kept until backward.
+double normalised_parameters(const std::vector<Layer>& layers) {
+  double sum = 0;
+  for (const Layer& layer : layers) {
+    if (layer.normalises_weights) sum += layer.drawn * parameter_elements(layer);
+  }
+  return sum;
+}
+
 /// The size of the block that the allocator gives for a tensor.
 Bytes rounded(Bytes tensor, const MemoryRules& rules) {
   const bool is_large = tensor >= rules.large_from.value && rules.large_rounding;
@@ -81,13 +90,13 @@ Bytes kept_of(const std::vector<Layer>& layers, const MemorySetting& setting) {
   return sum;
 }
 
-/// The sum over all parameters of what `state_of` gives for some of them, of which each rank holds one part
-/// if they are divided.
+/// The sum over all values of what `state_of` gives for some of them, of which each rank holds one part if
+/// they are divided.
 template <typename StateOf>
-auto held_part(const std::vector<Layer>& layers, bool is_divided, const StateShards& shards,
-               StateOf state_of) {
+auto held_part(const std::map<std::optional<Axis>, double>& values, bool is_divided,
+               const StateShards& shards, StateOf state_of) {
   decltype(state_of(0.0)) sum{};
-  for (const auto& [axis, elements] : parameters_by_axis(layers)) {
+  for (const auto& [axis, elements] : values) {
     const auto ranks = axis ? shards.ranks.find(*axis) : shards.ranks.end();
     const bool is_shared = is_divided && ranks != shards.ranks.end();
     sum += state_of(elements) / static_cast<double>(is_shared ? ranks->second : 1);
@@ -165,22 +174,24 @@ MemoryTerms memory_per_rank(const std::vector<Layer>& layers, const MemorySettin
   MemoryTerms terms;
   const StateShards& shards = setting.shards;
   const auto elements = [](double parameters) { return parameters; };
-  terms.parameters = (held_part(layers, shards.parameters, shards, elements) + setting.gathered_parameters +
-                      copied_parameters(layers)) *
+  const auto parameters = parameters_by_axis(layers);
+  terms.parameters = (held_part(parameters, shards.parameters, shards, elements) +
+                      setting.gathered_parameters + copied_parameters(layers)) *
                      (sizes.writes_copy ? sizes.compute_weight : sizes.parameter);
   if (setting.precision == Precision::fp8 && !shards.parameters)
     terms.parameters += weights_in_8_bits(layers) * two_casts;
   if (sizes.casts) terms.parameters += matrix_parameters(layers) * sizes.compute_weight;
-  terms.gradients = held_part(layers, shards.gradients, shards, elements) *
+  terms.gradients = held_part(gradients_by_axis(layers, setting.batch), shards.gradients, shards, elements) *
                     setting.buffered_gradient.value_or(sizes.gradient);
-  terms.optimizer_state = held_part(layers, shards.optimizer, shards, [&](double parameters) {
-    Bytes state = parameters * optimizer_states(setting.optimizer) * state_value;
-    if (sizes.writes_copy) state += parameters * sizes.parameter;
-    if (setting.rules) state += copies_of_parameters(parameters, setting, *setting.rules);
+  terms.optimizer_state = held_part(parameters, shards.optimizer, shards, [&](double some) {
+    Bytes state = some * optimizer_states(setting.optimizer) * state_value;
+    if (sizes.writes_copy) state += some * sizes.parameter;
+    if (setting.rules) state += copies_of_parameters(some, setting, *setting.rules);
     return state;
   });
   terms.activations = setting.rules ? kept_activations(layers, setting, *setting.rules)
                                     : setting.batch * activations_per_sample(layers, setting.precision);
+  terms.activations += normalised_parameters(layers) * sizes.compute_weight;
   if (setting.earlier_micro_batches > 0)
     terms.activations += setting.earlier_micro_batches * kept_of(earlier, setting);
   terms.workspace = workspace(layers, setting.rules);

@@ -2,6 +2,11 @@
 
 namespace trainyard {
 
+std::optional<double> samples_per_epoch(const Model& model) {
+  if (!model.samples_per_epoch) return std::nullopt;
+  return model.samples_per_epoch->value;
+}
+
 ModelTotals totals(const std::vector<Layer>& layers) {
   ModelTotals sum;
   for (const Layer& layer : layers) {

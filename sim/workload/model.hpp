@@ -20,6 +20,9 @@ struct Model {
   std::optional<SampleInput> input = {};
 };
 
+/// The samples of the model's training set without their source; empty if unknown.
+std::optional<double> samples_per_epoch(const Model& model);
+
 /// Sums over the layers, per sample except the parameters.
 struct ModelTotals {
   double parameters = 0;

@@ -227,6 +227,11 @@ bool is_valid(const std::string& key, const DecoderHyperparameters& decoder, con
 bool is_valid(const std::string& key, const EncoderDecoderHyperparameters& parameters,
               config::Problems& problems) {
   if (!problems.readable(key)) return false;
+  if (parameters.style != EncoderDecoderStyle::t5 && parameters.position_buckets) {
+    problems.error(key + ".position_buckets", "only the style t5 has a bias by relative position",
+                   "remove it, or write 'style: t5'");
+    return false;
+  }
   if (parameters.head_dim || parameters.hidden % parameters.heads == 0) return true;
   problems.error(
       key + ".heads",
@@ -237,6 +242,11 @@ bool is_valid(const std::string& key, const EncoderDecoderHyperparameters& param
 
 bool is_valid(const std::string& key, const BertHyperparameters& bert, config::Problems& problems) {
   if (!is_valid_transformer(key, bert, problems)) return false;
+  if (bert.head != BertHead::pretraining && !bert.predictions.empty()) {
+    problems.error(key + ".predictions", "only the head of pre-training predicts masked tokens",
+                   "remove it, or write 'head: pretraining'");
+    return false;
+  }
   for (const auto& [length, count] : bert.predictions) {
     const Parsed<long long> whole = parse_integer(length);
     if (!whole || std::to_string(*whole) != length || *whole < 1) {

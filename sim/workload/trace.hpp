@@ -157,9 +157,10 @@ constexpr OpRole role_of(std::string_view layer) {
 struct Trace {
   std::string model;
   int batch_per_gpu = 0;  ///< samples per micro-batch of one rank; 0 if a user's trace does not give it
-  std::optional<Precision> precision;       ///< empty if a user's trace does not give it
-  int accumulation = 1;                     ///< micro-batches per step
-  std::optional<int> sequence_length = {};  ///< tokens per sample; empty without sequences
+  std::optional<Precision> precision;            ///< empty if a user's trace does not give it
+  int accumulation = 1;                          ///< micro-batches per step
+  std::optional<int> sequence_length = {};       ///< tokens per sample; empty without sequences
+  std::optional<double> samples_per_epoch = {};  ///< of the training set, if known
   std::vector<Op> ops;
   friend bool operator==(const Trace&, const Trace&) = default;
 };

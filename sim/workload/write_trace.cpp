@@ -5,6 +5,7 @@
 #include "workload/trace_csv.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -135,6 +136,7 @@ std::string write_trace(const Trace& trace) {
   if (trace.accumulation > 1) text += "# accumulation: " + std::to_string(trace.accumulation) + "\n";
   if (trace.precision) text += "# precision: " + std::string(config::name_of(*trace.precision)) + "\n";
   if (trace.sequence_length) text += "# sequence_length: " + std::to_string(*trace.sequence_length) + "\n";
+  if (trace.samples_per_epoch) text += fmt::format("# samples_per_epoch: {:.0f}\n", *trace.samples_per_epoch);
   const bool with_groups = has_groups(trace);
   const bool with_messages = has_messages(trace);
   const bool with_dtype = std::ranges::any_of(trace.ops, &Op::in_8_bits);

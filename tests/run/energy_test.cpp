@@ -129,7 +129,7 @@ TEST_CASE("an epoch costs nodes x price x hours, and a list price gives no rate"
   CHECK(has_all(epoch_cost(platform, 2, Seconds(100)).error(), "box ", "(node.price.hour)", "list price"));
   platform.price.hour = Sourced<Dollars>{Dollars(24.48)};
   CHECK(epoch_cost(platform, 2, epoch_time(Run())).error() ==
-        "the model does not state the samples of an epoch");
+        "the model or trace does not state the samples of an epoch");
   const EpochCost cost = epoch_cost(platform, 2, Seconds(1800)).value();
   CHECK(cost.per_epoch.si() == doctest::Approx(24.48).epsilon(1e-12));
   CHECK(cost.per_node_hour == Dollars(24.48));

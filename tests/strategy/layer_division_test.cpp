@@ -4,6 +4,7 @@
 #include "units/ids.hpp"
 #include "workload/alexnet.hpp"
 #include "workload/decoder.hpp"
+#include "workload/feature_tables.hpp"
 #include "workload/transformer_layers.hpp"
 
 #include <algorithm>
@@ -135,6 +136,18 @@ TEST_CASE("drawn classes: products, logits and softmax of a tenth, parameters of
   CHECK(divided(face_head(), {{.match = "fc", .sample = 1}}).transfers == all.transfers);
 }
 
+TEST_CASE("ranks normalise and shift their share of the classes") {
+  std::vector<Layer> head = face_head();
+  head[1].normalises_weights = true;
+  head.insert(head.end() - 1, margin_layer("margin", {1'000'000}));
+  const ShardedModel model = divided(head, {{.match = "fc"}});
+  CHECK(named(model, "fc").normalises_weights);
+  CHECK(named(model, "margin").in_elements ==
+        1'000'000);  // of the samples of 8 ranks an eighth of the classes
+  CHECK(named(model, "margin").in_shape.back() == 1'000'000 / replicas);
+  CHECK(model.transfers.size() == divided(face_head(), {{.match = "fc"}}).transfers.size());
+}
+
 TEST_CASE("a number of drawn classes that is no whole one is rounded down") {
   const ShardedModel model = divided({linear_layer("fc", 512, 1000)}, {{.match = "fc", .sample = 0.1}}, 3);
   CHECK(named(model, "fc").gemm.n == 33);  // of 334
@@ -192,6 +205,28 @@ TEST_CASE("a table divided by rows sums the vectors of all ranks") {
   CHECK(bytes_of(model, Phase::forward, Operation::reduce_scatter, 1) == 4 * replicas * 64);
   CHECK(bytes_of(model, Phase::backward, Operation::all_gather, 1) == 4 * replicas * 64);
   CHECK(bytes_of(model, Phase::forward, Operation::all_gather, 1) == replicas * 8);
+}
+
+TEST_CASE("several tables with sparse gradients are divided by features or by rows") {
+  const std::vector<Layer> layers{
+      tables_layer(
+          "tables",
+          {.entries = {1001, 40}, .features = 64, .lookups = 3, .is_summed = true, .is_sparse = true}),
+      linear_layer("top", 128, 8)};
+  const ShardedModel columns = divided(layers, {{.match = "tables"}});
+  const Layer& share = columns.layers.front();
+  CHECK(share.in_shape == std::vector<int>{replicas * 2 * 3});
+  CHECK(share.out_shape == std::vector<int>{replicas * 2, 8});
+  CHECK(parameter_elements(share) == 1041 * 8);
+  CHECK(share.parameters.size() == 2);
+  CHECK(share.sparse_elements == replicas * 3 * 8);
+  CHECK(gradient_elements(share, 2) == 2 * replicas * 3 * 8 + 40 * 8);
+  CHECK(bytes_of(columns, Phase::forward, Operation::all_gather, 1) == replicas * 2 * 3 * 8);
+  CHECK(bytes_of(columns, Phase::forward, Operation::all_to_all, 1) == 4 * 2 * 64);
+  CHECK(bytes_of(columns, Phase::backward, Operation::all_to_all, 1) == 4 * 2 * 64);
+  const ShardedModel rows = divided(layers, {{.match = "tables", .split = LayerSplit::rows}});
+  CHECK(parameter_elements(rows.layers.front()) == (126 + 5) * 64);
+  CHECK(rows.layers.front().sparse_elements == 3 * 64);  // a share of the rows of all samples
 }
 
 TEST_CASE("a whole layer behind a divided one gets its own samples back") {

@@ -390,6 +390,34 @@ TEST_CASE("errors of a list say where they are and which shapes meet") {
           .message.find("100000 layers") != std::string::npos);
 }
 
+TEST_CASE("normalised weights cost two passes forward and three backward, and a copy of them in memory") {
+  const auto head = [](const std::string& keys) {
+    return listed("  - input: [512]\n  - linear: 512\n  - {name: classes, linear: {out: 1000, bias: false" +
+                  keys + "}}\n  - margin\n  - softmax_cross_entropy\n");
+  };
+  const Model plain = head("");
+  const Model normalised = head(", normalised: true");
+  constexpr double weights = 512 * 1000;
+  CHECK(totals(plain.layers).parameters == totals(normalised.layers).parameters);
+  std::vector<const Op*> found;
+  const Trace trace = make_trace(normalised, 8, Precision::fp32, Optimizer::sgd);
+  for (const Op& op : trace.ops) {
+    if (op.layer == "classes.normalise") found.push_back(&op);
+  }
+  REQUIRE(found.size() == 2);
+  CHECK(found[0]->phase == Phase::forward);
+  CHECK(found[0]->bytes.si() == 4 * 2 * weights);
+  CHECK(found[1]->bytes.si() == 4 * 3 * weights);
+  CHECK(found[1]->gradients.size() == 1);  // complete only now
+  CHECK(trace.ops.size() == make_trace(plain, 8, Precision::fp32, Optimizer::sgd).ops.size() + 2);
+  const MemorySetting setting{.batch = 8, .precision = Precision::fp32, .optimizer = Optimizer::sgd};
+  CHECK(memory_per_rank(normalised.layers, setting).activations ==
+        memory_per_rank(plain.layers, setting).activations + Bytes(4 * weights));
+  CHECK(message_of("  - input: [7]\n  - {name: e, embedding: {entries: 50, features: 6}}\n"
+                   "  - {linear: {out: 50, tied: e, normalised: true}}\n")
+            .key_path == "layers[2].linear.normalised");
+}
+
 TEST_CASE("a misspelt kind of layer and a wrong short form are errors at their place") {
   const Diagnostic kind = message_of("  - input: [3, 8, 8]\n  - rleu\n");
   CHECK(kind.line == 4);

@@ -367,3 +367,14 @@ TEST_CASE("a message needs a peer, and only messages have one") {
   CHECK(error_of(line("all_reduce;send,1000;1000,+1;+1")).message.find("peer of a collective") !=
         std::string::npos);
 }
+
+TEST_CASE("a trace states the samples of an epoch, also more than an int holds, and reads what it wrote") {
+  const std::string header = "phase,layer,duration_s\nforward,everything,0.1\n";
+  const Trace trace = read_trace("t.csv", "# samples_per_epoch: 4195197692\n" + header);
+  CHECK(trace.samples_per_epoch == 4'195'197'692);
+  CHECK(read_trace("t.csv", write_trace(trace)) == trace);
+  CHECK_FALSE(read_trace("t.csv", header).samples_per_epoch);
+  const auto errors = errors_of([&] { read_trace("t.csv", "# samples_per_epoch: many\n" + header); });
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].line == 1);
+}

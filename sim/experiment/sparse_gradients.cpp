@@ -1,0 +1,32 @@
+#include "experiment/sparse_gradients.hpp"
+
+#include "config/diagnostic.hpp"
+
+#include <fmt/format.h>
+
+namespace trainyard {
+namespace {
+
+/// Ranks that sum the gradients of a layer.
+int copies_of(const Layer& layer, const Grid& grid) {
+  if (!layer.summed_over) return 1;
+  return *layer.summed_over == Axis::layer_data ? grid.data / grid.layer : grid.data;
+}
+
+}  // namespace
+
+void require_reducible_gradients(const std::vector<Layer>& layers, const Grid& grid) {
+  for (const Layer& layer : layers) {
+    const int copies = layer.sparse_elements > 0 ? copies_of(layer, grid) : 1;
+    if (copies == 1) continue;
+    throw InputError(
+        fmt::format(
+            "{} ranks have copies of the tables '{}', whose gradients are sparse and cannot be reduced",
+            copies, layer.name),
+        fmt::format("let the ranks divide them, 'parallelism: {{layers: [{{match: {}}}]}}', or use tables "
+                    "without 'sparse'",
+                    layer.name));
+  }
+}
+
+}  // namespace trainyard
