@@ -43,7 +43,7 @@ std::string experiment_title(const config::Document& document) {
 }
 
 /// The runs of validate's total with some property, and the sum of their errors.
-struct RunsOf {
+struct ListedErrors {
   int runs = 0;
   double sum = 0;
 
@@ -53,25 +53,25 @@ struct RunsOf {
 };
 
 /// By platform and by model, over the fit from which `run` takes its expected error.
-struct ErrorsOf {
-  std::map<std::string, RunsOf, std::less<>> platform, model;
+struct ErrorsByFile {
+  std::map<std::string, ListedErrors, std::less<>> platform, model;
 };
 
-void add_errors(const PublishedErrors& errors, ErrorsOf& totals) {
+void add_errors(const PublishedErrors& errors, ErrorsByFile& totals) {
   for (const PublishedError& run : errors.runs) {
     if (!run.is_scored) continue;
     const double error = std::abs(run.predicted / run.measured - 1);
     // "bert_base@128" is the model with sequences of 128
     const std::string model = run.of.use.model.substr(0, run.of.use.model.find('@'));
-    for (RunsOf* of : {&totals.platform[run.of.platform], &totals.model[model]}) {
+    for (ListedErrors* of : {&totals.platform[run.of.platform], &totals.model[model]}) {
       ++of->runs;
       of->sum += error;
     }
   }
 }
 
-ErrorsOf known_errors(const config::Catalogue& catalogue) {
-  ErrorsOf totals;
+ErrorsByFile known_errors(const config::Catalogue& catalogue) {
+  ErrorsByFile totals;
   for (const bool of_layouts : {false, true}) {
     const auto file = published_errors_file(catalogue, "software", of_layouts);
     if (!file.empty())
@@ -81,12 +81,12 @@ ErrorsOf known_errors(const config::Catalogue& catalogue) {
 }
 
 /// "9 % (114)"; no digits of a percent, as the errors scatter by more.
-std::string error_cell(const RunsOf& errors) {
+std::string error_cell(const ListedErrors& errors) {
   if (errors.runs == 0) return std::string(unknown_cell);
   return fmt::format("{:.0f} % ({})", 100 * *errors.mean(), errors.runs);
 }
 
-void add_error(const RunsOf& errors, ListEntry& entry) {
+void add_error(const ListedErrors& errors, ListEntry& entry) {
   entry.cells.push_back(error_cell(errors));
   entry.facts["published_runs"] = errors.runs;
   entry.facts["published_error"] = errors.runs == 0 ? Json() : Json(*errors.mean());
@@ -187,7 +187,7 @@ private:
 
   const config::Catalogue& catalogue_;
   config::Kind kind_;
-  ErrorsOf errors_;
+  ErrorsByFile errors_;
   std::map<std::string, std::string> kernels_;
 };
 

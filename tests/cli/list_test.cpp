@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-Json listed(const std::string& kind, const std::string& name) {
+Json listed_file(const std::string& kind, const std::string& name) {
   const Ended ended = run_program({"list", kind, "--json"});
   REQUIRE(ended.code == 0);
   const Json files = Json::parse(ended.out).at(kind);
@@ -67,42 +67,42 @@ Mean mean_error(const std::string& column, const std::string& wanted) {
 }  // namespace
 
 TEST_CASE("list gives the year, the GPUs and the origin of kernel rates of a machine") {
-  const Json rack = listed("platforms", "gb200_nvl72");
+  const Json rack = listed_file("platforms", "gb200_nvl72");
   CHECK(rack["year"] == 2024);
   CHECK(rack["gpus_per_node"] == 72);
   CHECK(rack["gpu"] == "gb200_186gb");
   CHECK(rack["kernels"] == "fitted");
   CHECK(rack["published_runs"] == 0);
   CHECK(rack["published_error"].is_null());
-  CHECK(listed("platforms", "dgx1v")["kernels"] == "measured");
-  CHECK(listed("platforms", "tianshu")["kernels"] == "scaled");
+  CHECK(listed_file("platforms", "dgx1v")["kernels"] == "measured");
+  CHECK(listed_file("platforms", "tianshu")["kernels"] == "scaled");
 }
 
 TEST_CASE("listed errors are means over the published runs on a machine, or of a model") {
   for (const std::string name : {"dlperf", "dgx_a100", "dgx2"}) {
     CAPTURE(name);
-    const Json machine = listed("platforms", name);
+    const Json machine = listed_file("platforms", name);
     const Mean expected = mean_error("platform", name);
     REQUIRE(expected.runs > 0);
     CHECK(machine["published_runs"] == expected.runs);
     CHECK(machine["published_error"].get<double>() == doctest::Approx(expected.error).epsilon(1e-9));
   }
-  const Json model = listed("models", "bert_base");
+  const Json model = listed_file("models", "bert_base");
   const Mean expected = mean_error("model", "bert_base");
   CHECK(model["published_runs"] == expected.runs);
   CHECK(model["published_error"].get<double>() == doctest::Approx(expected.error).epsilon(1e-9));
 }
 
 TEST_CASE("list gives the family and the size of a model, and the year of a GPU") {
-  const Json resnet = listed("models", "resnet50");
+  const Json resnet = listed_file("models", "resnet50");
   CHECK(resnet["family"] == "resnet");
   CHECK(resnet["parameters"] == 25557032);
-  CHECK(listed("models", "unet")["family"] == "layers");
-  const Json dies = listed("gpus", "mi250x_gcd_64gb");
+  CHECK(listed_file("models", "unet")["family"] == "layers");
+  const Json dies = listed_file("gpus", "mi250x_gcd_64gb");
   CHECK(dies["year"] == 2021);
   CHECK(dies["kernels"] == "scaled");
-  CHECK(listed("gpus", "v100_sxm2_16gb")["kernels"] == "measured");
-  CHECK(listed("gpus", "h200_sxm_141gb")["kernels"] == "fitted");
+  CHECK(listed_file("gpus", "v100_sxm2_16gb")["kernels"] == "measured");
+  CHECK(listed_file("gpus", "h200_sxm_141gb")["kernels"] == "fitted");
 }
 
 TEST_CASE("listings fit into 100 columns and name their columns") {
