@@ -48,6 +48,8 @@ MediumOverheads assumed_medium(const Times& times, std::string_view why) {
 using Media = std::vector<MediumOverheads*>;
 using PickMedia = Media (*)(Protocols&);
 
+/// Few small sizes are published on these that are longer than the start of their kernels.
+Media older_nvlinks(Protocols& all) { return {&all.paths.nvlink2, &all.paths.nvlink3}; }
 Media nvlink2(Protocols& all) { return {&all.paths.nvlink2}; }
 Media nvlink3(Protocols& all) { return {&all.paths.nvlink3}; }
 Media nvlink4(Protocols& all) { return {&all.paths.nvlink4}; }
@@ -92,8 +94,9 @@ FitConstant shared(std::string name, PickMedia media, SourcedByProtocol<T> Mediu
   });
 }
 
-/// Links whose GPUs have times and efficiencies of their own.
-void add_generation(std::vector<FitConstant>& constants, const std::string& name, PickMedia media) {
+/// Links whose GPUs have times and efficiencies of their own; `shares_ll_step`: but for the step of LL.
+void add_generation(std::vector<FitConstant>& constants, const std::string& name, PickMedia media,
+                    bool shares_ll_step = false) {
   const auto step = &MediumOverheads::step;
   const auto efficiency = &MediumOverheads::efficiency;
   constexpr std::array<std::pair<Protocol, std::string_view>, 3> names{
@@ -106,6 +109,7 @@ void add_generation(std::vector<FitConstant>& constants, const std::string& name
       for (MediumOverheads* medium : media(all)) picked.push_back(&medium->base.value().of(protocol));
       return picked;
     }));
+    if (protocol == Protocol::ll && shares_ll_step) continue;
     constants.push_back(shared(name + ".step" + end, media, step, protocol, usual_nvlink_steps.at(i)));
   }
   constants.push_back(shared(name + ".efficiency.ll", media, efficiency, Protocol::ll, 0.5));
@@ -172,7 +176,7 @@ std::vector<FitConstant> fit_constants() {
        .is_time = false,
        .set =
            [](Protocols& all, double value, Provenance provenance, const std::string& source) {
-             for (MediumOverheads* medium : nvlink2(all))
+             for (MediumOverheads* medium : older_nvlinks(all))
                put(medium->step.ll, value * nvlink_ll_step * us, provenance, source);
              for (MediumOverheads* medium : pcies_and_staged(all))
                put(medium->step.ll, value * pcie_ll_step * us, provenance, source);
@@ -194,7 +198,7 @@ std::vector<FitConstant> fit_constants() {
       constant("versions.2.4.nvlink_simple_step", 1, false,
                [](Protocols& all) { return std::array{&all.versions.v2_4.nvlink_simple_step}; }),
   };
-  add_generation(constants, "paths.nvlink3", nvlink3);
+  add_generation(constants, "paths.nvlink3", nvlink3, true);
   add_generation(constants, "paths.nvlink4", nvlink4);
   add_generation(constants, "paths.nvlink5", nvlink5);
   return constants;
@@ -207,7 +211,7 @@ void copy_to_relatives(Protocols& constants) {
 }
 
 void round_shared_steps(Protocols& constants) {
-  for (const Media& media : {nvlink2(constants), pcies_and_staged(constants)}) {
+  for (const Media& media : {older_nvlinks(constants), pcies_and_staged(constants)}) {
     for (MediumOverheads* medium : media)
       medium->step.ll.value = Seconds{rounded_constant(medium->step.ll.value.si(), true)};
   }

@@ -4,7 +4,6 @@
 #include "units/text.hpp"
 
 #include <charconv>
-#include <cmath>
 #include <fmt/format.h>
 #include <system_error>
 
@@ -24,7 +23,8 @@ void check_length(const JobSettings& job, config::Problems& problems) {
 
 void check_interval(const std::string& key, const std::string& every, config::Problems& problems) {
   if (!interval_in(every))
-    problems.error(key, in_quotes(every) + " is no interval", "1 epoch, 5 epochs or 2000 steps");
+    problems.error(key, in_quotes(every) + " is no interval",
+                   "1 epoch, 0.5 epochs or 2000 steps; at least 0.001 epochs or 1 step");
 }
 
 /// Evaluation is simulated where each rank runs the whole forward pass.
@@ -65,7 +65,8 @@ std::optional<JobInterval> interval_in(std::string_view text) {
   JobInterval interval{.is_in_epochs = is_in_epochs};
   const auto [end, error] = std::from_chars(text.data(), text.data() + blank, interval.number);
   if (error != std::errc{} || end != text.data() + blank) return std::nullopt;
-  if (!std::isfinite(interval.number) || interval.number <= 0) return std::nullopt;
+  const double least = is_in_epochs ? JobInterval::least_epochs : JobInterval::least_steps;
+  if (!(interval.number >= least && interval.number <= JobInterval::most)) return std::nullopt;
   return interval;
 }
 

@@ -26,11 +26,12 @@ struct Experiment;
 
 /// How often a phase comes back, read from "5 epochs" or "2000 steps".
 struct JobInterval {
+  static constexpr double least_epochs = 1e-3, least_steps = 1, most = 1e12;
   double number = 1;
   bool is_in_epochs = true;  ///< otherwise in steps
 };
 
-/// Nothing if the text is no such interval above 0.
+/// Nothing if the text is no such interval within the limits.
 std::optional<JobInterval> interval_in(std::string_view text);
 
 enum class DataDivision { sharded, replicated };

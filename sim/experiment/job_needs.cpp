@@ -73,12 +73,16 @@ void check_job_needs(const ResolvedExperiment& resolved) {
 
 double parameters_of(const ResolvedExperiment& resolved) {
   if (resolved.model) return totals(resolved.model->layers).parameters;
-  std::map<std::string, double> tensors;  // every micro-batch names them again
-  for (const Op& op : resolved.classes.front().trace.ops) {
-    for (const Gradient& gradient : op.gradients) tensors[gradient.tensor] = gradient.elements;
-  }
   double sum = 0;
-  for (const auto& [tensor, elements] : tensors) sum += elements;
+  for (const RankClass& one : resolved.classes) {
+    std::map<std::string, double> tensors;  // every micro-batch names them again
+    for (const Op& op : one.trace.ops) {
+      for (const Gradient& gradient : op.gradients) tensors[gradient.tensor] = gradient.elements;
+    }
+    // Ranks that share a model hold different parts of it.
+    const double holders = static_cast<double>(one.ranks.size()) / replicas(resolved);
+    for (const auto& [tensor, elements] : tensors) sum += holders * elements;
+  }
   return sum;
 }
 

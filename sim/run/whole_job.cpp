@@ -7,6 +7,7 @@
 #include "units/text.hpp"
 #include "workload/memory.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -107,10 +108,13 @@ private:
 
   void add_evaluation() {
     const Evaluation& evaluation = *job_.evaluation;
-    const int batch = evaluation.batch_per_gpu.value_or(resolved_.settings.batch_per_gpu);
-    const double at_once = static_cast<double>(batch) * replicas(resolved_) /
-                           copies(resolved_, evaluation.data.value_or(job_.data));
-    const double passes = started(evaluation.samples / at_once);
+    const double copies_of_data = copies(resolved_, evaluation.data.value_or(job_.data));
+    const double samples_of_rank = evaluation.samples * copies_of_data / replicas(resolved_);
+    const int stated = evaluation.batch_per_gpu.value_or(resolved_.settings.batch_per_gpu);
+    // A trace fixes the batch.
+    const int batch =
+        resolved_.model ? static_cast<int>(std::min<double>(stated, std::ceil(samples_of_rank))) : stated;
+    const double passes = started(samples_of_rank / batch);
     const double times = times_of(evaluation.every);
     const ForwardPass pass = forward_pass(resolved_, batch);
     add(JobPhase::evaluation, times, times * passes * pass.time,
@@ -192,7 +196,8 @@ std::vector<std::string> job_notes(const Run& run) {
 }
 
 Known<double> samples_of_epoch(const Run& run) {
-  if (!run.experiment.samples_per_epoch) return unknown("the model or trace does not state the samples of an epoch");
+  if (!run.experiment.samples_per_epoch)
+    return unknown("the model or trace does not state the samples of an epoch");
   const std::optional<JobSettings>& job = run.experiment.settings.job;
   const double copies_of_data = job ? copies(run.experiment, job->data) : 1;
   return copies_of_data * *run.experiment.samples_per_epoch;

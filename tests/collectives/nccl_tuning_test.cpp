@@ -279,3 +279,11 @@ TEST_CASE("a CPU's model names its vendor") {
   CHECK(cpu_vendor("POWER9") == CpuVendor::power);
   CHECK(cpu_vendor("Xeon Platinum 8168") == CpuVendor::intel);
 }
+
+TEST_CASE("since NCCL 2.18 messages of up to 16 KiB go by LL") {
+  constexpr Bytes most{16384};
+  CHECK(nccl_message_protocol(NcclVersion::v2_30, most) == Protocol::ll);
+  CHECK(nccl_message_protocol(NcclVersion::v2_30, most + Bytes{1}) == Protocol::simple);
+  CHECK(nccl_message_protocol(NcclVersion::v2_12, most) == Protocol::simple);
+  CHECK(nccl_message_protocol(NcclVersion::none, most) == Protocol::simple);
+}

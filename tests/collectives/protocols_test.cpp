@@ -1,5 +1,6 @@
 #include "collectives/protocols.hpp"
 
+#include "collectives/machines.hpp"
 #include "errors_of.hpp"
 
 #include <doctest/doctest.h>
@@ -85,4 +86,27 @@ TEST_CASE("constants without a unit, a negative one and a missing medium are all
   replace_after("launch:", "value: ", "value: -");
   const auto errors = errors_of([&] { load_protocols(config::parse("nccl.yaml", text)); });
   CHECK(errors.size() >= 3);  // unknown, missing, negative
+}
+
+TEST_CASE("collectives begin with the base of the node's NVLinks, if these have their own") {
+  const Protocols all = shipped_protocols();
+  const auto base = [&](const char* platform) {
+    const ProtocolOverheads overheads =
+        overheads_of(all, NcclVersion::v2_30, shipped_cluster(platform, 1).platform);
+    return overheads.base[static_cast<std::size_t>(Protocol::ll)];
+  };
+  CHECK(base("dgx_h100") == all.paths.nvlink4.base.value().ll.value);
+  CHECK(base("dgx_a100") == all.paths.nvlink3.base.value().ll.value);
+  CHECK_FALSE(all.paths.nvlink2.base);
+  CHECK(base("dgx2") == all.base.ll.value);
+  CHECK(base("v100_pcie_server") == all.base.ll.value);
+}
+
+TEST_CASE("a step over NVLink or PCIe takes what no GPU falls below") {
+  // 0.4 us: NCCL's smallest figure of any version (tables_2_6 in nccl_time.cpp)
+  const Protocols all = shipped_protocols();
+  for (int type = 0; type < static_cast<int>(PathType::network); ++type) {
+    CAPTURE(type);
+    CHECK(medium_of(all.paths, static_cast<PathType>(type)).step.ll.value >= Seconds{0.4e-6});
+  }
 }

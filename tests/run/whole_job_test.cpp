@@ -14,7 +14,7 @@ using namespace trainyard;
 
 namespace {
 
-/// Two two_boxes two_boxes of eight V100, whose power is known.
+/// Two boxes of eight V100.
 constexpr const char* two_boxes = "resnet50_p3_16xlarge_x2";
 constexpr double imagenet = 1281167;
 
@@ -22,7 +22,7 @@ ResolvedExperiment experiment_with(const Overrides& overrides, const char* exper
   return testing::shipped_experiment(experiment, overrides);
 }
 
-/// The power of a rented box besides its GPUs, which its platform does not state.
+/// The power of a box besides its GPUs.
 const Overrides::value_type node_power{"platform.node.power.overhead", "1 kW"};
 
 Run job_run(Overrides overrides, const char* experiment = two_boxes) {
@@ -157,6 +157,10 @@ TEST_CASE("an evaluation has a batch of its own") {
   const Run other = job_run({{"batch_per_gpu", "100"}});
   CHECK(phase_of(run, JobPhase::evaluation).time.si() ==
         doctest::Approx(4 * forward_sum(other)).epsilon(1e-9));
+  // 160 samples are 10 for each of 16 ranks
+  const Run few = job_run({{"job.epochs", "1"}, {"job.evaluation", "{samples: 160, batch_per_gpu: 100}"}});
+  CHECK(phase_of(few, JobPhase::evaluation).time.si() ==
+        doctest::Approx(forward_sum(job_run({{"batch_per_gpu", "10"}}))).epsilon(1e-9));
 }
 
 TEST_CASE("an evaluation waits for samples as training does") {
@@ -200,6 +204,14 @@ TEST_CASE("a checkpoint holds the parameters and the state of the optimizer") {
   const Run run = job_run({{"job.epochs", "1"}, {"job.checkpoint", "{bandwidth: 1 GB/s}"}});
   const double bytes = 2 * 4 * 25557032.0;  // ResNet-50 with momentum
   CHECK(phase_of(run, JobPhase::checkpoint).time.si() == doctest::Approx(bytes / 1e9).epsilon(1e-12));
+  // Each of two stages holds 1e8 parameters, on two ranks.
+  const Run stages =
+      job_run({{"job.steps", "1"}, {"job.checkpoint", "{every: 1 step, size: 2.4 GB, bandwidth: 1 GB/s}"}},
+              "gpipe_traces_dgx2");
+  const Run counted = job_run({{"job.steps", "1"}, {"job.checkpoint", "{every: 1 step, bandwidth: 1 GB/s}"}},
+                              "gpipe_traces_dgx2");
+  CHECK(phase_of(counted, JobPhase::checkpoint).time.si() ==
+        doctest::Approx(phase_of(stages, JobPhase::checkpoint).time.si()).epsilon(1e-12));
 }
 
 TEST_CASE("the broadcast is one collective with all parameters, alone on the network") {
@@ -253,14 +265,13 @@ TEST_CASE("runs of many updates and stages of a pipeline have jobs, too") {
 }
 
 TEST_CASE("energy and rent of a job are unknown where those of a step are, with the reason") {
-  const Run run =
-      simulate(experiment_with({{"job", "{epochs: 1, launch: 1 s}"}}), {.fidelity = Fidelity::closed});
-  CHECK_FALSE(run.job->energy);
+  const Run run = simulate(experiment_with({{"job", "{epochs: 1, launch: 1 s}"}}, "resnet50_dlperf"),
+                           {.fidelity = Fidelity::closed});
+  REQUIRE_FALSE(run.job->energy);
   CHECK(run.job->energy.error() == run.energy.error());
-  CHECK(run.job->rent);
-  const Run owned = job_run({{"job.epochs", "1"}}, "resnet50_dgx2");
-  CHECK_FALSE(owned.job->rent);
-  CHECK(unmodelled(owned).at("job_cost_usd") == unmodelled(owned).at("cost_per_epoch_usd"));
+  CHECK_FALSE(run.job->rent);
+  CHECK(unmodelled(run).at("job_cost_usd") == unmodelled(run).at("cost_per_epoch_usd"));
+  CHECK(job_run({{"job.epochs", "1"}}).job->rent);
 }
 
 TEST_CASE("an error in the job of a file points at its line") {
@@ -287,7 +298,8 @@ TEST_CASE("an error in a job names its key and place") {
   CHECK(has_text(job_error({{"job.launch", "1 s"}}), "job: 'job' needs 'epochs' or 'steps'"));
   CHECK(has_text(job_error({{"job.epochs", "1"}, {"job.steps", "1"}}), "job.steps: "));
   CHECK(has_text(job_error({{"job.epochs", "-1"}}), "job.epochs: "));
-  for (const char* every : {"1", "epoch", "0 epochs", "1 hour", "-1 steps", "1  epoch", "x steps"}) {
+  for (const char* every : {"1", "epoch", "0 epochs", "1 hour", "-1 steps", "1  epoch", "x steps",
+                            "0.5 steps", "1e-308 epochs", "1e13 steps"}) {
     CAPTURE(every);
     CHECK(has_text(job_error({{"job.epochs", "1"},
                               {"job.evaluation", "{samples: 1, every: '" + std::string(every) + "'}"}}),
@@ -296,10 +308,10 @@ TEST_CASE("an error in a job names its key and place") {
   CHECK(has_text(job_error({{"job.steps", "1"}}, "gpt2_small_dgx2"),
                  " errors"));  // none: steps need no data set
   CHECK(has_text(job_error({{"job.epochs", "1"}}, "gpt2_small_dgx2"), "job.epochs: the number of samples"));
-  CHECK(has_text(job_error({{"job", "{epochs: 1, load: {bytes: 1 GB}}"}}, "resnet50_dgx2"),
-                 "job.load: dgx2 states no storage"));
-  CHECK(has_text(job_error({{"job", "{epochs: 1, checkpoint: {}}"}}, "resnet50_dgx2"),
-                 "job.checkpoint: dgx2 states no storage"));
+  CHECK(has_text(job_error({{"job", "{epochs: 1, load: {bytes: 1 GB}}"}}, "resnet50_dlperf"),
+                 "job.load: dlperf states no storage"));
+  CHECK(has_text(job_error({{"job", "{epochs: 1, checkpoint: {}}"}}, "resnet50_dlperf"),
+                 "job.checkpoint: dlperf states no storage"));
   const std::string evaluation = "{epochs: 1, evaluation: {samples: 1}}";
   CHECK(has_text(job_error({{"job", evaluation}, {"sync.kind", "parameter_server"}}), "job.evaluation: "));
   CHECK(has_text(job_error({{"job", evaluation}, {"sync.kind", "dataparallel_gpu0"}, {"nodes", "1"}}),
