@@ -234,7 +234,8 @@ Layer conv_transpose_layer(std::string name, FeatureMap in, int out_channels, Wi
 /// input. Without `has_scale` its only parameters are the biases.
 Layer batch_norm_layer(std::string name, FeatureMap in, bool has_scale = true);
 
-/// In-place ReLU: its output is kept by the next layer, so it keeps nothing itself.
+/// In-place ReLU. Keeps nothing itself, as if the next layer kept its output; lists of layers correct that
+/// where no reader does (layer_graph.hpp), families do not for the ReLU before a mean of each channel.
 Layer relu_layer(std::string name, std::vector<int> shape);
 
 /// ReLU with a learned slope per channel (or feature) for values below 0 (He et al. 2015, arXiv 1502.01852,
@@ -267,9 +268,10 @@ Layer multiply_layer(std::string name, const std::vector<int>& shape);
 /// passes views of the gradient on without memory traffic (PyTorch, CatBackward0). Keeps nothing.
 Layer concat_layer(std::string name, const std::vector<int>& shape);
 
-/// Mean over each channel.
+/// Mean over each channel. Keeps nothing (PyTorch, adaptive_avg_pool2d of one pixel is a mean).
 Layer average_pool_layer(std::string name, FeatureMap in);
-/// Mean over each window. Keeps nothing.
+/// Mean over each window. Keeps its input (PyTorch, tools/autograd/derivatives.yaml, avg_pool2d: backward
+/// reads self).
 Layer average_pool_layer(std::string name, FeatureMap in, Window window);
 
 /// y = x W^T + b for each row; without `has_bias` y = x W^T. Costs as conv_layer. Keeps its input.

@@ -18,6 +18,8 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t most_layers = 100'000;
+constexpr int most_steps = 100'000;                    // of all recurrences: each step has ops of its own
+constexpr std::size_t most_entries = 3 * most_layers;  // some have no layers: groups, crops
 constexpr double most_values = std::numeric_limits<int>::max();
 constexpr std::string_view name_of_input = "input";
 constexpr std::string_view name_of_previous = "previous";
@@ -66,6 +68,14 @@ std::vector<std::string_view> kinds_of(const ListedLayer& entry) {
   return kinds;
 }
 
+/// Whether traces can hold the name and rules can match it: other signs separate or stand for others there.
+bool is_name(std::string_view name) {
+  const auto is_allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
+  return !name.empty() && std::ranges::all_of(name, is_allowed);
+}
+
 /// The names of a list of entries.
 struct Scope {
   std::string prefix;  ///< of the layers' names
@@ -88,7 +98,12 @@ private:
   void append_list(const std::vector<ListedLayer>& list, const std::string& path, Scope scope) {
     reserve_names(list, path, scope);
     scopes_.push_back(std::move(scope));
-    for (std::size_t i = 0; i < list.size(); ++i) append_entry(list[i], config::join(path, i));
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string at = config::join(path, i);
+      path_ = at;
+      if (++entries_ > most_entries) refuse_size(most_entries, "entries");
+      append_entry(list[i], at);
+    }
     scopes_.pop_back();
   }
 
@@ -101,8 +116,8 @@ private:
       const std::string at = config::join(config::join(path, i), "name");
       if (name == name_of_input || name == name_of_previous)
         refuse_key(at, fmt::format("'{}' always has another meaning", name), "use another name");
-      if (name.empty() || name.find('.') != std::string::npos)
-        refuse_key(at, fmt::format("'{}' cannot be a name", name), "use letters, digits and '_'");
+      if (!is_name(name))
+        refuse_key(at, fmt::format("'{}' cannot be a name", name), "use letters, digits, '_' and '-'");
       if (!seen.insert({name, true}).second)
         refuse_key(at, fmt::format("two layers of this list are called '{}'", name), "use another name");
       scope.numbers.insert({name, 0});
@@ -167,12 +182,16 @@ private:
       refuse_key(config::join(path, "input"), fmt::format("a sample of shape {}", text_of(*entry.input)),
                  "[channels, height, width], [tokens, features], [tokens] or [features]");
     require_size(*entry.input);
-    previous_ = {*entry.input, graph_.add_input()};
+    double values = 1;
+    for (const int size : *entry.input) values *= size;
+    previous_ = {*entry.input, graph_.add_input(values)};
     if (is_first) scopes_.back().values.insert_or_assign(std::string(name_of_input), previous_);
     if (entry.name) scopes_.back().values.insert_or_assign(*entry.name, previous_);
   }
 
   void append_group(const ListedLayer& entry, const std::string& path, const std::string& own) {
+    if (entry.layers->empty())
+      refuse_key(config::join(path, "layers"), "the group has no layers", "add layers, or remove the group");
     const int times = entry.repeat.value_or(1);
     const bool is_outermost = scopes_.size() == 1;
     for (int i = 0; i < times; ++i) {
@@ -267,11 +286,21 @@ private:
 
   bool has_bias(const std::optional<bool>& stated) const { return stated.value_or(!is_normalised_); }
 
+  [[noreturn]] void refuse_size(std::size_t most, std::string_view what) const {
+    refuse_key(path_, fmt::format("the list has more than {} {}", most, what), "smaller 'repeat'");
+  }
+
+  /// A loss ends a model, or a branch of it.
+  void require_values(const Values& in) const {
+    if (graph_.is_loss(in.tensor))
+      refuse_key(path_, "a layer cannot read a loss", "read the layer before the loss: add 'from: NAME'");
+  }
+
   /// Adds a layer that reads `in`; returns its output.
   Values add(Layer layer, std::vector<int> shape, const std::vector<Values>& in) {
     require_size(shape);
-    if (graph_.size() >= most_layers)
-      refuse_key(path_, fmt::format("the list has more than {} layers", most_layers), "smaller 'repeat'");
+    if (graph_.size() >= most_layers) refuse_size(most_layers, "layers");
+    for (const Values& values : in) require_values(values);
     std::vector<int> tensors;
     for (const Values& values : in) tensors.push_back(values.tensor);
     return {std::move(shape), graph_.add(std::move(layer), tensors, path_)};
@@ -506,6 +535,10 @@ private:
   }
 
   Values add_lstm(const std::string& name, int hidden, const Values& in) {
+    steps_ += in.shape[0];
+    if (steps_ > most_steps)
+      refuse_key(path_, fmt::format("the recurrent layers of the list have more than {} steps", most_steps),
+                 "fewer tokens or layers: each direction of an lstm has a step per token");
     Values values = in;
     for (Layer& layer : lstm_layers(name, in.shape[0], in.shape[1], hidden)) {
       std::vector<int> shape = layer.out_shape;
@@ -678,6 +711,8 @@ private:
   std::vector<Scope> scopes_;
   Values previous_;
   std::optional<int> sequence_length_;
+  std::size_t entries_ = 0;                  ///< visited, also those that have no layer
+  double steps_ = 0;                         ///< of all recurrences
   std::map<int, EmbeddingSize> embeddings_;  ///< by the tensor that they write
   std::string path_ = "layers";              ///< of the key that is worked on, for errors
   bool is_normalised_ = false;               ///< whether batch_norm follows the layer in its entry

@@ -172,9 +172,9 @@ struct LayerList {
 /// The layers of a list. Layers of a group are called GROUP.LAYER, or GROUP.0.LAYER and so on if it repeats;
 /// a layer without a name is called after its kind, with a number: conv1. Blocks (Layer::block) are the
 /// longest parts inside which several tensors are alive, extended to the outermost group around them. A
-/// tensor that several layers keep for backward is kept by the first. A ReLU whose output is read by copies
-/// alone (add, concat, dropout) keeps it. Throws InputError with the key path of the first error: a name that
-/// does not exist, shapes that do not fit, an output that nothing reads.
+/// tensor that several layers keep for backward is kept by the first. A ReLU keeps its output unless a reader
+/// keeps that tensor. Throws InputError with the key path of the first error: a name that does not exist,
+/// shapes that do not fit, an output that nothing reads.
 LayerList listed_layers(const std::vector<ListedLayer>& list);
 
 namespace config {

@@ -328,7 +328,13 @@ void append_matrix_backward(std::vector<Op>& ops, const Layer& layer, const Sett
   ops.back().gradients = gradients_of(layer, setting);
 }
 
+/// Whether a layer has any gradient to compute: of its input, or of weights.
+bool has_backward(const Layer& layer) {
+  return layer.has_input_gradient || !layer.parameters.empty() || layer.tied_elements > 0;
+}
+
 void append_backward(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
+  if (!has_backward(layer)) return;
   if (layer.kind == LayerKind::recurrence) {
     append_recurrence_backward(ops, layer, setting);
   } else if (layer.kind == LayerKind::flash_attention) {
