@@ -117,6 +117,9 @@ struct Layer {
   double backward_rw_elements = 0;
   double weight_rw_elements = 0;  ///< the weights in forward_rw_elements: moved once per batch
   double tied_elements = 0;       ///< weights shared with another layer: not in the counts above
+  std::string tied_to;            ///< the layer whose table these are; empty: the model's word embedding
+  bool adds_rows = false;         ///< of an embedding: its rows are added to the previous ones (positions)
+  bool stays_in_16_bits = false;  ///< in fp8: a linear layer that is no part of a transformer block
   /// Values of each table of an embedding that a sample looks up, if only their gradients are computed and
   /// only they are updated (sparse gradients); 0: gradients of all parameters.
   double sparse_elements = 0;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
+#include <set>
 #include <utility>
 
 namespace trainyard {
@@ -152,6 +154,16 @@ void LayerGraph::set_blocks() {
   }
 }
 
+void LayerGraph::set_precisions() {
+  std::set<std::optional<int>> transformer_blocks;
+  for (const Layer& layer : layers_) {
+    constexpr std::size_t of_heads = 3;  // heads, queries, keys: not the scores of additive attention
+    const bool is_softmax = layer.kind == LayerKind::softmax && layer.in_shape.size() == of_heads;
+    if (is_softmax || layer.kind == LayerKind::flash_attention) transformer_blocks.insert(layer.block);
+  }
+  for (Layer& layer : layers_) layer.stays_in_16_bits = !transformer_blocks.contains(layer.block);
+}
+
 void LayerGraph::keep_read_outputs() {
   for (const Tensor& tensor : tensors_) {
     if (tensor.writer < 0 || tensor.is_kept || !tensor.has_gradient) continue;
@@ -164,6 +176,7 @@ void LayerGraph::keep_read_outputs() {
 
 std::vector<Layer> LayerGraph::finished() {
   set_blocks();
+  set_precisions();
   keep_read_outputs();
   for (const Tensor& tensor : tensors_) {
     if (tensor.readers.size() < 2) continue;

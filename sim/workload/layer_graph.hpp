@@ -52,6 +52,8 @@ private:
   /// count.
   [[nodiscard]] std::vector<bool> inner_positions() const;
   void set_blocks();
+  /// Linear layers in blocks without attention stay in 16 bits.
+  void set_precisions();
   void keep_read_outputs();
 
   std::vector<Layer> layers_;

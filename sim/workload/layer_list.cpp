@@ -372,6 +372,7 @@ private:
     if (linear.tied) require_table(*linear.tied, {.rows = 0, .entries = size.out, .features = size.in});
     Layer layer =
         linear.tied ? tied_linear_layer(name, size, with_bias) : linear_layer(name, size, with_bias);
+    if (linear.tied) layer.tied_to = name_of_table(*linear.tied);
     if (linear.tied && linear.normalised)
       refuse_key(config::join(path_, "normalised"), "the weights are those of an embedding",
                  "remove it, or 'tied'");
@@ -387,12 +388,17 @@ private:
     if (table == embeddings_.end())
       refuse_key(path, fmt::format("'{}' is not an embedding", tied),
                  "name an embedding without 'tied' and 'then'");
-    const EmbeddingSize& whole = table->second;
+    const EmbeddingSize& whole = table->second.size;
     if (whole.entries != size.entries || whole.features != size.features)
       refuse_key(path,
                  fmt::format("the table of '{}' has {} x {} values, but {} x {} are needed", tied,
                              whole.entries, whole.features, size.entries, size.features),
                  "use equal sizes, or leave 'tied' out");
+  }
+
+  /// The layer that `tied` names, after require_table().
+  const std::string& name_of_table(const std::string& tied) const {
+    return embeddings_.at(named(tied, config::join(path_, "tied")).tensor).layer;
   }
 
   Values appended(const std::string& name, const ListedBatchNorm& norm, std::string_view kind,
@@ -441,9 +447,10 @@ private:
     const EmbeddingSize size{in.shape[0], table.entries, table.features};
     if (!sequence_length_) sequence_length_ = size.rows;
     if (table.tied) require_table(*table.tied, size);
-    const Values out = add(table.tied ? tied_embedding_layer(name, size) : embedding_layer(name, size),
-                           {size.rows, size.features}, {in});
-    if (!table.tied) embeddings_.emplace(out.tensor, size);
+    Layer layer = table.tied ? tied_embedding_layer(name, size) : embedding_layer(name, size);
+    if (table.tied) layer.tied_to = name_of_table(*table.tied);
+    const Values out = add(std::move(layer), {size.rows, size.features}, {in});
+    if (!table.tied) embeddings_.emplace(out.tensor, Table{name, size});
     return out;
   }
 
@@ -707,15 +714,20 @@ private:
     return in;
   }
 
+  struct Table {
+    std::string layer;
+    EmbeddingSize size;
+  };
+
   LayerGraph graph_;
   std::vector<Scope> scopes_;
   Values previous_;
   std::optional<int> sequence_length_;
-  std::size_t entries_ = 0;                  ///< visited, also those that have no layer
-  double steps_ = 0;                         ///< of all recurrences
-  std::map<int, EmbeddingSize> embeddings_;  ///< by the tensor that they write
-  std::string path_ = "layers";              ///< of the key that is worked on, for errors
-  bool is_normalised_ = false;               ///< whether batch_norm follows the layer in its entry
+  std::size_t entries_ = 0;          ///< visited, also those that have no layer
+  double steps_ = 0;                 ///< of all recurrences
+  std::map<int, Table> embeddings_;  ///< by the tensor that they write
+  std::string path_ = "layers";      ///< of the key that is worked on, for errors
+  bool is_normalised_ = false;       ///< whether batch_norm follows the layer in its entry
 };
 
 }  // namespace

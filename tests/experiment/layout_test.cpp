@@ -159,3 +159,24 @@ TEST_CASE("with zb_h1 nothing that the stage before waits for is sent in a pass 
   }
   CHECK(sent > 0);
 }
+
+TEST_CASE("a rank whose stage has positions, but not the table of its tied projection, has a copy of that") {
+  const ResolvedExperiment resolved = shipped_experiment(
+      "gpt2_small_dgx2",
+      {{"gpus", "8"},
+       {"nodes", "1"},
+       {"memory", "ignore"},
+       {"model",
+        "{name: m, layers: [{input: [16]}, {name: e, embedding: {entries: 128, features: 64}}, "
+        "{repeat: 4, layers: [linear: 64]}, {positions: {}}, {name: top, linear: {out: 128, tied: e, bias: "
+        "false}}, "
+        "softmax_cross_entropy: {}]}"},
+       {"parallelism.pipeline", "2"}});
+  REQUIRE(resolved.classes.size() == 2);
+  const std::vector<Layer>& last = resolved.classes.back().layers;
+  REQUIRE(std::ranges::find(last, "positions1", &Layer::name) != last.end());
+  const auto top = std::ranges::find(last, "top", &Layer::name);
+  REQUIRE(top != last.end());
+  CHECK(top->tied_elements == 0);
+  CHECK(parameter_elements(*top) == 128 * 64);
+}

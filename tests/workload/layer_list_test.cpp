@@ -2,6 +2,7 @@
 
 #include "config/document.hpp"
 #include "errors_of.hpp"
+#include "workload/eight_bits.hpp"
 #include "workload/fuse_elementwise.hpp"
 #include "workload/listed_resnet50.hpp"
 #include "workload/make_trace.hpp"
@@ -531,6 +532,18 @@ TEST_CASE("an embedding in a group makes a model of tokens") {
   const auto problems = errors_of(
       [&] { load_model(config::parse("m.yaml", "name: m\ninput: {bytes_per_token: 2 B}\n" + layers)); });
   CHECK(problems.empty());
+}
+
+TEST_CASE("in fp8 the linear layers of a list's blocks run in 8 bits only beside attention") {
+  const auto in_8_bits = [](const std::string& inner) {
+    const Model model = listed("  - input: [8, 12]\n  - linear: 12\n  - layers:\n" + inner +
+                               "      - {name: l, linear: 12}\n      - add: [previous, input]\n");
+    return runs_in_8_bits(named_layer(model, "block1.l"));
+  };
+  CHECK_FALSE(in_8_bits("      - gelu\n"));
+  CHECK(in_8_bits("      - linear: 36\n      - attention: {heads: 2}\n"));
+  CHECK(in_8_bits("      - linear: 36\n      - attention: {heads: 2, kernel: flash}\n"));
+  CHECK_FALSE(in_8_bits("      - additive_attention: {inputs: [input, input], features: 4}\n"));
 }
 
 TEST_CASE("a loss has no readers") {
