@@ -267,7 +267,7 @@ Layer add_layer(std::string name, std::vector<int> shape);
 /// both inputs and the output's gradient read, both gradients written. Keeps both inputs.
 Layer multiply_layer(std::string name, const std::vector<int>& shape);
 
-/// Copies its inputs one behind the other into an output of this shape: two passes, no arithmetic. Backward
+/// Concatenates its inputs: copies them into an output of this shape: two passes, no arithmetic. Backward
 /// passes views of the gradient on without memory traffic (PyTorch, CatBackward0). Keeps nothing.
 Layer concat_layer(std::string name, const std::vector<int>& shape);
 
@@ -324,7 +324,7 @@ struct Names<LayerKind> {
       Name{"maxpool", LayerKind::max_pool, "maximum pooling"},
       Name{"add", LayerKind::add, "sum of two inputs"},
       Name{"multiply", LayerKind::multiply, "product of two inputs"},
-      Name{"concat", LayerKind::concat, "inputs copied one behind the other"},
+      Name{"concat", LayerKind::concat, "concatenation: copies of the inputs"},
       Name{"position_bias", LayerKind::position_bias, "a bias by position added to attention scores"},
       Name{"avgpool", LayerKind::average_pool, "average pooling"},
       Name{"embedding", LayerKind::embedding, "look-up of table rows"},

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <map>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -606,7 +607,7 @@ private:
     return add(concat_layer(name, shape), shape, in);
   }
 
-  /// The vectors of all inputs one behind the other, their products, and one of each pair of products.
+  /// The concatenated vectors of all inputs, their products, and one of each pair of products.
   Values add_interaction(const std::string& name, const ListedJoin& join, const std::vector<Values>& in) {
     double vectors = 0;
     for (std::size_t i = 0; i < in.size(); ++i) {
@@ -683,7 +684,8 @@ private:
     require_map(kind, in);
     if (kind == "global_pool") return add_map(average_pool_layer(name, map_of(in)), in);
     if (kind == "flatten") return {{in.shape[0] * in.shape[1] * in.shape[2]}, in.tensor};
-    return {{in.shape[1] * in.shape[2], in.shape[0]}, in.tensor};  // tokens
+    if (kind == "tokens") return {{in.shape[1] * in.shape[2], in.shape[0]}, in.tensor};
+    throw std::logic_error(fmt::format("kind '{}' without keys has no function that adds it", kind));
   }
 
   Values add_gate(const std::string& name, std::string_view kind, const Values& in) {

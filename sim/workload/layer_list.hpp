@@ -347,7 +347,7 @@ struct Keys<ListedLstm> {
                     .at_least(1)
                     .at_most(1'000'000),
                 optional("bidirectional", &ListedLstm::bidirectional,
-                         "true: a second one reads the tokens backwards; both outputs one behind the other"));
+                         "true: a second one reads the tokens backwards; both outputs are concatenated"));
   }
 };
 
@@ -434,13 +434,13 @@ struct Keys<ListedLayer> {
         optional("tables", &L::tables, "tables of features, of each of which a sample looks up rows"),
         optional("positions", &L::positions, "table of positions added to the tokens"),
         optional("attention", &L::attention,
-                 "attention of tokens that hold queries, keys and values one behind the other"),
+                 "attention of tokens that hold queries, keys and values, concatenated"),
         optional("additive_attention", &L::additive_attention,
                  "attention of one layer's tokens to another's by a small network (Bahdanau)"),
         optional("lstm", &L::lstm, "long short-term memory over the tokens"),
         optional("add", &L::add, "sum of two layers of equal shape"),
         optional("multiply", &L::multiply, "product of two layers of equal shape, value by value"),
-        optional("concat", &L::concat, "channels or features of several layers one behind the other"),
+        optional("concat", &L::concat, "channels or features of several layers, concatenated"),
         optional("dot_interaction", &L::dot_interaction,
                  "scalar products of each pair of vectors: of tables' rows and vectors of as many features"),
         optional("flatten", &L::flatten, "map or tokens to vector; costs nothing"),

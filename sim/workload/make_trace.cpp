@@ -133,7 +133,8 @@ Op cast_op(Phase phase, const Layer& layer, const Setting& setting) {
                  weights * (setting.sizes.compute_weight + setting.sizes.parameter));
 }
 
-/// Scales the rows of a layer's weights to length 1; in backward the gradient of this.
+/// Scales the rows of a layer's weights to length 1; in backward the gradient of this. Once per step whatever
+/// the batch: like casts, it is not in the layer's counts, which are per sample.
 Op normalise_op(Phase phase, const Layer& layer, const Setting& setting) {
   constexpr int forward_flops = 3;    // square, sum, product
   constexpr int backward_flops = 5;   // projection of the gradient, difference, product

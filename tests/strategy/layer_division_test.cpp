@@ -305,7 +305,7 @@ TEST_CASE("rules that cannot hold are refused at their key") {
   Layer positions = added_embedding_layer("positions", {16, 16, 64});
   positions.split = TensorSplit::none;  // as in a list of layers
   CHECK(refusal_of({positions, linear_layer("top", {16, 64, 8})}, {{.match = "positions"}}) ==
-        "parallelism.layers[0].match 'positions' embedding | match linear layers and embedding tables");
+        "parallelism.layers[0].match 'positions' | match linear layers and embedding tables");
   DecoderHyperparameters gpt;
   gpt.layers = 1;
   gpt.hidden = 64;

@@ -1,6 +1,7 @@
 #include "workload/layer_list.hpp"
 
 #include "config/document.hpp"
+#include "config/read.hpp"
 #include "errors_of.hpp"
 #include "workload/eight_bits.hpp"
 #include "workload/fuse_elementwise.hpp"
@@ -546,6 +547,40 @@ TEST_CASE("in fp8 the linear layers of a list's blocks run in 8 bits only beside
   CHECK_FALSE(in_8_bits("      - additive_attention: {inputs: [input, input], features: 4}\n"));
 }
 
+TEST_CASE("every kind without keys that may follow a layer adds a layer of its own") {
+  for (const auto& following : config::Names<FollowingLayer>::table) {
+    const Model model =
+        listed("  - input: [4]\n  - {linear: 4, then: [" + std::string(following.text) + "]}\n");
+    REQUIRE(model.layers.size() == 2);
+    CHECK(model.layers[1].name == std::string(following.text) + "1");
+  }
+}
+
+TEST_CASE("a PReLU has a slope per channel of a map, and per feature of tokens or a vector") {
+  const auto slopes = [](const std::string& shape) {
+    return totals(listed("  - input: " + shape + "\n  - prelu\n").layers).parameters;
+  };
+  CHECK(slopes("[3, 8, 8]") == 3);
+  CHECK(slopes("[5, 7]") == 7);
+  CHECK(slopes("[9]") == 9);
+}
+
+TEST_CASE("the entries that rules of published runs set by their place are those they mean") {
+  // workloads/published/runs/published.yaml: model.layers[14].linear.out, model.layers[5].tables.features
+  const auto entry = [](const std::string& model, std::size_t place) {
+    const auto file =
+        config::read<ModelFile>(config::load(TRAINYARD_SOURCE_DIR "/workloads/models/" + model + ".yaml"));
+    REQUIRE(file.layers);
+    return file.layers->at(place);
+  };
+  const ListedLayer classes = entry("insightface_r100", 14);
+  CHECK(classes.name == "classes");
+  CHECK(classes.linear);
+  const ListedLayer table = entry("wide_deep", 5);
+  CHECK(table.name == "deep_embedding");
+  CHECK(table.tables);
+}
+
 TEST_CASE("a loss has no readers") {
   CHECK(message_of("  - input: [3]\n  - linear: 4\n  - softmax_cross_entropy\n  - linear: 4\n").key_path ==
         "layers[3].linear");
@@ -590,6 +625,8 @@ TEST_CASE("normalised weights cost two passes forward and three backward, and a 
   CHECK(found[0]->bytes.si() == 4 * 2 * weights);
   CHECK(found[1]->bytes.si() == 4 * 3 * weights);
   CHECK(found[1]->gradients.size() == 1);  // complete only now
+  for (const Op* op : found) CHECK(is_cast(*op, named_layer(normalised, "classes")));
+  CHECK(totals(plain.layers).forward_flops == totals(normalised.layers).forward_flops);  // per sample
   CHECK(trace.ops.size() == make_trace(plain, 8, Precision::fp32, Optimizer::sgd).ops.size() + 2);
   const MemorySetting setting{.batch = 8, .precision = Precision::fp32, .optimizer = Optimizer::sgd};
   CHECK(memory_per_rank(normalised.layers, setting).activations ==
