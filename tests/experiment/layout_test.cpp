@@ -165,9 +165,10 @@ TEST_CASE("with zb_h1 nothing that the stage before waits for is sent in a pass 
 TEST_CASE("a rank whose stage has positions, but not the table of its tied projection, has a copy of that") {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path / "tied_list.yaml";
-  std::ofstream(file) << "name: tied_list\nlayers: [{input: [16]}, {name: e, embedding: {entries: 128, "
-                         "features: 64}}, {repeat: 4, layers: [linear: 64]}, positions, "
-                         "{name: top, linear: {out: 128, tied: e, bias: false}}, softmax_cross_entropy]\n";
+  std::ofstream(file)
+      << "name: tied_list\nlayers: [{input: [16]}, {name: e, embedding: {entries: 128, "
+         "features: 64}}, {repeat: 4, layers: [linear: 64, add: [previous, input]]}, positions, "
+         "{name: top, linear: {out: 128, tied: e, bias: false}}, softmax_cross_entropy]\n";
   const ResolvedExperiment resolved = shipped_experiment("gpt2_small_dgx2", {{"gpus", "8"},
                                                                              {"nodes", "1"},
                                                                              {"memory", "ignore"},
