@@ -179,12 +179,17 @@ GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recordin
 }
 
 std::string profile_text(const GpuProfile& gpu) {
-  return "# yaml-language-server: $schema=../schema/gpu.json\n# Written by `trainyard calibrate gpu`. Change "
-         "memory, peaks, TDP, power and `assumed` figures here and run\n# it again with this file as "
-         "--specification; it replaces the `fitted` figures.\n# time = max(FLOPs / (efficiency x peak), "
-         "bytes / (bandwidth_fraction x memory bandwidth)) + t0, corrected\n# by the nearest kernels of "
-         "`kernels`; platforms/README.md explains every key. held_out: errors as ratios.\n" +
-         config::write(gpu);
+  const bool has_recordings = gpu.calibration && !gpu.calibration->recordings.empty();
+  const char* const origin =
+      has_recordings ? ". Change memory, peaks, TDP, power and `assumed` figures here and run\n"
+                       "# it again with this file as --specification; it replaces the `fitted` figures."
+                     : " from a specification, published figures or another GPU's profile:\n"
+                       "# no recording of this GPU was used.";
+  return fmt::format(
+      "# yaml-language-server: $schema=../schema/gpu.json\n# Written by `trainyard calibrate gpu`{}\n"
+      "# platforms/README.md explains every key and how kernel times follow from them. held_out: errors as "
+      "ratios.\n{}",
+      origin, config::write(gpu));
 }
 
 }  // namespace trainyard

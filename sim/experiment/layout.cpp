@@ -24,7 +24,9 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace trainyard {
@@ -41,14 +43,25 @@ struct ChunkTrace {
   }
 };
 
-/// The last projection's copy of the word embedding, if another rank has the embedding.
-void own_tied_table(std::vector<Layer>& layers) {
-  const auto is_table = [](const Layer& layer) { return layer.kind == LayerKind::embedding; };
-  if (std::ranges::any_of(layers, is_table)) return;
+/// Whether some layer has the table that `tied` shares.
+bool has_table_of(const std::vector<Layer>& layers, const Layer& tied) {
+  return std::ranges::any_of(layers, [&](const Layer& layer) {
+    return layer.kind == LayerKind::embedding && !layer.adds_rows && layer.tied_elements == 0 &&
+           (tied.tied_to.empty() || layer.name == tied.tied_to);
+  });
+}
+
+/// A copy of each shared table of which these layers read, but which another rank has: the first reader has
+/// it, and shares it with the others.
+void own_tied_tables(std::vector<Layer>& layers) {
+  const std::vector<Layer> whole = layers;
+  std::set<std::string> copied;
   for (Layer& layer : layers) {
-    if (layer.tied_elements <= 0) continue;
+    if (layer.tied_elements <= 0 || has_table_of(whole, layer)) continue;
+    if (!copied.insert(layer.tied_to).second) continue;
     const double elements = std::exchange(layer.tied_elements, 0);
     layer.parameters.insert(layer.parameters.begin(), {layer.name + ".weight", elements});
+    if (layer.kind == LayerKind::embedding) continue;  // its traffic is that of rows, and of a whole gradient
     layer.weight_rw_elements = elements;
     layer.forward_rw_elements += elements;
     layer.backward_rw_elements += 2 * elements;
@@ -131,7 +144,7 @@ private:
     const LayerRange range = ranges_[at(global_chunk(layout_.grid.pipeline, stage, number))];
     Model part{.name = request_.model.name, .title = {}, .layers = {}, .samples_per_epoch = {}};
     part.layers.assign(model_.layers.begin() + range.first, model_.layers.begin() + range.end);
-    own_tied_table(part.layers);
+    own_tied_tables(part.layers);
     Trace trace = make_trace(part, request_.micro_batch, request_.precision, request_.optimizer);
     if (request_.stack.fused_elementwise) fuse_elementwise(trace, part.layers);
     add_layer_work(trace, part.layers, request_.stack.layer_work);

@@ -89,7 +89,7 @@ void require_rows(const Layer& layer, const PlacedRule& placed, int replicas) {
 }
 
 void require_divisible(const Layer& layer, const PlacedRule& placed, bool is_table_shared) {
-  const bool is_table = layer.kind == LayerKind::embedding && layer.split != TensorSplit::tokens;
+  const bool is_table = layer.kind == LayerKind::embedding && !layer.adds_rows;
   if (layer.kind != LayerKind::linear && !is_table) {
     placed.refuse("match",
                   fmt::format("layer '{}' ({}) cannot be divided among replicas", layer.name,
@@ -123,6 +123,7 @@ Layer like(const Layer& layer, Layer made) {
   made.block = layer.block;
   made.split = TensorSplit::none;
   made.normalises_weights = layer.normalises_weights;
+  made.stays_in_16_bits = layer.stays_in_16_bits;
   made.summed_over = std::nullopt;
   return made;
 }

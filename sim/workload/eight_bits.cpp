@@ -10,7 +10,8 @@ namespace trainyard {
 
 bool runs_in_8_bits(const Layer& layer) {
   const bool is_router = layer.split == TensorSplit::tokens;
-  return layer.kind == LayerKind::linear && layer.block && !is_router && !layer.normalises_weights;
+  return layer.kind == LayerKind::linear && layer.block && !is_router && !layer.normalises_weights &&
+         !layer.stays_in_16_bits;
 }
 
 bool casts_its_output(LayerKind kind) { return kind == LayerKind::layer_norm || kind == LayerKind::rms_norm; }

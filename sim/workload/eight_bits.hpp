@@ -14,7 +14,8 @@
 
 namespace trainyard {
 
-/// Whether the products of a layer run in 8 bits in a step of fp8.
+/// Whether the products of a layer run in 8 bits in a step of fp8. In a list of layers a block is one of a
+/// transformer if it has attention.
 bool runs_in_8_bits(const Layer& layer);
 
 /// Whether a norm writes its values in 8 bits, so that the products after it need no cast of their input:

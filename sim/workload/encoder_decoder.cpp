@@ -110,7 +110,8 @@ private:
     BlockParts parts{.bias = !is_t5(),
                      .dropout = parameters_.dropout,
                      .activation = parameters_.gated ? Activation::gelu_product : Activation::relu,
-                     .inner_dropout = true,
+                     .probability_dropout = is_t5(),
+                     .inner_dropout = is_t5(),
                      .position_bias = is_t5(),
                      .bias_buckets = number == 0 && is_t5() ? buckets : 0};
     const std::string last_norm = prefix + (reads_encoder ? ".ln3" : ".ln2");

@@ -45,7 +45,8 @@ struct EncoderDecoderHyperparameters {
 /// huggingface/transformers src/transformers/models/t5/modeling_t5.py (names and shapes of parameters, places
 /// of dropout). In the style `transformer` a norm ("encoder.h0.ln1") follows each residual sum, and both
 /// halves end with a block. Sinusoids cost an addition per value; their table is shared by all samples and
-/// not counted. Source: Vaswani et al. 2017, arXiv 1706.03762, section 3; facebookresearch/fairseq
+/// not counted. Dropout is of the sums of embeddings and of each part's output (section 5.4) only. Source:
+/// Vaswani et al. 2017, arXiv 1706.03762, section 3; facebookresearch/fairseq
 /// fairseq/models/transformer (parameters of transformer_wmt_en_de). heads must divide hidden unless head_dim
 /// is given.
 std::vector<Layer> encoder_decoder_layers(const EncoderDecoderHyperparameters& parameters);
@@ -104,9 +105,10 @@ struct Keys<EncoderDecoderHyperparameters> {
             .at_least(1)
             .at_most(1e7),
         optional("tied", &E::tied, "true: the last projection multiplies by the word embedding"),
-        optional("dropout", &E::dropout,
-                 "true: dropout after the embeddings and the last norms, of the attention probabilities, "
-                 "between the linear layers of a block and before the residual sums"));
+        optional(
+            "dropout", &E::dropout,
+            "true: dropout after the embeddings and before the residual sums; in the style t5 also "
+            "after the last norms, of the attention probabilities and between the linear layers of a block"));
   }
 };
 

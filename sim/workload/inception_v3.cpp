@@ -50,6 +50,7 @@ FeatureMap append_max_pool(Network& network, const std::string& name, FeatureMap
 /// The last branch of all blocks but two: mean of 3 x 3, then a 1x1 convolution.
 FeatureMap append_pool_branch(Network& network, const std::string& block, FeatureMap in, int channels) {
   network.layers.push_back(average_pool_layer(block + "ap", in, conv3x3));
+  network.layers.back().saved_elements = 0;  // the convolutions beside it keep the same input
   return append_branch(network, block, in, {{"bp", channels, conv1x1}});
 }
 
@@ -96,6 +97,7 @@ FeatureMap append_block17(Network& network, const std::string& block, FeatureMap
 /// The second classifier is a side branch: the next layer reads the same input.
 void append_auxiliary(Network& network, FeatureMap in, int classes) {
   network.layers.push_back(average_pool_layer("aux.ap", in, {5, 5, 3}));
+  network.layers.back().saved_elements = 0;  // the next block keeps the same input
   const FeatureMap pooled = output_map(network.layers.back());
   const FeatureMap map = append_branch(network, "aux.", pooled, {{"0", 128, conv1x1}, {"1", 768, {5, 5}}});
   if (map.height * map.width > 1) network.layers.push_back(average_pool_layer("aux.gap", map));

@@ -168,8 +168,11 @@ Layer grouped_conv_layer(std::string name, FeatureMap in, int out_channels, Wind
 }
 
 Layer conv_transpose_layer(std::string name, FeatureMap in, int out_channels, Window window, bool has_bias) {
-  const FeatureMap out{out_channels, (in.height - 1) * window.stride - 2 * window.pad_h + window.kernel_h,
-                       (in.width - 1) * window.stride - 2 * window.pad_w + window.kernel_w};
+  const auto size = [&](int values, int kernel, int padding) {  // parts of it may be beyond 2^31
+    return static_cast<int>((values - 1LL) * window.stride - 2LL * padding + kernel);
+  };
+  const FeatureMap out{out_channels, size(in.height, window.kernel_h, window.pad_h),
+                       size(in.width, window.kernel_w, window.pad_w)};
   Layer layer = map_layer(std::move(name), LayerKind::conv_transpose, in, out);
   layer.window = window;
   const int outputs = out_channels * window.kernel_h * window.kernel_w;  // per value
@@ -243,6 +246,7 @@ Layer concat_layer(std::string name, const std::vector<int>& shape) {
 Layer average_pool_layer(std::string name, FeatureMap in) {
   Layer layer = average_pool_layer(std::move(name), in, {in.height, in.width});
   layer.window = no_window;
+  layer.saved_elements = 0;
   return layer;
 }
 
@@ -252,6 +256,7 @@ Layer average_pool_layer(std::string name, FeatureMap in, Window window) {
   layer.window = window;
   layer.forward_flops = Flops(layer.out_elements * window.kernel_h * window.kernel_w);
   layer.backward_flops = layer.forward_flops;
+  layer.saved_elements = layer.in_elements;
   layer.forward_rw_elements = layer.in_elements + layer.out_elements;
   layer.backward_rw_elements = layer.in_elements + 2 * layer.out_elements;
   return layer;

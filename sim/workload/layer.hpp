@@ -117,6 +117,9 @@ struct Layer {
   double backward_rw_elements = 0;
   double weight_rw_elements = 0;  ///< the weights in forward_rw_elements: moved once per batch
   double tied_elements = 0;       ///< weights shared with another layer: not in the counts above
+  std::string tied_to;            ///< the layer whose table these are; empty: the model's word embedding
+  bool adds_rows = false;         ///< of an embedding: its rows are added to the previous ones (positions)
+  bool stays_in_16_bits = false;  ///< in fp8: a linear layer that is no part of a transformer block
   /// Values of each table of an embedding that a sample looks up, if only their gradients are computed and
   /// only they are updated (sparse gradients); 0: gradients of all parameters.
   double sparse_elements = 0;
@@ -234,7 +237,8 @@ Layer conv_transpose_layer(std::string name, FeatureMap in, int out_channels, Wi
 /// input. Without `has_scale` its only parameters are the biases.
 Layer batch_norm_layer(std::string name, FeatureMap in, bool has_scale = true);
 
-/// In-place ReLU: its output is kept by the next layer, so it keeps nothing itself.
+/// In-place ReLU. Keeps nothing itself, as if the next layer kept its output; lists of layers correct that
+/// where no reader does (layer_graph.hpp), families do not for the ReLU before a mean of each channel.
 Layer relu_layer(std::string name, std::vector<int> shape);
 
 /// ReLU with a learned slope per channel (or feature) for values below 0 (He et al. 2015, arXiv 1502.01852,
@@ -263,13 +267,14 @@ Layer add_layer(std::string name, std::vector<int> shape);
 /// both inputs and the output's gradient read, both gradients written. Keeps both inputs.
 Layer multiply_layer(std::string name, const std::vector<int>& shape);
 
-/// Copies its inputs one behind the other into an output of this shape: two passes, no arithmetic. Backward
+/// Concatenates its inputs: copies them into an output of this shape: two passes, no arithmetic. Backward
 /// passes views of the gradient on without memory traffic (PyTorch, CatBackward0). Keeps nothing.
 Layer concat_layer(std::string name, const std::vector<int>& shape);
 
-/// Mean over each channel.
+/// Mean over each channel. Keeps nothing (PyTorch, adaptive_avg_pool2d of one pixel is a mean).
 Layer average_pool_layer(std::string name, FeatureMap in);
-/// Mean over each window. Keeps nothing.
+/// Mean over each window. Keeps its input (PyTorch, tools/autograd/derivatives.yaml, avg_pool2d: backward
+/// reads self).
 Layer average_pool_layer(std::string name, FeatureMap in, Window window);
 
 /// y = x W^T + b for each row; without `has_bias` y = x W^T. Costs as conv_layer. Keeps its input.
@@ -319,7 +324,7 @@ struct Names<LayerKind> {
       Name{"maxpool", LayerKind::max_pool, "maximum pooling"},
       Name{"add", LayerKind::add, "sum of two inputs"},
       Name{"multiply", LayerKind::multiply, "product of two inputs"},
-      Name{"concat", LayerKind::concat, "inputs copied one behind the other"},
+      Name{"concat", LayerKind::concat, "concatenation: copies of the inputs"},
       Name{"position_bias", LayerKind::position_bias, "a bias by position added to attention scores"},
       Name{"avgpool", LayerKind::average_pool, "average pooling"},
       Name{"embedding", LayerKind::embedding, "look-up of table rows"},

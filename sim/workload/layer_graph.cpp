@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
+#include <set>
 #include <utility>
 
 namespace trainyard {
 namespace {
 
-/// Whether what a layer keeps for backward is its input.
+/// Whether a layer has a gradient of weights: its own, or those of a table that it shares.
+bool has_weights(const Layer& layer) { return !layer.parameters.empty() || layer.tied_elements > 0; }
+
+/// Whether what a layer keeps for backward is its input, the whole tensor that it reads.
 bool keeps_input(const Layer& layer) {
   switch (layer.kind) {
     case LayerKind::conv:
@@ -24,7 +29,9 @@ bool keeps_input(const Layer& layer) {
     case LayerKind::silu:
     case LayerKind::geglu:
     case LayerKind::max_pool:
-      return true;
+    case LayerKind::average_pool:
+    case LayerKind::sigmoid_cross_entropy:
+      return layer.saved_elements > 0;
     default:
       return false;
   }
@@ -34,7 +41,7 @@ bool keeps_input(const Layer& layer) {
 void remove_input_gradient(Layer& layer) {
   if (is_convolution(layer) || layer.kind == LayerKind::linear) {
     set_reads_data(layer);
-  } else if (layer.parameters.empty()) {
+  } else if (!has_weights(layer)) {
     layer.has_input_gradient = false;
     layer.backward_flops = Flops();
     layer.backward_rw_elements = 0;
@@ -43,9 +50,10 @@ void remove_input_gradient(Layer& layer) {
   }
 }
 
-/// Whether a layer writes other values than it reads and keeps none of them.
-bool copies(const Layer& layer) {
-  return layer.kind == LayerKind::add || layer.kind == LayerKind::concat || layer.kind == LayerKind::dropout;
+/// Whether a layer keeps everything that it reads, one tensor or several.
+bool keeps_all_inputs(const Layer& layer) {
+  return keeps_input(layer) || layer.kind == LayerKind::multiply || layer.kind == LayerKind::batched_matmul ||
+         layer.kind == LayerKind::flash_attention || layer.kind == LayerKind::additive_scores;
 }
 
 }  // namespace
@@ -58,8 +66,8 @@ void refuse_key(std::string path, std::string message, std::string hint) {
   throw InputError(std::vector{std::move(error)});
 }
 
-int LayerGraph::add_input() {
-  tensors_.push_back({});
+int LayerGraph::add_input(double elements) {
+  tensors_.push_back({.elements = elements});
   return static_cast<int>(tensors_.size()) - 1;
 }
 
@@ -76,17 +84,32 @@ int LayerGraph::add(Layer layer, const std::vector<int>& reads, std::string path
   layer.split = TensorSplit::none;  // nothing says how ranks would divide it
   layer.continues_previous = is_continued;
   if (!has_gradient) remove_input_gradient(layer);
-  if (keeps_input(layer) && layer.saved_elements > 0) {
-    Tensor& input = tensors_[at(reads.front())];
-    if (std::exchange(input.is_kept, true)) layer.saved_elements = 0;
-  }
-  has_gradient = has_gradient || !layer.parameters.empty();
+  keep_inputs(layer, reads);
+  has_gradient = has_gradient || has_weights(layer);
   layers_.push_back(std::move(layer));
   paths_.push_back(std::move(path));
   const bool keeps_output = layers_.back().kind == LayerKind::recurrence;
-  tensors_.push_back(
-      {.writer = number, .readers = {}, .has_gradient = has_gradient, .is_kept = keeps_output});
+  tensors_.push_back({.writer = number,
+                      .elements = layers_.back().out_elements,
+                      .readers = {},
+                      .has_gradient = has_gradient,
+                      .is_kept = keeps_output});
   return static_cast<int>(tensors_.size()) - 1;
+}
+
+void LayerGraph::keep_inputs(Layer& layer, const std::vector<int>& reads) {
+  const bool is_product = layer.kind == LayerKind::multiply && layer.saved_elements > 0;
+  if (!is_product && !keeps_input(layer)) return;
+  layer.saved_elements = 0;
+  for (const int read : reads) {
+    Tensor& tensor = tensors_[at(read)];
+    if (!std::exchange(tensor.is_kept, true)) layer.saved_elements += tensor.elements;  // also behind a crop
+  }
+}
+
+bool LayerGraph::is_loss(int tensor) const {
+  const int writer = tensors_[at(tensor)].writer;
+  return writer >= 0 && trainyard::is_loss(layers_[at(writer)].kind);
 }
 
 void LayerGraph::add_group(std::size_t first) { groups_.push_back({first, layers_.size()}); }
@@ -97,7 +120,7 @@ void LayerGraph::require_readers() const {
     if (!tensor.readers.empty() || (last >= 0 && tensor.writer == last)) continue;
     if (tensor.writer < 0) refuse_key("layers", "no layer reads the input", "add layers");
     const Layer& writer = layers_[at(tensor.writer)];
-    if (is_loss(writer.kind)) continue;
+    if (trainyard::is_loss(writer.kind)) continue;
     refuse_key(paths_[at(tensor.writer)], fmt::format("no layer reads the output of '{}'", writer.name),
                "name it in 'from', 'add' or 'concat' of a later layer, or remove it");
   }
@@ -107,7 +130,7 @@ std::vector<bool> LayerGraph::inner_positions() const {
   const std::size_t count = layers_.size();
   std::vector<int> alive(count + 1, 0);  // by position: tensors written before and read at or after it
   for (const Tensor& tensor : tensors_) {
-    if (tensor.readers.empty()) continue;
+    if (tensor.readers.empty() || tensor.writer < 0) continue;  // every part of a model can read its input
     for (int position = tensor.writer + 1; position <= tensor.readers.back(); ++position)
       ++alive[at(position)];
   }
@@ -131,18 +154,29 @@ void LayerGraph::set_blocks() {
   }
 }
 
+void LayerGraph::set_precisions() {
+  std::set<std::optional<int>> transformer_blocks;
+  for (const Layer& layer : layers_) {
+    constexpr std::size_t of_heads = 3;  // heads, queries, keys: not the scores of additive attention
+    const bool is_softmax = layer.kind == LayerKind::softmax && layer.in_shape.size() == of_heads;
+    if (is_softmax || layer.kind == LayerKind::flash_attention) transformer_blocks.insert(layer.block);
+  }
+  for (Layer& layer : layers_) layer.stays_in_16_bits = !transformer_blocks.contains(layer.block);
+}
+
 void LayerGraph::keep_read_outputs() {
   for (const Tensor& tensor : tensors_) {
     if (tensor.writer < 0 || tensor.is_kept || !tensor.has_gradient) continue;
     Layer& writer = layers_[at(tensor.writer)];
-    const bool is_copied =
-        std::ranges::any_of(tensor.readers, [&](int reader) { return copies(layers_[at(reader)]); });
-    if (writer.kind == LayerKind::relu && is_copied) writer.saved_elements = writer.out_elements;
+    const bool is_kept_by_reader = std::ranges::any_of(
+        tensor.readers, [&](int reader) { return keeps_all_inputs(layers_[at(reader)]); });
+    if (writer.kind == LayerKind::relu && !is_kept_by_reader) writer.saved_elements = writer.out_elements;
   }
 }
 
 std::vector<Layer> LayerGraph::finished() {
   set_blocks();
+  set_precisions();
   keep_read_outputs();
   for (const Tensor& tensor : tensors_) {
     if (tensor.readers.size() < 2) continue;

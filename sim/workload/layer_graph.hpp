@@ -15,8 +15,8 @@ namespace trainyard {
 
 class LayerGraph {
 public:
-  /// The model's input. Returns its tensor.
-  int add_input();
+  /// An input of the model, with this many values per sample. Returns its tensor.
+  int add_input(double elements);
   /// A layer that reads these tensors. Returns the tensor that it writes. `path`: its key, for errors.
   int add(Layer layer, const std::vector<int>& reads, std::string path);
   /// The layers from `first` on are one group.
@@ -24,6 +24,8 @@ public:
 
   [[nodiscard]] bool has_tensors() const { return !tensors_.empty(); }
   [[nodiscard]] bool is_input(int tensor) const { return tensors_[at(tensor)].writer < 0; }
+  /// Whether a tensor is a loss.
+  [[nodiscard]] bool is_loss(int tensor) const;
   [[nodiscard]] std::size_t size() const { return layers_.size(); }
 
   /// Throws InputError at a layer, other than the last and losses, whose output nobody reads.
@@ -33,7 +35,8 @@ public:
 
 private:
   struct Tensor {
-    int writer = -1;  ///< number of the layer; -1: the model's input
+    int writer = -1;      ///< number of the layer; -1: the model's input
+    double elements = 0;  ///< of the whole tensor; a layer behind a crop reads a part of it
     std::vector<int> readers = {};
     bool has_gradient = false;  ///< of parameters before it
     bool is_kept = false;       ///< for backward, by a reader
@@ -43,9 +46,14 @@ private:
   };
 
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  /// Whether a tensor passes from before layer `position` to it or beyond, besides the one written last.
+  /// Sets the values that a layer keeps of its inputs: whole tensors that no earlier layer keeps.
+  void keep_inputs(Layer& layer, const std::vector<int>& reads);
+  /// Whether two or more tensors pass from before layer `position` to it or beyond. The model's inputs do not
+  /// count.
   [[nodiscard]] std::vector<bool> inner_positions() const;
   void set_blocks();
+  /// Linear layers in blocks without attention stay in 16 bits.
+  void set_precisions();
   void keep_read_outputs();
 
   std::vector<Layer> layers_;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <map>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -18,6 +19,8 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t most_layers = 100'000;
+constexpr int most_steps = 100'000;                    // of all recurrences: each step has ops of its own
+constexpr std::size_t most_entries = 3 * most_layers;  // some have no layers: groups, crops
 constexpr double most_values = std::numeric_limits<int>::max();
 constexpr std::string_view name_of_input = "input";
 constexpr std::string_view name_of_previous = "previous";
@@ -66,6 +69,14 @@ std::vector<std::string_view> kinds_of(const ListedLayer& entry) {
   return kinds;
 }
 
+/// Whether traces can hold the name and rules can match it: other signs separate or stand for others there.
+bool is_name(std::string_view name) {
+  const auto is_allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
+  return !name.empty() && std::ranges::all_of(name, is_allowed);
+}
+
 /// The names of a list of entries.
 struct Scope {
   std::string prefix;  ///< of the layers' names
@@ -88,7 +99,12 @@ private:
   void append_list(const std::vector<ListedLayer>& list, const std::string& path, Scope scope) {
     reserve_names(list, path, scope);
     scopes_.push_back(std::move(scope));
-    for (std::size_t i = 0; i < list.size(); ++i) append_entry(list[i], config::join(path, i));
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string at = config::join(path, i);
+      path_ = at;
+      if (++entries_ > most_entries) refuse_size(most_entries, "entries");
+      append_entry(list[i], at);
+    }
     scopes_.pop_back();
   }
 
@@ -101,8 +117,8 @@ private:
       const std::string at = config::join(config::join(path, i), "name");
       if (name == name_of_input || name == name_of_previous)
         refuse_key(at, fmt::format("'{}' always has another meaning", name), "use another name");
-      if (name.empty() || name.find('.') != std::string::npos)
-        refuse_key(at, fmt::format("'{}' cannot be a name", name), "use letters, digits and '_'");
+      if (!is_name(name))
+        refuse_key(at, fmt::format("'{}' cannot be a name", name), "use letters, digits, '_' and '-'");
       if (!seen.insert({name, true}).second)
         refuse_key(at, fmt::format("two layers of this list are called '{}'", name), "use another name");
       scope.numbers.insert({name, 0});
@@ -167,12 +183,16 @@ private:
       refuse_key(config::join(path, "input"), fmt::format("a sample of shape {}", text_of(*entry.input)),
                  "[channels, height, width], [tokens, features], [tokens] or [features]");
     require_size(*entry.input);
-    previous_ = {*entry.input, graph_.add_input()};
+    double values = 1;
+    for (const int size : *entry.input) values *= size;
+    previous_ = {*entry.input, graph_.add_input(values)};
     if (is_first) scopes_.back().values.insert_or_assign(std::string(name_of_input), previous_);
     if (entry.name) scopes_.back().values.insert_or_assign(*entry.name, previous_);
   }
 
   void append_group(const ListedLayer& entry, const std::string& path, const std::string& own) {
+    if (entry.layers->empty())
+      refuse_key(config::join(path, "layers"), "the group has no layers", "add layers, or remove the group");
     const int times = entry.repeat.value_or(1);
     const bool is_outermost = scopes_.size() == 1;
     for (int i = 0; i < times; ++i) {
@@ -267,11 +287,21 @@ private:
 
   bool has_bias(const std::optional<bool>& stated) const { return stated.value_or(!is_normalised_); }
 
+  [[noreturn]] void refuse_size(std::size_t most, std::string_view what) const {
+    refuse_key(path_, fmt::format("the list has more than {} {}", most, what), "smaller 'repeat'");
+  }
+
+  /// A loss ends a model, or a branch of it.
+  void require_values(const Values& in) const {
+    if (graph_.is_loss(in.tensor))
+      refuse_key(path_, "a layer cannot read a loss", "read the layer before the loss: add 'from: NAME'");
+  }
+
   /// Adds a layer that reads `in`; returns its output.
   Values add(Layer layer, std::vector<int> shape, const std::vector<Values>& in) {
     require_size(shape);
-    if (graph_.size() >= most_layers)
-      refuse_key(path_, fmt::format("the list has more than {} layers", most_layers), "smaller 'repeat'");
+    if (graph_.size() >= most_layers) refuse_size(most_layers, "layers");
+    for (const Values& values : in) require_values(values);
     std::vector<int> tensors;
     for (const Values& values : in) tensors.push_back(values.tensor);
     return {std::move(shape), graph_.add(std::move(layer), tensors, path_)};
@@ -343,6 +373,7 @@ private:
     if (linear.tied) require_table(*linear.tied, {.rows = 0, .entries = size.out, .features = size.in});
     Layer layer =
         linear.tied ? tied_linear_layer(name, size, with_bias) : linear_layer(name, size, with_bias);
+    if (linear.tied) layer.tied_to = name_of_table(*linear.tied);
     if (linear.tied && linear.normalised)
       refuse_key(config::join(path_, "normalised"), "the weights are those of an embedding",
                  "remove it, or 'tied'");
@@ -358,12 +389,17 @@ private:
     if (table == embeddings_.end())
       refuse_key(path, fmt::format("'{}' is not an embedding", tied),
                  "name an embedding without 'tied' and 'then'");
-    const EmbeddingSize& whole = table->second;
+    const EmbeddingSize& whole = table->second.size;
     if (whole.entries != size.entries || whole.features != size.features)
       refuse_key(path,
                  fmt::format("the table of '{}' has {} x {} values, but {} x {} are needed", tied,
                              whole.entries, whole.features, size.entries, size.features),
                  "use equal sizes, or leave 'tied' out");
+  }
+
+  /// The layer that `tied` names, after require_table().
+  const std::string& name_of_table(const std::string& tied) const {
+    return embeddings_.at(named(tied, config::join(path_, "tied")).tensor).layer;
   }
 
   Values appended(const std::string& name, const ListedBatchNorm& norm, std::string_view kind,
@@ -412,9 +448,10 @@ private:
     const EmbeddingSize size{in.shape[0], table.entries, table.features};
     if (!sequence_length_) sequence_length_ = size.rows;
     if (table.tied) require_table(*table.tied, size);
-    const Values out = add(table.tied ? tied_embedding_layer(name, size) : embedding_layer(name, size),
-                           {size.rows, size.features}, {in});
-    if (!table.tied) embeddings_.emplace(out.tensor, size);
+    Layer layer = table.tied ? tied_embedding_layer(name, size) : embedding_layer(name, size);
+    if (table.tied) layer.tied_to = name_of_table(*table.tied);
+    const Values out = add(std::move(layer), {size.rows, size.features}, {in});
+    if (!table.tied) embeddings_.emplace(out.tensor, Table{name, size});
     return out;
   }
 
@@ -506,6 +543,10 @@ private:
   }
 
   Values add_lstm(const std::string& name, int hidden, const Values& in) {
+    steps_ += in.shape[0];
+    if (steps_ > most_steps)
+      refuse_key(path_, fmt::format("the recurrent layers of the list have more than {} steps", most_steps),
+                 "fewer tokens or layers: each direction of an lstm has a step per token");
     Values values = in;
     for (Layer& layer : lstm_layers(name, in.shape[0], in.shape[1], hidden)) {
       std::vector<int> shape = layer.out_shape;
@@ -566,7 +607,7 @@ private:
     return add(concat_layer(name, shape), shape, in);
   }
 
-  /// The vectors of all inputs one behind the other, their products, and one of each pair of products.
+  /// The concatenated vectors of all inputs, their products, and one of each pair of products.
   Values add_interaction(const std::string& name, const ListedJoin& join, const std::vector<Values>& in) {
     double vectors = 0;
     for (std::size_t i = 0; i < in.size(); ++i) {
@@ -643,7 +684,8 @@ private:
     require_map(kind, in);
     if (kind == "global_pool") return add_map(average_pool_layer(name, map_of(in)), in);
     if (kind == "flatten") return {{in.shape[0] * in.shape[1] * in.shape[2]}, in.tensor};
-    return {{in.shape[1] * in.shape[2], in.shape[0]}, in.tensor};  // tokens
+    if (kind == "tokens") return {{in.shape[1] * in.shape[2], in.shape[0]}, in.tensor};
+    throw std::logic_error(fmt::format("kind '{}' without keys has no function that adds it", kind));
   }
 
   Values add_gate(const std::string& name, std::string_view kind, const Values& in) {
@@ -674,13 +716,20 @@ private:
     return in;
   }
 
+  struct Table {
+    std::string layer;
+    EmbeddingSize size;
+  };
+
   LayerGraph graph_;
   std::vector<Scope> scopes_;
   Values previous_;
   std::optional<int> sequence_length_;
-  std::map<int, EmbeddingSize> embeddings_;  ///< by the tensor that they write
-  std::string path_ = "layers";              ///< of the key that is worked on, for errors
-  bool is_normalised_ = false;               ///< whether batch_norm follows the layer in its entry
+  std::size_t entries_ = 0;          ///< visited, also those that have no layer
+  double steps_ = 0;                 ///< of all recurrences
+  std::map<int, Table> embeddings_;  ///< by the tensor that they write
+  std::string path_ = "layers";      ///< of the key that is worked on, for errors
+  bool is_normalised_ = false;       ///< whether batch_norm follows the layer in its entry
 };
 
 }  // namespace

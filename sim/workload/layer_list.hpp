@@ -172,9 +172,9 @@ struct LayerList {
 /// The layers of a list. Layers of a group are called GROUP.LAYER, or GROUP.0.LAYER and so on if it repeats;
 /// a layer without a name is called after its kind, with a number: conv1. Blocks (Layer::block) are the
 /// longest parts inside which several tensors are alive, extended to the outermost group around them. A
-/// tensor that several layers keep for backward is kept by the first. A ReLU whose output is read by copies
-/// alone (add, concat, dropout) keeps it. Throws InputError with the key path of the first error: a name that
-/// does not exist, shapes that do not fit, an output that nothing reads.
+/// tensor that several layers keep for backward is kept by the first. A ReLU keeps its output unless a reader
+/// keeps that tensor. Throws InputError with the key path of the first error: a name that does not exist,
+/// shapes that do not fit, an output that nothing reads.
 LayerList listed_layers(const std::vector<ListedLayer>& list);
 
 namespace config {
@@ -347,7 +347,7 @@ struct Keys<ListedLstm> {
                     .at_least(1)
                     .at_most(1'000'000),
                 optional("bidirectional", &ListedLstm::bidirectional,
-                         "true: a second one reads the tokens backwards; both outputs one behind the other"));
+                         "true: a second one reads the tokens backwards; both outputs are concatenated"));
   }
 };
 
@@ -434,13 +434,13 @@ struct Keys<ListedLayer> {
         optional("tables", &L::tables, "tables of features, of each of which a sample looks up rows"),
         optional("positions", &L::positions, "table of positions added to the tokens"),
         optional("attention", &L::attention,
-                 "attention of tokens that hold queries, keys and values one behind the other"),
+                 "attention of tokens that hold queries, keys and values, concatenated"),
         optional("additive_attention", &L::additive_attention,
                  "attention of one layer's tokens to another's by a small network (Bahdanau)"),
         optional("lstm", &L::lstm, "long short-term memory over the tokens"),
         optional("add", &L::add, "sum of two layers of equal shape"),
         optional("multiply", &L::multiply, "product of two layers of equal shape, value by value"),
-        optional("concat", &L::concat, "channels or features of several layers one behind the other"),
+        optional("concat", &L::concat, "channels or features of several layers, concatenated"),
         optional("dot_interaction", &L::dot_interaction,
                  "scalar products of each pair of vectors: of tables' rows and vectors of as many features"),
         optional("flatten", &L::flatten, "map or tokens to vector; costs nothing"),

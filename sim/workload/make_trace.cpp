@@ -133,7 +133,8 @@ Op cast_op(Phase phase, const Layer& layer, const Setting& setting) {
                  weights * (setting.sizes.compute_weight + setting.sizes.parameter));
 }
 
-/// Scales the rows of a layer's weights to length 1; in backward the gradient of this.
+/// Scales the rows of a layer's weights to length 1; in backward the gradient of this. Once per step whatever
+/// the batch: like casts, it is not in the layer's counts, which are per sample.
 Op normalise_op(Phase phase, const Layer& layer, const Setting& setting) {
   constexpr int forward_flops = 3;    // square, sum, product
   constexpr int backward_flops = 5;   // projection of the gradient, difference, product
@@ -328,7 +329,13 @@ void append_matrix_backward(std::vector<Op>& ops, const Layer& layer, const Sett
   ops.back().gradients = gradients_of(layer, setting);
 }
 
+/// Whether a layer has any gradient to compute: of its input, or of weights.
+bool has_backward(const Layer& layer) {
+  return layer.has_input_gradient || !layer.parameters.empty() || layer.tied_elements > 0;
+}
+
 void append_backward(std::vector<Op>& ops, const Layer& layer, const Setting& setting) {
+  if (!has_backward(layer)) return;
   if (layer.kind == LayerKind::recurrence) {
     append_recurrence_backward(ops, layer, setting);
   } else if (layer.kind == LayerKind::flash_attention) {

@@ -263,10 +263,13 @@ bool is_valid(const std::string& key, const BertHyperparameters& bert, config::P
   return true;
 }
 
-/// Whether an embedding reads the input of listed layers.
+/// Whether an embedding reads an input of listed layers; true if the list has an error of its own.
 bool reads_tokens(const std::vector<ListedLayer>& layers) {
-  return layers.size() > 1 && layers[0].input && layers[0].input->size() == 1 &&
-         std::ranges::any_of(layers, [](const ListedLayer& layer) { return layer.embedding.has_value(); });
+  try {
+    return listed_layers(layers).sequence_length.has_value();
+  } catch (const InputError&) {
+    return true;
+  }
 }
 
 void validate_input(const ModelFile& file, config::Problems& problems) {

@@ -9,8 +9,10 @@ namespace {
 
 constexpr int gates = 4;
 
-/// Values that the cell of a step moves besides those of its gates, for each of `hidden`.
-constexpr int cell_flops = 30;
+/// For each of `hidden`: two sums of 4 gates (8), three sigmoids and two hyperbolic tangents of 4 (20), and
+/// for the cell and its output three products and a sum (4).
+constexpr int cell_flops = 32;
+/// Values that the cell of a step moves, for each of `hidden`.
 constexpr int cell_forward_values = 3 * gates + 3;   // two products, gates; last cell, cell, output
 constexpr int cell_backward_values = 2 * gates + 5;  // gates and their gradients; two cells, three gradients
 

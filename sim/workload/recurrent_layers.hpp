@@ -14,14 +14,14 @@ namespace trainyard {
 /// each a product of the last output with its weights for every sample, and the cell. The four gates have a
 /// bias in both. Source: PyTorch, torch.nn.LSTM (shapes of the parameters, equations).
 ///
-/// A step of the cell has 4 `hidden` gates. FLOPs per value of `hidden`: forward 30 (two sums for each gate,
-/// three sigmoids of 4, two hyperbolic tangents of 4, two products, sum and product of the output), backward
-/// as many. It reads both products and the last cell, and writes cell, output and gates; backward reads
-/// gates, both cells and the gradients of output and cell, and writes those of the gates and of the last
-/// cell. The weights are read anew in every step: Appleyard et al. 2016, arXiv 1604.01946, section 3.1
-/// (persistent kernels, which keep them on the chip, are not modelled). Backward computes the weights'
-/// gradient in one product of all steps (the same, section 3.1.4). Keeps gates, cells and outputs of all
-/// steps.
+/// A step of the cell has 4 `hidden` gates. FLOPs per value of `hidden`: forward 32 (two sums for each gate,
+/// three sigmoids of 4, two hyperbolic tangents of 4, two products and a sum for the cell, a product for the
+/// output), backward as many. It reads both products and the last cell, and writes cell, output and gates;
+/// backward reads gates, both cells and the gradients of output and cell, and writes those of the gates and
+/// of the last cell. The weights are read anew in every step: Appleyard et al. 2016, arXiv 1604.01946,
+/// section 3.1 (persistent kernels, which keep them on the chip, are not modelled). Backward computes the
+/// weights' gradient in one product of all steps (the same, section 3.1.4). Keeps gates, cells and outputs of
+/// all steps.
 std::vector<Layer> lstm_layers(const std::string& name, int tokens, int inputs, int hidden);
 
 /// Scores of additive attention, v . tanh(q + k + b) for each query and each key of `features` values, with

@@ -59,6 +59,7 @@ Layer added_embedding_layer(std::string name, EmbeddingSize size) {
   Layer layer = embedding_layer(std::move(name), size);
   layer.forward_flops = Flops(layer.out_elements);
   layer.backward_rw_elements = layer.out_elements;
+  layer.adds_rows = true;
   layer.split = TensorSplit::tokens;
   return layer;
 }
@@ -252,7 +253,7 @@ void append_core(std::vector<Layer>& layers, const std::string& name, const Tran
   append(attention_scores_layer(name + ".qk", size));
   if (parts.position_bias) append(position_bias_layer(name + ".bias", score_shape(size), parts.bias_buckets));
   append(softmax_layer(name + ".softmax", score_shape(size)));
-  if (parts.dropout) {
+  if (parts.dropout && parts.probability_dropout) {
     append(dropout_layer(name + ".dropout", score_shape(size)));
     layers.back().saved_elements = layers.back().out_elements;  // operand of the next product
   }

@@ -113,14 +113,15 @@ constexpr bool is_gated(Activation activation) {
 /// What a block consists of besides its projections.
 struct BlockParts {
   bool bias = true;     ///< of the linear layers
-  bool dropout = true;  ///< of the attention probabilities and in front of the residual sums
+  bool dropout = true;  ///< in front of the residual sums
   bool rope = false;
   Activation activation = Activation::gelu;
   AttentionKernel attention = AttentionKernel::unfused;
-  bool causal = false;         ///< a flash kernel skips the masked half
-  bool inner_dropout = false;  ///< with dropout: also between the linear layers of the feed-forward half
-  bool position_bias = false;  ///< a relative position bias is added to the scores
-  int bias_buckets = 0;        ///< rows of its table, which one block of the model has
+  bool causal = false;              ///< a flash kernel skips the masked half
+  bool probability_dropout = true;  ///< with dropout: also of the attention probabilities
+  bool inner_dropout = false;       ///< with dropout: also between the linear layers of the feed-forward half
+  bool position_bias = false;       ///< a relative position bias is added to the scores
+  int bias_buckets = 0;             ///< rows of its table, which one block of the model has
 };
 
 /// Queries times keys for each head: [sequence x width] times [width x kv_sequence]. Keeps both operands.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -240,7 +241,12 @@ TEST_CASE("a calibrated profile reads back to an equal one") {
   GpuProfile gpu = calibrate(tiny_to_calibrate(), {recording});
   gpu.kernels.reset();  // the table is a separate file
   const std::string text = profile_text(gpu);
+  const std::optional<Calibration> whole = gpu.calibration;
   CHECK(text.starts_with("# yaml-language-server: $schema=../schema/gpu.json\n"));
+  CHECK(text.find("it replaces the `fitted` figures") != std::string::npos);
+  gpu.calibration->recordings.clear();  // nothing to fit again
+  CHECK(profile_text(gpu).find("it replaces") == std::string::npos);
+  gpu.calibration = whole;
   const GpuProfile read = load_gpu_profile(config::parse("tiny.yaml", text));
   CHECK(profile_text(read) == text);
   CHECK(read.matrix.fp32.gemm->value.t0 == gpu.matrix.fp32.gemm->value.t0);

@@ -11,6 +11,10 @@ using Json = nlohmann::json;
 TEST_CASE("every shipped experiment runs, fits into memory and reports as many ranks as its machines hold") {
   const std::map<std::string, int> ranks{{"bert_base_p3dn", 32},
                                          {"bert_large_dgx_a100", 8},
+                                         {"bert_large_squad_dgx1v", 8},
+                                         {"dlrm_dgx_a100", 8},
+                                         {"insightface_dlperf", 32},
+                                         {"wide_deep_dlperf", 8},
                                          {"bert_large_dgx_a100_faults", 1024},
                                          {"gpt2_small_dgx2", 16},
                                          {"resnet50_ac922", 4},

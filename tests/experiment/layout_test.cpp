@@ -4,9 +4,11 @@
 
 #include "errors_of.hpp"
 #include "shipped_layout.hpp"
+#include "temporary_folder.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <fstream>
 
 using namespace trainyard;
 using namespace trainyard::testing;
@@ -158,4 +160,26 @@ TEST_CASE("with zb_h1 nothing that the stage before waits for is sent in a pass 
     }
   }
   CHECK(sent > 0);
+}
+
+TEST_CASE("a rank whose stage has positions, but not the table of its tied projection, has a copy of that") {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path / "tied_list.yaml";
+  std::ofstream(file)
+      << "name: tied_list\nlayers: [{input: [16]}, {name: e, embedding: {entries: 128, "
+         "features: 64}}, {repeat: 4, layers: [linear: 64, add: [previous, input]]}, positions, "
+         "{name: top, linear: {out: 128, tied: e, bias: false}}, softmax_cross_entropy]\n";
+  const ResolvedExperiment resolved = shipped_experiment("gpt2_small_dgx2", {{"gpus", "8"},
+                                                                             {"nodes", "1"},
+                                                                             {"memory", "ignore"},
+                                                                             {"model", file.string()},
+                                                                             {"parallelism.pipeline", "2"}});
+  REQUIRE(resolved.classes.size() == 2);
+  const std::vector<Layer>& last = resolved.classes.back().layers;
+  REQUIRE(std::ranges::find(last, "positions1", &Layer::name) != last.end());
+  REQUIRE(std::ranges::find(last, "e", &Layer::name) == last.end());
+  const auto top = std::ranges::find(last, "top", &Layer::name);
+  REQUIRE(top != last.end());
+  CHECK(top->tied_elements == 0);
+  CHECK(parameter_elements(*top) == 128 * 64);
 }

@@ -302,6 +302,10 @@ TEST_CASE("rules that cannot hold are refused at their key") {
         "parallelism.layers[0].turns 'table' | turns: none, in a rule of its own");
   CHECK(refusal_of(look_up, {{.match = "table", .sample = 0.1}}) ==
         "parallelism.layers[0].sample 'table' | sample: 1, in a rule of its own");
+  Layer positions = added_embedding_layer("positions", {16, 16, 64});
+  positions.split = TensorSplit::none;  // as in a list of layers
+  CHECK(refusal_of({positions, linear_layer("top", {16, 64, 8})}, {{.match = "positions"}}) ==
+        "parallelism.layers[0].match 'positions' | match linear layers and embedding tables");
   DecoderHyperparameters gpt;
   gpt.layers = 1;
   gpt.hidden = 64;

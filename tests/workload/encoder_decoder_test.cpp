@@ -116,3 +116,17 @@ TEST_CASE("gradients of an encoder-decoder are complete once each, those of the 
   CHECK(elements == totals(model.layers).parameters);
   CHECK(last == "shared.weight");
 }
+
+TEST_CASE("the original Transformer has dropout of the parts' outputs and of the embeddings' sums alone") {
+  const auto dropouts = [](EncoderDecoderStyle style) {
+    EncoderDecoderHyperparameters parameters = t5({2, 64, 4, 16, 256});
+    parameters.style = style;
+    return std::ranges::count(encoder_decoder_layers(parameters), LayerKind::dropout, &Layer::kind);
+  };
+  constexpr int blocks = 2;
+  constexpr int outputs = blocks * (2 + 3);  // of an encoder's block two, of a decoder's three
+  CHECK(dropouts(EncoderDecoderStyle::transformer) == 2 + outputs);
+  constexpr int probabilities = blocks * (1 + 2);
+  constexpr int inside = 2 * blocks;
+  CHECK(dropouts(EncoderDecoderStyle::t5) == 2 + 2 + outputs + probabilities + inside);
+}

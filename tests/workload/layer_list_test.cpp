@@ -1,17 +1,21 @@
 #include "workload/layer_list.hpp"
 
 #include "config/document.hpp"
+#include "config/read.hpp"
 #include "errors_of.hpp"
+#include "workload/eight_bits.hpp"
 #include "workload/fuse_elementwise.hpp"
 #include "workload/listed_resnet50.hpp"
 #include "workload/make_trace.hpp"
 #include "workload/memory.hpp"
 #include "workload/model_file.hpp"
+#include "workload/trace_csv.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <doctest/doctest.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace trainyard;
@@ -108,7 +112,12 @@ void check_same(const Model& model, const Model& reference) {
 }  // namespace
 
 TEST_CASE("ResNet-50 as a list of layers is the family's model: layers, blocks, memory and traces") {
-  check_same(load_model(config::parse("listed.yaml", testing::listed_resnet50())), shipped("resnet50"));
+  Model model = load_model(config::parse("listed.yaml", testing::listed_resnet50()));
+  // The last ReLU keeps its output, since the mean behind it does not; the families do not count that.
+  const auto relu = std::find_if(model.layers.rbegin(), model.layers.rend(),
+                                 [](const Layer& layer) { return layer.kind == LayerKind::relu; });
+  CHECK(std::exchange(relu->saved_elements, 0) == 2048 * 7 * 7);
+  check_same(model, shipped("resnet50"));
 }
 
 TEST_CASE("VGG-16 as a list of layers is the family's model, without a block") {
@@ -275,6 +284,107 @@ TEST_CASE("a tensor that two layers keep is kept once, and a ReLU before copies 
   CHECK(named_layer(model, "conv1").saved_elements == 2 * values);
 }
 
+TEST_CASE("a ReLU keeps its output unless the next layer does") {
+  const auto kept = [](const std::string& reader) {
+    return named_layer(
+               listed("  - input: [4, 8, 8]\n  - {conv: {out: 4, kernel: 1}, then: [relu]}\n" + reader),
+               "relu1")
+        .saved_elements;
+  };
+  const double values = 4 * 8 * 8;
+  CHECK(kept("  - global_pool\n") == values);
+  CHECK(kept("  - dropout\n") == values);
+  CHECK(kept("  - {tokens: {}}\n  - softmax_cross_entropy\n") == values);
+  CHECK(kept("  - max_pool: 2\n") == 0);
+  CHECK(kept("  - average_pool: 2\n") == 0);
+  CHECK(kept("  - conv: {out: 4, kernel: 1}\n") == 0);
+  CHECK(kept("  - {flatten: {}}\n  - sigmoid_cross_entropy\n") == 0);
+}
+
+TEST_CASE("an average of windows keeps its input, once with another reader, and a global one keeps nothing") {
+  const auto kept = [](const std::string& layers) {
+    return listed("  - input: [4, 8, 8]\n  - {name: x, conv: {out: 4, kernel: 1}}\n" + layers)
+        .layers.back()
+        .saved_elements;
+  };
+  const double values = 4 * 8 * 8;
+  CHECK(kept("  - average_pool: 2\n") == values);
+  CHECK(kept("  - global_pool\n") == 0);
+  CHECK(kept("  - conv: {out: 1, kernel: 1}\n  - softmax_cross_entropy\n"
+             "  - {from: x, average_pool: 2}\n") == 0);
+}
+
+TEST_CASE("a crop is a view: the first layer that keeps it keeps the whole tensor, others nothing") {
+  const auto kept = [](const std::string& layers) {
+    const Model model = listed("  - input: [4, 8, 8]\n  - {name: x, conv: {out: 4, kernel: 1}}\n" + layers);
+    return std::pair(named_layer(model, "a").saved_elements, named_layer(model, "b").saved_elements);
+  };
+  const std::string loss = "  - {tokens: {}}\n  - softmax_cross_entropy\n";
+  const std::string conv = ", conv: {out: 4, kernel: 1}}\n";
+  const std::pair<double, double> first_only{4 * 8 * 8, 0};
+  CHECK(kept("  - crop: 2\n  - {name: a" + conv + loss + "  - {name: b, from: x" + conv) == first_only);
+  CHECK(kept("  - {name: a" + conv + loss + "  - {name: part, from: x, crop: 2}\n  - {name: b" + conv) ==
+        first_only);
+}
+
+TEST_CASE("a product of two layers keeps its inputs, but none that another layer keeps") {
+  const std::string start =
+      "  - input: [6]\n  - {name: x, linear: 6}\n  - {name: a, linear: 6}\n  - {name: y, gelu: {}}\n";
+  const Model model = listed(start + "  - {name: p, multiply: [x, y]}\n");
+  CHECK(named_layer(model, "a").saved_elements == 6);
+  CHECK(named_layer(model, "p").saved_elements == 6);  // y alone: a keeps x
+  CHECK(
+      named_layer(listed("  - input: [6]\n  - {name: x, linear: 6}\n  - {name: p, multiply: [x, x]}\n"), "p")
+          .saved_elements == 6);
+}
+
+TEST_CASE("a tied embedding and the layers behind it have a backward pass") {
+  const Model model = listed(
+      "  - {name: source, input: [9]}\n  - {name: target, input: [4]}\n"
+      "  - {name: e, from: source, embedding: {entries: 50, features: 6}}\n  - softmax_cross_entropy\n"
+      "  - {name: words, from: target, embedding: {entries: 50, features: 6, tied: e}}\n"
+      "  - dropout\n  - {name: l, linear: 6}\n");
+  CHECK(named_layer(model, "l").has_input_gradient);
+  CHECK(named_layer(model, "dropout1").backward_flops.si() > 0);
+  const Trace trace = make_trace(model, 1, Precision::fp32, Optimizer::sgd);
+  const auto backward = [&](const std::string& name) {
+    return std::ranges::count_if(
+        trace.ops, [&](const Op& op) { return op.phase == Phase::backward && op.layer == name; });
+  };
+  CHECK(backward("words") == 1);
+  CHECK(backward("dropout1") == 1);
+  CHECK(backward("l") == 2);
+}
+
+TEST_CASE("GNMT computes the gradient of everything behind its embeddings, also of its tied one") {
+  const Model gnmt = shipped("gnmt");
+  for (const Layer& layer : gnmt.layers) {
+    INFO(layer.name);
+    CHECK(layer.has_input_gradient);
+    CHECK((layer.backward_flops.si() > 0 || layer.kind == LayerKind::add || layer.kind == LayerKind::concat));
+  }
+  double products = 0;  // backward has two for each one of forward
+  for (const Layer& layer : gnmt.layers) products += 4 * layer.forward_macs;
+  const Trace trace = make_trace(gnmt, 1, Precision::fp32, Optimizer::sgd);
+  double found = 0;
+  for (const Op& op : trace.ops) {
+    if (op.phase == Phase::backward && op.kind == OpKind::gemm) found += op.flops.si();
+  }
+  CHECK(found == products);
+}
+
+TEST_CASE("attention before the first parameter has no backward pass, with any kernel") {
+  for (const std::string kernel : {"unfused", "flash"}) {
+    const Model model = listed("  - input: [8, 24]\n  - attention: {heads: 2, kernel: " + kernel +
+                               "}\n  - {name: l, linear: 3}\n");
+    const Trace trace = make_trace(model, 1, Precision::fp32, Optimizer::sgd);
+    for (const Op& op : trace.ops) {
+      INFO(op.layer);
+      CHECK((op.phase != Phase::backward || op.layer == "l"));
+    }
+  }
+}
+
 TEST_CASE("layers before the first parameter have no backward pass") {
   const Model model = listed("  - input: [4, 8, 8]\n  - max_pool: 2\n  - conv: {out: 4, kernel: 1}\n");
   CHECK(model.layers[0].saved_elements == 0);
@@ -390,6 +500,112 @@ TEST_CASE("errors of a list say where they are and which shapes meet") {
           .message.find("100000 layers") != std::string::npos);
 }
 
+TEST_CASE("lists that repeat nothing, or too much, end with an error") {
+  const auto nested = [](const std::string& inner) {
+    return message_of(
+        "  - input: [3, 8, 8]\n  - repeat: 10000\n    layers:\n      - repeat: 10000\n"
+        "        layers:\n          - {repeat: 10000, layers: [" +
+        inner + "]}\n");
+  };
+  CHECK(nested("").key_path == "layers[1].layers[0].layers[0].layers");
+  CHECK(nested("crop: 8").message.find("300000 entries") != std::string::npos);
+  const Diagnostic steps = message_of("  - input: [10000000, 1]\n  - lstm: 1\n");
+  CHECK(steps.key_path == "layers[1].lstm");
+  CHECK(steps.message.find("100000 steps") != std::string::npos);
+  CHECK(message_of("  - input: [10000, 1]\n  - {repeat: 11, layers: [lstm: 1]}\n").key_path ==
+        "layers[1].layers[0].lstm");
+}
+
+TEST_CASE("a name has letters, digits, '_' and '-', so that traces and rules can hold it") {
+  for (const std::string name :
+       {"\"x\\ny\"", "\"a;b\"", "\"a + b\"", "\"a*\"", "\"a?\"", "a.b", "\"\"", "ä"}) {
+    INFO(name);
+    CHECK(message_of("  - input: [3]\n  - {name: " + name + ", linear: 1}\n").key_path == "layers[1].name");
+  }
+  const Model model = listed("  - input: [3]\n  - {name: A-1_b, linear: 1}\n");
+  const std::string text = write_trace(make_trace(model, 1, Precision::fp32, Optimizer::sgd));
+  CHECK(write_trace(read_trace("t.csv", text)) == text);
+}
+
+TEST_CASE("an embedding in a group makes a model of tokens") {
+  const std::string layers =
+      "layers:\n  - input: [7]\n  - layers:\n      - embedding: {entries: 50, features: 6}\n";
+  const auto problems = errors_of(
+      [&] { load_model(config::parse("m.yaml", "name: m\ninput: {bytes_per_token: 2 B}\n" + layers)); });
+  CHECK(problems.empty());
+}
+
+TEST_CASE("in fp8 the linear layers of a list's blocks run in 8 bits only beside attention") {
+  const auto in_8_bits = [](const std::string& inner) {
+    const Model model = listed("  - input: [8, 12]\n  - linear: 12\n  - layers:\n" + inner +
+                               "      - {name: l, linear: 12}\n      - add: [previous, input]\n");
+    return runs_in_8_bits(named_layer(model, "block1.l"));
+  };
+  CHECK_FALSE(in_8_bits("      - gelu\n"));
+  CHECK(in_8_bits("      - linear: 36\n      - attention: {heads: 2}\n"));
+  CHECK(in_8_bits("      - linear: 36\n      - attention: {heads: 2, kernel: flash}\n"));
+  CHECK_FALSE(in_8_bits("      - additive_attention: {inputs: [input, input], features: 4}\n"));
+}
+
+TEST_CASE("every kind without keys that may follow a layer adds a layer of its own") {
+  for (const auto& following : config::Names<FollowingLayer>::table) {
+    const Model model =
+        listed("  - input: [4]\n  - {linear: 4, then: [" + std::string(following.text) + "]}\n");
+    REQUIRE(model.layers.size() == 2);
+    CHECK(model.layers[1].name == std::string(following.text) + "1");
+  }
+}
+
+TEST_CASE("a PReLU has a slope per channel of a map, and per feature of tokens or a vector") {
+  const auto slopes = [](const std::string& shape) {
+    return totals(listed("  - input: " + shape + "\n  - prelu\n").layers).parameters;
+  };
+  CHECK(slopes("[3, 8, 8]") == 3);
+  CHECK(slopes("[5, 7]") == 7);
+  CHECK(slopes("[9]") == 9);
+}
+
+TEST_CASE("the entries that rules of published runs set by their place are those they mean") {
+  // workloads/published/runs/published.yaml: model.layers[14].linear.out, model.layers[5].tables.features
+  const auto entry = [](const std::string& model, std::size_t place) {
+    const auto file =
+        config::read<ModelFile>(config::load(TRAINYARD_SOURCE_DIR "/workloads/models/" + model + ".yaml"));
+    REQUIRE(file.layers);
+    return file.layers->at(place);
+  };
+  const ListedLayer classes = entry("insightface_r100", 14);
+  CHECK(classes.name == "classes");
+  CHECK(classes.linear);
+  const ListedLayer table = entry("wide_deep", 5);
+  CHECK(table.name == "deep_embedding");
+  CHECK(table.tables);
+}
+
+TEST_CASE("a loss has no readers") {
+  CHECK(message_of("  - input: [3]\n  - linear: 4\n  - softmax_cross_entropy\n  - linear: 4\n").key_path ==
+        "layers[3].linear");
+  CHECK(message_of("  - input: [3]\n  - {name: s, linear: 4}\n  - {name: loss, sigmoid_cross_entropy: {}}\n"
+                   "  - concat: [s, loss]\n")
+            .key_path == "layers[3].concat");
+}
+
+TEST_CASE("a transposed convolution whose sums pass 2^31 on the way has a map of the right size") {
+  const Model model = listed(
+      "  - input: [1, 32769, 1]\n"
+      "  - conv_transpose: {out: 1, kernel: [1, 1], stride: 65536, padding: [65536, 0]}\n");
+  CHECK(model.layers[0].out_shape == std::vector<int>{1, 2147352577, 1});
+}
+
+TEST_CASE("a block counts the tensors that layers write, not the model's inputs") {
+  const Model model = listed(
+      "  - {name: a, input: [4]}\n  - {name: b, input: [4]}\n  - {from: a, linear: 4}\n  - relu\n"
+      "  - concat: [previous, b]\n  - linear: 1\n");
+  for (const Layer& layer : model.layers) {
+    INFO(layer.name);
+    CHECK_FALSE(layer.block);
+  }
+}
+
 TEST_CASE("normalised weights cost two passes forward and three backward, and a copy of them in memory") {
   const auto head = [](const std::string& keys) {
     return listed("  - input: [512]\n  - linear: 512\n  - {name: classes, linear: {out: 1000, bias: false" +
@@ -409,6 +625,8 @@ TEST_CASE("normalised weights cost two passes forward and three backward, and a 
   CHECK(found[0]->bytes.si() == 4 * 2 * weights);
   CHECK(found[1]->bytes.si() == 4 * 3 * weights);
   CHECK(found[1]->gradients.size() == 1);  // complete only now
+  for (const Op* op : found) CHECK(is_cast(*op, named_layer(normalised, "classes")));
+  CHECK(totals(plain.layers).forward_flops == totals(normalised.layers).forward_flops);  // per sample
   CHECK(trace.ops.size() == make_trace(plain, 8, Precision::fp32, Optimizer::sgd).ops.size() + 2);
   const MemorySetting setting{.batch = 8, .precision = Precision::fp32, .optimizer = Optimizer::sgd};
   CHECK(memory_per_rank(normalised.layers, setting).activations ==

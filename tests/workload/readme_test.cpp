@@ -29,10 +29,14 @@ TEST_CASE("workloads/README.md names every key of a model and every column of a 
   check_documented<ListedBatchNorm>(readme);
   check_documented<ListedLayerNorm>(readme);
   check_documented<ListedEmbedding>(readme);
+  check_documented<ListedTables>(readme);
+  check_documented<ListedLstm>(readme);
+  check_documented<ListedAdditiveAttention>(readme);
   check_documented<ListedPositions>(readme);
   check_documented<ListedAttention>(readme);
   check_documented<ListedJoin>(readme);
   check_documented<Extent>(readme);
+  check_documented<Padding>(readme);
   for (const auto& column : trace_columns) {
     INFO("column ", column.text);
     CHECK(readme.find("| `" + std::string(column.text) + "` |") != std::string::npos);

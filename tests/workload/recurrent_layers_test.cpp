@@ -117,3 +117,29 @@ TEST_CASE("a tied projection multiplies by the table of an embedding of its size
         std::string::npos);
   CHECK(message_of("  - input: [3, 8, 8]\n  - lstm: 4\n").key_path == "layers[1].lstm");
 }
+
+TEST_CASE("both directions of an LSTM go back, and the tensor that both read is kept once") {
+  const Model model = listed(embedding + "  - {name: r, lstm: {hidden: 5, bidirectional: true}}\n");
+  const Trace trace = make_trace(model, 2, Precision::fp32, Optimizer::sgd);
+  for (const std::string direction : {"forward", "backward"}) {
+    CAPTURE(direction);
+    const auto ops = [&](const std::string& layer) {
+      return std::ranges::count_if(trace.ops, [&](const Op& op) {
+        return op.phase == Phase::backward && op.layer == "r." + direction + layer;
+      });
+    };
+    CHECK(ops(".input") == 2);
+    CHECK(ops(".steps") == 2 * 7 + 1);
+  }
+  double kept = 0;
+  for (const Layer& layer : model.layers) {
+    if (layer.name.ends_with(".input")) kept += layer.saved_elements;
+  }
+  CHECK(kept == 7 * 6);
+}
+
+TEST_CASE("the cell of an LSTM step has 32 FLOPs per output") {
+  const Model model = listed(embedding + "  - {name: r, lstm: 5}\n");
+  const Layer& steps = model.layers.back();
+  CHECK(steps.forward_flops.si() == 2 * steps.forward_macs + 32 * 7 * 5);
+}
