@@ -41,7 +41,7 @@ const std::vector<ShippedProfile> made_by_command{
     {"a100_pcie_40gb", {"a100_vector.csv"}, "a100_sxm4_40gb"},
     {"a100_pcie_80gb", {}, "a100_sxm4_40gb"},
     {"a100_sxm4_80gb", {}},  // scaled from the A100 of 40 GB, then fitted to published tables, as an H100 is
-    {"rtx3080", {}},  // scaled from the A100, then changed
+    {"rtx3080", {}},         // scaled from the A100, then changed
     {"rtx3090", {}},
     {"a6000", {}},
     {"h100_sxm_80gb", {}},

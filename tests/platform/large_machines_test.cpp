@@ -146,7 +146,8 @@ TEST_CASE("instances of clouds send as much as their makers sell") {
 }
 
 TEST_CASE(
-    "rings of a DGX B200 reach the fitted rate of their lanes, below the 830 GB/s with reductions in the switches") {
+    "rings of a DGX B200 reach the fitted rate of their lanes, below the 830 GB/s with reductions in the "
+    "switches") {
   const double rate = ring_rate(make_cluster(shipped_platform("dgx_b200"), 1));
   CHECK(rate == doctest::Approx(18 * 39.5e9));
   CHECK(rate < 830e9);
