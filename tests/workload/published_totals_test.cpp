@@ -13,7 +13,7 @@ using namespace trainyard;
 
 namespace {
 
-Model shipped(const std::string& name, const std::string& key = {}, const std::string& value = {}) {
+Model shipped_model(const std::string& name, const std::string& key = {}, const std::string& value = {}) {
   config::Document document = config::load(TRAINYARD_SOURCE_DIR "/workloads/models/" + name + ".yaml");
   if (!key.empty()) config::set(document, key, value);
   return load_model(document);
@@ -64,7 +64,7 @@ TEST_CASE("shipped models have the parameters that were published for them, and 
       {"wide_deep", 46'220'493, 45'840'617}};
   for (const Published& row : published) {
     INFO(row.name);
-    const Model model = shipped(row.name);
+    const Model model = shipped_model(row.name);
     CHECK(parameters_of(model) == row.parameters);
     REQUIRE(model.samples_per_epoch);
     CHECK(model.samples_per_epoch->value == row.samples);
@@ -77,13 +77,13 @@ TEST_CASE("the Transformer has the parameters of Vaswani et al. 2017 with their 
   for (const auto& [name, millions] :
        {std::pair{"transformer_base", 65.0}, std::pair{"transformer_big", 213.0}}) {
     INFO(name);
-    const Model model = shipped(name, "encoder_decoder.vocabulary", "37000");
+    const Model model = shipped_model(name, "encoder_decoder.vocabulary", "37000");
     CHECK(parameters_of(model) / 1e6 == doctest::Approx(millions).epsilon(0.03));
   }
 }
 
 TEST_CASE("InsightFace's ResNet-100 has iresnet100's parameters, and a weight for each class and feature") {
-  const Model model = shipped("insightface_r100");
+  const Model model = shipped_model("insightface_r100");
   // deepinsight/insightface, recognition/arcface_torch: iresnet100, 65.2 M parameters, 12.1 G MACs (README)
   CHECK(parameters_of(model, "classes") == 65'156'160);
   CHECK(macs_of(model, "classes") == 12'089'606'144);
@@ -95,7 +95,7 @@ TEST_CASE("InsightFace's ResNet-100 has iresnet100's parameters, and a weight fo
 }
 
 TEST_CASE("DLRM has MLPerf's tables and layers, and the small one the 540 million parameters of its paper") {
-  const Model dlrm = shipped("dlrm");
+  const Model dlrm = shipped_model("dlrm");
   const double rows = 187'767'399;  // of all tables: vocabulary_size of NVIDIA/HugeCTR's tests for Criteo 1TB
   const double bottom = macs_of({13, 512, 256, 128});
   const double top = macs_of({479, 1024, 1024, 512, 256, 1});
@@ -105,22 +105,22 @@ TEST_CASE("DLRM has MLPerf's tables and layers, and the small one the 540 millio
   REQUIRE(dlrm.samples_per_epoch);
   CHECK(dlrm.samples_per_epoch->value == 4'195'197'692);  // days 0 to 22
   // Naumov et al. 2019, arXiv 1906.00091, section 5: "around 540M parameters"
-  const Model small = shipped("dlrm_kaggle");
+  const Model small = shipped_model("dlrm_kaggle");
   CHECK(parameters_of(small) / 1e6 == doctest::Approx(540).epsilon(0.002));
   CHECK(macs_of(small) == macs_of({13, 512, 256, 64, 16}) + macs_of({367, 512, 256, 1}) + 27 * 27 * 16);
 }
 
 TEST_CASE("multiply-accumulates of recommendation and genomics models follow from their layers") {
-  CHECK(macs_of(shipped("wide_deep")) == macs_of({429, 1024, 1024, 1024, 1024, 1024, 1024, 1024, 1}));
-  CHECK(macs_of(shipped("ncf")) == macs_of({256, 256, 128, 64}) + 128);
+  CHECK(macs_of(shipped_model("wide_deep")) == macs_of({429, 1024, 1024, 1024, 1024, 1024, 1024, 1024, 1}));
+  CHECK(macs_of(shipped_model("ncf")) == macs_of({256, 256, 128, 64}) + 128);
   // outputs x window x channels of both convolutions, and three fully connected layers
-  CHECK(macs_of(shipped("nt3")) ==
+  CHECK(macs_of(shipped_model("nt3")) ==
         60'464.0 * 128 * 20 + 60'455.0 * 128 * 10 * 128 + macs_of({6'045.0 * 128, 200, 20, 2}));
 }
 
 TEST_CASE("multiply-accumulates of translation models are those of their matrices for every token") {
   constexpr double tokens = 32;
-  const Model gnmt = shipped("gnmt");
+  const Model gnmt = shipped_model("gnmt");
   const double lstm = 4 * 1024 * (1024.0 + 1024);     // of 1024 inputs
   const double wide = 4 * 1024 * (2048.0 + 1024);     // of 2048 inputs
   const double encoder = 2 * lstm + wide + 2 * lstm;  // the first one in both directions
@@ -128,7 +128,7 @@ TEST_CASE("multiply-accumulates of translation models are those of their matrice
   const double attention = 2 * 1024 * 1024.0 + tokens * 1024;  // projections, weighted sum
   CHECK(macs_of(gnmt) == tokens * (encoder + decoder + attention));
 
-  const Model big = shipped("transformer_big");
+  const Model big = shipped_model("transformer_big");
   const double hidden = 1024;
   const double half = 4 * hidden * hidden + 2 * tokens * hidden;  // projections, scores and context
   const double feed_forward = 2 * hidden * 4096;
@@ -137,7 +137,7 @@ TEST_CASE("multiply-accumulates of translation models are those of their matrice
 }
 
 TEST_CASE("a question answering head has two outputs for each token, in place of BERT's other heads") {
-  const Model model = shipped("bert_large_squad");
+  const Model model = shipped_model("bert_large_squad");
   const Layer& head = model.layers[model.layers.size() - 2];
   CHECK(head.out_shape == std::vector<int>{384, 2});
   CHECK(model.layers.back().in_shape == std::vector<int>{2, 384});
