@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <fmt/format.h>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -103,14 +104,15 @@ void add_generation(std::vector<FitConstant>& constants, const std::string& name
       {{Protocol::ll, "ll"}, {Protocol::ll128, "ll128"}, {Protocol::simple, "simple"}}};
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto [protocol, text] = names.at(i);
-    const std::string end = "." + std::string(text);
-    constants.push_back(constant(name + ".base" + end, usual_bases.at(i) * us, true, [=](Protocols& all) {
-      std::vector<Sourced<Seconds>*> picked;
-      for (MediumOverheads* medium : media(all)) picked.push_back(&medium->base.value().of(protocol));
-      return picked;
-    }));
+    constants.push_back(
+        constant(fmt::format("{}.base.{}", name, text), usual_bases.at(i) * us, true, [=](Protocols& all) {
+          std::vector<Sourced<Seconds>*> picked;
+          for (MediumOverheads* medium : media(all)) picked.push_back(&medium->base.value().of(protocol));
+          return picked;
+        }));
     if (protocol == Protocol::ll && shares_ll_step) continue;
-    constants.push_back(shared(name + ".step" + end, media, step, protocol, usual_nvlink_steps.at(i)));
+    constants.push_back(
+        shared(fmt::format("{}.step.{}", name, text), media, step, protocol, usual_nvlink_steps.at(i)));
   }
   constants.push_back(shared(name + ".efficiency.ll", media, efficiency, Protocol::ll, 0.5));
   constants.push_back(shared(name + ".efficiency.ll128", media, efficiency, Protocol::ll128, 0.92));

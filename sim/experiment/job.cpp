@@ -4,6 +4,7 @@
 #include "units/text.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <fmt/format.h>
 #include <system_error>
 
@@ -66,7 +67,8 @@ std::optional<JobInterval> interval_in(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + blank, interval.number);
   if (error != std::errc{} || end != text.data() + blank) return std::nullopt;
   const double least = is_in_epochs ? JobInterval::least_epochs : JobInterval::least_steps;
-  if (!(interval.number >= least && interval.number <= JobInterval::most)) return std::nullopt;
+  if (!std::isfinite(interval.number) || interval.number < least || interval.number > JobInterval::most)
+    return std::nullopt;
   return interval;
 }
 
