@@ -249,5 +249,5 @@ TEST_CASE("completion offers the names of the files shipped, and paths where no 
   CHECK(lines("run", "resnet50_dl") == "none\nresnet50_dlperf\n");
   CHECK(lines("run", "./resnet50_dl") == "files\n");
   CHECK(lines("topology", "my_") == "files\n");
-  CHECK(lines("model", "bert_b") == "none\nbert_base\n");
+  CHECK(lines("model", "bert_b") == "none\nbert_base\nbert_base_squad\n");
 }

@@ -114,7 +114,8 @@ TEST_CASE("a limit holds for training runs too, under the protocol that is asked
 
 TEST_CASE("the picture in platforms/ is what --plot draws of the shipped measurements") {
   const Scratch scratch;
-  REQUIRE(run_program({"validate", shipped_csv("deepbench_allreduce.csv"), shipped_csv("nccl.csv"),
+  REQUIRE(run_program({"validate", shipped_csv("aiconfigurator_nccl.csv"),
+                       shipped_csv("deepbench_allreduce.csv"), shipped_csv("nccl.csv"),
                        shipped_csv("vtrain_allreduce.csv"), "--summary", "--plot", scratch / "p.svg"})
               .code == 0);
   const bool is_same = content(scratch / "p.svg") ==
