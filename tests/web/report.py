@@ -38,13 +38,13 @@ HOSTILE_FILE = "<img src=x onerror='window.broken=1'>.yaml"
 
 # name: arguments, sections that have to be there, plots
 PAGES = {
-    "single": (["run", "resnet50_p3_2xlarge"], RUN, 0),
-    "dgx2": (["run", "resnet50_dgx2"], RUN | {"collectives", "links", "ranks"}, 0),
-    "gpus_1024": (["run", "resnet50_dgx2", "--set", "nodes=64"], RUN | {"collectives", "links", "ranks"}, 0),
+    "single": (["run", "resnet50_p3_2xlarge"], RUN, 1),
+    "dgx2": (["run", "resnet50_dgx2"], RUN | {"collectives", "links", "ranks"}, 1),
+    "gpus_1024": (["run", "resnet50_dgx2", "--set", "nodes=64"], RUN | {"collectives", "links", "ranks"}, 1),
     "horovod": (["run", "resnet50_dlperf", "--set", "stack=horovod", "--set", "nodes=2"], RUN | {"collectives", "links"}, 0),
     "servers": (["run", "resnet50_p2_16xlarge_async"], RUN | {"updates", "links"}, 1),
-    "faults": (["run", "bert_large_dgx_a100_faults"], RUN | {"collectives", "faults"}, 1),
-    "input": (["run", "resnet50_dgx2_input"], RUN, 0),
+    "faults": (["run", "bert_large_dgx_a100_faults"], RUN | {"collectives", "faults"}, 2),
+    "input": (["run", "resnet50_dgx2_input"], RUN, 1),
     "tianshu": (["sweep", "tianshu", "--set", "ranks=1,8,64,1000", "--set", "batch_per_gpu=4,32,64"],
                 SWEEP | {"scaling", "stops"}, 6),
     "cloud_cost": (["sweep", "cloud_cost"], SWEEP | {"scaling", "stops", "choice"}, 3),
