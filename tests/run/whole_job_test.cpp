@@ -147,7 +147,7 @@ TEST_CASE("with replicated data every replica trains on, and evaluates, all samp
   Overrides divided = nt3;
   divided.emplace_back("job.evaluation.data", "sharded");
   CHECK(phase_of(job_run(divided), JobPhase::evaluation).time.si() ==
-        doctest::Approx(1 * forward_sum(run)).epsilon(1e-9));
+        doctest::Approx(forward_sum(job_run({{"batch_per_gpu", "18"}}))).epsilon(1e-9));  // of 280 / 16
   divided.emplace_back("job.data", "sharded");
   CHECK(job_run(divided).job->steps == doctest::Approx(56.0 / 16).epsilon(1e-12));
 }

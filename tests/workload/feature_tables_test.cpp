@@ -86,7 +86,7 @@ TEST_CASE("gradients of sparse tables are those of the rows that a batch reads, 
   };
   CHECK(std::get<VectorShape>(trace_of(sparse).ops.back().shape).elements == touched + others);
   CHECK(std::get<VectorShape>(trace_of(dense).ops.back().shape).elements == whole + others);
-  const Op& scatter = op_of(trace_of(sparse), Phase::backward, "tables");
+  const Op scatter = op_of(trace_of(sparse), Phase::backward, "tables");
   REQUIRE(scatter.gradients.size() == 2);
   CHECK(scatter.gradients[0].elements == 3 * 4);  // the last tensor is complete first
   CHECK(scatter.gradients[1].elements == 16 * 4);
