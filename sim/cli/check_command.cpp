@@ -4,6 +4,7 @@
 #include "cli/terminal.hpp"
 #include "collectives/protocols.hpp"
 #include "compute/gpu_profile.hpp"
+#include "compute/processor_profile.hpp"
 #include "config/catalogue.hpp"
 #include "config/read_file.hpp"
 #include "experiment/resolve.hpp"
@@ -38,6 +39,8 @@ struct Reader {
 constexpr Reader readers[] = {
     {config::Kind::platform, [](const auto& file, Warnings& warnings) { load_platform(file, &warnings); }},
     {config::Kind::gpu, [](const auto& file, Warnings& warnings) { load_gpu_profile(file, &warnings); }},
+    {config::Kind::processor,
+     [](const auto& file, Warnings& warnings) { load_processor_profile(file, {}, &warnings); }},
     {config::Kind::protocols, [](const auto& file, Warnings&) { load_protocols(file); }},
     {config::Kind::machines,
      [](const auto& file, Warnings&) { load_machine_rules(file, config::find_catalogue()); }},
@@ -95,7 +98,8 @@ void add_check(CLI::App& program) {
       *program.add_subcommand("check", "read files and print all their errors; nothing is run");
   command
       .add_option("FILE", *files,
-                  "platforms, GPU profiles, protocol constants, machine rules, run rules, models, stacks, "
+                  "platforms, GPU and processor profiles, protocol constants, machine rules, run rules, "
+                  "models, stacks, "
                   "experiments, sweeps (YAML) and traces (CSV); recognised by their folder or keys")
       ->required();
   add_examples(command,

@@ -42,6 +42,7 @@ struct CollectiveOptions {
   std::string algorithm = "auto";
   std::string protocol;
   std::string nccl;
+  std::string library;
   std::string root = "0";
   std::string gpus_per_process = "1";
   std::vector<std::string> groups;
@@ -144,8 +145,10 @@ void time_on_platform(const CollectiveOptions& options) {
   const auto platform_file = config::find(catalogue, config::Kind::platform, options.platform);
   Platform platform = platform_of(options, platform_file);
   const auto version = options.nccl.empty() ? std::nullopt : std::optional(choice<NcclVersion>(options.nccl));
+  const auto library =
+      options.library.empty() ? std::nullopt : std::optional(choice<CommunicationLibrary>(options.library));
   sweep.software =
-      collective_software(catalogue, shipped_protocols(catalogue), version, platform, platform_file);
+      collective_software(catalogue, shipped_protocols(catalogue), version, platform, platform_file, library);
   const CollectiveReport report =
       time_collective(make_cluster(std::move(platform), nodes, gpus, gpus_per_node), sweep);
   if (!options.links.empty()) write_out_file(options.links, links_csv(report.links), options.force);
@@ -182,6 +185,9 @@ void add_collective(CLI::App& program) {
       command, "--nccl", options->nccl, "V",
       "NCCL version whose choices auto makes: {} (default: 2.7.8, for H100 and newer 2.30); none: only "
       "latency and bandwidth of the links count");
+  add_choice<CommunicationLibrary>(command, "--library", options->library, "L",
+                                   "communication library whose choices auto makes: {} (default: nccl; "
+                                   "mpich if ranks are on processors)");
   add_value(command, "-r,--root", options->root, "N",
             "root of broadcast and reduce: the position of a rank in its group");
   add_value(command, "-g,--ngpus", options->gpus_per_process, "N",

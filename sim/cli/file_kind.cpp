@@ -2,6 +2,7 @@
 
 #include "collectives/protocols.hpp"
 #include "compute/gpu_profile.hpp"
+#include "compute/processor_profile.hpp"
 #include "config/file_paths.hpp"
 #include "config/schema.hpp"
 #include "config/suggest.hpp"
@@ -28,8 +29,8 @@ namespace {
 using config::Kind;
 
 /// The structs of the kinds, in the order of kind_words.
-using FileTypes = std::tuple<PlatformFile, GpuProfile, Protocols, MachineRules, ModelFile, Stack, Software,
-                             Experiment, SweepFile, RunRules>;
+using FileTypes = std::tuple<PlatformFile, GpuProfile, ProcessorFile, Protocols, MachineRules, ModelFile,
+                             Stack, Software, Experiment, SweepFile, RunRules>;
 
 /// The result of `use` for an empty value of the struct for files of this kind.
 template <class Result, class Use>
@@ -88,13 +89,14 @@ Kind kind_of(const std::filesystem::path& file, const config::Document& document
         return known_keys(a.kind, document.root) < known_keys(b.kind, document.root);
       });
   if (known_keys(best->kind, document.root) == 0) {
-    throw InputError(
-        {Diagnostic{.file = document.name,
-                    .key_path = {},
-                    .message = "no key of this file belongs to a platform, GPU profile, protocol constants, "
-                               "machine rules, run rules, model, stack, software, experiment or sweep",
-                    .hint = "'trainyard schema platform' prints the keys of a platform",
-                    .source_line = {}}});
+    throw InputError({Diagnostic{
+        .file = document.name,
+        .key_path = {},
+        .message = "no key of this file belongs to a platform, GPU or processor profile, protocol "
+                   "constants, "
+                   "machine rules, run rules, model, stack, software, experiment or sweep",
+        .hint = "'trainyard schema platform' prints the keys of a platform",
+        .source_line = {}}});
   }
   return best->kind;
 }

@@ -22,6 +22,7 @@ struct KindWord {
 
 inline constexpr std::array kind_words{KindWord{"platform", "platforms", config::Kind::platform},
                                        KindWord{"gpu", "gpus", config::Kind::gpu},
+                                       KindWord{"processor", "processors", config::Kind::processor},
                                        KindWord{"protocols", "protocols", config::Kind::protocols},
                                        KindWord{"machines", "machines", config::Kind::machines},
                                        KindWord{"model", "models", config::Kind::model},

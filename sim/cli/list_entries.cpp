@@ -1,6 +1,7 @@
 #include "cli/list_entries.hpp"
 
 #include "accuracy/published_errors.hpp"
+#include "compute/processor_profile.hpp"
 #include "config/diagnostic.hpp"
 #include "config/document.hpp"
 #include "config/read_file.hpp"
@@ -113,7 +114,7 @@ public:
 
   [[nodiscard]] std::vector<std::string> columns() const {
     if (kind_ == config::Kind::platform) return {"year", "GPUs", "kernels", "error (runs)"};
-    if (kind_ == config::Kind::gpu) return {"year"};
+    if (kind_ == config::Kind::gpu || kind_ == config::Kind::processor) return {"year"};
     if (kind_ == config::Kind::model) return {"family", "size", "error (runs)"};
     return {};
   }
@@ -144,6 +145,7 @@ private:
     if (kind_ == config::Kind::experiment) entry.title = experiment_title(document);
     if (kind_ == config::Kind::platform) fill_platform(load_platform(document), entry);
     if (kind_ == config::Kind::gpu) fill_gpu(load_gpu_profile(document), entry);
+    if (kind_ == config::Kind::processor) fill_gpu(load_processor_profile(document), entry);
     if (kind_ == config::Kind::model) fill_model(document, entry);
   }
 
@@ -152,7 +154,7 @@ private:
     entry.cells.push_back(std::to_string(platform.gpus.size()));
     entry.facts["gpus_per_node"] = platform.gpus.size();
     entry.facts["gpu"] = platform.gpu_profile;
-    const std::string basis = kernels_of(platform.gpu_profile);
+    const std::string basis = kernels_of(platform);
     entry.cells.push_back(basis);
     entry.facts["kernels"] = basis;
     add_error(errors_.platform[platform.name], entry);
@@ -175,12 +177,14 @@ private:
     add_error(errors_.model[entry.name], entry);
   }
 
-  /// Of a GPU that several platforms may have.
-  std::string kernels_of(const std::string& profile) {
-    std::string& basis = kernels_[profile];
+  /// Of a GPU or processor that several platforms may have.
+  std::string kernels_of(const Platform& platform) {
+    std::string& basis = kernels_[platform.gpu_profile];
     if (basis.empty()) {
-      const auto file = config::find(catalogue_, config::Kind::gpu, profile);
-      basis = kernel_basis(load_gpu_profile(config::load(file)));
+      const auto profile =
+          config::load(config::find(catalogue_, profile_kind(platform), platform.gpu_profile));
+      basis = kernel_basis(platform.ranks_on_processors ? load_processor_profile(profile)
+                                                        : load_gpu_profile(profile));
     }
     return basis;
   }

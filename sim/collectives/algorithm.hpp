@@ -18,6 +18,8 @@ enum class Algorithm {
   torus2d,
   halving_doubling,
   recursive_doubling,
+  binomial,
+  scatter_allgather,
   direct
 };
 
@@ -41,6 +43,9 @@ struct Names<Algorithm> {
            "recursive halving of the data, then recursive doubling"},
       Name{"recursive_doubling", Algorithm::recursive_doubling,
            "ranks 1, 2, 4 ... apart exchange whole buffers"},
+      Name{"binomial", Algorithm::binomial, "a tree of ranks 1, 2, 4 ... apart; whole buffers"},
+      Name{"scatter_allgather", Algorithm::scatter_allgather,
+           "the root scatters parts along a binomial tree, and a ring gathers them"},
       Name{"direct", Algorithm::direct, "every rank sends to every other at once"}};
 };
 

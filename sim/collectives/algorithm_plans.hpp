@@ -51,9 +51,10 @@ CollectivePlan hierarchical_tree(const Cluster& cluster, const ProtocolOverheads
 /// all_reduce halves with the nearest partner first, where most bytes flow; reduce_scatter with the farthest,
 /// so that the parts end up in rank order, and all_gather with the nearest. An all_reduce whose number of
 /// ranks is not a power of two first folds: with r ranks beyond a power of two, each even one of the first 2r
-/// ranks hands its buffer to the next and gets the result at the end. reduce_scatter and all_gather need a
-/// power of two. Source: Thakur, Rabenseifner and Gropp 2005, "Optimization of collective communication
-/// operations in MPICH", sections 4.2 to 4.5.
+/// ranks hands its buffer to the next and gets the result at the end. A reduce halves in the same way, and
+/// its root gathers the parts. reduce_scatter and all_gather need a power of two. Source: Thakur,
+/// Rabenseifner and Gropp 2005, "Optimization of collective communication operations in MPICH", sections 4.2
+/// to 4.5.
 CollectivePlan halving_doubling(const Cluster& cluster, const ProtocolOverheads& overheads,
                                 const CollectiveRequest& request);
 
@@ -63,6 +64,17 @@ CollectivePlan halving_doubling(const Cluster& cluster, const ProtocolOverheads&
 /// sections 4.1 and 4.5.
 CollectivePlan recursive_doubling(const Cluster& cluster, const ProtocolOverheads& overheads,
                                   const CollectiveRequest& request);
+
+/// Binomial tree for broadcast and reduce: in ceil(log2 n) rounds ranks 1, 2, 4 ... places from the root send
+/// whole buffers. Source: Thakur, Rabenseifner and Gropp 2005, sections 4.3 and 4.4.
+CollectivePlan binomial(const Cluster& cluster, const ProtocolOverheads& overheads,
+                        const CollectiveRequest& request);
+
+/// A broadcast of n parts (van de Geijn): the root scatters them along a binomial tree, where a message has
+/// as many parts as its subtree, at least counted as a full one, and a ring of n - 1 rounds gathers them on
+/// all ranks. Source: the same, section 4.3.
+CollectivePlan scatter_allgather(const Cluster& cluster, const ProtocolOverheads& overheads,
+                                 const CollectiveRequest& request);
 
 /// Direct: every rank sends to every other at once, without intermediate ranks. all_to_all always works like
 /// this; for the other operations it has the fewest steps possible, at the price of many messages at the same

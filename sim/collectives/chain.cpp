@@ -35,6 +35,7 @@ CollectivePlan chain(const Cluster& cluster, const ProtocolOverheads& overheads,
   }
   add_chunked(plan, maker, 1.0 / static_cast<double>(channels.size()),
               flows_per_channel(cluster, request.group, channels.size()));
+  add_sums(plan, overheads, summed_part(request.operation) > 0 ? 1 : 0);
   return plan;
 }
 

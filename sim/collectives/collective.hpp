@@ -63,7 +63,8 @@ struct CollectivePhase {
   int pattern = -1;
   int messages = 0;  ///< per edge
   int hops = 0;      ///< if chunked: edges on its longest path
-  Seconds latency;   ///< per message
+  Seconds latency;   ///< per message, with `sums`
+  Seconds sums{};    ///< per message: the receiver adds it to its own data after it has arrived
   Bytes bytes;       ///< per message
   /// Upper limit on the rate of every edge: that of one connection. Chunked phases have one, at most the rate
   /// of an edge when all are busy, so that filling it cannot outrun it.

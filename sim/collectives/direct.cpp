@@ -38,6 +38,9 @@ CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads
     case Operation::all_gather:
     case Operation::all_reduce:
       add_all_pairs(plan, cluster, overheads, request);
+      // a receiver adds the parts of all others, one after the other
+      if (request.operation == Operation::all_reduce || request.operation == Operation::reduce_scatter)
+        add_sums(plan, overheads, static_cast<double>(group.size() - 1));
       if (request.operation == Operation::all_reduce) repeat_rounds(plan, 0);
       return plan;
     case Operation::broadcast:
@@ -54,6 +57,8 @@ CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads
       break;
   }
   add_rounds(plan, maker, 1, 1, maker.largest_latency());
+  if (request.operation == Operation::reduce)
+    add_sums(plan, overheads, static_cast<double>(group.size() - 1));
   return plan;
 }
 

@@ -58,16 +58,19 @@ std::vector<Rank> counterparts(const std::vector<NodeShare>& shares, std::size_t
   return ranks;
 }
 
-void add_rings_between(CollectivePlan& plan, PatternMaker& maker, const std::vector<NodeShare>& shares) {
+void add_rings_between(CollectivePlan& plan, PatternMaker& maker, const ProtocolOverheads& overheads,
+                       const std::vector<NodeShare>& shares) {
   const auto nodes = static_cast<int>(shares.size());
   const std::size_t per_node = shares.front().ranks.size();
   maker.reserve(per_node * shares.size());
   for (std::size_t local = 0; local < per_node; ++local) add_ring(maker, counterparts(shares, local));
   add_rounds(plan, maker, ring_rounds(plan.operation, nodes), 1.0 / (static_cast<double>(per_node) * nodes),
              ring_latency(maker, nodes));
+  add_sums(plan, overheads, summed_part(plan.operation));
 }
 
-void add_trees_between(CollectivePlan& plan, PatternMaker& maker, const std::vector<NodeShare>& shares) {
+void add_trees_between(CollectivePlan& plan, PatternMaker& maker, const ProtocolOverheads& overheads,
+                       const std::vector<NodeShare>& shares) {
   const std::size_t per_node = shares.front().ranks.size();
   maker.reserve(4 * per_node * shares.size());
   for (std::size_t local = 0; local < per_node; ++local) {
@@ -76,6 +79,7 @@ void add_trees_between(CollectivePlan& plan, PatternMaker& maker, const std::vec
     for (const BinaryTree& between : trees) add_edges(maker, over_nodes(between, ranks), plan.operation);
   }
   add_chunked(plan, maker, 0.5 / static_cast<double>(per_node));
+  add_sums(plan, overheads, 1);
 }
 
 CollectivePlan two_levels(const Cluster& cluster, const ProtocolOverheads& overheads,
@@ -89,9 +93,9 @@ CollectivePlan two_levels(const Cluster& cluster, const ProtocolOverheads& overh
   PatternMaker between(cluster, overheads, request);
   const auto add_between = [&] {
     if (algorithm == Algorithm::hierarchical) {
-      add_rings_between(plan, between, shares);
+      add_rings_between(plan, between, overheads, shares);
     } else {
-      add_trees_between(plan, between, shares);
+      add_trees_between(plan, between, overheads, shares);
     }
   };
   if (per_node == 1) {
@@ -103,6 +107,7 @@ CollectivePlan two_levels(const Cluster& cluster, const ProtocolOverheads& overh
   const auto add_inside = [&] {
     add_rounds(plan, inside, per_node - 1, 1.0 / (per_node * static_cast<double>(rings)),
                ring_latency(inside, per_node));
+    add_sums(plan, overheads, reduces(plan.operation) ? static_cast<double>(rings) : 0);
   };
   plan.channels = static_cast<int>(rings);
   add_levels(plan, add_inside, add_between);

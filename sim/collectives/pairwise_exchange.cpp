@@ -2,6 +2,7 @@
 #include "collectives/algorithm_plans.hpp"
 #include "collectives/requirements.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <span>
 #include <utility>
@@ -39,6 +40,7 @@ void add_fold(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverhe
   maker.reserve(ranks.folded.size());
   for (const auto& [gone, stays] : ranks.folded) maker.add(is_end ? stays : gone, is_end ? gone : stays);
   add_rounds(plan, maker, 1, 1, maker.largest_latency());
+  add_sums(plan, overheads, is_end ? 0 : 1);
 }
 
 /// One round in which ranks `distance` apart, counted in `ranks`, send each other `share` of the size.
@@ -48,6 +50,38 @@ void add_exchange(CollectivePlan& plan, const Cluster& cluster, const ProtocolOv
   maker.reserve(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) maker.add(ranks[i], ranks[i ^ at(distance)]);
   add_rounds(plan, maker, 1, share, maker.largest_latency());
+  add_sums(plan, overheads, reduces(request.operation) ? 1 : 0);
+}
+
+/// The parts of a reduce return to its root, which is the active rank number `root`: rounds of recursive
+/// halving in reverse, in each of which half of the ranks with parts of the sum send all they have.
+void add_gather(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
+                const CollectiveRequest& request, std::span<const Rank> ranks, std::size_t root) {
+  for (std::size_t distance = ranks.size() / 2; distance >= 1; distance /= 2) {
+    PatternMaker maker(cluster, overheads, request);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if ((i ^ root) / distance == 1) maker.add(ranks[i], ranks[i ^ distance]);
+    }
+    add_rounds(plan, maker, 1, 0.5 / static_cast<double>(distance), maker.largest_latency());
+  }
+}
+
+/// A reduce: folded ranks hand over their buffers, recursive halving leaves a part of the sum on each active
+/// rank, and the root gathers the parts. A folded root gets the result from its active rank.
+void add_reduce(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
+                const CollectiveRequest& request, const Folded& ranks) {
+  add_fold(plan, cluster, overheads, request, ranks, false);
+  const auto count = static_cast<int>(ranks.active.size());
+  for (int distance = 1; distance < count; distance *= 2)
+    add_exchange(plan, cluster, overheads, request, ranks.active, distance, 0.5 / distance);
+  const auto folded_root = std::ranges::find(ranks.folded, request.root, &std::pair<Rank, Rank>::first);
+  const Rank gathers = folded_root == ranks.folded.end() ? request.root : folded_root->second;
+  add_gather(plan, cluster, overheads, request, ranks.active,
+             static_cast<std::size_t>(std::ranges::find(ranks.active, gathers) - ranks.active.begin()));
+  if (folded_root == ranks.folded.end()) return;
+  PatternMaker maker(cluster, overheads, request);
+  maker.add(gathers, request.root);
+  add_rounds(plan, maker, 1, 1, maker.largest_latency());
 }
 
 }  // namespace
@@ -69,6 +103,9 @@ CollectivePlan halving_doubling(const Cluster& cluster, const ProtocolOverheads&
     case Operation::all_gather:
       for (int distance = 1; distance < count; distance *= 2)
         exchange(distance, static_cast<double>(distance) / count);
+      break;
+    case Operation::reduce:
+      add_reduce(plan, cluster, overheads, request, ranks);
       break;
     default:
       add_fold(plan, cluster, overheads, request, ranks, false);

@@ -39,11 +39,13 @@ Collective collective(const CollectivePlan& plan, Bytes size, int first_pattern)
     const int messages =
         part.hops == 0 ? part.messages : chunk_count(size * part.share, part.hops, plan.protocol);
     const double share = part.hops == 0 ? part.share : part.share / messages;
+    const Bytes bytes = size * share;
     result.phases.push_back({.pattern = first_pattern + part.pattern,
                              .messages = messages,
                              .hops = part.hops,
-                             .latency = part.latency,
-                             .bytes = size * share,
+                             .latency = part.latency + bytes / part.sums,
+                             .sums = bytes / part.sums,
+                             .bytes = bytes,
                              .limit = part.limit});
     if (part.startup > 0) result.overhead += size * share / part.limit * part.startup;
   }
@@ -270,6 +272,22 @@ void add_rounds(CollectivePlan& plan, PatternMaker& maker, int messages, double 
   add_pattern(plan, maker, flows_per_edge);
 }
 
+void add_sums(CollectivePlan& plan, const ProtocolOverheads& overheads, double part) {
+  PhasePlan& phase = plan.phases.back();
+  if (part <= 0 || !std::isfinite(overheads.sums.si())) return;
+  const Bandwidth rate = overheads.sums / part;
+  if (phase.hops == 0) {
+    phase.sums = rate;
+  } else {
+    phase.limit = std::min(phase.limit, rate);
+  }
+}
+
+double summed_part(Operation operation) {
+  if (operation == Operation::all_reduce) return 0.5;
+  return operation == Operation::reduce_scatter || operation == Operation::reduce ? 1 : 0;
+}
+
 void slow_down(CollectivePlan& plan, int messages, Bandwidth limit) {
   PhasePlan rest = plan.phases.front();
   PhasePlan& slow = plan.phases.front();
@@ -283,6 +301,7 @@ void slow_down(CollectivePlan& plan, int messages, Bandwidth limit) {
 void repeat_rounds(CollectivePlan& plan, std::size_t phase) {
   PhasePlan again = plan.phases[phase];
   again.startup = 0;
+  again.sums = PhasePlan{}.sums;
   plan.phases.push_back(again);
 }
 

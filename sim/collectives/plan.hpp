@@ -47,6 +47,8 @@ struct PhasePlan {
   Seconds latency;   ///< per message
   Bandwidth limit{std::numeric_limits<double>::infinity()};
   double startup = 0;  ///< extra cost of the first message, in messages' worth of bytes
+  /// In rounds: mean rate at which receivers add messages to their own data once these have arrived.
+  Bandwidth sums{std::numeric_limits<double>::infinity()};
 };
 
 /// What keeps the edges of a pattern below the rate of its links: PatternMaker::pace() before the minimum
@@ -184,10 +186,17 @@ double flows_per_channel(const Cluster& cluster, std::span<const Rank> group, st
 void add_rounds(CollectivePlan& plan, PatternMaker& maker, int messages, double share, Seconds latency,
                 double flows_per_edge = 1);
 
+/// In the last phase a rank adds data to its own (ProtocolOverheads::sums): `part` messages, on average, for
+/// each that an edge carries. A chunked phase receives meanwhile: its edges are no faster than sums.
+void add_sums(CollectivePlan& plan, const ProtocolOverheads& overheads, double part);
+
+/// The part of a ring's messages that are sums: half of those of an all_reduce, all of a reduce_scatter's.
+double summed_part(Operation operation);
+
 /// Limits the first `messages` rounds of the plan's only phase to `limit`.
 void slow_down(CollectivePlan& plan, int messages, Bandwidth limit);
 
-/// Repeats phase number `phase`: rounds over the same pattern.
+/// Repeats phase number `phase`: rounds over the same pattern, without sums.
 void repeat_rounds(CollectivePlan& plan, std::size_t phase);
 
 /// A phase whose edges carry `share` of the size each, in chunks, along the paths formed by the pattern's

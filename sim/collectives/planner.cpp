@@ -3,6 +3,7 @@
 #include "collectives/algorithm_plans.hpp"
 #include "collectives/bounds.hpp"
 #include "collectives/group_kinds.hpp"
+#include "collectives/host_libraries.hpp"
 #include "collectives/nccl_shape.hpp"
 #include "collectives/ring.hpp"
 #include "collectives/torus2d.hpp"
@@ -65,7 +66,7 @@ std::string some_of(const std::vector<Rank>& group) {
 CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const ProtocolOverheads& overheads,
                        const CollectiveRequest& request) {
   using Make = CollectivePlan (*)(const Cluster&, const ProtocolOverheads&, const CollectiveRequest&);
-  constexpr std::array<std::pair<Algorithm, Make>, 9> makers{
+  constexpr std::array<std::pair<Algorithm, Make>, 11> makers{
       {{Algorithm::ring, ring},
        {Algorithm::chain, chain},
        {Algorithm::tree, tree},
@@ -74,6 +75,8 @@ CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const Protoc
        {Algorithm::torus2d, torus2d},
        {Algorithm::halving_doubling, halving_doubling},
        {Algorithm::recursive_doubling, recursive_doubling},
+       {Algorithm::binomial, binomial},
+       {Algorithm::scatter_allgather, scatter_allgather},
        {Algorithm::direct, direct}}};
   const auto* maker = std::ranges::find(makers, algorithm, &std::pair<Algorithm, Make>::first);
   if (maker == makers.end()) throw std::logic_error("auto is not an algorithm");
@@ -131,10 +134,13 @@ Planner::Choice Planner::choose(const Kind& kind, Bytes size) const {
     if (!request_.protocol) choice.protocol = nccl.protocol;
   }
   if (!is_free) return choice;
+  if (is_of_hosts(software_.library))
+    choice.algorithm = host_choice(software_.library, request_.operation,
+                                   static_cast<int>(kind.groups.front().size()), size);
   if (choice.algorithm == Algorithm::automatic) choice.algorithm = Algorithm::ring;
   // If NVLinks form no ring, NCCL runs along a chain of them; operations that a chain cannot carry out go
   // directly between all pairs.
-  if (!kind.has_ring)
+  if (!kind.has_ring && choice.algorithm == Algorithm::ring)
     choice.algorithm = runs_on_chain(request_.operation) ? Algorithm::chain : Algorithm::direct;
   return choice;
 }

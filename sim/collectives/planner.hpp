@@ -3,7 +3,7 @@
 // algorithm or, for auto, NCCL's choice for the size, makes each plan once and numbers its patterns in the
 // task graph. The only place that knows both the choice of an algorithm and the algorithms.
 
-#include "collectives/nccl.hpp"
+#include "collectives/library.hpp"
 #include "collectives/nccl_tuning.hpp"
 #include "collectives/plan.hpp"
 #include "collectives/unaligned.hpp"
@@ -15,13 +15,6 @@
 #include <vector>
 
 namespace trainyard {
-
-/// The communication library of a job.
-struct CollectiveSoftware {
-  NcclVersion version = NcclVersion::none;  ///< the version whose choices `auto` follows
-  ProtocolOverheads overheads;              ///< added to the wire
-  int compute_capability = 70;              ///< of the GPUs, affects NCCL's choices: 75 is CUDA's 7.5
-};
 
 struct PlannerRequest {
   Operation operation{};

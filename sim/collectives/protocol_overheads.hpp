@@ -8,6 +8,7 @@
 #include "units/quantity.hpp"
 
 #include <array>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +31,8 @@ struct ProtocolOverheads {
       efficiency{};                          ///< fraction of the links' rate reached; 0: all of it
   std::array<double, path_types> startup{};  ///< extra cost of the first message, in messages' worth of bytes
   Seconds launch;  ///< per GPU driven by one process: a lower limit on the time of a collective there
+  /// At which a rank adds a message to its own data once it has arrived; infinite: meanwhile, as NCCL does.
+  Bandwidth sums{std::numeric_limits<double>::infinity()};
 };
 
 /// Only the wire.

@@ -23,8 +23,13 @@ bool carries_out(Algorithm algorithm, Operation operation) {
       return operation == Operation::all_reduce || has_root(operation);
     case Algorithm::hierarchical:
     case Algorithm::torus2d:
-    case Algorithm::halving_doubling:
       return is_ring_like;
+    case Algorithm::halving_doubling:
+      return is_ring_like || operation == Operation::reduce;
+    case Algorithm::binomial:
+      return has_root(operation);
+    case Algorithm::scatter_allgather:
+      return operation == Operation::broadcast;
     case Algorithm::hierarchical_tree:
       return operation == Operation::all_reduce;
     case Algorithm::recursive_doubling:
@@ -61,7 +66,9 @@ std::string objection_to_counts(const Cluster& cluster, const CollectiveRequest&
                        : fmt::format("{} is a prime number, so the ranks form no grid", ranks);
     case Algorithm::halving_doubling:
     case Algorithm::recursive_doubling:
-      if (request.operation == Operation::all_reduce || std::has_single_bit(ranks)) break;
+      if (request.operation == Operation::all_reduce || request.operation == Operation::reduce ||
+          std::has_single_bit(ranks))
+        break;
       return fmt::format("{} is not a power of two", ranks);
     default:
       break;

@@ -66,10 +66,12 @@ CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
                 channel.nic);
     }
     add_chunked(plan, maker, share, flows);
+    add_sums(plan, overheads, summed_part(request.operation));
   } else {
     for (const Channel& channel : channels) add_ring(maker, channel.order, channel.nic);
     add_rounds(plan, maker, ring_rounds(request.operation, ranks), share / ranks, ring_latency(maker, ranks),
                flows);
+    add_sums(plan, overheads, static_cast<double>(channels.size()) * summed_part(request.operation));
     if (request.unaligned != UnalignedRounds::none) {
       slow_down(plan, request.unaligned == UnalignedRounds::first ? 1 : ring_rounds(request.operation, ranks),
                 request.protocol == Protocol::ll128

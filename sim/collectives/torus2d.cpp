@@ -77,10 +77,12 @@ CollectivePlan torus2d(const Cluster& cluster, const ProtocolOverheads& overhead
 
   const auto add_rows = [&] {
     add_rounds(plan, along_rows, columns - 1, 0.5 / columns, ring_latency(along_rows, columns));
+    add_sums(plan, overheads, reduces(plan.operation) ? 2 : 0);
   };
   const auto add_columns = [&] {
     add_rounds(plan, along_columns, ring_rounds(request.operation, rows),
                0.5 / (static_cast<double>(columns) * rows), ring_latency(along_columns, rows));
+    add_sums(plan, overheads, 2 * summed_part(plan.operation));
   };
   add_levels(plan, add_rows, add_columns);
   return plan;

@@ -53,7 +53,8 @@ Bandwidth rate_of(const Cluster& cluster, const PatternPace& pace) {
 
 bool can_unite(const CollectivePlan& one, const CollectivePlan& other) {
   const auto agree = [](const PhasePlan& a, const PhasePlan& b) {
-    return a.pattern == b.pattern && a.messages == b.messages && a.share == b.share && a.hops == b.hops;
+    return a.pattern == b.pattern && a.messages == b.messages && a.share == b.share && a.hops == b.hops &&
+           a.sums == b.sums;
   };
   return one.algorithm == other.algorithm && one.protocol == other.protocol &&
          one.patterns.size() == other.patterns.size() && std::ranges::equal(one.phases, other.phases, agree);

@@ -1,6 +1,6 @@
 #pragma once
-// A GPU: its memory, its peak rates and the fractions of them that kernels reach (platforms/gpus/*.yaml).
-// op_time turns ops into seconds with it.
+// A GPU, or a processor that holds a rank (processor_profile.hpp): its memory, its peak rates and the
+// fractions of them that kernels reach (platforms/gpus/*.yaml). op_time turns ops into seconds with it.
 
 #include "compute/kernel_table.hpp"
 #include "config/document.hpp"
@@ -143,7 +143,7 @@ struct GpuProfile {
   std::string title;
   std::optional<int> year;  ///< in which the GPU came out
   Sourced<double> compute_capability;
-  std::optional<Sourced<int>> sms;  ///< streaming multiprocessors
+  std::optional<Sourced<int>> sms;  ///< streaming multiprocessors; of a processor: its cores
   std::optional<double> speed;      ///< what-if (gpu_speed.hpp); empty once the rates below include it
   std::optional<Sourced<double>> kernel_share;  ///< `kept` of GpuUse (gpu_use.hpp)
   GpuMemory memory;
@@ -160,8 +160,10 @@ struct GpuProfile {
   std::optional<Calibration> calibration;
   std::vector<std::string> source;
 
-  KernelTable kernel_table;  ///< contents of those files; not a key
-  double has_speed = 1;      ///< the speed included in the rates; not a key
+  KernelTable kernel_table;                ///< contents of those files; not a key
+  bool is_processor = false;               ///< processor_profile.hpp; not a key
+  std::optional<Sourced<Bandwidth>> sums;  ///< of a processor; not a key
+  double has_speed = 1;                    ///< the speed included in the rates; not a key
 };
 
 /// Reads and checks a profile and its kernel table. Throws InputError with every problem found, FileError if

@@ -26,9 +26,10 @@ struct KindTexts {
 };
 
 const KindTexts& texts_of(Kind kind) {
-  static constexpr std::array<KindTexts, 10> all{{
+  static constexpr std::array<KindTexts, 11> all{{
       {Kind::platform, "platform", "platforms"},
       {Kind::gpu, "GPU profile", "platforms/gpus"},
+      {Kind::processor, "processor profile", "platforms/processors"},
       {Kind::protocols, "protocol constants", "platforms/protocols"},
       {Kind::machines, "machine rules", "workloads/published/machines"},
       {Kind::model, "model", "workloads/models"},

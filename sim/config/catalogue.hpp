@@ -13,10 +13,22 @@ struct Catalogue {
   std::vector<std::filesystem::path> roots;  ///< each holds platforms/ and workloads/; earlier ones win
 };
 
-enum class Kind { platform, gpu, protocols, machines, model, stack, software, experiment, sweep, runs };
+enum class Kind {
+  platform,
+  gpu,
+  processor,
+  protocols,
+  machines,
+  model,
+  stack,
+  software,
+  experiment,
+  sweep,
+  runs
+};
 
-/// "platform", "GPU profile", "constants of protocols", "machine rules", "model", "stack", "software",
-/// "experiment", "sweep", "run rules".
+/// "platform", "GPU profile", "processor profile", "constants of protocols", "machine rules", "model",
+/// "stack", "software", "experiment", "sweep", "run rules".
 std::string_view word_of(Kind kind);
 /// The folder below a root: "platforms", "platforms/gpus", "workloads/models" ...
 std::string_view folder_of(Kind kind);

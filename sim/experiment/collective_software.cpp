@@ -1,6 +1,8 @@
 #include "experiment/collective_software.hpp"
 
-#include "compute/gpu_profile.hpp"
+#include "compute/processor_profile.hpp"
+
+#include <fmt/format.h>
 
 namespace trainyard {
 
@@ -8,18 +10,63 @@ namespace {
 
 constexpr int hopper = 90;  // compute capability
 
+void require_gpus(const Platform& platform) {
+  if (!platform.ranks_on_processors) return;
+  throw InputError(fmt::format("NCCL joins GPUs, and the ranks of {} are on processors", platform.name),
+                   "library: mpich, open_mpi or gloo, such as --set stack.library=open_mpi");
+}
+
+CollectiveSoftware nccl(NcclVersion version, const Platform& platform, const GpuProfile& gpu,
+                        const Protocols& constants) {
+  require_gpus(platform);
+  return {.version = version,
+          .overheads = overheads_of(constants, version, platform),
+          .compute_capability = compute_capability(gpu)};
+}
+
+CollectiveSoftware host_library(CommunicationLibrary library, const GpuProfile& gpu) {
+  CollectiveSoftware software{
+      .library = library, .overheads = {}, .compute_capability = compute_capability(gpu)};
+  software.overheads.sums = rate_of_sums(gpu);
+  return software;
+}
+
 }  // namespace
+
+Bandwidth rate_of_sums(const GpuProfile& gpu) {
+  if (gpu.sums) return gpu.sums->value;
+  constexpr double values_per_sum = 3;
+  return gpu.vector.elementwise.value * gpu.memory.bandwidth.value / values_per_sum;
+}
+
+CollectiveSoftware library_of(const Stack& stack, const Platform& platform, const GpuProfile& gpu,
+                              const Protocols& constants) {
+  if (is_of_hosts(stack.library)) return host_library(stack.library, gpu);
+  return nccl(stack.nccl, platform, gpu, constants);
+}
 
 CollectiveSoftware collective_software(const config::Catalogue& catalogue, const Protocols& constants,
                                        std::optional<NcclVersion> version, const Platform& platform,
-                                       const std::filesystem::path& platform_file) {
-  if (version == NcclVersion::none) return {};
-  const auto profile = config::find(catalogue, config::Kind::gpu, platform.gpu_profile, platform_file);
-  const int capability = compute_capability(load_gpu_facts(config::load(profile)));
-  const NcclVersion used = version.value_or(capability < hopper ? NcclVersion::v2_7_8 : NcclVersion::v2_30);
-  return {.version = used,
-          .overheads = overheads_of(constants, used, platform),
-          .compute_capability = capability};
+                                       const std::filesystem::path& platform_file,
+                                       std::optional<CommunicationLibrary> library) {
+  const auto usual =
+      platform.ranks_on_processors && !version ? CommunicationLibrary::mpich : CommunicationLibrary::nccl;
+  const CommunicationLibrary used = library.value_or(usual);
+  if (is_of_hosts(used) && version) {
+    throw InputError(fmt::format("{} is not NCCL, whose version is given", title_of(used)),
+                     "either a library or a version of NCCL");
+  }
+  if (version == NcclVersion::none) {
+    require_gpus(platform);
+    return {};
+  }
+  const auto file = config::find(catalogue, profile_kind(platform), platform.gpu_profile, platform_file);
+  const config::Document document = config::load(file);
+  const GpuProfile gpu = platform.ranks_on_processors ? load_processor_profile(document, platform.memory_mode)
+                                                      : load_gpu_facts(document);
+  if (is_of_hosts(used)) return host_library(used, gpu);
+  const bool is_old = compute_capability(gpu) < hopper;
+  return nccl(version.value_or(is_old ? NcclVersion::v2_7_8 : NcclVersion::v2_30), platform, gpu, constants);
 }
 
 Protocols shipped_protocols(const config::Catalogue& catalogue) {

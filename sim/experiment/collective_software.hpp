@@ -1,23 +1,36 @@
 #pragma once
-// Choices and constants of one version of a communication library on a platform.
+// The communication library of a job on a platform: choices and constants of one version of NCCL, or MPI or
+// Gloo on the hosts.
 
-#include "collectives/planner.hpp"
+#include "collectives/library.hpp"
 #include "collectives/protocols.hpp"
+#include "compute/gpu_profile.hpp"
 #include "config/catalogue.hpp"
 #include "platform/platform.hpp"
+#include "strategy/stack.hpp"
 
 #include <filesystem>
 #include <optional>
 
 namespace trainyard {
 
-/// The constants for the platform's links and network; none for NcclVersion::none. `platform_file`: the
-/// folder of this file is searched first for a profile that the platform names by its path. Throws InputError
-/// or FileError if the profile of its GPUs is not found or broken. Without a version it is one of the GPUs'
-/// time: 2.7.8 before Hopper, else 2.30.
+/// That of a stack. `constants`: of NCCL. Throws InputError if NCCL is to join processors.
+CollectiveSoftware library_of(const Stack& stack, const Platform& platform, const GpuProfile& gpu,
+                              const Protocols& constants);
+
+/// The rate at which a rank adds received data to its own: that of the profile or, without one, of an
+/// element-wise kernel, which reads two values and writes one.
+Bandwidth rate_of_sums(const GpuProfile& gpu);
+
+/// The same for a library, without a stack: the library of the platform's time if none is named (NCCL between
+/// GPUs, MPICH between processors), and the version of NCCL of the GPUs' time if none is (2.7.8 before
+/// Hopper, else 2.30). NcclVersion::none: no constants. `platform_file`: the folder of this file is searched
+/// first for a profile that the platform names by its path. Throws InputError or FileError if the profile is
+/// not found or broken, InputError as above, or if a version is given for another library.
 CollectiveSoftware collective_software(const config::Catalogue& catalogue, const Protocols& constants,
                                        std::optional<NcclVersion> version, const Platform& platform,
-                                       const std::filesystem::path& platform_file = {});
+                                       const std::filesystem::path& platform_file = {},
+                                       std::optional<CommunicationLibrary> library = {});
 
 /// The constants shipped with the program: platforms/protocols/nccl.yaml.
 Protocols shipped_protocols(const config::Catalogue& catalogue);

@@ -116,6 +116,7 @@ std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, int 
     input.cores = experiment.input.workers ? *experiment.input.workers * ranks : input.cores_of_node;
     const Seconds all_cores = work / static_cast<double>(input.cores_of_node);
     input.busy = load.cores + all_cores;
+    if (platform.ranks_on_processors) input.taken = all_cores;
     input.decode = std::max(work / static_cast<double>(input.cores), beside.cores + all_cores);
   }
   const Bytes stored = input.samples * stored_bytes(resolved);
@@ -145,7 +146,7 @@ std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, cons
 
 Seconds with_input(Seconds step, const std::optional<DataLoading>& input, const InputSettings& settings) {
   if (!input) return step;
-  return is_prefetched(settings) ? std::max(step, input->time) : step + input->time;
+  return is_prefetched(settings) ? std::max(step + input->taken, input->time) : step + input->time;
 }
 
 }  // namespace trainyard

@@ -36,6 +36,7 @@ struct DataLoading {
   Seconds time;           ///< the longest of these
   InputLimit limit{};     ///< the part with that time
   Seconds busy;           ///< time of all the node's cores for decoding and for summing gradients
+  Seconds taken;          ///< if the ranks are on these cores: by how much decoding delays a step
 };
 
 /// Throws InputError if the experiment reads real data and its files lack necessary values, or asks for
@@ -54,7 +55,8 @@ std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, cons
                                         const HostLoad& load = {});
 
 /// Step time with input, given the time `step` without it: the longer of both times with a loader that
-/// prefetches, otherwise their sum.
+/// prefetches, otherwise their sum. Ranks on processors share their cores with the loader: a step takes
+/// longer by the time that all cores need to decode its samples.
 Seconds with_input(Seconds step, const std::optional<DataLoading>& input, const InputSettings& settings);
 
 }  // namespace trainyard

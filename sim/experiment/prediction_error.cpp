@@ -12,6 +12,7 @@ namespace trainyard {
 namespace {
 
 constexpr const char* is_a_trace = "a trace: the published runs are of models";
+constexpr const char* is_on_processors = "the published runs with known errors are on GPUs";
 constexpr const char* is_a_layout =
     "ranks share a model: pairs of published runs of that kind are too few for an interval";
 
@@ -74,6 +75,7 @@ std::filesystem::path published_errors_file(const config::Catalogue& catalogue, 
 
 Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved) {
   if (!resolved.model) return unknown(is_a_trace);
+  if (resolved.platform.ranks_on_processors) return unknown(is_on_processors);
   if (resolved.layout) return unknown(is_a_layout);
   return PredictedJob{.of = circumstances_of(resolved),
                       .fit = std::string(fit_of(resolved)),
@@ -82,6 +84,7 @@ Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved) {
 
 Known<ExpectedError> prediction_error(const ResolvedExperiment& resolved) {
   if (!resolved.model) return unknown(is_a_trace);
+  if (resolved.platform.ranks_on_processors) return unknown(is_on_processors);
   if (resolved.layout) {
     if (const std::string_view reason = incomparable(resolved); !reason.empty())
       return unknown(std::string(reason));

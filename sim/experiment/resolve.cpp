@@ -1,6 +1,7 @@
 #include "experiment/resolve.hpp"
 
 #include "compute/op_time.hpp"
+#include "compute/processor_profile.hpp"
 #include "config/file_paths.hpp"
 #include "config/read.hpp"
 #include "config/read_file.hpp"
@@ -228,7 +229,7 @@ public:
     if (has_platform_ && has_stack_) errors_.run(document_, "software", [&] { read_software(); });
     errors_.run(document_, "random", [&] { read_random(); });
     if (has_platform_) errors_.run(document_, "neighbours", [&] { read_neighbours(); });
-    if (has_platform_ && has_stack_) read_protocols();
+    if (has_platform_ && has_stack_) errors_.run(document_, "stack", [&] { read_protocols(); });
     if (has_platform_) place_ranks();
     if (settings_.one_gpu && errors_.is_empty())
       errors_.run(document_, "one_gpu", [&] { scale_to_one_gpu(resolved_); });
@@ -256,12 +257,36 @@ private:
     const fs::path path = find(config::Kind::platform, settings_.platform);
     resolved_.platform = read(files_.platforms, path, "platform", load_platform);
     has_platform_ = true;
-    const fs::path gpu = config::find(catalogue_, config::Kind::gpu, resolved_.platform.gpu_profile, path);
-    resolved_.gpu = read(files_.gpus, gpu, "gpu", load_gpu_profile);
+    const Platform& platform = resolved_.platform;
+    const fs::path gpu = config::find(catalogue_, profile_kind(platform), platform.gpu_profile, path);
+    const char* const other = platform.ranks_on_processors ? "gpu" : "processor";
+    for (const auto& [key, item] : set_) {
+      if (file_named_by(key) == other) unused_profile_key(key, item);
+    }
+    if (platform.ranks_on_processors) {
+      errors_.run(document_, "platform", [&] {
+        resolved_.gpu = load_processor_profile(load_with(files_, gpu, "processor", set_),
+                                               platform.memory_mode, &resolved_.warnings);
+      });
+    } else {
+      resolved_.gpu = read(files_.gpus, gpu, "gpu", load_gpu_profile);
+    }
     for (const auto& table : {resolved_.gpu.kernels, resolved_.gpu.vector_kernels}) {
       if (table) files_.paths.insert((gpu.parent_path() / *table).string());
     }
     errors_.run(document_, "precision", [&] { matrix_dtype(resolved_.gpu, settings_.precision); });
+  }
+
+  /// The platform has no profile of the kind that an override names.
+  void unused_profile_key(const std::string& key, const FileOverride& item) {
+    const Platform& platform = resolved_.platform;
+    Diagnostic problem = item.written_at.value_or(Diagnostic{});
+    problem.key_path = key;
+    problem.message =
+        fmt::format("no effect: the ranks of {} are on {}s", platform.name, device_word(platform));
+    problem.hint = platform.ranks_on_processors ? "processor." + key.substr(key.find('.') + 1)
+                                                : "gpu." + key.substr(key.find('.') + 1);
+    errors_.run(document_, "platform", [&] { throw InputError({problem}); });
   }
 
   void read_stack() {
@@ -272,6 +297,8 @@ private:
   }
 
   void read_software() {
+    // The factors rest on runs of GPUs.
+    if (has_platform_ && resolved_.platform.ranks_on_processors) return;
     const fs::path path = find(config::Kind::software, settings_.software);
     const Software& software = files_.software.get(path.string(), &resolved_.warnings, [&](auto* warnings) {
       return load_software(load_once(files_, path), warnings);
@@ -411,7 +438,7 @@ private:
       files_.protocols = shipped_protocols(catalogue_);
       files_.paths.insert(config::find(catalogue_, config::Kind::protocols, "nccl").string());
     }
-    resolved_.overheads = overheads_of(*files_.protocols, resolved_.stack.nccl, resolved_.platform);
+    resolved_.library = library_of(resolved_.stack, resolved_.platform, resolved_.gpu, *files_.protocols);
   }
 
   /// The classes of a job whose ranks share a model.
@@ -546,7 +573,7 @@ private:
 }  // namespace
 
 std::string_view file_named_by(std::string_view path) {
-  constexpr std::string_view files[] = {"platform", "gpu", "model", "stack"};
+  constexpr std::string_view files[] = {"platform", "gpu", "processor", "model", "stack"};
   const std::string_view first = path.substr(0, path.find('.'));
   if (first.size() == path.size()) return {};
   const auto* const file = std::ranges::find(files, first);

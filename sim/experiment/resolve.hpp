@@ -2,7 +2,7 @@
 // An experiment whose files have all been read and checked: the input of the simulation.
 
 #include "accuracy/published_errors.hpp"
-#include "collectives/protocol_overheads.hpp"
+#include "collectives/library.hpp"
 #include "compute/gpu_profile.hpp"
 #include "config/catalogue.hpp"
 #include "experiment/experiment.hpp"
@@ -26,8 +26,8 @@ namespace trainyard {
 /// --set KEY=VALUE, in the order given.
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
-/// The kind of file that an override's path names ("platform", "gpu", "model", "stack"), empty for the
-/// experiment's own keys.
+/// The kind of file that an override's path names ("platform", "gpu", "processor", "model", "stack"), empty
+/// for the experiment's own keys.
 std::string_view file_named_by(std::string_view path);
 
 struct ResolvedExperiment {
@@ -36,7 +36,7 @@ struct ResolvedExperiment {
   Platform platform;
   GpuProfile gpu;
   Stack stack;
-  ProtocolOverheads overheads;       ///< costs of the stack's communication library in addition to the wire
+  CollectiveSoftware library;        ///< the stack's communication library on this platform
   std::optional<RankLayout> layout;  ///< if the ranks share a model
   std::optional<Grid> grid;          ///< the groups of a trace's collectives
   /// At least one; of all ranks, each rank in one; in the order of their first ranks.

@@ -78,7 +78,7 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
 /// The reason why an edge over these links stays below their bandwidth.
 ConnectionLimit holder_of(const ReplayedStep& step, Protocol protocol, Bandwidth limit,
                           std::span<const LinkUse> uses) {
-  const ProtocolOverheads& overheads = step.resolved.overheads;
+  const ProtocolOverheads& overheads = step.resolved.library.overheads;
   const auto is_limit = [&](Bandwidth other) {
     constexpr double rounding = 1e-9;
     return std::abs(limit / other - 1) < rounding;
@@ -118,7 +118,9 @@ CollectivePace collective_pace(const ReplayedStep& step, int number) {
     const Bandwidth rate = std::min(lockstep, phase.limit);
     const Seconds its_time = closed_form(phase, rate);
     const Seconds latency = phase.latency * (phase.hops == 0 ? phase.messages : phase.hops);
-    pace.latency += latency;
+    const Seconds sums = phase.hops == 0 ? phase.messages * phase.sums : Seconds();
+    pace.latency += latency - sums;
+    pace.sums += sums;
     pace.transfer += its_time - latency;
     if (its_time - latency <= longest) continue;
     longest = its_time - latency;

@@ -49,6 +49,7 @@ struct CollectivePace {
   int collective = -1;         ///< index in Run::collectives
   Seconds overhead;            ///< time before its first message
   Seconds latency;             ///< latency of its messages
+  Seconds sums;                ///< ranks add received data to their own, while they send nothing
   Seconds transfer;            ///< transfer time of their bytes
   Bandwidth edge;              ///< bandwidth of each connection in the phase whose bytes take longest
   std::string link;            ///< the tightest link there, the first of equals; empty: none
@@ -58,7 +59,7 @@ struct CollectivePace {
   bool is_connection = false;  ///< one connection reaches less than the bandwidth of its links
   ConnectionLimit held_by{};   ///< the reason for that
 
-  [[nodiscard]] Seconds alone() const { return overhead + latency + transfer; }
+  [[nodiscard]] Seconds alone() const { return overhead + latency + sums + transfer; }
 };
 
 /// Parts of the step time, in the order in which they are added up. Each is the additional time under one

@@ -70,6 +70,13 @@ std::string report_html(const Run& run, const PageOrigin& origin) {
                              {"experiment", "The experiment", experiment_html(run, origin)}},
                 .timeline = timeline_json(run),
                 .version = origin.version};
+  const Platform& platform = run.experiment.platform;
+  page.title = in_device_words(platform, page.title);
+  page.lead.markup = in_device_words(platform, page.lead.markup);
+  for (HtmlSection& section : page.sections) {
+    section.title = in_device_words(platform, section.title);
+    section.content.markup = in_device_words(platform, section.content.markup);
+  }
   return html_text(page);
 }
 

@@ -67,7 +67,7 @@ DeviceCounts device_counts(const NodeFile& node, const config::Problems& problem
   const auto set = [&](DeviceKind kind, int count, const std::string& path) {
     counts[static_cast<std::size_t>(kind)] = problems.readable(path) ? count : -1;
   };
-  set(DeviceKind::gpu, node.gpus.count > 0 ? node.gpus.count : -1, "node.gpus");
+  set(DeviceKind::gpu, !node.gpus ? 0 : node.gpus->count > 0 ? node.gpus->count : -1, "node.gpus");
   set(DeviceKind::nvswitch, devices.nvswitch.count, "node.devices.nvswitch");
   set(DeviceKind::cpu, devices.cpu.count, "node.devices.cpu");
   set(DeviceKind::pcie_switch, devices.pcie_switch.count, "node.devices.pcie_switch");

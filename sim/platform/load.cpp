@@ -71,7 +71,7 @@ DeviceIds add_devices(const NodeFile& file, NodeGraph& graph) {
     }
   };
   const NodeDevicesFile& devices = file.devices;
-  add(DeviceKind::gpu, file.gpus.count, file.gpus.profile);
+  if (file.gpus) add(DeviceKind::gpu, file.gpus->count, file.gpus->profile);
   add(DeviceKind::nvswitch, devices.nvswitch.count, devices.nvswitch.model);
   add(DeviceKind::cpu, devices.cpu.count, devices.cpu.model, devices.cpu.host_bridge_per_port);
   add(DeviceKind::pcie_switch, devices.pcie_switch.count, devices.pcie_switch.model);
@@ -84,10 +84,16 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
   platform.name = file.name;
   platform.title = file.title;
   platform.year = file.year;
-  platform.gpu_profile = file.node.gpus.profile;
+  if (file.node.gpus) platform.gpu_profile = file.node.gpus->profile;
+  if (const std::optional<ProcessorsFile>& processors = file.node.processors) {
+    platform.ranks_on_processors = true;
+    platform.gpu_profile = processors->profile;
+    platform.memory_mode = processors->memory_mode;
+  }
+  const DeviceKind holds_ranks = platform.ranks_on_processors ? DeviceKind::cpu : DeviceKind::gpu;
   const DeviceIds ids = add_devices(file.node, platform.node);
   for (const auto& [name, id] : ids) {
-    if (name.kind == DeviceKind::gpu) platform.gpus.push_back(id);
+    if (name.kind == holds_ranks) platform.gpus.push_back(id);
     if (name.kind == DeviceKind::nic) platform.nics.push_back(id);
     if (name.kind == DeviceKind::cpu) platform.cpus.push_back(id);
   }
@@ -114,21 +120,23 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
   return platform;
 }
 
-// A machine with an unlinked GPU can be described, drawn and used with fewer ranks; only a run that needs the
-// GPU fails.
+// A machine with an unlinked device can be described, drawn and used with fewer ranks; only a run that needs
+// it fails.
 void warn_of_loose_gpus(const Platform& platform, config::Problems& problems) {
   const NodeRoutes routes = node_routes(platform);
   const auto name = [&](std::size_t gpu) { return platform.node[platform.gpus[gpu]].name; };
   for (std::size_t gpu = 1; gpu < platform.gpus.size(); ++gpu) {
     if (routes.gpu_to_gpu[0][gpu].reachable) continue;
-    problems.warning("node.links", fmt::format("{} cannot be reached from {}", name(gpu), name(0)),
-                     "link it to a switch, a cpu or another GPU");
+    problems.warning(
+        "node.links", fmt::format("{} cannot be reached from {}", name(gpu), name(0)),
+        platform.ranks_on_processors ? "link both sockets" : "link it to a switch, a cpu or another GPU");
   }
   if (!platform.fabric.exists()) return;
   for (std::size_t gpu = 0; gpu < platform.gpus.size(); ++gpu) {
     if (routes.nearest_nic[gpu] >= 0) continue;
     problems.warning("node.links", fmt::format("{} cannot reach a NIC", name(gpu)),
-                     "link it over switches or a cpu to a nic");
+                     platform.ranks_on_processors ? "link it to a nic or another socket"
+                                                  : "link it over switches or a cpu to a nic");
   }
 }
 

@@ -2,6 +2,7 @@
 // A machine: the devices of one node and the links between them as a Boost.Graph graph, and the fabric that
 // joins nodes. Built from a platform file (load.hpp); expanded to a number of nodes by cluster.hpp.
 
+#include "config/catalogue.hpp"
 #include "platform/fabric.hpp"
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
@@ -10,6 +11,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -92,11 +94,14 @@ struct Platform {
   /// `staged`.
   bool has_peer_to_peer = true;
   Sourced<Bandwidth> staged{.value = Bandwidth{std::numeric_limits<double>::infinity()}};
-  LinkSpeeds speeds;           ///< already applied to the links
-  std::vector<DeviceId> gpus;  ///< in rank order
+  LinkSpeeds speeds;  ///< already applied to the links
+  /// The devices that hold ranks, in rank order: its GPUs or, if it has none, its CPU sockets.
+  std::vector<DeviceId> gpus;
+  bool ranks_on_processors = false;
   std::vector<DeviceId> nics;  ///< NICs that reach the fabric
   std::vector<DeviceId> cpus;
-  std::string gpu_profile;  ///< name of the profile in platforms/gpus
+  std::string gpu_profile;  ///< name of their profile in platforms/gpus, or in platforms/processors
+  std::string memory_mode;  ///< of the processors, one of their profile's; empty: its first
   Fabric fabric;
   std::optional<Sourced<int>> cores_per_cpu;
   std::optional<Sourced<Bandwidth>> host_memory_bandwidth;  ///< per socket, reads and writes together
@@ -106,5 +111,14 @@ struct Platform {
   NodePrice price;
   std::vector<std::string> sources;
 };
+
+/// The kind of profile of the devices that hold ranks.
+config::Kind profile_kind(const Platform& platform);
+
+/// What holds a rank: "GPU" or "processor".
+std::string_view device_word(const Platform& platform);
+
+/// A text for readers that speaks of GPUs, in the words of a platform whose ranks are on processors.
+std::string in_device_words(const Platform& platform, std::string_view text);
 
 }  // namespace trainyard

@@ -127,6 +127,19 @@ void check_price(const NodePrice& price, config::Problems& problems) {
   }
 }
 
+void check_ranks(const NodeFile& node, config::Problems& problems) {
+  if (!problems.readable("node.gpus") || !problems.readable("node.processors")) return;
+  if (node.gpus && node.processors) {
+    problems.error("node.processors", "the GPUs of a node hold its ranks (gpus)",
+                   "leave out 'processors', or 'gpus' for ranks on CPU sockets");
+  } else if (!node.gpus && !node.processors) {
+    problems.error("node", "nothing holds ranks",
+                   "gpus: {count: 8, profile: v100_sxm2_32gb}, or processors: {profile: xeon_gold_6148}");
+  } else if (node.processors && node.devices.cpu.count == 0 && problems.readable("node.devices")) {
+    problems.error("node.processors", "the node has no cpu", "node.devices: {cpu: {count: 2}}");
+  }
+}
+
 void check_staging(const NodeFile& node, config::Problems& problems) {
   if (!node.peer_to_peer && node.devices.cpu.count == 0 && problems.readable("node.devices.cpu")) {
     problems.error("node.peer_to_peer", "data goes through host memory, but the node has no cpu",
@@ -160,6 +173,7 @@ void check_platform_file(const PlatformFile& file, config::Problems& problems) {
   if (file.node.power) check_power(*file.node.power, problems);
   if (file.node.price) check_price(*file.node.price, problems);
   check_staging(file.node, problems);
+  check_ranks(file.node, problems);
 }
 
 }  // namespace trainyard

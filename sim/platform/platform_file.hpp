@@ -24,6 +24,12 @@ struct GpusFile {
   std::string profile;
 };
 
+/// CPU sockets that hold ranks, in a node without GPUs.
+struct ProcessorsFile {
+  std::string profile;
+  std::string memory_mode;
+};
+
 struct DevicesFile {
   int count = 0;
   std::string model;
@@ -70,7 +76,8 @@ struct StorageFile {
 };
 
 struct NodeFile {
-  GpusFile gpus;
+  std::optional<GpusFile> gpus;
+  std::optional<ProcessorsFile> processors;
   NodeDevicesFile devices;
   std::vector<LinkFile> links;
   EffectiveFile effective;
@@ -111,6 +118,17 @@ struct Keys<GpusFile> {
             .between(1, most_count),
         required("profile", &GpusFile::profile,
                  "name of the GPU profile (platforms/gpus), which determines compute times and memory"));
+  }
+};
+
+template <>
+struct Keys<ProcessorsFile> {
+  static auto table() {
+    return keys(required("profile", &ProcessorsFile::profile,
+                         "name of the processor's profile (platforms/processors), which determines compute "
+                         "times and memory"),
+                optional("memory_mode", &ProcessorsFile::memory_mode,
+                         "one of the profile's memory_modes; default: its first"));
   }
 };
 
@@ -241,7 +259,9 @@ struct Keys<NodePrice> {
 template <>
 struct Keys<NodeFile> {
   static auto table() {
-    return keys(required("gpus", &NodeFile::gpus, "the GPUs of one node"),
+    return keys(optional("gpus", &NodeFile::gpus, "the GPUs of one node, each for one rank"),
+                optional("processors", &NodeFile::processors,
+                         "for nodes without GPUs: the CPU sockets (devices.cpu) hold the ranks, one each"),
                 optional("devices", &NodeFile::devices, "the other devices that links join"),
                 optional("links", &NodeFile::links, "the links of one node, full duplex"),
                 optional("effective", &NodeFile::effective,

@@ -52,8 +52,8 @@ std::string group_line(const CollectiveReport& report, std::size_t g) {
 std::string switch_lines(const CollectiveReport& report, bool has_groups) {
   std::string lines;
   for (const CollectiveSwitch& change : report.switches) {
-    lines += fmt::format("# kink: NCCL switches from {} to {} between {:.0f} and {:.0f} B{}\n", change.from,
-                         change.to, change.below.si(), change.above.si(),
+    lines += fmt::format("# kink: {} switches from {} to {} between {:.0f} and {:.0f} B{}\n", report.library,
+                         change.from, change.to, change.below.si(), change.above.si(),
                          has_groups ? fmt::format(", group {}", change.group) : "");
   }
   return lines;

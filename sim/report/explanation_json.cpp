@@ -25,6 +25,7 @@ void add_collective(Json& json, const CollectiveRow& row, const CollectivePace& 
   json["duration_alone_s"] = pace.alone().si();
   json["overhead_s"] = pace.overhead.si();
   json["latency_s"] = pace.latency.si();
+  if (pace.sums > Seconds()) json["sums_s"] = pace.sums.si();
   json["transfer_s"] = pace.transfer.si();
   json["link"] = null_if_empty(pace.link);
   json["link_bytes_per_s"] = pace.link.empty() ? Json() : Json(pace.capacity.si());

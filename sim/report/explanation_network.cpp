@@ -43,6 +43,8 @@ bool overlaps_another(const Run& run, const CollectiveRow& row) {
 }  // namespace
 
 std::string limit_in_words(const CollectivePace& pace, const std::string& protocol) {
+  if (pace.sums > pace.transfer && pace.sums > pace.latency)
+    return fmt::format("the sums of received data by one thread ({})", estimate(pace.sums));
   if (pace.link.empty()) return "latency only";
   if (pace.is_connection) {
     return fmt::format("{} ({}; its slowest link, {}, would allow {})", connection_in_words(pace, protocol),

@@ -235,7 +235,7 @@ void write_help(Page& out, const ExplainedRun& explained) {
 
 std::string explanation_page(const ExplainedRun& explained, bool colour) {
   const Run& run = explained.run;
-  Page out(colour);
+  Page out(colour, run.experiment.platform);
   write_title(out, run);
   out.line("");
   if (run.expected_error) {

@@ -58,9 +58,25 @@ std::string framework_in_words(const Run& run) {
       overhead_in_words(run), percent(step_of(run).network_gain / run.pace.time));
 }
 
+/// Time in which ranks add received data to their own, of all collectives of a step.
+Seconds time_of_sums(const Run& run) {
+  Seconds time;
+  for (const Collective& collective : step_of(run).plan.graph.collectives) {
+    for (const CollectivePhase& phase : collective.phases) {
+      if (phase.hops == 0) time += collective.rounds * phase.messages * phase.sums;
+    }
+  }
+  return time;
+}
+
 std::string cause_in_words(const Run& run) {
   const double busy = busy_while_communicating(run);
   if (run.links.busiest.empty()) return {};
+  if (const Seconds sums = time_of_sums(run); 2 * sums > communication_time(run)) {
+    return fmt::format(
+        " The limit is neither bandwidth nor latency: the thread of {} adds received data for {}.",
+        title_of(run.experiment.library.library), estimate(sums));
+  }
   if (busy >= saturated) {
     return fmt::format(" The limit is bandwidth: {} carries {} of its capacity while collectives run.",
                        elide(run.links.busiest, 60), percent(busy));

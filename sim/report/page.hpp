@@ -1,6 +1,7 @@
 #pragma once
 // A summary's page: lines of a label, a value and a remark, headings, bars of shares.
 
+#include "platform/platform.hpp"
 #include "units/quantity.hpp"
 
 #include <cstdint>
@@ -13,6 +14,8 @@ namespace trainyard {
 class Page {
 public:
   explicit Page(bool colour) : colour_(colour) {}
+  /// For runs on this platform: GPUs are processors if these hold its ranks.
+  Page(bool colour, const Platform& platform) : colour_(colour), platform_(&platform) {}
 
   void heading(std::string_view text, std::string_view remark = {});
   void paragraph(std::string_view text, std::size_t indent);
@@ -29,8 +32,10 @@ public:
 
 private:
   void hang(std::string_view text, std::size_t at);
+  [[nodiscard]] std::string in_words(std::string_view text) const;
 
   bool colour_;
+  const Platform* platform_ = nullptr;
   std::string text_;
 };
 

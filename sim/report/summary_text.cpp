@@ -188,7 +188,7 @@ void write_trust(Page& out, const Run& run) {
 }  // namespace
 
 std::string summary_text(const Run& run, bool colour) {
-  Page out(colour);
+  Page out(colour, run.experiment.platform);
   write_title(out, run);
   write_headline(out, run);
   const std::vector<ClassStep>& classes = step_of(run).classes;

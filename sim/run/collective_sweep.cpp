@@ -148,6 +148,7 @@ std::vector<CollectiveSwitch> switches_of(const CollectiveReport& report) {
 
 CollectiveReport time_collective(const Cluster& cluster, const CollectiveSweep& sweep) {
   CollectiveReport report{.platform = cluster.platform.name,
+                          .library = std::string(title_of(sweep.software.library)),
                           .operation = sweep.operation,
                           .ranks = cluster.ranks(),
                           .nodes = cluster.nodes,

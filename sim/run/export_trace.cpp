@@ -15,7 +15,7 @@ Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
                      "edit these traces");
   const Cluster& cluster = *resolved.cluster;
   const StepPlan plan = plan_step(only_class(resolved).trace, resolved.gpu, resolved.stack, cluster,
-                                  resolved.settings.sync, resolved.overheads);
+                                  resolved.settings.sync, resolved.library);
   Trace trace = only_class(resolved).trace;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     Op& op = trace.ops[i];

@@ -29,7 +29,7 @@ ForwardPass forward_pass(const ResolvedExperiment& resolved, int batch) {
   const Cluster& cluster = *resolved.cluster;
   const StepPlan plan =
       plan_step(forward, resolved.gpu, resolved.stack, cluster, planned_ranks(forward, cluster),
-                resolved.settings.sync, resolved.overheads, resolved.grid ? &*resolved.grid : nullptr);
+                resolved.settings.sync, resolved.library, resolved.grid ? &*resolved.grid : nullptr);
   ForwardPass pass;
   pass.time = with_input(closed_makespan(plan.graph), data_loading(at_batch(resolved, batch), cluster),
                          resolved.settings.input);
@@ -43,10 +43,7 @@ ForwardPass forward_pass(const ResolvedExperiment& resolved, int batch) {
 Seconds broadcast_time(const ResolvedExperiment& resolved) {
   const Cluster& cluster = *resolved.cluster;
   if (cluster.ranks() == 1) return {};
-  const CollectiveSoftware software{.version = resolved.stack.nccl,
-                                    .overheads = resolved.overheads,
-                                    .compute_capability = compute_capability(resolved.gpu)};
-  Planner planner(cluster, software,
+  Planner planner(cluster, resolved.library,
                   {.operation = Operation::broadcast, .groups = {all_ranks(cluster)}, .root = Rank{0}});
   const Bytes size = parameters_of(resolved) * element_sizes(resolved.settings.precision).gradient;
   TaskGraph graph;

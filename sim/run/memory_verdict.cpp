@@ -176,6 +176,7 @@ Bytes available_memory(const GpuMemory& memory, const MemorySetting& setting) {
 
 /// NCCL's buffers for collectives among all ranks.
 Bytes buffers_of_nccl(const ResolvedExperiment& resolved) {
+  if (resolved.library.library != CommunicationLibrary::nccl) return {};
   const Cluster& cluster = *resolved.cluster;
   const std::vector<Channel> channels = ring_channels(cluster);
   const ChannelFacts facts = channel_facts(cluster, channels);

@@ -21,7 +21,7 @@ void add_others(const ResolvedExperiment& resolved, const Cluster& cluster, Task
     std::vector<Rank> ranks;
     for (const int end = first + other.cluster->ranks(); first < end; ++first) ranks.push_back(Rank{first});
     add_job(graph, plan_step(only_class(other).trace, other.gpu, other.stack, cluster, ranks,
-                             other.settings.sync, other.overheads)
+                             other.settings.sync, other.library)
                        .graph);
   }
   for (const BackgroundTraffic& traffic : resolved.settings.background) {

@@ -222,7 +222,7 @@ StepPlan plan_of(const ResolvedExperiment& resolved) {
   if (resolved.layout) return plan_layout_step(resolved);
   if (resolved.settings.traces) return plan_traces_step(resolved);
   return plan_step(only_class(resolved).trace, resolved.gpu, resolved.stack, *resolved.network,
-                   all_ranks(*resolved.cluster), resolved.settings.sync, resolved.overheads,
+                   all_ranks(*resolved.cluster), resolved.settings.sync, resolved.library,
                    resolved.grid ? &*resolved.grid : nullptr);
 }
 
@@ -265,6 +265,7 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
     run.job = whole_job(run);
     std::ranges::copy(job_notes(run), std::back_inserter(run.notes));
   }
+  for (std::string& note : run.notes) note = in_device_words(run.experiment.platform, note);
   run.expected_error = prediction_error(run.experiment);
   run.predicted_job = predicted_job(run.experiment);
   return run;

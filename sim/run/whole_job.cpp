@@ -195,6 +195,14 @@ std::vector<std::string> job_notes(const Run& run) {
   return notes;
 }
 
+Seconds time_of_epochs(const WholeJob& job) {
+  Seconds time;
+  for (const JobPart& part : job.parts) {
+    if (part.phase == JobPhase::training || part.phase == JobPhase::evaluation) time += part.time;
+  }
+  return time;
+}
+
 Known<double> samples_of_epoch(const Run& run) {
   if (!run.experiment.samples_per_epoch)
     return unknown("the model or trace does not state the samples of an epoch");

@@ -52,6 +52,9 @@ struct WholeJob {
 /// work. Throws InputError or Unreachable.
 WholeJob whole_job(const Run& run);
 
+/// Of its steps and evaluations.
+Seconds time_of_epochs(const WholeJob& job);
+
 /// The assumptions of the job's phases, for the reader. Requires a run with `job`.
 std::vector<std::string> job_notes(const Run& run);
 

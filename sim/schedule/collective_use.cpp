@@ -10,6 +10,9 @@ namespace {
 /// 8 of them (NVIDIA/nccl issue 689), 12 from a DGX-1V's 6 rings, 24 from a DGX A100's 12.
 constexpr int blocks_of_ring = 2;
 
+/// MPI and Gloo send and sum in one thread; none of a GPU's multiprocessors take part.
+int cores_of_host_library(const GpuProfile& gpu) { return gpu.is_processor ? 1 : 0; }
+
 /// Average over the ranks of a group of the bytes of a rank's input and of its result.
 Bytes own_bytes(const Collective& collective) {
   switch (collective.operation) {
@@ -36,7 +39,8 @@ Bytes memory_traffic(const Collective& collective, std::span<const Pattern> patt
   return 2 * (sent / (collective.groups * collective.group_size)) + own_bytes(collective);
 }
 
-std::vector<GpuUse> collective_uses(const StepPlan& plan, const GpuProfile& gpu) {
+std::vector<GpuUse> collective_uses(const StepPlan& plan, const GpuProfile& gpu,
+                                    const CollectiveSoftware& library) {
   const TaskGraph& graph = plan.graph;
   std::vector<Bandwidth> rates;
   for (const Pattern& pattern : graph.patterns)
@@ -48,8 +52,9 @@ std::vector<GpuUse> collective_uses(const StepPlan& plan, const GpuProfile& gpu)
       moving += closed_form(phase, std::min(rates[at(phase.pattern)], phase.limit));
     GpuUse& use = uses.emplace_back();
     if (gpu.sms) {
-      const double blocks = blocks_of_ring * collective.label.channels;
-      use.sms = std::min(1.0, blocks / gpu.sms->value);
+      const int held = is_of_hosts(library.library) ? cores_of_host_library(gpu)
+                                                    : blocks_of_ring * collective.label.channels;
+      use.sms = std::min(1.0, static_cast<double>(held) / gpu.sms->value);
     }
     if (moving > Seconds() && gpu.memory.bandwidth.value > Bandwidth()) {
       const Bytes most = gpu.memory.bandwidth.value * moving;

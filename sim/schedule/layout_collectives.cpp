@@ -73,11 +73,7 @@ RankGroups copies_of_state(const Cluster& cluster, const RankLayout& layout,
 }  // namespace
 
 LayoutCollectives::LayoutCollectives(const ResolvedExperiment& resolved, StepPlan& plan)
-    : resolved_(resolved),
-      plan_(plan),
-      software_{.version = resolved.stack.nccl,
-                .overheads = resolved.overheads,
-                .compute_capability = compute_capability(resolved.gpu)} {}
+    : resolved_(resolved), plan_(plan) {}
 
 int LayoutCollectives::group_size(Axis axis, int stage, GroupScope scope) const {
   return static_cast<int>(groups_of(axis, stage, scope).front().size());
@@ -136,7 +132,7 @@ Planner& LayoutCollectives::planner(const Key& key, const RankGroups& groups) {
   const Operation operation = std::get<Operation>(key);
   const bool is_data = is_of_replicas(std::get<Axis>(key)) && operation == Operation::all_reduce;
   return planners_
-      .try_emplace(key, *resolved_.network, software_,
+      .try_emplace(key, *resolved_.network, resolved_.library,
                    PlannerRequest{
                        .operation = operation,
                        .groups = groups,

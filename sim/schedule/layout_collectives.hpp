@@ -73,7 +73,6 @@ private:
 
   const ResolvedExperiment& resolved_;
   StepPlan& plan_;
-  CollectiveSoftware software_;
   std::map<Key, Planner> planners_;
   std::map<Key, RankGroups> groups_;
   std::vector<Ends> stages_;  ///< by collective

@@ -305,8 +305,8 @@ void set_rounds(TaskGraph& graph) {
 }
 
 /// Sets the use of the GPUs by all collectives but messages, which occupy one or two percent of a GPU.
-void set_layout_uses(const GpuProfile& gpu, StepPlan& plan) {
-  const std::vector<GpuUse> uses = collective_uses(plan, gpu);
+void set_layout_uses(const ResolvedExperiment& resolved, StepPlan& plan) {
+  const std::vector<GpuUse> uses = collective_uses(plan, resolved.gpu, resolved.library);
   for_each_task<Join>(plan.graph, [&](Join& join) {
     if (plan.graph.collectives[at(join.collective)].operation != Operation::send_recv)
       join.use = uses[at(join.collective)];
@@ -440,7 +440,7 @@ StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
   }
   set_rounds(plan.graph);
   check_segments(collectives, overlap.messages, plan);
-  if (resolved.stack.overlap_slows) set_layout_uses(resolved.gpu, plan);
+  if (resolved.stack.overlap_slows) set_layout_uses(resolved, plan);
   return plan;
 }
 

@@ -77,8 +77,9 @@ void add_collectives(std::vector<Launch>& launches, const Cluster& cluster, std:
 }
 
 /// Sets the launches' use of the GPUs that compute at the same time.
-void set_uses(const StepPlan& plan, const GpuProfile& gpu, std::vector<Launch>& launches) {
-  const std::vector<GpuUse> uses = collective_uses(plan, gpu);
+void set_uses(const StepPlan& plan, const GpuProfile& gpu, const CollectiveSoftware& library,
+              std::vector<Launch>& launches) {
+  const std::vector<GpuUse> uses = collective_uses(plan, gpu, library);
   for (std::size_t i = 0; i < launches.size(); ++i) {
     launches[i].use = uses[i];
     launches[i].before.use = launches[i].after.use = moving_bytes;
@@ -128,12 +129,12 @@ std::vector<Bandwidth> capacities(const Cluster& cluster) {
 }
 
 StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
-                   const Sync& sync, const ProtocolOverheads& overheads) {
-  return plan_step(trace, gpu, stack, cluster, all_ranks(cluster), sync, overheads);
+                   const Sync& sync, const CollectiveSoftware& library) {
+  return plan_step(trace, gpu, stack, cluster, all_ranks(cluster), sync, library);
 }
 
 StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack, const Cluster& cluster,
-                   std::span<const Rank> ranks, const Sync& sync, const ProtocolOverheads& overheads,
+                   std::span<const Rank> ranks, const Sync& sync, const CollectiveSoftware& library,
                    const Grid* grid) {
   StepPlan plan;
   plan.op_times = {op_times(trace, gpu, stack)};
@@ -150,11 +151,9 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
     plan.graph.links = capacities(cluster);
     add_notes(notes_on_kind(sync, stack), plan);
   }
-  const CollectiveSoftware software{
-      .version = stack.nccl, .overheads = overheads, .compute_capability = compute_capability(gpu)};
   const bool has_cycle = stack.fusion && !has_owner;
-  add_collectives(launches, cluster, ranks, grid, sync, has_cycle ? "cycle" : "negotiation", software, plan);
-  if (stack.overlap_slows) set_uses(plan, gpu, launches);
+  add_collectives(launches, cluster, ranks, grid, sync, has_cycle ? "cycle" : "negotiation", library, plan);
+  if (stack.overlap_slows) set_uses(plan, gpu, library, launches);
   plan.graph.programs = {step_program(trace, plan.op_times.front(), launches, {})};
   if (has_owner) {
     plan.graph.programs.push_back(

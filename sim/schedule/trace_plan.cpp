@@ -20,11 +20,7 @@ namespace {
 
 class TracePlanner {
 public:
-  explicit TracePlanner(const ResolvedExperiment& resolved)
-      : resolved_(resolved),
-        software_{.version = resolved.stack.nccl,
-                  .overheads = resolved.overheads,
-                  .compute_capability = compute_capability(resolved.gpu)} {}
+  explicit TracePlanner(const ResolvedExperiment& resolved) : resolved_(resolved) {}
 
   StepPlan plan() {
     plan_.graph.links = capacities(*resolved_.network);
@@ -36,7 +32,7 @@ public:
     }
     met_ = trace_meetings(resolved_.classes, launches_, *resolved_.grid);
     for (const Meeting& meeting : met_.meetings) add_collective(meeting);
-    if (resolved_.stack.overlap_slows) uses_ = collective_uses(plan_, resolved_.gpu);
+    if (resolved_.stack.overlap_slows) uses_ = collective_uses(plan_, resolved_.gpu, resolved_.library);
     plan_.graph.program_of_rank.resize(at(resolved_.cluster->ranks()));
     for (const ReplayKind& kind : met_.kinds) add_program(kind);
     require_no_deadlock();
@@ -63,7 +59,7 @@ private:
     const RankGroups& groups = met_.families[at(meeting.family)];
     const bool has_algorithm = launch.operation == Operation::all_reduce;
     return planners_
-        .try_emplace({launch.operation, meeting.family}, *resolved_.network, software_,
+        .try_emplace({launch.operation, meeting.family}, *resolved_.network, resolved_.library,
                      PlannerRequest{.operation = launch.operation,
                                     .groups = groups,
                                     .root = groups.front().front(),
@@ -175,7 +171,6 @@ private:
   }
 
   const ResolvedExperiment& resolved_;
-  CollectiveSoftware software_;
   StepPlan plan_;
   std::vector<std::vector<Launch>> launches_;  ///< by class
   TraceMeetings met_;

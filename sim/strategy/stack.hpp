@@ -2,7 +2,7 @@
 // A software stack: how the framework groups gradients into collectives, and its overheads
 // (workloads/stacks/*.yaml).
 
-#include "collectives/nccl.hpp"
+#include "collectives/library.hpp"
 #include "config/document.hpp"
 #include "config/keys.hpp"
 #include "strategy/gradient_pass.hpp"
@@ -80,7 +80,8 @@ struct Stack {
   bool fused_elementwise = false;  ///< workload/fuse_elementwise.hpp
   bool overlap_slows = true;       ///< true: concurrent communication slows kernels down
   Layout layout = Layout::nchw;    ///< of the inputs and outputs of convolutions
-  NcclVersion nccl = NcclVersion::v2_7_8;
+  CommunicationLibrary library = CommunicationLibrary::nccl;
+  NcclVersion nccl = NcclVersion::v2_7_8;       ///< if that is the library
   Sourced<double> compute_scale{.value = 1};    ///< factor on the time of every op
   AttentionScale attention_scale;               ///< on the time of fused attention
   std::optional<Sourced<Seconds>> op_overhead;  ///< added to every op; default: as the software fitted
@@ -234,8 +235,11 @@ struct Keys<Stack> {
                  "the same time; false: it does not slow them"),
         optional("servers", &Stack::servers, "how tensors are spread over the shards of parameter servers"),
         optional("layout", &Stack::layout, "memory layout of the activations that convolutions read"),
+        optional("library", &Stack::library,
+                 "library that carries out collectives; between processors one that runs on the hosts"),
         optional("nccl", &Stack::nccl,
-                 "version of NCCL that chooses algorithms and protocols (write it in quotes)"),
+                 "version of NCCL that chooses algorithms and protocols, if it is the library (write it in "
+                 "quotes)"),
         optional("compute_scale", &Stack::compute_scale, "factor on the time of every op in the GPU profile")
             .at_least(0.01)
             .at_most(100),

@@ -430,7 +430,7 @@ TEST_CASE("warnings of every file reach the result") {
 TEST_CASE("a run that beats physics is found out") {
   const ResolvedExperiment some = resolved({{"gpus", "4"}});
   StepPlan plan = plan_step(only_class(some).trace, some.gpu, some.stack, *some.cluster, some.settings.sync,
-                            some.overheads);
+                            some.library);
   const Timeline good = run(plan.graph, {.fidelity = Fidelity::closed, .recorded = {Rank{0}}});
   CHECK(violations(plan, good, good.makespan, false).empty());
 

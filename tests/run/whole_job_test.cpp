@@ -217,16 +217,13 @@ TEST_CASE("a checkpoint holds the parameters and the state of the optimizer") {
 TEST_CASE("the broadcast is one collective with all parameters, alone on the network") {
   const Run run = job_run({{"job.epochs", "1"}, {"job.broadcast", "true"}});
   const ResolvedExperiment& experiment = run.experiment;
-  const CollectiveReport report = time_collective(
-      *experiment.cluster, {.operation = Operation::broadcast,
-                            .groups = {},
-                            .sizes = {Bytes(4 * 25557032.0)},
-                            .software = {.version = experiment.stack.nccl,
-                                         .overheads = experiment.overheads,
-                                         .compute_capability = compute_capability(experiment.gpu)},
-                            .fidelity = Fidelity::closed});
+  const CollectiveReport report = time_collective(*experiment.cluster, {.operation = Operation::broadcast,
+                                                                        .groups = {},
+                                                                        .sizes = {Bytes(4 * 25557032.0)},
+                                                                        .software = experiment.library,
+                                                                        .fidelity = Fidelity::closed});
   const Seconds time = phase_of(run, JobPhase::broadcast).time;
-  CHECK(with_launches(time, experiment.overheads.launch).si() ==
+  CHECK(with_launches(time, experiment.library.overheads.launch).si() ==
         doctest::Approx(report.rows.front().closed_form.si()).epsilon(1e-12));
   CHECK(phase_of(run, JobPhase::broadcast).energy->si() ==
         doctest::Approx(power_of_waiting(run) * time.si()).epsilon(1e-12));

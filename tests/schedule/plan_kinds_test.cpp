@@ -32,7 +32,9 @@ Sync to_peers(Compression compression = Compression::none, std::optional<double>
 
 StepPlan plan_of(const Cluster& cluster, const Sync& sync, const Trace& trace = two_layers(),
                  const Stack& stack = {}) {
-  return plan_step(trace, round_gpu(), stack, cluster, sync, no_overheads());
+  return plan_step(
+      trace, round_gpu(), stack, cluster, sync,
+      CollectiveSoftware{.version = NcclVersion::v2_7_8, .overheads = {}, .compute_capability = 0});
 }
 
 Timeline run_closed(const TaskGraph& graph) {

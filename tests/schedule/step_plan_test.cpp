@@ -19,7 +19,9 @@ namespace {
 
 StepPlan plan(const Trace& trace, int gpus, const Stack& stack = {}, const GpuProfile& gpu = {}) {
   const Cluster cluster = make_cluster(testing::shipped_platform("dgx2"), 1, gpus);
-  return plan_step(trace, gpu, stack, cluster, Sync{}, no_overheads());
+  return plan_step(
+      trace, gpu, stack, cluster, Sync{},
+      CollectiveSoftware{.version = NcclVersion::v2_7_8, .overheads = {}, .compute_capability = 0});
 }
 
 Timeline closed(const StepPlan& plan) {
@@ -206,21 +208,27 @@ TEST_CASE("the memory traffic of a collective is what its primitives read and wr
 
 TEST_CASE("five GPUs of a cube mesh reduce along a chain unless a ring was asked for") {
   const Cluster cluster = make_cluster(testing::shipped_platform("dgx1v"), 1, 5);
-  const StepPlan five = plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, Sync{}, no_overheads());
+  const StepPlan five =
+      plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, Sync{},
+                CollectiveSoftware{.version = NcclVersion::v2_7_8, .overheads = {}, .compute_capability = 0});
   REQUIRE(five.graph.collectives.size() == 2);
   CHECK(five.graph.collectives[0].label.algorithm == Algorithm::chain);
   CHECK(five.graph.collectives[0].phases.at(0).hops == 8);
   CHECK(closed(five).makespan > Seconds{40e-3} + Bytes{400e6} / Bandwidth{22.6e9});
-  CHECK_THROWS_AS((void)plan_step(two_layers(), GpuProfile{}, Stack{}, cluster,
-                                  Sync{.algorithm = Algorithm::ring}, no_overheads()),
-                  InputError);
+  CHECK_THROWS_AS(
+      (void)plan_step(
+          two_layers(), GpuProfile{}, Stack{}, cluster, Sync{.algorithm = Algorithm::ring},
+          CollectiveSoftware{.version = NcclVersion::v2_7_8, .overheads = {}, .compute_capability = 0}),
+      InputError);
 }
 
 TEST_CASE("a job on some ranks of a cluster leaves the others idle, and goes on beside another's") {
   const Cluster cluster = make_cluster(testing::shipped_platform("dgx2"), 2, 8, 4);
   const auto on = [&](int first) {
     const std::vector<Rank> ranks{Rank{first}, Rank{first + 1}, Rank{first + 2}, Rank{first + 3}};
-    return plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, ranks, Sync{}, no_overheads());
+    return plan_step(
+        two_layers(), GpuProfile{}, Stack{}, cluster, ranks, Sync{},
+        CollectiveSoftware{.version = NcclVersion::v2_7_8, .overheads = {}, .compute_capability = 0});
   };
   const StepPlan one = on(0);
   CHECK(one.graph.program_of_rank == std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1});

@@ -20,7 +20,9 @@ StepPlan plan_with(const OpCommunication& communication, const Grid* grid = null
   Trace trace = two_layers();
   trace.ops[0].communications = {communication};
   const Cluster cluster = make_cluster(shipped_platform("dgx2"), 1, 8);
-  return plan_step(trace, GpuProfile{}, Stack{}, cluster, all_ranks(cluster), Sync{}, no_overheads(), grid);
+  return plan_step(
+      trace, GpuProfile{}, Stack{}, cluster, all_ranks(cluster), Sync{},
+      CollectiveSoftware{.version = NcclVersion::v2_7_8, .overheads = {}, .compute_capability = 0}, grid);
 }
 
 OpCommunication exchange(std::optional<int> waits, Axis axis = Axis::all) {
@@ -64,7 +66,9 @@ TEST_CASE("collectives among groups take as long as one group alone") {
   Trace trace = two_layers();
   trace.ops[0].communications = {exchange(0)};
   const Cluster four = make_cluster(shipped_platform("dgx2"), 1, 4);
-  const StepPlan alone = plan_step(trace, GpuProfile{}, Stack{}, four, Sync{}, no_overheads());
+  const StepPlan alone =
+      plan_step(trace, GpuProfile{}, Stack{}, four, Sync{},
+                CollectiveSoftware{.version = NcclVersion::v2_7_8, .overheads = {}, .compute_capability = 0});
   CHECK(duration(closed_timeline(groups)) ==
         doctest::Approx(duration(closed_timeline(alone))).epsilon(1e-12));
 }
@@ -72,8 +76,10 @@ TEST_CASE("collectives among groups take as long as one group alone") {
 TEST_CASE("gradients of a trace are reduced among the replicas of a rank's share") {
   const Cluster cluster = make_cluster(shipped_platform("dgx2"), 1, 8);
   const auto reductions = [&](const Grid& grid) {
-    return plan_step(two_layers(), GpuProfile{}, Stack{}, cluster, all_ranks(cluster), Sync{}, no_overheads(),
-                     &grid)
+    return plan_step(
+               two_layers(), GpuProfile{}, Stack{}, cluster, all_ranks(cluster), Sync{},
+               CollectiveSoftware{.version = NcclVersion::v2_7_8, .overheads = {}, .compute_capability = 0},
+               &grid)
         .graph.collectives;
   };
   const std::vector<Axis> order{Axis::tensor, Axis::context, Axis::data, Axis::pipeline};

@@ -1,0 +1,23 @@
+#pragma once
+// The algorithms that MPI and Gloo choose by operation, number of ranks and size.
+
+#include "collectives/algorithm.hpp"
+#include "collectives/library.hpp"
+#include "collectives/operation.hpp"
+#include "units/quantity.hpp"
+
+namespace trainyard {
+
+/// The algorithm for `size` bytes as nccl-tests counts them (operation.hpp), of fp32 values. `library`: not
+/// nccl. `operation`: not all_to_all and send_recv, which are always direct. `ranks`: at least 2.
+/// - mpich: src/mpi/coll of MPICH 3.2 (allreduce.c, bcast.c, reduce.c, allgather.c, red_scat.c): recursive
+///   doubling or a binomial tree for short messages; Rabenseifner's algorithm, and scatter and all-gather,
+///   for long ones. Bruck's all-gather of few bytes over ranks that are no power of two counts as a ring.
+/// - open_mpi: coll_tuned_decision_fixed.c of Open MPI 1.6 to 4.0: recursive doubling below 10 kB, otherwise
+///   a ring, whose segments do not change its bytes; chains for long broadcasts and reductions. Its split
+///   binary trees between both, and its all-gather by neighbours, count as binomial trees and a ring.
+/// - gloo: gloo/allreduce.cc, broadcast.cc, reduce.cc, allgather.cc: rings, and a binomial tree for the
+///   broadcast.
+Algorithm host_choice(CommunicationLibrary library, Operation operation, int ranks, Bytes size);
+
+}  // namespace trainyard

@@ -1,0 +1,19 @@
+#include "collectives/library.hpp"
+
+namespace trainyard {
+
+std::string_view title_of(CommunicationLibrary library) {
+  switch (library) {
+    case CommunicationLibrary::nccl:
+      return "NCCL";
+    case CommunicationLibrary::mpich:
+      return "MPICH";
+    case CommunicationLibrary::open_mpi:
+      return "Open MPI";
+    case CommunicationLibrary::gloo:
+      return "Gloo";
+  }
+  return {};
+}
+
+}  // namespace trainyard

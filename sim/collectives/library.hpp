@@ -1,0 +1,42 @@
+#pragma once
+// The communication library of a job: whose choices of algorithms `auto` follows, and what it adds to the
+// wire.
+
+#include "collectives/nccl.hpp"
+#include "collectives/protocol_overheads.hpp"
+#include "config/keys.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace trainyard {
+
+enum class CommunicationLibrary { nccl, mpich, open_mpi, gloo };
+
+/// The libraries that run on the host, and so between processors as well as between GPUs.
+constexpr bool is_of_hosts(CommunicationLibrary library) { return library != CommunicationLibrary::nccl; }
+
+/// "NCCL", "MPICH", "Open MPI", "Gloo".
+std::string_view title_of(CommunicationLibrary library);
+
+struct CollectiveSoftware {
+  CommunicationLibrary library = CommunicationLibrary::nccl;
+  NcclVersion version = NcclVersion::none;  ///< of NCCL, if that is the library
+  ProtocolOverheads overheads;              ///< added to the wire
+  int compute_capability = 70;              ///< of the GPUs, affects NCCL's choices: 75 is CUDA's 7.5
+};
+
+namespace config {
+
+template <>
+struct Names<CommunicationLibrary> {
+  static constexpr std::string_view what = "communication library";
+  static constexpr std::array table{
+      Name{"nccl", CommunicationLibrary::nccl, "NVIDIA's, between GPUs; its version is the key nccl"},
+      Name{"mpich", CommunicationLibrary::mpich, "MPI in the versions made from MPICH, such as Cray's"},
+      Name{"open_mpi", CommunicationLibrary::open_mpi, "Open MPI 4.0 and older"},
+      Name{"gloo", CommunicationLibrary::gloo, "Gloo, as PyTorch uses it between processors"}};
+};
+
+}  // namespace config
+}  // namespace trainyard
