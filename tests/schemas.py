@@ -17,6 +17,7 @@ import yaml
 KINDS = {
     "platform": ("platforms/schema", "platforms/*.yaml"),
     "gpu": ("platforms/schema", "platforms/gpus/*.yaml"),
+    "processor": ("platforms/schema", "platforms/processors/*.yaml"),
     "protocols": ("platforms/schema", "platforms/protocols/*.yaml"),
     "machines": ("workloads/schema", "workloads/published/machines/*.yaml"),
     "model": ("workloads/schema", "workloads/models/*.yaml"),

@@ -12,35 +12,6 @@ namespace trainyard {
 
 namespace {
 
-bool carries_out(Algorithm algorithm, Operation operation) {
-  const bool is_ring_like = operation == Operation::all_reduce || operation == Operation::reduce_scatter ||
-                            operation == Operation::all_gather;
-  switch (algorithm) {
-    case Algorithm::ring:
-      return is_ring_like || has_root(operation);
-    case Algorithm::chain:
-    case Algorithm::tree:
-      return operation == Operation::all_reduce || has_root(operation);
-    case Algorithm::hierarchical:
-    case Algorithm::torus2d:
-      return is_ring_like;
-    case Algorithm::halving_doubling:
-      return is_ring_like || operation == Operation::reduce;
-    case Algorithm::binomial:
-      return has_root(operation);
-    case Algorithm::scatter_allgather:
-      return operation == Operation::broadcast;
-    case Algorithm::hierarchical_tree:
-      return operation == Operation::all_reduce;
-    case Algorithm::recursive_doubling:
-      return operation == Operation::all_reduce || operation == Operation::all_gather;
-    case Algorithm::direct:
-    case Algorithm::automatic:
-      break;
-  }
-  return true;
-}
-
 std::string objection_to_nodes(const Cluster& cluster, std::span<const Rank> group) {
   const std::vector<NodeShare> shares = node_shares(cluster, group);
   if (shares.size() < 2) return "all ranks are on one node";
@@ -98,6 +69,35 @@ std::string objection_to_links(const Cluster& cluster, const CollectiveRequest& 
 }
 
 }  // namespace
+
+bool carries_out(Algorithm algorithm, Operation operation) {
+  const bool is_ring_like = operation == Operation::all_reduce || operation == Operation::reduce_scatter ||
+                            operation == Operation::all_gather;
+  switch (algorithm) {
+    case Algorithm::ring:
+      return is_ring_like || has_root(operation);
+    case Algorithm::chain:
+    case Algorithm::tree:
+      return operation == Operation::all_reduce || has_root(operation);
+    case Algorithm::hierarchical:
+    case Algorithm::torus2d:
+      return is_ring_like;
+    case Algorithm::halving_doubling:
+      return is_ring_like || operation == Operation::reduce;
+    case Algorithm::binomial:
+      return has_root(operation);
+    case Algorithm::scatter_allgather:
+      return operation == Operation::broadcast;
+    case Algorithm::hierarchical_tree:
+      return operation == Operation::all_reduce;
+    case Algorithm::recursive_doubling:
+      return operation == Operation::all_reduce || operation == Operation::all_gather;
+    case Algorithm::direct:
+    case Algorithm::automatic:
+      break;
+  }
+  return true;
+}
 
 std::string objection(const Cluster& cluster, const CollectiveRequest& request, Algorithm algorithm) {
   if (request.group.size() < 2 && carries_out(algorithm, request.operation)) return {};

@@ -10,6 +10,9 @@
 
 namespace trainyard {
 
+/// Whether an algorithm carries out an operation on any ranks at all; automatic does.
+bool carries_out(Algorithm algorithm, Operation operation);
+
 /// Why an algorithm cannot carry out the request; empty if it can. Checks counts, and channels if NVLinks may
 /// form no ring.
 std::string objection(const Cluster& cluster, const CollectiveRequest& request, Algorithm algorithm);

@@ -12,7 +12,7 @@ namespace trainyard {
 namespace {
 
 constexpr const char* is_a_trace = "a trace: the published runs are of models";
-constexpr const char* is_on_processors = "the published runs with known errors are on GPUs";
+constexpr const char* is_on_processors = "no published run on processors has a known error";
 constexpr const char* is_a_layout =
     "ranks share a model: pairs of published runs of that kind are too few for an interval";
 

@@ -1,5 +1,6 @@
 // Other software and settings, for what_would_help.hpp.
 
+#include "collectives/requirements.hpp"
 #include "explain/changes.hpp"
 #include "run/memory_verdict.hpp"
 
@@ -124,7 +125,7 @@ private:
     if (sends_itself()) return refuse("another algorithm", "a trace fixes its collectives");
     if (resolved_.layout && !has_all_reduces(resolved_.layout->parallelism)) return;
     for (const auto& name : config::Names<Algorithm>::table) {
-      if (name.value == sync.algorithm) continue;
+      if (name.value == sync.algorithm || !carries_out(name.value, Operation::all_reduce)) continue;
       add(fmt::format("algorithm {}", name.text), {{std::string(algorithm_key), std::string(name.text)}});
     }
   }

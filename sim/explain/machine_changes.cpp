@@ -81,6 +81,12 @@ private:
       refuse("faster GPUs", "a trace fixes the times of its kernels");
       return;
     }
+    if (resolved_.platform.ranks_on_processors) {
+      add("kernels twice as fast",
+          {{"stack.compute_scale", shortest(resolved_.stack.compute_scale.value / times_more)}},
+          "better kernels, or more cores with as much more memory bandwidth");
+      return;
+    }
     const double now = resolved_.gpu.has_speed;
     if (times_more * now > GpuProfile::highest_speed) {
       refuse("GPUs twice as fast", past_highest("gpu.speed", GpuProfile::highest_speed, now));

@@ -126,9 +126,10 @@ std::string cut_section(const Platform& platform) {
     return cut > Bandwidth{} ? fmt::format("{:.1f} GB/s", cut.si() / 1e9) : std::string("none");
   };
   const int gpus = static_cast<int>(platform.gpus.size());
-  const auto half = [](int first, int last) {
+  const DeviceKind kind = platform.ranks_on_processors ? DeviceKind::cpu : DeviceKind::gpu;
+  const auto half = [kind](int first, int last) {
     const auto numbers = std::views::iota(first, last);
-    return device_list(DeviceKind::gpu, {numbers.begin(), numbers.end()});
+    return device_list(kind, {numbers.begin(), numbers.end()});
   };
   return fmt::format("Minimum cut between {} and {}, per direction\n", half(0, gpus / 2),
                      half(gpus / 2, gpus)) +
@@ -198,10 +199,10 @@ std::string topology_report(const Platform& platform) {
       fmt::format("{}{}\n\n", platform.name, platform.title.empty() ? "" : ": " + platform.title);
   text += devices_section(platform) + "\n";
   text += matrix_section(platform) + "\n";
-  text += links_section(platform, notes) + "\n";
-  text += cut_section(platform) + "\n";
+  text += in_device_words(platform, links_section(platform, notes)) + "\n";
+  text += in_device_words(platform, cut_section(platform)) + "\n";
   text += channels_section(platform) + "\n";
-  text += box_section(platform, notes);
+  text += in_device_words(platform, box_section(platform, notes));
   text += "Sources of the figures\n" + notes.list();
   if (!platform.sources.empty()) {
     text += "\nSources of the whole file\n";

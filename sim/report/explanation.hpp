@@ -36,6 +36,9 @@ nlohmann::ordered_json explanation_json(const ExplainedRun& explained);
 /// The parts of the critical path and their limits, in a few sentences.
 std::string path_in_words(const Run& run, const Explanation& why);
 
+/// Whether ranks spend most of a collective on adding received data to their own.
+bool is_held_by_sums(const CollectivePace& pace);
+
 /// The limit of a collective: "node0.nic0->fabric (2.969 GB/s; 3 other links are equally slow)".
 std::string limit_in_words(const CollectivePace& pace, const std::string& protocol);
 

@@ -42,8 +42,12 @@ bool overlaps_another(const Run& run, const CollectiveRow& row) {
 
 }  // namespace
 
+bool is_held_by_sums(const CollectivePace& pace) {
+  return pace.sums > pace.transfer && pace.sums > pace.latency;
+}
+
 std::string limit_in_words(const CollectivePace& pace, const std::string& protocol) {
-  if (pace.sums > pace.transfer && pace.sums > pace.latency)
+  if (is_held_by_sums(pace))
     return fmt::format("the sums of received data by one thread ({})", estimate(pace.sums));
   if (pace.link.empty()) return "latency only";
   if (pace.is_connection) {

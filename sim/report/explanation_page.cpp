@@ -65,13 +65,18 @@ std::string tasks_of_stage(const PathSegment& segment) {
   return text + ", " + count(segment.times, "collective");
 }
 
+/// Of a collective, in a few words.
+std::string short_limit(const CollectivePace& pace) {
+  if (is_held_by_sums(pace)) return "sums by one thread";
+  return pace.is_connection ? fmt::format("connection {}", estimate(pace.edge)) : pace.link;
+}
+
 void write_stage_segment(Page& out, const Run& run, const PathSegment& segment, const CollectivePace* pace) {
   std::string kind(config::name_of(segment.kind));
   if (segment.kind == PathKind::collective)
     kind = config::name_of(step_of(run).collectives.at(at(segment.collective)).operation);
   std::string limit = segment.ops > 0 && segment.kind != PathKind::host ? count(segment.ops, "kernel") : "";
-  if (pace != nullptr)
-    limit = pace->is_connection ? fmt::format("connection {}", estimate(pace->edge)) : pace->link;
+  if (pace != nullptr) limit = short_limit(*pace);
   out.line(path_line(kind, tasks_of_stage(segment), human_like(segment.start, run.pace.time),
                      human_like(segment.length, run.pace.time), percent(segment.length / run.pace.time),
                      elide(limit, limit_width)));
@@ -90,7 +95,7 @@ void write_segment(Page& out, const Run& run, const Explanation& why, const Path
     if (pace != nullptr) {
       kind = config::name_of(row.operation);
       what = fmt::format("{}, {}, {} {}", row.name, human(row.size), row.algorithm, row.protocol);
-      limit = pace->is_connection ? fmt::format("connection {}", estimate(pace->edge)) : pace->link;
+      limit = short_limit(*pace);
     }
   }
   if (segment.kind == PathKind::input) {
@@ -215,8 +220,9 @@ void write_help(Page& out, const ExplainedRun& explained) {
     }
     for (std::size_t i = 0; i < row.what.set.size(); ++i) {
       const std::string key = set_argument(row.what.set[i]);
-      out.line(i == 0 ? help_line(row.what.change, human_like(*row.step_time, run.pace.time),
-                                  rounded(*row.throughput), signed_percent(*gain(explained, row)), key)
+      out.line(i == 0 ? help_line(in_device_words(run.experiment.platform, row.what.change),
+                                  human_like(*row.step_time, run.pace.time), rounded(*row.throughput),
+                                  signed_percent(*gain(explained, row)), key)
                       : help_line("", "", "", "", key));
     }
     if (!row.what.remark.empty()) remarks.push_back(&row);

@@ -22,6 +22,7 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
                                          {"resnet50_ac922_x4", 16},
                                          {"resnet50_p3dn_x2", 16},
                                          {"resnet50_p3_brookhaven_x2", 16},
+                                         {"nt3_theta", 2},
                                          {"resnet50_tianshu", 1000},
                                          {"bert_base_tianshu", 1000},
                                          {"gpt2_small_tianshu", 1000},

@@ -41,6 +41,10 @@ inline Seconds formula_by(Algorithm algorithm, Operation operation, int ranks, B
       return halving_doubling_time(operation, ranks, size, bandwidth, latency);
     case Algorithm::recursive_doubling:
       return recursive_doubling_time(operation, ranks, size, bandwidth, latency);
+    case Algorithm::binomial:
+      return binomial_time(ranks, size, bandwidth, latency);
+    case Algorithm::scatter_allgather:
+      return scatter_allgather_time(ranks, size, bandwidth, latency);
     case Algorithm::direct:
       return direct_time(operation, ranks, size, bandwidth, latency);
     case Algorithm::automatic:

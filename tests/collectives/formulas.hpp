@@ -83,12 +83,14 @@ inline Seconds torus2d_time(Operation operation, TorusGrid grid, Bytes size, Ban
 
 /// The formula for ranks with one full-duplex port of one bandwidth, p the power of two at or below n:
 /// all_reduce 2 log2(p) * latency + 2(p-1)/p * size/bandwidth, reduce_scatter and all_gather half of it; plus
-/// 2 * (latency + size/bandwidth) if p is not n.
+/// 2 * (latency + size/bandwidth) if p is not n. A reduce to rank 0, which is folded then, takes as long as
+/// an all_reduce.
 inline Seconds halving_doubling_time(Operation operation, int ranks, Bytes size, Bandwidth bandwidth,
                                      Seconds latency) {
   if (ranks < 2) return Seconds{};
   const int active = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)));
-  const double halves = operation == Operation::all_reduce ? 2 : 1;
+  const bool is_whole = operation == Operation::all_reduce || operation == Operation::reduce;
+  const double halves = is_whole ? 2 : 1;
   const Seconds folds = active == ranks ? Seconds{} : 2 * (latency + size / bandwidth);
   const int steps = std::bit_width(static_cast<unsigned>(active)) - 1;
   return folds + halves * (latency * steps + size / bandwidth * ((active - 1.0) / active));
@@ -105,6 +107,23 @@ inline Seconds recursive_doubling_time(Operation operation, int ranks, Bytes siz
   const int steps = std::bit_width(static_cast<unsigned>(ranks)) - 1;
   const int folds = std::has_single_bit(static_cast<unsigned>(ranks)) ? 0 : 2;
   return (latency + size / bandwidth) * (steps + folds);
+}
+
+/// The formula for ranks with one full-duplex port of one bandwidth: ceil(log2 n) * (latency +
+/// size/bandwidth).
+inline Seconds binomial_time(int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
+  if (ranks < 2) return Seconds{};
+  return std::bit_width(static_cast<unsigned>(ranks - 1)) * (latency + size / bandwidth);
+}
+
+/// The formula for ranks with one full-duplex port of one bandwidth, p the power of two at or above n: the
+/// scatter log2(p) * latency + (p-1)/n * size/bandwidth, then an all_gather around a ring.
+inline Seconds scatter_allgather_time(int ranks, Bytes size, Bandwidth bandwidth, Seconds latency) {
+  if (ranks < 2) return Seconds{};
+  const int steps = std::bit_width(static_cast<unsigned>(ranks - 1));
+  const double parts = (1 << steps) - 1;
+  return steps * latency + parts / ranks * (size / bandwidth) +
+         ring_time(Operation::all_gather, ranks, size, bandwidth, latency);
 }
 
 /// The formula for ranks with one full-duplex port of one bandwidth: all_to_all, reduce_scatter and

@@ -29,8 +29,9 @@ bool exchanges_deliver(const CollectivePlan& plan, int ranks) {
 
 }  // namespace
 
-TEST_CASE("halving-doubling equals its formula: all_reduce at 2 to 64 ranks, its halves at powers of two") {
-  CHECK(check_formula(Algorithm::halving_doubling) == 63 + 2 * 6);
+TEST_CASE(
+    "halving-doubling equals its formula: all_reduce and reduce at 2 to 64 ranks, halves at powers of two") {
+  CHECK(check_formula(Algorithm::halving_doubling) == 2 * 63 + 2 * 6);
 }
 
 TEST_CASE("recursive doubling equals its formula: all_reduce at 2 to 64 ranks, all_gather at powers of two") {
@@ -50,6 +51,23 @@ TEST_CASE("halving and doubling deliver: every contribution once in every sum") 
     const CollectiveRequest gather = over_all_ranks(cluster, Operation::all_gather);
     CHECK(exchanges_deliver(halving_doubling(cluster, no_overheads(), gather), ranks));
     CHECK(exchanges_deliver(recursive_doubling(cluster, no_overheads(), gather), ranks));
+  }
+}
+
+TEST_CASE("a reduce by halves sends every part of the sum to its root once, wherever the root is") {
+  for (const int ranks : {2, 3, 6, 8, 13}) {
+    const Cluster cluster = flat_cluster(ranks);
+    for (int root = 0; root < ranks; ++root) {
+      CAPTURE(ranks);
+      CAPTURE(root);
+      const CollectivePlan plan =
+          halving_doubling(cluster, no_overheads(), over_all_ranks(cluster, Operation::reduce, root));
+      const int active = static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)));
+      PartExchange exchange(ranks, active, true);
+      for (const PhasePlan& phase : plan.phases)
+        REQUIRE(exchange.exchange(plan.patterns[at(phase.pattern)], phase.share));
+      for (int part = 0; part < active; ++part) CHECK(exchange.has(root, part));
+    }
   }
 }
 

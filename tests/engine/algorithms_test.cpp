@@ -19,6 +19,8 @@ constexpr Algorithm algorithms[] = {Algorithm::ring,
                                     Algorithm::torus2d,
                                     Algorithm::halving_doubling,
                                     Algorithm::recursive_doubling,
+                                    Algorithm::binomial,
+                                    Algorithm::scatter_allgather,
                                     Algorithm::direct};
 
 TaskGraph graph_of_plan(const Cluster& cluster, const CollectivePlan& plan, Bytes size) {

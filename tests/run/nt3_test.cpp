@@ -1,0 +1,50 @@
+// CANDLE NT3 on Theta against X. Wu et al. 2018, PyHPC at SC18, tables 2 and 4.
+#include "run/simulate.hpp"
+#include "run/whole_job.hpp"
+#include "shipped_experiment.hpp"
+
+#include <cmath>
+#include <doctest/doctest.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace trainyard;
+
+namespace {
+
+struct PublishedNt3 {
+  int nodes;
+  double epoch;                ///< model.fit of an epoch, in s
+  std::optional<double> total  ///< of the job with one epoch for each node, in s
+      = {};
+};
+
+WholeJob nt3_on(int nodes) {
+  return *simulate(testing::shipped_experiment("nt3_theta", {{"nodes", std::to_string(nodes)}}), {}).job;
+}
+
+}  // namespace
+
+TEST_CASE("NT3 on two nodes of Theta takes the published time, to which its one scale is fitted") {
+  const WholeJob job = nt3_on(2);
+  CHECK(time_of_epochs(job).si() == doctest::Approx(735).epsilon(0.002));
+  CHECK(job.time.si() == doctest::Approx(1561).epsilon(0.002));
+}
+
+TEST_CASE("NT3 on 25 to 512 nodes of Theta: epochs and whole jobs within 6 % of the published, on average") {
+  const std::vector<PublishedNt3> rows{{32, 840, 1683}, {64, 893, 1735}, {512, 1028, 1916}, {25, 813},
+                                       {50, 872},       {100, 898},      {200, 964},        {400, 1042}};
+  double epochs = 0;
+  double totals = 0;
+  int jobs = 0;
+  for (const PublishedNt3& row : rows) {
+    const WholeJob job = nt3_on(row.nodes);
+    epochs += std::abs(time_of_epochs(job).si() / row.epoch - 1);
+    if (!row.total) continue;
+    totals += std::abs(job.time.si() / *row.total - 1);
+    ++jobs;
+  }
+  CHECK(epochs / static_cast<double>(rows.size()) < 0.06);
+  CHECK(totals / jobs < 0.06);
+}
