@@ -1,5 +1,6 @@
 #include "html/sweep_published.hpp"
 
+#include "config/fields.hpp"
 #include "html/fluid_plot.hpp"
 #include "report/page.hpp"
 #include "report/sweep_published.hpp"
@@ -37,7 +38,8 @@ std::vector<PublishedGroup> groups_of(const SweepResult& result) {
   for (PublishedComparison& comparison : published_comparisons(result)) {
     const std::string name = published_figure_in_words(result, comparison);
     auto group = std::ranges::find(groups, name, &PublishedGroup::name);
-    if (group == groups.end()) group = groups.insert(groups.end(), {.name = name, .comparisons = {}});
+    if (group == groups.end())
+      group = groups.insert(groups.end(), PublishedGroup{.name = name, .comparisons = {}});
     group->comparisons.push_back(std::move(comparison));
   }
   return groups;
@@ -125,13 +127,29 @@ Html published_curves(const SweepResult& result, const PublishedGroup& group,
   return plot.html() + legend(entries);
 }
 
+/// The first varied key by which the group's points are told apart in colours: few values, and several.
+std::optional<std::size_t> colouring_key(const SweepResult& result, const PublishedGroup& group) {
+  for (std::size_t key = 0; key < result.sweep.keys.size(); ++key) {
+    std::set<std::string> values;
+    for (const PublishedComparison& comparison : group.comparisons)
+      values.insert(result.sweep.points[result.rows[comparison.row].point][key]);
+    if (values.size() > 1 && values.size() <= most_published_series) return key;
+  }
+  return std::nullopt;
+}
+
 /// Predicted against published figures, for points that no number of GPUs connects.
 Html published_scatter(const SweepResult& result, const PublishedGroup& group) {
-  std::vector<PlotPoint> points;
+  const std::optional<std::size_t> key = colouring_key(result, group);
+  config::Ordered<std::vector<PlotPoint>> clouds;  // by the legend's text
   std::vector<double> values;
   for (const PublishedComparison& comparison : group.comparisons) {
     if (!comparison.predicted || *comparison.predicted <= 0) continue;
-    points.push_back(
+    const PointValues& point = result.sweep.points[result.rows[comparison.row].point];
+    const std::string name = key ? fmt::format("{}={}", result.sweep.keys[*key], point[*key]) : "points";
+    auto cloud = std::ranges::find(clouds, name, &std::pair<std::string, std::vector<PlotPoint>>::first);
+    if (cloud == clouds.end()) cloud = clouds.emplace(clouds.end(), name, std::vector<PlotPoint>());
+    cloud->second.push_back(
         {comparison.published, *comparison.predicted,
          fmt::format("{}, published: {}, {}",
                      predicted_tooltip(result, comparison.row, *comparison.predicted, comparison),
@@ -139,7 +157,7 @@ Html published_scatter(const SweepResult& result, const PublishedGroup& group) {
     values.push_back(comparison.published);
     values.push_back(*comparison.predicted);
   }
-  if (points.size() < 2) return {};
+  if (values.size() <= 2) return {};  // a single point
   const auto tick = [&](double value) { return axis_tick(value, group.comparisons.front()); };
   const std::string title = axis_title(group);
   FluidPlot plot(group.name + ", predicted against published",
@@ -149,8 +167,15 @@ Html published_scatter(const SweepResult& result, const PublishedGroup& group) {
                  "predicted " + title);
   const auto [least, most] = std::ranges::minmax(values);
   plot.line("ideal", {{least, least, {}}, {most, most, {}}});
-  plot.marks("series0", 0, points);
-  return plot.html() + legend({{mark_sign("series0", 0), "points"}, {swatch_line("ideal"), "equal"}});
+  std::vector<LegendEntry> entries;
+  for (std::size_t i = 0; i < clouds.size(); ++i) {
+    const std::string kind = fmt::format("series{}", i);
+    const int shape = static_cast<int>(i) % series_shapes;
+    plot.marks(kind, shape, clouds[i].second);
+    entries.push_back({mark_sign(kind, shape), clouds[i].first});
+  }
+  entries.push_back({swatch_line("ideal"), "equal"});
+  return plot.html() + legend(entries);
 }
 
 }  // namespace
@@ -174,14 +199,17 @@ Html published_html(const SweepResult& result) {
                   "Differences of shares and of figures relative to another point are in percentage points, "
                   "others in percent of the published figure. published.csv has them in SI base units.") +
               table.html(published.rows.size() > tall_table) + sources.html();
+  Html plots;
   for (const PublishedGroup& group : groups_of(result)) {
     const auto series = published_series(result, group);
+    Html plot;
     if (series.empty())
-      html += published_scatter(result, group);
+      plot = published_scatter(result, group);
     else if (!is_on_scaling_curves(result, group))
-      html += published_curves(result, group, series);
+      plot = published_curves(result, group, series);
+    if (!plot.markup.empty()) plots += element("div", plot);
   }
-  return html;
+  return plots.markup.empty() ? html : html + element("div", plots, " class=\"plots\"");
 }
 
 }  // namespace trainyard
