@@ -2,15 +2,12 @@
 
 #include "config/fields.hpp"
 #include "html/fluid_plot.hpp"
-#include "report/page.hpp"
 #include "report/sweep_published.hpp"
 #include "report/text_layout.hpp"
-#include "run/figures.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/scaling.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <optional>
 #include <set>
