@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every command that the documentation shows and compares its output.
 
-In CONTRIBUTING.md, README.md and the README.md of each folder, a fenced block marked `console` holds commands after
+In CONTRIBUTING.md, the pages of docs/, README.md and the README.md of each folder, a fenced block marked `console` holds commands after
 "$ " and what they print. A line that is just "..." stands for any lines. Blocks of one file share a folder, so that a
 later command can use what an earlier one wrote. A block marked `yaml` that begins with a comment "# NAME.yaml" is a file in
 that folder. `./dev` commands install and build: they are run by .ci/run and the
@@ -111,7 +111,7 @@ def main():
     is_update = "--update" in sys.argv[3:]
     subcommands = set(re.findall(r"^  ([a-z]+) ", (source / "dev").read_text(), flags=re.M))
     run = failed = 0
-    for document in sorted([source / "CONTRIBUTING.md", *source.glob("**/README.md")]):
+    for document in sorted([source / "CONTRIBUTING.md", *source.glob("docs/*.md"), *source.glob("**/README.md")]):
         if any(part.startswith("build") for part in document.relative_to(source).parts):
             continue
         text = document.read_text()

@@ -10,6 +10,7 @@
 #include "html/sweep_html.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
+#include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
 #include "run/figures.hpp"
 #include "run/simulate.hpp"
@@ -37,7 +38,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_rows_shown = 60;
-constexpr const char* exported[] = {"sweep.csv", "failures.csv", "sweep.resolved.yaml", "report.html"};
+constexpr const char* exported[] = {"sweep.csv", "failures.csv", "published.csv", "sweep.resolved.yaml",
+                                    "report.html"};
 
 SweepOf points_of(const Sweep& sweep) { return sweep.is_of_jobs ? SweepOf::jobs : SweepOf::steps; }
 
@@ -123,13 +125,15 @@ SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStor
   return run_points(config::find_catalogue(), sweep, left, run);
 }
 
-/// sweep.csv and failures.csv, the resolved sweep, and the page.
+/// sweep.csv, failures.csv and, if something was published, published.csv; the resolved sweep, and the page.
 void export_files(const fs::path& dir, const SweepFile& file, const SweepResult& result) {
   const std::string resolved = config::write(file);
   const std::string texts[] = {
-      sweep_csv(result), failures_csv(result), resolved,
+      sweep_csv(result), failures_csv(result), published_csv(result), resolved,
       sweep_html(result, sweep_origin(config::find_catalogue(), result, resolved, version()))};
-  for (std::size_t i = 0; i < std::size(exported); ++i) write_out_file(dir / exported[i], texts[i], true);
+  for (std::size_t i = 0; i < std::size(exported); ++i) {
+    if (!texts[i].empty()) write_out_file(dir / exported[i], texts[i], true);
+  }
 }
 
 void print_sweep(const SweepOptions& options, const SweepResult& result) {

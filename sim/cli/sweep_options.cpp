@@ -111,12 +111,13 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
                   "; with --slurm: processors per task (default: sbatch's)");
   add_value(command, "--out", options.out, "DIR",
             "write the result to this folder: sweep.db (SQLite) gets each point when it is finished; "
-            "report.html (a page for a browser), sweep.csv, failures.csv and sweep.resolved.yaml follow at "
-            "the end (default: only print the table)");
+            "report.html (a page for a browser), sweep.csv, failures.csv, published.csv (if the sweep has "
+            "published figures) and sweep.resolved.yaml follow at the end (default: only print the table)");
   command.add_flag("--resume", options.resume,
                    "continue the sweep in the folder: finished points are not simulated again");
   command.add_flag("--force", options.force, "replace the folder's earlier result");
-  command.add_flag("--json", options.json, "print points, failures, best points and series as JSON");
+  command.add_flag("--json", options.json,
+                   "print points, failures, best points, series and published figures as JSON");
   add_value(command, "--shard", options.shard_text, "I/N",
             "simulate only part I of N and write it to DIR/shard-I-of-N.db");
   command.add_flag("--merge", options.merge, "merge the shards in DIR");

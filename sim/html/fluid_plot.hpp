@@ -55,7 +55,7 @@ public:
 
   /// Lines between points; `kind` is their class.
   void line(std::string_view kind, const std::vector<PlotPoint>& points);
-  /// A sign at each point; `shape` from 0 to 3.
+  /// A sign at each point; `shape` from 0 to 3, or 4, a ring around another sign.
   void marks(std::string_view kind, int shape, const std::vector<PlotPoint>& points);
   /// A line across the whole plot.
   void level(std::string_view kind, double y);

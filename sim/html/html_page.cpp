@@ -20,7 +20,7 @@ constexpr std::string_view definitions =
 <pattern id="bars" width="5" height="5" patternUnits="userSpaceOnUse"><rect class="ground-bars" width="5" height="5"/><rect class="ink-bars" width="1.5" height="5"/></pattern>
 <pattern id="lines" width="5" height="5" patternUnits="userSpaceOnUse"><rect class="ground-lines" width="5" height="5"/><rect class="ink-lines" width="5" height="1.5"/></pattern>
 <pattern id="cross" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="ground-cross" width="6" height="6"/><rect class="ink-cross" width="1.5" height="6"/><rect class="ink-cross" width="6" height="1.5"/></pattern>
-<circle id="m0" r="4"/><path id="m1" d="M-3.5-3.5h7v7h-7z"/><path id="m2" d="M0-4.6L4.4 3.4H-4.4z"/><path id="m3" d="M0-5L5 0L0 5L-5 0z"/>
+<circle id="m0" r="4"/><path id="m1" d="M-3.5-3.5h7v7h-7z"/><path id="m2" d="M0-4.6L4.4 3.4H-4.4z"/><path id="m3" d="M0-5L5 0L0 5L-5 0z"/><circle id="m4" r="6"/>
 </defs></svg>
 )svg";
 

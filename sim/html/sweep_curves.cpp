@@ -1,6 +1,7 @@
 #include "html/sweep_curves.hpp"
 
 #include "html/fluid_plot.hpp"
+#include "html/sweep_published.hpp"
 #include "report/page.hpp"
 #include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
@@ -47,6 +48,7 @@ std::string values_in_words(const SweepResult& result, const Series& series,
 struct CurveFigures {
   const SweepResult& result;
   std::vector<std::optional<double>> efficiency;  ///< of each row
+  std::vector<PublishedComparison> published;
 
   [[nodiscard]] double ranks(std::size_t row) const {
     return figure(result, result.rows[row], "ranks").value();
@@ -60,7 +62,21 @@ struct CurveFigures {
     return text;
   }
   [[nodiscard]] double throughput(std::size_t row) const {
-    return figure(result, result.rows[row], "throughput_samples_per_s").value();
+    return figure(result, result.rows[row], throughput_figure).value();
+  }
+  /// Published values of a figure at the panel's runs.
+  [[nodiscard]] std::vector<PlotPoint> published_points(const CurvePanel& panel,
+                                                        std::string_view name) const {
+    std::vector<PlotPoint> points;
+    for (const PublishedComparison& comparison : published) {
+      const auto is_in = [&](const Series& series) {
+        return std::ranges::find(series.rows, comparison.row) != series.rows.end();
+      };
+      if (comparison.figure != name || comparison.reference_row) continue;
+      if (std::ranges::none_of(panel.series, is_in)) continue;
+      points.push_back({ranks(comparison.row), comparison.published, published_tooltip(comparison)});
+    }
+    return points;
   }
 };
 
@@ -110,6 +126,8 @@ Html throughput_plot(const CurvePanel& panel, const CurveFigures& figures) {
     }
     rates.push_back(per_gpu * figures.ranks(series.rows.back()));
   }
+  const std::vector<PlotPoint> published = figures.published_points(panel, throughput_figure);
+  for (const PlotPoint& point : published) rates.push_back(point.y);
   FluidPlot plot("throughput over GPUs; " + panel.title, ranks_axis(ranks), "GPUs",
                  decades_axis(rates, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick),
                  "throughput, samples/s");
@@ -122,6 +140,7 @@ Html throughput_plot(const CurvePanel& panel, const CurveFigures& figures) {
   add_curves(
       plot, panel, figures, [&](std::size_t row) { return figures.throughput(row); },
       [](double rate) { return rounded(rate) + " samples/s"; });
+  plot.marks(published_kind, published_shape, published);
   return plot.html();
 }
 
@@ -134,6 +153,9 @@ Html efficiency_plot(const CurvePanel& panel, const CurveFigures& figures, bool 
       shares.push_back(figures.efficiency[row].value());
     }
   }
+  const std::vector<PlotPoint> published =
+      is_strong ? std::vector<PlotPoint>{} : figures.published_points(panel, efficiency_figure);
+  for (const PlotPoint& point : published) shares.push_back(point.y);
   const auto percent_tick = [](double share) { return fmt::format("{:.6g} %", 100 * share); };
   FluidPlot plot("scaling efficiency over GPUs; " + panel.title, ranks_axis(ranks), "GPUs",
                  linear_axis(shares, FluidPlot::up_begin, FluidPlot::up_length, 8, percent_tick,
@@ -143,6 +165,7 @@ Html efficiency_plot(const CurvePanel& panel, const CurveFigures& figures, bool 
   plot.level("least", scales_well);
   add_curves(
       plot, panel, figures, [&](std::size_t row) { return figures.efficiency[row].value(); }, percent);
+  plot.marks(published_kind, published_shape, published);
   return plot.html();
 }
 
@@ -178,7 +201,8 @@ Html scaling_curves(const SweepResult& result) {
   std::erase_if(panels,
                 [&](const CurvePanel& panel) { return std::ranges::none_of(panel.series, is_curve); });
   if (panels.empty()) return {};
-  const CurveFigures figures{.result = result, .efficiency = efficiencies(result)};
+  const CurveFigures figures{
+      .result = result, .efficiency = efficiencies(result), .published = published_comparisons(result)};
   Html html;
   for (std::size_t i = 0; i < std::min(panels.size(), most_panels); ++i) {
     const CurvePanel& panel = panels[i];
@@ -193,6 +217,9 @@ Html scaling_curves(const SweepResult& result) {
       entries.push_back({series_sign(series_kind(k), static_cast<int>(k) % shapes), panel.names[k]});
     entries.push_back({swatch_line("ideal"), "linear from the smallest run"});
     entries.push_back({swatch_line("least"), "80 %"});
+    if (!figures.published_points(panel, throughput_figure).empty() ||
+        !figures.published_points(panel, efficiency_figure).empty())
+      entries.push_back({mark_sign(published_kind, published_shape), "published"});
     html += legend(entries);
   }
   if (panels.size() > most_panels) {

@@ -4,6 +4,7 @@
 #include "html/html_page.hpp"
 #include "html/known_errors.hpp"
 #include "html/sweep_curves.hpp"
+#include "html/sweep_published.hpp"
 #include "report/page.hpp"
 #include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
@@ -20,7 +21,6 @@ constexpr std::size_t most_rows = 500;
 constexpr std::size_t most_series = 200;
 constexpr std::size_t most_choices = 100;
 constexpr std::size_t most_values = 40;
-constexpr const char* throughput_figure = "throughput_samples_per_s";
 
 Html what_html(const SweepResult& result) {
   Html html = paragraph(fmt::format(
@@ -196,6 +196,7 @@ std::string sweep_html(const SweepResult& result, const SweepOrigin& origin) {
       .lead = lead,
       .sections = {{"what", "What was varied", what_html(result)},
                    {"scaling", "Scaling", scaling_curves(result)},
+                   {"published", "Predicted and published", published_html(result)},
                    {"stops", "Where scaling stops", stops_html(result)},
                    {"choice", "Which point to take", choice_html(result)},
                    {"points", "Points", rows_html(result)},

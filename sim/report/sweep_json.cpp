@@ -1,5 +1,6 @@
 #include "accuracy/expected_error.hpp"
 #include "report/json_text.hpp"
+#include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
 #include "report/sweep_words.hpp"
 #include "sweep/choice.hpp"
@@ -102,7 +103,8 @@ Json sweep_json(const SweepResult& result) {
             {"cheapest", point_or_null(choice.cheapest)},
             {"least_energy", point_or_null(choice.least_energy)}}},
           {"pareto", std::move(pareto)},
-          {"series", std::move(all_series)}};
+          {"series", std::move(all_series)},
+          {"published", published_json(result)}};
 }
 
 }  // namespace trainyard

@@ -1,5 +1,6 @@
 #include "report/expected_error.hpp"
 #include "report/page.hpp"
+#include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
 #include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
@@ -19,24 +20,33 @@ namespace {
 
 constexpr std::size_t most_listed = 24;
 
+/// The width of each column of lines with equally many cells.
+std::vector<std::size_t> widths_of(const std::vector<std::vector<std::string>>& lines) {
+  std::vector<std::size_t> widths(lines.front().size());
+  for (const std::vector<std::string>& line : lines) {
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], columns(line[i]));
+  }
+  return widths;
+}
+
+std::string right_aligned(const std::string& cell, std::size_t width) {
+  return std::string(2 + width - columns(cell), ' ') + cell;
+}
+
 /// Right-aligned cells under their heads; a failed row has the number of its reason, below, after its keys.
 std::string table(const SweepResult& result, const std::vector<const SweepRow*>& rows) {
   const SweepColumns shown(result);
   const std::vector<std::string> heads = shown.heads();
   std::vector<std::vector<std::string>> lines{heads};
   for (const SweepRow* row : rows) lines.push_back(shown.cells(*row));
-  std::vector<std::size_t> widths(heads.size());
-  for (const std::vector<std::string>& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], columns(line[i]));
-  }
+  const std::vector<std::size_t> widths = widths_of(lines);
   std::string text;
   std::vector<std::string> reasons;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const SweepRow* const row = i == 0 ? nullptr : rows[i - 1];
     const bool has_failed = row != nullptr && row->status != PointStatus::done;
     const std::size_t cells = has_failed ? result.sweep.keys.size() : lines[i].size();
-    for (std::size_t k = 0; k < cells; ++k)
-      text += std::string(2 + widths[k] - columns(lines[i][k]), ' ') + lines[i][k];
+    for (std::size_t k = 0; k < cells; ++k) text += right_aligned(lines[i][k], widths[k]);
     if (has_failed) {
       const auto known = std::ranges::find(reasons, row->reason);
       text += fmt::format("  {} [{}]", name_of(row->status), known - reasons.begin() + 1);
@@ -46,6 +56,24 @@ std::string table(const SweepResult& result, const std::vector<const SweepRow*>&
   }
   if (!reasons.empty()) text += '\n';
   for (std::size_t i = 0; i < reasons.size(); ++i) text += hanging(fmt::format("  [{}] ", i + 1), reasons[i]);
+  return text;
+}
+
+/// The figure on the left, other cells right-aligned under their heads; sources below, by number.
+std::string published_text(const SweepResult& result) {
+  const PublishedTable published = published_table(result);
+  if (published.rows.empty()) return {};
+  std::vector<std::vector<std::string>> lines{published.heads};
+  lines.insert(lines.end(), published.rows.begin(), published.rows.end());
+  const std::vector<std::size_t> widths = widths_of(lines);
+  std::string text = "\npredicted and published\n";
+  for (const std::vector<std::string>& line : lines) {
+    text += "  " + line.front() + std::string(widths.front() - columns(line.front()), ' ');
+    for (std::size_t k = 1; k < line.size(); ++k) text += right_aligned(line[k], widths[k]);
+    text += '\n';
+  }
+  for (std::size_t i = 0; i < published.sources.size(); ++i)
+    text += hanging(fmt::format("  [{}] ", i + 1), published.sources[i]);
   return text;
 }
 
@@ -150,6 +178,7 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool co
                 : "only points on the Pareto front of time, cost and energy; sweep.csv has all points\n";
   }
   if (!rows.empty()) text += table(result, rows);
+  text += published_text(result);
   Page below(colour);
   if (const std::string words = expected_errors(result); !words.empty()) {
     below.line("");

@@ -2,13 +2,13 @@
 
 #include "config/catalogue.hpp"
 #include "sweep/point_pattern.hpp"
+#include "sweep/published_points.hpp"
 #include "sweep/value_range.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
-#include <optional>
 
 namespace trainyard {
 namespace {
@@ -77,26 +77,13 @@ PointValues values_at(const std::vector<SweepAxis>& axes, std::size_t index) {
 }
 
 /// `only` and `exclude` of a file.
-class Chosen {
-public:
-  Chosen(const SweepFile& file, const Sweep& sweep) : file_(file), sweep_(sweep) {}
-
-  [[nodiscard]] bool operator()(const PointValues& values) const {
-    const auto value_of = [&](const std::string& key) -> std::string_view {
-      const auto found = std::ranges::find(sweep_.keys, key);
-      if (found != sweep_.keys.end()) return values[static_cast<std::size_t>(found - sweep_.keys.begin())];
-      const auto set = std::ranges::find(sweep_.set, key, &Overrides::value_type::first);
-      return set == sweep_.set.end() ? std::string_view() : std::string_view(set->second);
-    };
-    const auto is_met = [&](const PointPattern& pattern) { return meets(pattern, value_of); };
-    if (!file_.only.empty() && std::ranges::none_of(file_.only, is_met)) return false;
-    return std::ranges::none_of(file_.exclude, is_met);
-  }
-
-private:
-  const SweepFile& file_;
-  const Sweep& sweep_;
-};
+bool is_chosen(const SweepFile& file, const Sweep& sweep, const PointValues& values) {
+  const auto is_met = [&](const PointPattern& pattern) {
+    return meets(pattern, [&](const std::string& key) { return value_at(sweep, values, key); });
+  };
+  if (!file.only.empty() && std::ranges::none_of(file.only, is_met)) return false;
+  return std::ranges::none_of(file.exclude, is_met);
+}
 
 }  // namespace
 
@@ -119,6 +106,7 @@ SweepFile with_overrides(SweepFile file, const SweepOverrides& overrides) {
       file.vary.emplace_back(key, texts);
     }
   }
+  if (!overrides.empty() && !file.published.empty()) keep_published_points(file);
   return file;
 }
 
@@ -136,14 +124,21 @@ Sweep make_sweep(std::string name, const SweepFile& file) {
   check_axes(axes, sweep.keys);
   std::size_t count = 1;
   for (const SweepAxis& axis : axes) count *= axis.size();
-  const Chosen is_chosen(file, sweep);
   for (std::size_t i = 0; i < count; ++i) {
     PointValues values = values_at(axes, i);
-    if (is_chosen(values)) sweep.points.push_back(std::move(values));
+    if (is_chosen(file, sweep, values)) sweep.points.push_back(std::move(values));
   }
   if (sweep.points.empty())
     throw InputError("no point of the sweep is left", "only and exclude leave out all points");
+  sweep.published = published_points(file, sweep);
   return sweep;
+}
+
+std::string_view value_at(const Sweep& sweep, const PointValues& values, std::string_view key) {
+  const auto found = std::ranges::find(sweep.keys, key);
+  if (found != sweep.keys.end()) return values[static_cast<std::size_t>(found - sweep.keys.begin())];
+  const auto set = std::ranges::find(sweep.set, key, &Overrides::value_type::first);
+  return set == sweep.set.end() ? std::string_view() : std::string_view(set->second);
 }
 
 std::string experiment_name(const Sweep& sweep) {

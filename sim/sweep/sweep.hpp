@@ -6,7 +6,9 @@
 #include "sweep/sweep_file.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,16 @@ inline constexpr const char* experiment_key = "experiment";
 /// sweep's experiment has without the varied keys, unless this key is varied.
 inline constexpr const char* one_gpu_key = "one_gpu";
 
+/// A published figure of a point.
+struct PublishedPoint {
+  std::size_t point = 0;
+  std::optional<std::size_t> reference;  ///< the point that `value` is relative to
+  std::string figure;                    ///< a column of sweeps
+  double value = 0;                      ///< in the figure's unit; with a reference, a ratio
+  std::string source;
+  std::vector<std::string> keys;  ///< those that identify the point in the file
+};
+
 struct Sweep {
   std::string name;
   std::string title;
@@ -35,9 +47,13 @@ struct Sweep {
   Overrides set;                    ///< for every point
   std::vector<std::string> keys;    ///< varied keys
   std::vector<PointValues> points;  ///< a point is identified by its index
+  std::vector<PublishedPoint> published;
   Goal goal;
   bool is_of_jobs = false;  ///< points are whole jobs (job_points.hpp)
 };
+
+/// A point's value of a varied key, or that of a key set for every point; empty for any other key.
+std::string_view value_at(const Sweep& sweep, const PointValues& values, std::string_view key);
 
 /// The name of the experiment: a path's stem.
 std::string experiment_name(const Sweep& sweep);
@@ -46,12 +62,13 @@ std::string experiment_name(const Sweep& sweep);
 using SweepOverrides = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 /// The file with the settings of the command line: a varied key gets these values, another key is set, or
-/// varied after the file's own keys if it has several values. Throws InputError if a text looks like a range
-/// but is not one.
+/// varied after the file's own keys if it has several values. Published values are kept at the points that
+/// still meet their patterns. Throws InputError if a text looks like a range but is not one, and like
+/// make_sweep if the file has published values.
 SweepFile with_overrides(SweepFile file, const SweepOverrides& overrides);
 
-/// The points of a file. Throws InputError if lists taken in parallel have different lengths, a key is varied
-/// twice, no point is left or there are more than a million.
+/// The points of a file, and what was published about them. Throws InputError if lists taken in parallel have
+/// different lengths, a key is varied twice, no point is left or there are more than a million.
 Sweep make_sweep(std::string name, const SweepFile& file);
 
 /// Whether this point belongs to shard `shard` of `shards`, counted from 1: points are assigned in turn, so

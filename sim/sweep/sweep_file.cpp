@@ -2,8 +2,10 @@
 
 #include "config/read.hpp"
 #include "sweep/point_pattern.hpp"
+#include "sweep/published_points.hpp"
 #include "sweep/value_range.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
@@ -28,18 +30,40 @@ void check_lists(const KeyValues& lists, const std::string& path, config::Proble
   }
 }
 
-void check_patterns(const std::vector<PointPattern>& patterns, const std::string& path,
-                    const std::set<std::string>& keys, config::Problems& problems) {
-  for (std::size_t i = 0; i < patterns.size(); ++i) {
-    for (const auto& [key, condition] : patterns[i]) {
-      const std::string at = join(join(path, i), key);
-      if (!keys.contains(key)) {
-        problems.error(at, fmt::format("{} is neither varied nor set", key), "a key of vary, zip or set");
-      } else if (const std::string wrong = wrong_condition(condition); !wrong.empty()) {
-        problems.error(at, wrong, "\"fp32 | amp\" or \"<= 64\"");
-      }
+void check_pattern(const PointPattern& pattern, const std::string& path, const std::set<std::string>& keys,
+                   config::Problems& problems) {
+  for (const auto& [key, condition] : pattern) {
+    const std::string at = join(path, key);
+    if (!keys.contains(key)) {
+      problems.error(at, fmt::format("{} is neither varied nor set", key), "a key of vary, zip or set");
+    } else if (const std::string wrong = wrong_condition(condition); !wrong.empty()) {
+      problems.error(at, wrong, "\"fp32 | amp\" or \"<= 64\"");
     }
   }
+}
+
+void check_patterns(const std::vector<PointPattern>& patterns, const std::string& path,
+                    const std::set<std::string>& keys, config::Problems& problems) {
+  for (std::size_t i = 0; i < patterns.size(); ++i) check_pattern(patterns[i], join(path, i), keys, problems);
+}
+
+/// Keys of the patterns first: a point cannot be looked for by others.
+void check_published(const SweepFile& file, const std::set<std::string>& keys, config::Problems& problems) {
+  const auto is_known = [&](const auto& condition) { return keys.contains(condition.first); };
+  bool are_known = true;
+  const auto check = [&](const PointPattern& pattern, const std::string& at) {
+    check_pattern(pattern, at, keys, problems);
+    are_known = are_known && std::ranges::all_of(pattern, is_known);
+  };
+  for (std::size_t i = 0; i < file.published.size(); ++i) {
+    const PublishedFigure& group = file.published[i];
+    const std::string at = join("published", i);
+    check(group.relative_to, join(at, "relative_to"));
+    if (group.rows.empty()) problems.error(join(at, "rows"), "the list is empty", "at least one value");
+    for (std::size_t k = 0; k < group.rows.size(); ++k)
+      check(group.rows[k].at, join(join(join(at, "rows"), k), "at"));
+  }
+  if (are_known) check_published_points(file, problems);
 }
 
 void validate(const SweepFile& file, config::Problems& problems) {
@@ -59,6 +83,7 @@ void validate(const SweepFile& file, config::Problems& problems) {
   }
   check_patterns(file.only, "only", keys, problems);
   check_patterns(file.exclude, "exclude", keys, problems);
+  check_published(file, keys, problems);
 }
 
 }  // namespace

@@ -20,6 +20,22 @@ using KeyValues = config::Ordered<std::vector<std::string>>;
 /// Condition on a point: varied keys with their values: "bert_base | bert_large", "> 64".
 using PointPattern = std::map<std::string, std::string>;
 
+/// A published value at a point.
+struct PublishedValue {
+  PointPattern at;   ///< meets one point of the file
+  double value = 0;  ///< in the unit of its figure; a ratio if it is relative to another point
+};
+
+/// Published values of a figure of run/figures.hpp, from one source.
+struct PublishedFigure {
+  std::string figure;
+  /// If not empty, values are ratios to the figure of another point: the one that meets this pattern and has
+  /// the value's point's own values of all other keys.
+  PointPattern relative_to;
+  std::string source;
+  std::vector<PublishedValue> rows;
+};
+
 /// Limits for the best point, and the length of its training.
 struct Goal {
   std::optional<double> epochs;     ///< default: 1
@@ -37,6 +53,7 @@ struct SweepFile {
   std::vector<KeyValues> zip;         ///< lists of equal length, taken in parallel
   std::vector<PointPattern> only;     ///< if not empty, points must match one
   std::vector<PointPattern> exclude;  ///< points that match one are left out
+  std::vector<PublishedFigure> published;
   Goal goal;
 };
 
@@ -65,6 +82,30 @@ struct Keys<Goal> {
 };
 
 template <>
+struct Keys<PublishedValue> {
+  static auto table() {
+    return keys(required("at", &PublishedValue::at, "pattern of varied keys that meets one point"),
+                required("value", &PublishedValue::value,
+                         "published figure of this point, in the unit of its name; with relative_to a ratio")
+                    .above(0));
+  }
+};
+
+template <>
+struct Keys<PublishedFigure> {
+  static auto table() {
+    return keys(
+        required("figure", &PublishedFigure::figure,
+                 "column of sweep.csv that was published: throughput_samples_per_s, step_time_s"),
+        optional("relative_to", &PublishedFigure::relative_to,
+                 "values are ratios to another point: the one with these values of these keys and the same "
+                 "values of all others"),
+        required("source", &PublishedFigure::source, "publication, and place in it"),
+        required("rows", &PublishedFigure::rows, "published values, each at one point"));
+  }
+};
+
+template <>
 struct Keys<SweepFile> {
   static auto table() {
     return keys(
@@ -78,6 +119,7 @@ struct Keys<SweepFile> {
                  "keys whose lists are varied in parallel; the value default leaves a key unchanged"),
         optional("only", &SweepFile::only, "patterns; if given, points must match one of them"),
         optional("exclude", &SweepFile::exclude, "patterns of points that are left out"),
+        optional("published", &SweepFile::published, "published figures, shown beside those of the points"),
         optional("goal", &SweepFile::goal, "limits of the best point"));
   }
 };

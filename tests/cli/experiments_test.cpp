@@ -2,6 +2,7 @@
 
 #include "process.hpp"
 
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -23,6 +24,11 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
                                          {"resnet50_p3dn_x2", 16},
                                          {"resnet50_p3_brookhaven_x2", 16},
                                          {"nt3_theta", 2},
+                                         {"resnet50_big_basin", 352},
+                                         {"resnet101_minsky", 256},
+                                         {"resnet50_abci", 2176},
+                                         {"resnet50_ts4", 8},
+                                         {"vgg16_tianshu", 1000},
                                          {"resnet50_tianshu", 1000},
                                          {"bert_base_tianshu", 1000},
                                          {"gpt2_small_tianshu", 1000},
@@ -79,12 +85,20 @@ TEST_CASE("every shipped sweep runs without a failure, and its figures are possi
   const std::map<std::string, Expected> sweeps{
       {"algorithms", {5, {"--set", "ranks=16"}}},
       {"batch_sizes", {16, {"--set", "batch_per_gpu=8,256"}}},
-      {"brookhaven", {12, {"--set", "batch_per_gpu=32", "--set", "ranks=1,16"}}},
+      {"brookhaven", {14, {"--set", "batch_per_gpu=32", "--set", "ranks=1,16"}}},
+      {"brookhaven_dataparallel",
+       {8, {"--set", "precision=amp", "--set", "ranks=4", "--set", "input.data=real"}}},
+      {"brookhaven_models", {20, {"--set", "precision=fp32", "--set", "ranks=8"}}},
       {"cloud_cost", {12, {"--set", "nodes=1,8"}}},
+      {"gpu_types", {22, {"--set", "software=ideal"}}},
+      {"imagenet_in_an_hour", {4, {"--set", "ranks=8,352"}}},
       {"layouts", {4, {"--set", "parallelism.tensor=8", "--set", "parallelism.pipeline=4,32"}}},
       {"nic_speed", {17, {"--set", "nodes=4"}}},
+      {"powerai_ddl", {8, {"--set", "ranks=4,256"}}},
+      {"sony_torus", {2, {"--set", "ranks=2048", "--set", "sync.algorithm=torus2d,auto"}}},
       {"strong_scaling", {8, {"--set", "ranks=32,1024"}}},
-      {"tianshu", {24, {"--set", "ranks=1000"}}}};
+      {"tianshu", {32, {"--set", "ranks=1000"}}},
+      {"tianshu_stacks", {32, {"--set", "ranks=8", "--set", "precision=amp"}}}};
   const std::filesystem::path folder = std::filesystem::path(TRAINYARD_SOURCE_DIR) / "workloads" / "sweeps";
   std::size_t found = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -113,4 +127,35 @@ TEST_CASE("every shipped sweep runs without a failure, and its figures are possi
     }
   }
   CHECK(found == sweeps.size());
+}
+
+TEST_CASE("large published jobs slow down as predicted, within four points") {
+  // nothing is fitted to these runs: growth of a step from one server to 44, and efficiency on 256 GPUs
+  struct Study {
+    std::vector<std::string> arguments;
+    std::string figure;
+  };
+  const Study studies[] = {
+      {{"imagenet_in_an_hour", "--set", "ranks=8,352", "--set", "sync.algorithm=halving_doubling"},
+       "step_time_s"},
+      {{"powerai_ddl", "--set", "ranks=256", "--set", "stack.overlap=true", "--set",
+        "stack.bucket_cap=default", "--set", "stack.bucket_first=default"},
+       "scaling_efficiency"}};
+  constexpr double four_points = 0.04;
+  for (const Study& study : studies) {
+    std::vector<std::string> arguments{"sweep", "--json"};
+    arguments.insert(arguments.end(), study.arguments.begin(), study.arguments.end());
+    const Ended ended = run_program(arguments);
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    const Json json = Json::parse(ended.out);
+    int compared = 0;
+    for (const Json& published : json["published"]) {
+      if (published["figure"] != study.figure) continue;
+      CAPTURE(published.dump());
+      CHECK(std::abs(published["difference"].get<double>()) < four_points);
+      ++compared;
+    }
+    CHECK(compared > 0);
+  }
 }

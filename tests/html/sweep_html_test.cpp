@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <optional>
 #include <string>
+#include <utility>
 
 using namespace trainyard;
 
@@ -190,4 +192,55 @@ TEST_CASE("a sweep of many points has a page that a browser can hold, and says w
   CHECK(marks > 900);
   CHECK(marks <= 1001);  // one in the legend
   CHECK(page_has(page, " other points</li>"));
+}
+
+TEST_CASE("published figures have marks on the curves, or a plot of their own, and a table with sources") {
+  const auto rings = [](const std::string& page) {
+    std::size_t found = 0;
+    for (std::size_t at = page.find("class=\"mark published\""); at != std::string::npos;
+         at = page.find("class=\"mark published\"", at + 1))
+      ++found;
+    return found;
+  };
+  SweepResult result = two_models();
+  CHECK(rings(sweep_html(result, {})) == 0);
+  CHECK_FALSE(page_has(sweep_html(result, {}), "<section id=\"published\">"));
+  const auto publish = [&](std::string figure, double value, std::optional<std::size_t> reference) {
+    result.sweep.published.push_back({.point = 1,
+                                      .reference = reference,
+                                      .figure = std::move(figure),
+                                      .value = value,
+                                      .source = "a <paper>",
+                                      .keys = {"model", "nodes"}});
+  };
+  publish("throughput_samples_per_s", 180, std::nullopt);
+  std::string page = sweep_html(result, {});
+  CHECK(page_has(page, "<section id=\"published\">"));
+  CHECK(page_has(page, "published: 180 samples/s<"));
+  CHECK(page_has(page, "-16.7 %"));
+  CHECK(page_has(page, "a &lt;paper&gt;"));
+  CHECK(rings(page) == 2);  // on the curve of throughputs, and in its legend
+  publish("step_time_s", 0.6, 0);
+  page = sweep_html(result, {});
+  CHECK(rings(page) == 4);
+  CHECK(page_has(page, "step time, relative to nodes=1 over GPUs, predicted and published"));
+  CHECK(page_has(page, "predicted: 66.7 %"));
+}
+
+TEST_CASE("published figures of points that no number of GPUs connects are drawn against predictions") {
+  SweepResult result =
+      made_result({"platform"}, {{.values = {"a"}, .throughput = 100}, {.values = {"b"}, .throughput = 150}});
+  for (const std::size_t point : {0U, 1U}) {
+    result.sweep.published.push_back({.point = point,
+                                      .reference = {},
+                                      .figure = "throughput_samples_per_s",
+                                      .value = 120,
+                                      .source = "a paper",
+                                      .keys = {"platform"}});
+  }
+  const std::string page = sweep_html(result, {});
+  CHECK(page_has(page, "throughput, predicted against published"));
+  CHECK(page_has(page, "platform=b: predicted: 150 samples/s, published: 120 samples/s, +25.0 %"));
+  result.sweep.published.pop_back();
+  CHECK_FALSE(page_has(sweep_html(result, {}), "predicted against published"));  // one point is no picture
 }

@@ -1,4 +1,5 @@
 #include "../sweep/hand_made.hpp"
+#include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
 #include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
@@ -220,4 +221,48 @@ TEST_CASE("figures of a sweep are named once, and know what reports read of them
     CAPTURE(name);
     CHECK(std::ranges::find(names, name) != names.end());
   }
+}
+
+TEST_CASE("published figures are beside predictions in the table, published.csv and JSON") {
+  SweepResult result = sample_sweep();
+  CHECK(published_csv(result).empty());
+  CHECK(sweep_json(result)["published"].empty());
+  CHECK_FALSE(has_text(sweep_text(result, 60, false), "published"));
+  result.sweep.published = {{.point = 1,
+                             .reference = {},
+                             .figure = "throughput_samples_per_s",
+                             .value = 120,
+                             .source = "a, paper",
+                             .keys = {"nodes"}},
+                            {.point = 1,
+                             .reference = 0,
+                             .figure = "scaling_efficiency",
+                             .value = 0.8,
+                             .source = "another",
+                             .keys = {"nodes"}},
+                            {.point = 2,
+                             .reference = {},
+                             .figure = "step_time_s",
+                             .value = 0.02,
+                             .source = "another",
+                             .keys = {"nodes"}}};
+  CHECK(published_csv(result) ==
+        "point,relative_to,figure,predicted,published,difference,relative_difference,source\n"
+        "1,,throughput_samples_per_s,150,120,30,0.25,\"a, paper\"\n"
+        "1,0,scaling_efficiency,0.75,0.8,-0.05,-0.0625,another\n"
+        "2,,step_time_s,,0.02,,,another\n");
+  const nlohmann::ordered_json json = sweep_json(result)["published"];
+  CHECK(json[0]["predicted"] == 150);
+  CHECK(json[0]["relative_to"].is_null());
+  CHECK(json[1]["relative_to"] == 0);
+  CHECK(json[2]["predicted"].is_null());
+  CHECK(has_text(
+      sweep_text(result, 60, false),
+      "\npredicted and published\n"
+      "  figure                                   nodes      predicted      published   difference  source\n"
+      "  throughput                                   2  150 samples/s  120 samples/s      +25.0 %     [1]\n"
+      "  scaling efficiency, relative to nodes=1      2         75.0 %         80.0 %  -5.0 points     [2]\n"
+      "  step time                                    1              -        20.0 ms            -     [2]\n"
+      "  [1] a, paper\n"
+      "  [2] another\n"));
 }

@@ -128,6 +128,8 @@ TEST_CASE("workloads/README.md names every key of a sweep") {
   const std::string readme = readme_text("workloads/README.md");
   check_documented<SweepFile>(readme);
   check_documented<Goal>(readme);
+  check_documented<PublishedFigure>(readme);
+  check_documented<PublishedValue>(readme);
 }
 
 TEST_CASE("a product has every combination once, in the order of counting") {

@@ -1,0 +1,41 @@
+#pragma once
+// Published figures of a sweep beside those predicted: cells for its table and its page, CSV and JSON.
+
+#include "sweep/published_comparison.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// Whether a difference is in points of a percentage: the figure is a share, or relative to another point.
+bool is_in_percent(const PublishedComparison& comparison);
+
+/// "step time", "step time, relative to ranks=8".
+std::string published_figure_in_words(const SweepResult& result, const PublishedComparison& comparison);
+
+/// A value of the comparison's figure in its unit: "12.5 ms"; "112.0 %" if it is relative to another point.
+std::string published_value(double value, const PublishedComparison& comparison);
+
+/// "-3.1 points", "+2.4 %"; "-" without a prediction.
+std::string published_difference(const PublishedComparison& comparison);
+
+/// Comparisons as texts, with numbered sources.
+struct PublishedTable {
+  std::vector<std::string>
+      heads;  ///< figure, keys that identify a point, predicted, published, difference, source
+  std::vector<std::vector<std::string>> rows;  ///< a source is its number in `sources`, counted from 1: "[1]"
+  std::vector<std::string> sources;            ///< each once
+};
+PublishedTable published_table(const SweepResult& result);
+
+/// published.csv: for each published figure its point, the point it is relative to, figure, prediction,
+/// published value, differences (absolute, relative) and source; empty if there is none.
+std::string published_csv(const SweepResult& result);
+
+/// [{point, relative_to, figure, predicted, published, difference, relative_difference, source}]; predicted
+/// and both differences are null where the point failed.
+nlohmann::ordered_json published_json(const SweepResult& result);
+
+}  // namespace trainyard
