@@ -21,7 +21,9 @@ struct PublishedNt3 {
 };
 
 WholeJob nt3_on(int nodes) {
-  return *simulate(testing::shipped_experiment("nt3_theta", {{"nodes", std::to_string(nodes)}}), {}).job;
+  return *simulate(testing::shipped_experiment("nt3_theta", {{"nodes", std::to_string(nodes)}}),
+                   {.fidelity = Fidelity::closed})
+              .job;
 }
 
 }  // namespace
