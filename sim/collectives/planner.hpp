@@ -11,6 +11,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct CollectiveSoftware {
   NcclVersion version = NcclVersion::none;  ///< the version whose choices `auto` follows
   ProtocolOverheads overheads;              ///< added to the wire
   int compute_capability = 70;              ///< of the GPUs, affects NCCL's choices: 75 is CUDA's 7.5
+  std::optional<std::string> note = {};     ///< on how far these choices are the library's own
 };
 
 struct PlannerRequest {

@@ -520,6 +520,9 @@ private:
     if (is_replay()) resolved_.notes = notes_on_replays();
     if (bypasses_gpu_links_ && cluster.gpus_on_node.front() > 1)
       resolved_.notes.push_back(staging_note(resolved_.stack));
+    if (const auto note = nccl_capability_note(resolved_.gpu);
+        note && cluster.ranks() > 1 && resolved_.stack.nccl != NcclVersion::none)
+      resolved_.notes.push_back(*note);
     for (std::string& note : speed_notes(resolved_)) resolved_.notes.push_back(std::move(note));
     if (!has_platform_ || !has_stack_) return;
     for (std::string& note : persistent_notes(resolved_)) resolved_.notes.push_back(std::move(note));

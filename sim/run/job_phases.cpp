@@ -1,5 +1,6 @@
 #include "run/job_phases.hpp"
 
+#include "experiment/collective_software.hpp"
 #include "experiment/data_loading.hpp"
 #include "experiment/job_needs.hpp"
 #include "experiment/model_trace.hpp"
@@ -45,7 +46,7 @@ Seconds broadcast_time(const ResolvedExperiment& resolved) {
   if (cluster.ranks() == 1) return {};
   const CollectiveSoftware software{.version = resolved.stack.nccl,
                                     .overheads = resolved.overheads,
-                                    .compute_capability = compute_capability(resolved.gpu)};
+                                    .compute_capability = nccl_capability(resolved.gpu)};
   Planner planner(cluster, software,
                   {.operation = Operation::broadcast, .groups = {all_ranks(cluster)}, .root = Rank{0}});
   const Bytes size = parameters_of(resolved) * element_sizes(resolved.settings.precision).gradient;

@@ -2,6 +2,7 @@
 
 #include "collectives/nccl_buffers.hpp"
 #include "collectives/nccl_tuning.hpp"
+#include "experiment/collective_software.hpp"
 #include "platform/channels.hpp"
 #include "schedule/shard_units.hpp"
 #include "strategy/buckets.hpp"
@@ -182,7 +183,7 @@ Bytes buffers_of_nccl(const ResolvedExperiment& resolved) {
   const PathType inside = channels.front().is_chain ? PathType::pix : facts.inside.value_or(best_path);
   const NcclVersion version = resolved.stack.nccl;
   const NcclChannels of_nccl =
-      nccl_channels(version, facts.channels, inside, compute_capability(resolved.gpu), cluster.nodes);
+      nccl_channels(version, facts.channels, inside, nccl_capability(resolved.gpu), cluster.nodes);
   return nccl_buffers(version, of_nccl.count);
 }
 

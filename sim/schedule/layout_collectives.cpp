@@ -1,6 +1,7 @@
 #include "schedule/layout_collectives.hpp"
 
 #include "config/diagnostic.hpp"
+#include "experiment/collective_software.hpp"
 #include "platform/channels.hpp"
 
 #include <algorithm>
@@ -77,7 +78,7 @@ LayoutCollectives::LayoutCollectives(const ResolvedExperiment& resolved, StepPla
       plan_(plan),
       software_{.version = resolved.stack.nccl,
                 .overheads = resolved.overheads,
-                .compute_capability = compute_capability(resolved.gpu)} {}
+                .compute_capability = nccl_capability(resolved.gpu)} {}
 
 int LayoutCollectives::group_size(Axis axis, int stage, GroupScope scope) const {
   return static_cast<int>(groups_of(axis, stage, scope).front().size());

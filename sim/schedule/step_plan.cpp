@@ -1,5 +1,6 @@
 #include "schedule/step_plan.hpp"
 
+#include "experiment/collective_software.hpp"
 #include "experiment/op_times.hpp"
 #include "platform/channels.hpp"
 #include "schedule/collective_use.hpp"
@@ -151,7 +152,7 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
     add_notes(notes_on_kind(sync, stack), plan);
   }
   const CollectiveSoftware software{
-      .version = stack.nccl, .overheads = overheads, .compute_capability = compute_capability(gpu)};
+      .version = stack.nccl, .overheads = overheads, .compute_capability = nccl_capability(gpu)};
   const bool has_cycle = stack.fusion && !has_owner;
   add_collectives(launches, cluster, ranks, grid, sync, has_cycle ? "cycle" : "negotiation", software, plan);
   if (stack.overlap_slows) set_uses(plan, gpu, launches);

@@ -1,6 +1,7 @@
 #include "schedule/trace_plan.hpp"
 
 #include "collectives/planner.hpp"
+#include "experiment/collective_software.hpp"
 #include "experiment/op_times.hpp"
 #include "platform/channels.hpp"
 #include "schedule/collective_use.hpp"
@@ -24,7 +25,7 @@ public:
       : resolved_(resolved),
         software_{.version = resolved.stack.nccl,
                   .overheads = resolved.overheads,
-                  .compute_capability = compute_capability(resolved.gpu)} {}
+                  .compute_capability = nccl_capability(resolved.gpu)} {}
 
   StepPlan plan() {
     plan_.graph.links = capacities(*resolved_.network);
