@@ -616,6 +616,7 @@ ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string
 
 ResolvedExperiment resolve(const config::Catalogue& catalogue, config::Document document,
                            const fs::path& file, const Overrides& overrides, InputFiles& files) {
+  remove_replaced_length(document, overrides);
   for (const auto& [key, value] : overrides) {
     if (file_named_by(key).empty()) config::set(document, key, value);
   }
