@@ -275,14 +275,25 @@ const MemoryReport& fullest(const std::vector<MemoryReport>& reports) {
   return *std::ranges::max_element(reports, {}, &MemoryReport::utilization);
 }
 
+namespace {
+
+/// Memory that is missing: in MB where GB of two decimals would show nothing.
+std::string shortage(const MemoryReport& report) {
+  constexpr Bytes least{0.01 * 1024 * 1024 * 1024};
+  const Bytes missing = report.peak - report.available;
+  return missing < least ? human(missing) : gpu_memory(missing);
+}
+
+}  // namespace
+
 std::string verdict(const MemoryReport& report) {
   if (report.fits) {
     return fmt::format("fits; the largest batch_per_gpu that fits is {}", report.largest_batch);
   }
   const std::string most = fmt::format(
       "does not fit into {}: {} needs {}, {} more than the {} available; the largest term is {}", report.gpu,
-      report.ranks.starts_with("stage") ? report.ranks : "a step", gpu_memory(report.peak),
-      gpu_memory(report.peak - report.available), gpu_memory(report.available), largest_of(report.terms));
+      report.ranks.starts_with("stage") ? report.ranks : "a step", gpu_memory(report.peak), shortage(report),
+      gpu_memory(report.available), largest_of(report.terms));
   if (report.largest_batch > 0) {
     return most + fmt::format("; the largest batch_per_gpu that fits is {}", report.largest_batch);
   }
