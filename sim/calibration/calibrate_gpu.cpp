@@ -4,6 +4,7 @@
 #include "calibration/fit_profile.hpp"
 #include "config/diagnostic.hpp"
 #include "config/write.hpp"
+#include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ std::string files_with(const std::string& group, const std::vector<Recording>& r
 
 /// The source of a group's fit, for the profile.
 std::string source_of(const HeldOutError& error, int count, const std::vector<Recording>& recordings) {
-  std::string text = fmt::format("{} kernels of {}; mean error on held-out shapes {}", count,
+  std::string text = fmt::format("{} of {}; mean error on held-out shapes {}", plural(count, "kernel"),
                                  files_with(error.kernels, recordings), percent(error.mape));
   if (error.count != count)
     text += fmt::format(" (the {} longer than the framework's dispatch)", error.count);
@@ -163,8 +164,8 @@ GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recordin
   const std::vector<HeldOutError> errors = held_out_errors(specification, measured);
   std::map<std::string, std::string> sources;
   for (const auto& [group, count] : fitted) {
-    sources[group] =
-        fmt::format("{} kernels of {}, too few to hold some out", count, files_with(group, counted));
+    sources[group] = fmt::format("{} of {}, too few to hold some out", plural(count, "kernel"),
+                                 files_with(group, counted));
   }
   for (const HeldOutError& error : errors) {
     sources[error.kernels] = source_of(error, fitted.at(error.kernels), counted);

@@ -25,20 +25,27 @@ struct ListOptions {
   bool json = false;
 };
 
-/// The meaning of a table's columns; empty for tables without any.
-std::string_view legend(config::Kind kind) {
+/// The meaning of a table's columns and signs; empty for tables without any.
+std::string legend(config::Kind kind) {
   if (kind == config::Kind::gpu)
-    return "Errors are means over kernels held out of the fit; for scaled rates, over other GPUs scaled in "
-           "the\n"
-           "same way.\n";
+    return hanging(
+        "",
+        "fitted: curves fitted to times of kernels, with their mean error over kernels held out of the fit "
+        "(9-14 %: over the data types). scaled from: the rates of another GPU, with the mean error over "
+        "other GPUs scaled in the same way. assumed: no times are known. A kind of kernel without an "
+        "error has too few kernels to hold some out.");
   if (kind == config::Kind::platform)
-    return "GPUs: per node. kernels: where the rates of the GPU's matrix products come from. error (runs): "
-           "mean\n"
-           "error of predictions of published training runs on the machine, and how many there are.\n";
+    return hanging(
+        "",
+        "GPUs: per node; the title ends with their profile (trainyard list gpus). kernels: the origin of "
+        "the rates of the GPU's matrix products: measured by shape, fitted to times, scaled from another "
+        "GPU or assumed. error (runs): mean error of predictions of published training runs on the "
+        "machine, and how many there are; -: none.");
   if (kind == config::Kind::model)
-    return "size: parameters. error (runs): mean error of predictions of published training runs of the "
-           "model,\n"
-           "and how many there are.\n";
+    return hanging(
+        "",
+        "size: parameters in millions (M) or billions (B). error (runs): mean error of predictions of "
+        "published training runs of the model, and how many there are; -: none.");
   return {};
 }
 
@@ -73,7 +80,9 @@ std::string table_text(const ListTable& table, std::string_view indent) {
   if (!table.columns.empty()) text += label(indent, "name", table.columns, widths) + "title\n";
   for (const ListEntry& entry : table.entries) {
     const std::string before = label(indent, entry.name, entry.cells, widths);
-    text += entry.title.empty() ? without_blanks_at_end(before) + '\n' : hanging(before, entry.title);
+    const std::string title =
+        entry.gpu.empty() ? entry.title : fmt::format("{} ({})", entry.title, entry.gpu);
+    text += title.empty() ? without_blanks_at_end(before) + '\n' : hanging(before, title);
     if (!entry.note.empty()) text += hanging(std::string(before.size(), ' '), entry.note);
   }
   return text;
@@ -100,13 +109,11 @@ void list_files(const ListOptions& options) {
     const ListTable table = list_entries(catalogue, known.kind);
     if (options.json) {
       json[std::string(known.plural)] = table_json(table);
-    } else if (is_one) {
-      text += table_text(table, "");
-      if (const std::string_view meaning = legend(known.kind); !meaning.empty())
-        text += '\n' + std::string(meaning);
-    } else {
-      text += fmt::format("{}{}\n", text.empty() ? "" : "\n", known.plural) + table_text(table, "  ");
+      continue;
     }
+    if (!is_one) text += fmt::format("{}{}\n", text.empty() ? "" : "\n", known.plural);
+    text += table_text(table, is_one ? "" : "  ");
+    if (const std::string meaning = legend(known.kind); !meaning.empty()) text += '\n' + meaning;
   }
   print_result(options.json ? json_text(json) : text);
 }

@@ -120,7 +120,7 @@ public:
   }
 
   ListEntry entry(const std::string& name) {
-    ListEntry listed{.name = name, .title = {}, .cells = {}, .note = {}, .facts = Json::object()};
+    ListEntry listed{.name = name, .title = {}, .gpu = {}, .cells = {}, .note = {}, .facts = Json::object()};
     try {
       fill(config::load(config::find(catalogue_, kind_, name)), listed);
     } catch (const InputError&) {
@@ -135,6 +135,7 @@ private:
   [[nodiscard]] ListEntry unreadable(const std::string& name) const {
     return {.name = name,
             .title = "(not a valid file)",
+            .gpu = {},
             .cells = std::vector(columns().size(), std::string(unknown_cell)),
             .note = {},
             .facts = Json::object()};
@@ -153,6 +154,7 @@ private:
     add_year(platform.year, entry);
     entry.cells.push_back(std::to_string(platform.gpus.size()));
     entry.facts["gpus_per_node"] = platform.gpus.size();
+    entry.gpu = platform.gpu_profile;
     entry.facts["gpu"] = platform.gpu_profile;
     const std::string basis = kernels_of(platform);
     entry.cells.push_back(basis);

@@ -13,6 +13,7 @@ namespace trainyard {
 struct ListEntry {
   std::string name;
   std::string title;               ///< "(not a valid file)" of a file that cannot be read
+  std::string gpu;                 ///< the profile of a platform's GPUs; empty for other kinds
   std::vector<std::string> cells;  ///< in the order of ListTable::columns; "-" where a fact is unknown
   std::string note;                ///< a paragraph of its own; usually empty
   nlohmann::ordered_json facts;    ///< the same as numbers; an empty object if there are none

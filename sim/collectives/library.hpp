@@ -7,6 +7,8 @@
 #include "config/keys.hpp"
 
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace trainyard {
@@ -22,8 +24,9 @@ std::string_view title_of(CommunicationLibrary library);
 struct CollectiveSoftware {
   CommunicationLibrary library = CommunicationLibrary::nccl;
   NcclVersion version = NcclVersion::none;  ///< of NCCL, if that is the library
-  ProtocolOverheads overheads;              ///< added to the wire
+  ProtocolOverheads overheads = {};         ///< added to the wire
   int compute_capability = 70;              ///< of the GPUs, affects NCCL's choices: 75 is CUDA's 7.5
+  std::optional<std::string> note = {};     ///< on how far these choices are the library's own
 };
 
 namespace config {

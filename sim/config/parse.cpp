@@ -5,6 +5,7 @@
 #include "config/read_file.hpp"
 #include "config/utf8.hpp"
 #include "config/yaml.hpp"
+#include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -82,7 +83,7 @@ Node& enter_index(const Document& document, Node& node, std::size_t index, std::
   if (node.kind != Node::Kind::sequence) reject(document, mark, in_quotes(reached) + " is not a list");
   if (index >= node.items.size()) {
     reject(document, mark,
-           in_quotes(reached) + " has " + std::to_string(node.items.size()) + " items, the last is [" +
+           in_quotes(reached) + " has " + plural(std::ssize(node.items), "item") + ", the last is [" +
                std::to_string(node.items.size() - 1) + "]");
   }
   return node.items[index];

@@ -16,19 +16,38 @@ void require_gpus(const Platform& platform) {
                    "library: mpich, open_mpi or gloo, such as --set stack.library=open_mpi");
 }
 
+CollectiveSoftware host_library(CommunicationLibrary library, const GpuProfile& gpu) {
+  CollectiveSoftware software{.library = library};
+  software.overheads.sums = rate_of_sums(gpu);
+  return software;
+}
+
+}  // namespace
+
+int nccl_capability(const GpuProfile& gpu) {
+  const int its = compute_capability(gpu);
+  return its > 0 ? its : hopper;
+}
+
+std::optional<std::string> nccl_capability_note(const GpuProfile& gpu) {
+  if (compute_capability(gpu) > 0) return std::nullopt;
+  return fmt::format(
+      "collectives: {} has no CUDA compute capability; NCCL's tables are read as for a Hopper GPU (assumed: "
+      "the tables "
+      "of other libraries, such as RCCL, are not modelled)",
+      gpu.name);
+}
+
+namespace {
+
 CollectiveSoftware nccl(NcclVersion version, const Platform& platform, const GpuProfile& gpu,
                         const Protocols& constants) {
   require_gpus(platform);
+  if (version == NcclVersion::none) return {};
   return {.version = version,
           .overheads = overheads_of(constants, version, platform),
-          .compute_capability = compute_capability(gpu)};
-}
-
-CollectiveSoftware host_library(CommunicationLibrary library, const GpuProfile& gpu) {
-  CollectiveSoftware software{
-      .library = library, .overheads = {}, .compute_capability = compute_capability(gpu)};
-  software.overheads.sums = rate_of_sums(gpu);
-  return software;
+          .compute_capability = nccl_capability(gpu),
+          .note = nccl_capability_note(gpu)};
 }
 
 }  // namespace
@@ -56,7 +75,7 @@ CollectiveSoftware collective_software(const config::Catalogue& catalogue, const
     throw InputError(fmt::format("{} is not NCCL, whose version is given", title_of(used)),
                      "either a library or a version of NCCL");
   }
-  if (version == NcclVersion::none) {
+  if (version == NcclVersion::none) {  // without a look at the profile
     require_gpus(platform);
     return {};
   }
@@ -65,7 +84,7 @@ CollectiveSoftware collective_software(const config::Catalogue& catalogue, const
   const GpuProfile gpu = platform.ranks_on_processors ? load_processor_profile(document, platform.memory_mode)
                                                       : load_gpu_facts(document);
   if (is_of_hosts(used)) return host_library(used, gpu);
-  const bool is_old = compute_capability(gpu) < hopper;
+  const bool is_old = nccl_capability(gpu) < hopper;
   return nccl(version.value_or(is_old ? NcclVersion::v2_7_8 : NcclVersion::v2_30), platform, gpu, constants);
 }
 

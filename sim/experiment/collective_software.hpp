@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace trainyard {
 
@@ -21,6 +22,13 @@ CollectiveSoftware library_of(const Stack& stack, const Platform& platform, cons
 /// The rate at which a rank adds received data to its own: that of the profile or, without one, of an
 /// element-wise kernel, which reads two values and writes one.
 Bandwidth rate_of_sums(const GpuProfile& gpu);
+
+/// The compute capability with which a GPU counts in NCCL's tables: its own. A GPU without CUDA has a library
+/// with tables of its own (RCCL for AMD's); these are not modelled, and it counts as a Hopper (assumed).
+int nccl_capability(const GpuProfile& gpu);
+
+/// Says so; nothing for a GPU with CUDA.
+std::optional<std::string> nccl_capability_note(const GpuProfile& gpu);
 
 /// The same for a library, without a stack: the library of the platform's time if none is named (NCCL between
 /// GPUs, MPICH between processors), and the version of NCCL of the GPUs' time if none is (2.7.8 before

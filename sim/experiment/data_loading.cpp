@@ -1,5 +1,7 @@
 #include "experiment/data_loading.hpp"
 
+#include "units/plural.hpp"
+
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -90,8 +92,8 @@ void check_input(const ResolvedExperiment& resolved) {
   const int ranks = *std::ranges::max_element(cluster.gpus_on_node);
   if (*input.workers * ranks > cores) {
     throw InputError(
-        fmt::format("{} workers for each of {} ranks are more than the {} cores of a node", *input.workers,
-                    ranks, cores),
+        fmt::format("{} for each of {} need more than the {} of a node", plural(*input.workers, "worker"),
+                    plural(ranks, "rank"), plural(cores, "core")),
         fmt::format("workers: 1 to {}, or leave out 'workers' to use all cores", std::max(1, cores / ranks)));
   }
 }

@@ -2,6 +2,7 @@
 
 #include "config/read.hpp"
 #include "experiment/resolve.hpp"
+#include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <fmt/format.h>
@@ -255,16 +256,18 @@ UpdateSettings update_settings(const Sync& sync, int ranks) {
                           .fetch_every = sync.fetch_every.value_or(1)};
   if (const int backups = sync.backups.value_or(0); backups > 0) {
     if (backups >= ranks)
-      throw InputError(fmt::format("{} backups of {} ranks leave none to wait for", backups, ranks),
-                       fmt::format("backups: 0 to {}", ranks - 1));
+      throw InputError(
+          fmt::format("{} of {} leave none to wait for", plural(backups, "backup"), plural(ranks, "rank")),
+          fmt::format("backups: 0 to {}", ranks - 1));
     settings.rule = UpdateRule::k_sync;
     settings.k = ranks - backups;
   }
   // The k of k_batch_ rules may be larger: one rank can contribute several gradients.
   const bool is_of_ranks = settings.rule == UpdateRule::k_sync || settings.rule == UpdateRule::k_async;
   if (settings.k < 1 || (is_of_ranks && settings.k > ranks)) {
-    throw InputError(fmt::format("an update waits for {} ranks, but there are only {}", settings.k, ranks),
-                     fmt::format("k: 1 to {}", ranks));
+    throw InputError(
+        fmt::format("an update waits for {}, but the job has {}", plural(settings.k, "rank"), ranks),
+        fmt::format("k: 1 to {}", ranks));
   }
   return settings;
 }

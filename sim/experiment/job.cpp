@@ -3,6 +3,7 @@
 #include "experiment/experiment.hpp"
 #include "units/text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
@@ -70,6 +71,20 @@ std::optional<JobInterval> interval_in(std::string_view text) {
   if (!std::isfinite(interval.number) || interval.number < least || interval.number > JobInterval::most)
     return std::nullopt;
   return interval;
+}
+
+void remove_replaced_length(config::Document& document,
+                            const std::vector<std::pair<std::string, std::string>>& overrides) {
+  const auto sets = [&](std::string_view key) {
+    return std::ranges::any_of(overrides, [&](const auto& entry) { return entry.first == key; });
+  };
+  const auto job = std::ranges::find(document.root.entries, "job", &config::Node::Entry::key);
+  if (job == document.root.entries.end()) return;
+  const auto remove = [&](std::string_view key) {
+    std::erase_if(job->value.entries, [&](const config::Node::Entry& entry) { return entry.key == key; });
+  };
+  if (sets("job.epochs")) remove("steps");
+  if (sets("job.steps")) remove("epochs");
 }
 
 void check_job(const Experiment& experiment, config::Problems& problems) {

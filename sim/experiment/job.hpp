@@ -11,6 +11,7 @@
 //       evaluation: {every: 1 epoch, samples: 50000, batch_per_gpu: 256}
 //       checkpoint: {every: 5 epochs, size: 205 MB, bandwidth: 1 GB/s}
 
+#include "config/document.hpp"
 #include "config/keys.hpp"
 #include "config/problems.hpp"
 #include "units/quantity.hpp"
@@ -19,6 +20,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace trainyard {
 
@@ -69,6 +72,12 @@ struct JobSettings {
   std::optional<Evaluation> evaluation = {};
   std::optional<JobCheckpoint> checkpoint = {};
 };
+
+/// If `overrides` set one of job.epochs and job.steps, removes the other one from the document, an
+/// experiment: the command line replaces the length that the file states. To be called before they are
+/// applied.
+void remove_replaced_length(config::Document& document,
+                            const std::vector<std::pair<std::string, std::string>>& overrides);
 
 /// Reports what is wrong in the `job` of an experiment, or cannot be combined with its other keys.
 void check_job(const Experiment& experiment, config::Problems& problems);
@@ -148,7 +157,8 @@ struct Keys<JobCheckpoint> {
 template <>
 struct Keys<JobSettings> {
   static auto table() {
-    return keys(optional("epochs", &JobSettings::epochs, "length in passes over the data; --epochs sets it")
+    return keys(optional("epochs", &JobSettings::epochs,
+                         "length in passes over the data; --epochs sets it, in place of steps")
                     .positive(job_limits::most_epochs),
                 optional("steps", &JobSettings::steps, "length in steps, instead of epochs")
                     .positive(job_limits::most_steps),

@@ -1,5 +1,6 @@
 #include "experiment/job_needs.hpp"
 
+#include "units/plural.hpp"
 #include "workload/memory.hpp"
 
 #include <algorithm>
@@ -89,6 +90,13 @@ double parameters_of(const ResolvedExperiment& resolved) {
 Bytes training_state(const ResolvedExperiment& resolved) {
   constexpr Bytes value{4};
   return (1.0 + optimizer_states(resolved.settings.optimizer)) * parameters_of(resolved) * value;
+}
+
+std::string training_state_note(const ResolvedExperiment& resolved) {
+  const int states = optimizer_states(resolved.settings.optimizer);
+  const std::string state =
+      states > 0 ? fmt::format(" and {} of optimizer state per parameter", plural(states, "value")) : "";
+  return fmt::format("a checkpoint holds the parameters{}, 4 bytes each", state);
 }
 
 Seconds load_time(const ResolvedExperiment& resolved) {

@@ -5,6 +5,8 @@
 #include "experiment/resolve.hpp"
 #include "units/quantity.hpp"
 
+#include <string>
+
 namespace trainyard {
 
 /// Throws InputError, at the key of `job` that is wrong, if the job of the experiment needs a value that its
@@ -21,6 +23,9 @@ Bytes training_state(const ResolvedExperiment& resolved);
 /// The time in which every rank reads the data of job.load once: at its rate, or through the storage of the
 /// platform, which the ranks of a node share, and all of them the shared storage.
 Seconds load_time(const ResolvedExperiment& resolved);
+
+/// For a note: "a checkpoint holds the parameters and 1 value of optimizer state per parameter, ...".
+std::string training_state_note(const ResolvedExperiment& resolved);
 
 Bytes checkpoint_size(const ResolvedExperiment& resolved);
 

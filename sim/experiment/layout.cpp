@@ -15,6 +15,7 @@
 #include "strategy/stack_ops.hpp"
 #include "strategy/stages.hpp"
 #include "strategy/transfer.hpp"
+#include "strategy/vocabulary.hpp"
 #include "workload/accumulate.hpp"
 #include "workload/fuse_elementwise.hpp"
 #include "workload/make_trace.hpp"
@@ -43,21 +44,14 @@ struct ChunkTrace {
   }
 };
 
-/// Whether some layer has the table that `tied` shares.
-bool has_table_of(const std::vector<Layer>& layers, const Layer& tied) {
-  return std::ranges::any_of(layers, [&](const Layer& layer) {
-    return layer.kind == LayerKind::embedding && !layer.adds_rows && layer.tied_elements == 0 &&
-           (tied.tied_to.empty() || layer.name == tied.tied_to);
-  });
-}
-
 /// A copy of each shared table of which these layers read, but which another rank has: the first reader has
 /// it, and shares it with the others.
 void own_tied_tables(std::vector<Layer>& layers) {
   const std::vector<Layer> whole = layers;
   std::set<std::string> copied;
   for (Layer& layer : layers) {
-    if (layer.tied_elements <= 0 || has_table_of(whole, layer)) continue;
+    const auto is_table = [&](const Layer& table) { return is_table_of(table, layer); };
+    if (layer.tied_elements <= 0 || std::ranges::any_of(whole, is_table)) continue;
     if (!copied.insert(layer.tied_to).second) continue;
     const double elements = std::exchange(layer.tied_elements, 0);
     layer.parameters.insert(layer.parameters.begin(), {layer.name + ".weight", elements});

@@ -547,6 +547,8 @@ private:
     if (is_replay()) resolved_.notes = notes_on_replays();
     if (bypasses_gpu_links_ && cluster.gpus_on_node.front() > 1)
       resolved_.notes.push_back(staging_note(resolved_.stack));
+    if (const auto& note = resolved_.library.note; note && cluster.ranks() > 1)
+      resolved_.notes.push_back(*note);
     for (std::string& note : speed_notes(resolved_)) resolved_.notes.push_back(std::move(note));
     if (!has_platform_ || !has_stack_) return;
     for (std::string& note : persistent_notes(resolved_)) resolved_.notes.push_back(std::move(note));
@@ -640,6 +642,7 @@ ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string
 
 ResolvedExperiment resolve(const config::Catalogue& catalogue, config::Document document,
                            const fs::path& file, const Overrides& overrides, InputFiles& files) {
+  remove_replaced_length(document, overrides);
   for (const auto& [key, value] : overrides) {
     if (file_named_by(key).empty()) config::set(document, key, value);
   }

@@ -2,6 +2,7 @@
 
 #include "config/suggest.hpp"
 #include "units/leading_number.hpp"
+#include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -36,8 +37,9 @@ Rank rank_named(const Cluster& cluster, const std::string& name) {
   const End end = end_named(name);
   const int ranks = cluster.gpus_on_node[at(end.node)];
   if (end.gpu >= ranks) {
-    throw InputError(fmt::format("{} has no rank: node{} has {} ranks", in_quotes(name), end.node, ranks),
-                     "gpus_per_node is the number of GPUs used per node");
+    throw InputError(
+        fmt::format("{} has no rank: node{} has {}", in_quotes(name), end.node, plural(ranks, "rank")),
+        "gpus_per_node is the number of GPUs used per node");
   }
   return Rank{cluster.first_rank[at(end.node)] + end.gpu};
 }

@@ -2,6 +2,7 @@
 
 #include "strategy/buckets.hpp"
 #include "strategy/micro_batches.hpp"
+#include "units/plural.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -12,7 +13,7 @@ namespace trainyard {
 void check_batch(const Trace& trace, int batch_per_gpu) {
   if (trace.batch_per_gpu == 0 || trace.batch_per_gpu == batch_per_gpu) return;
   throw InputError(
-      fmt::format("the trace is a step of {} samples, not {}", trace.batch_per_gpu, batch_per_gpu),
+      fmt::format("the trace is a step of {}, not {}", plural(trace.batch_per_gpu, "sample"), batch_per_gpu),
       "a trace fixes the batch size: record a trace for each batch");
 }
 

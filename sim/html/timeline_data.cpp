@@ -1,6 +1,7 @@
 #include "html/timeline_data.hpp"
 
 #include "report/json_text.hpp"
+#include "report/page.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_tracks.hpp"
 #include "units/text.hpp"
@@ -30,8 +31,7 @@ std::string details(const OpRow& row) {
 
 /// The kernels of a pass, and the layers at its ends.
 std::string details(std::span<const OpRow> ops) {
-  return fmt::format("{} kernels, {} to {}", grouped(static_cast<std::int64_t>(ops.size())),
-                     ops.front().layer, ops.back().layer);
+  return fmt::format("{}, {} to {}", count(std::ssize(ops), "kernel"), ops.front().layer, ops.back().layer);
 }
 
 std::string details(const CollectiveRow& row) {

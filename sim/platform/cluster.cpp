@@ -3,6 +3,7 @@
 #include "config/diagnostic.hpp"
 #include "platform/fabric_definition.hpp"
 #include "units/leading_number.hpp"
+#include "units/plural.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -13,10 +14,6 @@
 
 namespace trainyard {
 namespace {
-
-std::string plural(int count, std::string_view word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
 
 /// The error of these counts, at the key of the wrong one; empty if they are right.
 std::optional<Diagnostic> refusal(const Platform& platform, int nodes, int gpus, int gpus_per_node) {

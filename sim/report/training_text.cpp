@@ -1,5 +1,6 @@
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
+#include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -42,9 +43,11 @@ std::string rule_in_words(const UpdateSettings& settings) {
   std::string text(config::name_of(settings.rule));
   if (takes_k(settings.rule)) text += fmt::format(", k = {}", settings.k);
   if (settings.rule == UpdateRule::ssp) text += fmt::format(", bound {}", settings.bound);
-  if (settings.rule == UpdateRule::local_sgd) text += fmt::format(" every {} steps", settings.push_every);
+  if (settings.rule == UpdateRule::local_sgd)
+    text += fmt::format(" every {}", plural(settings.push_every, "step"));
   if (settings.rule == UpdateRule::downpour)
-    text += fmt::format(", push every {}, fetch every {} steps", settings.push_every, settings.fetch_every);
+    text += fmt::format(", push every {}, fetch every {}", settings.push_every,
+                        plural(settings.fetch_every, "step"));
   return text;
 }
 

@@ -160,6 +160,7 @@ CollectiveReport time_collective(const Cluster& cluster, const CollectiveSweep& 
                           .links = {}};
   const SweepGraph plan(cluster, sweep, report.groups);
   report.notes = plan.notes();
+  if (sweep.software.note) report.notes.push_back(*sweep.software.note);
   const Timeline timeline = run(plan.graph(), {.fidelity = sweep.fidelity, .recorded = {}});
   const Timeline alone = run(plan.graph(), {.fidelity = Fidelity::closed, .recorded = {}});
   double sum = 0;

@@ -1,6 +1,7 @@
 #include "run/energy.hpp"
 
 #include "units/ids.hpp"
+#include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -108,10 +109,10 @@ std::string energy_note(const Platform& platform, const GpuProfile& gpu) {
   const GpuPower& power = *gpu.power;
   const Sourced<Watts> overhead = *node_overhead(platform, gpu);
   const std::string_view assumed = provenance_text(overhead.provenance);
-  const std::string basis = platform.power.overhead
-                                ? std::string(assumed)
-                                : fmt::format(" (assumed: {} maximum minus {} GPUs)",
-                                              human(platform.power.max->value), platform.gpus.size());
+  const std::string basis = platform.power.overhead ? std::string(assumed)
+                                                    : fmt::format(" (assumed: {} maximum minus {})",
+                                                                  human(platform.power.max->value),
+                                                                  plural(std::ssize(platform.gpus), "GPU"));
   return fmt::format(
       "energy: a GPU draws {:.0f} % of its {} in matrix work, {:.0f} % in other ops and {:.0f} % while it "
       "waits{}; {} per node besides GPUs{}",

@@ -5,7 +5,7 @@
 #include "run/faulty_parts.hpp"
 #include "run/simulate.hpp"
 #include "run/update_setup.hpp"
-#include "workload/memory.hpp"
+#include "units/plural.hpp"
 
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
@@ -234,17 +234,13 @@ FaultReport fault_report(const Run& run) {
 std::vector<std::string> fault_notes(const ResolvedExperiment& resolved, const FaultReport& report) {
   std::vector<std::string> notes;
   const Faults& faults = *resolved.settings.faults;
-  if (faults.checkpoint && !faults.checkpoint->size) {
-    notes.push_back(fmt::format(
-        "a checkpoint holds the parameters and {} values of optimizer state per parameter, 4 bytes each",
-        optimizer_states(resolved.settings.optimizer)));
-  }
+  if (faults.checkpoint && !faults.checkpoint->size) notes.push_back(training_state_note(resolved));
   if (has_servers(resolved.settings.sync))
     notes.emplace_back("faults: the speed with fewer ranks is that of the update rule without a network");
   notes.emplace_back("faults: time, energy and cost of an epoch do not include faults");
   const auto is_late = [&](const FaultDate& date) { return date.at > report.wall; };
   if (const auto late = std::ranges::count_if(faults.dates, is_late); late > 0)
-    notes.push_back(fmt::format("faults: {} of the dates are after the end of the job", late));
+    notes.push_back(fmt::format("faults: {} after the end of the job", plural(late, "date")));
   return notes;
 }
 

@@ -2,6 +2,7 @@
 
 #include "collectives/nccl_buffers.hpp"
 #include "collectives/nccl_tuning.hpp"
+#include "experiment/collective_software.hpp"
 #include "platform/channels.hpp"
 #include "schedule/shard_units.hpp"
 #include "strategy/buckets.hpp"
@@ -183,7 +184,7 @@ Bytes buffers_of_nccl(const ResolvedExperiment& resolved) {
   const PathType inside = channels.front().is_chain ? PathType::pix : facts.inside.value_or(best_path);
   const NcclVersion version = resolved.stack.nccl;
   const NcclChannels of_nccl =
-      nccl_channels(version, facts.channels, inside, compute_capability(resolved.gpu), cluster.nodes);
+      nccl_channels(version, facts.channels, inside, nccl_capability(resolved.gpu), cluster.nodes);
   return nccl_buffers(version, of_nccl.count);
 }
 
@@ -275,14 +276,25 @@ const MemoryReport& fullest(const std::vector<MemoryReport>& reports) {
   return *std::ranges::max_element(reports, {}, &MemoryReport::utilization);
 }
 
+namespace {
+
+/// Memory that is missing: in MB where GB of two decimals would show nothing.
+std::string shortage(const MemoryReport& report) {
+  constexpr Bytes least{0.01 * 1024 * 1024 * 1024};
+  const Bytes missing = report.peak - report.available;
+  return missing < least ? human(missing) : gpu_memory(missing);
+}
+
+}  // namespace
+
 std::string verdict(const MemoryReport& report) {
   if (report.fits) {
     return fmt::format("fits; the largest batch_per_gpu that fits is {}", report.largest_batch);
   }
   const std::string most = fmt::format(
       "does not fit into {}: {} needs {}, {} more than the {} available; the largest term is {}", report.gpu,
-      report.ranks.starts_with("stage") ? report.ranks : "a step", gpu_memory(report.peak),
-      gpu_memory(report.peak - report.available), gpu_memory(report.available), largest_of(report.terms));
+      report.ranks.starts_with("stage") ? report.ranks : "a step", gpu_memory(report.peak), shortage(report),
+      gpu_memory(report.available), largest_of(report.terms));
   if (report.largest_batch > 0) {
     return most + fmt::format("; the largest batch_per_gpu that fits is {}", report.largest_batch);
   }

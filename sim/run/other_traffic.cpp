@@ -3,6 +3,7 @@
 #include "experiment/shared_network.hpp"
 #include "schedule/jobs.hpp"
 #include "schedule/step_plan.hpp"
+#include "units/plural.hpp"
 
 #include <fmt/format.h>
 
@@ -35,8 +36,8 @@ void add_others(const ResolvedExperiment& resolved, const Cluster& cluster, Task
 std::vector<std::string> notes_on_others(const ResolvedExperiment& resolved) {
   std::vector<std::string> notes;
   for (const ResolvedExperiment& other : resolved.neighbours) {
-    notes.push_back(fmt::format("{} runs concurrently on {} other ranks and starts at the same time",
-                                other.name, other.cluster->ranks()));
+    notes.push_back(fmt::format("{} runs concurrently on {} and starts at the same time", other.name,
+                                plural(other.cluster->ranks(), "other rank")));
   }
   if (!resolved.settings.background.empty()) {
     const std::size_t sources = resolved.settings.background.size();

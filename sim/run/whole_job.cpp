@@ -5,11 +5,11 @@
 #include "run/job_phases.hpp"
 #include "run/run.hpp"
 #include "units/text.hpp"
-#include "workload/memory.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace trainyard {
 
@@ -166,6 +166,18 @@ private:
   WholeJob whole_;
 };
 
+std::string load_note(const Platform& platform) {
+  std::vector<std::string> rates;
+  const auto add = [&](const std::optional<Sourced<Bandwidth>>& rate, std::string_view readers) {
+    if (!rate) return;
+    const bool is_assumed = rate->provenance == Provenance::assumed;
+    rates.push_back(fmt::format("{} {}{}", human(rate->value), readers, is_assumed ? " (assumed)" : ""));
+  };
+  add(platform.storage, "per node");
+  add(platform.shared_storage, "for all nodes together");
+  return fmt::format("load: at the rate of the storage, {}", fmt::join(rates, " and at most "));
+}
+
 }  // namespace
 
 WholeJob whole_job(const Run& run) { return JobSum(run).sum(); }
@@ -181,12 +193,15 @@ std::vector<std::string> job_notes(const Run& run) {
     if (job.evaluation->batch_per_gpu.value_or(batch) > batch)
       notes.emplace_back("evaluation: memory is not checked for its larger batch");
   }
+  if (job.load && !job.load->rate) notes.push_back(load_note(resolved.platform));
   if (job.broadcast)
     notes.emplace_back("broadcast: one collective with all parameters, alone on the network");
-  if (job.checkpoint && !job.checkpoint->size) {
-    notes.push_back(fmt::format(
-        "a checkpoint holds the parameters and {} values of optimizer state per parameter, 4 bytes each",
-        optimizer_states(resolved.settings.optimizer)));
+  if (job.checkpoint && !job.checkpoint->size) notes.push_back(training_state_note(resolved));
+  if (job.checkpoint && !job.checkpoint->bandwidth) {
+    notes.push_back(
+        fmt::format("checkpoints: the whole job writes at {}, the rate at which a node reads from its "
+                    "storage (assumed for writing)",
+                    human(checkpoint_bandwidth(resolved))));
   }
   if (run.faults) {
     notes.push_back(fmt::format("job: faults cost the same share of its work as of the {} of 'faults.work'",

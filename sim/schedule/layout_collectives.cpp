@@ -1,6 +1,7 @@
 #include "schedule/layout_collectives.hpp"
 
 #include "config/diagnostic.hpp"
+#include "experiment/collective_software.hpp"
 #include "platform/channels.hpp"
 
 #include <algorithm>

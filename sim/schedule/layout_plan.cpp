@@ -6,16 +6,30 @@
 #include "schedule/layout_program.hpp"
 #include "strategy/buckets.hpp"
 #include "strategy/shard.hpp"
+#include "strategy/vocabulary.hpp"
 #include "workload/make_trace.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace trainyard {
 
 namespace {
+
+/// The stage of a layer of the model, and the layer as a rank of that stage has it.
+std::pair<int, const Layer*> place_of(const ResolvedExperiment& resolved, const std::string& name) {
+  for (const RankClass& one : resolved.classes) {
+    const auto layer = std::ranges::find(one.layers, name, &Layer::name);
+    if (layer != one.layers.end()) return {one.stage, &*layer};
+  }
+  throw std::logic_error(fmt::format("no stage has the layer '{}'", name));
+}
 
 /// Plans the collectives of each stage.
 class StagePlanner {
@@ -27,7 +41,8 @@ public:
         gradient_(size_of(resolved.stack.gradient_dtype, resolved.settings.precision)),
         weight_(element_sizes(resolved.settings.precision).compute_weight),
         shards_(layout_.parallelism.shard_over == ShardOver::node ? GroupScope::inside_nodes
-                                                                  : GroupScope::whole) {}
+                                                                  : GroupScope::whole),
+        shared_tables_(shared_tables(resolved)) {}
 
   StageCollectives plan(const RankClass& one, const StageCollectives::Messages* messages) {
     StageCollectives made;
@@ -202,11 +217,13 @@ private:
           collectives_.add(Operation::all_reduce, Axis::tensor, one.stage, partial * gradient_,
                            {.name = "layer norm gradients", .purpose = "gradients"}));
     }
-    if (const auto table = tied_table(); table && (one.stage == 0 || one.stage == table->projection)) {
-      if (tied_ < 0)
-        tied_ = collectives_.add_between(0, table->projection, table->elements * gradient_,
-                                         {.name = "word embedding gradients", .purpose = "gradients"});
-      made.before_update.push_back(tied_);
+    for (SharedTable& table : shared_tables_) {
+      if (one.stage != table.first && one.stage != table.last) continue;
+      if (table.collective < 0)
+        table.collective =
+            collectives_.add_between(table.first, table.last, table.elements * gradient_,
+                                     {.name = table.name + " gradients", .purpose = "gradients"});
+      made.before_update.push_back(table.collective);
     }
     if (!resolved_.stack.clip_gradients) return;
     if (!norm_) {
@@ -216,33 +233,44 @@ private:
     if (*norm_ >= 0) made.before_update.push_back(*norm_);
   }
 
-  /// The two stages that hold a copy of the word embedding each, and its values.
-  struct TiedTable {
-    int projection = 0;  ///< the stage of the last projection; the embedding is on stage 0
-    double elements = 0;
+  /// A table of which two stages hold a copy each: one has the table, the other a layer that is tied to it.
+  struct SharedTable {
+    std::string name;
+    int first = 0, last = 0;  ///< the stages
+    double elements = 0;      ///< on a rank
+    int collective = -1;      ///< the all-reduce between the two; -1: none yet
   };
 
-  /// Nothing if one stage has both, or the model ties nothing.
-  [[nodiscard]] std::optional<TiedTable> tied_table() const {
-    const auto tied = std::ranges::find_if(resolved_.model->layers,
-                                           [](const Layer& layer) { return layer.tied_elements > 0; });
-    if (tied == resolved_.model->layers.end()) return std::nullopt;
-    const auto holder = std::ranges::find_if(resolved_.classes, [&](const RankClass& one) {
-      return std::ranges::find(one.layers, tied->name, &Layer::name) != one.layers.end();
-    });
-    if (holder->stage == 0) return std::nullopt;
-    const auto first = std::ranges::find(resolved_.classes, 0, &RankClass::stage);
-    const auto table = std::ranges::find(first->layers, LayerKind::embedding, &Layer::kind);
-    return TiedTable{holder->stage, parameter_elements(*table)};
+  /// One for each stage whose layers are tied to a table of another. A table with copies on several other
+  /// stages is reduced with one after the other.
+  static std::vector<SharedTable> shared_tables(const ResolvedExperiment& resolved) {
+    std::vector<SharedTable> tables;
+    for (const Layer& tied : resolved.model->layers) {
+      if (tied.tied_elements <= 0) continue;
+      const auto table = std::ranges::find_if(resolved.model->layers,
+                                              [&](const Layer& layer) { return is_table_of(layer, tied); });
+      if (table == resolved.model->layers.end()) continue;
+      const auto [own, share] = place_of(resolved, table->name);
+      const int other = place_of(resolved, tied.name).first;
+      const SharedTable shared{.name = tied.tied_to.empty() ? "word embedding" : tied.tied_to,
+                               .first = std::min(own, other),
+                               .last = std::max(own, other),
+                               .elements = parameter_elements(*share)};
+      const auto is_same = [&](const SharedTable& one) {
+        return one.name == shared.name && one.first == shared.first && one.last == shared.last;
+      };
+      if (own != other && std::ranges::none_of(tables, is_same)) tables.push_back(shared);
+    }
+    return tables;
   }
 
   const ResolvedExperiment& resolved_;
   const RankLayout& layout_;
   LayoutCollectives& collectives_;
-  Bytes gradient_;                ///< per value, as reduced
-  Bytes weight_;                  ///< per value, as gathered
-  GroupScope shards_;             ///< the ranks that divide state
-  int tied_ = -1;                 ///< the all-reduce between the two; none yet
+  Bytes gradient_;     ///< per value, as reduced
+  Bytes weight_;       ///< per value, as gathered
+  GroupScope shards_;  ///< the ranks that divide state
+  std::vector<SharedTable> shared_tables_;
   std::optional<int> norm_ = {};  ///< the sum of the gradients' norm, -1 if it needs none
 };
 

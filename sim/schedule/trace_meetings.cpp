@@ -1,5 +1,6 @@
 #include "schedule/trace_meetings.hpp"
 
+#include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -146,9 +147,10 @@ private:
     Diagnostic error = place_of(classes_[number], launches_[number][at(static_cast<int>(first))]);
     const std::size_t size = places(its.axis).members(rank).size();
     error.key_path = "peer";
-    error.message = found ? fmt::format("the peer of rank {} is the rank itself", rank)
-                          : fmt::format("the group of rank {} has {} ranks, but none at place {}", rank, size,
-                                        its.peer.place);
+    error.message =
+        found ? fmt::format("the peer of rank {} is the rank itself", rank)
+              : fmt::format("the group of rank {} has {}, but none at place {}", rank,
+                            plural(std::ssize(places(its.axis).members(rank)), "rank"), its.peer.place);
     error.hint = class_of_.size() == 1 ? "gpus: 2 or more, or a trace without messages"
                  : size == 1 ? fmt::format("groups '{}' have one rank: name other groups in column 'group'",
                                            config::name_of(its.axis))
@@ -397,17 +399,14 @@ private:
     if (sent.size() > both)
       report(sent[both],
              fmt::format("rank {} sends {} to rank {}, which receives {} from it ({})", from,
-                         count_of(sent.size()), to, count_of(both), file_of(to)),
+                         plural(std::ssize(sent), "message"), to, plural(both, "message"), file_of(to)),
              "every send needs a recv of its peer");
     if (received.size() > both)
-      report(received[both],
-             fmt::format("rank {} receives {} from rank {}, which sends {} to it ({})", to,
-                         count_of(received.size()), from, count_of(both), file_of(from)),
-             "every recv needs a send of its peer");
-  }
-
-  static std::string count_of(std::size_t messages) {
-    return messages == 1 ? "1 message" : fmt::format("{} messages", messages);
+      report(
+          received[both],
+          fmt::format("rank {} receives {} from rank {}, which sends {} to it ({})", to,
+                      plural(std::ssize(received), "message"), from, plural(both, "message"), file_of(from)),
+          "every recv needs a send of its peer");
   }
 
   /// Meetings are found family by family; readers see them in the order of the traces.

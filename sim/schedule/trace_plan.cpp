@@ -1,6 +1,7 @@
 #include "schedule/trace_plan.hpp"
 
 #include "collectives/planner.hpp"
+#include "experiment/collective_software.hpp"
 #include "experiment/op_times.hpp"
 #include "platform/channels.hpp"
 #include "schedule/collective_use.hpp"

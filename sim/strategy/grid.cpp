@@ -1,6 +1,7 @@
 #include "strategy/grid.hpp"
 
 #include "strategy/layout_refusal.hpp"
+#include "units/plural.hpp"
 
 #include <algorithm>
 #include <array>
@@ -135,13 +136,12 @@ std::optional<Diagnostic> grid_refusal(const Parallelism& parallelism, int ranks
   const auto model_ranks = static_cast<long long>(t) * c * p;
   if (ranks % model_ranks != 0) {
     const char* key = p > 1 ? "pipeline" : t > 1 ? "tensor" : "context";
-    return about_layout(
-        key,
-        fmt::format("{} ranks are not a multiple of tensor {} x context {} x pipeline {} = {}", ranks, t, c,
-                    p, model_ranks),
-        model_ranks > ranks ? fmt::format("{} ranks or more, or smaller groups", model_ranks)
-                            : fmt::format("{} or {} ranks", ranks / model_ranks * model_ranks,
-                                          (ranks / model_ranks + 1) * model_ranks));
+    return about_layout(key,
+                        fmt::format("{} cannot be divided by tensor {} x context {} x pipeline {} = {}",
+                                    plural(ranks, "rank"), t, c, p, model_ranks),
+                        model_ranks > ranks ? fmt::format("{} ranks or more, or smaller groups", model_ranks)
+                                            : fmt::format("{} or {} ranks", ranks / model_ranks * model_ranks,
+                                                          (ranks / model_ranks + 1) * model_ranks));
   }
   const bool is_whole = has_whole_experts(parallelism);
   const auto data = static_cast<int>(ranks / model_ranks);

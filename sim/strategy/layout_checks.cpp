@@ -2,6 +2,7 @@
 
 #include "strategy/layout_refusal.hpp"
 #include "strategy/pipeline_order.hpp"
+#include "units/plural.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -134,9 +135,9 @@ std::vector<Diagnostic> layout_warnings(const Parallelism& parallelism, const Gr
   if (nodes > 1) {
     found.push_back(about_layout(
         "tensor",
-        fmt::format("a tensor group of {} ranks spans {} nodes of {} ranks: the transfers of "
-                    "every layer use the network",
-                    grid.tensor, nodes, ranks_per_node),
+        fmt::format("a tensor group of {} ranks spans {} nodes of {}: the transfers of every layer use the "
+                    "network",
+                    grid.tensor, nodes, plural(ranks_per_node, "rank")),
         fmt::format("tensor: {} at most, as the innermost axis", ranks_per_node), Severity::warning));
   }
   const int p = grid.pipeline;

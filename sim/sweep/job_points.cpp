@@ -3,6 +3,7 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <set>
 #include <string>
 #include <utility>
@@ -48,11 +49,12 @@ Sweep with_jobs(const config::Catalogue& catalogue, Sweep sweep, InputFiles& fil
                        return has_job(catalogue, experiment, files);
                      });
   if (!sweep.is_of_jobs || !sweep.goal.epochs) return sweep;
-  const auto sets_epochs = [](const auto& entry) { return entry.first == epochs_key; };
-  if (std::ranges::any_of(sweep.set, sets_epochs) ||
-      std::ranges::find(sweep.keys, epochs_key) != sweep.keys.end()) {
-    throw InputError("the epochs of the goal and job.epochs are both given",
-                     "leave out --epochs and goal.epochs, or job.epochs");
+  for (const char* const key : {epochs_key, "job.steps"}) {
+    const auto sets_key = [&](const auto& entry) { return entry.first == key; };
+    if (std::ranges::none_of(sweep.set, sets_key) && std::ranges::find(sweep.keys, key) == sweep.keys.end())
+      continue;
+    throw InputError(fmt::format("the epochs of the goal and {} are both given", key),
+                     fmt::format("leave out --epochs and goal.epochs, or {}", key));
   }
   sweep.set.emplace_back(epochs_key, shortest(*sweep.goal.epochs));
   return sweep;

@@ -4,6 +4,7 @@
 #include "sweep/point_pattern.hpp"
 #include "sweep/published_points.hpp"
 #include "sweep/value_range.hpp"
+#include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -48,7 +49,7 @@ void check_axes(const std::vector<SweepAxis>& axes, const std::vector<std::strin
     for (const auto& [key, values] : axis.keys) {
       if (values.empty()) throw InputError(fmt::format("{} has no values", key));
       if (values.size() == axis.size()) continue;
-      throw InputError(fmt::format("{} has {} values, but {} has {}", key, values.size(),
+      throw InputError(fmt::format("{} has {}, but {} has {}", key, plural(std::ssize(values), "value"),
                                    axis.keys.front().first, axis.size()),
                        "lists under zip need equal lengths");
     }

@@ -1,6 +1,7 @@
 #include "workload/layer.hpp"
 
 #include "config/diagnostic.hpp"
+#include "units/plural.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -30,7 +31,7 @@ int window_count(const std::string& layer, int size, int kernel, const Window& w
   const int room = size + 2 * padding - kernel;
   if (room < 0) {
     throw InputError("layer '" + layer + "': a " + std::to_string(kernel) +
-                         "-wide window does not fit into " + std::to_string(size) + " values",
+                         "-wide window does not fit into " + plural(size, "value"),
                      "use a larger image_size");
   }
   return window.round_up ? rounded_up(room, size, stride, padding) : room / stride + 1;

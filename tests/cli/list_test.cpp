@@ -105,6 +105,22 @@ TEST_CASE("list gives the family and the size of a model, and the year of a GPU"
   CHECK(listed_file("gpus", "h200_sxm_141gb")["kernels"] == "fitted");
 }
 
+TEST_CASE("a listing of platforms names their GPUs and says what its columns and signs mean") {
+  const Ended platforms = run_program({"list", "platforms"});
+  const auto at = [](const std::string& text, const std::string& part) { return text.find(part); };
+  REQUIRE(at(platforms.out, "\ndgx2 ") != std::string::npos);
+  const std::string line = platforms.out.substr(at(platforms.out, "\ndgx2 ") + 1);
+  CHECK(line.substr(0, line.find('\n')).ends_with("NVIDIA DGX-2 (v100_sxm3_32gb)"));
+  const std::string all = run_program({"list"}).out;
+  for (const std::string word :
+       {"GPUs: ", "kernels: ", "measured", "fitted", "scaled", "assumed", "-: none"}) {
+    CAPTURE(word);
+    CHECK(contains(platforms.out.substr(platforms.out.find("\n\n")), word));
+    CHECK(contains(all, word));
+  }
+  CHECK(contains(run_program({"list", "gpus"}).out, "\n\nfitted: "));
+}
+
 TEST_CASE("listings fit into 100 columns and name their columns") {
   for (const std::string kind : {"platforms", "gpus", "models"}) {
     CAPTURE(kind);

@@ -106,7 +106,7 @@ TEST_CASE("a path that leads nowhere is an error") {
   CHECK(set_error("", "1").starts_with("--set: error: a key is missing\n"));
   CHECK(set_error("links[0", "1").starts_with("--set: error: '[' takes an index: [0]\n"));
   CHECK(set_error("links[\"a", "1").starts_with("--set: error: '[\"' is never closed\n"));
-  CHECK(set_error("links[3].lanes", "1").starts_with("--set: error: 'links' has 1 items, the last is [0]\n"));
+  CHECK(set_error("links[3].lanes", "1").starts_with("--set: error: 'links' has 1 item, the last is [0]\n"));
   CHECK(set_error("links.lanes", "1") ==
         "--set: error: 'links' is a list\n"
         "  --set links.lanes=1\n"

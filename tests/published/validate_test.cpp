@@ -4,6 +4,7 @@
 #include "published/published_files.hpp"
 #include "published/published_text.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <utility>
 
@@ -49,6 +50,20 @@ double mean_of(const std::string& word) {
   return sum / count;
 }
 
+/// The largest mean error below 1 MiB of a curve over NVLink, leaving out all-to-alls.
+double worst_small_nvlink() {
+  double worst = 0;
+  int count = 0;
+  for (const ScoredCurve& curve : shipped().curves) {
+    if (curve.family != CurveFamily::nvlink || curve.curve.operation == Operation::all_to_all || !curve.small)
+      continue;
+    worst = std::max(worst, *curve.small);
+    ++count;
+  }
+  REQUIRE(count > 0);
+  return worst;
+}
+
 }  // namespace
 
 TEST_CASE("an error is predicted over measured less one, of a bandwidth the other way round") {
@@ -82,11 +97,15 @@ TEST_CASE("shipped rows are all scored or counted") {
 TEST_CASE("published curves are met within what README says") {
   const CollectiveValidation& all = shipped();
   const SplitSummary nvlink = summary_of(all, CurveFamily::nvlink);
+  // Was 0.04, before the constants of NVLink 3 were fitted to vTrain's curves on A100 and those of
+  // ai-dynamo/aiconfigurator together: this fit is 6 % off vTrain's A100 curves, the former was 4 %.
   CHECK(mean_of("vTrain") <= 0.05);
   CHECK(mean_of("12 V100-SXM3-32GB, all_reduce") <= 0.06);
   CHECK(mean_of("12 V100-SXM3-32GB, broadcast") <= 0.06);
   CHECK(nvlink.large.mape.value() <= 0.08);
   CHECK(nvlink.small.mape.value() <= 0.12);
+  // Only all-to-alls, one of which is 49 % off, exceed this.
+  CHECK(worst_small_nvlink() <= 0.15);
   CHECK(nvlink.small.p90.value() <= 0.3);
   CHECK(mean_of("TITAN X Pascal, all_reduce") <= 0.06);
   CHECK(mean_of("AWS EKS") <= 0.12);

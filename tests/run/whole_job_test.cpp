@@ -1,6 +1,7 @@
 #include "run/whole_job.hpp"
 
 #include "errors_of.hpp"
+#include "experiment/collective_software.hpp"
 #include "figure_of.hpp"
 #include "run/collective_sweep.hpp"
 #include "run/energy.hpp"
@@ -72,6 +73,11 @@ std::string job_error(const Overrides& overrides, const char* experiment = two_b
   const auto errors = errors_of([&] { experiment_with(overrides, experiment); });
   if (errors.size() != 1) return std::to_string(errors.size()) + " errors";
   return errors.front().key_path + ": " + errors.front().message;
+}
+
+bool has_note(const Run& run, const std::string& part) {
+  return std::ranges::any_of(run.notes,
+                             [&](const std::string& note) { return note.find(part) != std::string::npos; });
 }
 
 bool has_text(const std::string& text, const std::string& part) {
@@ -200,6 +206,51 @@ TEST_CASE("data comes through the storage, which the ranks of a node share") {
   CHECK(phase_of(run, JobPhase::checkpoint).time.si() == doctest::Approx(1.0 / 2).epsilon(1e-12));
 }
 
+TEST_CASE("notes name the rates of storage that loads and checkpoints have") {
+  const Overrides storage{
+      {"job.epochs", "1"},
+      {"job.load", "{bytes: 1 GB}"},
+      {"job.checkpoint", "{size: 1 GB}"},
+      {"platform.node.storage", "{bandwidth: {value: 2 GB/s, assumed: x}, shared: 1 GB/s}"}};
+  CHECK(has_note(job_run(storage),
+                 "load: at the rate of the storage, 2 GB/s per node (assumed) and at most 1 GB/s "
+                 "for all nodes together"));
+  CHECK(has_note(job_run(storage), "writes at 1 GB/s, the rate at which a node reads"));
+  CHECK(has_note(job_run(storage), "assumed for writing"));
+  Overrides stated = storage;
+  stated.emplace_back("job.load.rate", "1 GB/s");
+  stated.emplace_back("job.checkpoint.bandwidth", "1 GB/s");
+  CHECK_FALSE(has_note(job_run(stated), "storage"));
+}
+
+TEST_CASE("the note on a checkpoint counts the values of the optimizer's state") {
+  const auto has = [](const char* optimizer, const std::string& text) {
+    return has_note(
+        job_run({{"optimizer", optimizer}, {"job", "{epochs: 1, checkpoint: {bandwidth: 1 GB/s}}"}}), text);
+  };
+  CHECK(has("momentum", "parameters and 1 value of optimizer state"));
+  CHECK(has("adam", "parameters and 2 values of optimizer state"));
+  CHECK(has("sgd", "holds the parameters, 4 bytes each"));
+}
+
+TEST_CASE("a length on the command line replaces the one in the experiment's file") {
+  const config::Document file = config::parse(
+      "job.yaml",
+      "platform: dgx1v\nmodel: resnet50\nstack: pytorch_ddp\nprecision: fp32\nbatch_per_gpu: 64\n"
+      "job: {steps: 1000, launch: 30 s}\n");
+  const auto job_with = [&](const Overrides& overrides) {
+    InputFiles files;
+    return *resolve({{TRAINYARD_SOURCE_DIR}}, file, "job.yaml", overrides, files).settings.job;
+  };
+  CHECK(job_with({}).steps == 1000);
+  const JobSettings epochs = job_with({{"job.epochs", "90"}});
+  CHECK(epochs.epochs == 90);
+  CHECK_FALSE(epochs.steps);
+  CHECK(epochs.launch == Seconds(30));
+  CHECK(job_with({{"job.steps", "7"}}).steps == 7);
+  CHECK(errors_of([&] { job_with({{"job.epochs", "90"}, {"job.steps", "7"}}); }).size() == 1);
+}
+
 TEST_CASE("a checkpoint holds the parameters and the state of the optimizer") {
   const Run run = job_run({{"job.epochs", "1"}, {"job.checkpoint", "{bandwidth: 1 GB/s}"}});
   const double bytes = 2 * 4 * 25557032.0;  // ResNet-50 with momentum
@@ -262,8 +313,9 @@ TEST_CASE("runs of many updates and stages of a pipeline have jobs, too") {
 }
 
 TEST_CASE("energy and rent of a job are unknown where those of a step are, with the reason") {
-  const Run run = simulate(experiment_with({{"job", "{epochs: 1, launch: 1 s}"}}, "resnet50_dlperf"),
-                           {.fidelity = Fidelity::closed});
+  const Run run = simulate(
+      experiment_with({{"platform", "big_basin"}, {"job", "{epochs: 1, launch: 1 s}"}}, "resnet50_dlperf"),
+      {.fidelity = Fidelity::closed});
   REQUIRE_FALSE(run.job->energy);
   CHECK(run.job->energy.error() == run.energy.error());
   CHECK_FALSE(run.job->rent);

@@ -3,9 +3,11 @@
 #include "schedule/layout_plan.hpp"
 
 #include "shipped_layout.hpp"
+#include "temporary_folder.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <set>
@@ -186,6 +188,35 @@ TEST_CASE("every message has one sending and one receiving stage, which join it 
     CHECK(stages.size() == (std::string(layout) == "interleaved" ? 2 * 7 : 2 * 3));
     for (const auto& [number, both] : stages) CHECK(both.size() == 2);
   }
+}
+
+TEST_CASE("the gradients of a tied table are added up between its own stage and that of the projection") {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path / "two_tables.yaml";
+  std::ofstream(file) << R"(name: two_tables
+layers:
+  - input: [8]
+  - {name: other, embedding: {entries: 30, features: 4}}
+  - {name: a, linear: 4}
+  - {name: words, from: input, embedding: {entries: 50, features: 4}}
+  - {name: b, add: [words, a]}
+  - {name: c, linear: 4}
+  - {name: projection, linear: {out: 50, tied: words, bias: false}}
+  - softmax_cross_entropy
+)";
+  const ResolvedExperiment resolved =
+      small_job("dgx_a100", 1, {{"model", file.string()}, {"gpus", "3"}},
+                {{"parallelism.pipeline", "3"}, {"parallelism.first_layers", "[words, c]"}});
+  const StepPlan plan = plan_layout_step(resolved);
+  const auto collective = [&](int stage) {
+    return named(plan, joins_of(plan, resolved, stage), "words gradients", Operation::all_reduce);
+  };
+  CHECK(collective(0) == nullptr);
+  REQUIRE(collective(1) != nullptr);
+  CHECK(collective(2) == collective(1));
+  CHECK(collective(1)->participants == 2);
+  const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
+  CHECK(collective(1)->size == 50.0 * 4 * value);
 }
 
 TEST_CASE("parameters of the stages add up to the model and a copy of its tied table") {

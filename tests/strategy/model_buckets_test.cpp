@@ -1,4 +1,5 @@
 #include "config/document.hpp"
+#include "shipped_model.hpp"
 #include "strategy/buckets.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
@@ -39,8 +40,7 @@ std::vector<BucketRow> reference_buckets(const std::string& model) {
 }
 
 Trace trace_of(const std::string& model) {
-  const auto file = config::load(TRAINYARD_SOURCE_DIR "/workloads/models/" + model + ".yaml");
-  return make_trace(load_model(file), 32, Precision::fp32, Optimizer::momentum);
+  return make_trace(testing::shipped_model(model), 32, Precision::fp32, Optimizer::momentum);
 }
 
 /// The table leaves out ".weight" if a layer has no other tensor.

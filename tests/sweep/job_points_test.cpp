@@ -48,6 +48,8 @@ TEST_CASE("the goal's epochs are those of the jobs") {
   CHECK(with_jobs_of(sweep).set.back() == std::pair<std::string, std::string>("job.epochs", "90"));
   sweep.set = {{"job.epochs", "3"}};
   CHECK(errors_of([&] { with_jobs_of(sweep); }).size() == 1);
+  sweep.set = {{"job.steps", "3"}};
+  CHECK(errors_of([&] { with_jobs_of(sweep); }).size() == 1);
   sweep.set.clear();
   sweep.keys = {"job.epochs"};
   CHECK(errors_of([&] { with_jobs_of(sweep); }).size() == 1);

@@ -2,6 +2,7 @@
 
 #include "config/document.hpp"
 #include "errors_of.hpp"
+#include "shipped_model.hpp"
 #include "workload/decoder.hpp"
 #include "workload/make_trace.hpp"
 #include "workload/memory.hpp"
@@ -12,14 +13,11 @@
 #include <string>
 
 using namespace trainyard;
+using testing::shipped_model;
 
 namespace {
 
-Model shipped_mixture(const std::string& name) {
-  return load_model(config::load(TRAINYARD_SOURCE_DIR "/workloads/models/" + name + ".yaml"));
-}
-
-double parameters_of(const std::string& name) { return totals(shipped_mixture(name).layers).parameters; }
+double parameters_of(const std::string& name) { return totals(shipped_model(name).layers).parameters; }
 
 const Layer& layer_of(const Model& model, const std::string& name) {
   const auto found = std::ranges::find(model.layers, name, &Layer::name);
@@ -65,7 +63,7 @@ TEST_CASE("shipped mixtures of experts have the parameters of the published mode
 }
 
 TEST_CASE("a token uses the matrices of its own experts only") {
-  const Model model = shipped_mixture("mixtral_8x7b");
+  const Model model = shipped_model("mixtral_8x7b");
   const double tokens = 4096;
   const double attention = 4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096;
   const double experts = 2 * 3 * 4096.0 * 14336;
@@ -78,7 +76,7 @@ TEST_CASE("a token uses the matrices of its own experts only") {
 }
 
 TEST_CASE("the products of experts are grouped: one batch per expert, with its rows") {
-  const Model model = shipped_mixture("mixtral_8x7b");
+  const Model model = shipped_model("mixtral_8x7b");
   const Layer& up = layer_of(model, "h0.moe.fc1");
   CHECK(up.gemm == LayerGemm{8, 1024, 28672, 4096, true});
   CHECK(up.experts == 8);
@@ -116,7 +114,7 @@ TEST_CASE("permuting keeps a row number per copy, and moves each token once and 
 }
 
 TEST_CASE("shared experts see every token once, and their sum with the others joins the block") {
-  const Model model = shipped_mixture("deepseek_v3_like");
+  const Model model = shipped_model("deepseek_v3_like");
   CHECK(layer_of(model, "h0.mlp.fc1").out_shape.back() == 2 * 18432);  // dense
   CHECK(layer_of(model, "h3.moe.shared.fc1").in_shape == std::vector{4096, 7168});
   CHECK(layer_of(model, "h3.moe.shared.fc1").experts == 0);
@@ -145,7 +143,7 @@ TEST_CASE("keys of experts that do not fit together are errors of their keys") {
 }
 
 TEST_CASE("activations of a mixture of experts are the copies of the tokens and their hidden features") {
-  const Model model = shipped_mixture("mixtral_8x7b");
+  const Model model = shipped_model("mixtral_8x7b");
   double kept = 0;
   for (const Layer& layer : model.layers) {
     if (layer.block == 0 && layer.experts > 0) kept += layer.saved_elements;

@@ -2,6 +2,7 @@
 
 #include "config/document.hpp"
 #include "errors_of.hpp"
+#include "workload/listed_layers.hpp"
 #include "workload/make_trace.hpp"
 #include "workload/memory.hpp"
 #include "workload/model_file.hpp"
@@ -13,18 +14,10 @@
 #include <vector>
 
 using namespace trainyard;
+using testing::error_of_listed;
+using testing::listed;
 
 namespace {
-
-Model listed_tables(const std::string& layers) {
-  return load_model(config::parse("m.yaml", "name: m\nlayers:\n" + layers));
-}
-
-Diagnostic message_of_tables(const std::string& layers) {
-  const auto errors = errors_of([&] { listed_tables(layers); });
-  REQUIRE(errors.size() == 1);
-  return errors[0];
-}
 
 /// Two tables, a vector and the products of their pairs.
 std::string small_dlrm(const std::string& keys) {
@@ -76,8 +69,8 @@ TEST_CASE("a bag reads all rows, adds them up and writes one for each table") {
 
 TEST_CASE("gradients of sparse tables are those of the rows that a batch reads, at most all of them") {
   constexpr int batch = 16;
-  const Model sparse = listed_tables(small_dlrm(", sparse: true"));
-  const Model dense = listed_tables(small_dlrm(""));
+  const Model sparse = listed(small_dlrm(", sparse: true"));
+  const Model dense = listed(small_dlrm(""));
   constexpr double touched = (16 + 3) * 4;  // of the small table all rows
   constexpr double whole = (100 + 3) * 4;
   constexpr double others = 5 * 4 + 4 + (4 + 3) + 1;
@@ -99,7 +92,7 @@ TEST_CASE("gradients of sparse tables are those of the rows that a batch reads, 
 }
 
 TEST_CASE("an interaction is one product of all vectors, and picks each pair once") {
-  const Model model = listed_tables(small_dlrm(""));
+  const Model model = listed(small_dlrm(""));
   const auto products = std::ranges::find(model.layers, LayerKind::batched_matmul, &Layer::kind);
   REQUIRE(products != model.layers.end());
   CHECK(products->gemm == LayerGemm{1, 3, 3, 4, true});
@@ -109,7 +102,7 @@ TEST_CASE("an interaction is one product of all vectors, and picks each pair onc
 }
 
 TEST_CASE("a model has several inputs, of which all but the first need names") {
-  const Model model = listed_tables(
+  const Model model = listed(
       "  - input: [4]\n  - {name: b, input: [4]}\n  - {from: input, linear: 3}\n"
       "  - {name: second, from: b, linear: 3}\n  - multiply: [linear1, second]\n  - linear: 1\n");
   const Layer& product = model.layers[2];
@@ -117,32 +110,31 @@ TEST_CASE("a model has several inputs, of which all but the first need names") {
   CHECK(product.saved_elements == 6);
   CHECK(product.backward_rw_elements == 15);
   CHECK_FALSE(model.layers[1].has_input_gradient);
-  CHECK(message_of_tables("  - input: [4]\n  - input: [4]\n  - linear: 1\n").key_path == "layers[1].input");
-  CHECK(message_of_tables("  - input: [4]\n  - {name: b, input: [4]}\n  - {from: input, linear: 1}\n")
-            .key_path == "layers");
-  CHECK(message_of_tables("  - input: [4]\n  - layers:\n      - {name: b, input: [4]}\n").key_path ==
+  CHECK(error_of_listed("  - input: [4]\n  - input: [4]\n  - linear: 1\n").key_path == "layers[1].input");
+  CHECK(
+      error_of_listed("  - input: [4]\n  - {name: b, input: [4]}\n  - {from: input, linear: 1}\n").key_path ==
+      "layers");
+  CHECK(error_of_listed("  - input: [4]\n  - layers:\n      - {name: b, input: [4]}\n").key_path ==
         "layers[1].layers[0].input");
 }
 
 TEST_CASE("errors of tables, products and losses name shapes and places") {
   const std::string inputs = "  - {name: dense, input: [5]}\n  - {name: sparse, input: [2]}\n";
-  const Diagnostic lookups = message_of_tables(inputs + "  - tables: {entries: [10], features: 4}\n");
+  const Diagnostic lookups = error_of_listed(inputs + "  - tables: {entries: [10], features: 4}\n");
   CHECK(lookups.key_path == "layers[2].tables");
   CHECK(lookups.message.find("1 indices") != std::string::npos);
-  CHECK(message_of_tables(inputs + "  - tables: {entries: [10, 10], features: 4, sum: true}\n").key_path ==
+  CHECK(error_of_listed(inputs + "  - tables: {entries: [10, 10], features: 4, sum: true}\n").key_path ==
         "layers[2].tables.sum");
   const std::string computed = inputs + "  - {from: dense, linear: 2}\n";
-  CHECK(message_of_tables(computed + "  - tables: {entries: [10, 10], features: 4}\n").key_path ==
+  CHECK(error_of_listed(computed + "  - tables: {entries: [10, 10], features: 4}\n").key_path ==
         "layers[3].tables");
-  const Diagnostic features =
-      message_of_tables(computed +
-                        "  - {from: sparse, tables: {entries: [10, 10], features: 4}}\n"
-                        "  - dot_interaction: [linear1, previous]\n");
+  const Diagnostic features = error_of_listed(computed +
+                                              "  - {from: sparse, tables: {entries: [10, 10], features: 4}}\n"
+                                              "  - dot_interaction: [linear1, previous]\n");
   CHECK(features.key_path == "layers[4].dot_interaction");
   CHECK(features.message.find("[2, 4]") != std::string::npos);
-  CHECK(message_of_tables("  - input: [5]\n  - linear: 4\n  - dot_interaction: [previous]\n").key_path ==
+  CHECK(error_of_listed("  - input: [5]\n  - linear: 4\n  - dot_interaction: [previous]\n").key_path ==
         "layers[2].dot_interaction");
-  CHECK(
-      message_of_tables("  - input: [3, 4, 4]\n  - {conv: {out: 2, kernel: 1}}\n  - sigmoid_cross_entropy\n")
-          .key_path == "layers[2].sigmoid_cross_entropy");
+  CHECK(error_of_listed("  - input: [3, 4, 4]\n  - {conv: {out: 2, kernel: 1}}\n  - sigmoid_cross_entropy\n")
+            .key_path == "layers[2].sigmoid_cross_entropy");
 }

@@ -3,8 +3,10 @@
 #include "config/document.hpp"
 #include "config/read.hpp"
 #include "errors_of.hpp"
+#include "shipped_model.hpp"
 #include "workload/eight_bits.hpp"
 #include "workload/fuse_elementwise.hpp"
+#include "workload/listed_layers.hpp"
 #include "workload/listed_resnet50.hpp"
 #include "workload/make_trace.hpp"
 #include "workload/memory.hpp"
@@ -19,23 +21,11 @@
 #include <vector>
 
 using namespace trainyard;
+using testing::error_of_listed;
+using testing::listed;
+using testing::shipped_model;
 
 namespace {
-
-Model listed(const std::string& layers) {
-  return load_model(config::parse("m.yaml", "name: m\nlayers:\n" + layers));
-}
-
-/// The first error of a list, which is the only one.
-Diagnostic message_of(const std::string& layers) {
-  const auto errors = errors_of([&] { listed(layers); });
-  REQUIRE(errors.size() == 1);
-  return errors[0];
-}
-
-Model shipped(const std::string& name) {
-  return load_model(config::load(TRAINYARD_SOURCE_DIR "/workloads/models/" + name + ".yaml"));
-}
 
 const Layer& named_layer(const Model& model, const std::string& name) {
   const auto found = std::ranges::find(model.layers, name, &Layer::name);
@@ -117,7 +107,7 @@ TEST_CASE("ResNet-50 as a list of layers is the family's model: layers, blocks, 
   const auto relu = std::find_if(model.layers.rbegin(), model.layers.rend(),
                                  [](const Layer& layer) { return layer.kind == LayerKind::relu; });
   CHECK(std::exchange(relu->saved_elements, 0) == 2048 * 7 * 7);
-  check_same(model, shipped("resnet50"));
+  check_same(model, shipped_model("resnet50"));
 }
 
 TEST_CASE("VGG-16 as a list of layers is the family's model, without a block") {
@@ -131,7 +121,7 @@ TEST_CASE("VGG-16 as a list of layers is the family's model, without a block") {
   layers +=
       "  - flatten\n  - {linear: 4096, then: [relu]}\n  - {linear: {out: 4096}, then: [relu]}\n  - linear: "
       "1000\n";
-  check_same(listed(layers), shipped("vgg16"));
+  check_same(listed(layers), shipped_model("vgg16"));
 }
 
 TEST_CASE("shipped lists have the parameters and multiply-accumulates that torchvision documents") {
@@ -147,7 +137,7 @@ TEST_CASE("shipped lists have the parameters and multiply-accumulates that torch
       {"mobilenet_v2", 3'504'872, 0.301}};
   for (const Published& row : published) {
     INFO(row.name);
-    const Model model = shipped(row.name);
+    const Model model = shipped_model(row.name);
     CHECK(totals(model.layers).parameters == row.parameters);
     CHECK(std::round(totals(model.layers).forward_macs / 1e6) == std::round(row.giga_macs * 1e3));
     REQUIRE(model.samples_per_epoch);
@@ -156,7 +146,7 @@ TEST_CASE("shipped lists have the parameters and multiply-accumulates that torch
 }
 
 TEST_CASE("U-Net has the paper's maps and published parameters, and MACs that follow from its figure") {
-  const Model unet = shipped("unet");
+  const Model unet = shipped_model("unet");
   CHECK(totals(unet.layers).parameters == 31'030'658);
   CHECK(named_layer(unet, "concat1").out_shape == std::vector<int>{1024, 56, 56});
   const Layer& loss = unet.layers.back();
@@ -357,7 +347,7 @@ TEST_CASE("a tied embedding and the layers behind it have a backward pass") {
 }
 
 TEST_CASE("GNMT computes the gradient of everything behind its embeddings, also of its tied one") {
-  const Model gnmt = shipped("gnmt");
+  const Model gnmt = shipped_model("gnmt");
   for (const Layer& layer : gnmt.layers) {
     INFO(layer.name);
     CHECK(layer.has_input_gradient);
@@ -428,7 +418,7 @@ TEST_CASE("a transformer as a list is GPT-2 small but for the tied projection") 
   - linear: {out: 50257, bias: false}
   - softmax_cross_entropy
 )");
-  const Model gpt2 = shipped("gpt2_small");
+  const Model gpt2 = shipped_model("gpt2_small");
   CHECK(model.sequence_length == 1024);
   CHECK(totals(model.layers).forward_macs == totals(gpt2.layers).forward_macs);
   CHECK(totals(model.layers).parameters == totals(gpt2.layers).parameters + 50257.0 * 768);
@@ -453,66 +443,69 @@ TEST_CASE("a pooling that rounds up covers the end of a map, but never begins in
 
 TEST_CASE("errors of a list say where they are and which shapes meet") {
   const std::string input = "  - input: [3, 8, 8]\n";
-  const Diagnostic sum = message_of(input + "  - conv: {out: 4, kernel: 1}\n  - add: [previous, input]\n");
+  const Diagnostic sum =
+      error_of_listed(input + "  - conv: {out: 4, kernel: 1}\n  - add: [previous, input]\n");
   CHECK(sum.line == 5);
   CHECK(sum.message.find("[4, 8, 8]") != std::string::npos);
   CHECK(sum.message.find("[3, 8, 8]") != std::string::npos);
 
-  const Diagnostic rows = message_of(input + "  - linear: 10\n");
+  const Diagnostic rows = error_of_listed(input + "  - linear: 10\n");
   CHECK(rows.key_path == "layers[1].linear");
   CHECK(rows.hint.find("flatten") != std::string::npos);
 
   const Diagnostic nested =
-      message_of(input + "  - repeat: 3\n    layers:\n      - max_pool: 2\n      - max_pool: 2\n");
+      error_of_listed(input + "  - repeat: 3\n    layers:\n      - max_pool: 2\n      - max_pool: 2\n");
   CHECK(nested.key_path == "layers[1].layers[1].max_pool");
   CHECK(nested.message.find("[3, 1, 1]") != std::string::npos);
 
-  const Diagnostic name = message_of(input + "  - {from: cnv1, relu: {}}\n");
+  const Diagnostic name = error_of_listed(input + "  - {from: cnv1, relu: {}}\n");
   CHECK(name.key_path == "layers[1].from");
   CHECK(name.message.find("'cnv1'") != std::string::npos);
 
-  const Diagnostic unread =
-      message_of(input + "  - conv: {out: 4, kernel: 1}\n  - {from: input, conv: {out: 4, kernel: 1}}\n");
+  const Diagnostic unread = error_of_listed(
+      input + "  - conv: {out: 4, kernel: 1}\n  - {from: input, conv: {out: 4, kernel: 1}}\n");
   CHECK(unread.key_path == "layers[1].conv");
   CHECK(unread.message.find("'conv1'") != std::string::npos);
 
-  CHECK(message_of(input + "  - conv: {out: 5, kernel: 1, groups: 3}\n").key_path == "layers[1].conv.groups");
-  CHECK(message_of(input + "  - {relu: {}, gelu: {}}\n").key_path == "layers[1].gelu");
-  CHECK(message_of(input + "  - {name: relu1}\n").key_path == "layers[1]");
-  CHECK(message_of(input + "  - {repeat: 2, relu: {}}\n").key_path == "layers[1].repeat");
-  CHECK(message_of(input + "  - {name: a, relu: {}}\n  - {name: a, relu: {}}\n").key_path ==
+  CHECK(error_of_listed(input + "  - conv: {out: 5, kernel: 1, groups: 3}\n").key_path ==
+        "layers[1].conv.groups");
+  CHECK(error_of_listed(input + "  - {relu: {}, gelu: {}}\n").key_path == "layers[1].gelu");
+  CHECK(error_of_listed(input + "  - {name: relu1}\n").key_path == "layers[1]");
+  CHECK(error_of_listed(input + "  - {repeat: 2, relu: {}}\n").key_path == "layers[1].repeat");
+  CHECK(error_of_listed(input + "  - {name: a, relu: {}}\n  - {name: a, relu: {}}\n").key_path ==
         "layers[2].name");
-  CHECK(message_of(input + "  - {name: input, relu: {}}\n").key_path == "layers[1].name");
-  CHECK(message_of(input + input).key_path == "layers[1].input");
-  CHECK(message_of(input + "  - concat: [input]\n").key_path == "layers[1].concat");
-  CHECK(message_of(input + "  - attention: {heads: 2}\n").key_path == "layers[1].attention");
-  CHECK(
-      message_of(input + "  - {tokens: {}}\n  - attention: {heads: 2}\n").message.starts_with("3 features"));
-  CHECK(message_of(input + "  - crop: 9\n").key_path == "layers[1].crop");
-  CHECK(message_of(input + "  - conv: {out: 4, kernel: 9}\n").message.find("9 x 9") != std::string::npos);
-  CHECK(message_of("  - relu\n").key_path == "layers");
-  CHECK(message_of(input).key_path == "layers");
-  const Diagnostic large = message_of("  - input: [1, 60000, 60000]\n  - conv: {out: 4, kernel: 1}\n");
+  CHECK(error_of_listed(input + "  - {name: input, relu: {}}\n").key_path == "layers[1].name");
+  CHECK(error_of_listed(input + input).key_path == "layers[1].input");
+  CHECK(error_of_listed(input + "  - concat: [input]\n").key_path == "layers[1].concat");
+  CHECK(error_of_listed(input + "  - attention: {heads: 2}\n").key_path == "layers[1].attention");
+  CHECK(error_of_listed(input + "  - {tokens: {}}\n  - attention: {heads: 2}\n")
+            .message.starts_with("3 features"));
+  CHECK(error_of_listed(input + "  - crop: 9\n").key_path == "layers[1].crop");
+  CHECK(error_of_listed(input + "  - conv: {out: 4, kernel: 9}\n").message.find("9 x 9") !=
+        std::string::npos);
+  CHECK(error_of_listed("  - relu\n").key_path == "layers");
+  CHECK(error_of_listed(input).key_path == "layers");
+  const Diagnostic large = error_of_listed("  - input: [1, 60000, 60000]\n  - conv: {out: 4, kernel: 1}\n");
   CHECK(large.message.find("2^31") != std::string::npos);
-  CHECK(
-      message_of(input +
-                 "  - repeat: 10000\n    layers:\n      - repeat: 10000\n        layers:\n          - relu\n")
-          .message.find("100000 layers") != std::string::npos);
+  CHECK(error_of_listed(
+            input +
+            "  - repeat: 10000\n    layers:\n      - repeat: 10000\n        layers:\n          - relu\n")
+            .message.find("100000 layers") != std::string::npos);
 }
 
 TEST_CASE("lists that repeat nothing, or too much, end with an error") {
   const auto nested = [](const std::string& inner) {
-    return message_of(
+    return error_of_listed(
         "  - input: [3, 8, 8]\n  - repeat: 10000\n    layers:\n      - repeat: 10000\n"
         "        layers:\n          - {repeat: 10000, layers: [" +
         inner + "]}\n");
   };
   CHECK(nested("").key_path == "layers[1].layers[0].layers[0].layers");
   CHECK(nested("crop: 8").message.find("300000 entries") != std::string::npos);
-  const Diagnostic steps = message_of("  - input: [10000000, 1]\n  - lstm: 1\n");
+  const Diagnostic steps = error_of_listed("  - input: [10000000, 1]\n  - lstm: 1\n");
   CHECK(steps.key_path == "layers[1].lstm");
   CHECK(steps.message.find("100000 steps") != std::string::npos);
-  CHECK(message_of("  - input: [10000, 1]\n  - {repeat: 11, layers: [lstm: 1]}\n").key_path ==
+  CHECK(error_of_listed("  - input: [10000, 1]\n  - {repeat: 11, layers: [lstm: 1]}\n").key_path ==
         "layers[1].layers[0].lstm");
 }
 
@@ -520,7 +513,8 @@ TEST_CASE("a name has letters, digits, '_' and '-', so that traces and rules can
   for (const std::string name :
        {"\"x\\ny\"", "\"a;b\"", "\"a + b\"", "\"a*\"", "\"a?\"", "a.b", "\"\"", "ä"}) {
     INFO(name);
-    CHECK(message_of("  - input: [3]\n  - {name: " + name + ", linear: 1}\n").key_path == "layers[1].name");
+    CHECK(error_of_listed("  - input: [3]\n  - {name: " + name + ", linear: 1}\n").key_path ==
+          "layers[1].name");
   }
   const Model model = listed("  - input: [3]\n  - {name: A-1_b, linear: 1}\n");
   const std::string text = write_trace(make_trace(model, 1, Precision::fp32, Optimizer::sgd));
@@ -568,8 +562,7 @@ TEST_CASE("a PReLU has a slope per channel of a map, and per feature of tokens o
 TEST_CASE("the entries that rules of published runs set by their place are those they mean") {
   // workloads/published/runs/published.yaml: model.layers[14].linear.out, model.layers[5].tables.features
   const auto entry = [](const std::string& model, std::size_t place) {
-    const auto file =
-        config::read<ModelFile>(config::load(TRAINYARD_SOURCE_DIR "/workloads/models/" + model + ".yaml"));
+    const auto file = config::read<ModelFile>(testing::shipped_model_file(model));
     REQUIRE(file.layers);
     return file.layers->at(place);
   };
@@ -582,10 +575,12 @@ TEST_CASE("the entries that rules of published runs set by their place are those
 }
 
 TEST_CASE("a loss has no readers") {
-  CHECK(message_of("  - input: [3]\n  - linear: 4\n  - softmax_cross_entropy\n  - linear: 4\n").key_path ==
-        "layers[3].linear");
-  CHECK(message_of("  - input: [3]\n  - {name: s, linear: 4}\n  - {name: loss, sigmoid_cross_entropy: {}}\n"
-                   "  - concat: [s, loss]\n")
+  CHECK(
+      error_of_listed("  - input: [3]\n  - linear: 4\n  - softmax_cross_entropy\n  - linear: 4\n").key_path ==
+      "layers[3].linear");
+  CHECK(error_of_listed(
+            "  - input: [3]\n  - {name: s, linear: 4}\n  - {name: loss, sigmoid_cross_entropy: {}}\n"
+            "  - concat: [s, loss]\n")
             .key_path == "layers[3].concat");
 }
 
@@ -631,16 +626,16 @@ TEST_CASE("normalised weights cost two passes forward and three backward, and a 
   const MemorySetting setting{.batch = 8, .precision = Precision::fp32, .optimizer = Optimizer::sgd};
   CHECK(memory_per_rank(normalised.layers, setting).activations ==
         memory_per_rank(plain.layers, setting).activations + Bytes(4 * weights));
-  CHECK(message_of("  - input: [7]\n  - {name: e, embedding: {entries: 50, features: 6}}\n"
-                   "  - {linear: {out: 50, tied: e, normalised: true}}\n")
+  CHECK(error_of_listed("  - input: [7]\n  - {name: e, embedding: {entries: 50, features: 6}}\n"
+                        "  - {linear: {out: 50, tied: e, normalised: true}}\n")
             .key_path == "layers[2].linear.normalised");
 }
 
 TEST_CASE("a misspelt kind of layer and a wrong short form are errors at their place") {
-  const Diagnostic kind = message_of("  - input: [3, 8, 8]\n  - rleu\n");
+  const Diagnostic kind = error_of_listed("  - input: [3, 8, 8]\n  - rleu\n");
   CHECK(kind.line == 4);
   CHECK(kind.hint == "did you mean 'relu'?");
-  const Diagnostic kernel = message_of("  - input: [3, 8, 8]\n  - max_pool: two\n");
+  const Diagnostic kernel = error_of_listed("  - input: [3, 8, 8]\n  - max_pool: two\n");
   CHECK(kernel.line == 4);
   const auto missing = errors_of([] { listed("  - input: [3, 8, 8]\n  - conv\n"); });
   REQUIRE(missing.size() == 2);

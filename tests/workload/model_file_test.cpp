@@ -2,6 +2,7 @@
 
 #include "config/document.hpp"
 #include "errors_of.hpp"
+#include "shipped_model.hpp"
 
 #include <doctest/doctest.h>
 #include <string>
@@ -20,7 +21,7 @@ std::vector<Diagnostic> model_errors(const std::string& text) {
 }  // namespace
 
 TEST_CASE("the shipped resnet50.yaml is ResNet-50 v1.5") {
-  const Model model = load_model(config::load(TRAINYARD_SOURCE_DIR "/workloads/models/resnet50.yaml"));
+  const Model model = testing::shipped_model("resnet50");
   CHECK(model.name == "resnet50");
   CHECK(model.title == "ResNet-50 v1.5");
   CHECK(totals(model.layers).parameters == 25'557'032);
@@ -160,7 +161,7 @@ TEST_CASE("BERT's predictions are at most the tokens of a length") {
 }
 
 TEST_CASE("a sequence length can be set from outside, with its predictions") {
-  config::Document document = config::load(TRAINYARD_SOURCE_DIR "/workloads/models/bert_base.yaml");
+  config::Document document = testing::shipped_model_file("bert_base");
   config::set(document, "bert.sequence_length", "256");
   config::set(document, "bert.predictions.256", "40");
   const Model model = load_model(document);

@@ -1,7 +1,6 @@
 // Totals of shipped models against figures that others published.
 
-#include "config/document.hpp"
-#include "workload/model_file.hpp"
+#include "shipped_model.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -10,14 +9,9 @@
 #include <vector>
 
 using namespace trainyard;
+using testing::shipped_model;
 
 namespace {
-
-Model shipped_model(const std::string& name, const std::string& key = {}, const std::string& value = {}) {
-  config::Document document = config::load(TRAINYARD_SOURCE_DIR "/workloads/models/" + name + ".yaml");
-  if (!key.empty()) config::set(document, key, value);
-  return load_model(document);
-}
 
 double parameters_of(const Model& model, const std::string& without = {}) {
   double sum = 0;

@@ -2,6 +2,7 @@
 
 #include "config/document.hpp"
 #include "errors_of.hpp"
+#include "workload/listed_layers.hpp"
 #include "workload/make_trace.hpp"
 #include "workload/model_file.hpp"
 
@@ -11,18 +12,10 @@
 #include <vector>
 
 using namespace trainyard;
+using testing::error_of_listed;
+using testing::listed;
 
 namespace {
-
-Model listed_recurrence(const std::string& layers) {
-  return load_model(config::parse("m.yaml", "name: m\nlayers:\n" + layers));
-}
-
-Diagnostic message_of_recurrence(const std::string& layers) {
-  const auto errors = errors_of([&] { listed_recurrence(layers); });
-  REQUIRE(errors.size() == 1);
-  return errors[0];
-}
 
 Flops flops_of(const Trace& trace, Phase phase) {
   Flops sum;
@@ -37,18 +30,18 @@ const std::string embedding = "  - input: [7]\n  - {name: e, embedding: {entries
 }  // namespace
 
 TEST_CASE("an LSTM has PyTorch's parameters: four gates, two matrices, two biases") {
-  const Model one = listed_recurrence(embedding + "  - lstm: 5\n");
+  const Model one = listed(embedding + "  - lstm: 5\n");
   CHECK(totals(one.layers).parameters == 50 * 6 + 4 * 5 * (6 + 5) + 2 * 4 * 5);
   CHECK(one.layers.back().out_shape == std::vector<int>{7, 5});
   CHECK(totals(one.layers).forward_macs == 7 * 4 * 5 * (6 + 5));
-  const Model two = listed_recurrence(embedding + "  - {lstm: {hidden: 5, bidirectional: true}}\n");
+  const Model two = listed(embedding + "  - {lstm: {hidden: 5, bidirectional: true}}\n");
   CHECK(totals(two.layers).parameters == 50 * 6 + 2 * (4 * 5 * (6 + 5) + 2 * 4 * 5));
   CHECK(two.layers.back().out_shape == std::vector<int>{7, 10});
 }
 
 TEST_CASE("the steps of an LSTM follow each other, and one product makes the gradient of its weights") {
   constexpr int batch = 3;
-  const Model model = listed_recurrence(embedding + "  - {name: r, lstm: 5}\n");
+  const Model model = listed(embedding + "  - {name: r, lstm: 5}\n");
   for (const Precision precision : {Precision::fp32, Precision::amp}) {
     const Trace trace = make_trace(model, batch, precision, Optimizer::sgd);
     std::vector<const Op*> forward;
@@ -69,7 +62,7 @@ TEST_CASE("the steps of an LSTM follow each other, and one product makes the gra
 
 TEST_CASE("FLOPs and bytes of a recurrence's ops are those of its layer") {
   constexpr int batch = 3;
-  const Model model = listed_recurrence(embedding + "  - {name: r, lstm: 5}\n");
+  const Model model = listed(embedding + "  - {name: r, lstm: 5}\n");
   const Trace trace = make_trace(model, batch, Precision::fp32, Optimizer::sgd);
   CHECK(flops_of(trace, Phase::forward).si() == batch * totals(model.layers).forward_flops.si());
   CHECK(flops_of(trace, Phase::backward).si() == batch * totals(model.layers).backward_flops.si());
@@ -83,14 +76,14 @@ TEST_CASE("FLOPs and bytes of a recurrence's ops are those of its layer") {
 }
 
 TEST_CASE("a recurrence keeps its output, and no reader keeps it again") {
-  const Model model = listed_recurrence(embedding + "  - {name: r, lstm: 5}\n  - linear: 2\n");
+  const Model model = listed(embedding + "  - {name: r, lstm: 5}\n  - linear: 2\n");
   const Layer& reader = model.layers.back();
   CHECK(reader.saved_elements == 0);
   CHECK(model.layers[model.layers.size() - 2].saved_elements == 6 * 7 * 5);
 }
 
 TEST_CASE("additive attention projects queries and keys, and weighs the keys' tokens") {
-  const Model model = listed_recurrence(
+  const Model model = listed(
       "  - {name: source, input: [9]}\n  - {name: target, input: [4]}\n"
       "  - {name: keys, from: source, embedding: {entries: 50, features: 6}}\n"
       "  - {name: queries, from: target, embedding: {entries: 50, features: 6, tied: keys}}\n"
@@ -103,24 +96,23 @@ TEST_CASE("additive attention projects queries and keys, and weighs the keys' to
 }
 
 TEST_CASE("a tied projection multiplies by the table of an embedding of its size") {
-  const Model model = listed_recurrence(embedding + "  - {linear: {out: 50, bias: false, tied: e}}\n");
+  const Model model = listed(embedding + "  - {linear: {out: 50, bias: false, tied: e}}\n");
   CHECK(totals(model.layers).parameters == 50 * 6);
   CHECK(model.layers.back().tied_elements == 50 * 6);
   CHECK(model.layers.back().forward_macs == 7 * 50 * 6);
-  const Diagnostic size = message_of_recurrence(embedding + "  - {linear: {out: 51, tied: e}}\n");
+  const Diagnostic size = error_of_listed(embedding + "  - {linear: {out: 51, tied: e}}\n");
   CHECK(size.key_path == "layers[2].linear.tied");
   CHECK(size.message.find("51 x 6") != std::string::npos);
   const Diagnostic kind =
-      message_of_recurrence(embedding + "  - {name: l, linear: 6}\n  - {linear: {out: 50, tied: l}}\n");
+      error_of_listed(embedding + "  - {name: l, linear: 6}\n  - {linear: {out: 50, tied: l}}\n");
   CHECK(kind.key_path == "layers[3].linear.tied");
-  CHECK(message_of_recurrence(embedding + "  - {linear: {out: 50, tied: x}}\n").message.find("'x'") !=
+  CHECK(error_of_listed(embedding + "  - {linear: {out: 50, tied: x}}\n").message.find("'x'") !=
         std::string::npos);
-  CHECK(message_of_recurrence("  - input: [3, 8, 8]\n  - lstm: 4\n").key_path == "layers[1].lstm");
+  CHECK(error_of_listed("  - input: [3, 8, 8]\n  - lstm: 4\n").key_path == "layers[1].lstm");
 }
 
 TEST_CASE("both directions of an LSTM go back, and the tensor that both read is kept once") {
-  const Model model =
-      listed_recurrence(embedding + "  - {name: r, lstm: {hidden: 5, bidirectional: true}}\n");
+  const Model model = listed(embedding + "  - {name: r, lstm: {hidden: 5, bidirectional: true}}\n");
   const Trace trace = make_trace(model, 2, Precision::fp32, Optimizer::sgd);
   for (const std::string direction : {"forward", "backward"}) {
     CAPTURE(direction);
@@ -140,7 +132,7 @@ TEST_CASE("both directions of an LSTM go back, and the tensor that both read is 
 }
 
 TEST_CASE("the cell of an LSTM step has 32 FLOPs per output") {
-  const Model model = listed_recurrence(embedding + "  - {name: r, lstm: 5}\n");
+  const Model model = listed(embedding + "  - {name: r, lstm: 5}\n");
   const Layer& steps = model.layers.back();
   CHECK(steps.forward_flops.si() == 2 * steps.forward_macs + 32 * 7 * 5);
 }

@@ -1,4 +1,5 @@
 #include "config/document.hpp"
+#include "shipped_model.hpp"
 #include "units/text.hpp"
 #include "workload/layer_rows.hpp"
 #include "workload/model_file.hpp"
@@ -20,10 +21,7 @@ struct ShippedModel {
 };
 
 Model load_shipped(const ShippedModel& shipped) {
-  config::Document document =
-      config::load(TRAINYARD_SOURCE_DIR "/workloads/models/" + shipped.file + ".yaml");
-  if (!shipped.key.empty()) config::set(document, shipped.key, shipped.value);
-  return load_model(document);
+  return testing::shipped_model(shipped.file, shipped.key, shipped.value);
 }
 
 /// A model as a row of layers_totals.csv: counts, then millions and billions.
@@ -114,8 +112,7 @@ TEST_CASE("shipped decoders have the parameters that were published for them") {
 TEST_CASE("shipped models say where they come from, and sequence models how long a sample is") {
   for (const ShippedModel& shipped : shipped_models) {
     INFO(shipped.file);
-    const config::Document document =
-        config::load(TRAINYARD_SOURCE_DIR "/workloads/models/" + shipped.file + ".yaml");
+    const config::Document document = testing::shipped_model_file(shipped.file);
     CHECK(document.root.find("source") != nullptr);
     const Model model = load_shipped(shipped);
     CHECK(model.name == shipped.file);

@@ -1,0 +1,12 @@
+#pragma once
+// Numbers with their nouns, for messages.
+
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+/// "0 ranks", "1 rank", "2 ranks"; `noun` in the singular, one whose plural ends in s.
+std::string plural(long long number, std::string_view noun);
+
+}  // namespace trainyard

@@ -1,0 +1,96 @@
+#include "config/document.hpp"
+#include "workload/listed_kinds.hpp"
+
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+Window window_of(const Extent& kernel, int stride, const Padding& padding, bool round_up = false) {
+  return {kernel.height, kernel.width, stride, padding.height, padding.width, round_up};
+}
+
+}  // namespace
+
+ListedValues ListedKinds::append(const std::string& name, const ListedConv& conv, std::string_view kind,
+                                 const Values& in) {
+  require_map(kind, in);
+  const Window window = window_of(conv.kernel, conv.stride, conv.padding);
+  require_window(in, window);
+  if (in.shape[0] % conv.groups != 0 || conv.out % conv.groups != 0)
+    refuse_key(config::join(path_, "groups"),
+               fmt::format("{} groups cannot share {} channels of the input and {} of the output equally",
+                           conv.groups, in.shape[0], conv.out),
+               "use a divisor of both");
+  return add_conv(name, in, conv.out, window, conv.groups, has_bias(conv.bias));
+}
+
+ListedValues ListedKinds::append(const std::string& name, const ListedDepthwiseConv& conv,
+                                 std::string_view kind, const Values& in) {
+  require_map(kind, in);
+  const Window window = window_of(conv.kernel, conv.stride, conv.padding);
+  require_window(in, window);
+  return add_conv(name, in, in.shape[0], window, in.shape[0], has_bias(conv.bias));
+}
+
+ListedValues ListedKinds::add_conv(const std::string& name, const Values& in, int out, const Window& window,
+                                   int groups, bool with_bias) {
+  require_weights(1.0 * in.shape[0] / groups * window.kernel_h * window.kernel_w);
+  return add_shaped(grouped_conv_layer(name, map_of(in), out, window, groups, with_bias), in);
+}
+
+ListedValues ListedKinds::append(const std::string& name, const ListedConvTranspose& conv,
+                                 std::string_view kind, const Values& in) {
+  require_map(kind, in);
+  const Window window = window_of(conv.kernel, conv.stride, conv.padding);
+  const FeatureMap map = map_of(in);
+  const auto size = [&](int values, int kernel, int padding) {
+    return (values - 1.0) * conv.stride - 2.0 * padding + kernel;
+  };
+  const double height = size(map.height, window.kernel_h, window.pad_h);
+  const double width = size(map.width, window.kernel_w, window.pad_w);
+  if (height < 1 || width < 1)
+    refuse_key(path_,
+               fmt::format("nothing is left of {} with {} and {} values cut off on each side",
+                           shape_text(in.shape), window.pad_h, window.pad_w),
+               "less padding");
+  if (height * width > most_listed_values)
+    refuse_key(path_, fmt::format("a map of {} x {} values", height, width), "a smaller stride");
+  require_weights(1.0 * conv.out * window.kernel_h * window.kernel_w);
+  return add_shaped(conv_transpose_layer(name, map, conv.out, window, has_bias(conv.bias)), in);
+}
+
+ListedValues ListedKinds::append(const std::string& name, const ListedPool& pool, std::string_view kind,
+                                 const Values& in) {
+  require_map(kind, in);
+  const Window window =
+      window_of(pool.kernel, pool.stride.value_or(pool.kernel.height), pool.padding, pool.round_up);
+  if (!pool.stride && pool.kernel.height != pool.kernel.width)
+    refuse_key(path_,
+               fmt::format("the stride is missing, and a window of {} x {} does not give one",
+                           pool.kernel.height, pool.kernel.width),
+               "add 'stride: 2'");
+  require_window(in, window);
+  if (window.pad_h >= window.kernel_h || window.pad_w >= window.kernel_w)
+    refuse_key(path_,
+               fmt::format("padding of {} and {} hides a window of {} x {}", window.pad_h, window.pad_w,
+                           window.kernel_h, window.kernel_w),
+               "padding below the kernel's size");
+  return add_shaped(kind == "max_pool" ? max_pool_layer(name, map_of(in), window)
+                                       : average_pool_layer(name, map_of(in), window),
+                    in);
+}
+
+ListedValues ListedKinds::append(const std::string&, const Extent& middle, std::string_view kind,
+                                 const Values& in) {
+  require_map(kind, in);
+  if (middle.height > in.shape[1] || middle.width > in.shape[2])
+    refuse_key(
+        path_,
+        fmt::format("{} x {} values are no part of {}", middle.height, middle.width, shape_text(in.shape)),
+        "at most the height and width of its input");
+  return {{in.shape[0], middle.height, middle.width}, in.tensor};
+}
+
+}  // namespace trainyard
