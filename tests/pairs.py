@@ -31,8 +31,13 @@ def files_of(folder):
     return {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.yaml"))}
 
 
-def profile_of(platform, gpus):
-    return gpus[platform["node"]["gpus"]["profile"]]
+def has_fp16(node, gpus):
+    return "gpus" in node and "fp16" in gpus[node["gpus"]["profile"]]["matrix"]
+
+
+def ranks_of(node):
+    count = node["gpus"]["count"] if "gpus" in node else node["devices"]["cpu"]["count"]
+    return count["value"] if isinstance(count, dict) else count
 
 
 def sparse_tables(layers):
@@ -44,18 +49,16 @@ def sparse_tables(layers):
 def experiment(platform, model, gpus):
     """The text of an experiment that a user would try first."""
     name, node = platform[0], platform[1]["node"]
-    has_fp16 = "fp16" in profile_of(platform[1], gpus)["matrix"]
     keys = {
         "platform": name,
         "nodes": 1,
         "model": model[0],
-        "stack": "pytorch_ddp",
-        "precision": "amp" if has_fp16 else "fp32",
+        "stack": "pytorch_ddp" if "gpus" in node else "pytorch_gloo",
+        "precision": "amp" if has_fp16(node, gpus) else "fp32",
         "batch_per_gpu": 1,
     }
-    count = node["gpus"]["count"]
     tables = sparse_tables(model[1].get("layers", []))
-    if tables and (count["value"] if isinstance(count, dict) else count) > 1:
+    if tables and ranks_of(node) > 1:
         keys["parallelism"] = {"layers": [{"match": table, "split": "rows"} for table in tables]}
     return yaml.safe_dump(keys, sort_keys=False)
 
