@@ -402,10 +402,11 @@ private:
                          plural(std::ssize(sent), "message"), to, plural(both, "message"), file_of(to)),
              "every send needs a recv of its peer");
     if (received.size() > both)
-      report(received[both],
-             fmt::format("rank {} receives {} from rank {}, which sends {} to it ({})", to,
-                         plural(std::ssize(received), "message"), from, plural(both, "message"), file_of(from)),
-             "every recv needs a send of its peer");
+      report(
+          received[both],
+          fmt::format("rank {} receives {} from rank {}, which sends {} to it ({})", to,
+                      plural(std::ssize(received), "message"), from, plural(both, "message"), file_of(from)),
+          "every recv needs a send of its peer");
   }
 
   /// Meetings are found family by family; readers see them in the order of the traces.
