@@ -110,7 +110,7 @@ TEST_CASE("a fault on a date costs what can be counted") {
 TEST_CASE("a date after the end of the job is said to be one") {
   const Ended ended = run_program(
       arguments_of({"faults.work=10 h", "faults.restart=1 h", "faults.dates=[{of: node, at: 11 h}]"}));
-  CHECK(ended.out.find("1 of the dates ") != std::string::npos);
+  CHECK(ended.out.find("faults: 1 date after the end of the job") != std::string::npos);
 }
 
 TEST_CASE("--out holds the checkpoint intervals that were tried") {
