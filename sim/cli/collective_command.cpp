@@ -125,15 +125,25 @@ Platform platform_of(const CollectiveOptions& options, const std::filesystem::pa
   return platform;
 }
 
+/// The communication library of --library and --nccl.
+CollectiveSoftware software_of(const CollectiveOptions& options, const config::Catalogue& catalogue,
+                               const Platform& platform, const std::filesystem::path& platform_file) {
+  std::optional<NcclVersion> version;
+  if (!options.nccl.empty()) version = choice<NcclVersion>(options.nccl);
+  std::optional<CommunicationLibrary> library;
+  if (!options.library.empty()) library = choice<CommunicationLibrary>(options.library);
+  return collective_software(catalogue, shipped_protocols(catalogue), version, platform, platform_file,
+                             library);
+}
+
 void time_on_platform(const CollectiveOptions& options) {
-  CollectiveSweep sweep{.operation = choice<Operation>(options.operation),
-                        .algorithm = choice<Algorithm>(options.algorithm),
-                        .root = whole_number("--root", options.root, 0),
-                        .groups = {},
-                        .sizes = sizes_of(options),
-                        .software = {},
-                        .gpus_per_process = whole_number("-g", options.gpus_per_process, 1),
-                        .fidelity = choice<Fidelity>(options.fidelity)};
+  CollectiveSweep sweep;
+  sweep.operation = choice<Operation>(options.operation);
+  sweep.algorithm = choice<Algorithm>(options.algorithm);
+  sweep.root = whole_number("--root", options.root, 0);
+  sweep.sizes = sizes_of(options);
+  sweep.gpus_per_process = whole_number("-g", options.gpus_per_process, 1);
+  sweep.fidelity = choice<Fidelity>(options.fidelity);
   if (!options.protocol.empty()) sweep.protocol = choice<Protocol>(options.protocol);
   for (const std::string& text : options.groups) sweep.groups.push_back(rank_group(text));
   if (!options.links.empty()) check_out_file(options.links, options.force);
@@ -144,11 +154,7 @@ void time_on_platform(const CollectiveOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
   const auto platform_file = config::find(catalogue, config::Kind::platform, options.platform);
   Platform platform = platform_of(options, platform_file);
-  const auto version = options.nccl.empty() ? std::nullopt : std::optional(choice<NcclVersion>(options.nccl));
-  const auto library =
-      options.library.empty() ? std::nullopt : std::optional(choice<CommunicationLibrary>(options.library));
-  sweep.software =
-      collective_software(catalogue, shipped_protocols(catalogue), version, platform, platform_file, library);
+  sweep.software = software_of(options, catalogue, platform, platform_file);
   const CollectiveReport report =
       time_collective(make_cluster(std::move(platform), nodes, gpus, gpus_per_node), sweep);
   if (!options.links.empty()) write_out_file(options.links, links_csv(report.links), options.force);

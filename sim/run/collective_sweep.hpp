@@ -56,7 +56,7 @@ struct CollectiveSwitch {
 
 struct CollectiveReport {
   std::string platform;
-  std::string library;  ///< "NCCL", "Open MPI"
+  std::string library = {};  ///< "NCCL", "Open MPI"
   Operation operation{};
   int ranks = 0, nodes = 0;  ///< ranks and nodes of the cluster
   int root = 0;

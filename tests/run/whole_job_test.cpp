@@ -75,7 +75,7 @@ std::string job_error(const Overrides& overrides, const char* experiment = two_b
   return errors.front().key_path + ": " + errors.front().message;
 }
 
-bool has_note(const Run& run, const std::string& part) {
+bool job_has_note(const Run& run, const std::string& part) {
   return std::ranges::any_of(run.notes,
                              [&](const std::string& note) { return note.find(part) != std::string::npos; });
 }
@@ -212,20 +212,20 @@ TEST_CASE("notes name the rates of storage that loads and checkpoints have") {
       {"job.load", "{bytes: 1 GB}"},
       {"job.checkpoint", "{size: 1 GB}"},
       {"platform.node.storage", "{bandwidth: {value: 2 GB/s, assumed: x}, shared: 1 GB/s}"}};
-  CHECK(has_note(job_run(storage),
-                 "load: at the rate of the storage, 2 GB/s per node (assumed) and at most 1 GB/s "
-                 "for all nodes together"));
-  CHECK(has_note(job_run(storage), "writes at 1 GB/s, the rate at which a node reads"));
-  CHECK(has_note(job_run(storage), "assumed for writing"));
+  CHECK(job_has_note(job_run(storage),
+                     "load: at the rate of the storage, 2 GB/s per node (assumed) and at most 1 GB/s "
+                     "for all nodes together"));
+  CHECK(job_has_note(job_run(storage), "writes at 1 GB/s, the rate at which a node reads"));
+  CHECK(job_has_note(job_run(storage), "assumed for writing"));
   Overrides stated = storage;
   stated.emplace_back("job.load.rate", "1 GB/s");
   stated.emplace_back("job.checkpoint.bandwidth", "1 GB/s");
-  CHECK_FALSE(has_note(job_run(stated), "storage"));
+  CHECK_FALSE(job_has_note(job_run(stated), "storage"));
 }
 
 TEST_CASE("the note on a checkpoint counts the values of the optimizer's state") {
   const auto has = [](const char* optimizer, const std::string& text) {
-    return has_note(
+    return job_has_note(
         job_run({{"optimizer", optimizer}, {"job", "{epochs: 1, checkpoint: {bandwidth: 1 GB/s}}"}}), text);
   };
   CHECK(has("momentum", "parameters and 1 value of optimizer state"));
