@@ -9,6 +9,7 @@ namespace {
 
 CollectiveReport sample() {
   CollectiveReport report{.platform = "dgx2",
+                          .library = "NCCL",
                           .operation = Operation::all_reduce,
                           .ranks = 2,
                           .nodes = 1,
