@@ -95,9 +95,11 @@ constexpr TileText tile_texts[] = {
      }},
     {"memory_peak_bytes", is_always,
      [](const Run& run) {
-       return fmt::format(
-           "{} of {}; batch {} is the largest that fits", percent(fullest(*run.memory).utilization),
-           gpu_memory(fullest(*run.memory).capacity), grouped(fullest(*run.memory).largest_batch));
+       const MemoryReport& memory = fullest(*run.memory);
+       const std::string share =
+           fmt::format("{} of {}", percent(memory.utilization), gpu_memory(memory.capacity));
+       if (!run.experiment.model) return share + ", as the trace states";
+       return fmt::format("{}; batch {} is the largest that fits", share, grouped(memory.largest_batch));
      }},
     {"energy_per_step_j", is_always,
      [](const Run& run) { return estimate(run.energy->average) + " on average"; }},

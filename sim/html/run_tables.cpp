@@ -171,6 +171,7 @@ Html memory_of(const MemoryReport& memory) {
   HtmlTable table("memory by term", {{"term", true}, {"bytes"}, {"share of the GPU's"}, {"meaning", true}});
   int number = 0;
   for (const MemoryTerm& term : memory_terms) {
+    if (!is_listed(memory.terms, term)) continue;
     const Bytes bytes = memory.terms.*term.bytes;
     const double share = bytes / memory.capacity;
     std::string name(term.name);

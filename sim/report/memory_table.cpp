@@ -32,11 +32,14 @@ std::string wrapped(std::string_view text) {
 
 Json memory_terms_json(const MemoryTerms& terms) {
   Json json = Json::object();
-  for (const MemoryTerm& term : memory_terms) json[std::string(term.name)] = (terms.*term.bytes).si();
+  for (const MemoryTerm& term : memory_terms) {
+    if (is_listed(terms, term)) json[std::string(term.name)] = (terms.*term.bytes).si();
+  }
   return json;
 }
 
 std::string largest_terms(const MemoryTerms& terms) {
+  if (terms.stated > Bytes()) return "as the trace states";
   std::vector<MemoryTerm> sorted(memory_terms.begin(), memory_terms.end());
   std::ranges::stable_sort(sorted, std::greater{},
                            [&](const MemoryTerm& term) { return (terms.*term.bytes).si(); });
@@ -57,8 +60,10 @@ std::string memory_table(const std::string& experiment, const MemoryReport& repo
   text += fmt::format("\n{:<22} {:>10} {:>8}\n", "term", "memory", "share");
   const std::string rule = std::string(42, '-') + '\n';
   text += rule;
-  for (const MemoryTerm& term : memory_terms)
-    text += memory_line(term.name, report.terms.*term.bytes, report.capacity, term.what);
+  for (const MemoryTerm& term : memory_terms) {
+    if (is_listed(report.terms, term))
+      text += memory_line(term.name, report.terms.*term.bytes, report.capacity, term.what);
+  }
   text += rule;
   text += memory_line("peak", report.peak, report.capacity, "at the start of the backward pass");
   text += memory_line("capacity", report.capacity, report.capacity, report.gpu);

@@ -137,6 +137,13 @@ std::string wasted_in_words(const Run& run) {
   return fmt::format("; {} of it for cancelled work", estimate(*updates_of(run)->wasted_energy));
 }
 
+/// "; largest batch that fits: 64"; empty for a trace, whose batch is fixed.
+std::string largest_batch_in_words(const Run& run, const MemoryReport& memory) {
+  if (!run.experiment.model) return {};
+  return fmt::format("; largest {} that fits: {}", run.experiment.layout ? "micro-batch" : "batch",
+                     grouped(memory.largest_batch));
+}
+
 /// The memory of each class, or of the fullest stage.
 void write_memory(Page& out, const Run& run) {
   const std::vector<MemoryReport>& reports = *run.memory;
@@ -145,9 +152,9 @@ void write_memory(Page& out, const Run& run) {
     if (has_stages && &memory != &fullest(reports)) continue;
     const std::string whose = reports.size() > 1 ? memory.ranks + ": " : std::string();
     out.row("memory", gpu_memory(memory.peak),
-            fmt::format("{}of {} per GPU ({}): {}; largest {} that fits: {}", whose,
-                        gpu_memory(memory.capacity), percent(memory.utilization), largest_terms(memory.terms),
-                        run.experiment.layout ? "micro-batch" : "batch", grouped(memory.largest_batch)));
+            fmt::format("{}of {} per GPU ({}): {}{}", whose, gpu_memory(memory.capacity),
+                        percent(memory.utilization), largest_terms(memory.terms),
+                        largest_batch_in_words(run, memory)));
   }
   if (has_stages) out.text_row("by stage", memory_by_stage(reports));
 }

@@ -15,6 +15,8 @@
 namespace trainyard {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 const Figure& figure_of(const PublishedComparison& comparison) {
   return figures()[index_of(comparison.figure)];
 }
@@ -110,7 +112,6 @@ std::string published_csv(const SweepResult& result) {
 }
 
 nlohmann::ordered_json published_json(const SweepResult& result) {
-  using Json = nlohmann::ordered_json;
   Json all = Json::array();
   for (const PublishedComparison& comparison : published_comparisons(result)) {
     const std::optional<std::size_t> reference = reference_point(result, comparison);

@@ -1,5 +1,6 @@
 #include "run/export_trace.hpp"
 
+#include "run/memory_verdict.hpp"
 #include "run/simulate.hpp"
 #include "schedule/step_plan.hpp"
 
@@ -17,6 +18,7 @@ Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
   const StepPlan plan = plan_step(only_class(resolved).trace, resolved.gpu, resolved.stack, cluster,
                                   resolved.settings.sync, resolved.library);
   Trace trace = only_class(resolved).trace;
+  if (has_memory(resolved)) trace.memory = fullest(memory_reports(resolved, plan.channels > 0)).peak;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     Op& op = trace.ops[i];
     op.communications.clear();

@@ -6,7 +6,7 @@
 namespace trainyard {
 
 /// The step's trace with each op's communication (of kind all_reduce) and, if requested, its duration and
-/// source. Replaying it in place of the model gives exactly the same step time.
+/// source, and the memory of a rank. Replaying it in place of the model gives exactly the same step time.
 Trace export_trace(const ResolvedExperiment& resolved, bool with_durations);
 
 }  // namespace trainyard

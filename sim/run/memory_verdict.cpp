@@ -258,13 +258,45 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
   return report;
 }
 
+/// Of traces, which state their memory as a whole and fix the batch.
+std::vector<MemoryReport> stated_memory(const ResolvedExperiment& resolved) {
+  const GpuMemory& memory = resolved.gpu.memory;
+  const int batch = resolved.settings.batch_per_gpu;
+  std::vector<MemoryReport> reports;
+  for (const RankClass& one : resolved.classes) {
+    MemoryTerms terms;
+    terms.stated = *one.trace.memory;
+    MemoryReport report{.ranks = one.name,
+                        .terms = terms,
+                        .of_least_batch = terms,
+                        .peak = total(terms),
+                        .capacity = memory.capacity.value,
+                        .available = memory.usable ? memory.usable->value : memory.capacity.value,
+                        .batch_per_gpu = batch,
+                        .least_batch = batch,
+                        .gpu = resolved.gpu.name,
+                        .assumptions = {"memory: as the trace states, on any machine"}};
+    report.utilization = report.peak / report.capacity;
+    report.fits = report.peak <= report.available;
+    report.largest_batch = report.fits ? batch : 0;
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
 }  // namespace
 
+bool has_memory(const ResolvedExperiment& resolved) {
+  return resolved.model ||
+         std::ranges::all_of(resolved.classes, [](const RankClass& one) { return one.trace.memory.has_value(); });
+}
+
 std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, bool has_collectives) {
-  if (!resolved.model) {
-    throw InputError("a trace does not state the memory of its activations",
-                     "name a model instead of a trace");
+  if (!has_memory(resolved)) {
+    throw InputError("the trace does not state its memory",
+                     "write '# memory_bytes: 12000000000' into it, or name a model instead");
   }
+  if (!resolved.model) return stated_memory(resolved);
   const bool uses_nccl = has_collectives && resolved.cluster->ranks() > 1;
   const Bytes nccl = uses_nccl ? buffers_of_nccl(resolved) : Bytes();
   std::vector<MemoryReport> reports;
@@ -288,20 +320,24 @@ std::string shortage(const MemoryReport& report) {
 }  // namespace
 
 std::string verdict(const MemoryReport& report) {
+  const bool is_stated = report.terms.stated > Bytes();
+  if (report.fits && is_stated) return "fits";
   if (report.fits) {
     return fmt::format("fits; the largest batch_per_gpu that fits is {}", report.largest_batch);
   }
-  const std::string most = fmt::format(
-      "does not fit into {}: {} needs {}, {} more than the {} available; the largest term is {}", report.gpu,
-      report.ranks.starts_with("stage") ? report.ranks : "a step", gpu_memory(report.peak), shortage(report),
-      gpu_memory(report.available), largest_of(report.terms));
+  const std::string most =
+      fmt::format("does not fit into {}: {} needs {}, {} more than the {} available", report.gpu,
+                  report.ranks.starts_with("stage") ? report.ranks : "a step", gpu_memory(report.peak),
+                  shortage(report), gpu_memory(report.available));
+  if (is_stated) return most + "; a trace fixes its batch";
+  const std::string largest = most + "; the largest term is " + largest_of(report.terms);
   if (report.largest_batch > 0) {
-    return most + fmt::format("; the largest batch_per_gpu that fits is {}", report.largest_batch);
+    return largest + fmt::format("; the largest batch_per_gpu that fits is {}", report.largest_batch);
   }
-  if (report.batch_per_gpu == report.least_batch) return most + "; no smaller batch exists";
-  return most + fmt::format("; not even a batch_per_gpu of {} fits: it needs {}, most of it for {}",
-                            report.least_batch, gpu_memory(total(report.of_least_batch)),
-                            largest_of(report.of_least_batch));
+  if (report.batch_per_gpu == report.least_batch) return largest + "; no smaller batch exists";
+  return largest + fmt::format("; not even a batch_per_gpu of {} fits: it needs {}, most of it for {}",
+                               report.least_batch, gpu_memory(total(report.of_least_batch)),
+                               largest_of(report.of_least_batch));
 }
 
 void require_fit(const MemoryReport& report, std::string_view hint) {

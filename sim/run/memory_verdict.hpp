@@ -38,9 +38,12 @@ class OutOfMemory : public JobImpossible {
 ///   gradient_as_bucket_view would save it); Horovod one fusion buffer. None for one rank.
 /// - communication_buffers: of NCCL's connections (collectives/nccl_buffers.hpp), in as many channels as it
 ///   makes of the rings through all ranks. None for one rank, or if the step has no collectives.
-/// Throws InputError if the experiment replays a trace, which does not list the tensors it keeps; and like
+/// Of a trace, the whole that it states. Throws InputError if a trace does not state its memory; and like
 /// ring_channels.
 std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, bool has_collectives = true);
+
+/// Whether the memory is known: of a model, or stated by all traces.
+bool has_memory(const ResolvedExperiment& resolved);
 
 /// The report of the class whose GPUs are fullest: the one that decides whether the step fits.
 const MemoryReport& fullest(const std::vector<MemoryReport>& reports);

@@ -180,10 +180,10 @@ Known<EnergyUse> energy_of(const ResolvedExperiment& resolved, const Step& step)
   return EnergyUse{energy, energy / step.time};
 }
 
-/// Unknown for a trace, which does not list its activations. Throws OutOfMemory if the step does not fit,
-/// unless the experiment ignores that.
+/// Unknown for traces that do not state it. Throws OutOfMemory if the step does not fit, unless the
+/// experiment ignores that.
 Known<std::vector<MemoryReport>> checked_memory(const ResolvedExperiment& resolved, const StepPlan& plan) {
-  if (!resolved.model) return unknown("a trace does not state the memory of its activations");
+  if (!has_memory(resolved)) return unknown("the trace does not state its memory (memory_bytes)");
   std::vector<MemoryReport> reports = memory_reports(resolved, plan.channels > 0);
   if (resolved.settings.memory == MemoryCheck::check) require_fit(fullest(reports));
   return reports;

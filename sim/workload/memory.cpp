@@ -123,6 +123,10 @@ Bytes total(const MemoryTerms& terms) {
   return sum;
 }
 
+bool is_listed(const MemoryTerms& terms, const MemoryTerm& term) {
+  return (terms.stated > Bytes()) == (term.bytes == &MemoryTerms::stated);
+}
+
 const MemoryTerm& largest_term(const MemoryTerms& terms) {
   return *std::ranges::max_element(memory_terms, {},
                                    [&](const MemoryTerm& term) { return (terms.*term.bytes).si(); });

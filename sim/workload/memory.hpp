@@ -26,6 +26,7 @@ struct MemoryTerms {
   Bytes gradient_buckets;
   Bytes communication_buffers;
   Bytes fragmentation = {};
+  Bytes stated = {};  ///< of a trace, whose memory is known as a whole; the others are then zero
   friend bool operator==(const MemoryTerms&, const MemoryTerms&) = default;
 };
 
@@ -48,7 +49,11 @@ inline constexpr std::array memory_terms{
     MemoryTerm{"gradient_buckets", &MemoryTerms::gradient_buckets, "copies of the gradients to reduce"},
     MemoryTerm{"communication_buffers", &MemoryTerms::communication_buffers, "buffers of NCCL's channels"},
     MemoryTerm{"fragmentation", &MemoryTerms::fragmentation,
-               "held by the allocator, but not used by tensors"}};
+               "held by the allocator, but not used by tensors"},
+    MemoryTerm{"stated", &MemoryTerms::stated, "all that the trace states (memory_bytes)"}};
+
+/// Whether a report lists a term: either the trace states the whole, or the terms are known.
+bool is_listed(const MemoryTerms& terms, const MemoryTerm& term);
 
 Bytes total(const MemoryTerms& terms);
 

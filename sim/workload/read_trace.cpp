@@ -455,13 +455,14 @@ std::optional<int> read_count(const CsvComment& comment, std::string_view what, 
   return std::nullopt;
 }
 
-/// The samples of a training set: a whole number that may exceed an int.
-std::optional<double> read_samples(const CsvComment& comment, CsvProblems& problems) {
+/// A whole number of samples or bytes, which may exceed an int.
+std::optional<double> read_large_count(const CsvComment& comment, std::string_view what,
+                                       CsvProblems& problems) {
   constexpr double most = 1e15;
   const Parsed<long long> value = parse_integer(comment.value.text);
   if (value && *value >= 1 && static_cast<double>(*value) <= most) return static_cast<double>(*value);
   problems.error(comment.line, comment.value, comment.key,
-                 in_quotes(comment.value.text) + " is not a number of samples",
+                 in_quotes(comment.value.text) + " is not a number of " + std::string(what),
                  "write a whole number, at least 1");
   return std::nullopt;
 }
@@ -482,7 +483,9 @@ void read_comment(const CsvComment& comment, Trace& trace, CsvProblems& problems
   } else if (comment.key == "sequence_length") {
     trace.sequence_length = read_count(comment, "number of tokens", problems);
   } else if (comment.key == "samples_per_epoch") {
-    trace.samples_per_epoch = read_samples(comment, problems);
+    trace.samples_per_epoch = read_large_count(comment, "samples", problems);
+  } else if (comment.key == "memory_bytes") {
+    if (const auto bytes = read_large_count(comment, "bytes", problems)) trace.memory = Bytes(*bytes);
   } else if (comment.key == "precision") {
     choose(text, trace.precision.emplace(), [&](const std::string& message, const std::string& hint) {
       problems.error(comment.line, comment.value, comment.key, message, hint);

@@ -161,6 +161,7 @@ struct Trace {
   int accumulation = 1;                          ///< micro-batches per step
   std::optional<int> sequence_length = {};       ///< tokens per sample; empty without sequences
   std::optional<double> samples_per_epoch = {};  ///< of the training set, if known
+  std::optional<Bytes> memory = {};              ///< of a rank at the fullest moment of a step, if known
   std::vector<Op> ops;
   friend bool operator==(const Trace&, const Trace&) = default;
 };

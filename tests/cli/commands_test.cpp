@@ -218,7 +218,7 @@ TEST_CASE("memory prints its table and ends with 0 where the step fits and 4 whe
   CHECK(scratch.names().empty());
 }
 
-TEST_CASE("memory of a trace is an error: its activations are not known") {
+TEST_CASE("memory of a trace that does not state it is an error with the line to write") {
   const Scratch scratch;
   std::ignore = scratch.put("t.csv", "phase,layer,duration_s\nforward,a,0.1\n");
   const std::string file =
@@ -226,7 +226,10 @@ TEST_CASE("memory of a trace is an error: its activations are not known") {
   const Ended ended = run_program({"memory", file});
   CHECK(ended.code == 3);
   CHECK(ended.out.empty());
-  CHECK(contains(ended.err, "activations"));
+  CHECK(contains(ended.err, "# memory_bytes: "));
+  std::ignore = scratch.put("t.csv", "# memory_bytes: 20000000000\nphase,layer,duration_s\nforward,a,0.1\n");
+  CHECK(run_program({"memory", file}).code == 0);
+  CHECK(run_program({"memory", file, "--set", "platform.node.gpus.profile=t4"}).code == 4);
 }
 
 TEST_CASE("list prints what is shipped, by kind or all of it") {

@@ -94,6 +94,7 @@ TEST_CASE("every shipped sweep runs without a failure, and its figures are possi
       {"imagenet_in_an_hour", {4, {"--set", "ranks=8,352"}}},
       {"layouts", {4, {"--set", "parallelism.tensor=8", "--set", "parallelism.pipeline=4,32"}}},
       {"nic_speed", {17, {"--set", "nodes=4"}}},
+      {"nt3_theta", {4, {"--set", "nodes=2,512"}}},
       {"powerai_ddl", {8, {"--set", "ranks=4,256"}}},
       {"sony_torus", {2, {"--set", "ranks=2048", "--set", "sync.algorithm=torus2d,auto"}}},
       {"strong_scaling", {8, {"--set", "ranks=32,1024"}}},

@@ -1,6 +1,7 @@
 #include "run/memory_verdict.hpp"
 
 #include "has_all.hpp"
+#include "run/export_trace.hpp"
 #include "run/figures.hpp"
 #include "run/simulate.hpp"
 #include "temporary_folder.hpp"
@@ -147,14 +148,14 @@ TEST_CASE("gradient accumulation keeps one micro-batch") {
         report_of({{"batch_per_gpu", "32"}}).terms);
 }
 
-TEST_CASE("a trace has no verdict") {
+TEST_CASE("a trace that does not state its memory has no verdict") {
   ResolvedExperiment resolved = on_16_gb({});
   resolved.model.reset();
   CHECK_THROWS_AS(memory_reports(resolved), InputError);
   const Run run = simulate(resolved, {.fidelity = Fidelity::closed});
   CHECK_FALSE(run.memory);
   const std::string reason = run.memory.error();
-  CHECK(has_all(reason, "activations"));
+  CHECK(has_all(reason, "memory_bytes"));
   for (const char* field : {"memory_peak_bytes", "memory_capacity_bytes", "memory_utilization"})
     CHECK(unmodelled(run).at(field) == reason);
 }
@@ -191,4 +192,39 @@ TEST_CASE("rented nodes give the cost of an epoch, used in full or not") {
   const Run unknown = simulate(on_16_gb(without_power), {.fidelity = Fidelity::closed});
   CHECK_FALSE(unknown.energy);
   CHECK(has_all(unmodelled(unknown).at("average_power_w"), "big_basin ", "(node.power)"));
+}
+
+namespace {
+
+/// An experiment on one V100 of 16 GB that replays a trace with this heading.
+ResolvedExperiment replay(const std::string& heading, const Overrides& overrides = {}) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "t.csv") << heading << "phase,layer,duration_s\nforward,everything,0.1\n";
+  const std::string file = (folder.path / "replay.yaml").string();
+  std::ofstream(file) << "platform: dlperf\ngpus: 1\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 4\n";
+  return resolve({{TRAINYARD_SOURCE_DIR}}, file, overrides);
+}
+
+}  // namespace
+
+TEST_CASE("a replay has the memory that its trace states, and does not run where it does not fit") {
+  const MemoryReport fits = fullest(memory_reports(replay("# memory_bytes: 12000000000\n")));
+  CHECK(fits.peak == Bytes(12e9));
+  CHECK(fits.fits);
+  CHECK(verdict(fits) == "fits");
+  const std::string large = "# memory_bytes: 20000000000\n";
+  CHECK_THROWS_AS(simulate(replay(large), {.fidelity = Fidelity::closed}), OutOfMemory);
+  CHECK(has_all(verdict(fullest(memory_reports(replay(large)))), "does not fit into v100_sxm2_16gb",
+                "a trace fixes its batch"));
+  CHECK(simulate(replay(large, {{"memory", "ignore"}}), {.fidelity = Fidelity::closed}).memory.has_value());
+}
+
+TEST_CASE("a replay of a trace without its memory has none") {
+  CHECK_FALSE(simulate(replay(""), {.fidelity = Fidelity::closed}).memory.has_value());
+  CHECK_THROWS_AS((void)memory_reports(replay("")), InputError);
+}
+
+TEST_CASE("an exported trace states the memory of the model that it came from") {
+  const ResolvedExperiment model = on_16_gb({{"batch_per_gpu", "8"}});
+  CHECK(export_trace(model, true).memory == fullest(memory_reports(model, false)).peak);
 }

@@ -378,3 +378,14 @@ TEST_CASE("a trace states the samples of an epoch, also more than an int holds, 
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].line == 1);
 }
+
+TEST_CASE("a trace states the memory of a rank, and reads what it wrote") {
+  const std::string header = "phase,layer,duration_s\nforward,everything,0.1\n";
+  const Trace trace = read_trace("t.csv", "# memory_bytes: 17179869184\n" + header);
+  CHECK(trace.memory == Bytes(17'179'869'184.0));
+  CHECK(read_trace("t.csv", write_trace(trace)) == trace);
+  CHECK_FALSE(read_trace("t.csv", header).memory);
+  const auto errors = errors_of([&] { read_trace("t.csv", "# memory_bytes: 16 GB\n" + header); });
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].message == "'16 GB' is not a number of bytes");
+}
