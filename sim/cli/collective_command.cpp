@@ -132,6 +132,9 @@ CollectiveSoftware software_of(const CollectiveOptions& options, const config::C
   if (!options.nccl.empty()) version = choice<NcclVersion>(options.nccl);
   std::optional<CommunicationLibrary> library;
   if (!options.library.empty()) library = choice<CommunicationLibrary>(options.library);
+  if (library && is_of_hosts(*library) && !options.protocol.empty())
+    throw CLI::ValidationError("--protocol",
+                               "the protocols are NCCL's, and the library is " + options.library);
   return collective_software(catalogue, shipped_protocols(catalogue), version, platform, platform_file,
                              library);
 }

@@ -37,10 +37,10 @@ std::string legend(config::Kind kind) {
   if (kind == config::Kind::platform)
     return hanging(
         "",
-        "GPUs: per node; the title ends with their profile (trainyard list gpus). kernels: the origin of "
-        "the rates of the GPU's matrix products: measured by shape, fitted to times, scaled from another "
-        "GPU or assumed. error (runs): mean error of predictions of published training runs on the "
-        "machine, and how many there are; -: none.");
+        "GPUs: per node, or CPU sockets that hold ranks; the title ends with their profile (trainyard list "
+        "gpus). kernels: the origin of the rates of the GPU's matrix products: measured by shape, fitted to "
+        "times, scaled from another GPU or assumed. error (runs): mean error of predictions of published "
+        "training runs on the machine, and how many there are; -: none.");
   if (kind == config::Kind::model)
     return hanging(
         "",

@@ -132,7 +132,10 @@ void export_files(const fs::path& dir, const SweepFile& file, const SweepResult&
       sweep_csv(result), failures_csv(result), published_csv(result), resolved,
       sweep_html(result, sweep_origin(config::find_catalogue(), result, resolved, version()))};
   for (std::size_t i = 0; i < std::size(exported); ++i) {
-    if (!texts[i].empty()) write_out_file(dir / exported[i], texts[i], true);
+    if (texts[i].empty())
+      fs::remove(dir / exported[i]);  // of an earlier run, whose file had published figures
+    else
+      write_out_file(dir / exported[i], texts[i], true);
   }
 }
 

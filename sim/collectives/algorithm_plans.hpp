@@ -71,7 +71,7 @@ CollectivePlan binomial(const Cluster& cluster, const ProtocolOverheads& overhea
                         const CollectiveRequest& request);
 
 /// A broadcast of n parts (van de Geijn): the root scatters them along a binomial tree, where a message has
-/// as many parts as its subtree, at least counted as a full one, and a ring of n - 1 rounds gathers them on
+/// as many parts as its subtree (counted as if that were full), and a ring of n - 1 rounds gathers them on
 /// all ranks. Source: the same, section 4.3.
 CollectivePlan scatter_allgather(const Cluster& cluster, const ProtocolOverheads& overheads,
                                  const CollectiveRequest& request);

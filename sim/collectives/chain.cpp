@@ -1,6 +1,7 @@
 #include "collectives/algorithm_plans.hpp"
 #include "collectives/rank_tree.hpp"
 #include "collectives/requirements.hpp"
+#include "collectives/ring.hpp"
 #include "platform/channels.hpp"
 
 namespace trainyard {
@@ -19,7 +20,7 @@ CollectivePlan chain(const Cluster& cluster, const ProtocolOverheads& overheads,
                      const CollectiveRequest& request) {
   require(cluster, request, Algorithm::chain);
   if (request.group.size() < 2) return new_plan(overheads, request, Algorithm::chain);
-  return chain(cluster, overheads, request, ring_channels(cluster, request.group));
+  return chain(cluster, overheads, request, channels_of(cluster, overheads, request.group));
 }
 
 CollectivePlan chain(const Cluster& cluster, const ProtocolOverheads& overheads,
@@ -35,7 +36,7 @@ CollectivePlan chain(const Cluster& cluster, const ProtocolOverheads& overheads,
   }
   add_chunked(plan, maker, 1.0 / static_cast<double>(channels.size()),
               flows_per_channel(cluster, request.group, channels.size()));
-  add_sums(plan, overheads, summed_part(request.operation) > 0 ? 1 : 0);
+  add_sums(plan, overheads, reduces(request.operation) ? static_cast<double>(channels.size()) : 0);
   return plan;
 }
 

@@ -4,6 +4,7 @@
 #include "collectives/ring.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace trainyard {
@@ -72,14 +73,19 @@ void add_rings_between(CollectivePlan& plan, PatternMaker& maker, const Protocol
 void add_trees_between(CollectivePlan& plan, PatternMaker& maker, const ProtocolOverheads& overheads,
                        const std::vector<NodeShare>& shares) {
   const std::size_t per_node = shares.front().ranks.size();
+  ChildCount children;
   maker.reserve(4 * per_node * shares.size());
   for (std::size_t local = 0; local < per_node; ++local) {
     const std::vector<Rank> ranks = counterparts(shares, local);
     const std::array<BinaryTree, 2> trees = double_binary_tree(static_cast<int>(shares.size()));
-    for (const BinaryTree& between : trees) add_edges(maker, over_nodes(between, ranks), plan.operation);
+    for (const BinaryTree& between : trees) {
+      const RankTree tree = over_nodes(between, ranks);
+      if (std::isfinite(overheads.sums.si())) children.add(tree);
+      add_edges(maker, tree, plan.operation);
+    }
   }
   add_chunked(plan, maker, 0.5 / static_cast<double>(per_node));
-  add_sums(plan, overheads, 1);
+  add_sums(plan, overheads, children.most());
 }
 
 CollectivePlan two_levels(const Cluster& cluster, const ProtocolOverheads& overheads,

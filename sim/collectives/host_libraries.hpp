@@ -12,10 +12,14 @@ namespace trainyard {
 /// nccl. `operation`: not all_to_all and send_recv, which are always direct. `ranks`: at least 2.
 /// - mpich: src/mpi/coll of MPICH 3.2 (allreduce.c, bcast.c, reduce.c, allgather.c, red_scat.c): recursive
 ///   doubling or a binomial tree for short messages; Rabenseifner's algorithm, and scatter and all-gather,
-///   for long ones. Bruck's all-gather of few bytes over ranks that are no power of two counts as a ring.
+///   for long ones. Left out: its sums inside a node before those between nodes (all ranks are alike here),
+///   the gathering of medium broadcasts by doubling, and Bruck's all-gather, which counts as a ring. Cray's
+///   MPICH is assumed to choose alike.
 /// - open_mpi: coll_tuned_decision_fixed.c of Open MPI 1.6 to 4.0: recursive doubling below 10 kB, otherwise
-///   a ring, whose segments do not change its bytes; chains for long broadcasts and reductions. Its split
-///   binary trees between both, and its all-gather by neighbours, count as binomial trees and a ring.
+///   a ring, whose segments do not change its bytes; chains for long broadcasts. Left out: split binary trees
+///   for medium broadcasts, which count as binomial trees; its all-gather by neighbours, which counts as a
+///   ring; and its choice for reductions among trees and chains by number of ranks: here 20 kB decide, which
+///   holds below 8 ranks.
 /// - gloo: gloo/allreduce.cc, broadcast.cc, reduce.cc, allgather.cc: rings, and a binomial tree for the
 ///   broadcast.
 Algorithm host_choice(CommunicationLibrary library, Operation operation, int ranks, Bytes size);

@@ -276,7 +276,7 @@ void add_sums(CollectivePlan& plan, const ProtocolOverheads& overheads, double p
   PhasePlan& phase = plan.phases.back();
   if (part <= 0 || !std::isfinite(overheads.sums.si())) return;
   const Bandwidth rate = overheads.sums / part;
-  if (phase.hops == 0) {
+  if (phase.hops == 0 && !overheads.sums_beside) {
     phase.sums = rate;
   } else {
     phase.limit = std::min(phase.limit, rate);

@@ -187,7 +187,8 @@ void add_rounds(CollectivePlan& plan, PatternMaker& maker, int messages, double 
                 double flows_per_edge = 1);
 
 /// In the last phase a rank adds data to its own (ProtocolOverheads::sums): `part` messages, on average, for
-/// each that an edge carries. A chunked phase receives meanwhile: its edges are no faster than sums.
+/// each that an edge carries. A chunked phase receives meanwhile, and so do libraries with `sums_beside`:
+/// their edges are no faster than sums.
 void add_sums(CollectivePlan& plan, const ProtocolOverheads& overheads, double part);
 
 /// The part of a ring's messages that are sums: half of those of an all_reduce, all of a reduce_scatter's.

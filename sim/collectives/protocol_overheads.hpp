@@ -33,6 +33,7 @@ struct ProtocolOverheads {
   Seconds launch;  ///< per GPU driven by one process: a lower limit on the time of a collective there
   /// At which a rank adds a message to its own data once it has arrived; infinite: meanwhile, as NCCL does.
   Bandwidth sums{std::numeric_limits<double>::infinity()};
+  bool sums_beside = false;  ///< the rank adds one part of a message while it receives the next
 };
 
 /// Only the wire.

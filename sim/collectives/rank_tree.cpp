@@ -71,6 +71,18 @@ RankTree opened_ring(std::span<const Rank> order, Rank root, bool is_towards_roo
   return tree;
 }
 
+void ChildCount::add(const RankTree& tree) {
+  for (const int parent : tree.parents) {
+    if (parent >= 0) ++of_[tree.ranks[at(parent)]];
+  }
+}
+
+int ChildCount::most() const {
+  int most = 0;
+  for (const auto& [rank, children] : of_) most = std::max(most, children);
+  return most;
+}
+
 void add_edges(PatternMaker& maker, const RankTree& tree, Operation operation, int nic) {
   const auto n = static_cast<int>(tree.ranks.size());
   const FlatLists children = children_of(tree.parents);

@@ -5,6 +5,7 @@
 #include "collectives/plan.hpp"
 
 #include <array>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,16 @@ RankTree opened_ring(std::span<const Rank> order, Rank root, bool is_towards_roo
 /// Adds the edges of a tree for an operation: upwards for a reduce, each passing on its children's data;
 /// downwards for a broadcast; both for an all_reduce, where the root passes the received data on downwards.
 void add_edges(PatternMaker& maker, const RankTree& tree, Operation operation, int nic = -1);
+
+/// The children of each rank in several trees together: edges whose data it adds to its own.
+class ChildCount {
+public:
+  void add(const RankTree& tree);
+  [[nodiscard]] int most() const;
+
+private:
+  std::map<Rank, int> of_;
+};
 
 /// A binary tree over nodes 0, 1, ...
 struct BinaryTree {

@@ -3,6 +3,8 @@
 #include "collectives/rank_tree.hpp"
 #include "collectives/requirements.hpp"
 
+#include <cmath>
+
 namespace trainyard {
 
 namespace {
@@ -33,6 +35,13 @@ void add_ring(PatternMaker& maker, std::span<const Rank> order, int nic) {
   }
 }
 
+std::vector<Channel> channels_of(const Cluster& cluster, const ProtocolOverheads& overheads,
+                                 std::span<const Rank> group, std::vector<std::string>* notes) {
+  std::vector<Channel> channels = ring_channels(cluster, group, notes);
+  if (std::isfinite(overheads.sums.si())) channels.resize(1);
+  return channels;
+}
+
 Seconds ring_latency(PatternMaker& maker, int ranks) { return maker.largest_mean_latency(at(ranks)); }
 
 int ring_rounds(Operation operation, int ranks) {
@@ -44,7 +53,7 @@ CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
   require(cluster, request, Algorithm::ring);
   if (request.group.size() < 2) return new_plan(overheads, request, Algorithm::ring);
   std::vector<std::string> notes;
-  const std::vector<Channel> channels = ring_channels(cluster, request.group, &notes);
+  const std::vector<Channel> channels = channels_of(cluster, overheads, request.group, &notes);
   if (channels.front().is_chain) refuse(cluster, request, Algorithm::ring, no_ring(request.group.size()));
   CollectivePlan plan = ring(cluster, overheads, request, channels);
   plan.notes = std::move(notes);
@@ -66,12 +75,15 @@ CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
                 channel.nic);
     }
     add_chunked(plan, maker, share, flows);
-    add_sums(plan, overheads, summed_part(request.operation));
+    add_sums(plan, overheads, static_cast<double>(channels.size()) * summed_part(request.operation));
   } else {
     for (const Channel& channel : channels) add_ring(maker, channel.order, channel.nic);
     add_rounds(plan, maker, ring_rounds(request.operation, ranks), share / ranks, ring_latency(maker, ranks),
                flows);
-    add_sums(plan, overheads, static_cast<double>(channels.size()) * summed_part(request.operation));
+    if (overheads.sums_beside && request.operation == Operation::all_reduce)
+      slow_down(plan, ranks - 1, overheads.sums / static_cast<double>(channels.size()));
+    else
+      add_sums(plan, overheads, static_cast<double>(channels.size()) * summed_part(request.operation));
     if (request.unaligned != UnalignedRounds::none) {
       slow_down(plan, request.unaligned == UnalignedRounds::first ? 1 : ring_rounds(request.operation, ranks),
                 request.protocol == Protocol::ll128

@@ -20,6 +20,10 @@ CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
 CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
                     const CollectiveRequest& request, std::span<const Channel> channels);
 
+/// The group's channels; of a library that sums in one thread, the first alone.
+std::vector<Channel> channels_of(const Cluster& cluster, const ProtocolOverheads& overheads,
+                                 std::span<const Rank> group, std::vector<std::string>* notes = nullptr);
+
 /// One edge from each rank of the order to the next and from the last to the first; each passes on the data
 /// delivered by the previous edge.
 void add_ring(PatternMaker& maker, std::span<const Rank> order, int nic = -1);

@@ -1,10 +1,12 @@
 #include "collectives/algorithm_plans.hpp"
 #include "collectives/rank_tree.hpp"
 #include "collectives/requirements.hpp"
+#include "collectives/ring.hpp"
 #include "platform/channels.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace trainyard {
 
@@ -51,7 +53,7 @@ CollectivePlan tree(const Cluster& cluster, const ProtocolOverheads& overheads,
     plan.algorithm = Algorithm::tree;
     return plan;
   }
-  const std::vector<Channel> channels = ring_channels(cluster, request.group);
+  const std::vector<Channel> channels = channels_of(cluster, overheads, request.group);
   const auto nodes = static_cast<int>(shares.size());
   const auto root_share = std::ranges::find(shares, cluster.node_of(request.root), &NodeShare::node);
   const std::array<BinaryTree, 2> trees =
@@ -61,17 +63,21 @@ CollectivePlan tree(const Cluster& cluster, const ProtocolOverheads& overheads,
   CollectivePlan plan = new_plan(overheads, request, Algorithm::tree, channels.size());
   PatternMaker maker(cluster, overheads, request);
   maker.reserve(4 * request.group.size() * channels.size());
+  const bool sums_apart = std::isfinite(overheads.sums.si());
+  ChildCount children;
   for (const Channel& channel : channels) {
     const Orders orders = orders_in_nodes(channel.order, shares);
     for (const BinaryTree& between : trees) {
       const std::span<const Rank> first = orders[at(between.top_down.front())];
       const RankTree root_tree = line(first, has_root(request.operation) ? request.root : first.front());
-      add_edges(maker, over_ranks(between, orders, root_tree), request.operation, channel.nic);
+      const RankTree ranks = over_ranks(between, orders, root_tree);
+      if (sums_apart && reduces(request.operation)) children.add(ranks);
+      add_edges(maker, ranks, request.operation, channel.nic);
     }
   }
   add_chunked(plan, maker, 0.5 / static_cast<double>(channels.size()),
               flows_per_channel(cluster, request.group, channels.size()));
-  add_sums(plan, overheads, summed_part(request.operation) > 0 ? 1 : 0);
+  add_sums(plan, overheads, children.most());
   return plan;
 }
 

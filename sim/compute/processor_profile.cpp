@@ -46,7 +46,7 @@ GpuProfile load_processor_profile(const config::Document& document, const std::s
   profile.sms = file.cores;
   profile.tdp = file.tdp;
   profile.power = file.power;
-  profile.variation = file.variation;
+  profile.variation = memory.variation;
   profile.matrix = std::move(file.matrix);
   profile.vector = std::move(file.vector);
   profile.roofline = std::move(file.roofline);

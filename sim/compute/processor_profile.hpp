@@ -16,6 +16,7 @@ namespace trainyard {
 struct MemoryMode {
   Sourced<Bytes> capacity;
   Sourced<Bandwidth> bandwidth;
+  std::optional<GpuVariation> variation;
 };
 
 struct ProcessorFile {
@@ -26,7 +27,6 @@ struct ProcessorFile {
   config::Ordered<MemoryMode> memory_modes;
   Sourced<Watts> tdp;
   std::optional<GpuPower> power;
-  std::optional<GpuVariation> variation;
   MatrixUnits matrix;
   VectorRates vector;
   Sourced<Roofline> roofline;
@@ -45,8 +45,11 @@ template <>
 struct Keys<MemoryMode> {
   static auto table() {
     return keys(required("capacity", &MemoryMode::capacity, "memory of a socket").positive(1e14),
-                required("bandwidth", &MemoryMode::bandwidth, "peak bandwidth, reads and writes together")
-                    .between(1e8, 1e14));
+                required("bandwidth", &MemoryMode::bandwidth, "bandwidth, reads and writes together")
+                    .between(1e8, 1e14),
+                optional("variation", &MemoryMode::variation,
+                         "differences between processors in this mode, for the key random.gpus of "
+                         "experiments"));
   }
 };
 
@@ -66,14 +69,12 @@ struct Keys<ProcessorFile> {
         optional("tdp", &ProcessorFile::tdp, "thermal design power; 0 if it is not known").between(0, 1e5),
         optional("power", &ProcessorFile::power,
                  "power in each state; without this key, energy is not modelled"),
-        optional("variation", &ProcessorFile::variation,
-                 "differences between processors of this kind, for the key random.gpus of experiments"),
         required("matrix", &ProcessorFile::matrix, "matrix products and convolutions by data type"),
         required("vector", &ProcessorFile::vector, "ops limited by memory bandwidth"),
         required("roofline", &ProcessorFile::roofline, "curve for all matrix work without a fit"),
         optional("sums", &ProcessorFile::sums,
                  "rate at which the communication library adds received data to a rank's own, once it has "
-                 "arrived; default: that of element-wise ops")
+                 "arrived; default: that of element-wise ops over the cores")
             .positive(1e14),
         optional("source", &ProcessorFile::source, "sources of the figures"));
   }

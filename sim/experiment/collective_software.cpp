@@ -13,12 +13,20 @@ constexpr int hopper = 90;  // compute capability
 void require_gpus(const Platform& platform) {
   if (!platform.ranks_on_processors) return;
   throw InputError(fmt::format("NCCL joins GPUs, and the ranks of {} are on processors", platform.name),
-                   "library: mpich, open_mpi or gloo, such as --set stack.library=open_mpi");
+                   "library: mpich, open_mpi or gloo");
 }
 
 CollectiveSoftware host_library(CommunicationLibrary library, const GpuProfile& gpu) {
   CollectiveSoftware software{.library = library};
   software.overheads.sums = rate_of_sums(gpu);
+  // gloo/allreduce.cc: a chunk has two or more segments, of which one is under way while another is added
+  software.overheads.sums_beside = library == CommunicationLibrary::gloo;
+  if (!gpu.is_processor)
+    software.note = fmt::format(
+        "collectives: {} between GPUs is taken for a build that reads their memory, over one ring of the "
+        "same "
+        "links, with sums at the rate of element-wise kernels (assumed)",
+        title_of(library));
   return software;
 }
 
@@ -42,8 +50,8 @@ namespace {
 
 CollectiveSoftware nccl(NcclVersion version, const Platform& platform, const GpuProfile& gpu,
                         const Protocols& constants) {
-  require_gpus(platform);
   if (version == NcclVersion::none) return {};
+  require_gpus(platform);
   return {.version = version,
           .overheads = overheads_of(constants, version, platform),
           .compute_capability = nccl_capability(gpu),
@@ -55,7 +63,8 @@ CollectiveSoftware nccl(NcclVersion version, const Platform& platform, const Gpu
 Bandwidth rate_of_sums(const GpuProfile& gpu) {
   if (gpu.sums) return gpu.sums->value;
   constexpr double values_per_sum = 3;
-  return gpu.vector.elementwise.value * gpu.memory.bandwidth.value / values_per_sum;
+  const Bandwidth of_all = gpu.vector.elementwise.value * gpu.memory.bandwidth.value / values_per_sum;
+  return gpu.is_processor && gpu.sms ? of_all / static_cast<double>(gpu.sms->value) : of_all;
 }
 
 CollectiveSoftware library_of(const Stack& stack, const Platform& platform, const GpuProfile& gpu,
@@ -75,10 +84,7 @@ CollectiveSoftware collective_software(const config::Catalogue& catalogue, const
     throw InputError(fmt::format("{} is not NCCL, whose version is given", title_of(used)),
                      "either a library or a version of NCCL");
   }
-  if (version == NcclVersion::none) {  // without a look at the profile
-    require_gpus(platform);
-    return {};
-  }
+  if (version == NcclVersion::none) return {};  // without a look at the profile
   const auto file = config::find(catalogue, profile_kind(platform), platform.gpu_profile, platform_file);
   const config::Document document = config::load(file);
   const GpuProfile gpu = platform.ranks_on_processors ? load_processor_profile(document, platform.memory_mode)

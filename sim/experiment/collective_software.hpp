@@ -19,8 +19,8 @@ namespace trainyard {
 CollectiveSoftware library_of(const Stack& stack, const Platform& platform, const GpuProfile& gpu,
                               const Protocols& constants);
 
-/// The rate at which a rank adds received data to its own: that of the profile or, without one, of an
-/// element-wise kernel, which reads two values and writes one.
+/// The rate at which one thread of a rank adds received data to its own: that of the profile or, without one,
+/// of an element-wise kernel, which reads two values and writes one, over the cores of a processor (assumed).
 Bandwidth rate_of_sums(const GpuProfile& gpu);
 
 /// The compute capability with which a GPU counts in NCCL's tables: its own. A GPU without CUDA has a library

@@ -81,6 +81,10 @@ void check_input(const ResolvedExperiment& resolved) {
                        "leave out 'workers'");
     return;
   }
+  if (resolved.platform.ranks_on_processors && is_multi_update(resolved.settings)) {
+    throw InputError("decoding on the cores of ranks is not simulated for runs of many updates",
+                     "data: synthetic, or update: sync without servers and randomness");
+  }
   const int cores = cores_of_node(resolved.platform);
   if (cores == 0) {
     throw InputError(

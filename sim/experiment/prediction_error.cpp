@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char* is_a_trace = "a trace: the published runs are of models";
 constexpr const char* is_on_processors = "no published run on processors has a known error";
+constexpr const char* is_over_hosts = "the published runs with known errors are of NCCL";
 constexpr const char* is_a_layout =
     "ranks share a model: pairs of published runs of that kind are too few for an interval";
 
@@ -76,6 +77,7 @@ std::filesystem::path published_errors_file(const config::Catalogue& catalogue, 
 Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved) {
   if (!resolved.model) return unknown(is_a_trace);
   if (resolved.platform.ranks_on_processors) return unknown(is_on_processors);
+  if (is_of_hosts(resolved.library.library)) return unknown(is_over_hosts);
   if (resolved.layout) return unknown(is_a_layout);
   return PredictedJob{.of = circumstances_of(resolved),
                       .fit = std::string(fit_of(resolved)),
@@ -85,6 +87,7 @@ Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved) {
 Known<ExpectedError> prediction_error(const ResolvedExperiment& resolved) {
   if (!resolved.model) return unknown(is_a_trace);
   if (resolved.platform.ranks_on_processors) return unknown(is_on_processors);
+  if (is_of_hosts(resolved.library.library)) return unknown(is_over_hosts);
   if (resolved.layout) {
     if (const std::string_view reason = incomparable(resolved); !reason.empty())
       return unknown(std::string(reason));

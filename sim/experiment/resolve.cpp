@@ -284,8 +284,10 @@ private:
     problem.key_path = key;
     problem.message =
         fmt::format("no effect: the ranks of {} are on {}s", platform.name, device_word(platform));
-    problem.hint = platform.ranks_on_processors ? "processor." + key.substr(key.find('.') + 1)
-                                                : "gpu." + key.substr(key.find('.') + 1);
+    problem.hint =
+        platform.ranks_on_processors
+            ? "keys of its profile begin with 'processor.'; faster kernels: stack.compute_scale=0.5"
+            : "keys of its profile begin with 'gpu.'";
     errors_.run(document_, "platform", [&] { throw InputError({problem}); });
   }
 
@@ -325,6 +327,14 @@ private:
 
   void stage_through_host() {
     if (resolved_.stack.intra_node != IntraNode::host) return;
+    if (resolved_.platform.ranks_on_processors) {
+      errors_.run(document_, "stack", [&] {
+        throw InputError(
+            fmt::format("no effect: the ranks of {} are on hosts (intra_node)", resolved_.platform.name),
+            "intra_node: direct");
+      });
+      return;
+    }
     bypasses_gpu_links_ = has_gpu_links(resolved_.platform);
     resolved_.platform = staged_through_host(std::move(resolved_.platform));
   }
@@ -422,7 +432,7 @@ private:
 
   void read_random() {
     read_factor_files(settings_.random, file_, files_.paths);
-    if (has_platform_) check_variation(settings_.random, resolved_.gpu);
+    if (has_platform_ && !resolved_.gpu.name.empty()) check_variation(settings_.random, resolved_.gpu);
   }
 
   void read_neighbours() {

@@ -9,6 +9,7 @@
 #include "report/run_words.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 namespace trainyard {
@@ -73,7 +74,10 @@ std::string report_html(const Run& run, const PageOrigin& origin) {
   const Platform& platform = run.experiment.platform;
   page.title = in_device_words(platform, page.title);
   page.lead.markup = in_device_words(platform, page.lead.markup);
+  constexpr std::array<std::string_view, 3> of_others = {"trust", "errors",
+                                                         "experiment"};  // files, other runs
   for (HtmlSection& section : page.sections) {
+    if (std::ranges::find(of_others, section.id) != of_others.end()) continue;
     section.title = in_device_words(platform, section.title);
     section.content.markup = in_device_words(platform, section.content.markup);
   }

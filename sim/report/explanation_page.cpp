@@ -65,7 +65,7 @@ std::string tasks_of_stage(const PathSegment& segment) {
   return text + ", " + count(segment.times, "collective");
 }
 
-/// Of a collective, in a few words.
+/// The limit of a collective, for a column of the table.
 std::string short_limit(const CollectivePace& pace) {
   if (is_held_by_sums(pace)) return "sums by one thread";
   return pace.is_connection ? fmt::format("connection {}", estimate(pace.edge)) : pace.link;

@@ -37,7 +37,10 @@ InputReport input_report(const ResolvedExperiment& resolved, const DataLoading& 
                                  resolved.settings.accumulation * resolved.cluster->ranks();
   const double steps_per_second = throughput / samples_of_step;
   report.cpu_utilization = unknown("CPUs decode nothing, and their other work is not modelled");
-  if (loading.cores > 0) report.cpu_utilization = loading.busy.si() * steps_per_second;
+  if (resolved.platform.ranks_on_processors)
+    report.cpu_utilization = unknown("the same cores run kernels");
+  else if (loading.cores > 0)
+    report.cpu_utilization = loading.busy.si() * steps_per_second;
   report.storage_utilization = unknown("the platform does not state its storage (node.storage)");
   if (loading.storage > Seconds{}) report.storage_utilization = loading.storage.si() * steps_per_second;
   report.samples_per_s_and_node = unknown("no limit of the input is known");

@@ -209,7 +209,8 @@ std::vector<std::string> assumptions_of(const ResolvedExperiment& resolved, cons
   std::string assumed;
   if (!rules || is_assumed(rules->workspace))
     assumed = fmt::format("{} of workspace", gpu_memory(terms.workspace));
-  if (is_assumed(rules && rules->context ? rules->context : resolved.gpu.memory.context)) {
+  const bool has_context = terms.context > Bytes();
+  if (has_context && is_assumed(rules && rules->context ? rules->context : resolved.gpu.memory.context)) {
     assumed += fmt::format("{}{} of CUDA context", assumed.empty() ? "" : " and ", gpu_memory(terms.context));
   }
   if (!assumed.empty()) assumed += " assumed; ";
@@ -287,8 +288,9 @@ std::vector<MemoryReport> stated_memory(const ResolvedExperiment& resolved) {
 }  // namespace
 
 bool has_memory(const ResolvedExperiment& resolved) {
-  return resolved.model ||
-         std::ranges::all_of(resolved.classes, [](const RankClass& one) { return one.trace.memory.has_value(); });
+  return resolved.model || std::ranges::all_of(resolved.classes, [](const RankClass& one) {
+           return one.trace.memory.has_value();
+         });
 }
 
 std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, bool has_collectives) {

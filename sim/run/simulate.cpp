@@ -201,6 +201,9 @@ std::vector<std::string> calibrated_on(const ResolvedExperiment& resolved) {
     const bool is_fitted = provenance == Provenance::fitted || provenance == Provenance::measured;
     if (is_fitted && std::ranges::find(runs, source) == runs.end()) runs.push_back(source);
   };
+  const auto add_fitted = [&](const auto& figure) {
+    if (figure.provenance == Provenance::fitted) add(figure.provenance, figure.source);
+  };
   if (const auto& rate = resolved.settings.one_gpu)
     add(Provenance::measured, fmt::format("one GPU of this machine: {} (one_gpu)", *rate));
   add(resolved.stack.compute_scale.provenance, resolved.stack.compute_scale.source);
@@ -212,6 +215,9 @@ std::vector<std::string> calibrated_on(const ResolvedExperiment& resolved) {
   for (const Sourced<Seconds>* time :
        {&stack.step_overhead_per_gpu, &stack.micro_batch_overhead, &stack.collective_overhead})
     add(time->provenance, time->source);
+  if (stack.slowest_gpu > 1 && resolved.gpu.variation && resolved.gpu.variation->gpu)
+    add_fitted(*resolved.gpu.variation->gpu);
+  if (is_of_hosts(resolved.library.library) && resolved.gpu.sums) add_fitted(*resolved.gpu.sums);
   if (!stack.scalar_rings || resolved.cluster->nodes == 1) return runs;
   for (const Sourced<Seconds>* time : {&stack.scalar_rings->hop, &stack.scalar_rings->node_hop})
     add(time->provenance, time->source);

@@ -166,6 +166,11 @@ private:
   WholeJob whole_;
 };
 
+/// Whether a rate of storage is that of all nodes together.
+bool is_of_all_nodes(const Platform& platform, Bandwidth rate) {
+  return platform.shared_storage && platform.shared_storage->value == rate;
+}
+
 std::string load_note(const Platform& platform) {
   std::vector<std::string> rates;
   const auto add = [&](const std::optional<Sourced<Bandwidth>>& rate, std::string_view readers) {
@@ -198,10 +203,11 @@ std::vector<std::string> job_notes(const Run& run) {
     notes.emplace_back("broadcast: one collective with all parameters, alone on the network");
   if (job.checkpoint && !job.checkpoint->size) notes.push_back(training_state_note(resolved));
   if (job.checkpoint && !job.checkpoint->bandwidth) {
-    notes.push_back(
-        fmt::format("checkpoints: the whole job writes at {}, the rate at which a node reads from its "
-                    "storage (assumed for writing)",
-                    human(checkpoint_bandwidth(resolved))));
+    notes.push_back(fmt::format("checkpoints: the whole job writes at {}, the rate {} (assumed for writing)",
+                                human(checkpoint_bandwidth(resolved)),
+                                is_of_all_nodes(resolved.platform, checkpoint_bandwidth(resolved))
+                                    ? "at which all nodes together read from shared storage"
+                                    : "at which a node reads from its storage"));
   }
   if (run.faults) {
     notes.push_back(fmt::format("job: faults cost the same share of its work as of the {} of 'faults.work'",

@@ -52,7 +52,7 @@ struct WholeJob {
 /// work. Throws InputError or Unreachable.
 WholeJob whole_job(const Run& run);
 
-/// Of its steps and evaluations.
+/// The time of the job's steps and evaluations.
 Seconds time_of_epochs(const WholeJob& job);
 
 /// The assumptions of the job's phases, for the reader. Requires a run with `job`.

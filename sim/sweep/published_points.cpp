@@ -89,14 +89,6 @@ void check_group(const Sweep& sweep, const PublishedFigure& group, const std::st
   }
 }
 
-/// The point, in the form of a pattern.
-PointPattern pattern_of(const Sweep& sweep, std::size_t point) {
-  PointPattern pattern;
-  for (std::size_t key = 0; key < sweep.keys.size(); ++key)
-    pattern.emplace(sweep.keys[key], sweep.points[point][key]);
-  return pattern;
-}
-
 std::vector<std::string> keys_of(const PointPattern& pattern) {
   std::vector<std::string> keys;
   for (const auto& [key, condition] : pattern) keys.push_back(key);
@@ -154,15 +146,9 @@ void check_published_points(const SweepFile& file, config::Problems& problems) {
 
 void keep_published_points(SweepFile& file) {
   const Sweep sweep = make_sweep({}, file);
-  for (PublishedFigure& group : file.published) {
-    std::vector<PublishedValue> rows;
-    for (const PublishedValue& row : group.rows) {
-      const auto places = places_of(sweep, group, row);
-      for (const auto& place : places)
-        rows.push_back({places.size() == 1 ? row.at : pattern_of(sweep, place.first), row.value});
-    }
-    group.rows = std::move(rows);
-  }
+  for (PublishedFigure& group : file.published)
+    std::erase_if(group.rows,
+                  [&](const PublishedValue& row) { return places_of(sweep, group, row).size() != 1; });
   std::erase_if(file.published, [](const PublishedFigure& group) { return group.rows.empty(); });
 }
 

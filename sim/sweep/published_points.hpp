@@ -16,9 +16,8 @@ std::vector<PublishedPoint> published_points(const SweepFile& file, const Sweep&
 /// relative to exactly one other point. Nothing about points if the file has none.
 void check_published_points(const SweepFile& file, config::Problems& problems);
 
-/// Rewrites the published values of a file whose points have changed, so that each is at one point again:
-/// those that met no point are left out, and one that met several becomes one for each. Throws like
-/// make_sweep.
+/// Removes the published values of a file whose points have changed that are no longer at one point. Throws
+/// like make_sweep.
 void keep_published_points(SweepFile& file);
 
 }  // namespace trainyard

@@ -95,9 +95,11 @@ SweepFile with_overrides(SweepFile file, const SweepOverrides& overrides) {
     found->second = texts;
     return true;
   };
+  bool has_other_settings = false;
   for (const auto& [key, texts] : overrides) {
     const auto in_list = [&](KeyValues& lists) { return replaces(lists, key, texts); };
     if (in_list(file.vary) || std::ranges::any_of(file.zip, in_list)) continue;
+    has_other_settings = true;
     if (key == "experiment" && texts.size() == 1) {
       file.experiment = texts.front();
     } else if (with_ranges(texts).size() == 1) {
@@ -107,6 +109,7 @@ SweepFile with_overrides(SweepFile file, const SweepOverrides& overrides) {
       file.vary.emplace_back(key, texts);
     }
   }
+  if (has_other_settings) file.published.clear();  // they are of the file's settings
   if (!overrides.empty() && !file.published.empty()) keep_published_points(file);
   return file;
 }

@@ -158,3 +158,26 @@ TEST_CASE("an algorithm that NCCL does not have moves whole chunks") {
                                        "halving_doubling", "-b", "1K", "-e", "1K"});
   CHECK(report["rows"][0]["protocol"] == "Simple");
 }
+
+TEST_CASE("--library times MPI's choices, also between processors, and refuses NCCL's options") {
+  const Ended mpi = run_program({"collective", "all_reduce", "--platform", "theta", "--nodes", "4", "-b",
+                                 "1K", "-e", "1M", "-f", "1024"});
+  CHECK(mpi.code == 0);
+  CHECK(mpi.out.find("# kink: MPICH switches from recursive_doubling/Simple to halving_doubling/Simple") !=
+        std::string::npos);
+  const Ended gloo = run_program({"collective", "all_reduce", "--platform", "xeon_cluster", "--nodes", "2",
+                                  "--library", "gloo", "-b", "1M", "-e", "1M"});
+  CHECK(gloo.out.find("ring/Simple/1") != std::string::npos);
+  for (const auto& [option, value] : {std::pair("--nccl", "2.12"), std::pair("--protocol", "LL")}) {
+    const Ended refused = run_program({"collective", "all_reduce", "--platform", "theta", "--nodes", "4",
+                                       "--library", "mpich", option, value});
+    CAPTURE(option);
+    CHECK(refused.code != 0);
+    CHECK(refused.out.empty());
+  }
+  CHECK(run_program({"collective", "all_reduce", "--platform", "theta", "--nodes", "4", "--library", "nccl"})
+            .code == 3);
+  CHECK(run_program({"collective", "all_reduce", "--platform", "theta", "--nodes", "4", "--nccl", "none",
+                     "-b", "1M", "-e", "1M"})
+            .code == 0);
+}

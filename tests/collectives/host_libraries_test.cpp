@@ -110,3 +110,36 @@ TEST_CASE("a chunked tree sums while it receives: its edges are no faster than t
   CHECK(time_with_sums(Algorithm::chain, cluster, size, Bandwidth{1e12}) ==
         time_with_sums(Algorithm::chain, cluster, size, Bandwidth{std::numeric_limits<double>::infinity()}));
 }
+
+TEST_CASE("a tree's rank adds the data of all its children: the whole buffer, at the rate of its sums") {
+  constexpr Bytes size{1e9};
+  constexpr Bandwidth sums{1e9};
+  for (const int ranks : {2, 4, 8, 9, 33}) {
+    const Cluster cluster = flat_cluster(ranks);
+    CAPTURE(ranks);
+    // with two ranks, each adds one half
+    const double least = ranks == 2 ? 0.5 : 1;
+    CHECK(time_with_sums(Algorithm::tree, cluster, size, sums).si() == doctest::Approx(least).epsilon(0.06));
+    CHECK(time_with_sums(Algorithm::hierarchical_tree, cluster, size, sums).si() ==
+          doctest::Approx(least).epsilon(0.06));
+  }
+}
+
+TEST_CASE("a library that sums while it receives takes the longer of both, in the rounds that sum") {
+  constexpr Bytes size{1e9};
+  ProtocolOverheads overheads;
+  overheads.sums_beside = true;
+  const Cluster cluster = flat_cluster(8);
+  const auto time = [&](double rate, Operation operation) {
+    overheads.sums = Bandwidth{rate};
+    return time_alone(cluster,
+                      plan_by(Algorithm::ring, cluster, overheads, over_all_ranks(cluster, operation)), size)
+        .si();
+  };
+  // ports of 10 GB/s
+  const double gather = 0.1 * 7 / 8;
+  CHECK(time(20e9, Operation::all_reduce) == doctest::Approx(2 * gather).epsilon(1e-3));
+  CHECK(time(1e9, Operation::all_reduce) == doctest::Approx(10 * gather + gather).epsilon(1e-3));
+  CHECK(time(1e9, Operation::reduce_scatter) == doctest::Approx(10 * gather).epsilon(1e-3));
+  CHECK(time(1e9, Operation::all_gather) == doctest::Approx(gather).epsilon(1e-3));
+}

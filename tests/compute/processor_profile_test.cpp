@@ -2,8 +2,10 @@
 
 #include "errors_of.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <string>
+#include <vector>
 
 using namespace trainyard;
 
@@ -43,5 +45,15 @@ TEST_CASE("a processor needs cores and a memory mode") {
         "optimizer: 1, t0: 1 us}\nroofline: {value: {efficiency: 1, bandwidth_fraction: 1, t0: 1 us}, "
         "assumed: a}\n"));
   });
-  REQUIRE_FALSE(errors.empty());
+  std::vector<std::string> keys;
+  for (const Diagnostic& error : errors) keys.push_back(error.key_path);
+  CHECK(std::ranges::find(keys, "cores") != keys.end());
+  CHECK(std::ranges::find(keys, "memory_modes") != keys.end());
+}
+
+TEST_CASE("nodes differ more in cache mode than in flat mode") {
+  const GpuProfile cache = load_processor_profile(profile("xeon_phi_7230"), "cache");
+  const GpuProfile flat = load_processor_profile(profile("xeon_phi_7230"), "flat");
+  CHECK(cache.variation->gpu->value > 5 * flat.variation->gpu->value);
+  CHECK(cache.variation->gpu->provenance == Provenance::fitted);
 }

@@ -4,6 +4,7 @@
 #include "experiment/prediction_error.hpp"
 #include "shipped_experiment.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <limits>
 
@@ -48,7 +49,7 @@ TEST_CASE("sums without a rate of their own run at that of element-wise ops") {
   GpuProfile gpu = nt3().gpu;
   gpu.sums.reset();
   CHECK(rate_of_sums(gpu).si() ==
-        doctest::Approx(gpu.vector.elementwise.value * gpu.memory.bandwidth.value.si() / 3));
+        doctest::Approx(gpu.vector.elementwise.value * gpu.memory.bandwidth.value.si() / 3 / 64));
 }
 
 TEST_CASE("the factors and errors of runs on GPUs are not taken for processors") {
@@ -68,6 +69,26 @@ TEST_CASE("ranks on processors share their cores with the loader") {
   CHECK(with_input(step, loading, some.settings.input) == step + loading.taken);
   const ResolvedExperiment gpus = shipped_experiment("resnet50_dgx2_input");
   CHECK(data_loading(gpus, *gpus.cluster)->taken == Seconds());
+}
+
+TEST_CASE("what processors cannot do is an error at its key") {
+  CHECK(error_of({{"stack.intra_node", "host"}}) ==
+        "no effect: the ranks of theta are on hosts (intra_node)");
+  CHECK(error_of({{"platform.node.processors.memory_mode", "hybrid"}}) ==
+        "xeon_phi_7230 has no memory mode 'hybrid'");
+  CHECK(errors_of([&] { nt3({{"platform.node.processors.memory_mode", "hybrid"}}); }).size() == 1);
+  CHECK(
+      error_of(
+          {{"model", "resnet50"}, {"job", "{epochs: 1}"}, {"input.data", "real"}, {"random.gpus", "profile"}})
+          .starts_with("decoding on the cores of ranks is not simulated"));
+}
+
+TEST_CASE("MPI between GPUs has a note, and no expected error: the published runs are of NCCL") {
+  const ResolvedExperiment some = shipped_experiment("resnet50_dgx2", {{"stack.library", "open_mpi"}});
+  CHECK(std::ranges::any_of(some.notes, [](const std::string& note) {
+    return note.starts_with("collectives: Open MPI between GPUs is taken for");
+  }));
+  CHECK_FALSE(prediction_error(some).has_value());
 }
 
 TEST_CASE("a platform has GPUs or processors") {

@@ -215,7 +215,8 @@ TEST_CASE("notes name the rates of storage that loads and checkpoints have") {
   CHECK(job_has_note(job_run(storage),
                      "load: at the rate of the storage, 2 GB/s per node (assumed) and at most 1 GB/s "
                      "for all nodes together"));
-  CHECK(job_has_note(job_run(storage), "writes at 1 GB/s, the rate at which a node reads"));
+  CHECK(job_has_note(job_run(storage),
+                     "writes at 1 GB/s, the rate at which all nodes together read from shared storage"));
   CHECK(job_has_note(job_run(storage), "assumed for writing"));
   Overrides stated = storage;
   stated.emplace_back("job.load.rate", "1 GB/s");
