@@ -132,10 +132,15 @@ void export_files(const fs::path& dir, const SweepFile& file, const SweepResult&
       sweep_csv(result), failures_csv(result), published_csv(result), resolved,
       sweep_html(result, sweep_origin(config::find_catalogue(), result, resolved, version()))};
   for (std::size_t i = 0; i < std::size(exported); ++i) {
-    if (texts[i].empty())
-      fs::remove(dir / exported[i]);  // of an earlier run, whose file had published figures
-    else
-      write_out_file(dir / exported[i], texts[i], true);
+    const fs::path exported_file = dir / exported[i];
+    if (!texts[i].empty()) {
+      write_out_file(exported_file, texts[i], true);
+      continue;
+    }
+    std::error_code error;
+    fs::remove(exported_file, error);  // of an earlier run, whose file had published figures
+    if (error)
+      throw FileError(fmt::format("cannot remove '{}': {}", exported_file.string(), error.message()));
   }
 }
 
