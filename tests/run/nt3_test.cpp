@@ -3,11 +3,11 @@
 #include "run/whole_job.hpp"
 #include "shipped_experiment.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <doctest/doctest.h>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace trainyard;
@@ -21,11 +21,13 @@ struct PublishedNt3 {
       = {};
 };
 
-WholeJob nt3_on(int nodes) {
-  return *simulate(testing::shipped_experiment("nt3_theta", {{"nodes", std::to_string(nodes)}}),
-                   {.fidelity = Fidelity::closed})
-              .job;
+WholeJob nt3_on(int nodes, Overrides set = {}) {
+  set.emplace_back("nodes", std::to_string(nodes));
+  return *simulate(testing::shipped_experiment("nt3_theta", set), {.fidelity = Fidelity::closed}).job;
 }
+
+const std::vector<PublishedNt3> more_nodes{{32, 840, 1683}, {64, 893, 1735}, {512, 1028, 1916}, {25, 813},
+                                           {50, 872},       {100, 898},      {200, 964},        {400, 1042}};
 
 }  // namespace
 
@@ -36,28 +38,31 @@ TEST_CASE(
   CHECK(job.time.si() == doctest::Approx(1561).epsilon(0.002));
 }
 
-// The spread of nodes is fitted to the same rows: this holds the fit where it is, and is no test of a
-// prediction.
 TEST_CASE(
-    "NT3 on 25 to 512 nodes of Theta stays as near to the published times as the fitted spread allows") {
-  const std::vector<PublishedNt3> rows{{32, 840, 1683}, {64, 893, 1735}, {512, 1028, 1916}, {25, 813},
-                                       {50, 872},       {100, 898},      {200, 964},        {400, 1042}};
+    "the growth of NT3's epochs on 25 to 512 nodes of Theta is not explained: docs/studies.md says how far") {
   double epochs = 0;
-  double worst = 0;
   double totals = 0;
   int jobs = 0;
-  for (const PublishedNt3& row : rows) {
+  for (const PublishedNt3& row : more_nodes) {
     const WholeJob job = nt3_on(row.nodes);
-    const double error = std::abs(time_of_epochs(job).si() / row.epoch - 1);
-    epochs += error;
-    worst = std::max(worst, error);
+    epochs += std::abs(time_of_epochs(job).si() / row.epoch - 1);
     if (!row.total) continue;
     totals += std::abs(job.time.si() / *row.total - 1);
     ++jobs;
   }
-  CHECK(epochs / static_cast<double>(rows.size()) < 0.045);
-  CHECK(worst < 0.11);
-  CHECK(totals / jobs < 0.04);
+  CHECK(epochs / static_cast<double>(more_nodes.size()) == doctest::Approx(0.169).epsilon(0.01));
+  CHECK(totals / jobs == doctest::Approx(0.106).epsilon(0.01));
   // published: 40 %
-  CHECK(time_of_epochs(nt3_on(512)) / time_of_epochs(nt3_on(2)) == doctest::Approx(1.28).epsilon(0.01));
+  CHECK(time_of_epochs(nt3_on(512)) / time_of_epochs(nt3_on(2)) == doctest::Approx(1.04).epsilon(0.005));
+}
+
+TEST_CASE("a spread of 12 % among nodes, which nothing else supports, would explain most of the growth") {
+  const Overrides wide{{"processor.memory_modes.cache.variation.gpu", "0.12"},
+                       {"stack.compute_scale", "26.23"}};
+  double epochs = 0;
+  for (const PublishedNt3& row : more_nodes)
+    epochs += std::abs(time_of_epochs(nt3_on(row.nodes, wide)).si() / row.epoch - 1);
+  CHECK(epochs / static_cast<double>(more_nodes.size()) == doctest::Approx(0.041).epsilon(0.02));
+  CHECK(time_of_epochs(nt3_on(512, wide)) / time_of_epochs(nt3_on(2, wide)) ==
+        doctest::Approx(1.28).epsilon(0.01));
 }
