@@ -1,5 +1,5 @@
 #pragma once
-// The communication library of a job: whose choices of algorithms `auto` follows, and what it adds to the
+// The communication library of a job: whose choices of algorithms `auto` follows, and its costs on top of the
 // wire.
 
 #include "collectives/nccl.hpp"

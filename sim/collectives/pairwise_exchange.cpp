@@ -54,7 +54,7 @@ void add_exchange(CollectivePlan& plan, const Cluster& cluster, const ProtocolOv
 }
 
 /// The parts of a reduce return to its root, which is the active rank number `root`: rounds of recursive
-/// halving in reverse, in each of which half of the ranks with parts of the sum send all they have.
+/// halving in reverse: in each, half of the ranks with parts of the sum send all they have.
 void add_gather(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
                 const CollectiveRequest& request, std::span<const Rank> ranks, std::size_t root) {
   for (std::size_t distance = ranks.size() / 2; distance >= 1; distance /= 2) {

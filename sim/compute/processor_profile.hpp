@@ -65,7 +65,7 @@ struct Keys<ProcessorFile> {
                  "cores of a socket; a collective takes one of them from the kernels")
             .between(1, 4096),
         required("memory_modes", &ProcessorFile::memory_modes,
-                 "memory by mode (flat, cache, ...), of which the platform names one"),
+                 "memory by mode (flat, cache, ...); the platform names one"),
         optional("tdp", &ProcessorFile::tdp, "thermal design power; 0 if it is not known").between(0, 1e5),
         optional("power", &ProcessorFile::power,
                  "power in each state; without this key, energy is not modelled"),

@@ -19,7 +19,7 @@ void require_gpus(const Platform& platform) {
 CollectiveSoftware host_library(CommunicationLibrary library, const GpuProfile& gpu) {
   CollectiveSoftware software{.library = library};
   software.overheads.sums = rate_of_sums(gpu);
-  // gloo/allreduce.cc: a chunk has two or more segments, of which one is under way while another is added
+  // gloo/allreduce.cc: a chunk has two or more segments: one is under way while another is added
   software.overheads.sums_beside = library == CommunicationLibrary::gloo;
   if (!gpu.is_processor)
     software.note = fmt::format(

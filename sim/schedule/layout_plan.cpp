@@ -233,7 +233,7 @@ private:
     if (*norm_ >= 0) made.before_update.push_back(*norm_);
   }
 
-  /// A table of which two stages hold a copy each: one has the table, the other a layer that is tied to it.
+  /// A table with a copy on each of two stages: one has the table, the other a layer that is tied to it.
   struct SharedTable {
     std::string name;
     int first = 0, last = 0;  ///< the stages

@@ -67,7 +67,7 @@ using SweepOverrides = std::vector<std::pair<std::string, std::vector<std::strin
 /// make_sweep if the file has published values.
 SweepFile with_overrides(SweepFile file, const SweepOverrides& overrides);
 
-/// The points of a file, and what was published about them. Throws InputError if lists taken in parallel have
+/// The points of a file, and their published figures. Throws InputError if lists taken in parallel have
 /// different lengths, a key is varied twice, no point is left or there are more than a million.
 Sweep make_sweep(std::string name, const SweepFile& file);
 

@@ -106,8 +106,8 @@ TEST_CASE("--set keeps published figures at the points that are left, and the fi
   };
   CHECK(published_with({{"ranks", {"8", "16"}}}).size() == 1);
   CHECK(published_with({{"precision", {"fp32"}}}).empty());
-  CHECK(published_with({{"ranks", {"16"}}}).empty());  // what it is relative to is missing
-  // other settings than what was published
+  CHECK(published_with({{"ranks", {"16"}}}).empty());  // the point it is relative to is missing
+  // other settings than those of the published runs
   CHECK(published_with({{"batch_per_gpu", {"64"}}}).empty());
   CHECK(published_with({{"batch_per_gpu", {"32", "64"}}}).empty());
 }
