@@ -123,6 +123,20 @@ void add_generation(std::vector<FitConstant>& constants, const std::string& name
   }));
 }
 
+/// The costs of switches that add.
+void add_switches(std::vector<FitConstant>& constants, const std::string& name, PickMedia media) {
+  constants.push_back(constant(name + ".nvls.step", 1 * us, true, [=](Protocols& all) {
+    std::vector<Sourced<Seconds>*> picked;
+    for (MediumOverheads* medium : media(all)) picked.push_back(&medium->nvls.value().step);
+    return picked;
+  }));
+  constants.push_back(constant(name + ".nvls.efficiency", 0.9, false, [=](Protocols& all) {
+    std::vector<Sourced<double>*> picked;
+    for (MediumOverheads* medium : media(all)) picked.push_back(&medium->nvls.value().efficiency);
+    return picked;
+  }));
+}
+
 /// Gives a medium without measurements the overheads of a similar one.
 void as_relative(MediumOverheads& place, const MediumOverheads& relative, const std::string& why) {
   place = relative;
@@ -146,6 +160,10 @@ Protocols assumed_protocols() {
   all.paths.nvlink3 = all.paths.nvlink4 = all.paths.nvlink5 = all.paths.nvlink2;
   for (MediumOverheads* medium : {&all.paths.nvlink3, &all.paths.nvlink4, &all.paths.nvlink5})
     medium->base = all.base;
+  for (MediumOverheads* medium : {&all.paths.nvlink4, &all.paths.nvlink5}) {
+    medium->nvls = NvlsCosts{.step = assumed(Seconds{1 * us}, "a flag to and from the switch"),
+                             .efficiency = specified(1, whole)};
+  }
   all.paths.pix = all.paths.pxb = all.paths.phb = all.paths.sys = all.paths.staged =
       assumed_medium({pcie_ll_step, 2.5, 5.7}, why);
   all.networks.infiniband = all.networks.roce = all.networks.aries = all.networks.omni_path =
@@ -203,6 +221,8 @@ std::vector<FitConstant> fit_constants() {
   add_generation(constants, "paths.nvlink3", nvlink3, true);
   add_generation(constants, "paths.nvlink4", nvlink4);
   add_generation(constants, "paths.nvlink5", nvlink5);
+  add_switches(constants, "paths.nvlink4", nvlink4);
+  add_switches(constants, "paths.nvlink5", nvlink5);
   return constants;
 }
 

@@ -20,6 +20,7 @@ enum class Algorithm {
   recursive_doubling,
   binomial,
   scatter_allgather,
+  nvls,
   direct
 };
 
@@ -46,6 +47,7 @@ struct Names<Algorithm> {
       Name{"binomial", Algorithm::binomial, "a tree of ranks 1, 2, 4 ... apart; whole buffers"},
       Name{"scatter_allgather", Algorithm::scatter_allgather,
            "the root scatters parts along a binomial tree, and a ring gathers them"},
+      Name{"nvls", Algorithm::nvls, "NVSwitches add; some ranks write the sums to all"},
       Name{"direct", Algorithm::direct, "every rank sends to every other at once"}};
 };
 

@@ -1,8 +1,8 @@
 #pragma once
-// The plans of the algorithms: how an operation runs over a group of ranks. Rings are in ring.hpp and grids
-// in torus2d.hpp, since other files use their parts; planner.hpp chooses among all. Each function throws
-// InputError for an operation or a group that its algorithm does not support, and Unreachable if some ranks
-// cannot reach each other.
+// The plans of the algorithms: how an operation runs over a group of ranks. Rings are in ring.hpp, grids in
+// torus2d.hpp and switches that add in nvls.hpp, since other files use their parts; planner.hpp chooses among
+// all. Each function throws InputError for an operation or a group that its algorithm does not support, and
+// Unreachable if some ranks cannot reach each other.
 
 #include "collectives/plan.hpp"
 #include "platform/channels.hpp"

@@ -1,5 +1,6 @@
 #include "collectives/bounds.hpp"
 
+#include "collectives/nvls.hpp"
 #include "collectives/plan.hpp"
 
 #include <algorithm>
@@ -117,12 +118,22 @@ MachineRates rates_of(const Cluster& cluster) {
   return rates;
 }
 
+/// The least part of the size that a rank sends. If switches add, a rank sends its data once.
+double least_sent(const Cluster& cluster, Operation operation, std::span<const Rank> group,
+                  const std::vector<NodeShare>& shares) {
+  const auto is_added = [&](const NodeShare& share) {
+    return adding_switch(cluster, share.ranks).has_value();
+  };
+  if (operation == Operation::all_reduce && std::ranges::any_of(shares, is_added)) return 1;
+  return sent_share(operation, static_cast<int>(group.size()));
+}
+
 Seconds bound_on(const MachineRates& rates, const Cluster& cluster, const ProtocolOverheads& overheads,
                  Operation operation, std::span<const Rank> group, Bytes size) {
   if (group.size() < 2) return Seconds{};
   const auto ranks = static_cast<int>(group.size());
-  const Seconds by_ranks = size / rates.best_gpu * sent_share(operation, ranks);
   const std::vector<NodeShare> shares = node_shares(cluster, group);
+  const Seconds by_ranks = size / rates.best_gpu * least_sent(cluster, operation, group, shares);
   if (shares.size() == 1) return std::max(by_ranks, quickest_inside(cluster, overheads, shares.front()));
   return std::max({by_ranks, network_bound(rates.cuts, operation, shares, ranks, size),
                    cluster.platform.fabric.latency.value});

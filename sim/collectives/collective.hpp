@@ -37,8 +37,8 @@ struct Pattern {
   std::vector<LinkId> links;
   std::vector<std::uint32_t> previous_offsets{0};
   std::vector<std::int32_t> previous;
-  /// Instead of edges if these are too many to hold (every rank to every other): the sum of their link uses,
-  /// links in ascending order, and the number of edges.
+  /// Instead of edges if these are too many to hold (every rank to every other) or end in switches that add:
+  /// the sum of their link uses, links in ascending order, and the number of edges.
   std::vector<LinkUse> uses;
   std::int64_t summed_edges = 0;
 

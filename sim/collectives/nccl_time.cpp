@@ -258,10 +258,38 @@ double plateau(const NcclShape& shape, Bytes size) {
   return size.si() >= shape.ranks / 16.0 * 65536 ? 1.9 : 1;
 }
 
+/// Bytes of an all-reduce by time in NVSwitches that add, GB/s; empty if NCCL would not use them. Every GPU
+/// serves all heads, and a head also writes, at the same speed each: the highest of a list that the links
+/// allow. Left out is a limit by the speed between nodes, which changes the estimate for eight B200 alone, to
+/// that of their rings.
+std::optional<double> nvls_bandwidth(const NcclShape& shape) {
+  constexpr std::array<double, 11> hopper_speeds{60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
+  constexpr std::array<double, 12> blackwell_speeds{90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
+  if (shape.version != NcclVersion::v2_30 || shape.compute_capability < 90 || shape.nodes > 1)
+    return std::nullopt;
+  const bool is_hopper = shape.compute_capability < 100;
+  const std::span<const double> speeds =
+      is_hopper ? std::span<const double>(hopper_speeds) : blackwell_speeds;
+  const double heads = nvls_heads(shape.ranks);
+  const auto speed = std::ranges::find_if(
+      speeds, [&](double each) { return each * (heads + 1) <= shape.to_switch.si() / gb_per_s; });
+  if (speed == speeds.end()) return std::nullopt;
+  const double efficiency = is_hopper ? 0.85 : 0.74;
+  const double bus = *speed * efficiency * (heads - 1) * 2;
+  return bus * shape.ranks / (2 * (shape.ranks - 1));
+}
+
 }  // namespace
 
 std::optional<Seconds> nccl_time(const NcclShape& shape, NcclChoice choice, Bytes size) {
   if (shape.version == NcclVersion::v2_4) return std::nullopt;
+  if (choice.algorithm == Algorithm::nvls) {
+    constexpr double latency = 25;
+    const std::optional<double> bandwidth = nvls_bandwidth(shape);
+    const bool is_possible = shape.operation == Operation::all_reduce && choice.protocol == Protocol::simple;
+    if (!is_possible || !bandwidth) return std::nullopt;
+    return Seconds{latency * us} + size / Bandwidth{*bandwidth * gb_per_s};
+  }
   const bool is_tree = choice.algorithm == Algorithm::tree;
   if (is_tree && shape.operation != Operation::all_reduce) return std::nullopt;
   if (choice.protocol == Protocol::ll128 && !ll128_is_safe(shape)) return std::nullopt;

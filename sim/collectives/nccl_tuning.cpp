@@ -47,7 +47,7 @@ NcclChoice nccl_choice(const NcclShape& shape, Bytes size, std::optional<Algorit
   if (shape.version == NcclVersion::v2_4) return choice_of_2_4(shape, size, demanded);
   std::optional<Seconds> least;
   NcclChoice best{.algorithm = demanded.value_or(Algorithm::ring), .protocol = Protocol::simple};
-  for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring}) {
+  for (const Algorithm algorithm : {Algorithm::tree, Algorithm::ring, Algorithm::nvls}) {
     if (demanded && *demanded != algorithm) continue;
     for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
       const NcclChoice choice{.algorithm = algorithm, .protocol = protocol};

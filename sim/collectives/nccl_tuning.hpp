@@ -5,7 +5,7 @@
 //
 // Sources: NVIDIA/nccl at v2.4.8-1 (src/enqueue.cc getKernelInfo, src/init.cc ncclTreeThreshold), v2.7.8-1,
 // v2.12.10-1 and v2.30.7-1 (src/graph/tuning.cc ncclTopoTuneModel and ncclTopoGetAlgoTime). Left out:
-// CollNet, NVLS and PAT, which need switches that compute, or one GPU per node.
+// CollNet, NVLS over several nodes and PAT, which need network switches that add, or one GPU per node.
 
 #include "collectives/algorithm.hpp"
 #include "collectives/nccl.hpp"
@@ -33,6 +33,7 @@ struct NcclShape {
   int channels = 1;             ///< rings, as NCCL counts them (nccl_channels)
   Bandwidth inside{};           ///< per channel inside a node; unused for rings over several nodes
   Bandwidth between{};          ///< per channel between nodes; unused on one node
+  Bandwidth to_switch{};        ///< of a GPU to an NVSwitch that adds; 0 if none does
   PathType worst_inside{};      ///< between neighbours in a node; PCIe if there is only a chain
   PathType worst_to_nic{};      ///< between a GPU and its NIC; unused on one node
   bool same_order = true;       ///< all rings visit the ranks in the same order, as through an NVSwitch
@@ -41,17 +42,23 @@ struct NcclShape {
 };
 
 struct NcclChoice {
-  Algorithm algorithm{};  ///< ring or tree
+  Algorithm algorithm{};  ///< ring, tree or nvls
   Protocol protocol{};
   friend bool operator==(const NcclChoice&, const NcclChoice&) = default;
 };
+
+/// The heads of NVLS in one node (nvls.hpp): ranks that add, all of them but at most 32. Source: NVIDIA/nccl
+/// src/graph/search.cc v2.30.7-1, NCCL_MAX_NVLS_ARITY.
+constexpr int nvls_heads(int ranks) { return ranks < 32 ? ranks : 32; }
 
 /// NCCL's choice for `size` (as nccl-tests counts it). `demanded` (NCCL_ALGO): only this algorithm, ring or
 /// tree.
 NcclChoice nccl_choice(const NcclShape& shape, Bytes size, std::optional<Algorithm> demanded = {});
 
 /// NCCL's estimate of the time of a choice; empty if NCCL would not consider it: trees for other operations
-/// than all_reduce, LL128 unless links are NVLink inside nodes and PCIe switches to the NIC, and everything
+/// than all_reduce, NVLS unless an NVSwitch adds the data of GPUs of the Hopper generation or later (its
+/// all_gather and reduce_scatter through the switch are left out: rings are always faster by its estimate),
+/// LL128 unless links are NVLink inside nodes and PCIe switches to the NIC, and everything
 /// in version 2.4, which compares sizes, not times.
 std::optional<Seconds> nccl_time(const NcclShape& shape, NcclChoice choice, Bytes size);
 

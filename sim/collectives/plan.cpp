@@ -26,6 +26,25 @@ int chunk_count(Bytes carried, int hops, Protocol protocol) {
   return static_cast<int>(std::clamp(std::ceil(carried / chunk), 1.0, most));
 }
 
+int nvls_rounds(Bytes size, int chunks_at_once) {
+  constexpr double kib = 1024;
+  Bytes chunk{128 * kib};
+  for (const auto& [rounds, smaller] : {std::pair{64, 64 * kib}, {8, 32 * kib}, {2, 16 * kib}}) {
+    if (size < chunk * (static_cast<double>(chunks_at_once) * rounds)) chunk = Bytes{smaller};
+  }
+  return static_cast<int>(std::max(1.0, std::ceil(size / (chunk * chunks_at_once))));
+}
+
+namespace {
+
+/// Messages per edge at a size, or per round of NVLS.
+int message_count(const PhasePlan& phase, Bytes size, Protocol protocol) {
+  if (phase.chunks_at_once > 0) return nvls_rounds(size, phase.chunks_at_once);
+  return phase.hops > 0 ? chunk_count(size * phase.share, phase.hops, protocol) : phase.messages;
+}
+
+}  // namespace
+
 Collective collective(const CollectivePlan& plan, Bytes size, int first_pattern) {
   Collective result{.operation = plan.operation,
                     .size = size,
@@ -36,9 +55,9 @@ Collective collective(const CollectivePlan& plan, Bytes size, int first_pattern)
                     .overhead = plan.overhead,
                     .phases = {}};
   for (const PhasePlan& part : plan.phases) {
-    const int messages =
-        part.hops == 0 ? part.messages : chunk_count(size * part.share, part.hops, plan.protocol);
-    const double share = part.hops == 0 ? part.share : part.share / messages;
+    const int messages = message_count(part, size, plan.protocol);
+    const bool is_of_all = part.hops > 0 || part.chunks_at_once > 0;
+    const double share = is_of_all ? part.share / messages : part.share;
     const Bytes bytes = size * share;
     result.phases.push_back({.pattern = first_pattern + part.pattern,
                              .messages = messages,

@@ -44,7 +44,10 @@ struct PhasePlan {
   int messages = 0;  ///< per edge, in rounds; if chunked the number depends on the size
   double share = 0;  ///< part of the size: per message in rounds, per edge if chunked
   int hops = 0;      ///< if chunked: edges on its longest path
-  Seconds latency;   ///< per message
+  /// If the number of rounds depends on the size: chunks of a round (nvls_rounds); `share` is that of all
+  /// rounds.
+  int chunks_at_once = 0;
+  Seconds latency;  ///< per message
   Bandwidth limit{std::numeric_limits<double>::infinity()};
   double startup = 0;  ///< extra cost of the first message, in messages' worth of bytes
   /// In rounds: mean rate at which receivers add messages to their own data once these have arrived.
@@ -96,6 +99,10 @@ CollectivePlan new_plan(const ProtocolOverheads& overheads, const CollectiveRequ
 /// its 512 threads, and LL128 1920 bytes, one round of a warp, which waits for no other (NVIDIA/nccl
 /// src/device/prims_ll.h, prims_ll128.h).
 int chunk_count(Bytes carried, int hops, Protocol protocol = Protocol::simple);
+
+/// Number of rounds in which NCCL's NVLS moves this size, with `chunks_at_once` chunks in each. Chunks are of
+/// 128 KiB, for smaller sizes of 64, 32 or 16 KiB. Source: NVIDIA/nccl src/enqueue.cc v2.30.7-1.
+int nvls_rounds(Bytes size, int chunks_at_once);
 
 /// Makes a pattern edge by edge and keeps the edges' costs other than bytes. Edges are added for the first
 /// group of a request; those of its other groups follow, group by group, when the first question about all

@@ -5,6 +5,7 @@
 #include "collectives/group_kinds.hpp"
 #include "collectives/host_libraries.hpp"
 #include "collectives/nccl_shape.hpp"
+#include "collectives/nvls.hpp"
 #include "collectives/ring.hpp"
 #include "collectives/torus2d.hpp"
 #include "collectives/unite.hpp"
@@ -23,6 +24,12 @@ namespace {
 /// Operations with only one algorithm.
 bool is_direct_only(Operation operation) {
   return operation == Operation::all_to_all || operation == Operation::send_recv;
+}
+
+/// Whether ranks that lie otherwise on their nodes take other steps. Direct messages do not, nor does a
+/// switch that all of them have.
+bool depends_on_places(Algorithm algorithm) {
+  return algorithm != Algorithm::direct && algorithm != Algorithm::nvls;
 }
 
 /// NCCL counts a chain as a tree.
@@ -66,7 +73,7 @@ std::string some_of(const std::vector<Rank>& group) {
 CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const ProtocolOverheads& overheads,
                        const CollectiveRequest& request) {
   using Make = CollectivePlan (*)(const Cluster&, const ProtocolOverheads&, const CollectiveRequest&);
-  constexpr std::array<std::pair<Algorithm, Make>, 11> makers{
+  constexpr std::array<std::pair<Algorithm, Make>, 12> makers{
       {{Algorithm::ring, ring},
        {Algorithm::chain, chain},
        {Algorithm::tree, tree},
@@ -77,6 +84,7 @@ CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const Protoc
        {Algorithm::recursive_doubling, recursive_doubling},
        {Algorithm::binomial, binomial},
        {Algorithm::scatter_allgather, scatter_allgather},
+       {Algorithm::nvls, nvls},
        {Algorithm::direct, direct}}};
   const auto* maker = std::ranges::find(makers, algorithm, &std::pair<Algorithm, Make>::first);
   if (maker == makers.end()) throw std::logic_error("auto is not an algorithm");
@@ -96,8 +104,7 @@ Planner::Planner(const Cluster& cluster, CollectiveSoftware software, PlannerReq
     root_place_ = static_cast<std::size_t>(std::ranges::find(first, request_.root) - first.begin());
   participants_ = static_cast<int>(groups.size() * first.size());
   bounding_ = bounding_groups(cluster, groups);
-  // Direct messages do not depend on where ranks lie.
-  if (is_one || is_direct_only(request_.operation) || request_.algorithm == Algorithm::direct) {
+  if (is_one || is_direct_only(request_.operation) || !depends_on_places(request_.algorithm)) {
     kinds_.push_back({.groups = std::move(groups), .shape = {}});
   } else {
     for (RankGroups& alike : group_kinds(cluster, std::move(groups)))
@@ -132,6 +139,8 @@ Planner::Choice Planner::choose(const Kind& kind, Bytes size) const {
     const NcclChoice nccl = nccl_choice(*kind.shape, size, demanded_of_nccl());
     if (is_free) choice.algorithm = nccl.algorithm;
     if (!request_.protocol) choice.protocol = nccl.protocol;
+    if (choice.algorithm == Algorithm::nvls && choice.protocol != Protocol::simple)
+      choice.algorithm = Algorithm::ring;
   }
   if (!is_free) return choice;
   if (is_of_hosts(software_.library))
@@ -183,8 +192,7 @@ std::vector<Planner::Made> Planner::make(const std::vector<Choice>& choices) con
   std::vector<Part> parts;
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
     const auto same = std::ranges::find(parts, choices[i], &Part::choice);
-    // Direct messages do not depend on where ranks lie.
-    if (choices[i].algorithm == Algorithm::direct && same != parts.end()) {
+    if (!depends_on_places(choices[i].algorithm) && same != parts.end()) {
       same->groups.insert(same->groups.end(), kinds_[i].groups.begin(), kinds_[i].groups.end());
     } else {
       parts.push_back({choices[i], kinds_[i].groups});

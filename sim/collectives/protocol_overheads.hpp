@@ -30,6 +30,8 @@ struct ProtocolOverheads {
   std::array<ByProtocol<double>, path_types>
       efficiency{};                          ///< fraction of the links' rate reached; 0: all of it
   std::array<double, path_types> startup{};  ///< extra cost of the first message, in messages' worth of bytes
+  Seconds nvls_step;           ///< per round of NVSwitches that add, instead of the wire's latency
+  double nvls_efficiency = 1;  ///< fraction of the links' rate that these reach
   Seconds launch;  ///< per GPU driven by one process: a lower limit on the time of a collective there
   /// At which a rank adds a message to its own data once it has arrived; infinite: meanwhile, as NCCL does.
   Bandwidth sums{std::numeric_limits<double>::infinity()};

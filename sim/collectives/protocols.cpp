@@ -32,16 +32,14 @@ const MediumOverheads& network_of(const NetworkCosts& overheads, const Fabric& f
   return overheads.*networks.at(static_cast<std::size_t>(fabric.transport));
 }
 
-/// That of the fastest NVLinks in a node, if they have their own: their generation is that of the GPUs.
-const SourcedByProtocol<Seconds>& base_of(const Protocols& constants, const NodeGraph& node) {
+/// The costs of the fastest NVLinks in a node, whose generation is that of the GPUs; null without any.
+const MediumOverheads* fastest_nvlinks(const Protocols& constants, const NodeGraph& node) {
   std::optional<LinkKind> fastest;
   for (const EdgeId edge : boost::make_iterator_range(edges(node))) {
     const LinkKind kind = node[edge].kind;
     if (is_nvlink(kind) && (!fastest || kind > *fastest)) fastest = kind;
   }
-  if (!fastest) return constants.base;
-  const MediumOverheads& medium = medium_of(constants.paths, static_cast<PathType>(*fastest));
-  return medium.base ? *medium.base : constants.base;
+  return fastest ? &medium_of(constants.paths, static_cast<PathType>(*fastest)) : nullptr;
 }
 
 }  // namespace
@@ -62,9 +60,15 @@ Protocols load_protocols(const config::Document& document) {
 ProtocolOverheads overheads_of(const Protocols& constants, NcclVersion version, const Platform& platform) {
   if (version == NcclVersion::none) return no_overheads();
   ProtocolOverheads overheads;
-  const SourcedByProtocol<Seconds>& base = base_of(constants, platform.node);
+  const MediumOverheads* nvlinks = fastest_nvlinks(constants, platform.node);
+  const SourcedByProtocol<Seconds>& base =
+      nvlinks != nullptr && nvlinks->base ? *nvlinks->base : constants.base;
   for (const Protocol protocol : all_protocols)
     overheads.base[static_cast<std::size_t>(protocol)] = base.of(protocol).value;
+  if (nvlinks != nullptr && nvlinks->nvls) {
+    overheads.nvls_step = nvlinks->nvls->step.value;
+    overheads.nvls_efficiency = nvlinks->nvls->efficiency.value;
+  }
   overheads.launch = constants.launch.value;
   for (int type = 0; type < static_cast<int>(PathType::network); ++type)
     set_medium(overheads, static_cast<PathType>(type),

@@ -28,6 +28,12 @@ struct SourcedByProtocol {
   }
 };
 
+/// The costs of all-reduces in NVSwitches that add.
+struct NvlsCosts {
+  Sourced<Seconds> step;       ///< per round
+  Sourced<double> efficiency;  ///< fraction of the links' effective rate
+};
+
 /// The costs of one kind of path between two GPUs.
 struct MediumOverheads {
   SourcedByProtocol<Seconds> step;       ///< per message
@@ -35,6 +41,7 @@ struct MediumOverheads {
   Sourced<double> startup;               ///< extra cost of the first message, in messages' worth of bytes
   /// Once per collective of GPUs with these links; without it, that of the file.
   std::optional<SourcedByProtocol<Seconds>> base = {};
+  std::optional<NvlsCosts> nvls = {};
 };
 
 /// Inside a node, by PathType.
@@ -99,6 +106,19 @@ struct Keys<SourcedByProtocol<T>> {
 };
 
 template <>
+struct Keys<NvlsCosts> {
+  static auto table() {
+    return keys(required("step", &NvlsCosts::step, "time per round of chunks in addition to its bytes")
+                    .at_least(0)
+                    .at_most(1),
+                required("efficiency", &NvlsCosts::efficiency,
+                         "fraction of the links' effective rate that is reached")
+                    .above(0)
+                    .at_most(1));
+  }
+};
+
+template <>
 struct Keys<MediumOverheads> {
   static auto table() {
     return keys(
@@ -113,7 +133,9 @@ struct Keys<MediumOverheads> {
         optional(
             "base", &MediumOverheads::base,
             "time before the first message of a collective of GPUs with these links; default: `base` of the "
-            "file"));
+            "file"),
+        optional("nvls", &MediumOverheads::nvls,
+                 "all-reduces in NVSwitches with these links; without it, only the wire"));
   }
 };
 

@@ -1,5 +1,6 @@
 #include "collectives/requirements.hpp"
 
+#include "collectives/nvls.hpp"
 #include "collectives/torus2d.hpp"
 #include "config/diagnostic.hpp"
 #include "platform/channels.hpp"
@@ -22,6 +23,14 @@ std::string objection_to_nodes(const Cluster& cluster, std::span<const Rank> gro
                      index(fewest->node), fewest->ranks.size(), index(most->node), most->ranks.size());
 }
 
+std::string objection_to_switches(const Cluster& cluster, const CollectiveRequest& request) {
+  if (request.protocol != Protocol::simple)
+    return fmt::format("it has only protocol {}", config::name_of(Protocol::simple));
+  if (node_shares(cluster, request.group).size() > 1) return "the ranks are on several nodes";
+  if (adding_switch(cluster, request.group)) return {};
+  return "no NVSwitch with NVLinks of the fourth generation or later, which adds, joins them";
+}
+
 /// Objections to the operation and to the numbers of ranks.
 std::string objection_to_counts(const Cluster& cluster, const CollectiveRequest& request,
                                 Algorithm algorithm) {
@@ -41,6 +50,8 @@ std::string objection_to_counts(const Cluster& cluster, const CollectiveRequest&
           std::has_single_bit(ranks))
         break;
       return fmt::format("{} is not a power of two", ranks);
+    case Algorithm::nvls:
+      return objection_to_switches(cluster, request);
     default:
       break;
   }
@@ -89,6 +100,7 @@ bool carries_out(Algorithm algorithm, Operation operation) {
     case Algorithm::scatter_allgather:
       return operation == Operation::broadcast;
     case Algorithm::hierarchical_tree:
+    case Algorithm::nvls:
       return operation == Operation::all_reduce;
     case Algorithm::recursive_doubling:
       return operation == Operation::all_reduce || operation == Operation::all_gather;

@@ -22,7 +22,9 @@ void require_edges(const TaskGraph& graph) {
   }
   if (!has_sums) return;
   throw InputError(
-      fmt::format("fidelity messages would simulate {:.0f} messages one by one, which is too many", messages),
+      fmt::format("fidelity messages cannot simulate these {:.0f} messages one by one: they are too many, or "
+                  "switches add them (nvls)",
+                  messages),
       "use fidelity: flow or rounds");
 }
 

@@ -92,6 +92,9 @@ CurveModel::CurveModel(const config::Catalogue& catalogue, CollectiveCurve curve
 
 std::vector<double> CurveModel::relevant(const ProtocolOverheads& overheads) const {
   std::vector<double> values{overheads.launch.si()};
+  const auto is_nvls = [](const Way& way) { return way.algorithm == Algorithm::nvls; };
+  if (std::ranges::any_of(ways_, is_nvls))
+    values.insert(values.end(), {overheads.nvls_step.si(), overheads.nvls_efficiency});
   for (const Way& way : ways_) {
     const auto protocol = static_cast<std::size_t>(way.protocol);
     values.push_back(overheads.base[protocol].si());

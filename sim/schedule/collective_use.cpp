@@ -10,6 +10,11 @@ namespace {
 /// 8 of them (NVIDIA/nccl issue 689), 12 from a DGX-1V's 6 rings, 24 from a DGX A100's 12.
 constexpr int blocks_of_ring = 2;
 
+int blocks(const CollectiveLabel& label) {
+  // The channels of switches that add belong to no ring: each is one block.
+  return label.algorithm == Algorithm::nvls ? label.channels : blocks_of_ring * label.channels;
+}
+
 /// MPI and Gloo send and sum in one thread; none of a GPU's multiprocessors take part.
 int cores_of_host_library(const GpuProfile& gpu) { return gpu.is_processor ? 1 : 0; }
 
@@ -52,8 +57,7 @@ std::vector<GpuUse> collective_uses(const StepPlan& plan, const GpuProfile& gpu,
       moving += closed_form(phase, std::min(rates[at(phase.pattern)], phase.limit));
     GpuUse& use = uses.emplace_back();
     if (gpu.sms) {
-      const int held = is_of_hosts(library.library) ? cores_of_host_library(gpu)
-                                                    : blocks_of_ring * collective.label.channels;
+      const int held = is_of_hosts(library.library) ? cores_of_host_library(gpu) : blocks(collective.label);
       use.sms = std::min(1.0, static_cast<double>(held) / gpu.sms->value);
     }
     if (moving > Seconds() && gpu.memory.bandwidth.value > Bandwidth()) {

@@ -15,9 +15,9 @@ namespace trainyard {
 /// src/device/prims_simple.h and all_reduce.h: send, recvReduceSend, recvReduceCopySend, recvCopySend, recv).
 Bytes memory_traffic(const Collective& collective, std::span<const Pattern> patterns);
 
-/// Indexed by collective of the plan's graph. Every ring uses two thread blocks, each of which occupies a
-/// multiprocessor (NVIDIA/nccl issue 689); the memory traffic is spread evenly over the time that the
-/// collective takes alone on the network. No multiprocessors if the profile does not give their number.
+/// Indexed by collective of the plan's graph. Every ring uses two thread blocks, a channel of NVLS one; each
+/// occupies a multiprocessor (NVIDIA/nccl issue 689); the memory traffic is spread evenly over the time that
+/// the collective takes alone on the network. No multiprocessors if the profile does not give their number.
 /// MPI and Gloo have one thread, which holds a core of a processor.
 std::vector<GpuUse> collective_uses(const StepPlan& plan, const GpuProfile& gpu,
                                     const CollectiveSoftware& library);

@@ -47,10 +47,11 @@ inline Seconds formula_by(Algorithm algorithm, Operation operation, int ranks, B
       return scatter_allgather_time(ranks, size, bandwidth, latency);
     case Algorithm::direct:
       return direct_time(operation, ranks, size, bandwidth, latency);
+    case Algorithm::nvls:  // only within a node
     case Algorithm::automatic:
       break;
   }
-  throw std::logic_error("auto is no algorithm");
+  throw std::logic_error("no formula for single ranks");
 }
 
 inline const std::vector<Operation> all_operations{

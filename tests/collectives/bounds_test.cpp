@@ -10,7 +10,7 @@ using namespace trainyard;
 namespace {
 
 Cluster some_cluster() {
-  switch (*rc::gen::inRange(0, 8)) {
+  switch (*rc::gen::inRange(0, 9)) {
     case 0:
       return flat_cluster(*rc::gen::inRange(2, 33));
     case 1:
@@ -28,6 +28,8 @@ Cluster some_cluster() {
                          "{kind: torus2d, nic: 40 GB/s, latency: 2 us, hop_latency: 0 us, "
                          "dimensions: [4, 4], link: 10 GB/s}");
     case 6:
+      return shipped_cluster("dgx_h100", *rc::gen::inRange(1, 3));
+    case 7:
       return even_cluster(8, 2,
                           "{kind: dragonfly, nic: 10 GB/s, latency: 2 us, hop_latency: 1 us, groups: 2, "
                           "routers_per_group: 2, nodes_per_router: 2, local_link: 10 GB/s, "

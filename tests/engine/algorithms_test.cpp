@@ -74,3 +74,30 @@ TEST_CASE("uncontended, every algorithm and operation takes its closed form in e
     }
   }
 }
+
+TEST_CASE("switches that add take their closed form, alone and beside another group") {
+  const Cluster cluster = shipped_cluster("dgx_h100", 1);
+  const std::vector<Rank> all = all_ranks(cluster);
+  CollectiveRequest request = over_all_ranks(cluster, Operation::all_reduce);
+  const RankGroups others{{all.begin() + 4, all.end()}};
+  for (const bool is_split : {false, true}) {
+    if (is_split) {
+      request.group.resize(4);
+      request.others = others;
+    }
+    const CollectivePlan plan = plan_by(Algorithm::nvls, cluster, request);
+    for (const double size : {1e3, 3e6, 1e9}) {
+      const TaskGraph graph = graph_of_plan(cluster, plan, Bytes{size});
+      const double formula = time_alone(cluster, plan, Bytes{size}).si();
+      const double carried = size * (is_split ? 5.0 / 4 : 9.0 / 8);
+      for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds}) {
+        CAPTURE(config::name_of(fidelity));
+        const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {}});
+        CHECK(timeline.makespan.si() == doctest::Approx(formula).epsilon(1e-9));
+        CHECK(*std::ranges::max_element(timeline.link_bytes) == doctest::Approx(carried).epsilon(1e-9));
+      }
+      CHECK_THROWS_AS((void)run_in_child(graph, {.fidelity = Fidelity::messages, .recorded = {}}),
+                      InputError);
+    }
+  }
+}
