@@ -46,7 +46,7 @@ NcclShape nccl_shape(const Cluster& cluster, NcclVersion version, int compute_ca
       nccl_channels(version, facts.channels, shape.worst_inside, compute_capability, shape.nodes);
   shape.channels = inside.count;
   shape.inside = inside.each;
-  if (const auto through = adding_switch(cluster, group)) shape.to_switch = inside.each * through->lanes;
+  if (const auto through = adding_switch(cluster, group)) shape.switch_lanes = through->lanes;
   if (shape.nodes > 1) {
     shape.worst_to_nic = facts.to_nic.value_or(PathType::phb);
     // Before Hopper, NCCL allows no LL128 over a proxy (ncclTopoTuneModel in NVIDIA/nccl

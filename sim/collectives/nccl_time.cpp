@@ -259,9 +259,9 @@ double plateau(const NcclShape& shape, Bytes size) {
 }
 
 /// Bytes of an all-reduce by time in NVSwitches that add, GB/s; empty if NCCL would not use them. Every GPU
-/// serves all heads, and a head also writes, at the same speed each: the highest of a list that the links
-/// allow. Left out is a limit by the speed between nodes, which changes the estimate for eight B200 alone, to
-/// that of their rings.
+/// serves all heads and a head also writes, all at one speed: the highest of a list that the links allow.
+/// What crosses a switch twice counts twice, up to the speed that NCCL finds between nodes: without any nodes
+/// to find it in, the first of the list from twice the speed on.
 std::optional<double> nvls_bandwidth(const NcclShape& shape) {
   constexpr std::array<double, 11> hopper_speeds{60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
   constexpr std::array<double, 12> blackwell_speeds{90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
@@ -271,11 +271,13 @@ std::optional<double> nvls_bandwidth(const NcclShape& shape) {
   const std::span<const double> speeds =
       is_hopper ? std::span<const double>(hopper_speeds) : blackwell_speeds;
   const double heads = nvls_heads(shape.ranks);
-  const auto speed = std::ranges::find_if(
-      speeds, [&](double each) { return each * (heads + 1) <= shape.to_switch.si() / gb_per_s; });
+  const double links = shape.switch_lanes * (is_hopper ? 20.6 : 40.1);
+  const auto speed = std::ranges::find_if(speeds, [&](double each) { return each * (heads + 1) <= links; });
   if (speed == speeds.end()) return std::nullopt;
+  auto most = speed;
+  while (most != speeds.begin() && *most < 2 * *speed) --most;
   const double efficiency = is_hopper ? 0.85 : 0.74;
-  const double bus = *speed * efficiency * (heads - 1) * 2;
+  const double bus = std::min(*speed * efficiency * 2 * (heads - 1), *most * heads);
   return bus * shape.ranks / (2 * (shape.ranks - 1));
 }
 

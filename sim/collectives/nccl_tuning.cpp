@@ -69,8 +69,8 @@ NcclChannels nccl_channels(NcclVersion version, int rings, PathType path, int co
   const bool is_old = version < NcclVersion::v2_12;
   const auto lane = [&]() -> double {
     if (compute_capability < 70) return 18;
-    if (compute_capability >= 100) return 40.1;
-    if (compute_capability >= 90) return 20.6;
+    if (compute_capability >= 100) return 40;
+    if (compute_capability >= 90) return 20;
     return is_old ? 21 : version == NcclVersion::v2_12 ? 22 : 20;
   };
   if (is_nvlink(path)) {

@@ -33,7 +33,7 @@ struct NcclShape {
   int channels = 1;             ///< rings, as NCCL counts them (nccl_channels)
   Bandwidth inside{};           ///< per channel inside a node; unused for rings over several nodes
   Bandwidth between{};          ///< per channel between nodes; unused on one node
-  Bandwidth to_switch{};        ///< of a GPU to an NVSwitch that adds; 0 if none does
+  int switch_lanes = 0;         ///< of a GPU to an NVSwitch that adds; 0 if none does
   PathType worst_inside{};      ///< between neighbours in a node; PCIe if there is only a chain
   PathType worst_to_nic{};      ///< between a GPU and its NIC; unused on one node
   bool same_order = true;       ///< all rings visit the ranks in the same order, as through an NVSwitch
@@ -75,9 +75,10 @@ struct NcclChannels {
 };
 
 /// `rings`: one lane each over NVLink, or over PCIe (16 lanes of generation 3 up to generation 5) or between
-/// sockets. Versions before 2.12 make two channels of every NVLink ring within one node. Sources:
-/// src/graph/topo.h and the end of ncclTopoCompute in src/graph/search.cc, each version; NCCL_MAX_CHANNELS is
-/// left out.
+/// sockets. NVLinks of Hopper and Blackwell
+/// count as the nearest speed that NCCL's search tries. Versions before 2.12 make two channels of every
+/// NVLink ring within one node. Sources: src/graph/topo.h and the end of ncclTopoCompute in
+/// src/graph/search.cc, each version; NCCL_MAX_CHANNELS is left out.
 NcclChannels nccl_channels(NcclVersion version, int rings, PathType path, int compute_capability,
                            int nodes = 1);
 

@@ -25,19 +25,19 @@ std::vector<int> times_of(const CollectivePlan& plan) {
   return times;
 }
 
-NcclShape shape_of(int ranks, Bandwidth to_switch, int compute_capability) {
+NcclShape shape_of(int ranks, int switch_lanes, int compute_capability) {
   const NcclChannels channels = nccl_channels(NcclVersion::v2_30, 18, PathType::nvlink4, compute_capability);
   return {.version = NcclVersion::v2_30,
           .operation = Operation::all_reduce,
           .ranks = ranks,
           .channels = channels.count,
           .inside = channels.each,
-          .to_switch = to_switch,
+          .switch_lanes = switch_lanes,
           .worst_inside = PathType::nvlink4,
           .compute_capability = compute_capability};
 }
 
-NcclShape hopper_shape(int ranks) { return shape_of(ranks, Bandwidth{18 * 20.6e9}, 90); }
+NcclShape hopper_shape(int ranks) { return shape_of(ranks, 18, 90); }
 
 Algorithm chosen(const NcclShape& shape, double size) { return nccl_choice(shape, Bytes{size}).algorithm; }
 
@@ -186,12 +186,17 @@ TEST_CASE("NCCL's estimate: 25 us and the highest speed of its list that the lin
   };
   // nine at 40 GB/s of 370.8; bus bandwidth 40 x 0.85 x 7 x 2 GB/s
   CHECK(rate(hopper_shape(8)) == doctest::Approx(476 * 8.0 / 14));
-  // nine at 80 GB/s of 721.8
-  CHECK(rate(shape_of(8, Bandwidth{18 * 40.1e9}, 100)) == doctest::Approx(80 * 0.74 * 14 * 8 / 14));
+  // six at 60 GB/s, but no more than those 60 for a head
+  CHECK(rate(hopper_shape(5)) == doctest::Approx(60 * 5 * 5.0 / 8));
+  // nine at 80 GB/s of 721.8, but no more than 90 for a head
+  CHECK(rate(shape_of(8, 18, 100)) == doctest::Approx(90 * 8 * 8.0 / 14));
   // 32 heads of 72: 33 at 20 GB/s
-  CHECK(rate(shape_of(72, Bandwidth{18 * 40.1e9}, 100)) == doctest::Approx(20 * 0.74 * 62 * 72 / 142));
+  CHECK(rate(shape_of(72, 18, 100)) == doctest::Approx(20 * 0.74 * 62 * 72 / 142));
   CHECK(chosen(hopper_shape(8), 1e9) == Algorithm::nvls);
   CHECK(chosen(hopper_shape(8), 1e5) == Algorithm::ring);
+  CHECK(chosen(hopper_shape(5), 3e6) == Algorithm::nvls);
+  CHECK(chosen(hopper_shape(5), 1e9) == Algorithm::ring);
+  CHECK(chosen(shape_of(8, 18, 100), 1e11) == Algorithm::nvls);
   CHECK(chosen(hopper_shape(4), 1e9) == Algorithm::ring);
   CHECK(chosen(hopper_shape(2), 1e9) == Algorithm::ring);
 
@@ -202,8 +207,8 @@ TEST_CASE("NCCL's estimate: 25 us and the highest speed of its list that the lin
   other = hopper_shape(8);
   other.version = NcclVersion::v2_12;
   CHECK_FALSE(nccl_time(other, through, Bytes{1e9}));
-  CHECK_FALSE(nccl_time(shape_of(8, Bandwidth{}, 90), through, Bytes{1e9}));
-  CHECK_FALSE(nccl_time(shape_of(8, Bandwidth{18 * 20e9}, 80), through, Bytes{1e9}));
+  CHECK_FALSE(nccl_time(shape_of(8, 0, 90), through, Bytes{1e9}));
+  CHECK_FALSE(nccl_time(shape_of(8, 18, 80), through, Bytes{1e9}));
 }
 
 TEST_CASE("auto takes it where NCCL would, and a ring if another protocol is demanded") {
