@@ -16,4 +16,8 @@ std::string_view title_of(CommunicationLibrary library) {
   return {};
 }
 
+std::string_view protocol_name(CommunicationLibrary library, Protocol protocol) {
+  return is_of_hosts(library) ? "none" : config::name_of(protocol);
+}
+
 }  // namespace trainyard

@@ -21,6 +21,9 @@ constexpr bool is_of_hosts(CommunicationLibrary library) { return library != Com
 /// "NCCL", "MPICH", "Open MPI", "Gloo".
 std::string_view title_of(CommunicationLibrary library);
 
+/// "LL128"; "none" of a library that has no protocols, as all but NCCL.
+std::string_view protocol_name(CommunicationLibrary library, Protocol protocol);
+
 struct CollectiveSoftware {
   CommunicationLibrary library = CommunicationLibrary::nccl;
   NcclVersion version = NcclVersion::none;  ///< of NCCL, if that is the library

@@ -29,7 +29,6 @@ double rough_log2(double x) {
 }
 
 double squared_distance(const GemmShape& a, const GemmShape& b) {
-  if (a.transpose_a != b.transpose_a || a.transpose_b != b.transpose_b) return infinite;
   return squared_step(a.batch, b.batch) + squared_step(a.m, b.m) + squared_step(a.n, b.n) +
          squared_step(a.k, b.k);
 }

@@ -12,7 +12,7 @@ namespace trainyard {
 /// Logarithm to base 2, linear between powers of two: at most 0.087 too small. `x` > 0.
 double rough_log2(double x);
 
-/// Between the sizes of two products; infinite if their operands are stored differently.
+/// Between the sizes of two products, however their operands are stored.
 double squared_distance(const GemmShape& a, const GemmShape& b);
 /// Between channels, window and (at half weight, since a batch matters less) pixels written; infinite if the
 /// classes differ.

@@ -73,15 +73,25 @@ double correction(const GpuProfile& gpu, const Conv& conv, const Roofline& curve
   return nearest.value();
 }
 
+/// The products of a type in the table that are stored as `shape`; if there are none, all of that type, as if
+/// transposes made no difference.
+std::vector<const GemmKernel*> alike(const KernelTable& table, Dtype dtype, const GemmShape& shape) {
+  std::vector<const GemmKernel*> of_type;
+  for (const GemmKernel& kernel : table.gemms) {
+    if (kernel.dtype == dtype) of_type.push_back(&kernel);
+  }
+  const auto is_other = [&](const GemmKernel* kernel) {
+    return kernel->shape.transpose_a != shape.transpose_a || kernel->shape.transpose_b != shape.transpose_b;
+  };
+  if (!std::ranges::all_of(of_type, is_other)) std::erase_if(of_type, is_other);
+  return of_type;
+}
+
 double correction(const GpuProfile& gpu, Dtype dtype, const GemmShape& shape, const GemmCurve& curve) {
   Correction nearest;
-  for (const GemmKernel& kernel : gpu.kernel_table.gemms) {
-    if (kernel.dtype != dtype || kernel.shape.transpose_a != shape.transpose_a ||
-        kernel.shape.transpose_b != shape.transpose_b) {
-      continue;
-    }
-    const Seconds expected = time_on(gpu, dtype, curve, work_of(kernel.shape, dtype), kernel.shape.k);
-    nearest.add(squared_distance(kernel.shape, shape), kernel.duration / expected);
+  for (const GemmKernel* kernel : alike(gpu.kernel_table, dtype, shape)) {
+    const Seconds expected = time_on(gpu, dtype, curve, work_of(kernel->shape, dtype), kernel->shape.k);
+    nearest.add(squared_distance(kernel->shape, shape), kernel->duration / expected);
   }
   return nearest.value();
 }

@@ -40,6 +40,16 @@ bool Problems::readable(std::string_view key_path) const {
   });
 }
 
+bool Problems::written(std::string_view key_path) const {
+  const Node* node = &document_.root;
+  while (node != nullptr && !key_path.empty()) {
+    const std::size_t end = std::min(key_path.find('.'), key_path.size());
+    node = node->find(key_path.substr(0, end));
+    key_path.remove_prefix(std::min(end + 1, key_path.size()));
+  }
+  return node != nullptr;
+}
+
 void Problems::add(Diagnostic diagnostic, Mark mark) {
   std::size_t& found = diagnostic.severity == Severity::error ? errors_ : warnings_;
   if (++found > most_kept) return;

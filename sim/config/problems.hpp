@@ -26,6 +26,8 @@ public:
   void check_name(std::string_view name);
   /// False if the value at `key_path`, a part of it or a parent could not be read.
   [[nodiscard]] bool readable(std::string_view key_path) const;
+  /// Whether "node.peer_to_peer" stands in the file or was set, whatever its value. Mappings only, no lists.
+  [[nodiscard]] bool written(std::string_view key_path) const;
 
   /// Used while reading: an error at a position, always kept, that makes `key_path` unreadable. `width`:
   /// characters underlined by the caret.

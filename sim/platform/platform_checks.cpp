@@ -140,6 +140,16 @@ void check_ranks(const NodeFile& node, config::Problems& problems) {
   }
 }
 
+/// Keys about the memory of GPUs, of a node that has none.
+void check_keys_of_gpus(const NodeFile& node, config::Problems& problems) {
+  if (!node.processors) return;
+  for (const char* const key : {"node.peer_to_peer", "fabric.gpudirect", "fabric.redirected"}) {
+    if (problems.written(key))
+      problems.warning(key, "no effect: the ranks are on processors, whose data is in host memory",
+                       "leave it out, or 'gpus' in place of 'processors'");
+  }
+}
+
 void check_staging(const NodeFile& node, config::Problems& problems) {
   if (!node.peer_to_peer && node.devices.cpu.count == 0 && problems.readable("node.devices.cpu")) {
     problems.error("node.peer_to_peer", "data goes through host memory, but the node has no cpu",
@@ -174,6 +184,7 @@ void check_platform_file(const PlatformFile& file, config::Problems& problems) {
   if (file.node.price) check_price(*file.node.price, problems);
   check_staging(file.node, problems);
   check_ranks(file.node, problems);
+  check_keys_of_gpus(file.node, problems);
 }
 
 }  // namespace trainyard

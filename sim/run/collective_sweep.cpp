@@ -110,7 +110,7 @@ private:
                        .elements = element_count(sweep_.operation, ranks, size),
                        .group = static_cast<int>(g),
                        .algorithm = std::string(config::name_of(plan.algorithm)),
-                       .protocol = std::string(config::name_of(plan.protocol)),
+                       .protocol = std::string(protocol_name(sweep_.software.library, plan.protocol)),
                        .channels = plan.channels,
                        .time = {},
                        .algbw = {},
@@ -128,17 +128,20 @@ private:
   std::vector<std::string> notes_;
 };
 
-std::string way_of(const CollectiveTiming& row) { return row.algorithm + "/" + row.protocol; }
+std::string way_of(CommunicationLibrary library, const CollectiveTiming& row) {
+  return is_of_hosts(library) ? row.algorithm : row.algorithm + "/" + row.protocol;
+}
 
-std::vector<CollectiveSwitch> switches_of(const CollectiveReport& report) {
+std::vector<CollectiveSwitch> switches_of(const CollectiveReport& report, CommunicationLibrary library) {
   std::vector<CollectiveSwitch> switches;
   const std::size_t groups = report.groups.size();
   for (std::size_t g = 0; g < groups; ++g) {
     for (std::size_t i = g + groups; i < report.rows.size(); i += groups) {
       const CollectiveTiming& below = report.rows[i - groups];
       const CollectiveTiming& above = report.rows[i];
-      if (way_of(below) == way_of(above)) continue;
-      switches.push_back({static_cast<int>(g), below.size, above.size, way_of(below), way_of(above)});
+      if (way_of(library, below) == way_of(library, above)) continue;
+      switches.push_back(
+          {static_cast<int>(g), below.size, above.size, way_of(library, below), way_of(library, above)});
     }
   }
   return switches;
@@ -184,7 +187,7 @@ CollectiveReport time_collective(const Cluster& cluster, const CollectiveSweep& 
     report.rows.push_back(std::move(row));
   }
   if (!report.rows.empty()) report.average_busbw_gbs = sum / static_cast<double>(report.rows.size());
-  report.switches = switches_of(report);
+  report.switches = switches_of(report, sweep.software.library);
   report.links = link_rows(cluster, plan.graph().links, timeline);
   return report;
 }

@@ -51,7 +51,7 @@ struct CollectiveTiming {
 struct CollectiveSwitch {
   int group = 0;
   Bytes below, above;    ///< the last size before and the first after the change
-  std::string from, to;  ///< "ring/LL128": algorithm and protocol
+  std::string from, to;  ///< "ring/LL128": algorithm and protocol; "ring" of a library without protocols
 };
 
 struct CollectiveReport {

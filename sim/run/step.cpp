@@ -58,7 +58,8 @@ std::vector<std::set<std::size_t>> classes_of_collectives(std::span<const RankCl
 
 std::vector<CollectiveRow> collective_rows(std::span<const RankClass> classes,
                                            const std::vector<std::set<std::size_t>>& classes_of,
-                                           const StepPlan& plan, const Timeline& timeline) {
+                                           const StepPlan& plan, const Timeline& timeline,
+                                           CommunicationLibrary library) {
   std::vector<CollectiveRow> rows;
   for (std::size_t i = 0; i < plan.graph.collectives.size(); ++i) {
     const Collective& collective = plan.graph.collectives[i];
@@ -70,7 +71,7 @@ std::vector<CollectiveRow> collective_rows(std::span<const RankClass> classes,
     row.purpose = planned.purpose;
     row.operation = collective.operation;
     row.algorithm = std::string(config::name_of(planned.algorithm));
-    row.protocol = std::string(config::name_of(planned.protocol));
+    row.protocol = std::string(protocol_name(library, planned.protocol));
     row.channels = planned.channels;
     row.size = collective.size;
     row.tensors = planned.tensors;
@@ -212,7 +213,8 @@ void add_rows(const ResolvedExperiment& resolved, bool has_bars, Step& step) {
       made.ops[op].runs = runs_of(one, static_cast<int>(op), micro_batches);
   }
   const auto classes_of = classes_of_collectives(resolved.classes, step.plan.graph);
-  step.collectives = collective_rows(resolved.classes, classes_of, step.plan, step.timeline);
+  step.collectives =
+      collective_rows(resolved.classes, classes_of, step.plan, step.timeline, resolved.stack.library);
   if (!has_bars) return;
   step.bars = bars_of(resolved.classes, shown_ranks(resolved), step.plan, step.timeline);
   date_ops(step.plan, classes_of, step);

@@ -52,6 +52,10 @@ void validate(const Stack& stack, config::Problems& problems) {
   check_gradient_work(stack, problems);
   check_layer_work(stack, problems);
   check_kept(stack, problems);
+  if (is_of_hosts(stack.library) && problems.written("nccl")) {
+    problems.warning("nccl", fmt::format("no effect: the library is {}", config::name_of(stack.library)),
+                     "leave it out, or library: nccl");
+  }
   if (!problems.readable("bucket_first") || !problems.readable("bucket_cap")) return;
   for (const auto& [key, size] :
        {std::pair("bucket_first", &stack.bucket_first), std::pair("bucket_cap", &stack.bucket_cap)}) {

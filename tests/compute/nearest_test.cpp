@@ -48,8 +48,7 @@ TEST_CASE("products are as far apart as their dimensions in powers of two") {
   CHECK(other(2, 64, 512, 256) == 4);
   CHECK(other(2, 64, 128, 2048) == 9);
   CHECK(other(1, 128, 64, 512) == 4);
-  CHECK(squared_distance(product, GemmShape{2, 64, 128, 256, false, false}) == infinitely_far);
-  CHECK(squared_distance(product, GemmShape{2, 64, 128, 256, true, true}) == infinitely_far);
+  CHECK(squared_distance(product, GemmShape{2, 64, 128, 256, true, false}) == 0);
 }
 
 TEST_CASE("convolutions are as far apart as their channels and windows, and half as far as their pixels") {

@@ -131,6 +131,23 @@ TEST_CASE("a fabric's transport and flows are read, and a flow faster than the N
   CHECK(warnings[0].key_path == "fabric.per_flow");
 }
 
+TEST_CASE("keys about the memory of GPUs are doubted on a node with processors, whatever their value") {
+  const std::string start =
+      "name: box\nnode:\n  processors: {profile: some_processor}\n  devices: {cpu: {count: 1}, nic: {count: "
+      "1}}\n  links: [{between: [cpu0, nic0], kind: pcie3, bandwidth: 12 GB/s, latency: 1 us}]\n";
+  const std::string fabric = "fabric: {kind: single_switch, nic: 100 Gbps, latency: 1 us";
+  const auto doubted = [&](const std::string& text) {
+    std::vector<Diagnostic> warnings;
+    (void)load_box(text, &warnings);
+    std::vector<std::string> keys;
+    for (const Diagnostic& warning : warnings) keys.push_back(warning.key_path);
+    return keys;
+  };
+  CHECK(doubted(start + fabric + "}\n").empty());
+  CHECK(doubted(start + "  peer_to_peer: true\n" + fabric + ", gpudirect: true, redirected: false}\n") ==
+        std::vector<std::string>{"node.peer_to_peer", "fabric.gpudirect", "fabric.redirected"});
+}
+
 TEST_CASE("copies through host memory need a host, and are not set where GPUs reach each other") {
   const std::string start =
       "name: box\nnode:\n  gpus: {count: 2, profile: some_gpu}\n  links: [{between: [gpu0, gpu1], kind: "

@@ -112,6 +112,18 @@ TEST_CASE("buckets beside tensor fusion are an error, not ignored") {
   CHECK(errors[0].key_path == "bucket_cap");
 }
 
+TEST_CASE("a version of NCCL beside another library has no effect, and is doubted") {
+  std::vector<Diagnostic> warnings;
+  load_stack(config::parse("s.yaml", "name: s\nlibrary: mpich\nnccl: \"2.7.8\"\n"), &warnings);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].key_path == "nccl");
+  CHECK(warnings[0].line == 3);
+  warnings.clear();
+  load_stack(config::parse("s.yaml", "name: s\nlibrary: mpich\n"), &warnings);
+  load_stack(config::parse("s.yaml", "name: s\nlibrary: nccl\nnccl: \"2.4\"\n"), &warnings);
+  CHECK(warnings.empty());
+}
+
 TEST_CASE("a first bucket larger than the others is only doubted") {
   std::vector<Diagnostic> warnings;
   load_stack(config::parse("s.yaml", "name: s\nbucket_first: 30 MiB\n"), &warnings);
