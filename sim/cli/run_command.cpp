@@ -38,6 +38,7 @@ struct RunOptions {
   bool json = false;
   std::optional<std::string> fidelity;
   std::string epochs;
+  std::string target;
 };
 
 using Files = std::map<std::string, std::string>;
@@ -104,10 +105,23 @@ Overrides with_epochs(Overrides overrides, const std::string& epochs) {
   return overrides;
 }
 
+Overrides with_target(Overrides overrides, const std::string& target) {
+  if (target.empty()) return overrides;
+  for (const auto& [key, value] : overrides) {
+    if (key == "job.target")
+      throw CLI::ValidationError("--target", "is short for --set job.target=TARGET: give one of them");
+    if (key == "job.epochs" || key == "job.steps")
+      throw CLI::ValidationError("--target", "is in place of a number of epochs or steps: give one of them");
+  }
+  overrides.emplace_back("job.target", target);
+  return overrides;
+}
+
 void run_experiment(const RunOptions& options) {
   SimulateOptions how;
   if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
-  const Overrides overrides = with_epochs(overrides_of(options.what), options.epochs);
+  const Overrides overrides =
+      with_target(with_epochs(overrides_of(options.what), options.epochs), options.target);
   if (options.out) check_out_dir(*options.out, empty_files(), options.force);
   const ResolvedExperiment resolved = resolve(config::find_catalogue(), options.what.experiment, overrides);
   print_diagnostics(resolved.warnings);
@@ -139,10 +153,14 @@ void add_run(CLI::App& program) {
                        "flow)");
   add_value(command, "--epochs", options->epochs, "N",
             "also print time, energy and cost of a job of N epochs, as job.epochs=N");
+  add_value(command, "--target", options.target, "TARGET",
+            "also print time, energy and cost of a job that trains until this target of the model's "
+            "convergence is reached, as job.target=TARGET");
   add_examples(command, {"trainyard run resnet50_dgx2 --set nodes=64 --set platform.fabric.nic=\"25 Gbps\"",
                          "trainyard run resnet50_dgx2 --set batch_per_gpu=64 --out results",
                          "trainyard run resnet50_dgx2 --set precision=amp --one-gpu \"803 samples/s\"",
                          "trainyard run resnet50_p3_16xlarge_x2 --epochs 90",
+                         "trainyard run resnet50_p3_16xlarge_x2 --target \"75.9 % top-1\"",
                          "trainyard run bert_base_p3dn --fidelity rounds --json"});
   command.callback([options] { run_experiment(*options); });
 }

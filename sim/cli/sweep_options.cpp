@@ -128,6 +128,9 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
             "with --slurm: number of shards (default: one per 100 points)");
   add_value(command, "--epochs", options.epochs, "N",
             "number of epochs for which time, cost and energy are computed (default: 1)");
+  add_value(command, "--target", options.target, "TARGET",
+            "in place of --epochs: train every point until this target of the model's convergence is "
+            "reached, such as \"75.9 % top-1\"");
   add_value(command, "--deadline", options.deadline, "TIME",
             "longest training time of the best points, such as \"8 h\"");
   add_value(command, "--budget", options.budget, "COST",
@@ -168,6 +171,9 @@ void check_sweep_options(SweepOptions& options) {
   if (options.resume && options.force)
     wrong("--resume", "continues a sweep, --force replaces it: use one of them");
   options.goal.epochs = positive_number("--epochs", options.epochs, 1e6);
+  if (!options.target.empty()) options.goal.target = options.target;
+  if (options.goal.epochs && options.goal.target)
+    wrong("--target", "is in place of --epochs: give one of them");
   options.goal.deadline = quantity<Seconds>("--deadline", options.deadline);
   options.goal.budget = quantity<Dollars>("--budget", options.budget);
   options.goal.efficiency_min = positive_number("--efficiency-min", options.efficiency_min, 1);
@@ -188,7 +194,10 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
   const auto take = [](auto& to, const auto& from) {
     if (from) to = from;
   };
-  take(file.goal.epochs, options.goal.epochs);
+  if (options.goal.epochs || options.goal.target) {
+    file.goal.epochs = options.goal.epochs;
+    file.goal.target = options.goal.target;
+  }
   take(file.goal.deadline, options.goal.deadline);
   take(file.goal.budget, options.goal.budget);
   take(file.goal.gpus_max, options.goal.gpus_max);
@@ -213,6 +222,7 @@ std::vector<std::string> words_of(const SweepOptions& options) {
   for (const std::string& text : options.set) add("--set", text);
   add("--one-gpu", options.one_gpu.value_or(""));
   add("--epochs", options.epochs);
+  add("--target", options.target);
   add("--deadline", options.deadline);
   add("--budget", options.budget);
   add("--gpus-max", options.gpus_max);

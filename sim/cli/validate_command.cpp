@@ -15,14 +15,17 @@
 #include "published/published_files.hpp"
 #include "published/run_error_table.hpp"
 #include "published/run_errors.hpp"
+#include "published/target_rows.hpp"
 #include "published/validate.hpp"
 #include "published/validate_layouts.hpp"
+#include "published/validate_targets.hpp"
 #include "published/validate_training.hpp"
 #include "report/assumptions_table.hpp"
 #include "report/json_text.hpp"
 #include "report/layout_validation.hpp"
 #include "report/memory_outcomes_table.hpp"
 #include "report/out_files.hpp"
+#include "report/target_validation.hpp"
 #include "report/training_plot.hpp"
 #include "report/training_validation.hpp"
 #include "report/validation_plot.hpp"
@@ -59,15 +62,17 @@ struct ValidateOptions {
 };
 
 struct RowsByKind {
-  std::vector<PublishedRow> collectives, training, layouts;
+  std::vector<PublishedRow> collectives, training, layouts, targets;
 };
 
-/// Rows with layout columns, about collectives, and the others.
+/// Rows with layout columns, about trainings to a target, about collectives, and the others.
 RowsByKind parted(const std::vector<PublishedRow>& rows) {
   RowsByKind parts;
   for (const PublishedRow& row : rows) {
     if (row.layout)
       parts.layouts.push_back(row);
+    else if (row.to_target)
+      parts.targets.push_back(row);
     else
       (is_about_a_collective(row) ? parts.collectives : parts.training).push_back(row);
   }
@@ -77,6 +82,11 @@ RowsByKind parted(const std::vector<PublishedRow>& rows) {
 /// Runs whose ranks share a model have rules of their own, unless others are named.
 std::string rules_of_layouts(const std::string& named) {
   return named == ValidateOptions{}.runs ? "layouts" : named;
+}
+
+/// Trainings to a target have rules of their own too.
+std::string rules_of_targets(const std::string& named) {
+  return named == ValidateOptions{}.runs ? "to_target" : named;
 }
 
 /// Training runs if there are any, with the results for collectives as a member; otherwise only collectives.
@@ -96,6 +106,12 @@ LayoutFit layout_fit(FitKind fit) {
   return fit == FitKind::software ? LayoutFit::software : LayoutFit::one_layout;
 }
 
+/// The fit of trainings to a target: one system's row stands for the run on one GPU or one node.
+TargetFit target_fit(FitKind fit) {
+  if (fit == FitKind::nothing) return TargetFit::nothing;
+  return fit == FitKind::software ? TargetFit::software : TargetFit::one_system;
+}
+
 /// Why the mean error of some rows misses the limit; empty if it does not.
 std::string missed(const std::string& one, const std::string& many, const std::optional<double>& error,
                    double limit) {
@@ -108,15 +124,16 @@ std::string missed(const std::string& one, const std::string& many, const std::o
 }
 
 /// For collectives, the mean over curves from 1 MiB up; for training under `fit`, the mean over complete
-/// runs of families that count in the totals; likewise for runs whose ranks share a model. `limit` is a
-/// ratio. Throws LimitMissed if either mean is above it, if rows of a kind were predicted but none of them is
-/// part of the mean, or if nothing was scored at all.
+/// runs of families that count in the totals; likewise for runs whose ranks share a model, and for each
+/// family of trainings to a target. `limit` is a ratio. Throws LimitMissed if either mean is above it, if
+/// rows of a kind were predicted but none of them is part of the mean, or if nothing was scored at all.
 void check_limit(const CollectiveValidation& collectives, const TrainingValidation& training,
-                 const LayoutValidation& layouts, FitKind fit, double limit) {
+                 const LayoutValidation& layouts, const TargetValidation& targets, FitKind fit,
+                 double limit) {
   const bool has_runs = !training.runs.empty() || !training.missed.empty();
   const bool has_layouts = !layouts.runs.empty() || !layouts.excluded.empty();
   std::string all;
-  if (!collectives.curves.empty() || (!has_runs && !has_layouts)) {
+  if (!collectives.curves.empty() || (!has_runs && !has_layouts && targets.rows.empty())) {
     all = missed("collective from 1 MiB up", "collective curves from 1 MiB up",
                  summary_of(collectives).large.mape, limit);
   }
@@ -133,6 +150,14 @@ void check_limit(const CollectiveValidation& collectives, const TrainingValidati
         missed(fmt::format("run whose ranks share a model with fit {}", config::name_of(its)),
                fmt::format("runs whose ranks share a model with fit {}", config::name_of(its)),
                errors_of(layouts, its).mape, limit);
+    all += (all.empty() || about.empty() ? "" : "\n") + about;
+  }
+  for (const std::string& family : target_families(targets)) {
+    const TargetFit its = target_fit(fit);
+    const TargetErrors errors = errors_of(targets, its, family);
+    const std::string rows = fmt::format("rows of {} with fit {}", family, config::name_of(its));
+    if (errors.coverage == 0) continue;  // none of its rows can be claimed
+    const std::string about = missed(rows, rows, errors.mape, limit);
     all += (all.empty() || about.empty() ? "" : "\n") + about;
   }
   if (!all.empty()) throw LimitMissed(all);
@@ -185,19 +210,25 @@ void validate(const ValidateOptions& options) {
   const Protocols constants =
       load_protocols(config::load(config::find(catalogue, config::Kind::protocols, options.protocols)));
   const RunRules runs = read_run_rules(catalogue, options.runs);
-  auto [about_collectives, about_training, about_layouts] =
+  auto [about_collectives, about_training, about_layouts, about_targets] =
       parted(read_published_files(catalogue, options.files));
   const bool has_collectives = !about_collectives.empty();
   const bool has_layouts = !about_layouts.empty();
-  const bool has_training = !about_training.empty() || (!has_collectives && !has_layouts);
+  const bool has_targets = !about_targets.empty();
+  const bool has_training = !about_training.empty() || (!has_collectives && !has_layouts && !has_targets);
   const auto collective_data = std::make_shared<const PublishedData>(
       PublishedData{.machine_rules = machines, .run_rules = runs, .rows = std::move(about_collectives)});
   const auto curves = collective_curves(collective_data);
   const CollectiveValidation collectives = validate_collectives(catalogue, curves, constants);
   // rows to fit to are also looked up among those shipped
   std::vector<PublishedRow> shipped;
-  if (!options.files.empty() && !about_training.empty())
-    shipped = parted(read_published_files(catalogue, {})).training;
+  if (!options.files.empty() && (!about_training.empty() || has_targets)) {
+    RowsByKind others = parted(read_published_files(catalogue, {}));
+    complete_energy_rows(about_targets, others.targets);
+    if (!about_training.empty()) shipped = std::move(others.training);
+  } else {
+    complete_energy_rows(about_targets, {});
+  }
   const PredictionOptions predictions{.equal_gpus = options.equal_gpus, .fits = asked};
   const TrainingValidation training =
       validate_training(catalogue,
@@ -216,6 +247,16 @@ void validate(const ValidateOptions& options) {
                           .rows = std::move(about_layouts)}),
         parallel, options.equal_gpus);
   }
+  TargetValidation targets;
+  if (has_targets) {
+    targets = validate_targets(
+        catalogue,
+        std::make_shared<const PublishedData>(
+            PublishedData{.machine_rules = read_machine_rules(catalogue, rules_of_targets(options.machines)),
+                          .run_rules = read_run_rules(catalogue, rules_of_targets(options.runs)),
+                          .rows = std::move(about_targets)}),
+        parallel, options.equal_gpus);
+  }
   MemoryValidation memory;
   if (has_training)
     memory = validate_memory(
@@ -223,6 +264,8 @@ void validate(const ValidateOptions& options) {
         options.files.empty() ? shipped_memory_outcomes(catalogue) : std::vector<PublishedOutcome>());
   std::vector<LayoutFit> fits_of_layouts(layout_fits.begin(), layout_fits.end());
   if (options.fit) fits_of_layouts = {layout_fit(asked.front())};
+  std::vector<TargetFit> fits_of_targets(target_fits.begin(), target_fits.end());
+  if (options.fit) fits_of_targets = {target_fit(asked.front())};
   const FitKind fit = options.fit ? asked.front() : FitKind::one_gpu;
   std::vector<AssumptionEffect> effects;
   if (options.assumed) effects = assumption_effects(catalogue, training, parallel, fit, predictions);
@@ -236,8 +279,12 @@ void validate(const ValidateOptions& options) {
       write_out_file(*file, published_errors_text(layout_errors(layouts, layout_fit(its))), options.force);
   }
   if (options.json) {
-    nlohmann::ordered_json json = combined_json(collectives, has_collectives, training, has_training, fit);
+    nlohmann::ordered_json json =
+        has_collectives || has_training || has_layouts
+            ? combined_json(collectives, has_collectives, training, has_training, fit)
+            : nlohmann::ordered_json{{"schema_version", 3}};
     if (has_layouts) json["layouts"] = layout_validation_json(layouts, layout_fit(fit));
+    if (has_targets) json["targets"] = target_validation_json(targets, target_fit(fit));
     if (has_training) json["memory"] = memory_outcomes_json(memory);
     if (options.assumed) json["assumptions"] = assumptions_json(effects);
     print_result(json_text(json));
@@ -245,13 +292,15 @@ void validate(const ValidateOptions& options) {
     if (has_collectives) print_result(validation_table(collectives, options.summary));
     if (has_training) print_result(training_validation_table(training, asked, options.summary));
     if (has_layouts) print_result(layout_validation_table(layouts, fits_of_layouts, options.summary));
+    if (has_targets) print_result(target_validation_table(targets, fits_of_targets, options.summary));
     if (has_training) print_result(memory_outcomes_table(memory));
     if (options.assumed) print_result(assumptions_table(effects, fit));
   }
   if (!options.files.empty())
-    report_missing_rules(*collective_data, *training.data,
-                         !curves.curves.empty() || !training.runs.empty() || !layouts.runs.empty());
-  if (options.limit) check_limit(collectives, training, layouts, fit, limit);
+    report_missing_rules(
+        *collective_data, *training.data,
+        !curves.curves.empty() || !training.runs.empty() || !layouts.runs.empty() || !targets.rows.empty());
+  if (options.limit) check_limit(collectives, training, layouts, targets, fit, limit);
 }
 
 }  // namespace
@@ -268,7 +317,8 @@ void add_validate(CLI::App& program) {
   add_choice<FitKind>(
       command, "--fit", options->fit, "FIT",
       "runs that training predictions are fitted to: {} (default: all; with --json 1gpu); for "
-      "runs whose ranks share a model, 1gpu and 1node are the others on the series' fewest GPUs");
+      "runs whose ranks share a model, 1gpu and 1node are the others on the series' fewest GPUs, for "
+      "trainings to a target one row of their system");
   add_jobs_option(command, options->jobs, "predictions");
   command.add_flag("--equal-gpus", options->equal_gpus,
                    "no step waits for the slowest of its GPUs: shows how much of the errors this explains");

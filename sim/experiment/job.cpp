@@ -4,6 +4,7 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
@@ -17,8 +18,12 @@ void check_length(const JobSettings& job, config::Problems& problems) {
   if (job.epochs && job.steps) {
     problems.error("job.steps", "'epochs' and 'steps' are both the length of the job", "keep one of them");
   }
-  if (!job.epochs && !job.steps) {
-    problems.error("job", "'job' needs 'epochs' or 'steps'",
+  if (job.target && (job.epochs || job.steps)) {
+    problems.error("job.target", "'target' and 'epochs' or 'steps' are both the length of the job",
+                   "keep one of them");
+  }
+  if (!job.epochs && !job.steps && !job.target) {
+    problems.error("job", "'job' needs 'epochs', 'steps' or 'target'",
                    "add 'epochs: 90' or 'steps: 100000', or --epochs 90");
   }
 }
@@ -58,6 +63,11 @@ void check_broadcast(const Experiment& experiment, config::Problems& problems) {
 
 }  // namespace
 
+bool simulates_evaluation(const Experiment& experiment) {
+  return !experiment.parallelism && !experiment.traces && !is_multi_update(experiment) &&
+         experiment.sync.kind != SyncKind::dataparallel_gpu0;
+}
+
 std::optional<JobInterval> interval_in(std::string_view text) {
   const std::size_t blank = text.find(' ');
   if (blank == std::string_view::npos) return std::nullopt;
@@ -83,8 +93,13 @@ void remove_replaced_length(config::Document& document,
   const auto remove = [&](std::string_view key) {
     std::erase_if(job->value.entries, [&](const config::Node::Entry& entry) { return entry.key == key; });
   };
-  if (sets("job.epochs")) remove("steps");
-  if (sets("job.steps")) remove("epochs");
+  constexpr std::array<std::string_view, 3> lengths{"epochs", "steps", "target"};
+  for (const std::string_view length : lengths) {
+    if (!sets(fmt::format("job.{}", length))) continue;
+    for (const std::string_view other : lengths) {
+      if (other != length) remove(other);
+    }
+  }
 }
 
 void check_job(const Experiment& experiment, config::Problems& problems) {

@@ -4,6 +4,7 @@
 //
 //     job:
 //       epochs: 90                                # or steps: 300000; `run --epochs N` sets it
+//                                                 # or target: 75.9 % top-1; `run --target T` sets it
 //       data: sharded                             # or replicated: every replica passes over all samples
 //       launch: 30 s
 //       load: {when: once, bytes: 746 MB, rate: 1.01 MB/s}
@@ -63,8 +64,9 @@ struct JobCheckpoint {
 };
 
 struct JobSettings {
-  std::optional<double> epochs = {};  ///< either epochs or steps
+  std::optional<double> epochs = {};  ///< either epochs, steps or target
   std::optional<double> steps = {};
+  std::optional<std::string> target = {};  ///< one of the model's `convergence`
   DataDivision data = DataDivision::sharded;
   std::optional<Seconds> launch = {};
   std::optional<LoadPhase> load = {};
@@ -73,11 +75,14 @@ struct JobSettings {
   std::optional<JobCheckpoint> checkpoint = {};
 };
 
-/// If `overrides` set one of job.epochs and job.steps, removes the other one from the document, an
+/// If `overrides` set one of job.epochs, job.steps and job.target, removes the others from the document, an
 /// experiment: the command line replaces the length that the file states. To be called before they are
 /// applied.
 void remove_replaced_length(config::Document& document,
                             const std::vector<std::pair<std::string, std::string>>& overrides);
+
+/// Whether evaluation is simulated: each rank runs the whole forward pass, in steps that are all alike.
+bool simulates_evaluation(const Experiment& experiment);
 
 /// Reports what is wrong in the `job` of an experiment, or cannot be combined with its other keys.
 void check_job(const Experiment& experiment, config::Problems& problems);
@@ -162,6 +167,9 @@ struct Keys<JobSettings> {
                     .positive(job_limits::most_epochs),
                 optional("steps", &JobSettings::steps, "length in steps, instead of epochs")
                     .positive(job_limits::most_steps),
+                optional("target", &JobSettings::target,
+                         "instead of a length: train until this target of the model's convergence is "
+                         "reached; --target sets it"),
                 optional("data", &JobSettings::data, "samples of an epoch that each replica trains on"),
                 optional("launch", &JobSettings::launch,
                          "time to start and end the job: processes, imports, the model")

@@ -1,5 +1,6 @@
 #include "experiment/job_needs.hpp"
 
+#include "experiment/job_target.hpp"
 #include "units/plural.hpp"
 #include "workload/memory.hpp"
 
@@ -70,6 +71,7 @@ void check_job_needs(const ResolvedExperiment& resolved) {
   check_storage(resolved);
   check_parameters(resolved);
   check_evaluation_batch(resolved);
+  if (resolved.settings.job->target) static_cast<void>(job_target(resolved));
 }
 
 double parameters_of(const ResolvedExperiment& resolved) {

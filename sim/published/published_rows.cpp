@@ -2,6 +2,7 @@
 
 #include "config/suggest.hpp"
 #include "published/collective_rows.hpp"
+#include "published/target_rows.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
 
@@ -182,6 +183,11 @@ std::vector<PublishedRow> read_published_rows(const std::string& name, std::stri
   CsvProblems problems(name, text);
   const CsvFile file = parse_csv(text, problems);
   problems.finish();
+  if (is_of_targets(file.header)) {
+    std::vector<PublishedRow> of_targets = target_rows(name, file, problems);
+    problems.finish();
+    return of_targets;
+  }
   Header header(file.header, problems);
   std::vector<PublishedRow> rows;
   if (header.is_complete()) {

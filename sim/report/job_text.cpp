@@ -58,7 +58,9 @@ std::string needs_in_words(const Known<Joules>& energy, const Known<Dollars>& re
 std::string job_in_words(const Run& run) {
   const bool has_updates = updates_of(run) != nullptr;
   const std::string steps = counted(run.job->steps, noun_of(JobPhase::training, has_updates));
-  return run.job->epochs ? fmt::format("{}, {}", counted(*run.job->epochs, "epoch"), steps) : steps;
+  const std::string length =
+      run.job->epochs ? fmt::format("{}, {}", counted(*run.job->epochs, "epoch"), steps) : steps;
+  return run.job->target ? fmt::format("{} to {}", length, run.job->target->target) : length;
 }
 
 std::string times_in_words(const JobPart& part, bool has_updates) {
@@ -80,6 +82,11 @@ void write_job(Page& out, const Run& run) {
     }
     out.row(name, estimate(part.time), remark);
   }
+  if (!job.target) return;
+  std::string remark;
+  if (const Known<TimeRange> range = time_to_target(run))
+    remark = fmt::format("{} to {} expected for 80 % of runs", estimate(range->low), estimate(range->high));
+  out.row("to target", estimate(time_of_epochs(job)), remark);
 }
 
 }  // namespace trainyard

@@ -104,6 +104,7 @@ std::string reason_in_words(const SweepRow& row) {
 }
 
 std::string epochs_in_words(const Sweep& sweep) {
+  if (sweep.goal.target) return *sweep.goal.target;
   if (sweep.is_of_jobs && !sweep.goal.epochs) return "the job";
   const double epochs = sweep.goal.epochs.value_or(1);
   return epochs == 1 ? "an epoch"

@@ -98,6 +98,27 @@ Getter of_job(Get get) {
   return [get](const Run& run) { return run.job ? to_value(std::invoke(get, *run.job)) : Value(none()); };
 }
 
+/// A figure of jobs that end at a target.
+template <class Get>
+Getter of_target_job(Get get) {
+  return [get](const Run& run) {
+    return run.job && run.job->target ? to_value(std::invoke(get, run)) : Value(none());
+  };
+}
+
+Value epochs_to_target(const Run& run) {
+  const std::optional<double>& epochs = run.job->target->epochs;
+  return epochs ? to_value(*epochs) : Value(unknown("the model does not state the samples of an epoch"));
+}
+
+/// An end of the interval of the time to the target.
+Getter target_time(Seconds TimeRange::*end) {
+  return of_target_job([end](const Run& run) -> Value {
+    const Known<TimeRange> range = time_to_target(run);
+    return range ? to_value((*range).*end) : Value(unknown(range.error()));
+  });
+}
+
 Value use_of_host(const Run& run, Known<double> InputReport::*share) {
   return run.input ? to_value(*run.input.*share)
                    : Value(unknown("input is synthetic: no samples are read and decoded"));
@@ -427,16 +448,62 @@ std::vector<Figure> figures_of_the_whole_job() {  // With `job` or --epochs.
                  of_job(&WholeJob::rent)}};
 }
 
+std::vector<Figure> figures_of_the_target() {  // With `job.target` or --target.
+  const auto of_reached = [](auto member) {
+    return of_target_job([member](const Run& run) { return (*run.job->target).*member; });
+  };
+  return {
+      Figure{"target", "target", FigureUnit::text, "with `job.target`: what the training reaches", "",
+             summary_only,
+             of_target_job([](const Run& run) -> std::string_view { return run.job->target->target; })},
+      Figure{"samples_to_target", "samples to target", samples,
+             "with `job.target`: samples after which the training ends, from the published runs of the "
+             "model's `convergence`",
+             "", of_target_in_tables, of_reached(&ReachedTarget::samples)},
+      Figure{"samples_to_target_low", "samples to target, low", samples,
+             "with `job.target`: 80 % of single runs are expected to need between this and "
+             "`samples_to_target_high`",
+             "", of_target_in_tables, of_reached(&ReachedTarget::samples_low)},
+      Figure{"samples_to_target_high", "samples to target, high", samples,
+             "with `job.target`: upper end of that interval", "", of_target_in_tables,
+             of_reached(&ReachedTarget::samples_high)},
+      Figure{"updates_to_target", "updates to target", FigureUnit::number,
+             "with `job.target`: `samples_to_target` over the samples of an update", "", of_target_in_tables,
+             of_target_job([](const Run& run) { return run.job->steps; })},
+      Figure{"epochs_to_target", "epochs to target", FigureUnit::number,
+             "with `job.target`: `samples_to_target` over the samples of an epoch", "", of_target_in_tables,
+             of_target_job(epochs_to_target)},
+      Figure{"time_to_target_s", "time to target", FigureUnit::time,
+             "with `job.target`: the steps and evaluations until then, without start-up, checkpoints and "
+             "faults, as MLPerf's time to train",
+             "", of_target, of_target_job([](const Run& run) { return time_of_epochs(*run.job); })},
+      Figure{"time_to_target_low_s", "time to target, low", FigureUnit::time,
+             "with `job.target`: 80 % of runs are expected to take between this and `time_to_target_high_s`, "
+             "from the expected error of the throughput and the interval of the samples",
+             "", of_target_in_tables, target_time(&TimeRange::low)},
+      Figure{"time_to_target_high_s", "time to target, high", FigureUnit::time,
+             "with `job.target`: upper end of that interval", "", of_target_in_tables,
+             target_time(&TimeRange::high)},
+      Figure{"cost_to_target_usd", "cost to target", usd,
+             "with `job.target`: nodes x `node.price.hour` x hours of `time_to_target_s`", "cost", of_target,
+             of_target_job([](const Run& run) { return rent_of_epochs(*run.job); })},
+      Figure{"energy_to_target_j", "energy to target", energy,
+             "with `job.target`: energy of all GPUs with a rank and of their nodes over `time_to_target_s`",
+             "energy", of_target, of_target_job([](const Run& run) { return energy_of_epochs(*run.job); })}};
+}
+
 std::vector<Figure> all_figures() {
   std::vector<Figure> all;
-  for (auto& some : {figures_of_the_job(), figures_of_speed(), figures_of_use(), figures_of_input_data(),
-                     figures_of_many_updates(), figures_of_needs(), figures_of_the_whole_job()})
+  for (auto& some :
+       {figures_of_the_job(), figures_of_speed(), figures_of_use(), figures_of_input_data(),
+        figures_of_many_updates(), figures_of_needs(), figures_of_the_whole_job(), figures_of_the_target()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
 
 bool is_column(const Figure& figure, SweepOf points) {
-  if (figure.shown.is_of_jobs && points != SweepOf::jobs) return false;
+  if (figure.shown.is_of_jobs && points == SweepOf::steps) return false;
+  if (figure.shown.is_of_targets && points != SweepOf::targets) return false;
   return figure.shown.in_sweeps && figure.unit != FigureUnit::text;
 }
 

@@ -1,6 +1,7 @@
 #include "run/whole_job.hpp"
 
 #include "experiment/job_needs.hpp"
+#include "experiment/job_target.hpp"
 #include "run/energy.hpp"
 #include "run/job_phases.hpp"
 #include "run/run.hpp"
@@ -32,14 +33,21 @@ double samples_per_update(const Run& run) { return run.pace.throughput * run.pac
 /// Adds up the phases of a run.
 class JobSum {
 public:
-  explicit JobSum(const Run& run)
-      : run_(run), resolved_(run.experiment), job_(*run.experiment.settings.job) {}
+  explicit JobSum(const Run& run) : run_(run), resolved_(run.experiment), job_(*run.experiment.settings.job) {
+    if (job_.target) target_ = job_target(resolved_);
+  }
 
   WholeJob sum() {
     measure();
     start();
     add_training();
-    if (job_.evaluation) add_evaluation();
+    if (job_.evaluation) {
+      add_evaluation(*job_.evaluation, times_of(job_.evaluation->every));
+    } else if (target_ && target_->has_published_evaluation) {
+      // When a run evaluates first is free: training ends at an evaluation, after that many intervals or
+      // less.
+      add_evaluation({.samples = target_->curve.evaluate->samples}, started(samples_ / *target_->between));
+    }
     if (job_.checkpoint) add_checkpoints();
     if (run_.faults) add_faults();
     total();
@@ -49,12 +57,27 @@ public:
 private:
   void measure() {
     const Known<double> epoch = samples_of_epoch(run_);
-    samples_ = job_.epochs ? *job_.epochs * *epoch : *job_.steps * samples_per_update(run_);
+    if (target_)
+      samples_ = target_->samples;
+    else
+      samples_ = job_.epochs ? *job_.epochs * *epoch : *job_.steps * samples_per_update(run_);
     whole_.steps = job_.steps.value_or(samples_ / samples_per_update(run_));
     if (job_.epochs)
       whole_.epochs = job_.epochs;
     else if (epoch)
       whole_.epochs = samples_ / *epoch;
+    if (target_) add_target();
+  }
+
+  void add_target() {
+    const SamplesToTarget& expected = target_->expected;
+    const double scale = samples_ / expected.samples;
+    whole_.target = {.target = target_->curve.target,
+                     .samples = samples_,
+                     .samples_low = scale * expected.low,
+                     .samples_high = scale * expected.high,
+                     .epochs = {}};
+    if (resolved_.samples_per_epoch) whole_.target->epochs = samples_ / *resolved_.samples_per_epoch;
   }
 
   void add(JobPhase phase, double times, Seconds time, Known<Joules> energy) {
@@ -106,8 +129,7 @@ private:
     return ended((interval.is_in_epochs ? *whole_.epochs : whole_.steps) / interval.number);
   }
 
-  void add_evaluation() {
-    const Evaluation& evaluation = *job_.evaluation;
+  void add_evaluation(const Evaluation& evaluation, double times) {
     const double copies_of_data = copies(resolved_, evaluation.data.value_or(job_.data));
     const double samples_of_rank = evaluation.samples * copies_of_data / replicas(resolved_);
     const int stated = evaluation.batch_per_gpu.value_or(resolved_.settings.batch_per_gpu);
@@ -115,7 +137,6 @@ private:
     const int batch =
         resolved_.model ? static_cast<int>(std::min<double>(stated, std::ceil(samples_of_rank))) : stated;
     const double passes = started(samples_of_rank / batch);
-    const double times = times_of(evaluation.every);
     const ForwardPass pass = forward_pass(resolved_, batch);
     add(JobPhase::evaluation, times, times * passes * pass.time,
         run_.energy ? Known<Joules>(times * passes * pass.energy) : unknown(run_.energy.error()));
@@ -162,6 +183,7 @@ private:
   const Run& run_;
   const ResolvedExperiment& resolved_;
   const JobSettings& job_;
+  std::optional<JobTarget> target_;
   double samples_ = 0;
   WholeJob whole_;
 };
@@ -183,6 +205,39 @@ std::string load_note(const Platform& platform) {
   return fmt::format("load: at the rate of the storage, {}", fmt::join(rates, " and at most "));
 }
 
+/// Where the number of samples comes from, and what sets the job apart from the published runs.
+std::vector<std::string> target_notes(const ResolvedExperiment& resolved) {
+  const JobTarget its = job_target(resolved);
+  const Convergence& curve = its.curve;
+  std::vector<std::string> notes;
+  notes.push_back(fmt::format(
+      "target: samples to {} measured with {} at {} batches of {:.0f} to {:.0f} ({}); 80 % of runs between "
+      "{:.3g} and {:.3g} M samples",
+      curve.target, curve.optimizer, curve.points.size(), curve.points.front().batch,
+      curve.points.back().batch, curve.recipe.empty() ? curve.source : curve.recipe, 1e-6 * its.expected.low,
+      1e-6 * its.expected.high));
+  const std::string_view optimizer = config::name_of(resolved.settings.optimizer);
+  if (optimizer != curve.optimizer)
+    notes.push_back(fmt::format("target: needs the recipe of {}; the steps here have the time of {}",
+                                curve.optimizer, optimizer));
+  if (its.expected.range == BatchRange::smaller)
+    notes.push_back(
+        fmt::format("target: a batch of {:.0f} is below the published ones: it is assumed to need as many "
+                    "samples as {:.0f}",
+                    its.batch, curve.points.front().batch));
+  if (its.expected.range == BatchRange::larger)
+    notes.push_back(
+        fmt::format("target: a batch of {:.0f} is beyond the published ones: samples grow as the "
+                    "law of McCandlish et al. 2018 (S0 (1 + B/{:.0f}))",
+                    its.batch, law_of(curve.points).critical.value_or(0)));
+  if (!its.between)
+    notes.emplace_back(curve.evaluate
+                           ? "target: evaluations are not simulated for this kind of run and not in its time"
+                           : "target: training ends as soon as the target is reached: evaluations "
+                             "are not stated and not in its time");
+  return notes;
+}
+
 }  // namespace
 
 WholeJob whole_job(const Run& run) { return JobSum(run).sum(); }
@@ -191,6 +246,7 @@ std::vector<std::string> job_notes(const Run& run) {
   const ResolvedExperiment& resolved = run.experiment;
   const JobSettings& job = *resolved.settings.job;
   std::vector<std::string> notes;
+  if (job.target) notes = target_notes(resolved);
   if (job.evaluation) {
     notes.emplace_back(
         "evaluation: the forward kernels of training, in whole batches; host time of a step is not included");
@@ -222,6 +278,46 @@ Seconds time_of_epochs(const WholeJob& job) {
     if (part.phase == JobPhase::training || part.phase == JobPhase::evaluation) time += part.time;
   }
   return time;
+}
+
+namespace {
+
+template <class Q>
+Known<Q> sum_of_epochs(const WholeJob& job, Known<Q> JobPart::*need) {
+  Q sum;
+  for (const JobPart& part : job.parts) {
+    if (part.phase != JobPhase::training && part.phase != JobPhase::evaluation) continue;
+    if (!(part.*need)) return part.*need;
+    sum += *(part.*need);
+  }
+  return sum;
+}
+
+/// An interval of a factor, as the middle and half the width of its logarithm.
+struct LogInterval {
+  double middle = 0, half = 0;
+};
+
+LogInterval log_interval(double low, double high) {
+  return {.middle = (std::log(high) + std::log(low)) / 2, .half = (std::log(high) - std::log(low)) / 2};
+}
+
+}  // namespace
+
+Known<Joules> energy_of_epochs(const WholeJob& job) { return sum_of_epochs(job, &JobPart::energy); }
+
+Known<Dollars> rent_of_epochs(const WholeJob& job) { return sum_of_epochs(job, &JobPart::rent); }
+
+Known<TimeRange> time_to_target(const Run& run) {
+  if (!run.expected_error) return unknown(run.expected_error.error());
+  const ReachedTarget& target = run.job->target.value();
+  const LogInterval samples =
+      log_interval(target.samples_low / target.samples, target.samples_high / target.samples);
+  const LogInterval speed = log_interval(1 + run.expected_error->low, 1 + run.expected_error->high);
+  const double middle = samples.middle - speed.middle;
+  const double half = std::hypot(samples.half, speed.half);
+  const Seconds time = time_of_epochs(*run.job);
+  return TimeRange{.low = std::exp(middle - half) * time, .high = std::exp(middle + half) * time};
 }
 
 Known<double> samples_of_epoch(const Run& run) {

@@ -36,6 +36,14 @@ struct JobPart {
   Known<Dollars> rent = unknown({});
 };
 
+/// The target at which the training of a job ends.
+struct ReachedTarget {
+  std::string target;
+  double samples = 0;                        ///< at which training ends
+  double samples_low = 0, samples_high = 0;  ///< 80 % of single runs are expected between these
+  std::optional<double> epochs;              ///< nothing if the samples of an epoch are not known
+};
+
 struct WholeJob {
   std::optional<double> epochs;  ///< nothing if the samples of an epoch are not known
   double steps = 0;              ///< of training; for runs of many updates, updates
@@ -43,6 +51,7 @@ struct WholeJob {
   Seconds time;                  ///< the sum of the parts
   Known<Joules> energy = unknown({});
   Known<Dollars> rent = unknown({});
+  std::optional<ReachedTarget> target = {};  ///< with `job.target`
 };
 
 /// Of a run whose experiment has `job`. Training takes the time of its samples at the run's throughput, at
@@ -54,6 +63,20 @@ WholeJob whole_job(const Run& run);
 
 /// The time of the job's steps and evaluations.
 Seconds time_of_epochs(const WholeJob& job);
+
+/// Their energy and rent.
+Known<Joules> energy_of_epochs(const WholeJob& job);
+Known<Dollars> rent_of_epochs(const WholeJob& job);
+
+/// Two values, the second at least as large.
+struct TimeRange {
+  Seconds low, high;
+};
+
+/// The time to the target, between the ends of the interval that the expected error of the throughput and the
+/// interval of the samples give together, taken as independent. The reason if either is unknown. Requires a
+/// job with a target.
+Known<TimeRange> time_to_target(const Run& run);
 
 /// The assumptions of the job's phases, for the reader. Requires a run with `job`.
 std::vector<std::string> job_notes(const Run& run);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace trainyard {
@@ -13,6 +14,8 @@ namespace trainyard {
 namespace {
 
 constexpr const char* epochs_key = "job.epochs";
+constexpr const char* steps_key = "job.steps";
+constexpr const char* target_key = "job.target";
 
 bool is_of_job(const std::string& key) { return key == "job" || key.starts_with("job."); }
 
@@ -30,9 +33,12 @@ std::set<std::string> experiments_of(const Sweep& sweep) {
   return names;
 }
 
-bool has_job(const config::Catalogue& catalogue, const std::string& experiment, InputFiles& files) {
+/// Whether the experiment's file has the key `job`, or this key of it.
+bool has_job(const config::Catalogue& catalogue, const std::string& experiment, InputFiles& files,
+             std::string_view key = {}) {
   try {
-    return experiment_document(catalogue, experiment, files).root.find("job") != nullptr;
+    const config::Node* const job = experiment_document(catalogue, experiment, files).root.find("job");
+    return job != nullptr && (key.empty() || job->find(key) != nullptr);
   } catch (const InputError&) {
     return false;
   } catch (const FileError&) {
@@ -40,23 +46,38 @@ bool has_job(const config::Catalogue& catalogue, const std::string& experiment, 
   }
 }
 
+bool sets_or_varies(const Sweep& sweep, std::string_view key) {
+  return std::ranges::any_of(sweep.set, [&](const auto& entry) { return entry.first == key; }) ||
+         std::ranges::find(sweep.keys, key) != sweep.keys.end();
+}
+
 }  // namespace
 
 Sweep with_jobs(const config::Catalogue& catalogue, Sweep sweep, InputFiles& files) {
+  const Goal& goal = sweep.goal;
   const auto sets_job = [](const auto& entry) { return is_of_job(entry.first); };
-  sweep.is_of_jobs = std::ranges::any_of(sweep.set, sets_job) || std::ranges::any_of(sweep.keys, is_of_job) ||
-                     std::ranges::any_of(experiments_of(sweep), [&](const std::string& experiment) {
-                       return has_job(catalogue, experiment, files);
-                     });
-  if (!sweep.is_of_jobs || !sweep.goal.epochs) return sweep;
-  for (const char* const key : {epochs_key, "job.steps"}) {
-    const auto sets_key = [&](const auto& entry) { return entry.first == key; };
-    if (std::ranges::none_of(sweep.set, sets_key) && std::ranges::find(sweep.keys, key) == sweep.keys.end())
-      continue;
-    throw InputError(fmt::format("the epochs of the goal and {} are both given", key),
-                     fmt::format("leave out --epochs and goal.epochs, or {}", key));
+  const auto any_experiment_has = [&](std::string_view key) {
+    return std::ranges::any_of(experiments_of(sweep), [&](const std::string& experiment) {
+      return has_job(catalogue, experiment, files, key);
+    });
+  };
+  sweep.is_of_jobs = goal.target || std::ranges::any_of(sweep.set, sets_job) ||
+                     std::ranges::any_of(sweep.keys, is_of_job) || any_experiment_has({});
+  const bool has_other_length =
+      goal.epochs || sets_or_varies(sweep, epochs_key) || sets_or_varies(sweep, steps_key);
+  sweep.is_of_targets =
+      goal.target || sets_or_varies(sweep, target_key) || (!has_other_length && any_experiment_has("target"));
+  if (!sweep.is_of_jobs || (!goal.epochs && !goal.target)) return sweep;
+  const char* const what = goal.target ? "target" : "epochs";
+  for (const char* const key : {epochs_key, steps_key, target_key}) {
+    if (!sets_or_varies(sweep, key)) continue;
+    throw InputError(fmt::format("the {} of the goal and {} are both given", what, key),
+                     fmt::format("leave out --{} and goal.{}, or {}", what, what, key));
   }
-  sweep.set.emplace_back(epochs_key, shortest(*sweep.goal.epochs));
+  if (goal.target)
+    sweep.set.emplace_back(target_key, *goal.target);
+  else
+    sweep.set.emplace_back(epochs_key, shortest(*goal.epochs));
   return sweep;
 }
 

@@ -81,6 +81,8 @@ void validate(const SweepFile& file, config::Problems& problems) {
   for (std::size_t i = 0; i < file.zip.size(); ++i) {
     for (const auto& [key, texts] : file.zip[i]) add(key, join(join("zip", i), key));
   }
+  if (file.goal.epochs && file.goal.target)
+    problems.error("goal.target", "'target' is in place of 'epochs'", "keep one of them");
   check_patterns(file.only, "only", keys, problems);
   check_patterns(file.exclude, "exclude", keys, problems);
   check_published(file, keys, problems);

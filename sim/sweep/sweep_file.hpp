@@ -38,9 +38,10 @@ struct PublishedFigure {
 
 /// Limits for the best point, and the length of its training.
 struct Goal {
-  std::optional<double> epochs;     ///< default: 1
-  std::optional<Seconds> deadline;  ///< for all epochs
-  std::optional<Dollars> budget;    ///< for all epochs
+  std::optional<double> epochs;       ///< default: 1
+  std::optional<std::string> target;  ///< in place of epochs
+  std::optional<Seconds> deadline;    ///< for all epochs, or to the target
+  std::optional<Dollars> budget;      ///< likewise
   std::optional<int> gpus_max;
   std::optional<double> efficiency_min;
 };
@@ -70,6 +71,9 @@ struct Keys<Goal> {
   static auto table() {
     return keys(
         optional("epochs", &Goal::epochs, "epochs of a training; default: 1").above(0).at_most(1e6),
+        optional("target", &Goal::target,
+                 "in place of epochs: every point trains until this target of the model's convergence is "
+                 "reached"),
         optional("deadline", &Goal::deadline, "longest time of all epochs of a chosen point").above(0),
         optional("budget", &Goal::budget, "highest cost of all epochs of a chosen point").above(0),
         optional("gpus_max", &Goal::gpus_max, "most GPUs of a chosen point").at_least(1),

@@ -2,6 +2,7 @@
 // A model: its layers in the order of the forward pass, and their totals.
 
 #include "units/sourced.hpp"
+#include "workload/convergence.hpp"
 #include "workload/layer.hpp"
 #include "workload/sample_input.hpp"
 
@@ -18,6 +19,7 @@ struct Model {
   std::optional<Sourced<double>> samples_per_epoch;
   std::optional<int> sequence_length = {};  ///< tokens per sample; empty for a model without sequences
   std::optional<SampleInput> input = {};
+  std::vector<Convergence> convergence = {};  ///< published numbers of samples to a target
 };
 
 /// The samples of the model's training set without their source; empty if unknown.

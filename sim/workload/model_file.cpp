@@ -292,6 +292,7 @@ void validate(const ModelFile& file, config::Problems& problems) {
   problems.check_name(file.name);
   validate_family(file, problems);
   if (file.input) validate_input(file, problems);
+  if (problems.readable("convergence")) check_convergence(file.convergence, problems);
   if (file.layers)
     validate_layers(
         "layers", [&] { return listed_layers(*file.layers).layers; }, problems);
@@ -308,6 +309,7 @@ void validate(const ModelFile& file, config::Problems& problems) {
 Model make_model(const ModelFile& file) {
   Model model{file.name, file.title.empty() ? file.name : file.title, {}, file.samples_per_epoch};
   model.input = file.input;
+  model.convergence = file.convergence;
   if (file.layers) {
     LayerList list = listed_layers(*file.layers);
     model.layers = std::move(list.layers);

@@ -7,6 +7,7 @@
 #include "units/sourced.hpp"
 #include "workload/alexnet.hpp"
 #include "workload/bert.hpp"
+#include "workload/convergence.hpp"
 #include "workload/decoder.hpp"
 #include "workload/encoder_decoder.hpp"
 #include "workload/gpt2.hpp"
@@ -44,6 +45,7 @@ struct ModelFile {
   std::optional<EncoderDecoderHyperparameters> encoder_decoder = {};
   std::optional<Sourced<double>> samples_per_epoch;
   std::optional<SampleInput> input;
+  std::vector<Convergence> convergence = {};
   std::vector<std::string> source;
 };
 
@@ -98,6 +100,8 @@ struct Keys<ModelFile> {
             .at_most(1e15),
         optional("input", &ModelFile::input,
                  "size of a stored sample and cost of decoding it; for experiments with data loading"),
+        optional("convergence", &ModelFile::convergence,
+                 "published numbers of samples to a target by batch, a list with an item for each recipe"),
         optional("source", &ModelFile::source, "publications of the hyper-parameters"));
   }
 };

@@ -98,6 +98,7 @@ TEST_CASE("every shipped sweep runs without a failure, and its figures are possi
       {"powerai_ddl", {8, {"--set", "ranks=4,256"}}},
       {"sony_torus", {2, {"--set", "ranks=2048", "--set", "sync.algorithm=torus2d,auto"}}},
       {"strong_scaling", {8, {"--set", "ranks=32,1024"}}},
+      {"time_to_accuracy", {2, {"--set", "nodes=1,128"}}},
       {"tianshu", {32, {"--set", "ranks=1000"}}},
       {"tianshu_stacks", {32, {"--set", "ranks=8", "--set", "precision=amp"}}}};
   const std::filesystem::path folder = std::filesystem::path(TRAINYARD_SOURCE_DIR) / "workloads" / "sweeps";

@@ -55,6 +55,24 @@ TEST_CASE("the goal's epochs are those of the jobs") {
   CHECK(errors_of([&] { with_jobs_of(sweep); }).size() == 1);
 }
 
+TEST_CASE("the goal's target makes jobs of the points") {
+  Sweep sweep = sweep_of_steps();
+  sweep.goal.target = "75.9 % top-1";
+  const Sweep made = with_jobs_of(sweep);
+  CHECK(made.is_of_jobs);
+  CHECK(made.is_of_targets);
+  CHECK(made.set.back() == std::pair<std::string, std::string>("job.target", "75.9 % top-1"));
+  for (const char* const key : {"job.epochs", "job.steps", "job.target"}) {
+    Sweep twice = sweep;
+    twice.set = {{key, "3"}};
+    CHECK(errors_of([&] { with_jobs_of(twice); }).size() == 1);
+  }
+  Sweep set = sweep_of_steps();
+  set.set = {{"job.target", "75.9 % top-1"}};
+  CHECK(with_jobs_of(set).is_of_targets);
+  CHECK_FALSE(with_jobs_of(sweep_of_steps()).is_of_targets);
+}
+
 TEST_CASE("the needs of a point are the totals of its job") {
   SweepResult result;
   result.sweep.is_of_jobs = true;

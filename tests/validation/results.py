@@ -26,6 +26,8 @@ BEGIN_LAYOUTS = "<!-- runs that share a model: ./dev published --update -->"
 END_LAYOUTS = "<!-- end of runs that share a model -->"
 BEGIN_INTERVALS = "<!-- expected errors of layouts: ./dev published --update -->"
 END_INTERVALS = "<!-- end of expected errors of layouts -->"
+BEGIN_TARGETS = "<!-- trainings to a target: ./dev published --update -->"
+END_TARGETS = "<!-- end of trainings to a target -->"
 FITS = ("nothing", "software", "1gpu", "1node")
 FITTED = ("1gpu", "1node")  # to a run that linear scaling can begin with
 MODELINE = "# yaml-language-server: $schema=../schema/software.json\n"
@@ -145,6 +147,32 @@ def layout_intervals(text):
     for name, its in found.items():
         cells = [cell for fit in ("nothing", "software") for cell in its[fit][1:]]
         lines.append("| " + " | ".join([name, its["software"][0], *cells]) + " |")
+    return "\n".join(lines)
+
+
+# family (only in its first line), fit ("-": samples do not depend on it), rows, MAPE, median, p90, worst, bias, coverage,
+# inside
+TARGET = re.compile(r"(\S.*?)?\s+(-|nothing|software|1system)\s+(\d+)" + r"\s+(-|[-+]?[\d.]+)" * 7)
+TARGET_FITS = ("nothing", "software", "1system")
+
+
+def target_table(text):
+    """The printed errors of trainings to a target as a table: a line for each family, the fits side by side."""
+    found, name, is_inside = {}, None, False
+    for line in text.splitlines():
+        is_inside = (is_inside or line.startswith("# trainings to a target: errors")) and not line.startswith("# figures of")
+        if is_inside and not line.startswith("#") and (match := TARGET.fullmatch(line.rstrip())):
+            name = match.group(1) or name
+            found.setdefault(name, {})[match.group(2)] = match.groups()[2:]
+    lines = ["| family | rows | " + " | ".join(f"{fit}: mean / median / p90 | bias" for fit in TARGET_FITS)
+             + " | coverage | inside |", "|---" * 10 + "|"]
+    for name, its in found.items():
+        first = next(iter(its.values()))
+        cells = []
+        for fit in TARGET_FITS:
+            _, mape, median, p90, _, bias, _, _ = its.get(fit, its.get("-", [""] * 8))
+            cells += [f"{mape} / {median} / {p90}" if mape else "", bias]
+        lines.append("| " + " | ".join([name, first[0], *cells, first[6], first[7].replace("-", "")]) + " |")
     return "\n".join(lines)
 
 
@@ -275,6 +303,7 @@ def main():
     for path, text in ((source / "README.md", layout_overview(printed)), (accuracy, layout_tables(printed))):
         wanted[path] = between_marks(wanted[path], text, BEGIN_LAYOUTS, END_LAYOUTS)
     wanted[accuracy] = between_marks(wanted[accuracy], layout_intervals(printed), BEGIN_INTERVALS, END_INTERVALS)
+    wanted[accuracy] = between_marks(wanted[accuracy], target_table(printed), BEGIN_TARGETS, END_TARGETS)
     if not settle(wanted, is_update):
         return 1
     print("the tables and the picture are what the program says")

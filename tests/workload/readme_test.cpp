@@ -12,6 +12,9 @@ TEST_CASE("workloads/README.md names every key of a model and every column of a 
   const std::string readme = readme_text("workloads/README.md");
   check_documented<ModelFile>(readme);
   check_documented<SampleInput>(readme);
+  check_documented<Convergence>(readme);
+  check_documented<ConvergencePoint>(readme);
+  check_documented<TargetEvaluation>(readme);
   check_documented<ResnetHyperparameters>(readme);
   check_documented<VggHyperparameters>(readme);
   check_documented<AlexnetHyperparameters>(readme);

@@ -1,0 +1,97 @@
+#include "experiment/job_target.hpp"
+
+#include "config/keys.hpp"
+#include "units/text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+constexpr const char* target_key = "job.target";
+
+[[noreturn]] void reject(const char* key, std::string message, std::string hint) {
+  Diagnostic diagnostic;
+  diagnostic.key_path = key;
+  diagnostic.message = std::move(message);
+  diagnostic.hint = std::move(hint);
+  throw InputError({std::move(diagnostic)});
+}
+
+/// Staleness, dropped values and local steps change how many samples a target takes, by how much is not
+/// known.
+void check_updates(const Sync& sync) {
+  constexpr const char* hint = "job.epochs or job.steps, or 'update: sync'";
+  if (sync.update != UpdateRule::sync)
+    reject(target_key,
+           fmt::format("the samples to a target are known for synchronous updates, not for '{}'",
+                       config::name_of(sync.update)),
+           hint);
+  if (sync.keep)
+    reject(target_key, "the samples to a target are not known for updates without most of their values",
+           hint);
+}
+
+const Convergence& curve_of(const ResolvedExperiment& resolved, const std::string& target) {
+  if (!resolved.model)
+    reject(target_key, "a trace has no published runs to a target", "job.epochs or job.steps");
+  const std::vector<Convergence>& curves = resolved.model->convergence;
+  if (curves.empty())
+    reject(target_key, fmt::format("{} states no runs to a target", resolved.model->name),
+           "job.epochs or job.steps, or add 'convergence' to the model's file");
+  const Convergence* curve = convergence_for(curves, target, config::name_of(resolved.settings.optimizer));
+  if (curve == nullptr)
+    reject(target_key,
+           fmt::format("{} states no runs to the target {}", resolved.model->name, in_quotes(target)),
+           fmt::format("{}", fmt::join(targets_of(curves), " or ")));
+  return *curve;
+}
+
+void check_sequences(const ResolvedExperiment& resolved, const Convergence& curve) {
+  const std::optional<int>& length = resolved.model->sequence_length;
+  if (!curve.sequence_length || curve.sequence_length == length) return;
+  reject(target_key,
+         fmt::format("the published runs to {} have {} tokens in a sample, the model has {}", curve.target,
+                     *curve.sequence_length, length.value_or(0)),
+         fmt::format("set the model's sequence_length to {}", *curve.sequence_length));
+}
+
+/// Of the job's own evaluation.
+double samples_between(const ResolvedExperiment& resolved, const Evaluation& evaluation, double batch) {
+  const JobInterval interval = interval_in(evaluation.every).value();
+  return interval.number * (interval.is_in_epochs ? resolved.samples_per_epoch.value() : batch);
+}
+
+}  // namespace
+
+JobTarget job_target(const ResolvedExperiment& resolved) {
+  const Experiment& settings = resolved.settings;
+  const JobSettings& job = *settings.job;
+  check_updates(settings.sync);
+  JobTarget its;
+  its.curve = curve_of(resolved, *job.target);
+  check_sequences(resolved, its.curve);
+  its.batch = 1.0 * settings.batch_per_gpu * settings.accumulation *
+              (replicas(resolved) - settings.sync.backups.value_or(0));
+  const Known<SamplesToTarget> expected = samples_to_target(its.curve, its.batch);
+  if (!expected) reject(target_key, expected.error(), "smaller batches or fewer GPUs, or job.epochs");
+  its.expected = *expected;
+  its.samples = its.expected.samples;
+  const std::optional<TargetEvaluation>& published = its.curve.evaluate;
+  std::optional<double> published_between;
+  if (published) published_between = samples_between(*published, its.batch, resolved.samples_per_epoch);
+  if (job.evaluation) {
+    its.between = samples_between(resolved, *job.evaluation, its.batch);
+    its.samples = published_between ? on_other_grid(its.samples, *published_between, *its.between)
+                                    : at_evaluation(its.samples, *its.between);
+  } else if (published_between && simulates_evaluation(settings)) {
+    its.between = published_between;
+    its.has_published_evaluation = true;
+  }
+  return its;
+}
+
+}  // namespace trainyard

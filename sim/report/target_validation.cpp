@@ -1,0 +1,148 @@
+#include "report/target_validation.hpp"
+
+#include "accuracy/expected_error.hpp"
+#include "config/keys.hpp"
+#include "report/json_text.hpp"
+#include "report/text_layout.hpp"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace trainyard {
+
+namespace {
+
+std::string in_percent(std::optional<double> ratio) {
+  return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
+}
+
+std::string signed_percent(std::optional<double> ratio) {
+  return ratio ? fmt::format("{:+.1f}", 100 * *ratio) : std::string("-");
+}
+
+std::string place_of(const ScoredTarget& scored) {
+  return fmt::format("{}:{}", std::filesystem::path(scored.row->file).filename().string(), scored.row->line);
+}
+
+bool depends_on_fit(std::string_view family) {
+  return !family.starts_with(config::name_of(TargetFigure::samples));
+}
+
+void add_rows(std::string& text, const TargetValidation& validation) {
+  constexpr std::string_view line = "{:<26} {:<5} {:<28} {:<17} {:>6} {:>7} {:>11} {:>8} {:>8} {:>8}\n";
+  const auto out = std::back_inserter(text);
+  fmt::format_to(
+      out, "# trainings to a target: published samples, seconds or joules, errors of the predictions in %\n");
+  fmt::format_to(out, fmt::runtime(line), "row", "round", "figure", "platform", "GPUs", "batch", "measured",
+                 "nothing", "software", "1system");
+  for (const ScoredTarget& scored : validation.rows) {
+    if (!scored.excluded.empty()) continue;
+    fmt::format_to(out, fmt::runtime(line), place_of(scored), scored.row->to_target->round, scored.family,
+                   scored.platform.empty() ? "-" : scored.platform, scored.row->gpus_total,
+                   scored.row->global_batch, fmt::format("{:.5g}", scored.measured),
+                   signed_percent(scored.error(TargetFit::nothing)),
+                   signed_percent(scored.error(TargetFit::software)),
+                   scored.is_fitted ? "fitted" : signed_percent(scored.error(TargetFit::one_system)));
+  }
+  text += '\n';
+}
+
+/// Figures without a prediction, by reason, and rows with nothing to predict.
+std::map<std::string, int> left_out(const TargetValidation& validation) {
+  std::map<std::string, int> reasons = validation.excluded;
+  for (const ScoredTarget& scored : validation.rows) {
+    if (scored.excluded.empty()) continue;
+    ++reasons[fmt::format("{}: {}", config::name_of(scored.figure), scored.excluded)];
+  }
+  return reasons;
+}
+
+nlohmann::ordered_json errors_json(const TargetErrors& errors) {
+  return {{"rows", errors.rows},
+          {"mape", number_or_null(errors.mape)},
+          {"median", number_or_null(errors.median)},
+          {"p90", number_or_null(errors.p90)},
+          {"worst", number_or_null(errors.worst)},
+          {"bias", number_or_null(errors.bias)},
+          {"coverage", errors.coverage},
+          {"inside", number_or_null(errors.inside)}};
+}
+
+nlohmann::ordered_json row_json(const ScoredTarget& scored, TargetFit fit) {
+  const TargetColumns& its = *scored.row->to_target;
+  nlohmann::ordered_json row{{"file", scored.row->file},
+                             {"line", scored.row->line},
+                             {"family", scored.family},
+                             {"figure", config::name_of(scored.figure)},
+                             {"round", its.round},
+                             {"platform", scored.platform.empty() ? nlohmann::ordered_json()
+                                                                  : nlohmann::ordered_json(scored.platform)},
+                             {"gpus", scored.row->gpus_total},
+                             {"nodes", scored.row->nodes},
+                             {"measured", scored.measured},
+                             {"predicted", number_or_null(scored.prediction(fit))},
+                             {"compute_scale", fit == TargetFit::one_system ? scored.scale : 1.0},
+                             {"error", number_or_null(scored.error(fit))},
+                             {"scored", scored.error(fit).has_value()}};
+  if (scored.figure == TargetFigure::samples && scored.excluded.empty()) {
+    row["low"] = scored.low;
+    row["high"] = scored.high;
+  }
+  if (!scored.excluded.empty()) row["excluded"] = scored.excluded;
+  return row;
+}
+
+}  // namespace
+
+std::string target_validation_table(const TargetValidation& validation, const std::vector<TargetFit>& fits,
+                                    bool only_families) {
+  constexpr std::string_view line = "{:<34} {:<9} {:>4} {:>6} {:>6} {:>6} {:>6} {:>6} {:>8} {:>6}\n";
+  std::string text;
+  if (!only_families) add_rows(text, validation);
+  const auto out = std::back_inserter(text);
+  fmt::format_to(
+      out,
+      "# trainings to a target: errors of samples, times and energies in %; bias: with sign, above "
+      "0 if\n# predictions are too large; 1system: one factor on the kernel times of each system, "
+      "from one of its\n# rows, which is not scored; inside: share of the rows in the interval "
+      "that {:.0f} % of single runs\n# should lie in\n",
+      100 * expected_share);
+  fmt::format_to(out, fmt::runtime(line), "family", "fit", "rows", "MAPE", "median", "p90", "worst", "bias",
+                 "coverage", "inside");
+  for (const std::string& family : target_families(validation)) {
+    std::string_view name = family;
+    for (const TargetFit fit : fits) {
+      const TargetErrors errors = errors_of(validation, fit, family);
+      if (errors.rows == 0) continue;
+      fmt::format_to(out, fmt::runtime(line), name, depends_on_fit(family) ? config::name_of(fit) : "-",
+                     errors.rows, in_percent(errors.mape), in_percent(errors.median), in_percent(errors.p90),
+                     in_percent(errors.worst), signed_percent(errors.bias), in_percent(errors.coverage),
+                     in_percent(errors.inside));
+      if (!depends_on_fit(family)) break;
+      name = "";
+    }
+  }
+  fmt::format_to(out, "\n# figures of trainings to a target left out\n");
+  for (const auto& [reason, count] : left_out(validation))
+    text += hanging(fmt::format("{:>8}  ", count), reason);
+  return text;
+}
+
+nlohmann::ordered_json target_validation_json(const TargetValidation& validation, TargetFit fit) {
+  nlohmann::ordered_json families = nlohmann::ordered_json::object();
+  for (const std::string& family : target_families(validation))
+    families[family] = errors_json(errors_of(validation, fit, family));
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const ScoredTarget& scored : validation.rows) rows.push_back(row_json(scored, fit));
+  nlohmann::ordered_json excluded = nlohmann::ordered_json::object();
+  for (const auto& [reason, count] : left_out(validation)) excluded[reason] = count;
+  return {{"fit", config::name_of(fit)},
+          {"families", std::move(families)},
+          {"rows", std::move(rows)},
+          {"excluded", std::move(excluded)}};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,178 @@
+#include "published/validate_targets.hpp"
+
+#include "errors_of.hpp"
+#include "published/published_text.hpp"
+#include "published/target_rows.hpp"
+
+#include <cmath>
+#include <doctest/doctest.h>
+#include <string>
+
+namespace trainyard {
+namespace {
+
+const config::Catalogue& target_catalogue() {
+  static const config::Catalogue catalogue{.roots = {TRAINYARD_SOURCE_DIR}};
+  return catalogue;
+}
+
+const std::string target_header =
+    "round,submitter,system,benchmark,accelerator,accelerators_per_node,nodes,accelerators,host_networking,"
+    "accelerator_interconnect,framework,global_batch,accumulation,optimizer,samples_mean,time_to_train_score_"
+    "s,"
+    "split\n";
+
+/// ResNet-50 on one box of eight A100.
+const std::string one_box =
+    "v2.0,Somebody,box,resnet,NVIDIA A100-SXM4-80GB,8,1,8,,NVLink,MXNet,3264,1,lars,45037948,1700,validate\n";
+
+const std::string energy_header = "round,submitter,system,benchmark,nodes,global_batch,energy_mean_j,split\n";
+
+std::vector<PublishedRow> target_rows_of(const std::string& lines) {
+  return read_published_rows("rows.csv", target_header + lines);
+}
+
+TargetValidation validated(std::vector<PublishedRow> rows) {
+  const ShippedRules& rules = rules_shipped_as("to_target");
+  return validate_targets(target_catalogue(), data_of(std::move(rows), rules.machines, rules.runs), 1);
+}
+
+TargetValidation validated(const std::string& lines) { return validated(target_rows_of(lines)); }
+
+std::string with_text(std::string line, const std::string& from, const std::string& to) {
+  const std::size_t place = line.find(from);
+  REQUIRE(place != std::string::npos);
+  return line.replace(place, from.size(), to);
+}
+
+const ScoredTarget& figure_in(const TargetValidation& validation, TargetFigure figure,
+                              std::size_t number = 0) {
+  for (const ScoredTarget& scored : validation.rows) {
+    if (scored.figure == figure && number-- == 0) return scored;
+  }
+  FAIL("no such figure");
+  return validation.rows.front();
+}
+
+TEST_CASE("a header with times to train makes rows of trainings to a target") {
+  const auto rows = target_rows_of(one_box);
+  REQUIRE(rows.size() == 1);
+  REQUIRE(rows[0].to_target);
+  CHECK(rows[0].gpu == "NVIDIA A100-SXM4-80GB");
+  CHECK(rows[0].gpus_total == 8);
+  CHECK(rows[0].interconnect_intra == "NVLink");
+  CHECK(rows[0].year == "2022");
+  CHECK(rows[0].to_target->round == "2.0");
+  CHECK(rows[0].to_target->samples == 45037948);
+  CHECK(rows[0].to_target->time_s == 1700);
+}
+
+TEST_CASE("a missing column or a bad number of such a file is an error at its place") {
+  const auto missing =
+      ::errors_of([] { read_published_rows("rows.csv", "benchmark,time_to_train_score_s\nresnet,5\n"); });
+  CHECK(missing.size() == 9);
+  const auto bad = ::errors_of([] { target_rows_of(with_text(one_box, "1700", "-17")); });
+  REQUIRE(bad.size() == 1);
+  CHECK(bad[0].line == 2);
+  CHECK(::errors_of([] { target_rows_of(with_text(one_box, ",8,1,8,", ",8,1.5,8,")); }).size() == 1);
+}
+
+TEST_CASE("joules take the machine of the result that they belong to") {
+  std::vector<PublishedRow> rows =
+      read_published_rows("energy.csv", energy_header + "v2.0,Somebody,box,resnet,1,3264,9e6,validate\n" +
+                                            "v2.1,Somebody,box,resnet,1,3264,9e6,validate\n");
+  const auto others = target_rows_of(one_box);
+  complete_energy_rows(rows, others);
+  CHECK(rows[0].gpu == others[0].gpu);
+  CHECK(rows[0].gpus_total == 8);
+  CHECK(rows[0].to_target->optimizer == "lars");
+  CHECK(rows[1].gpu.empty());  // another round
+}
+
+TEST_CASE("samples are those of the reference points of the row's own round") {
+  // round 1.0 had 57,194,955 samples at a batch of 13,056, later rounds 58,293,098
+  const std::string large = with_text(with_text(one_box, "3264", "13056"), ",8,1,8,", ",8,4,32,");
+  const auto later = validated(large);
+  CHECK(figure_in(later, TargetFigure::samples).prediction(TargetFit::software) == 58293098);
+  const auto first = validated(with_text(large, "v2.0", "v1.0"));
+  CHECK(figure_in(first, TargetFigure::samples).prediction(TargetFit::software) == 57194955);
+}
+
+TEST_CASE("samples do not depend on the accelerator, times need a platform") {
+  const auto its = validated(with_text(one_box, "NVIDIA A100-SXM4-80GB", "TPU-v4"));
+  CHECK(figure_in(its, TargetFigure::samples).error(TargetFit::software) == doctest::Approx(0));
+  CHECK_FALSE(figure_in(its, TargetFigure::time).excluded.empty());
+  CHECK_FALSE(figure_in(its, TargetFigure::time).error(TargetFit::software));
+}
+
+TEST_CASE("a time to train is that of the samples and of the evaluations") {
+  const auto its = validated(one_box);
+  const ScoredTarget& time = figure_in(its, TargetFigure::time);
+  REQUIRE(time.excluded.empty());
+  CHECK(time.platform == "dgx_a100");
+  const double predicted = time.prediction(TargetFit::software).value();
+  CHECK(std::abs(predicted / 1700 - 1) < 0.3);
+  // eight times the batch per GPU takes as long per sample, nearly; twice the samples take twice as long
+  CHECK(time.prediction(TargetFit::nothing).value() < predicted);
+}
+
+TEST_CASE("the factor of a system is that of its row on the fewest GPUs, which is not scored") {
+  const std::string two_boxes =
+      with_text(with_text(with_text(one_box, ",8,1,8,,", ",8,2,16,8x ConnectX-6 IB HDR,"), "1700", "900"),
+                "box", "boxes");
+  const auto its = validated(two_boxes + one_box);
+  const ScoredTarget& large = figure_in(its, TargetFigure::time, 0);
+  const ScoredTarget& small = figure_in(its, TargetFigure::time, 1);
+  CHECK_FALSE(large.is_fitted);
+  CHECK(small.is_fitted);
+  CHECK_FALSE(small.error(TargetFit::one_system));
+  CHECK(small.prediction(TargetFit::one_system).value() == doctest::Approx(1700).epsilon(1e-6));
+  CHECK(large.scale == small.scale);
+  CHECK(errors_of(its, TargetFit::one_system, small.family).rows == 1);
+  CHECK(errors_of(its, TargetFit::software, small.family).rows == 2);
+}
+
+TEST_CASE("what cannot be claimed is left out by rule") {
+  const auto reason = [](const std::string& from, const std::string& to, TargetFigure figure) {
+    const auto its = validated(with_text(one_box, from, to));
+    return figure_in(its, figure).excluded;
+  };
+  CHECK_FALSE(reason("resnet", "minigo", TargetFigure::samples).empty());
+  CHECK_FALSE(reason("lars", "sgd", TargetFigure::samples).empty());
+  CHECK_FALSE(reason("v2.0", "v0.5", TargetFigure::samples).empty());
+  CHECK_FALSE(reason(",3264,", ",,", TargetFigure::samples).empty());
+  CHECK_FALSE(reason("3264", "200000", TargetFigure::samples).empty());   // far beyond the points
+  CHECK_FALSE(reason(",8,1,8,", ",8,1,7,", TargetFigure::time).empty());  // 3264 / 7
+  CHECK_FALSE(reason(",8,1,8,", ",8,2,8,", TargetFigure::time).empty());
+  CHECK(reason("lars", "LARS", TargetFigure::samples).empty());
+  const auto calibrate = validated(with_text(one_box, "validate", "calibrate"));
+  CHECK(calibrate.rows.empty());
+  CHECK(calibrate.excluded.size() == 1);
+}
+
+TEST_CASE("errors are above 0 if predictions are too large") {
+  const auto its = validated(with_text(one_box, "45037948", "40000000"));
+  const TargetErrors errors = errors_of(its, TargetFit::software, "samples to target, ResNet-50");
+  CHECK(errors.rows == 1);
+  CHECK(errors.coverage == 1);
+  CHECK(errors.bias.value() == doctest::Approx(45037948.0 / 4e7 - 1));
+  CHECK(errors.mape.value() == doctest::Approx(errors.bias.value()));
+  CHECK(errors.inside == 0);
+  CHECK_FALSE(errors_of(its, TargetFit::software, "time to train, ResNet-50").inside);
+}
+
+TEST_CASE("the energy of a training is that of its steps and evaluations") {
+  std::vector<PublishedRow> rows =
+      read_published_rows("energy.csv", energy_header + "v2.0,Somebody,box,resnet,1,3264,9e6,validate\n");
+  const auto others = target_rows_of(one_box);
+  complete_energy_rows(rows, others);
+  rows.push_back(others.front());
+  const auto its = validated(std::move(rows));
+  const double energy = figure_in(its, TargetFigure::energy).prediction(TargetFit::software).value();
+  const double time = figure_in(its, TargetFigure::time).prediction(TargetFit::software).value();
+  CHECK(energy / time > 2000);  // a box of eight A100, in W
+  CHECK(energy / time < 6500);
+}
+
+}  // namespace
+}  // namespace trainyard
