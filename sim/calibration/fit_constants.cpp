@@ -31,6 +31,12 @@ Sourced<double> specified(double value, std::string_view why) {
 /// By protocol, in microseconds.
 using Times = std::array<double, 3>;
 constexpr Times usual_bases{6.6, 14, 8.4};
+// NCCL has no figures of point-to-point channels: what its tables give a ring's channel on newer GPUs, a
+// quarter of it with LL.
+constexpr Bandwidth usual_channel{20e9};
+constexpr Bandwidth usual_ll_channel{5e9};
+constexpr double usual_of_links = 0.9;
+constexpr double usual_pair_startup = 0.5;
 constexpr Times usual_nvlink_steps{nvlink_ll_step, 1.9, 3.4};
 
 SourcedByProtocol<Seconds> assumed_times(const Times& times, std::string_view why) {
@@ -137,6 +143,29 @@ void add_switches(std::vector<FitConstant>& constants, const std::string& name, 
   }));
 }
 
+template <class T>
+FitConstant of_pairs(std::string name, PickMedia media, Sourced<T> PairCosts::*figure, double prior) {
+  return constant(std::move(name), prior, std::is_same_v<T, Seconds>, [=](Protocols& all) {
+    std::vector<Sourced<T>*> picked;
+    for (MediumOverheads* medium : media(all)) picked.push_back(&(medium->pairs.value().*figure));
+    return picked;
+  });
+}
+
+/// The costs of messages between all pairs; `part`: of the usual rate of a channel.
+void add_pairs(std::vector<FitConstant>& constants, const std::string& name, PickMedia media,
+               double part = 1) {
+  constants.push_back(of_pairs(name + ".pairs.base_ll", media, &PairCosts::base_ll, usual_bases[0] * us));
+  constants.push_back(
+      of_pairs(name + ".pairs.base_simple", media, &PairCosts::base_simple, usual_bases[2] * us));
+  constants.push_back(
+      of_pairs(name + ".pairs.channel_ll", media, &PairCosts::channel_ll, part * usual_ll_channel.si()));
+  constants.push_back(
+      of_pairs(name + ".pairs.channel_simple", media, &PairCosts::channel_simple, part * usual_channel.si()));
+  constants.push_back(of_pairs(name + ".pairs.efficiency", media, &PairCosts::efficiency, usual_of_links));
+  constants.push_back(of_pairs(name + ".pairs.startup", media, &PairCosts::startup, usual_pair_startup));
+}
+
 /// Gives a medium without measurements the overheads of a similar one.
 void as_relative(MediumOverheads& place, const MediumOverheads& relative, const std::string& why) {
   place = relative;
@@ -163,6 +192,14 @@ Protocols assumed_protocols() {
   for (MediumOverheads* medium : {&all.paths.nvlink4, &all.paths.nvlink5}) {
     medium->nvls = NvlsCosts{.step = assumed(Seconds{1 * us}, "a flag to and from the switch"),
                              .efficiency = specified(1, whole)};
+  }
+  for (MediumOverheads* medium : {&all.paths.nvlink3, &all.paths.nvlink4, &all.paths.nvlink5}) {
+    medium->pairs = PairCosts{.base_ll = all.base.ll,
+                              .base_simple = all.base.simple,
+                              .channel_ll = assumed(usual_ll_channel, "a quarter of Simple's"),
+                              .channel_simple = assumed(usual_channel, "NCCL's figure of a ring's channel"),
+                              .efficiency = assumed(usual_of_links, "no published row determines it"),
+                              .startup = assumed(usual_pair_startup, "no published row determines it")};
   }
   all.paths.pix = all.paths.pxb = all.paths.phb = all.paths.sys = all.paths.staged =
       assumed_medium({pcie_ll_step, 2.5, 5.7}, why);
@@ -221,6 +258,10 @@ std::vector<FitConstant> fit_constants() {
   add_generation(constants, "paths.nvlink3", nvlink3, true);
   add_generation(constants, "paths.nvlink4", nvlink4);
   add_generation(constants, "paths.nvlink5", nvlink5);
+  constexpr double of_a100 = 0.5;  // as its clock and memory are of newer GPUs'
+  add_pairs(constants, "paths.nvlink3", nvlink3, of_a100);
+  add_pairs(constants, "paths.nvlink4", nvlink4);
+  add_pairs(constants, "paths.nvlink5", nvlink5);
   add_switches(constants, "paths.nvlink4", nvlink4);
   add_switches(constants, "paths.nvlink5", nvlink5);
   return constants;
@@ -240,7 +281,8 @@ void round_shared_steps(Protocols& constants) {
 }
 
 double rounded_constant(double value, bool is_time) {
-  const double unit = is_time ? 1e8 : 1e3;
+  constexpr double least_rate = 1e6;  // bytes per second; ratios are small
+  const double unit = is_time ? 1e8 : value >= least_rate ? 1e-7 : 1e3;
   return std::round(value * unit) / unit;
 }
 

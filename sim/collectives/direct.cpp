@@ -7,9 +7,7 @@ namespace trainyard {
 namespace {
 
 /// A rank's messages leave one after the other, and only the first of them has the extra cost: as part of all
-/// of them, for which the phase's limit stands. Source: nccl-tests of all-to-alls on 8 A100 and 8 H100,
-/// ai-dynamo/aiconfigurator (a100_sxm and h100_sxm, NCCL 2.27.3): 203 and 317 GB/s of bus bandwidth at 512
-/// MiB.
+/// of them, for which the phase's limit stands.
 void add_all_pairs(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
                    const CollectiveRequest& request) {
   AllPairs all = all_pairs(cluster, overheads, request);
@@ -23,6 +21,35 @@ void add_all_pairs(CollectivePlan& plan, const Cluster& cluster, const ProtocolO
   plan.patterns.push_back(std::move(all.pattern));
 }
 
+/// Of the groups' messages, where all groups have any.
+MessageChannels channels_of(const Cluster& cluster, const ProtocolOverheads& overheads,
+                            const CollectiveRequest& request) {
+  MessageChannels least = all_to_all_channels(cluster, overheads, request.group, request.protocol);
+  for (const std::vector<Rank>& other : request.others) {
+    const MessageChannels channels = all_to_all_channels(cluster, overheads, other, request.protocol);
+    if (channels.most < least.most) least = channels;
+  }
+  return least;
+}
+
+/// The same by NCCL's kernels for messages between pairs, which have costs of their own.
+void add_messages(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
+                  const CollectiveRequest& request, const MessageChannels& channels) {
+  constexpr double half_are_flags = 0.5;
+  const bool is_simple = request.protocol == Protocol::simple;
+  const PairOverheads& pairs = overheads.pairs.value();
+  ProtocolOverheads of_pairs = overheads;
+  const auto protocol = static_cast<std::size_t>(request.protocol);
+  for (std::size_t type = 0; is_nvlink(static_cast<PathType>(type)); ++type) {
+    of_pairs.step[type][protocol] = is_simple ? pairs.base_simple : pairs.base_ll;
+    of_pairs.efficiency[type][protocol] = is_simple ? pairs.efficiency : half_are_flags;
+    of_pairs.startup[type] = 0;
+  }
+  plan.overhead = Seconds{};
+  add_all_pairs(plan, cluster, of_pairs, request);
+  plan.phases.back().channels = channels;
+}
+
 }  // namespace
 
 CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads,
@@ -34,6 +61,12 @@ CollectivePlan direct(const Cluster& cluster, const ProtocolOverheads& overheads
   PatternMaker maker(cluster, overheads, request);
   switch (request.operation) {
     case Operation::all_to_all:
+      if (const MessageChannels channels = channels_of(cluster, overheads, request); channels.most > 0) {
+        add_messages(plan, cluster, overheads, request, channels);
+      } else {
+        add_all_pairs(plan, cluster, overheads, request);
+      }
+      return plan;
     case Operation::reduce_scatter:
     case Operation::all_gather:
     case Operation::all_reduce:

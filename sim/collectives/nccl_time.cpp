@@ -105,6 +105,9 @@ bool is_before_2_12(const NcclShape& shape) {
   return shape.version == NcclVersion::v2_6 || shape.version == NcclVersion::v2_7_8;
 }
 
+/// The tables of 2.30 hold since 2.18.
+bool is_today(const NcclShape& shape) { return shape.version >= NcclVersion::v2_28; }
+
 /// Limit of LL: by GPU on one node, by CPU on several.
 double most_of_ll(const NcclShape& shape) {
   const std::size_t row = shape.nodes == 1 ? generation(shape) : shape.cpu == CpuVendor::amd ? 1 : 0;
@@ -114,7 +117,7 @@ double most_of_ll(const NcclShape& shape) {
 bool ll128_is_safe(const NcclShape& shape) {
   const bool is_near_nic = shape.nodes == 1 || shape.worst_to_nic <= PathType::pxb;
   if (!is_nvlink(shape.worst_inside) || !is_near_nic) return false;
-  if (shape.version == NcclVersion::v2_30) return shape.compute_capability >= 70;
+  if (is_today(shape)) return shape.compute_capability >= 70;
   return shape.compute_capability == 70 || is_a100(shape);
 }
 
@@ -123,7 +126,7 @@ double ring_bandwidth(const NcclShape& shape, Protocol protocol) {
   const Bandwidth channel = shape.nodes == 1 ? shape.inside : shape.between;
   const double per_node = static_cast<double>(shape.ranks) / shape.nodes;
   double all = shape.channels * channel.si() / gb_per_s;
-  const bool is_old = shape.version != NcclVersion::v2_30;
+  const bool is_old = !is_today(shape);
   if (is_old && is_a100(shape)) all = std::min(all, 235.0);
   if (protocol == Protocol::simple) return all;
   if (protocol == Protocol::ll) {
@@ -161,7 +164,7 @@ double ring_bandwidth(const NcclShape& shape, Protocol protocol) {
 double tree_bandwidth(const NcclShape& shape, Protocol protocol) {
   const Bandwidth channel = shape.nodes <= 2 ? shape.inside : shape.between;
   double all = shape.channels * channel.si() / gb_per_s;
-  if (shape.version != NcclVersion::v2_30 && is_a100(shape)) all = std::min(all, 235.0);
+  if (!is_today(shape) && is_a100(shape)) all = std::min(all, 235.0);
   const double in_chain = shape.nodes == 1 ? 7.0 / 9 : 1.0;
   if (shape.version == NcclVersion::v2_6) {
     all = std::min(all * 0.9, shape.nodes > 2 ? 80.0 : 110.0);
@@ -214,7 +217,7 @@ double ring_latency(const NcclShape& shape, Protocol protocol) {
   double between = tables.network.ring[p];
   // 2.6 counts every step as one between nodes if there are several.
   if (shape.version == NcclVersion::v2_6) return base + steps.all * (shape.nodes > 1 ? between : step);
-  if (shape.version == NcclVersion::v2_30) {
+  if (is_today(shape)) {
     if (shape.ranks == shape.nodes) between = tables.network.tree[p];
     const double overhead = (shape.cpu == CpuVendor::amd ? 2 : 1) * (protocol == Protocol::simple ? 3 : 1);
     if (shape.nodes > 1) step = std::max(step, overhead);
@@ -251,7 +254,7 @@ double tree_latency(const NcclShape& shape, Protocol protocol) {
 double plateau(const NcclShape& shape, Bytes size) {
   if (shape.nodes == 1 || shape.operation != Operation::all_reduce) return 1;
   if (shape.version == NcclVersion::v2_6) return 1;
-  if (shape.version == NcclVersion::v2_30) {
+  if (is_today(shape)) {
     if (size.si() < 64.0 * shape.channels * shape.ranks) return 1;
     return shape.compute_capability < 80 ? 1.9 : 1.4;
   }
@@ -265,8 +268,7 @@ double plateau(const NcclShape& shape, Bytes size) {
 std::optional<double> nvls_bandwidth(const NcclShape& shape) {
   constexpr std::array<double, 11> hopper_speeds{60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
   constexpr std::array<double, 12> blackwell_speeds{90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
-  if (shape.version != NcclVersion::v2_30 || shape.compute_capability < 90 || shape.nodes > 1)
-    return std::nullopt;
+  if (!is_today(shape) || shape.compute_capability < 90 || shape.nodes > 1) return std::nullopt;
   const bool is_hopper = shape.compute_capability < 100;
   const std::span<const double> speeds =
       is_hopper ? std::span<const double>(hopper_speeds) : blackwell_speeds;

@@ -60,9 +60,12 @@ NcclChoice nccl_choice(const NcclShape& shape, Bytes size, std::optional<Algorit
   return best;
 }
 
-Protocol nccl_message_protocol(NcclVersion version, Bytes message) {
+Protocol nccl_message_protocol(NcclVersion version, Bytes message, int channels) {
+  if (version < NcclVersion::v2_28) return Protocol::simple;
   constexpr Bytes most{16.0 * 1024};
-  return version == NcclVersion::v2_30 && message <= most ? Protocol::ll : Protocol::simple;
+  // Since 2.29 a message takes another channel for every 64 KiB: only one channel's message is small enough.
+  const int counted = version == NcclVersion::v2_28 ? channels : 1;
+  return message <= most * counted ? Protocol::ll : Protocol::simple;
 }
 
 NcclChannels nccl_channels(NcclVersion version, int rings, PathType path, int compute_capability, int nodes) {
@@ -79,7 +82,7 @@ NcclChannels nccl_channels(NcclVersion version, int rings, PathType path, int co
   }
   // Intel CPUs split GPU-to-GPU traffic through them into small packets.
   const double through_cpu = is_old ? 9.0 / 12 : 5.0 / 6;
-  const double socket = version == NcclVersion::v2_30 ? 10 : 9;
+  const double socket = version >= NcclVersion::v2_28 ? 10 : 9;
   const double pcie = 12;
   double rate = pcie;
   if (path == PathType::phb || path == PathType::staged) rate = pcie * through_cpu;

@@ -62,11 +62,12 @@ NcclChoice nccl_choice(const NcclShape& shape, Bytes size, std::optional<Algorit
 /// in version 2.4, which compares sizes, not times.
 std::optional<Seconds> nccl_time(const NcclShape& shape, NcclChoice choice, Bytes size);
 
-/// The protocol of point-to-point messages of this size, also those of an all-to-all: LL up to 16 KiB, else
-/// Simple. Only the tables of version 2.30, which stand for 2.18 and newer, have LL: NCCL introduced it
-/// in 2.14, but its versions before 2.18 have the tables of 2.12, where it did not exist. Source: NVIDIA/nccl
-/// src/enqueue.cc from v2.14.3-1 to v2.30.7-1, P2P_LL_THRESHOLD.
-Protocol nccl_message_protocol(NcclVersion version, Bytes message);
+/// The protocol of point-to-point messages of this size, also those of an all-to-all: LL up to 16 KiB,
+/// in 2.22 to 2.28 up to 16 KiB for each of the `channels` that a message may take (channels_per_pair()),
+/// else Simple. Only the tables of versions 2.28 and 2.30, which stand for 2.18 and newer, have LL: NCCL
+/// introduced it in 2.14, but its versions before 2.18 have the tables of 2.12, where it did not exist.
+/// Source: NVIDIA/nccl src/enqueue.cc from v2.14.3-1 to v2.30.7-1, P2P_LL_THRESHOLD.
+Protocol nccl_message_protocol(NcclVersion version, Bytes message, int channels);
 
 /// Channels that NCCL makes from rings in the link graph, and the bandwidth it assumes for each.
 struct NcclChannels {

@@ -59,13 +59,17 @@ Collective collective(const CollectivePlan& plan, Bytes size, int first_pattern)
     const bool is_of_all = part.hops > 0 || part.chunks_at_once > 0;
     const double share = is_of_all ? part.share / messages : part.share;
     const Bytes bytes = size * share;
+    const bool has_channels = part.channels.most > 0;
+    const Bandwidth limit =
+        has_channels ? std::min(part.limit, message_rate(part.channels, bytes)) : part.limit;
     result.phases.push_back({.pattern = first_pattern + part.pattern,
                              .messages = messages,
                              .hops = part.hops,
                              .latency = part.latency + bytes / part.sums,
                              .sums = bytes / part.sums,
                              .bytes = bytes,
-                             .limit = part.limit});
+                             .limit = limit});
+    if (has_channels) result.overhead += first_chunks(part.channels, bytes) / limit * part.channels.startup;
     if (part.startup > 0) result.overhead += size * share / part.limit * part.startup;
   }
   return result;

@@ -5,6 +5,7 @@
 
 #include "collectives/algorithm.hpp"
 #include "collectives/collective.hpp"
+#include "collectives/message_channels.hpp"
 #include "collectives/protocol_overheads.hpp"
 #include "platform/cluster.hpp"
 #include "units/ids.hpp"
@@ -49,7 +50,8 @@ struct PhasePlan {
   int chunks_at_once = 0;
   Seconds latency;  ///< per message
   Bandwidth limit{std::numeric_limits<double>::infinity()};
-  double startup = 0;  ///< extra cost of the first message, in messages' worth of bytes
+  double startup = 0;             ///< extra cost of the first message, in messages' worth of bytes
+  MessageChannels channels = {};  ///< in rounds: further limit on the rate of a message, by its size
   /// In rounds: mean rate at which receivers add messages to their own data once these have arrived.
   Bandwidth sums{std::numeric_limits<double>::infinity()};
 };

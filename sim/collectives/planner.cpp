@@ -59,6 +59,12 @@ Seconds time_alone(const CollectivePlan& plan, const std::vector<Bandwidth>& rat
   return time;
 }
 
+int least_channels(const Cluster& cluster, const RankGroups& groups) {
+  int least = std::numeric_limits<int>::max();
+  for (const std::vector<Rank>& group : groups) least = std::min(least, channels_per_pair(cluster, group));
+  return least;
+}
+
 /// "6, 7, 8 and 3 more".
 std::string some_of(const std::vector<Rank>& group) {
   constexpr std::size_t most_listed = 8;
@@ -111,6 +117,8 @@ Planner::Planner(const Cluster& cluster, CollectiveSoftware software, PlannerReq
       kinds_.push_back({.groups = std::move(alike), .shape = {}});
   }
   const bool is_free = request_.algorithm == Algorithm::automatic || !request_.protocol;
+  if (is_direct_only(request_.operation) && software_.version == NcclVersion::v2_28)
+    message_channels_ = least_channels(cluster, kinds_.front().groups);
   if (is_direct_only(request_.operation) || !is_free) return;
   for (Kind& kind : kinds_) {
     const std::vector<Rank>& group = kind.groups.front();
@@ -130,7 +138,7 @@ Planner::Choice Planner::choose(const Kind& kind, Bytes size) const {
     if (!request_.protocol) {
       const bool is_all = request_.operation == Operation::all_to_all;
       const auto receivers = is_all ? static_cast<double>(kind.groups.front().size()) : 1.0;
-      choice.protocol = nccl_message_protocol(software_.version, size / receivers);
+      choice.protocol = nccl_message_protocol(software_.version, size / receivers, message_channels_);
     }
     return choice;
   }

@@ -93,6 +93,7 @@ private:
   PlannerRequest request_;  ///< its groups are in `kinds_`
   std::size_t root_place_ = 0;
   int participants_ = 0;
+  int message_channels_ = 1;  ///< channels_per_pair(), where the protocol of messages depends on it
   std::vector<Kind> kinds_;
   std::map<std::vector<Choice>, std::vector<Made>> made_;  ///< by the choice for each kind
   RankGroups bounding_;

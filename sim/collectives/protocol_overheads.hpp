@@ -23,6 +23,15 @@ constexpr int protocols = 3;
 template <class T>
 using ByProtocol = std::array<T, protocols>;
 
+/// Messages between all pairs of GPUs in one NVLink domain (message_channels.hpp), with LL and Simple.
+struct PairOverheads {
+  Seconds base_ll, base_simple;          ///< before the first message
+  Bandwidth channel_ll, channel_simple;  ///< rate of one channel
+  double efficiency = 1;  ///< fraction of the links' rate that all pairs together reach with Simple
+  double startup = 0;     ///< extra cost of a channel's first chunk, in chunks' worth of bytes
+  Bytes least_part;       ///< of a message on one channel; 0: always all channels
+};
+
 struct ProtocolOverheads {
   ByProtocol<Seconds> base{};  ///< once per collective
   std::array<ByProtocol<Seconds>, path_types>
@@ -30,8 +39,9 @@ struct ProtocolOverheads {
   std::array<ByProtocol<double>, path_types>
       efficiency{};                          ///< fraction of the links' rate reached; 0: all of it
   std::array<double, path_types> startup{};  ///< extra cost of the first message, in messages' worth of bytes
-  Seconds nvls_step;           ///< per round of NVSwitches that add, instead of the wire's latency
-  double nvls_efficiency = 1;  ///< fraction of the links' rate that these reach
+  Seconds nvls_step;                   ///< per round of NVSwitches that add, instead of the wire's latency
+  double nvls_efficiency = 1;          ///< fraction of the links' rate that these reach
+  std::optional<PairOverheads> pairs;  ///< of the fastest NVLinks
   Seconds launch;  ///< per GPU driven by one process: a lower limit on the time of a collective there
   /// At which a rank adds a message to its own data once it has arrived; infinite: meanwhile, as NCCL does.
   Bandwidth sums{std::numeric_limits<double>::infinity()};

@@ -34,6 +34,14 @@ struct NvlsCosts {
   Sourced<double> efficiency;  ///< fraction of the links' effective rate
 };
 
+/// The costs of messages between all pairs of GPUs in one NVLink domain (message_channels.hpp).
+struct PairCosts {
+  Sourced<Seconds> base_ll, base_simple;          ///< before the first message
+  Sourced<Bandwidth> channel_ll, channel_simple;  ///< rate of one channel
+  Sourced<double> efficiency;                     ///< fraction of the links' effective rate
+  Sourced<double> startup;  ///< extra cost of a channel's first chunk, in chunks' worth of bytes
+};
+
 /// The costs of one kind of path between two GPUs.
 struct MediumOverheads {
   SourcedByProtocol<Seconds> step;       ///< per message
@@ -42,6 +50,7 @@ struct MediumOverheads {
   /// Once per collective of GPUs with these links; without it, that of the file.
   std::optional<SourcedByProtocol<Seconds>> base = {};
   std::optional<NvlsCosts> nvls = {};
+  std::optional<PairCosts> pairs = {};
 };
 
 /// Inside a node, by PathType.
@@ -119,6 +128,31 @@ struct Keys<NvlsCosts> {
 };
 
 template <>
+struct Keys<PairCosts> {
+  static auto table() {
+    return keys(
+        required("base_ll", &PairCosts::base_ll, "time before the first message with protocol LL")
+            .at_least(0)
+            .at_most(1),
+        required("base_simple", &PairCosts::base_simple, "time before the first message with protocol Simple")
+            .at_least(0)
+            .at_most(1),
+        required("channel_ll", &PairCosts::channel_ll, "rate of one channel with protocol LL").above(0),
+        required("channel_simple", &PairCosts::channel_simple, "rate of one channel with protocol Simple")
+            .above(0),
+        required(
+            "efficiency", &PairCosts::efficiency,
+            "fraction of the links' effective rate that all messages together reach with protocol Simple")
+            .above(0)
+            .at_most(1),
+        required("startup", &PairCosts::startup,
+                 "extra cost of a channel's first chunk, in chunks' worth of bytes")
+            .at_least(0)
+            .at_most(10));
+  }
+};
+
+template <>
 struct Keys<MediumOverheads> {
   static auto table() {
     return keys(
@@ -135,7 +169,10 @@ struct Keys<MediumOverheads> {
             "time before the first message of a collective of GPUs with these links; default: `base` of the "
             "file"),
         optional("nvls", &MediumOverheads::nvls,
-                 "all-reduces in NVSwitches with these links; without it, only the wire"));
+                 "all-reduces in NVSwitches with these links; without it, only the wire"),
+        optional(
+            "pairs", &MediumOverheads::pairs,
+            "all-to-alls in one NVLink domain with these links; without it, the costs of rings' messages"));
   }
 };
 

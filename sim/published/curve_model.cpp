@@ -95,6 +95,11 @@ std::vector<double> CurveModel::relevant(const ProtocolOverheads& overheads) con
   const auto is_nvls = [](const Way& way) { return way.algorithm == Algorithm::nvls; };
   if (std::ranges::any_of(ways_, is_nvls))
     values.insert(values.end(), {overheads.nvls_step.si(), overheads.nvls_efficiency});
+  if (curve_.operation == Operation::all_to_all && overheads.pairs) {
+    const PairOverheads& pairs = *overheads.pairs;
+    values.insert(values.end(), {pairs.base_ll.si(), pairs.base_simple.si(), pairs.channel_ll.si(),
+                                 pairs.channel_simple.si(), pairs.efficiency, pairs.startup});
+  }
   for (const Way& way : ways_) {
     const auto protocol = static_cast<std::size_t>(way.protocol);
     values.push_back(overheads.base[protocol].si());

@@ -65,7 +65,10 @@ std::optional<NcclVersion> stated_nccl(const PublishedRow& row) {
     if (*version < std::pair{2, 5}) return NcclVersion::v2_4;
     if (*version < std::pair{2, 7}) return NcclVersion::v2_6;
     if (*version < std::pair{2, 10}) return NcclVersion::v2_7_8;
-    return *version < std::pair{2, 18} ? NcclVersion::v2_12 : NcclVersion::v2_30;
+    if (*version < std::pair{2, 18}) return NcclVersion::v2_12;
+    // Messages between two GPUs have LL up to 16 KiB for each channel in 2.22 to 2.28 only.
+    const bool is_2_28 = *version >= std::pair{2, 22} && *version < std::pair{2, 29};
+    return is_2_28 ? NcclVersion::v2_28 : NcclVersion::v2_30;
   }
   return std::nullopt;
 }

@@ -280,10 +280,27 @@ TEST_CASE("a CPU's model names its vendor") {
   CHECK(cpu_vendor("Xeon Platinum 8168") == CpuVendor::intel);
 }
 
-TEST_CASE("since NCCL 2.18 messages of up to 16 KiB go by LL") {
+TEST_CASE("since NCCL 2.18 messages of up to 16 KiB go by LL, in 2.22 to 2.28 so many on each channel") {
   constexpr Bytes most{16384};
-  CHECK(nccl_message_protocol(NcclVersion::v2_30, most) == Protocol::ll);
-  CHECK(nccl_message_protocol(NcclVersion::v2_30, most + Bytes{1}) == Protocol::simple);
-  CHECK(nccl_message_protocol(NcclVersion::v2_12, most) == Protocol::simple);
-  CHECK(nccl_message_protocol(NcclVersion::none, most) == Protocol::simple);
+  constexpr int channels = 32;
+  CHECK(nccl_message_protocol(NcclVersion::v2_30, most, channels) == Protocol::ll);
+  CHECK(nccl_message_protocol(NcclVersion::v2_30, most + Bytes{1}, channels) == Protocol::simple);
+  CHECK(nccl_message_protocol(NcclVersion::v2_28, most * channels, channels) == Protocol::ll);
+  CHECK(nccl_message_protocol(NcclVersion::v2_28, most * channels + Bytes{1}, channels) == Protocol::simple);
+  CHECK(nccl_message_protocol(NcclVersion::v2_12, most, channels) == Protocol::simple);
+  CHECK(nccl_message_protocol(NcclVersion::none, most, channels) == Protocol::simple);
+}
+
+TEST_CASE("the tables of 2.28 are those of 2.30") {
+  for (const Operation operation : {Operation::all_reduce, Operation::all_gather, Operation::broadcast}) {
+    for (double size = 64; size < 1e9; size *= 3) {
+      NcclShape shape = a100(8);
+      shape.operation = operation;
+      const NcclChoice newest = nccl_choice(shape, Bytes{size});
+      const std::optional<Seconds> time = nccl_time(shape, newest, Bytes{size});
+      shape.version = NcclVersion::v2_28;
+      CHECK(nccl_choice(shape, Bytes{size}) == newest);
+      CHECK(nccl_time(shape, newest, Bytes{size}) == time);
+    }
+  }
 }

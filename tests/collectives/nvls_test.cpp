@@ -108,7 +108,7 @@ TEST_CASE("the time is that of all rounds and of two more, and no shorter than t
   const auto expected = [](double size, double rounds, double step, double rate) {
     return (rounds + 2) * (step + size / rounds * 9 / 8 / rate);
   };
-  const double links = 18 * 19.9e9;
+  const double links = 18 * 21.4e9;
   for (const auto& [size, rounds] : {std::pair{1 * mebi, 1.0}, {8 * mebi, 2.0}, {1024 * mebi, 64.0}}) {
     const Seconds time = time_alone(cluster, wire, Bytes{size});
     CHECK(time.si() == doctest::Approx(expected(size, rounds, 2.5e-6, links)).epsilon(1e-12));

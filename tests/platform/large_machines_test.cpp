@@ -44,6 +44,13 @@ std::vector<std::string> fabric_links(const Cluster& cluster, int from_node, int
   return names;
 }
 
+/// The rate of the narrowest link of a way.
+Bandwidth rate_of(const Cluster& cluster, const Route& way) {
+  Bandwidth narrowest{std::numeric_limits<double>::infinity()};
+  for (const LinkId link : way.links) narrowest = std::min(narrowest, capacity(cluster, link));
+  return narrowest;
+}
+
 }  // namespace
 
 TEST_CASE("72 GPUs of a GB200 rack are one NVLink domain, each as near to all others") {
@@ -58,7 +65,7 @@ TEST_CASE("72 GPUs of a GB200 rack are one NVLink domain, each as near to all ot
   }
   // 18 lanes a GPU, one ring on each; NVIDIA: 130 TB/s for both directions of 72 GPUs
   CHECK(ring_channels(cluster).size() == 18);
-  CHECK(ring_rate(cluster) == doctest::Approx(18 * 39.5e9));
+  CHECK(ring_rate(cluster) == doctest::Approx(18 * 44.4e9));
   CHECK(2 * 2 * minimum_cut(rack, Rate::specified, true).si() == doctest::Approx(130e12).epsilon(0.01));
 }
 
@@ -74,6 +81,32 @@ TEST_CASE("a GB200 rack has a card per GPU on the CPU that both share") {
     CAPTURE(gpu);
     const Route way = route(cluster, Rank{gpu}, Rank{gpu + 72}, gpu);
     CHECK(way.links.size() == 6);  // GPU, CPU, card, fabric and the same down again
+  }
+}
+
+TEST_CASE("a GB300 rack is a GB200 rack with a card of twice the rate on each GPU") {
+  const Platform& rack = shipped_platform("gb300_nvl72");
+  CHECK(2 * 2 * minimum_cut(rack, Rate::specified, true).si() == doctest::Approx(130e12).epsilon(0.01));
+  CHECK(rack.fabric.nic.value.si() == 2 * shipped_platform("gb200_nvl72").fabric.nic.value.si());
+  const Cluster cluster = make_cluster(rack, 2);
+  CHECK(ring_channels(make_cluster(rack, 1)).size() == 18);
+  CHECK(ring_channels(cluster).size() == 72);
+  for (const int gpu : {0, 1, 71}) {
+    CAPTURE(gpu);
+    const Route way = route(cluster, Rank{gpu}, Rank{gpu + 72}, gpu);
+    CHECK(way.links.size() == 4);  // GPU, card, fabric and the same down again
+    CHECK(rate_of(cluster, way).si() == doctest::Approx(0.96 * 100e9));
+  }
+}
+
+TEST_CASE("a DGX B300 drives eight cards of 800 Gb/s without touching its CPUs") {
+  const Cluster two = make_cluster(shipped_platform("dgx_b300"), 2);
+  CHECK(ring_channels(two).size() == 8);
+  for (const int gpu : {0, 3, 7}) {
+    CAPTURE(gpu);
+    const Route way = route(two, Rank{gpu}, Rank{gpu + 8}, gpu);
+    CHECK(way.links.size() == 6);  // GPU, switch, card, fabric and the same down again
+    CHECK(rate_of(two, way).si() == doctest::Approx(0.96 * 100e9));
   }
 }
 
@@ -149,6 +182,6 @@ TEST_CASE(
     "rings of a DGX B200 reach the fitted rate of their lanes, below the 830 GB/s with reductions in the "
     "switches") {
   const double rate = ring_rate(make_cluster(shipped_platform("dgx_b200"), 1));
-  CHECK(rate == doctest::Approx(18 * 39.5e9));
+  CHECK(rate == doctest::Approx(18 * 43.3e9));
   CHECK(rate < 830e9);
 }

@@ -124,6 +124,10 @@ TEST_CASE("the shipped rules know machines by their columns, in words that no sh
   CHECK(platform_of(row_of("V100-SXM2-16GB", "NVLink", "InfiniBand 100 Gb/s", 8, 2)) == "dlperf");
   CHECK(platform_of(row_of("V100-SXM2-16GB", "", "RoCE 100 Gb/s", 1, 2)) == "dlperf");
   CHECK(platform_of(row_of("V100-SXM2-32GB", "NVLink2, 4-GPU node", "Omni-Path", 1, 2)) == "jean_zay");
+  CHECK(platform_of(row_of("B200-SXM", "NVSwitch")) == "dgx_b200");
+  CHECK(platform_of(row_of("B300", "NVSwitch, NVLink5")) == "dgx_b300");
+  CHECK(platform_of(row_of("GB200", "NVL72", "", 4)) == "gb200_nvl72");
+  CHECK(platform_of(row_of("GB300", "NVLink5, NVL72", "", 4)) == "gb300_nvl72");
   CHECK(platform_of(row_of("MI250X", "Infinity Fabric")).empty());
 }
 
