@@ -15,9 +15,15 @@ namespace trainyard {
 /// oneflow/core/graph/boxing/slice_boxing_sub_task_graph_builder.cpp, BuildSubTaskGphS2S.
 int copies_of_all_to_all(int ranks, int per_node);
 
+/// Bytes that these copies move, for a buffer of `size` on each rank.
+Bytes copied_by_all_to_all(Bytes size, int ranks, int per_node);
+
 /// Inserts the starts of these copies as host ops LAYER.copies in front of every all-to-all between the ranks
-/// that divide layers, if the stack has `layer_copies`. The bytes stay with the all-to-all. The trace is that
-/// of one micro-batch, with its transfers.
+/// that divide layers, if the stack has `layer_copies`. The trace is that of one micro-batch, with its
+/// transfers. The all-to-all stays: it moves the bytes between nodes.
 void add_layer_copies(Trace& trace, const Stack& stack, DividingRanks among, int per_node);
+
+/// Adds to these ops the time in which their bytes go through host memory, one copy after the other.
+void add_copied_bytes(Trace& trace, DividingRanks among, int per_node, Bandwidth through_host);
 
 }  // namespace trainyard

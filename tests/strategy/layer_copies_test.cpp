@@ -52,6 +52,20 @@ TEST_CASE("the host starts all copies before the bytes of an all-to-all move") {
   CHECK(trace.ops[3].communications.size() == 1);  // at the start of the op behind
 }
 
+TEST_CASE("copies take the time of their bytes through host memory, one after the other") {
+  CHECK(copied_by_all_to_all(Bytes(800), 8, 8).si() == 56 * 100);
+  // near ones once; of three other nodes, those sent and those received
+  CHECK(copied_by_all_to_all(Bytes(3200), 32, 8).si() == (56 + 3 * 2 * 64) * 100);
+  Trace trace;
+  trace.ops = {op_of(Phase::forward, LaunchTime::end, Axis::data),
+               op_of(Phase::backward, LaunchTime::start, Axis::data)};
+  add_layer_copies(trace, with_copies(), eight, 8);
+  add_copied_bytes(trace, eight, 8, Bandwidth(1e6));
+  CHECK(trace.ops[1].duration->si() == doctest::Approx(56e-6 + 56e-6));  // 56 copies of a byte
+  CHECK(trace.ops[2].duration->si() == doctest::Approx(56e-6 + 56e-6));
+  CHECK_FALSE(trace.ops[0].duration.has_value());
+}
+
 TEST_CASE("other collectives, groups and stacks start no copies") {
   Trace trace;
   trace.ops = {op_of(Phase::forward, LaunchTime::end, Axis::data, Operation::reduce_scatter),
