@@ -4,12 +4,14 @@
 #include "strategy/class_sampling.hpp"
 #include "strategy/context.hpp"
 #include "strategy/experts.hpp"
+#include "strategy/layer_copies.hpp"
 #include "strategy/layer_division.hpp"
 #include "strategy/layer_turns.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/layout_checks.hpp"
 #include "strategy/layout_refusal.hpp"
 #include "strategy/recompute.hpp"
+#include "strategy/repeated_rows.hpp"
 #include "strategy/shard.hpp"
 #include "strategy/split_backward.hpp"
 #include "strategy/stack_ops.hpp"
@@ -142,7 +144,9 @@ private:
     Trace trace = make_trace(part, request_.micro_batch, request_.precision, request_.optimizer);
     if (request_.stack.fused_elementwise) fuse_elementwise(trace, part.layers);
     add_layer_work(trace, part.layers, request_.stack.layer_work);
+    add_repeated_rows(trace, part.layers, request_.stack);
     add_transfers(trace, part.layers, transfers_of(model_.transfers, range));
+    add_layer_copies(trace, request_.stack, dividing_ranks(layout_.grid), request_.ranks_per_node);
     add_sampling(trace, part.layers);
     add_rings(trace, part.layers, layout_.parallelism);
     recompute(trace, part.layers, layout_.parallelism.recompute);

@@ -2,6 +2,7 @@
 
 #include "experiment/input_copy.hpp"
 #include "strategy/layer_work.hpp"
+#include "strategy/repeated_rows.hpp"
 #include "strategy/stack_ops.hpp"
 #include "workload/fuse_elementwise.hpp"
 #include "workload/make_trace.hpp"
@@ -16,6 +17,7 @@ Trace model_trace(const ResolvedExperiment& resolved, int batch) {
   Trace trace = make_trace(*resolved.model, batch, resolved.settings.precision, resolved.settings.optimizer);
   if (resolved.stack.fused_elementwise) fuse_elementwise(trace, layers);
   add_layer_work(trace, layers, resolved.stack.layer_work);
+  add_repeated_rows(trace, layers, resolved.stack);
   return trace;
 }
 

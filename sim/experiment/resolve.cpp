@@ -25,6 +25,7 @@
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
 #include "strategy/experts.hpp"
+#include "strategy/layer_copies.hpp"
 #include "strategy/layout_checks.hpp"
 #include "strategy/stack_ops.hpp"
 #include "strategy/vocabulary.hpp"
@@ -40,6 +41,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -183,6 +185,19 @@ ResolvedExperiment read_neighbour(const config::Catalogue& catalogue, const std:
         "neighbours share one machine: use stacks with the same intra_node");
   }
   return other;
+}
+
+/// Rate of a copy between the first GPU and its CPU's memory; unlimited if the platform has no path.
+Bandwidth host_rate(const Cluster& cluster) {
+  Bandwidth rate(std::numeric_limits<double>::infinity());
+  std::vector<LinkId> links;
+  try {
+    append_route(cluster, HostMemory{.node = NodeId{0}, .cpu = 0}, Rank{0}, links);
+  } catch (const Unreachable&) {
+    return rate;
+  }
+  for (const LinkId link : links) rate = std::min(rate, capacity(cluster, link));
+  return rate;
 }
 
 /// The op's time does not come from a trace.
@@ -463,6 +478,12 @@ private:
     const LayoutRequest request = layout_request(resolved_, *settings_.parallelism);
     resolved_.layout = make_layout(request);
     resolved_.classes = classes_of(request, *resolved_.layout);
+    if (resolved_.stack.layer_copies) {
+      for (RankClass& one : resolved_.classes) {
+        add_copied_bytes(one.trace, dividing_ranks(resolved_.layout->grid), request.ranks_per_node,
+                         host_rate(*resolved_.cluster));
+      }
+    }
     for (const RankClass& one : resolved_.classes) {
       std::vector<Diagnostic> few_rows = expert_warnings(one.layers, settings_.batch_per_gpu);
       if (few_rows.empty()) continue;

@@ -139,7 +139,7 @@ private:
 
   static void add_kernels(const ResolvedExperiment& of, double times, KernelTimes& sum) {
     for (const Op& op : only_class(of).trace.ops) {
-      if (op.kind == OpKind::host) continue;
+      if (op.duration) continue;  // given: no factor changes it
       const Seconds kernel = op_time(of.gpu, of.settings.precision, op, of.stack.layout).duration;
       sum.kernels[group_of(op.kind)] += times * kernel.si();
       sum.ops += times;

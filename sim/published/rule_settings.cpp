@@ -35,7 +35,8 @@ std::string with_numbers(std::string value) {
     const TextPattern braces("\\{" + std::string(word) + otherwise + "\\}");
     value = braces.replaced(value, std::string(number));
   }
-  return value;
+  static const TextPattern of_model("\\{model [^{}|]+(\\|[0-9]+)?\\}");
+  return of_model.replaced(value, "1");
 }
 
 /// The first error of the document; nothing if it can be read.

@@ -96,9 +96,10 @@ void require_divisible(const Layer& layer, const PlacedRule& placed, bool is_tab
                               config::name_of(layer.kind)),
                   "match linear layers and embedding tables");
   }
-  if (layer.kind == LayerKind::linear && placed.rule.split == LayerSplit::rows)
+  if (layer.kind == LayerKind::linear && placed.rule.split != LayerSplit::columns)
     placed.refuse("split",
-                  fmt::format("layer '{}' is linear, and only tables are divided by rows", layer.name),
+                  fmt::format("layer '{}' is linear, and only tables are divided by {}", layer.name,
+                              config::name_of(placed.rule.split)),
                   "split: columns");
   if (layer.tied_elements > 0 || (is_table && is_table_shared)) {
     placed.refuse("match", fmt::format("layer '{}' shares its table with another layer", layer.name),
@@ -195,11 +196,13 @@ Layer table_part(const Layer& layer, LayerSplit split, int replicas) {
   tables.samples = replicas;
   if (split == LayerSplit::columns) {
     tables.features = part(tables.features, replicas);
-  } else {
+  } else if (split == LayerSplit::rows) {
     for (double& entries : tables.entries) entries = std::ceil(entries / replicas);
   }
   Layer made = like(layer, tables_layer(layer.name, tables));
-  if (split == LayerSplit::rows) made.sparse_elements /= replicas;  // of the rows looked up it has one part
+  if (split != LayerSplit::columns)
+    made.sparse_elements /= replicas;                           // of the rows looked up it has one part
+  if (split == LayerSplit::hash) made.in_elements /= replicas;  // it is given only the keys of its rows
   return made;
 }
 
@@ -318,7 +321,8 @@ private:
 
   void divide_table(int number, Layer& layer, LayerSplit split) {
     const double values = layer.out_elements;  // of its own samples
-    gather_indices(number, 1.0 * replicas_ * layer.in_shape.front(), TransferPlace::before);
+    if (split != LayerSplit::hash)             // the hosts give every rank its keys of all samples
+      gather_indices(number, 1.0 * replicas_ * layer.in_shape.front(), TransferPlace::before);
     layer = table_part(layer, split, replicas_);
     if (split == LayerSplit::columns) {
       append(number, Phase::forward, TransferPlace::after, Operation::all_to_all, values);

@@ -45,6 +45,9 @@ inline DividingRanks dividing_ranks(const Grid& grid) { return {grid.layer, grid
 ///   tables, for all samples. The all-to-all and its counterpart follow as above, within the embedding.
 /// - embedding, rows: the same with a reduce-scatter instead of the all-to-all, since a rank has zeros for
 ///   the rows of others, and an all-gather of the gradient.
+/// - embedding, hash: as by rows, but each rank has as many rows as the layer, room for its share of the keys
+///   (HugeCTR's max_vocabulary_size_per_gpu). Its host gives it those keys of all samples; no indices are
+///   gathered. Source: NVIDIA-Merlin/HugeCTR v2.2, distributed_slot_sparse_embedding_hash.hpp.
 /// All transfers hold up the next op. An embedding's vectors, too, are awaited at once, since trainyard's
 /// models are chains: DLRM's bottom MLP, which hides this exchange, is not modelled.
 ///

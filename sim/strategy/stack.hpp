@@ -81,12 +81,14 @@ struct Stack {
   bool overlap_slows = true;       ///< true: concurrent communication slows kernels down
   Layout layout = Layout::nchw;    ///< of the inputs and outputs of convolutions
   CommunicationLibrary library = CommunicationLibrary::nccl;
-  NcclVersion nccl = NcclVersion::v2_7_8;       ///< if that is the library
-  Sourced<double> compute_scale{.value = 1};    ///< factor on the time of every op
-  AttentionScale attention_scale;               ///< on the time of fused attention
-  std::optional<Sourced<Seconds>> op_overhead;  ///< added to every op; default: as the software fitted
-  std::optional<InputCopy> input_copy;          ///< nothing: copies of samples are hidden
-  Sourced<Seconds> step_overhead;               ///< host time after every step
+  NcclVersion nccl = NcclVersion::v2_7_8;         ///< if that is the library
+  Sourced<double> compute_scale{.value = 1};      ///< factor on the time of every op
+  AttentionScale attention_scale;                 ///< on the time of fused attention
+  std::optional<Sourced<Seconds>> op_overhead;    ///< added to every op; default: as the software fitted
+  std::optional<InputCopy> input_copy;            ///< nothing: copies of samples are hidden
+  std::optional<Sourced<Seconds>> layer_copies;   ///< strategy/layer_copies.hpp
+  std::optional<Sourced<Seconds>> repeated_rows;  ///< strategy/repeated_rows.hpp
+  Sourced<Seconds> step_overhead;                 ///< host time after every step
   Sourced<Seconds> step_overhead_per_gpu;  ///< additional host time for each GPU of a node after the first
   std::optional<ScalarRings> scalar_rings;
   Sourced<Seconds> micro_batch_overhead;  ///< host time between micro-batches, if there are several ranks
@@ -253,6 +255,17 @@ struct Keys<Stack> {
             .at_most(1),
         optional("input_copy", &Stack::input_copy,
                  "copies of a step's samples to the GPUs that nothing hides; default: they are hidden"),
+        optional("layer_copies", &Stack::layer_copies,
+                 "time to start one copy, where an all-to-all between ranks that divide layers is a copy of "
+                 "each part, which one process per node starts one after the other; default: a collective")
+            .at_least(0)
+            .at_most(1),
+        optional("repeated_rows", &Stack::repeated_rows,
+                 "time in which a kernel adds one more gradient to the most frequent row of an embedding's "
+                 "tables, where it adds those of one row one after the other; default: nothing, they are "
+                 "added at the same time")
+            .at_least(0)
+            .at_most(1e-3),
         optional("step_overhead", &Stack::step_overhead, "host time after every step, in which the GPU waits")
             .at_least(0)
             .at_most(10),

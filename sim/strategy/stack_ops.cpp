@@ -1,5 +1,7 @@
 #include "strategy/stack_ops.hpp"
 
+#include "strategy/provenance_source.hpp"
+
 #include <algorithm>
 #include <ranges>
 #include <utility>
@@ -28,12 +30,6 @@ Op pass_op(const GradientPass& pass, const Stack& stack, Precision precision, do
   op.flops = Flops(gradients);
   op.bytes = bytes_of(pass, stack, precision, gradients);
   return op;
-}
-
-/// The source of a duration with this provenance.
-ComputeSource source_of(Provenance provenance) {
-  if (provenance == Provenance::measured) return ComputeSource::measured;
-  return provenance == Provenance::fitted ? ComputeSource::fitted : ComputeSource::roofline;
 }
 
 /// Ends the step with host time, if there is any.

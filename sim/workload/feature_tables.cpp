@@ -20,6 +20,7 @@ Layer tables_layer(std::string name, const FeatureTables& tables) {
   layer.backward_flops = Flops(values);
   layer.forward_rw_elements = values + layer.out_elements;
   layer.backward_rw_elements = parameter_elements(layer);
+  layer.repeated_rows = tables.samples * tables.most_frequent;
   if (tables.is_sparse) {
     layer.sparse_elements = static_cast<double>(tables.samples) * tables.lookups * tables.features;
     layer.backward_rw_elements = values;
@@ -32,7 +33,8 @@ FeatureTables tables_of(const Layer& layer) {
   FeatureTables tables{.features = layer.out_shape.back(),
                        .lookups = layer.in_shape.front() / count,
                        .is_summed = layer.out_shape.front() < layer.in_shape.front(),
-                       .is_sparse = layer.sparse_elements > 0};
+                       .is_sparse = layer.sparse_elements > 0,
+                       .most_frequent = layer.repeated_rows};
   for (const Parameter& parameter : layer.parameters)
     tables.entries.push_back(parameter.elements / tables.features);
   return tables;

@@ -16,7 +16,9 @@ struct FeatureTables {
   int lookups = 1;                   ///< rows of each table per sample
   bool is_summed = false;            ///< whether the rows of a table are added up (an embedding bag)
   bool is_sparse = false;  ///< whether only gradients of these rows are computed: Layer::sparse_elements
-  int samples = 1;         ///< samples whose rows a rank looks up for each of its own
+  /// Part of the samples that look up the most frequent row of all tables: Layer::repeated_rows.
+  double most_frequent = 0;
+  int samples = 1;  ///< samples whose rows a rank looks up for each of its own
 };
 
 /// One gather from all tables: reads indices, table after table, and writes [rows, features], a row for each

@@ -123,6 +123,7 @@ struct Layer {
   /// Values of each table of an embedding that a sample looks up, if only their gradients are computed and
   /// only they are updated (sparse gradients); 0: gradients of all parameters.
   double sparse_elements = 0;
+  double repeated_rows = 0;  ///< of an embedding: look-ups of its most frequent row, per sample of the rank
   int steps = 0;  ///< of a recurrence: its product follows itself this often, for one token of every sample
   /// Its input is the encoder's output, not that of the layer before: its shapes and elements count the
   /// tokens of the encoder, and the layer that wrote these values keeps them for all such layers

@@ -88,6 +88,7 @@ struct ListedTables {
   int lookups = 1;
   bool sum = false;
   bool sparse = false;
+  double most_frequent = 0;  ///< part of the samples that look up the most frequent row
 };
 
 struct ListedLstm {
@@ -335,7 +336,11 @@ struct Keys<ListedTables> {
             .at_most(1'000'000),
         optional("sum", &L::sum, "true: the rows of a table are added up (an embedding bag)"),
         optional("sparse", &L::sparse,
-                 "true: only the looked-up rows have gradients and are updated; false: whole tables"));
+                 "true: only the looked-up rows have gradients and are updated; false: whole tables"),
+        optional("most_frequent", &L::most_frequent,
+                 "part of the samples that look up the most frequent row of all tables, for stacks with "
+                 "repeated_rows")
+            .between(0, 1));
   }
 };
 

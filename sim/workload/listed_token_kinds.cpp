@@ -63,7 +63,8 @@ ListedValues ListedKinds::append(const std::string& name, const ListedTables& ta
                                     .features = tables.features,
                                     .lookups = tables.lookups,
                                     .is_summed = tables.sum,
-                                    .is_sparse = tables.sparse});
+                                    .is_sparse = tables.sparse,
+                                    .most_frequent = tables.most_frequent});
   return add_shaped(std::move(layer), in);
 }
 

@@ -613,6 +613,30 @@ families: []
   CHECK(diagnostics[3].message.find("transprt") != std::string::npos);
 }
 
+TEST_CASE("rules set keys to numbers that follow words of the row's model") {
+  const RunRules rules = load_run_rules(config::parse("own.yaml", R"(name: own
+models:
+  - {when: {model: [VGG]}, model: vgg16, set: {model.vgg.classes: "{model classes=}", model.vgg.image_size: "{model image=|96}"}}
+stacks:
+  - {when: {}, stack: pytorch_ddp}
+families: []
+)"),
+                                        run_catalogue());
+  const auto resolved = [&](const std::string& model) {
+    const auto data = data_of(rows_of(run_line({{"model", model}})), own_machines(), rules);
+    const auto run = std::get<PublishedRun>(published_run(data, data->rows.front()));
+    InputFiles files;
+    return inputs_of(run_catalogue(), run, *run.machine, files);
+  };
+  const ResolvedExperiment given = resolved("VGG-16 image=160 classes=77");
+  CHECK(given.model->layers.front().in_shape == std::vector<int>{3, 160, 160});
+  CHECK(given.model->layers.back().in_shape.back() == 77);
+  CHECK(resolved("VGG-16 classes=5").model->layers.front().in_shape == std::vector<int>{3, 96, 96});
+  const auto missing = errors_of([&] { resolved("VGG-16 classes=many"); });
+  REQUIRE(missing.size() == 1);
+  CHECK(missing.front().message == "no number follows 'classes=' in the model 'VGG-16 classes=many'");
+}
+
 TEST_CASE("workloads/README.md names every key of run rules") {
   const std::string readme = readme_text("workloads/README.md");
   check_documented<RunRules>(readme);

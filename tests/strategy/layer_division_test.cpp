@@ -229,6 +229,26 @@ TEST_CASE("several tables with sparse gradients are divided by features or by ro
   CHECK(rows.layers.front().sparse_elements == 3 * 64);  // a share of the rows of all samples
 }
 
+TEST_CASE("ranks with hash tables have all rows each, a part of the keys, and no indices to exchange") {
+  const std::vector<Layer> layers{
+      tables_layer(
+          "tables",
+          {.entries = {1001}, .features = 64, .lookups = 3, .is_sparse = true, .most_frequent = 0.5}),
+      linear_layer("top", 192, 8)};
+  const ShardedModel rows = divided(layers, {{.match = "tables", .split = LayerSplit::rows}});
+  const ShardedModel hash = divided(layers, {{.match = "tables", .split = LayerSplit::hash}});
+  const Layer& share = hash.layers.front();
+  CHECK(parameter_elements(share) == 1001 * 64);
+  CHECK_FALSE(share.summed_over.has_value());
+  CHECK(share.in_elements == 3);
+  CHECK(share.sparse_elements == rows.layers.front().sparse_elements);
+  CHECK(share.repeated_rows == 0.5 * replicas);  // of the samples of all
+  CHECK(bytes_of(hash, Phase::forward, Operation::all_gather, 1) == 0);
+  CHECK(bytes_of(hash, Phase::forward, Operation::reduce_scatter, 1) ==
+        bytes_of(rows, Phase::forward, Operation::reduce_scatter, 1));
+  CHECK(bytes_of(hash, Phase::backward, Operation::all_gather, 1) == 4 * replicas * 3 * 64);
+}
+
 TEST_CASE("a whole layer behind a divided one gets its own samples back") {
   const ShardedModel model = divided(alexnet(), {{.match = "fc6"}});
   std::vector<std::string> found;
