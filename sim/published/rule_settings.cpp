@@ -36,7 +36,11 @@ std::string with_numbers(std::string value) {
     value = braces.replaced(value, std::string(number));
   }
   static const TextPattern of_model("\\{model [^{}|]+(\\|[0-9]+)?\\}");
-  return of_model.replaced(value, "1");
+  for (auto match = of_model.first(value); match; match = of_model.first(value)) {
+    const std::string number = (*match)[1].empty() ? "1" : (*match)[1].substr(1);
+    value.replace(value.find((*match)[0]), (*match)[0].size(), number);
+  }
+  return value;
 }
 
 /// The first error of the document; nothing if it can be read.

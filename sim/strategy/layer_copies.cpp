@@ -76,8 +76,9 @@ void add_copied_bytes(Trace& trace, DividingRanks among, int per_node, Bandwidth
     const std::vector<OpCommunication>& communications =
         op.communications.empty() ? trace.ops.at(i + 1).communications : op.communications;
     for (const OpCommunication& communication : communications) {
-      if (communication.operation == Operation::all_to_all && communication.axis == among.axis())
-        *op.duration += copied_by_all_to_all(communication.size, among.count, per_node) / through_host;
+      if (communication.operation != Operation::all_to_all || communication.axis != among.axis()) continue;
+      *op.duration += copied_by_all_to_all(communication.size, among.count, per_node) / through_host;
+      op.source = ComputeSource::roofline;  // of the less certain part
     }
   }
 }

@@ -630,7 +630,7 @@ families: []
   };
   const ResolvedExperiment given = resolved("VGG-16 image=160 classes=77");
   CHECK(given.model->layers.front().in_shape == std::vector<int>{3, 160, 160});
-  CHECK(given.model->layers.back().in_shape.back() == 77);
+  CHECK(given.model->layers.back().out_shape.back() == 77);
   CHECK(resolved("VGG-16 classes=5").model->layers.front().in_shape == std::vector<int>{3, 96, 96});
   const auto missing = errors_of([&] { resolved("VGG-16 classes=many"); });
   REQUIRE(missing.size() == 1);

@@ -63,6 +63,7 @@ TEST_CASE("copies take the time of their bytes through host memory, one after th
   add_copied_bytes(trace, eight, 8, Bandwidth(1e6));
   CHECK(trace.ops[1].duration->si() == doctest::Approx(56e-6 + 56e-6));  // 56 copies of a byte
   CHECK(trace.ops[2].duration->si() == doctest::Approx(56e-6 + 56e-6));
+  CHECK(trace.ops[2].source == ComputeSource::roofline);
   CHECK_FALSE(trace.ops[0].duration.has_value());
 }
 
