@@ -12,15 +12,15 @@
 
 namespace trainyard {
 
-namespace {
-
-[[noreturn]] void reject(const char* key, std::string message, std::string hint) {
+void reject(const char* key, std::string message, std::string hint) {
   Diagnostic diagnostic;
   diagnostic.key_path = key;
   diagnostic.message = std::move(message);
   diagnostic.hint = std::move(hint);
   throw InputError({std::move(diagnostic)});
 }
+
+namespace {
 
 bool has_storage(const Platform& platform) { return platform.storage || platform.shared_storage; }
 

@@ -1,6 +1,7 @@
 #include "experiment/job_target.hpp"
 
 #include "config/keys.hpp"
+#include "experiment/job_needs.hpp"
 #include "units/text.hpp"
 
 #include <fmt/format.h>
@@ -12,14 +13,6 @@ namespace trainyard {
 namespace {
 
 constexpr const char* target_key = "job.target";
-
-[[noreturn]] void reject(const char* key, std::string message, std::string hint) {
-  Diagnostic diagnostic;
-  diagnostic.key_path = key;
-  diagnostic.message = std::move(message);
-  diagnostic.hint = std::move(hint);
-  throw InputError({std::move(diagnostic)});
-}
 
 /// Staleness, dropped values and local steps change how many samples a target takes, by how much is not
 /// known.
