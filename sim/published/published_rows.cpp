@@ -16,8 +16,6 @@
 namespace trainyard {
 namespace {
 
-constexpr double most_gpus = 1e7;
-
 /// Index of each column in the file; absent ones are missing.
 using ColumnPlaces = std::map<std::string_view, std::size_t>;
 

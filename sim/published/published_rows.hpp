@@ -14,6 +14,9 @@
 
 namespace trainyard {
 
+/// Larger numbers in a row are mistakes.
+inline constexpr double most_gpus = 1e7;
+
 struct PublishedRow {
   std::string file;
   int line = 0;

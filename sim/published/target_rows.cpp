@@ -12,8 +12,6 @@ namespace trainyard {
 
 namespace {
 
-constexpr double most_gpus = 1e7;
-
 /// Without them nothing of a row could be used.
 constexpr std::array<std::string_view, 5> always_needed{"round", "submitter", "system", "benchmark",
                                                         "global_batch"};

@@ -22,14 +22,6 @@
 namespace trainyard {
 namespace {
 
-std::string in_percent(std::optional<double> ratio) {
-  return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
-}
-
-std::string signed_percent(std::optional<double> ratio) {
-  return ratio ? fmt::format("{:+.1f}", 100 * *ratio) : std::string("-");
-}
-
 std::string place_of(const ScoredLayout& scored) {
   const PublishedRow& row = *scored.run.row;
   return fmt::format("{}:{}", std::filesystem::path(row.file).filename().string(), row.line);
@@ -64,9 +56,9 @@ void add_errors(std::string& text, const LayoutValidation& validation, const std
     const LayoutErrors errors = errors_of(validation, fit, family);
     if (errors.runs == 0) continue;
     fmt::format_to(std::back_inserter(text), fmt::runtime(family_line), name, config::name_of(fit),
-                   errors.runs, in_percent(errors.mape), in_percent(errors.median), in_percent(errors.p90),
-                   in_percent(errors.worst), signed_percent(errors.bias),
-                   in_percent(coverage_of(validation, family)));
+                   errors.runs, percent_cell(errors.mape), percent_cell(errors.median),
+                   percent_cell(errors.p90), percent_cell(errors.worst), signed_cell(errors.bias),
+                   percent_cell(coverage_of(validation, family)));
     name = "";
   }
 }
@@ -84,9 +76,9 @@ void add_layout_runs(std::string& text, const LayoutValidation& validation) {
     fmt::format_to(out, fmt::runtime(format), place_of(scored), run.machine->platform, run.stack->stack,
                    layout_in_words(run), fmt::format("{}x{}", run.micro_batch, run.micro_batches),
                    run.row->gpus_total, fmt::format("{:.5g}", run.measured),
-                   signed_percent(scored.error(LayoutFit::nothing)),
-                   signed_percent(scored.error(LayoutFit::software)),
-                   scored.is_fitted ? "fitted" : signed_percent(scored.error(LayoutFit::one_layout)));
+                   signed_cell(scored.error(LayoutFit::nothing)),
+                   signed_cell(scored.error(LayoutFit::software)),
+                   scored.is_fitted ? "fitted" : signed_cell(scored.error(LayoutFit::one_layout)));
   }
 }
 
@@ -109,7 +101,7 @@ void add_pairs(std::string& text, const LayoutValidation& validation, const std:
       const PairErrors errors = errors_of(pairs, setting, fit);
       if (errors.pairs == 0) continue;
       fmt::format_to(out, fmt::runtime(line), name, config::name_of(fit), errors.pairs,
-                     in_percent(errors.change), in_percent(errors.error));
+                     percent_cell(errors.change), percent_cell(errors.error));
       name = "";
     }
   }
@@ -130,9 +122,9 @@ void add_memory_errors(std::string& text, const LayoutValidation& validation) {
     if (errors.runs == 0) continue;
     if (!std::exchange(has_head, true))
       fmt::format_to(out, fmt::runtime(line), "figure", "rows", "MAPE", "median", "p90", "worst", "bias");
-    fmt::format_to(out, fmt::runtime(line), config::name_of(figure), errors.runs, in_percent(errors.mape),
-                   in_percent(errors.median), in_percent(errors.p90), in_percent(errors.worst),
-                   signed_percent(errors.bias));
+    fmt::format_to(out, fmt::runtime(line), config::name_of(figure), errors.runs, percent_cell(errors.mape),
+                   percent_cell(errors.median), percent_cell(errors.p90), percent_cell(errors.worst),
+                   signed_cell(errors.bias));
   }
 }
 
@@ -151,7 +143,7 @@ void add_layout_intervals(std::string& text, const LayoutValidation& validation,
     fmt::format_to(out, fmt::runtime(line), "family", "runs", "inside", "half width");
     for (const auto& [family, its] : coverages)
       fmt::format_to(out, fmt::runtime(line), family.empty() ? "all" : family, its.runs,
-                     in_percent(its.covered), in_percent(its.half_width));
+                     percent_cell(its.covered), percent_cell(its.half_width));
   }
 }
 

@@ -15,14 +15,6 @@ namespace trainyard {
 
 namespace {
 
-std::string in_percent(std::optional<double> ratio) {
-  return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
-}
-
-std::string signed_percent(std::optional<double> ratio) {
-  return ratio ? fmt::format("{:+.1f}", 100 * *ratio) : std::string("-");
-}
-
 std::string place_of(const ScoredTarget& scored) {
   return fmt::format("{}:{}", std::filesystem::path(scored.row->file).filename().string(), scored.row->line);
 }
@@ -43,9 +35,9 @@ void add_rows(std::string& text, const TargetValidation& validation) {
     fmt::format_to(out, fmt::runtime(line), place_of(scored), scored.row->to_target->round, scored.family,
                    scored.platform.empty() ? "-" : scored.platform, scored.row->gpus_total,
                    scored.row->global_batch, fmt::format("{:.5g}", scored.measured),
-                   signed_percent(scored.error(TargetFit::nothing)),
-                   signed_percent(scored.error(TargetFit::software)),
-                   scored.is_fitted ? "fitted" : signed_percent(scored.error(TargetFit::one_system)));
+                   signed_cell(scored.error(TargetFit::nothing)),
+                   signed_cell(scored.error(TargetFit::software)),
+                   scored.is_fitted ? "fitted" : signed_cell(scored.error(TargetFit::one_system)));
   }
   text += '\n';
 }
@@ -118,9 +110,9 @@ std::string target_validation_table(const TargetValidation& validation, const st
       const TargetErrors errors = errors_of(validation, fit, family);
       if (errors.rows == 0) continue;
       fmt::format_to(out, fmt::runtime(line), name, depends_on_fit(family) ? config::name_of(fit) : "-",
-                     errors.rows, in_percent(errors.mape), in_percent(errors.median), in_percent(errors.p90),
-                     in_percent(errors.worst), signed_percent(errors.bias), in_percent(errors.coverage),
-                     in_percent(errors.inside));
+                     errors.rows, percent_cell(errors.mape), percent_cell(errors.median),
+                     percent_cell(errors.p90), percent_cell(errors.worst), signed_cell(errors.bias),
+                     percent_cell(errors.coverage), percent_cell(errors.inside));
       if (!depends_on_fit(family)) break;
       name = "";
     }

@@ -73,6 +73,14 @@ std::string percent(double ratio) {
 
 std::string signed_percent(double ratio) { return with_sign(fmt::format("{:.1f} %", 100 * ratio)); }
 
+std::string percent_cell(std::optional<double> ratio) {
+  return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
+}
+
+std::string signed_cell(std::optional<double> ratio) {
+  return ratio ? fmt::format("{:+.1f}", 100 * *ratio) : std::string("-");
+}
+
 std::string takes_longer(Seconds time, Seconds than) {
   const double more = time / than - 1;
   return more < 0.0005 ? "takes as long" : fmt::format("takes {} longer", percent(more));

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,10 @@ std::string percent(double ratio);
 
 /// A change as a percentage with its sign and one decimal: "+3.1 %", "0.0 %".
 std::string signed_percent(double ratio);
+
+/// "12.3" and "+12.3" of a column in percent; "-" without a value.
+std::string percent_cell(std::optional<double> ratio);
+std::string signed_cell(std::optional<double> ratio);
 
 /// By how much `time` is longer than `than`: "takes 0.2 % longer", "takes as long".
 std::string takes_longer(Seconds time, Seconds than);
