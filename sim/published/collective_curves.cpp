@@ -52,7 +52,6 @@ std::variant<CurveKey, std::string> key_of(const PublishedRow& row, const Collec
   const std::optional<NcclVersion> stated = stated_nccl(row);
   const SoftwareRule* software = first_match(rules.software, row);
   if (!stated && software == nullptr) return "no rule gives the NCCL version";
-  const bool is_stated = stated && (software == nullptr || !software->although_stated);
   const StatedChoice choice = stated_choice(row);
   if (!choice.not_simulated.empty()) return choice.not_simulated + " is not simulated";
   const HarnessRule* harness = first_match(rules.harness, row);
@@ -69,7 +68,7 @@ std::variant<CurveKey, std::string> key_of(const PublishedRow& row, const Collec
                   .machine = machine,
                   .operation = read.operation,
                   .in_place = read.in_place,
-                  .nccl = is_stated ? *stated : software->nccl,
+                  .nccl = stated ? *stated : software->nccl,
                   .algorithm = read.algorithm == Algorithm::automatic ? choice.algorithm : read.algorithm,
                   .protocol = choice.protocol,
                   .gpus_per_process = drives_node ? std::min(row.gpus_per_node, row.gpus_total) : 1};

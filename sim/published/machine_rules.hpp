@@ -24,11 +24,10 @@ struct MachineRule {
   std::string note;                        ///< the reason, or the assumption
 };
 
-/// The NCCL version of rows that do not state one, or that state another than the one that ran.
+/// The NCCL version of rows that do not state one.
 struct SoftwareRule {
   RowPattern when;
   NcclVersion nccl{};
-  bool although_stated = false;  ///< also for rows that state a version
   std::string note;
 };
 
@@ -75,8 +74,6 @@ struct Keys<SoftwareRule> {
   static auto table() {
     return keys(required("when", &SoftwareRule::when, "conditions on the row"),
                 required("nccl", &SoftwareRule::nccl, "NCCL version if the row states none"),
-                optional("although_stated", &SoftwareRule::although_stated,
-                         "whether the rule also holds for rows that state another version"),
                 optional("note", &SoftwareRule::note, "reason or assumption"));
   }
 };

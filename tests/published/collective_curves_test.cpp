@@ -32,17 +32,6 @@ TEST_CASE("rows of one machine and operation make a curve by size") {
   CHECK(curves.excluded.empty());
 }
 
-TEST_CASE("a rule may say which version ran in place of the stated one") {
-  const auto version = [](const char* gpu, const char* framework, const char* metric) {
-    const auto rows = rows_of(published_line(
-        {{"gpu", gpu}, {"interconnect_intra", "NVSwitch"}, {"framework", framework}, {"metric", metric}}));
-    return collective_curves(data_of(rows, rules())).curves.at(0).nccl;
-  };
-  CHECK(version("H100-SXM5-80GB", "NCCL 2.27.3", "alltoall_time") == NcclVersion::v2_30);
-  CHECK(version("H100-SXM5-80GB", "NCCL 2.27.5", "alltoall_time") == NcclVersion::v2_28);
-  CHECK(version("H100-SXM5-80GB", "NCCL 2.27.3", "allreduce_time") == NcclVersion::v2_28);
-}
-
 TEST_CASE("nccl-tests on one node drives all its GPUs from one process") {
   const auto rows = rows_of(published_line({{"metric", "allreduce_oop_time"}}) +
                             published_line({{"metric", "allreduce_oop_time"},
