@@ -153,7 +153,7 @@ void add_run(CLI::App& program) {
                        "flow)");
   add_value(command, "--epochs", options->epochs, "N",
             "also print time, energy and cost of a job of N epochs, as job.epochs=N");
-  add_value(command, "--target", options.target, "TARGET",
+  add_value(command, "--target", options->target, "TARGET",
             "also print time, energy and cost of a job that trains until this target of the model's "
             "convergence is reached, as job.target=TARGET");
   add_examples(command, {"trainyard run resnet50_dgx2 --set nodes=64 --set platform.fabric.nic=\"25 Gbps\"",

@@ -12,7 +12,7 @@ namespace trainyard {
 
 namespace {
 
-constexpr double most_gpus = 1e7;
+constexpr double most_accelerators = 1e7;
 
 /// Without them nothing of a row could be used.
 constexpr std::array<std::string_view, 5> always_needed{"round", "submitter", "system", "benchmark",
@@ -48,7 +48,7 @@ public:
 
   [[nodiscard]] int count(const CsvRow& row, std::string_view column) const {
     const double its = number(row, column);
-    if (its == std::floor(its) && its <= most_gpus) return static_cast<int>(its);
+    if (its == std::floor(its) && its <= most_accelerators) return static_cast<int>(its);
     problems_.error(row.line, row.cells[place_of(column)], column,
                     "a whole number is needed, not " + in_quotes(text(row, column)));
     return 0;

@@ -15,11 +15,11 @@ namespace trainyard {
 
 namespace {
 
-std::string in_percent(std::optional<double> ratio) {
+std::string ratio_in_percent(std::optional<double> ratio) {
   return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
 }
 
-std::string signed_percent(std::optional<double> ratio) {
+std::string signed_ratio(std::optional<double> ratio) {
   return ratio ? fmt::format("{:+.1f}", 100 * *ratio) : std::string("-");
 }
 
@@ -43,9 +43,9 @@ void add_rows(std::string& text, const TargetValidation& validation) {
     fmt::format_to(out, fmt::runtime(line), place_of(scored), scored.row->to_target->round, scored.family,
                    scored.platform.empty() ? "-" : scored.platform, scored.row->gpus_total,
                    scored.row->global_batch, fmt::format("{:.5g}", scored.measured),
-                   signed_percent(scored.error(TargetFit::nothing)),
-                   signed_percent(scored.error(TargetFit::software)),
-                   scored.is_fitted ? "fitted" : signed_percent(scored.error(TargetFit::one_system)));
+                   signed_ratio(scored.error(TargetFit::nothing)),
+                   signed_ratio(scored.error(TargetFit::software)),
+                   scored.is_fitted ? "fitted" : signed_ratio(scored.error(TargetFit::one_system)));
   }
   text += '\n';
 }
@@ -118,9 +118,9 @@ std::string target_validation_table(const TargetValidation& validation, const st
       const TargetErrors errors = errors_of(validation, fit, family);
       if (errors.rows == 0) continue;
       fmt::format_to(out, fmt::runtime(line), name, depends_on_fit(family) ? config::name_of(fit) : "-",
-                     errors.rows, in_percent(errors.mape), in_percent(errors.median), in_percent(errors.p90),
-                     in_percent(errors.worst), signed_percent(errors.bias), in_percent(errors.coverage),
-                     in_percent(errors.inside));
+                     errors.rows, ratio_in_percent(errors.mape), ratio_in_percent(errors.median),
+                     ratio_in_percent(errors.p90), ratio_in_percent(errors.worst), signed_ratio(errors.bias),
+                     ratio_in_percent(errors.coverage), ratio_in_percent(errors.inside));
       if (!depends_on_fit(family)) break;
       name = "";
     }
