@@ -144,9 +144,14 @@ public:
   }
 
   double time(const TargetRun& run, TargetFit fit, double scale) {
-    const ResolvedExperiment changed = experiment(run, fit, scale);
-    const double throughput = closed_pace(changed).throughput;
-    return run.samples / throughput + run.evaluations * evaluation(run, changed).time.si();
+    const auto key = std::tuple(key_of(run), fit, scale);
+    auto speed = speeds_.find(key);
+    if (speed == speeds_.end()) {
+      const ResolvedExperiment changed = experiment(run, fit, scale);
+      speed =
+          speeds_.emplace(key, Speed{closed_pace(changed).throughput, evaluation(run, changed).time}).first;
+    }
+    return run.samples / speed->second.throughput + run.evaluations * speed->second.evaluation.si();
   }
 
   double energy(const TargetRun& run, TargetFit fit, double scale) {
@@ -159,10 +164,19 @@ public:
   }
 
 private:
-  const ResolvedExperiment& resolved(const TargetRun& run) {
+  struct Speed {
+    double throughput = 0;
+    Seconds evaluation;  ///< of one
+  };
+
+  static StepKey key_of(const TargetRun& run) {
     const PublishedRow& row = *run.run.row;
-    const StepKey key{row.nodes, row.gpus_total, run.run.measured.batch_per_gpu,
-                      run.run.measured.accumulation, run.run.stack};
+    return {row.nodes, row.gpus_total, run.run.measured.batch_per_gpu, run.run.measured.accumulation,
+            run.run.stack};
+  }
+
+  const ResolvedExperiment& resolved(const TargetRun& run) {
+    const StepKey key = key_of(run);
     const auto known = inputs_.find(key);
     if (known != inputs_.end()) return known->second;
     return inputs_.emplace(key, inputs_of(catalogue_, run.run, *run.run.machine, files_)).first->second;
@@ -192,6 +206,7 @@ private:
   bool equal_gpus_;
   InputFiles files_;
   std::map<StepKey, ResolvedExperiment> inputs_;
+  std::map<std::tuple<StepKey, TargetFit, double>, Speed> speeds_;
 };
 
 /// A figure to predict, by its place in the result.
@@ -255,7 +270,7 @@ nlohmann::json predict_system(const config::Catalogue& catalogue, const std::vec
   return {scale.value_or(1), scale ? static_cast<int>(reference) : -1, predictions};
 }
 
-std::string family_of(TargetFigure figure, const std::string& title) {
+std::string family_of_figure(TargetFigure figure, const std::string& title) {
   return fmt::format("{}, {}", config::name_of(figure), title);
 }
 
@@ -285,7 +300,7 @@ TargetValidation validate_targets(const config::Catalogue& catalogue,
       ScoredTarget& scored = validation.rows.emplace_back();
       scored.row = &row;
       scored.figure = figure;
-      scored.family = family_of(figure, title);
+      scored.family = family_of_figure(figure, title);
       scored.measured = measured;
       scored.excluded = read.excluded;
       return scored;

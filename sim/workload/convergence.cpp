@@ -54,7 +54,7 @@ double relative_deviation(const ConvergencePoint& point) {
   return point.deviation.value_or(0) / point.samples;
 }
 
-std::string normalised(std::string_view text) {
+std::string bare_text(std::string_view text) {
   std::string kept;
   for (const char c : text) {
     if (c != ' ') kept += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -174,7 +174,7 @@ std::vector<std::string> targets_of(const std::vector<Convergence>& curves) {
 }
 
 bool is_same_target(std::string_view one, std::string_view other) {
-  return normalised(one) == normalised(other);
+  return bare_text(one) == bare_text(other);
 }
 
 void check_convergence(const std::vector<Convergence>& curves, config::Problems& problems) {

@@ -232,7 +232,7 @@ TEST_CASE("workloads/README.md names every column of a sweep that is a figure") 
   const std::size_t begin = readme.find("| column of sweep.csv |");
   REQUIRE(begin != std::string::npos);
   const std::string section = readme.substr(begin, readme.find("\n\n", begin) - begin);
-  for (const std::string& column : sweep_columns(SweepOf::jobs)) {
+  for (const std::string& column : sweep_columns(SweepOf::targets)) {
     CAPTURE(column);
     CHECK(section.find("`" + column + "`") != std::string::npos);
   }
