@@ -221,8 +221,7 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
                                                options);
   training.updates = updates_from(record.repeats, cluster, settings, per_worker, counts);
   training.updates.servers = servers_of(plan, record);
-  training.links =
-      links_of(cluster, record, static_cast<double>((options.warmup + options.measured) * counts.repeats));
+  training.links = links_of(cluster, record, static_cast<double>(record.updates));
   require_none(violations(record.repeats, training.links.rows, {}));
   training.events = record.repeats.back().events + record.flows;
   training.notes_after = plan.notes;
