@@ -1,5 +1,6 @@
 #include "schedule/step_plan.hpp"
 
+#include "collectives/planner.hpp"
 #include "experiment/collective_software.hpp"
 #include "experiment/op_times.hpp"
 #include "platform/channels.hpp"
