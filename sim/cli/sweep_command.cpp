@@ -41,7 +41,9 @@ constexpr std::size_t most_rows_shown = 60;
 constexpr const char* exported[] = {"sweep.csv", "failures.csv", "published.csv", "sweep.resolved.yaml",
                                     "report.html"};
 
-SweepOf points_of(const Sweep& sweep) { return sweep.is_of_jobs ? SweepOf::jobs : SweepOf::steps; }
+SweepOf points_of(const Sweep& sweep) {
+  return {.has_jobs = sweep.is_of_jobs, .has_learning = sweep.has_learning};
+}
 
 StoredSweep stored(const Sweep& sweep) {
   return {.sweep = sweep, .figures = sweep_columns(points_of(sweep)), .version = version()};

@@ -24,7 +24,7 @@ public:
 
   /// Adds a point; returns false if the replay ends here.
   bool add(Seconds at, LearningRun& run) {
-    const Evaluation evaluation = objective_.evaluate(replay_.parameters());
+    const LossEvaluation evaluation = objective_.evaluate(replay_.parameters());
     const ReplayTotals& totals = replay_.totals();
     LearningPoint point{.at = at,
                         .updates = replay_.updates(),
@@ -140,22 +140,6 @@ void judge(const Objective& objective, LearningRun& run) {
   run.error_floor.reset();
 }
 
-/// A repeat without a value is infinitely late.
-Quartiles quartiles(const std::vector<std::optional<double>>& values) {
-  std::vector<double> numbers;
-  for (const auto& value : values) numbers.push_back(value.value_or(std::numeric_limits<double>::infinity()));
-  std::ranges::sort(numbers);
-  const auto at = [&](double part) -> std::optional<double> {
-    const double place = part * static_cast<double>(numbers.size() - 1);
-    const auto above = static_cast<std::size_t>(std::ceil(place));
-    if (std::isinf(numbers[above])) return std::nullopt;
-    return quantile(std::vector(numbers.begin(), numbers.begin() + static_cast<long>(above) + 1),
-                    above == 0 ? 1 : place / static_cast<double>(above));
-  };
-  if (numbers.empty()) return {};
-  return {at(0.25), at(0.5), at(0.75)};
-}
-
 template <class Value>
 Quartiles quartiles_of(const std::vector<LearningRun>& runs, const Value& value) {
   std::vector<std::optional<double>> values;
@@ -231,10 +215,10 @@ LearningRun draw_curve(const OrderLog& log, UpdateRule rule, const LearnSettings
   return run;
 }
 
-/// When updates of the log end, or the settings do.
+/// When updates of the log end, or the settings do: a log has all updates up to that date.
 Seconds end_of(const OrderLog& log, const LearnSettings& settings) {
   const Seconds last = log.updates.empty() ? Seconds(0) : log.updates.back().at;
-  Seconds end = settings.until.time ? std::min(*settings.until.time, last) : last;
+  Seconds end = settings.until.time.value_or(last);
   if (!settings.until.updates) return end;
   const auto most = static_cast<std::size_t>(*settings.until.updates) * static_cast<std::size_t>(log.shards);
   if (most <= log.updates.size()) end = std::min(end, log.updates[most - 1].at);
@@ -242,6 +226,21 @@ Seconds end_of(const OrderLog& log, const LearnSettings& settings) {
 }
 
 }  // namespace
+
+Quartiles quartiles(const std::vector<std::optional<double>>& values) {
+  std::vector<double> numbers;
+  for (const auto& value : values) numbers.push_back(value.value_or(std::numeric_limits<double>::infinity()));
+  std::ranges::sort(numbers);
+  const auto at = [&](double part) -> std::optional<double> {
+    const double place = part * static_cast<double>(numbers.size() - 1);
+    const auto above = static_cast<std::size_t>(std::ceil(place));
+    if (std::isinf(numbers[above])) return std::nullopt;
+    return quantile(std::vector(numbers.begin(), numbers.begin() + static_cast<long>(above) + 1),
+                    above == 0 ? 1 : place / static_cast<double>(above));
+  };
+  if (numbers.empty()) return {};
+  return {at(0.25), at(0.5), at(0.75)};
+}
 
 LearningRun learn_once(const OrderLog& log, UpdateRule rule, const LearnSettings& settings,
                        const LearningSets* sets, std::uint64_t seed, std::uint64_t repeat,
@@ -262,7 +261,11 @@ Learning learn(std::span<const OrderLog> logs, UpdateRule rule, const LearnSetti
   std::optional<Seconds> end;
   for (const OrderLog& log : logs) {
     const Seconds own = end_of(log, settings);
-    end = end ? std::min(*end, own) : own;
+    // Every repeat may reach the number of updates that is asked for, at a date of its own.
+    if (end && settings.until.updates)
+      end = std::max(*end, own);
+    else
+      end = end ? std::min(*end, own) : own;
   }
   ReplayTotals sums;
   for (std::size_t repeat = 0; repeat < logs.size(); ++repeat) {

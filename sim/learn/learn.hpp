@@ -68,6 +68,9 @@ struct Quartiles {
   std::optional<double> low, median, high;
 };
 
+/// A missing value counts as later, or worse, than all others.
+Quartiles quartiles(const std::vector<std::optional<double>>& values);
+
 struct Learning {
   std::vector<LearningRun> repeats;
   int diverged = 0;  ///< number of repeats
@@ -88,7 +91,8 @@ LearningRun learn_once(const OrderLog& log, UpdateRule rule, const LearnSettings
                        const LearningSets* sets, std::uint64_t seed, std::uint64_t repeat,
                        std::optional<Seconds> end = {});
 
-/// Replays all repeats up to the same time, the end of the shortest. `sets`: null for a quadratic. Throws
+/// Replays all repeats up to the same time, the end of the shortest; with `until.updates` each up to its own.
+/// Logs have all updates up to `until.time`. `sets`: null for a quadratic. Throws
 /// InputError for settings that the data or the number of workers exclude.
 Learning learn(std::span<const OrderLog> logs, UpdateRule rule, const LearnSettings& settings,
                const LearningSets* sets, std::uint64_t seed);

@@ -15,20 +15,20 @@
 namespace trainyard {
 
 enum class LearnerKind { quadratic, softmax, mlp, conv1d };
-enum class Activation { relu, tanh };
+enum class LearnerActivation { relu, tanh };
 
 /// What learns. Keys that do not apply to a kind are errors, not ignored.
 struct LearnerSettings {
   LearnerKind kind = LearnerKind::softmax;
-  std::optional<double> curvature = {};       ///< for quadratic; default: 1
-  std::optional<double> noise = {};           ///< for quadratic; default: 1
-  std::optional<double> start = {};           ///< for quadratic; default: 1
-  std::optional<int> dimensions = {};         ///< for quadratic; default: 1
-  std::optional<std::vector<int>> hidden{};   ///< for mlp and conv1d; default: 64
-  std::optional<Activation> activation = {};  ///< for mlp and conv1d; default: relu
-  std::optional<std::vector<int>> filters{};  ///< for conv1d, by layer
-  std::optional<std::vector<int>> kernels{};  ///< for conv1d, by layer
-  std::optional<std::vector<int>> pools{};    ///< for conv1d, by layer; default: 1
+  std::optional<double> curvature = {};              ///< for quadratic; default: 1
+  std::optional<double> noise = {};                  ///< for quadratic; default: 1
+  std::optional<double> start = {};                  ///< for quadratic; default: 1
+  std::optional<int> dimensions = {};                ///< for quadratic; default: 1
+  std::optional<std::vector<int>> hidden{};          ///< for mlp and conv1d; default: 64
+  std::optional<LearnerActivation> activation = {};  ///< for mlp and conv1d; default: relu
+  std::optional<std::vector<int>> filters{};         ///< for conv1d, by layer
+  std::optional<std::vector<int>> kernels{};         ///< for conv1d, by layer
+  std::optional<std::vector<int>> pools{};           ///< for conv1d, by layer; default: 1
 };
 
 enum class DataName { digits, fashion_mnist, gaussian, nt3_like };
@@ -111,10 +111,10 @@ struct Names<LearnerKind> {
 };
 
 template <>
-struct Names<Activation> {
+struct Names<LearnerActivation> {
   static constexpr std::string_view what = "activation";
-  static constexpr std::array table{Name{"relu", Activation::relu, "max(0, x)"},
-                                    Name{"tanh", Activation::tanh, "hyperbolic tangent"}};
+  static constexpr std::array table{Name{"relu", LearnerActivation::relu, "max(0, x)"},
+                                    Name{"tanh", LearnerActivation::tanh, "hyperbolic tangent"}};
 };
 
 template <>

@@ -102,8 +102,8 @@ void fix_blocks() {
   Eigen::setCpuCacheSizes(first, second, third);
 }
 
-void activate(Activation activation, MatrixXd& values) {
-  if (activation == Activation::relu) {
+void activate(LearnerActivation activation, MatrixXd& values) {
+  if (activation == LearnerActivation::relu) {
     values = values.cwiseMax(0.0);
     return;
   }
@@ -113,8 +113,8 @@ void activate(Activation activation, MatrixXd& values) {
 }
 
 /// Multiplies the gradient at the activations by the activation's derivative, a function of its value.
-void through_activation(Activation activation, const MatrixXd& activated, MatrixXd& slope) {
-  if (activation == Activation::relu)
+void through_activation(LearnerActivation activation, const MatrixXd& activated, MatrixXd& slope) {
+  if (activation == LearnerActivation::relu)
     slope = (activated.array() > 0).select(slope, 0.0);
   else
     slope.array() *= 1 - activated.array().square();
@@ -141,8 +141,8 @@ void pool_maxima(const Layer& layer, Values& values) {
   }
 }
 
-void forward(const Layer& layer, Activation activation, const double* parameters, const MatrixXd& input,
-             Values& values) {
+void forward(const Layer& layer, LearnerActivation activation, const double* parameters,
+             const MatrixXd& input, Values& values) {
   const Weights weights(parameters + layer.offset, layer.fan_in(), layer.outputs);
   const Biases biases(parameters + layer.offset + layer.fan_in() * layer.outputs, layer.outputs);
   values.activated.resize(layer.outputs * layer.windows, input.cols());
@@ -226,7 +226,7 @@ Score to_probabilities(MatrixXd& scores, std::span<const int> labels) {
 }  // namespace
 
 struct Network::Layers {
-  Activation activation = Activation::relu;
+  LearnerActivation activation = LearnerActivation::relu;
   std::vector<Layer> layers;
   std::vector<Values> values;  ///< by layer
   MatrixXd input;              ///< samples side by side
@@ -253,7 +253,7 @@ struct Network::Layers {
 Network::Network(const LearnerSettings& settings, int features, int classes)
     : layers_(std::make_unique<Layers>()) {
   fix_blocks();
-  layers_->activation = settings.activation.value_or(Activation::relu);
+  layers_->activation = settings.activation.value_or(LearnerActivation::relu);
   layers_->layers = layers_of(settings, features, classes);
   layers_->values.resize(layers_->layers.size());
 }
@@ -270,7 +270,7 @@ void Network::start(random::Generator generator, std::span<double> parameters) c
   std::ranges::fill(parameters, 0.0);
   if (layers_->layers.size() == 1) return;
   for (const Layer& layer : layers_->layers) {
-    const bool is_before_relu = layer.is_activated && layers_->activation == Activation::relu;
+    const bool is_before_relu = layer.is_activated && layers_->activation == LearnerActivation::relu;
     const double sd = std::sqrt((is_before_relu ? 2.0 : 1.0) / static_cast<double>(layer.fan_in()));
     for (Index i = 0; i < layer.fan_in() * layer.outputs; ++i)
       parameters[static_cast<std::size_t>(layer.offset + i)] = sd * learning::normal(generator);

@@ -44,7 +44,7 @@ public:
       gradient[i] = curvature_ * parameters[i] + (noise_ > 0 ? noise_ * learning::normal(generator) : 0);
     return evaluate(parameters).train_loss + penalty(l2_, parameters, gradient);
   }
-  Evaluation evaluate(std::span<const double> parameters) override {
+  LossEvaluation evaluate(std::span<const double> parameters) override {
     double squares = 0;
     for (const double value : parameters) squares += value * value;
     return {.train_loss = curvature_ / 2 * squares};
@@ -76,11 +76,11 @@ public:
     const double loss = network_.gradient(parameters, sets_.train, batches_.at(worker, step), gradient);
     return loss + penalty(l2_, parameters, gradient);
   }
-  Evaluation evaluate(std::span<const double> parameters) override {
+  LossEvaluation evaluate(std::span<const double> parameters) override {
     const int count = std::min(sets_.train.count(), most_evaluated);
     const Score train = network_.score(parameters, sets_.train, 0, count);
-    Evaluation evaluation{.train_loss = train.loss / count,
-                          .train_error = static_cast<double>(train.wrong) / count};
+    LossEvaluation evaluation{.train_loss = train.loss / count,
+                              .train_error = static_cast<double>(train.wrong) / count};
     const int tested = sets_.test.count();
     if (tested > 0) {
       const Score test = network_.score(parameters, sets_.test, 0, tested);

@@ -12,7 +12,7 @@
 namespace trainyard {
 
 /// Losses without the L2 penalty; errors are fractions of wrong samples.
-struct Evaluation {
+struct LossEvaluation {
   double train_loss = 0;
   std::optional<double> train_error = {};  ///< of the labels as learnt, random ones included
   std::optional<double> test_loss = {};
@@ -35,7 +35,7 @@ public:
                           std::span<double> gradient) = 0;
   /// On the training samples (at most the first `most_evaluated`, in the order after shuffling) and on the
   /// test samples.
-  virtual Evaluation evaluate(std::span<const double> parameters) = 0;
+  virtual LossEvaluation evaluate(std::span<const double> parameters) = 0;
   /// Samples in an epoch; empty for a quadratic.
   [[nodiscard]] virtual std::optional<int> train_samples() const = 0;
   /// True if the loss may be above its start without the run having failed: where there is noise alone.

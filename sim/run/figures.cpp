@@ -2,6 +2,7 @@
 
 #include "config/keys.hpp"
 #include "experiment/one_gpu.hpp"
+#include "learn/learn.hpp"
 #include "run/layout_parts.hpp"
 #include "run/step_parts.hpp"
 
@@ -389,6 +390,92 @@ std::vector<Figure> figures_of_many_updates() {  // Many updates.
                  "", everywhere, useful_throughput}};
 }
 
+/// A figure of runs that learn.
+template <class Get>
+Getter of_learning_run(Get get) {
+  return [get](const Run& run) {
+    return run.learning ? to_value(std::invoke(get, *run.learning)) : Value(none());
+  };
+}
+
+/// A figure of runs that learn, over their repeats.
+Getter of_repeats(Quartiles Learning::*figure, std::optional<double> Quartiles::*quartile,
+                  bool is_of_target) {
+  return of_learning_run([=](const Learning& learning) -> Value {
+    if (is_of_target && !learning.has_target) return unknown("no target is given (learn.target)");
+    const std::optional<double>& value = learning.*figure.*quartile;
+    if (value) return to_value(*value);
+    if (learning.diverged > 0) return unknown("the loss diverged in too many of the repeats");
+    return unknown(is_of_target ? "the target was not reached in enough of the repeats"
+                                : "the curve has too few points, or no error is defined");
+  });
+}
+
+std::vector<Figure> figures_of_learning() {  // With `learn`.
+  struct Fields {
+    std::array<std::string_view, 3> fields, labels;
+    FigureUnit unit{};
+    std::string_view doc;
+    Quartiles Learning::*figure;
+    Shown shown;
+    bool is_of_target = true;
+  };
+  const Fields all[] = {
+      {{"time_to_target_s", "time_to_target_low_s", "time_to_target_high_s"},
+       {"time to target", "time to target, low", "time to target, high"},
+       FigureUnit::time,
+       "with `learn`: simulated time until the target of `learn` is met at an evaluation; median of the "
+       "repeats",
+       &Learning::time_to_target_s,
+       of_learning},
+      {{"updates_to_target", "updates_to_target_low", "updates_to_target_high"},
+       {"updates to target", "updates to target, low", "updates to target, high"},
+       FigureUnit::number,
+       "with `learn`: updates until then; median of the repeats",
+       &Learning::updates_to_target,
+       of_learning_in_tables},
+      {{"samples_to_target", "samples_to_target_low", "samples_to_target_high"},
+       {"samples to target", "samples to target, low", "samples to target, high"},
+       FigureUnit::number,
+       "with `learn`: samples until then, in batches of `learn`; median of the repeats",
+       &Learning::samples_to_target,
+       of_learning_in_tables},
+      {{"final_loss", "final_loss_low", "final_loss_high"},
+       {"final loss", "final loss, low", "final loss, high"},
+       FigureUnit::number,
+       "with `learn`: training loss, mean of the last quarter of the time; median of the repeats",
+       &Learning::final_loss,
+       of_learning,
+       false},
+      {{"error_floor", "error_floor_low", "error_floor_high"},
+       {"error floor", "error floor, low", "error floor, high"},
+       share,
+       "with `learn`: fraction of test samples that are wrong (of training samples if there is no test set), "
+       "mean of the last quarter of the time; median of the repeats",
+       &Learning::error_floor,
+       of_learning_in_tables,
+       false}};
+  std::vector<Figure> figures;
+  for (const Fields& one : all) {
+    constexpr std::array quartiles{&Quartiles::median, &Quartiles::low, &Quartiles::high};
+    constexpr std::array docs{std::string_view(), std::string_view("the quartile below it"),
+                              std::string_view("the quartile above it; null if fewer than three quarters of "
+                                               "the repeats get there")};
+    for (std::size_t i = 0; i < quartiles.size(); ++i) {
+      figures.push_back({one.fields[i], one.labels[i], one.unit, i == 0 ? one.doc : docs[i], "",
+                         i == 0 ? one.shown : of_learning_in_sweeps,
+                         of_repeats(one.figure, quartiles[i], one.is_of_target)});
+    }
+  }
+  figures.push_back({"diverged", "diverged repeats", FigureUnit::count,
+                     "with `learn`: repeats whose loss grew without bound or ended above its start", "",
+                     of_learning_in_tables, of_learning_run(&Learning::diverged)});
+  figures.push_back({"learning_repeats", "learning repeats", FigureUnit::count,
+                     "with `learn`: repetitions of the replay, each with other batches and starts", "",
+                     summary_only, of_learning_run([](auto& learning) { return learning.repeats.size(); })});
+  return figures;
+}
+
 std::vector<Figure> figures_of_needs() {  // Memory, energy and rent.
   return {
       Figure{"memory_peak_bytes", "memory per GPU", bytes,
@@ -429,14 +516,16 @@ std::vector<Figure> figures_of_the_whole_job() {  // With `job` or --epochs.
 
 std::vector<Figure> all_figures() {
   std::vector<Figure> all;
-  for (auto& some : {figures_of_the_job(), figures_of_speed(), figures_of_use(), figures_of_input_data(),
-                     figures_of_many_updates(), figures_of_needs(), figures_of_the_whole_job()})
+  for (auto& some :
+       {figures_of_the_job(), figures_of_speed(), figures_of_use(), figures_of_input_data(),
+        figures_of_many_updates(), figures_of_learning(), figures_of_needs(), figures_of_the_whole_job()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
 
 bool is_column(const Figure& figure, SweepOf points) {
-  if (figure.shown.is_of_jobs && points != SweepOf::jobs) return false;
+  if (figure.shown.is_of_jobs && !points.has_jobs) return false;
+  if (figure.shown.is_of_learning && !points.has_learning) return false;
   return figure.shown.in_sweeps && figure.unit != FigureUnit::text;
 }
 

@@ -14,7 +14,9 @@ namespace {
 
 constexpr const char* epochs_key = "job.epochs";
 
-bool is_of_job(const std::string& key) { return key == "job" || key.starts_with("job."); }
+bool is_of(const std::string& part, const std::string& key) {
+  return key == part || key.starts_with(part + ".");
+}
 
 /// The names of all experiments that points use.
 std::set<std::string> experiments_of(const Sweep& sweep) {
@@ -30,9 +32,10 @@ std::set<std::string> experiments_of(const Sweep& sweep) {
   return names;
 }
 
-bool has_job(const config::Catalogue& catalogue, const std::string& experiment, InputFiles& files) {
+bool has_part(const config::Catalogue& catalogue, const std::string& experiment, const std::string& part,
+              InputFiles& files) {
   try {
-    return experiment_document(catalogue, experiment, files).root.find("job") != nullptr;
+    return experiment_document(catalogue, experiment, files).root.find(part) != nullptr;
   } catch (const InputError&) {
     return false;
   } catch (const FileError&) {
@@ -40,14 +43,22 @@ bool has_job(const config::Catalogue& catalogue, const std::string& experiment, 
   }
 }
 
+/// Whether points have this part of an experiment: it is set or varied, or stands in a file.
+bool have_part(const config::Catalogue& catalogue, const Sweep& sweep, const std::string& part,
+               InputFiles& files) {
+  const auto sets_it = [&](const auto& entry) { return is_of(part, entry.first); };
+  return std::ranges::any_of(sweep.set, sets_it) ||
+         std::ranges::any_of(sweep.keys, [&](const std::string& key) { return is_of(part, key); }) ||
+         std::ranges::any_of(experiments_of(sweep), [&](const std::string& experiment) {
+           return has_part(catalogue, experiment, part, files);
+         });
+}
+
 }  // namespace
 
 Sweep with_jobs(const config::Catalogue& catalogue, Sweep sweep, InputFiles& files) {
-  const auto sets_job = [](const auto& entry) { return is_of_job(entry.first); };
-  sweep.is_of_jobs = std::ranges::any_of(sweep.set, sets_job) || std::ranges::any_of(sweep.keys, is_of_job) ||
-                     std::ranges::any_of(experiments_of(sweep), [&](const std::string& experiment) {
-                       return has_job(catalogue, experiment, files);
-                     });
+  sweep.is_of_jobs = have_part(catalogue, sweep, "job", files);
+  sweep.has_learning = have_part(catalogue, sweep, "learn", files);
   if (!sweep.is_of_jobs || !sweep.goal.epochs) return sweep;
   for (const char* const key : {epochs_key, "job.steps"}) {
     const auto sets_key = [&](const auto& entry) { return entry.first == key; };

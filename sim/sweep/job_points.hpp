@@ -8,9 +8,9 @@
 namespace trainyard {
 
 /// The sweep, with `is_of_jobs` set if it sets or varies a key of `job`, or one of its experiments has the
-/// key. The goal's epochs are then those of every point's job, in place of the length in an experiment's
-/// file. Experiments that cannot be read are left to the reading of their points. Throws InputError if the
-/// sweep sets or varies job.epochs or job.steps besides.
+/// key; likewise `has_learning` for `learn`. The goal's epochs are then those of every point's job, in place
+/// of the length in an experiment's file. Experiments that cannot be read are left to the reading of their
+/// points. Throws InputError if the sweep sets or varies job.epochs or job.steps besides.
 Sweep with_jobs(const config::Catalogue& catalogue, Sweep sweep, InputFiles& files);
 
 }  // namespace trainyard

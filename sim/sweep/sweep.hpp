@@ -49,7 +49,8 @@ struct Sweep {
   std::vector<PointValues> points;  ///< a point is identified by its index
   std::vector<PublishedPoint> published;
   Goal goal;
-  bool is_of_jobs = false;  ///< points are whole jobs (job_points.hpp)
+  bool is_of_jobs = false;    ///< points are whole jobs (job_points.hpp)
+  bool has_learning = false;  ///< points learn (job_points.hpp)
 };
 
 /// A point's value of a varied key, or that of a key set for every point; empty for any other key.

@@ -60,12 +60,12 @@ TEST_CASE("gradients of all models agree with finite differences") {
   CHECK(gradient_error({.kind = LearnerKind::softmax}, 5) < 1e-7);
   CHECK(gradient_error({.kind = LearnerKind::softmax}, 5, 0.1) < 1e-7);
   CHECK(gradient_error({.kind = LearnerKind::mlp, .hidden = std::vector{6}}, 5) < 1e-7);
-  CHECK(
-      gradient_error({.kind = LearnerKind::mlp, .hidden = std::vector{6, 4}, .activation = Activation::tanh},
-                     5, 0.01) < 1e-7);
+  CHECK(gradient_error(
+            {.kind = LearnerKind::mlp, .hidden = std::vector{6, 4}, .activation = LearnerActivation::tanh}, 5,
+            0.01) < 1e-7);
   CHECK(gradient_error({.kind = LearnerKind::conv1d,
                         .hidden = std::vector{5},
-                        .activation = Activation::tanh,
+                        .activation = LearnerActivation::tanh,
                         .filters = std::vector{3},
                         .kernels = std::vector{4}},
                        12) < 1e-7);
