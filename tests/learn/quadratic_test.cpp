@@ -114,21 +114,15 @@ TEST_CASE("the floors of all update rules are those of their recursions") {
   CHECK(k_async_floor(8, 4, rate) == doctest::Approx(0.01440988).epsilon(1e-6));
   CHECK(k_async_floor(8, 2, rate) == doctest::Approx(0.03389185).epsilon(1e-6));
   CHECK(async_floor(8, rate) == doctest::Approx(0.08910891).epsilon(1e-6));
+  CHECK(k_batch_async_floor(8, 1, rate) == doctest::Approx(0.08910891).epsilon(1e-6));  // is async
   const StepTime times = exponential_steps(1);
   check_floor(with(UpdateRule::sync), times, 0.00657895, 1);
   check_floor(with(UpdateRule::k_sync, 4), times, 0.01315789, 2);
   check_floor(with(UpdateRule::k_batch_sync, 4), times, 0.01315789, 3);
   check_floor(with(UpdateRule::k_async, 4), times, 0.01440988, 4);
   check_floor(with(UpdateRule::k_async, 2), times, 0.03389185, 5);
+  check_floor(with(UpdateRule::k_batch_async, 4), times, k_batch_async_floor(8, 4, rate), 1);
   check_floor(with(UpdateRule::async), times, 0.08910891, 6);
-}
-
-TEST_CASE("k_batch_async has the floor of a Monte Carlo simulation written apart") {
-  // 0.0156 with four digits: within their rounding and the error
-  const OrderLog log = order_log(with(UpdateRule::k_batch_async, 4), exponential_steps(1), {.updates = many});
-  const Mean floor = floor_of_quadratic(log, UpdateRule::k_batch_async, quadratic_settings(rate), 1);
-  INFO(floor.mean, " +- ", floor.error);
-  CHECK(std::abs(floor.mean - 0.0156) < 3 * floor.error + 5e-5);
 }
 
 TEST_CASE("local_sgd has sync's floor after averaging, whatever the number of local steps") {
