@@ -155,6 +155,33 @@ TEST_CASE("the same logs, settings and seed give the same bits; another seed or 
   CHECK(last(1, 0) != last(2, 0));
 }
 
+TEST_CASE("compilers, their options and the caches of processors do not change a bit") {
+  struct Case {
+    LearnerSettings model;
+    double loss;
+  };
+  for (const Case& one :
+       {Case{{.kind = LearnerKind::softmax}, 0x1.563d4f854752bp+0},
+        Case{{.kind = LearnerKind::mlp, .hidden = std::vector{33, 17}, .activation = Activation::tanh},
+             0x1.6c16376b7a11p+0},
+        Case{{.kind = LearnerKind::conv1d,
+        .hidden = std::vector{20},
+        .filters = std::vector{5, 7},
+        .kernels = std::vector{5, 3},
+        .pools = std::vector{2, 3}},
+             0x1.ffd60b5f8b1d2p+0}}) {
+    LearnSettings settings;
+    settings.model = one.model;
+    settings.data.emplace().name = DataName::digits;
+    settings.batch = 13;
+    settings.rate.base = 0.1;
+    settings.l2 = 0.001;
+    const LearningSets sets = load_samples(*settings.data, shipped, {}, 1);
+    const OrderLog log = logs(async_of_8, 10, 2)[1];  // of seed 1
+    CHECK(learn_once(log, UpdateRule::async, settings, &sets, 1, 0).curve.back().train_loss == one.loss);
+  }
+}
+
 TEST_CASE(
     "softmax regression on made classes comes near the least error, and never below it by more than chance") {
   LearnSettings settings;
