@@ -215,14 +215,22 @@ LearningRun draw_curve(const OrderLog& log, UpdateRule rule, const LearnSettings
   return run;
 }
 
-/// When updates of the log end, or the settings do: a log has all updates up to that date.
-Seconds end_of(const OrderLog& log, const LearnSettings& settings) {
-  const Seconds last = log.updates.empty() ? Seconds(0) : log.updates.back().at;
-  Seconds end = settings.until.time.value_or(last);
-  if (!settings.until.updates) return end;
-  const auto most = static_cast<std::size_t>(*settings.until.updates) * static_cast<std::size_t>(log.shards);
-  if (most <= log.updates.size()) end = std::min(end, log.updates[most - 1].at);
-  return end;
+/// The end of the grid of points for repeats that are compared: that of the shortest run, or when the last
+/// repeat has made as many updates as are wanted. Logs have all updates up to `until.time`, if that is given.
+Seconds end_of(std::span<const OrderLog> logs, const LearnSettings& settings) {
+  std::optional<Seconds> end;
+  Seconds enough;
+  for (const OrderLog& log : logs) {
+    const auto& updates = log.updates;
+    const Seconds last = updates.empty() ? Seconds(0) : updates.back().at;
+    end = std::min(end.value_or(last), last);
+    if (!settings.until.updates) continue;
+    const auto most =
+        static_cast<std::size_t>(*settings.until.updates) * static_cast<std::size_t>(log.shards);
+    enough = std::max(enough, most <= updates.size() ? updates[most - 1].at : last);
+  }
+  if (settings.until.time) end = settings.until.time;
+  return settings.until.updates ? std::min(*end, enough) : *end;
 }
 
 }  // namespace
@@ -247,7 +255,7 @@ LearningRun learn_once(const OrderLog& log, UpdateRule rule, const LearnSettings
                        std::optional<Seconds> end) {
   const auto objective = make_objective(settings, sets, log.workers, seed, repeat);
   ReplayTotals sums;
-  return draw_curve(log, rule, settings, *objective, end.value_or(end_of(log, settings)), sums);
+  return draw_curve(log, rule, settings, *objective, end.value_or(end_of({&log, 1}, settings)), sums);
 }
 
 Learning learn(std::span<const OrderLog> logs, UpdateRule rule, const LearnSettings& settings,
@@ -258,20 +266,13 @@ Learning learn(std::span<const OrderLog> logs, UpdateRule rule, const LearnSetti
     learning.test_samples = sets->test.count();
     learning.least_error = sets->least_error;
   }
-  std::optional<Seconds> end;
-  for (const OrderLog& log : logs) {
-    const Seconds own = end_of(log, settings);
-    // Every repeat may reach the number of updates that is asked for, at a date of its own.
-    if (end && settings.until.updates)
-      end = std::max(*end, own);
-    else
-      end = end ? std::min(*end, own) : own;
-  }
+  if (logs.empty()) return learning;
+  const Seconds end = end_of(logs, settings);
   ReplayTotals sums;
   for (std::size_t repeat = 0; repeat < logs.size(); ++repeat) {
     const auto objective = make_objective(settings, sets, logs[repeat].workers, seed, repeat);
     learning.parameters = objective->parameters();
-    learning.repeats.push_back(draw_curve(logs[repeat], rule, settings, *objective, *end, sums));
+    learning.repeats.push_back(draw_curve(logs[repeat], rule, settings, *objective, end, sums));
   }
   if (sums.uses > 0) {
     learning.staleness_mean = sums.staleness_sum / static_cast<double>(sums.uses);

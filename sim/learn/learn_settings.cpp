@@ -8,6 +8,7 @@ namespace trainyard {
 
 namespace {
 
+using config::join;
 using config::name_of;
 using config::Problems;
 
@@ -19,7 +20,7 @@ public:
 
   void applies(std::string_view key, bool is_given, bool is_known, std::string_view whose) const {
     if (!is_given || is_known) return;
-    problems_.error(fmt::format("{}.{}", path_, key),
+    problems_.error(join(path_, key),
                     fmt::format("'{}' applies only to {}; '{}' is '{}'", key, whose, kind_key_, kind_),
                     fmt::format("leave out '{}'", key));
   }
@@ -51,10 +52,11 @@ void check_model(const LearnerSettings& model, const std::string& path, Problems
   belonging.needs("kernels", model.kernels.has_value(), is_conv, "add 'kernels: [5]'");
   if (!is_conv || !model.filters || !model.kernels) return;
   const std::size_t layers = model.filters->size();
-  if (layers == 0) problems.error(path + ".filters", "a conv1d model needs a convolution", "filters: [8]");
+  if (layers == 0)
+    problems.error(join(path, "filters"), "a conv1d model needs a convolution", "filters: [8]");
   const auto same_length = [&](const char* key, const std::vector<int>& values) {
     if (values.size() != layers)
-      problems.error(path + "." + key,
+      problems.error(join(path, key),
                      fmt::format("'{}' has {} values, but 'filters' has {}", key, values.size(), layers),
                      "one value for each convolution");
   };
@@ -78,12 +80,12 @@ void check_data(const LearningData& data, const std::string& path, Problems& pro
   belonging.applies("classes", data.classes.has_value(), is_gaussian, "gaussian");
   belonging.applies("informative", data.informative.has_value(), is_nt3, "nt3_like");
   if (data.test && (data.idx || data.name == DataName::fashion_mnist))
-    problems.error(path + ".test", "this data set has its own test samples", "leave out 'test'");
+    problems.error(join(path, "test"), "this data set has its own test samples", "leave out 'test'");
   if (is_gaussian && data.classes.value_or(10) > data.features.value_or(20))
-    problems.error(path + ".classes", "the classes of a gaussian set lie on different axes",
+    problems.error(join(path, "classes"), "the classes of a gaussian set lie on different axes",
                    fmt::format("at most as many as features ({})", data.features.value_or(20)));
   if (is_nt3 && data.informative.value_or(20) > data.features.value_or(1000))
-    problems.error(path + ".informative", "more informative features than features",
+    problems.error(join(path, "informative"), "more informative features than features",
                    fmt::format("at most {}", data.features.value_or(1000)));
 }
 
@@ -106,29 +108,29 @@ int batch_of(const LearnSettings& settings) {
 }
 
 void check(const LearnSettings& settings, const std::string& path, Problems& problems) {
-  check_model(settings.model, path + ".model", problems);
-  check_rate(settings.rate, path + ".rate", problems);
+  check_model(settings.model, join(path, "model"), problems);
+  check_rate(settings.rate, join(path, "rate"), problems);
   const bool is_quadratic = settings.model.kind == LearnerKind::quadratic;
-  if (settings.data) check_data(*settings.data, path + ".data", problems);
+  if (settings.data) check_data(*settings.data, join(path, "data"), problems);
   if (is_quadratic && settings.data)
-    problems.error(path + ".data", "a quadratic model makes its own gradients", "leave out 'data'");
+    problems.error(join(path, "data"), "a quadratic model makes its own gradients", "leave out 'data'");
   if (!is_quadratic && !settings.data)
     problems.error(path, fmt::format("model '{}' needs 'data'", name_of(settings.model.kind)),
                    "add 'data: {name: digits}'");
   if (is_quadratic && settings.data_per_worker != DataPerWorker::sampled)
-    problems.error(path + ".data_per_worker", "a quadratic model has no data to divide",
+    problems.error(join(path, "data_per_worker"), "a quadratic model has no data to divide",
                    "leave out 'data_per_worker'");
   const bool has_test = settings.data && settings.data->test.value_or(1) > 0;
   const auto needs_test = [&](const std::optional<double>& error, const char* key) {
     if (error && !has_test)
-      problems.error(path + key, "there are no test samples",
+      problems.error(join(join(path, key), "test_error"), "there are no test samples",
                      is_quadratic ? "leave out 'test_error'" : "a 'test' above 0 in 'data'");
   };
-  needs_test(settings.until.test_error, ".until.test_error");
-  needs_test(settings.target.test_error, ".target.test_error");
+  needs_test(settings.until.test_error, "until");
+  needs_test(settings.target.test_error, "target");
   if (is_quadratic && settings.rate.rule == RateRule::linear_scaling &&
       settings.rate.warmup_epochs.value_or(0) > 0)
-    problems.error(path + ".rate.warmup_epochs", "a quadratic model has no epochs",
+    problems.error(join(join(path, "rate"), "warmup_epochs"), "a quadratic model has no epochs",
                    "leave out 'warmup_epochs'");
 }
 

@@ -25,11 +25,11 @@ void check_learning_rule(const LearnSettings& settings, UpdateRule rule, const s
   if (rule != UpdateRule::local_sgd) return;
   const RateRule rate = settings.rate.rule;
   if (rate == RateRule::adagrad || rate == RateRule::by_distance)
-    problems.error(path + ".rate.rule",
+    problems.error(config::join(config::join(path, "rate"), "rule"),
                    fmt::format("local_sgd averages parameters; {} is for gradients", config::name_of(rate)),
                    "rule: fixed");
   if (settings.momentum > 0)
-    problems.error(path + ".momentum", "local_sgd averages parameters; momentum is for gradients",
+    problems.error(config::join(path, "momentum"), "local_sgd averages parameters; momentum is for gradients",
                    "leave out 'momentum'");
 }
 

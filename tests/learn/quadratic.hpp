@@ -107,4 +107,36 @@ inline double k_async_floor(int workers, int k, double b) {
   return (b * b / k) / (2 * b * r - b * b / k * (1 + (k - 1) * d));
 }
 
+/// k_batch_async: every gradient ends a step of a worker picked at random, which goes on with the newest w.
+/// S2 = E[s^2], Sw = E[s w] and Sv = E[s v] for the sum s of the gradients that wait for the update.
+inline double k_batch_async_floor(int workers, int k, double rate) {
+  const double share = 1.0 / workers;
+  const double c = rate / k;
+  double A = 1;
+  double B = 1;
+  double C = 1;
+  double D = 1;
+  double S2 = 0;
+  double Sw = 0;
+  double Sv = 0;
+  for (int update = 0; update < 10'000; ++update) {
+    for (int gradient = 1; gradient <= k; ++gradient) {
+      const double newS2 = S2 + 2 * Sv + C + 1;
+      const double newSw = Sw + B;
+      const double others = Sv + D;  // E[s v] for the copies of the other workers
+      const bool is_update = gradient == k;
+      const double newA = is_update ? A - 2 * c * newSw + c * c * newS2 : A;
+      const double kept = is_update ? B - c * others : B;  // E[w v] for these copies
+      B = share * newA + (1 - share) * kept;
+      C = share * newA + (1 - share) * C;
+      D = 2 * share * kept + (1 - 2 * share) * D;
+      A = newA;
+      S2 = is_update ? 0 : newS2;
+      Sv = is_update ? 0 : share * newSw + (1 - share) * others;
+      Sw = is_update ? 0 : newSw;
+    }
+  }
+  return A;
+}
+
 }  // namespace trainyard
