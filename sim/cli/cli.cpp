@@ -111,6 +111,7 @@ void add_commands(CLI::App& program) {
   add_run(program);
   add_compare(program);
   add_explain(program);
+  add_learn(program);
   add_trace(program);
   add_memory(program);
   add_model(program);

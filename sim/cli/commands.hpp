@@ -31,6 +31,7 @@ void add_run(CLI::App& program);
 void add_trace(CLI::App& program);
 void add_compare(CLI::App& program);
 void add_explain(CLI::App& program);
+void add_learn(CLI::App& program);
 void add_memory(CLI::App& program);
 void add_model(CLI::App& program);
 void add_topology(CLI::App& program);

@@ -78,7 +78,8 @@ void explain_run(const ExplainOptions& options) {
   // If the step does not fit into memory, no change is worth simulating.
   if (resolved.model && resolved.settings.memory == MemoryCheck::check &&
       !fullest(memory_reports(resolved)).fits)
-    in_children(1, 1, [&](int) { return simulate(resolved, {.timeline = false}).experiment.name; });
+    in_children(1, 1,
+                [&](int) { return simulate(resolved, {.timeline = false, .learn = false}).experiment.name; });
 
   // The changes keep the factor on kernel times: the measurement is of the unchanged experiment.
   if (resolved.settings.one_gpu) {

@@ -2,30 +2,24 @@
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
 #include "cli/options.hpp"
+#include "cli/run_files.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "experiment/job.hpp"
 #include "experiment/resolve.hpp"
-#include "html/report_html.hpp"
-#include "report/csv.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
 #include "report/summary_json.hpp"
 #include "report/summary_text.hpp"
-#include "report/trace_json.hpp"
 #include "run/fitting_layouts.hpp"
 #include "run/memory_verdict.hpp"
 #include "run/simulate.hpp"
-#include "units/version.hpp"
 
 #include <CLI/Error.hpp>
-#include <chrono>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <sys/resource.h>
 
 namespace trainyard {
 
@@ -40,52 +34,6 @@ struct RunOptions {
   std::string epochs;
   std::string target;
 };
-
-using Files = std::map<std::string, std::string>;
-
-/// The names of files that --out may contain; their contents are filled in after the run.
-Files empty_files() {
-  return {{"summary.json", {}},    {"ops.csv", {}},     {"ranks.csv", {}},
-          {"links.csv", {}},       {"trace.json", {}},  {"report.html", {}},
-          {"collectives.csv", {}}, {"workers.csv", {}}, {"staleness.csv", {}},
-          {"checkpoints.csv", {}}, {"servers.csv", {}}, {"experiment.resolved.yaml", {}}};
-}
-
-Files files_of(const ResolvedExperiment& resolved, const Run& run, const std::string& summary) {
-  Files files;
-  files["summary.json"] = summary;
-  files["ops.csv"] = ops_csv(run);
-  files["ranks.csv"] = ranks_csv(run);
-  files["links.csv"] = links_csv(run.links.rows);
-  files["collectives.csv"] = collectives_csv(run);
-  files["trace.json"] = trace_json(run);
-  files["report.html"] = report_html(run, page_origin(resolved, version()));
-  if (updates_of(run)) {
-    files["workers.csv"] = workers_csv(*updates_of(run));
-    files["staleness.csv"] = staleness_csv(*updates_of(run));
-    if (!updates_of(run)->servers.empty()) files["servers.csv"] = servers_csv(*updates_of(run));
-  }
-  if (run.faults && !run.faults->intervals.empty()) files["checkpoints.csv"] = checkpoints_csv(*run.faults);
-  files["experiment.resolved.yaml"] = resolved_text(run);
-  return files;
-}
-
-using Clock = std::chrono::steady_clock;
-
-const Clock::time_point process_start = Clock::now();
-
-Seconds seconds(const timeval& time) {
-  return Seconds(static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec));
-}
-
-/// Wall time since the process started, CPU time and peak memory of the process.
-ResourceUsage usage_so_far() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return {.wall = Seconds(std::chrono::duration<double>(Clock::now() - process_start).count()),
-          .cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime),
-          .peak_rss = Bytes(1024.0 * static_cast<double>(usage.ru_maxrss))};
-}
 
 Run simulate_or_say_what_fits(const ResolvedExperiment& resolved, const SimulateOptions& how) {
   try {
@@ -122,7 +70,7 @@ void run_experiment(const RunOptions& options) {
   if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
   const Overrides overrides =
       with_target(with_epochs(overrides_of(options.what), options.epochs), options.target);
-  if (options.out) check_out_dir(*options.out, empty_files(), options.force);
+  if (options.out) check_out_dir(*options.out, empty_run_files(), options.force);
   const ResolvedExperiment resolved = resolve(config::find_catalogue(), options.what.experiment, overrides);
   print_diagnostics(resolved.warnings);
 
@@ -131,7 +79,7 @@ void run_experiment(const RunOptions& options) {
     print_message("warning: " + ignored_verdict(fullest(*run.memory)));
   const std::string summary =
       options.out || options.json ? json_text(summary_json(run, usage_so_far())) : std::string();
-  if (options.out) write_out_dir(*options.out, files_of(resolved, run, summary), options.force);
+  if (options.out) write_out_dir(*options.out, run_files(resolved, run, summary), options.force);
   print_result(options.json ? summary : summary_text(run, wants_colour()));
 }
 
@@ -145,7 +93,8 @@ void add_run(CLI::App& program) {
       command, "--out", options->out, "DIR",
       "write the result to this folder: report.html (a page for a browser), summary.json, ops.csv, "
       "ranks.csv, links.csv, collectives.csv, trace.json (Perfetto) and experiment.resolved.yaml; runs of "
-      "many updates add workers.csv, staleness.csv and servers.csv, jobs with faults add checkpoints.csv");
+      "many updates add workers.csv, staleness.csv and servers.csv, jobs with faults checkpoints.csv, with "
+      "'learn' learning.csv");
   command.add_flag("--force", options->force, "replace the folder if it holds an earlier result");
   command.add_flag("--json", options->json, "print the summary as JSON, in SI base units");
   add_choice<Fidelity>(command, "--fidelity", options->fidelity, "F",

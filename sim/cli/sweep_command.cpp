@@ -42,8 +42,8 @@ constexpr const char* exported[] = {"sweep.csv", "failures.csv", "published.csv"
                                     "report.html"};
 
 SweepOf points_of(const Sweep& sweep) {
-  if (sweep.is_of_targets) return SweepOf::targets;
-  return sweep.is_of_jobs ? SweepOf::jobs : SweepOf::steps;
+  return {
+      .has_jobs = sweep.is_of_jobs, .has_targets = sweep.is_of_targets, .has_learning = sweep.has_learning};
 }
 
 StoredSweep stored(const Sweep& sweep) {

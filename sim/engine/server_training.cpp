@@ -1,5 +1,6 @@
 #include "engine/calendar.hpp"
 #include "engine/loader.hpp"
+#include "engine/order_logger.hpp"
 #include "engine/server_connections.hpp"
 #include "engine/training.hpp"
 #include "engine/training_recorder.hpp"
@@ -19,6 +20,7 @@ using engine::Delivery;
 using engine::Event;
 using engine::EventKind;
 using engine::Loader;
+using engine::OrderLogger;
 using engine::ServerConnections;
 using engine::TrainingRecorder;
 
@@ -37,6 +39,36 @@ std::vector<Stop> stops_of(const std::vector<double>& needed) {
   return stops;
 }
 
+/// Shards that hold parameters, numbered anew. Gradients of these rules become an update without others, so
+/// that every shard can apply its part on arrival; with other rules all shards update together and count as
+/// one.
+struct LoggedShards {
+  int count = 1;
+  std::vector<std::vector<int>> of_message;  ///< empty if there is one
+  std::vector<int> messages;                 ///< by shard: messages of a push
+};
+
+LoggedShards logged_shards(UpdateRule rule, const ServerPlan& plan) {
+  LoggedShards logged;
+  if (rule != UpdateRule::async && rule != UpdateRule::ssp && rule != UpdateRule::downpour) return logged;
+  std::map<int, int> numbers;
+  for (const ServerMessage& message : plan.messages) {
+    for (const int shard : message.shards) numbers.emplace(shard, 0);
+  }
+  if (numbers.size() < 2) return logged;
+  logged.count = 0;
+  for (auto& [shard, number] : numbers) number = logged.count++;
+  logged.messages.assign(at(logged.count), 0);
+  for (const ServerMessage& message : plan.messages) {
+    std::vector<int>& shards = logged.of_message.emplace_back();
+    for (const int shard : message.shards) {
+      shards.push_back(numbers[shard]);
+      ++logged.messages[at(shards.back())];
+    }
+  }
+  return logged;
+}
+
 class WithServers final : public engine::Listener {
 public:
   WithServers(const UpdateSettings& settings, std::vector<StepTimes>& times, const ServerTraining& training,
@@ -48,6 +80,7 @@ public:
         stops_(stops_of(training.needed)),
         options_(options),
         messages_(static_cast<int>(plan_.messages.size())),
+        shards_(logged_shards(settings.rule, plan_)),
         connections_(plan_, training.needed, training.by_priority) {
     for (const Stop& stop : stops_)
       pull_order_.insert(pull_order_.end(), stop.messages.begin(), stop.messages.end());
@@ -92,8 +125,9 @@ private:
     std::vector<std::pair<double, double>> computed;  ///< intervals of computing in this step
     std::vector<char> pulled;                         ///< by message: received for the next forward pass
     int pushed = 0;                                   ///< messages of the push that have arrived
-    bool is_pushing = false;  ///< downpour only: a push under way while the worker goes on
-    std::int64_t from = 0;    ///< version of the parameters that the pushed gradients were computed from
+    std::vector<int> missing;  ///< by logged shard: messages of the push that have not arrived
+    bool is_pushing = false;   ///< downpour only: a push under way while the worker goes on
+    std::int64_t from = 0;     ///< version of the parameters that the pushed gradients were computed from
     int unpushed = 0;
     int unfetched = 0;
   };
@@ -107,6 +141,7 @@ private:
   void begin_repeat(double date) {
     rules_.emplace(settings_);
     recorder_.emplace(settings_.workers, options_);
+    log_.emplace(settings_, options_, shards_.count);
     loader_.emplace(options_.loading, settings_.workers, date);
     workers_.resize(at(settings_.workers));
     arrivals_.assign(at(messages_), 0);
@@ -118,17 +153,24 @@ private:
       workers_[at(worker)].attempt = attempt;
       workers_[at(worker)].since = date;
       workers_[at(worker)].pulled.assign(at(messages_), 0);
+      log_->read(worker);
       begin_step(worker, stops_.size(), date);
     }
   }
 
-  void enter(int worker, Phase phase, double date) {
-    Worker& state = workers_[at(worker)];
+  /// Records the current activity up to this date.
+  void record(int worker, double date) {
+    const Worker& state = workers_[at(worker)];
     const Activity activity = state.phase == Phase::computing ? Activity::computing
                               : state.phase == Phase::waiting ? Activity::waiting
                               : state.phase == Phase::loading ? Activity::loading
                                                               : Activity::communicating;
     recorder_->spent(worker, activity, state.since - origin_, date - origin_);
+  }
+
+  void enter(int worker, Phase phase, double date) {
+    record(worker, date);
+    Worker& state = workers_[at(worker)];
     if (state.phase == Phase::computing) state.computed.emplace_back(state.since, date);
     state.phase = phase;
     state.since = date;
@@ -150,7 +192,8 @@ private:
   /// `first_stop`: stops_.size() if the step needs no new parameters.
   void begin_step(int worker, std::size_t first_stop, double date) {
     Worker& state = workers_[at(worker)];
-    state.duration = times_[result_.repeats.size()].next(worker).si();
+    state.duration = times_[repeat_].next(worker).si();
+    log_->began(worker);
     state.part = 0;
     state.computed.clear();
     state.stop = first_stop;
@@ -181,13 +224,19 @@ private:
     if (!is_downpour() && state.unpushed + 1 >= settings_.push_every) {
       // The sum over several steps is complete only at the end of the last one.
       const bool is_sum = settings_.push_every > 1;
-      state.pushed = 0;
+      begin_push(worker);
       for (int message = 0; message < messages_; ++message) {
         const double part = is_sum ? 1 : std::max(state.part, ready_[at(message)]);
         schedule(worker, message, date + (part - state.part) * state.duration);
       }
     }
     compute_until(worker, 1, date);
+  }
+
+  void begin_push(int worker) {
+    workers_[at(worker)].pushed = 0;
+    workers_[at(worker)].missing = shards_.messages;
+    log_->pushed(worker);
   }
 
   void compute_until(int worker, double part, double date) {
@@ -235,7 +284,7 @@ private:
     Worker& state = workers_[at(worker)];
     state.is_pushing = true;
     state.from = rules_->pushed(worker);
-    state.pushed = 0;
+    begin_push(worker);
     state.unpushed = 0;
     for (int message = 0; message < messages_; ++message) schedule(worker, message, date);
     go_on(worker, date);
@@ -249,6 +298,11 @@ private:
       return;
     }
     ++state.pushed;
+    if (shards_.count > 1) {
+      for (const int shard : shards_.of_message[at(way)]) {
+        if (--state.missing[at(shard)] == 0) log_->update_shard(worker, shard, date - origin_);
+      }
+    }
     // A message pushed by all workers is summed and can be pulled.
     if (settings_.rule == UpdateRule::sync && ++arrivals_[at(way)] == settings_.workers) {
       arrivals_[at(way)] = 0;
@@ -264,14 +318,12 @@ private:
       enter(worker, Phase::waiting, date);
       state.unpushed = 0;
     }
+    if (shards_.count == 1) log_->gradient(worker);
     const UpdateDecision& decision = rules_->gradient(worker, state.from);
+    if (decision.is_update && shards_.count == 1) log_->update(date - origin_);
     if (settings_.rule == UpdateRule::ssp) recorder_->lead(rules_->lead());
     if (decision.others_cancelled) cancel(date);
-    if (decision.is_update && recorder_->update(decision, rules_->version(), date - origin_)) {
-      is_over_ = true;
-      end_repeat(date);
-      return;
-    }
+    if (decision.is_update && updated(decision, date)) return;
     if (!is_downpour()) {
       for (const int released : decision.released) go_on(released, date);
       return;
@@ -280,10 +332,26 @@ private:
     if (state.phase == Phase::pushing) push_and_go_on(worker, date);
   }
 
+  /// Whether the repeat ends with this update.
+  bool updated(const UpdateDecision& decision, double date) {
+    log_->reached(rules_->version(), date - origin_);
+    if (recorder_->update(decision, rules_->version(), date - origin_)) {
+      for (int worker = 0; worker < settings_.workers; ++worker) record(worker, date);
+      result_.repeats.push_back(recorder_->finish(date - origin_, calendar_.entered()));
+    }
+    if (!recorder_->is_finished() || log_->wants_more()) return false;
+    is_over_ = true;
+    end_repeat(date);
+    return true;
+  }
+
   void go_on(int worker, double date) {
     Worker& state = workers_[at(worker)];
     const bool is_due = is_downpour() ? state.unfetched >= settings_.fetch_every : state.unpushed == 0;
-    if (is_due) state.unfetched = 0;
+    if (is_due) {
+      state.unfetched = 0;
+      log_->read(worker);
+    }
     if (!is_due || rules_->has_newest(worker)) {
       begin_step(worker, stops_.size(), date);
       return;
@@ -315,7 +383,8 @@ private:
       enter(worker, Phase::waiting, date);
       drop_all(worker);
     }
-    result_.repeats.push_back(recorder_->finish(date - origin_, calendar_.entered()));
+    result_.updates += rules_->version();
+    log_->finish();
     end_if_idle(date);
   }
 
@@ -323,7 +392,7 @@ private:
   void end_if_idle(double date) {
     if (!is_over_ || connections_.under_way() > 0 || has_ended_) return;
     result_.ended = Seconds{date};
-    if (result_.repeats.size() < times_.size()) {
+    if (++repeat_ < times_.size()) {
       calendar_.enter(date, EventKind::begin, 0);
       is_over_ = false;
     } else {
@@ -339,14 +408,17 @@ private:
   std::vector<int> pull_order_;  ///< indices of messages
   TrainingOptions options_;
   int messages_;
+  LoggedShards shards_;
   Calendar calendar_;
   ServerConnections connections_;
   std::optional<UpdateRules> rules_;
   std::optional<TrainingRecorder> recorder_;
+  std::optional<OrderLogger> log_;
   std::optional<Loader> loader_;
   std::vector<Worker> workers_;
   std::vector<int> arrivals_;  ///< by message, only with rule sync
   ServerRecord result_;
+  std::size_t repeat_ = 0;
   double origin_ = 0;  ///< date at which the repeat began
   bool is_over_ = false;
   bool has_ended_ = false;

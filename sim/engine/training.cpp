@@ -1,6 +1,7 @@
 #include "engine/training.hpp"
 
 #include "engine/loader.hpp"
+#include "engine/order_logger.hpp"
 #include "engine/tournament.hpp"
 #include "engine/training_recorder.hpp"
 #include "units/ids.hpp"
@@ -12,6 +13,7 @@ namespace trainyard {
 namespace {
 
 using engine::Loader;
+using engine::OrderLogger;
 using engine::Tournament;
 using engine::TrainingRecorder;
 
@@ -22,21 +24,23 @@ public:
         times_(times),
         rules_(settings),
         recorder_(settings.workers, options),
+        log_(settings, options, 1),
         loader_(options.loading, settings.workers, 0),
         ends_(settings.workers),
         workers_(at(settings.workers)) {}
 
   TrainingRecord run() {
-    for (int worker = 0; worker < settings_.workers; ++worker) begin(worker, 0);
+    for (int worker = 0; worker < settings_.workers; ++worker) {
+      log_.read(worker);
+      begin(worker, 0);
+    }
     ends_.settle_all();
-    double date = 0;
     while (!is_over_) {
       const int worker = ends_.first();
-      date = ends_.date(worker);
-      finish_step(worker, date);
+      finish_step(worker, ends_.date(worker));
     }
-    for (int worker = 0; worker < settings_.workers; ++worker) leave(worker, date);
-    return recorder_.finish(date, steps_);
+    log_.finish();
+    return std::move(record_);
   }
 
 private:
@@ -54,20 +58,26 @@ private:
     state.activity = Activity::computing;
     state.has_input = date + loader_.wait(worker, date);
     ++steps_;
+    log_.began(worker);
     ends_.set(worker, state.has_input + times_.next(worker).si());
   }
 
   /// Ends the current activity; the worker then waits.
   void leave(int worker, double date) {
-    Worker& state = workers_[at(worker)];
+    record(worker, date);
+    workers_[at(worker)].activity = Activity::waiting;
+    workers_[at(worker)].since = date;
+  }
+
+  /// Records the current activity up to this date.
+  void record(int worker, double date) {
+    const Worker& state = workers_[at(worker)];
     double begun = state.since;
     if (state.activity == Activity::computing) {
       begun = std::min(state.has_input, date);
       recorder_.spent(worker, Activity::loading, state.since, begun);
     }
     recorder_.spent(worker, state.activity, begun, date);
-    state.activity = Activity::waiting;
-    state.since = date;
   }
 
   void finish_step(int worker, double date) {
@@ -81,12 +91,24 @@ private:
       return;
     }
     workers_[at(worker)].unpushed = 0;
+    log_.pushed(worker);
+    log_.gradient(worker);
     const UpdateDecision& decision = rules_.gradient(worker, rules_.pushed(worker));
+    if (decision.is_update) log_.update(date);
     if (settings_.rule == UpdateRule::ssp) recorder_.lead(rules_.lead());
     if (decision.others_cancelled) cancel(date);
     for (const int released : decision.released) go_on(released, date);
     settle(worker, decision.released);
-    if (decision.is_update) is_over_ = recorder_.update(decision, rules_.version(), date);
+    if (decision.is_update) updated(decision, date);
+  }
+
+  void updated(const UpdateDecision& decision, double date) {
+    log_.reached(rules_.version(), date);
+    if (recorder_.update(decision, rules_.version(), date)) {
+      for (int worker = 0; worker < settings_.workers; ++worker) record(worker, date);
+      record_ = recorder_.finish(date, steps_);
+    }
+    is_over_ = recorder_.is_finished() && !log_.wants_more();
   }
 
   void settle(int finished, const std::vector<int>& released) {
@@ -105,6 +127,7 @@ private:
     const bool is_downpour = settings_.rule == UpdateRule::downpour;
     if (is_downpour ? unfetched >= settings_.fetch_every : workers_[at(worker)].unpushed == 0) {
       rules_.fetched(worker);
+      log_.read(worker);
       unfetched = 0;
     }
     begin(worker, date);
@@ -123,6 +146,8 @@ private:
   StepTimes& times_;
   UpdateRules rules_;
   TrainingRecorder recorder_;
+  TrainingRecord record_;
+  OrderLogger log_;
   Loader loader_;
   Tournament ends_;  ///< by worker: end of its current step
   std::uint64_t steps_ = 0;
@@ -134,6 +159,8 @@ private:
 /// bits as k_sync with k = P, which uses FreeTraining (tests/engine/training_test.cpp).
 TrainingRecord run_in_step(const UpdateSettings& settings, StepTimes& times, const TrainingOptions& options) {
   TrainingRecorder recorder(settings.workers, options);
+  TrainingRecord record;
+  OrderLogger log(settings, options, 1);
   Loader loader(options.loading, settings.workers, 0);
   UpdateDecision decision{.is_update = true, .contributors = {}, .staleness = {}, .released = {}};
   for (int worker = 0; worker < settings.workers; ++worker) decision.contributors.push_back(worker);
@@ -144,16 +171,20 @@ TrainingRecord run_in_step(const UpdateSettings& settings, StepTimes& times, con
   for (std::int64_t version = 1;; ++version) {
     double last = date;
     Seconds computed;  // by the last worker, in its last step
+    for (int worker = 0; worker < settings.workers; ++worker) log.read(worker);
     for (int worker = 0; worker < settings.workers; ++worker) {
       double end = date;
       Seconds computing;
       for (int step = 0; step < settings.push_every; ++step, ++steps) {
         const double begun = end + loader.wait(worker, end);
         recorder.spent(worker, Activity::loading, end, begun);
+        log.began(worker);
         computing = times.next(worker);
         end = begun + computing.si();
         recorder.spent(worker, Activity::computing, begun, end);
       }
+      log.pushed(worker);
+      log.gradient(worker);
       ends[at(worker)] = end;
       if (end < last) continue;
       last = end;
@@ -164,8 +195,13 @@ TrainingRecord run_in_step(const UpdateSettings& settings, StepTimes& times, con
     date = last + (options.exchange ? options.exchange(computed).si() : 0);
     for (int worker = 0; worker < settings.workers; ++worker)
       recorder.spent(worker, Activity::communicating, last, date);
-    if (recorder.update(decision, version, date)) return recorder.finish(date, steps);
+    log.update(date);
+    log.reached(version, date);
+    if (recorder.update(decision, version, date)) record = recorder.finish(date, steps);
+    if (recorder.is_finished() && !log.wants_more()) break;
   }
+  log.finish();
+  return record;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "schedule/server_plan.hpp"
 #include "schedule/step_times.hpp"
+#include "strategy/order_log.hpp"
 #include "strategy/update_rule.hpp"
 #include "units/quantity.hpp"
 
@@ -20,6 +21,16 @@ struct LoadingTimes {
   bool is_prefetched = true;           ///< false: every step waits for its own samples
 };
 
+/// The order log of each repeat, from its first step on: the warm-up belongs to it, since learning begins
+/// with it. It does not change the measurement, whatever its length.
+struct OrderLogOptions {
+  std::function<void(OrderLog)> take = {};  ///< gets the log when a repeat ends; empty: none is written
+  /// The log has the updates up to this date and up to this version. 0: no such end. Without either it ends
+  /// with the measurement; otherwise the run goes on for it after the measurement, if need be.
+  Seconds until = {};
+  std::int64_t updates = 0;
+};
+
 struct TrainingOptions {
   std::int64_t warmup = 0;    ///< updates before the measurement begins
   std::int64_t measured = 1;  ///< updates that are measured
@@ -27,6 +38,7 @@ struct TrainingOptions {
   /// compute time of that worker's last step. Empty: no time.
   std::function<Seconds(Seconds)> exchange = {};
   LoadingTimes loading = {};
+  OrderLogOptions log = {};
 };
 
 enum class Activity { computing, communicating, waiting, loading, wasted };
@@ -78,6 +90,7 @@ struct ServerTraining {
 
 struct ServerRecord {
   std::vector<TrainingRecord> repeats;
+  std::int64_t updates = 0;        ///< of all repeats, with those before and after the measurement
   std::vector<double> link_bytes;  ///< by link of the plan, over all repeats
   Seconds ended;                   ///< end of the last repeat
   std::uint64_t flows = 0;
@@ -89,7 +102,9 @@ struct ServerRecord {
 /// at once and stops where it needs parameters that have not arrived. With downpour it goes on while it
 /// pushes, and waits only for the previous push; each shard applies its part on arrival, and an update is
 /// counted with the last of them. Cancelled messages that have not started are not sent; those under way are
-/// dropped on arrival. `times`: one per repeat. Once per process (simgrid_network.hpp).
+/// dropped on arrival. In the order log, shards apply the gradients of async, ssp and downpour on arrival,
+/// each at its own date; with other rules all apply an update together. Copies of parameters are those of the
+/// date at which a worker may go on. `times`: one per repeat. Once per process (simgrid_network.hpp).
 ServerRecord run_with_servers(const UpdateSettings& settings, std::vector<StepTimes>& times,
                               const ServerTraining& training, const TrainingOptions& options);
 

@@ -39,6 +39,7 @@ void TrainingRecorder::show(int worker, Activity activity, double from, double t
 }
 
 void TrainingRecorder::spent(int worker, Activity activity, double from, double to) {
+  if (is_finished_) return;
   WorkerRecord& mine = record_.workers[at(worker)];
   show(worker, activity, from, to);
   constexpr std::array totals{&WorkerRecord::computing, &WorkerRecord::communicating, &WorkerRecord::waiting,
@@ -47,6 +48,7 @@ void TrainingRecorder::spent(int worker, Activity activity, double from, double 
 }
 
 bool TrainingRecorder::update(const UpdateDecision& decision, std::int64_t version, double date) {
+  if (is_finished_) return false;
   if (version > options_.warmup) {
     ++record_.updates;
     record_.gradients += static_cast<std::int64_t>(decision.contributors.size());
@@ -67,11 +69,14 @@ bool TrainingRecorder::update(const UpdateDecision& decision, std::int64_t versi
   return version >= options_.warmup + options_.measured;
 }
 
-void TrainingRecorder::lead(std::int64_t steps) { record_.lead = std::max(record_.lead, steps); }
+void TrainingRecorder::lead(std::int64_t steps) {
+  if (!is_finished_) record_.lead = std::max(record_.lead, steps);
+}
 
 TrainingRecord TrainingRecorder::finish(double date, std::uint64_t events) {
   record_.ended = Seconds{date};
   record_.events = events;
+  is_finished_ = true;
   return std::move(record_);
 }
 

@@ -17,7 +17,9 @@ public:
   bool update(const UpdateDecision& decision, std::int64_t version, double date);
   void lead(std::int64_t steps);
 
+  /// The record. What comes later is not recorded: the run goes on only for its order log.
   TrainingRecord finish(double date, std::uint64_t events);
+  [[nodiscard]] bool is_finished() const { return is_finished_; }
 
 private:
   [[nodiscard]] Seconds measured(double from, double to) const;
@@ -25,6 +27,7 @@ private:
 
   TrainingOptions options_;
   TrainingRecord record_;
+  bool is_finished_ = false;
 };
 
 }  // namespace trainyard::engine

@@ -2,6 +2,7 @@
 
 #include "config/read.hpp"
 #include "experiment/resolve.hpp"
+#include "learn/replay.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
 
@@ -183,6 +184,18 @@ void check_one_gpu(const Experiment& experiment, config::Problems& problems) {
     problems.error("one_gpu", in_quotes(*experiment.one_gpu) + " is not above 0");
 }
 
+void check_learning(const Experiment& experiment, config::Problems& problems) {
+  const LearnSettings& settings = *experiment.learn;
+  const Sync& sync = experiment.sync;
+  check(settings, "learn", problems);
+  const bool cancels = sync.backups.value_or(0) > 0;
+  check_learning_rule(settings, cancels ? UpdateRule::k_sync : sync.update, "learn", problems);
+  if (sync.compression == Compression::top_k)
+    problems.error("learn",
+                   "gradients are learnt from uncompressed, but this job sends the largest ones only",
+                   "leave out 'learn', or compression: none");
+}
+
 }  // namespace
 
 bool has_servers(const Sync& sync) { return sync.kind == SyncKind::parameter_server; }
@@ -229,6 +242,7 @@ Experiment load_experiment(const config::Document& document) {
     check_one_gpu(experiment, problems);
     if (experiment.faults) check_faults(*experiment.faults, problems);
     if (experiment.job) check_job(experiment, problems);
+    if (experiment.learn) check_learning(experiment, problems);
     for (const auto& [path, value] : experiment.set) {
       if (file_named_by(path).empty()) {
         problems.error("set." + path, "'" + path + "' names no file of this experiment",

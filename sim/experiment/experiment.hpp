@@ -11,6 +11,7 @@
 #include "experiment/job.hpp"
 #include "experiment/randomness.hpp"
 #include "experiment/server_placement.hpp"
+#include "learn/learn_settings.hpp"
 #include "strategy/compression.hpp"
 #include "strategy/parallelism.hpp"
 #include "strategy/update_rule.hpp"
@@ -107,9 +108,10 @@ struct Experiment {
   Randomness random;
   StepCounts steps;
   std::optional<Faults> faults;
-  std::optional<JobSettings> job = {};  ///< none: one step is all
-  std::vector<std::string> neighbours;  ///< other jobs on further nodes of the same machine, each an
-                                        ///< experiment
+  std::optional<JobSettings> job = {};      ///< none: one step is all
+  std::optional<LearnSettings> learn = {};  ///< none: no gradients are computed
+  std::vector<std::string> neighbours;      ///< other jobs on further nodes of the same machine, each an
+                                            ///< experiment
   std::vector<BackgroundTraffic> background;
   std::vector<LinkChange> events;
   std::map<std::string, std::string>
@@ -288,6 +290,8 @@ struct Keys<Experiment> {
         optional("steps", &Experiment::steps, "length of the run, if steps differ"),
         optional("faults", &Experiment::faults, "faults of a long job, and its checkpoints"),
         optional("job", &Experiment::job, "the whole job: its length, start-up, evaluations and checkpoints"),
+        optional("learn", &Experiment::learn,
+                 "a small model that learns with real gradients in the order of the simulated job"),
         optional(
             "neighbours", &Experiment::neighbours,
             "other experiments that repeat their step on further nodes of this machine during the whole job"),

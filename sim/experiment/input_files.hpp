@@ -22,6 +22,8 @@
 
 namespace trainyard {
 
+struct LearningSets;  // learn/samples.hpp
+
 /// Values by source: a path and the overrides in it. Errors are not cached: they occur again.
 template <class T>
 class Cache {
@@ -57,6 +59,7 @@ struct InputFiles {
   Cache<Stack> stacks;
   Cache<Software> software;
   Cache<Model> models;
+  Cache<std::shared_ptr<const LearningSets>> learning_sets;
   std::optional<Protocols> protocols;
   std::map<std::string, std::shared_ptr<const PublishedErrors>> published_errors;  ///< by path
   bool wants_published_errors = true;  ///< false: predictions need no expected error

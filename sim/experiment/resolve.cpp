@@ -5,6 +5,7 @@
 #include "config/file_paths.hpp"
 #include "config/read.hpp"
 #include "config/read_file.hpp"
+#include "config/write.hpp"
 #include "experiment/class_traces.hpp"
 #include "experiment/collective_software.hpp"
 #include "experiment/data_loading.hpp"
@@ -21,6 +22,7 @@
 #include "experiment/sparse_gradients.hpp"
 #include "experiment/stack_rules.hpp"
 #include "experiment/trace_checks.hpp"
+#include "learn/samples.hpp"
 #include "platform/channels.hpp"
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
@@ -243,6 +245,8 @@ public:
     finish_trace();
     if (has_platform_ && has_stack_) errors_.run(document_, "software", [&] { read_software(); });
     errors_.run(document_, "random", [&] { read_random(); });
+    if (settings_.learn && settings_.learn->data)
+      errors_.run(document_, "learn.data", [&] { read_samples(*settings_.learn->data); });
     if (has_platform_) errors_.run(document_, "neighbours", [&] { read_neighbours(); });
     if (has_platform_ && has_stack_) errors_.run(document_, "stack", [&] { read_protocols(); });
     if (has_platform_) place_ranks();
@@ -448,6 +452,22 @@ private:
   void read_random() {
     read_factor_files(settings_.random, file_, files_.paths);
     if (has_platform_ && !resolved_.gpu.name.empty()) check_variation(settings_.random, resolved_.gpu);
+  }
+
+  /// Files get names that are the same in any folder.
+  void read_samples(LearningData& data) {
+    for (std::optional<std::string>* const name : {&data.file, &data.idx}) {
+      if (!*name) continue;
+      const fs::path path = config::beside(file_, **name);
+      files_.paths.insert(path.string());
+      std::error_code ignored;
+      if (fs::exists(path, ignored)) *name = config::real_path(path).string();
+    }
+    const auto seed = static_cast<std::uint64_t>(settings_.random.seed);
+    resolved_.learning_sets =
+        files_.learning_sets.get(fmt::format("{}\n{}", config::write(data), seed), nullptr, [&](auto*) {
+          return std::make_shared<const LearningSets>(load_samples(data, catalogue_, file_, seed));
+        });
   }
 
   void read_neighbours() {

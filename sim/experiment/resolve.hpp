@@ -23,6 +23,8 @@
 
 namespace trainyard {
 
+struct LearningSets;  // learn/samples.hpp
+
 /// --set KEY=VALUE, in the order given.
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
@@ -47,6 +49,7 @@ struct ResolvedExperiment {
   /// The ranks of the experiment, and the same with the nodes of neighbours and of background traffic. Routes
   /// are built once for all users.
   std::shared_ptr<const Cluster> cluster, network;
+  std::shared_ptr<const LearningSets> learning_sets;        ///< of `learn`; null if that needs no data
   std::shared_ptr<const PublishedErrors> published_errors;  ///< of the fit in use; null if not installed
   std::vector<Diagnostic> warnings;
   std::vector<std::string> notes;  ///< for the reader of the result

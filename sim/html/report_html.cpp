@@ -56,6 +56,7 @@ std::string report_html(const Run& run, const PageOrigin& origin) {
                              {"where", "Where the time goes", where_html(run)},
                              {"timeline", "Timeline", timeline_html(run)},
                              {"updates", "Updates and staleness", updates_html(run)},
+                             {"learning", "Learning", learning_html(run)},
                              {"collectives", "Collectives", collectives_html(run)},
                              {"groups", "Groups and links", groups_html(run)},
                              {"links", "Links", links_html(run)},

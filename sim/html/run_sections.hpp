@@ -27,6 +27,9 @@ Html needs_html(const Run& run);
 /// For runs of many updates: rates, staleness, workers, servers.
 Html updates_html(const Run& run);
 
+/// For runs that learn: loss over time and over samples, and every repeat.
+Html learning_html(const Run& run);
+
 /// For jobs with faults: the parts of their time, and their time with other checkpoint intervals.
 Html faults_html(const Run& run);
 

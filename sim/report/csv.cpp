@@ -1,5 +1,6 @@
 #include "report/csv.hpp"
 
+#include "learn/learn.hpp"
 #include "run/layout_parts.hpp"
 #include "units/text.hpp"
 
@@ -92,6 +93,24 @@ std::string staleness_csv(const Updates& updates) {
 std::string servers_csv(const Updates& updates) {
   std::string csv = "server,utilization\n";
   for (const ServerRow& row : updates.servers) append_row(csv, {row.name, digits12(row.utilization)});
+  return csv;
+}
+
+std::string learning_csv(const Learning& learning) {
+  const auto cell = [](const std::optional<double>& value) {
+    return value ? digits12(*value) : std::string();
+  };
+  std::string csv =
+      "repeat,time_s,updates,samples,epochs,train_loss,train_error,test_loss,test_error,staleness_mean,"
+      "rate_mean,noise_scale_samples\n";
+  for (std::size_t repeat = 0; repeat < learning.repeats.size(); ++repeat) {
+    for (const LearningPoint& point : learning.repeats[repeat].curve) {
+      append_row(csv, {std::to_string(repeat), si(point.at), std::to_string(point.updates),
+                       std::to_string(point.samples), cell(point.epochs), digits12(point.train_loss),
+                       cell(point.train_error), cell(point.test_loss), cell(point.test_error),
+                       cell(point.staleness_mean), cell(point.rate_mean), cell(point.noise_scale)});
+    }
+  }
   return csv;
 }
 

@@ -26,6 +26,10 @@ std::string staleness_csv(const Updates& updates);
 /// Use of the resources that serve parameters: memories and cores of hosts.
 std::string servers_csv(const Updates& updates);
 
+/// Every evaluation of every repeat of a run that learns. Empty cells: not defined, or no update since the
+/// evaluation before.
+std::string learning_csv(const Learning& learning);
+
 /// Time of a job with faults by checkpoint interval, simulated and by the closed form.
 std::string checkpoints_csv(const FaultReport& faults);
 

@@ -2,9 +2,12 @@
 // Sentences and rows about a run that the summary shares with other reports: its title, its updates, its
 // faults, the whole job.
 
+#include "learn/learn.hpp"
 #include "report/page.hpp"
 #include "run/run.hpp"
 
+#include <cstddef>
+#include <functional>
 #include <string>
 
 namespace trainyard {
@@ -35,6 +38,19 @@ void write_activities(Page& out, const Updates& updates);
 
 /// How often there is an update, and the age of its gradients.
 void write_updates(Page& out, const Updates& updates);
+
+/// What the run has learnt by when. Requires a run that learns.
+void write_learning(Page& out, const Run& run);
+
+/// "22.4 s (18.9 to 25.0 s)": the median over the repeats, and the quartiles if there are several.
+std::string quartiles_in_words(const Quartiles& quartiles, const std::function<std::string(double)>& text,
+                               std::size_t repeats);
+
+/// "loss at most 0.75" or "test error at most 8.0 %, loss at most 0.75".
+std::string target_in_words(const LearnSettings& settings);
+
+/// "2 of 5 repeats diverged: the loss was above 1e6 at 12.3 s"; empty if none did.
+std::string divergence_in_words(const Learning& learning);
 
 /// "90 epochs, 56,302 steps"; in runs of many updates, updates.
 std::string job_in_words(const Run& run);

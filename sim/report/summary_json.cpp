@@ -1,8 +1,10 @@
 #include "report/summary_json.hpp"
 
 #include "config/write.hpp"
+#include "learn/learn.hpp"
 #include "report/expected_error.hpp"
 #include "report/memory_table.hpp"
+#include "run/learning.hpp"
 #include "run/step_parts.hpp"
 #include "units/ids.hpp"
 #include "units/version.hpp"
@@ -169,6 +171,42 @@ Json job_json(const WholeJob& job) {
 
 }  // namespace
 
+template <class T>
+Json value_or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json floor_json(const std::optional<Floor>& floor) {
+  return floor ? Json{{"mean", floor->mean}, {"standard_error", floor->standard_error}} : Json();
+}
+
+/// The learner, and what became of every repeat; learning.csv has the curves.
+Json learning_json(const Run& run) {
+  const Learning& learning = *run.learning;
+  Json repeats = Json::array();
+  for (const LearningRun& one : learning.repeats) {
+    Json& repeat = repeats.emplace_back();
+    repeat["end"] = config::name_of(one.end);
+    repeat["diverged"] = one.diverged;
+    repeat["reason"] = one.diverged ? Json(one.why_diverged) : Json();
+    repeat["time_to_target_s"] = one.target ? Json(one.target->at.si()) : Json();
+    repeat["updates_to_target"] = one.target ? Json(one.target->updates) : Json();
+    repeat["samples_to_target"] = one.target ? Json(one.target->samples) : Json();
+    repeat["final_loss"] = floor_json(one.loss_floor);
+    repeat["error_floor"] = floor_json(one.error_floor);
+  }
+  return {{"learner", learner_title(*run.experiment.settings.learn)},
+          {"clock", {{"model", model_name(run)}, {"platform", run.experiment.settings.platform}}},
+          {"parameters", learning.parameters},
+          {"train_samples", value_or_null(learning.train_samples)},
+          {"test_samples", value_or_null(learning.test_samples)},
+          {"least_error", value_or_null(learning.least_error)},
+          {"staleness_mean", value_or_null(learning.staleness_mean)},
+          {"rate_mean", value_or_null(learning.rate_mean)},
+          {"noise_scale_samples", value_or_null(learning.noise_scale)},
+          {"repeats", repeats}};
+}
+
 Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Figure> table) {
   Json json{{"schema_version", summary_schema_version}, {"trainyard_version", version()}};
   add_figures(json, run, table);
@@ -177,6 +215,7 @@ Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Fi
   add_servers(json, run);
   if (run.faults) json["faults"] = faults_json(*run.faults);
   if (run.job) json["job"] = job_json(*run.job);
+  if (run.learning) json["learning"] = learning_json(run);
   json["memory"] = run.memory ? memory_terms_json(fullest(*run.memory).terms) : Json();
   add_parts(json, run);
   add_layout(json, run);

@@ -215,9 +215,20 @@ std::string summary_text(const Run& run, bool colour) {
     }
   }
   write_limits(out, run);
+  if (run.learning) write_learning(out, run);
   if (run.faults) write_faults(out, run);
   if (run.job) write_job(out, run);
   write_needs(out, run);
+  write_trust(out, run);
+  return out.text();
+}
+
+std::string learning_text(const Run& run, bool colour) {
+  Page out(colour, run.experiment.platform);
+  write_title(out, run);
+  write_headline(out, run);
+  if (const Updates* updates = updates_of(run)) write_updates(out, *updates);
+  write_learning(out, run);
   write_trust(out, run);
   return out.text();
 }

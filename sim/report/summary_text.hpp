@@ -11,4 +11,8 @@ namespace trainyard {
 /// `colour`: with ANSI escapes, for a terminal.
 std::string summary_text(const Run& run, bool colour);
 
+/// The part of it about learning, for a run that learns: the job, the pace of its updates, what was learnt by
+/// when, and the basis of both.
+std::string learning_text(const Run& run, bool colour);
+
 }  // namespace trainyard

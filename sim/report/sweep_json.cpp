@@ -4,6 +4,7 @@
 #include "report/sweep_report.hpp"
 #include "report/sweep_words.hpp"
 #include "sweep/choice.hpp"
+#include "sweep/learning_front.hpp"
 #include "sweep/scaling.hpp"
 
 #include <cmath>
@@ -82,6 +83,8 @@ Json sweep_json(const SweepResult& result) {
   }
   Json pareto = Json::array();
   for (const std::size_t row : choice.pareto) pareto.push_back(point(row));
+  Json learning = Json::array();
+  for (const std::size_t row : learning_front(result)) learning.push_back(point(row));
   Json all_series = Json::array();
   for (const Series& series : series_of(result)) {
     Json points = Json::array();
@@ -103,6 +106,7 @@ Json sweep_json(const SweepResult& result) {
             {"cheapest", point_or_null(choice.cheapest)},
             {"least_energy", point_or_null(choice.least_energy)}}},
           {"pareto", std::move(pareto)},
+          {"learning_front", std::move(learning)},
           {"series", std::move(all_series)},
           {"published", published_json(result)}};
 }

@@ -5,6 +5,7 @@
 #include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
 #include "sweep/choice.hpp"
+#include "sweep/learning_front.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/scaling.hpp"
 #include "units/text.hpp"
@@ -106,6 +107,29 @@ void write_choice(Page& out, const SweepResult& result) {
                            count(static_cast<std::int64_t>(choice.pareto.size()), "point"), front));
 }
 
+/// The points worth taking of a sweep that learns.
+void write_learning_front(Page& out, const SweepResult& result) {
+  const std::vector<std::size_t> front = learning_front(result);
+  if (front.empty()) return;
+  const bool is_to_target = has_target(result);
+  out.heading("fast or good learning", is_to_target
+                                           ? "no other point reaches the target earlier and ends lower"
+                                           : "no other point updates faster and ends lower");
+  std::size_t listed = 0;
+  for (const std::size_t row : front) {
+    if (++listed > most_listed) {
+      out.paragraph(fmt::format("and {} more points", front.size() - most_listed), 2);
+      break;
+    }
+    const SweepRow& its = result.rows[row];
+    const Seconds time(figure(result, its, is_to_target ? "time_to_target_s" : "step_time_s").value());
+    out.paragraph(fmt::format("{}: {} {}, final loss {}", point_in_words(result.sweep, its.point),
+                              is_to_target ? "target in" : "an update in", estimate(time),
+                              rounded(figure(result, its, "final_loss").value())),
+                  2);
+  }
+}
+
 void write_scaling(Page& out, const SweepResult& result) {
   const std::vector<Series> all = series_of(result);
   if (std::ranges::none_of(all, [](const Series& series) { return series.rows.size() > 1; })) return;
@@ -185,6 +209,7 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool co
     below.paragraph(words, 0);
   }
   write_scaling(below, result);
+  if (is_whole) write_learning_front(below, result);
   if (is_whole) write_choice(below, result);  // a choice needs all points
   return text + below.text();
 }

@@ -31,7 +31,15 @@ constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", as_count},
                                          {"MFU", "model_flops_utilization", as_percent},
                                          {"memory", "memory_utilization", as_percent},
                                          {"epoch", "epoch_time_s", as_time},
-                                         {"USD/epoch", "cost_per_epoch_usd", rounded_like}};
+                                         {"USD/epoch", "cost_per_epoch_usd", rounded_like},
+                                         {"staleness", "staleness_mean", rounded_like},
+                                         {"to target", "time_to_target_s", as_time},
+                                         {"final loss", "final_loss", rounded_like},
+                                         {"error floor", "error_floor", as_percent},
+                                         {"diverged", "diverged", as_count}};
+
+/// Of these only learning has few enough other columns to be worth the place.
+constexpr const char* with_learning = "staleness_mean";
 
 }  // namespace
 
@@ -46,6 +54,8 @@ SweepColumns::SweepColumns(const SweepResult& result) : result_(result) {
   }
   for (const SweepColumn& column : table_columns) {
     const auto has = [&](const SweepRow& row) { return figure(result, row, column.figure).has_value(); };
+    if (std::ranges::find(result.figures, column.figure) == result.figures.end()) continue;
+    if (column.figure == std::string_view(with_learning) && !result.sweep.has_learning) continue;
     const bool is_key = std::ranges::find(result.sweep.keys, column.figure) != result.sweep.keys.end();
     if (is_key || std::ranges::none_of(result.rows, has)) continue;
     columns_.push_back(column);

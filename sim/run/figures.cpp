@@ -2,6 +2,7 @@
 
 #include "config/keys.hpp"
 #include "experiment/one_gpu.hpp"
+#include "learn/learn.hpp"
 #include "run/layout_parts.hpp"
 #include "run/step_parts.hpp"
 
@@ -410,6 +411,70 @@ std::vector<Figure> figures_of_many_updates() {  // Many updates.
                  "", everywhere, useful_throughput}};
 }
 
+/// A figure of runs that learn.
+template <class Get>
+Getter of_learning_run(Get get) {
+  return [get](const Run& run) {
+    return run.learning ? to_value(std::invoke(get, *run.learning)) : Value(none());
+  };
+}
+
+/// A figure of runs that learn, over their repeats.
+Getter of_repeats(Quartiles Learning::*figure, std::optional<double> Quartiles::*quartile,
+                  bool is_of_target) {
+  return of_learning_run([=](const Learning& learning) -> Value {
+    if (is_of_target && !learning.has_target) return unknown("no target is given (learn.target)");
+    const std::optional<double>& value = learning.*figure.*quartile;
+    if (value) return to_value(*value);
+    if (learning.diverged > 0) return unknown("the loss diverged in too many of the repeats");
+    return unknown(is_of_target ? "the target was not reached in enough of the repeats"
+                                : "the curve has too few points, or no error is defined");
+  });
+}
+
+std::vector<Figure> figures_of_learning() {  // With `learn`.
+  struct Fields {
+    std::array<std::string_view, 3> fields, labels;
+    FigureUnit unit{};
+    std::string_view doc;
+    Quartiles Learning::*figure;
+    Shown shown;
+  };
+  const Fields all[] = {
+      {{"final_loss", "final_loss_low", "final_loss_high"},
+       {"final loss", "final loss, low", "final loss, high"},
+       FigureUnit::number,
+       "with `learn`: training loss, mean of the last quarter of the time; median of the repeats",
+       &Learning::final_loss,
+       of_learning},
+      {{"error_floor", "error_floor_low", "error_floor_high"},
+       {"error floor", "error floor, low", "error floor, high"},
+       share,
+       "with `learn`: fraction of test samples that are wrong (of training samples if there is no test set), "
+       "mean of the last quarter of the time; median of the repeats",
+       &Learning::error_floor,
+       of_learning_in_tables}};
+  std::vector<Figure> figures;
+  for (const Fields& one : all) {
+    constexpr std::array quartiles{&Quartiles::median, &Quartiles::low, &Quartiles::high};
+    constexpr std::array docs{std::string_view(), std::string_view("the quartile below it"),
+                              std::string_view("the quartile above it; null if fewer than three quarters of "
+                                               "the repeats get there")};
+    for (std::size_t i = 0; i < quartiles.size(); ++i) {
+      figures.push_back({one.fields[i], one.labels[i], one.unit, i == 0 ? one.doc : docs[i], "",
+                         i == 0 ? one.shown : of_learning_in_sweeps,
+                         of_repeats(one.figure, quartiles[i], false)});
+    }
+  }
+  figures.push_back({"diverged", "diverged repeats", FigureUnit::count,
+                     "with `learn`: repeats whose loss grew without bound or ended above its start", "",
+                     of_learning_in_tables, of_learning_run(&Learning::diverged)});
+  figures.push_back({"learning_repeats", "learning repeats", FigureUnit::count,
+                     "with `learn`: repetitions of the replay, each with other batches and starts", "",
+                     summary_only, of_learning_run([](auto& learning) { return learning.repeats.size(); })});
+  return figures;
+}
+
 std::vector<Figure> figures_of_needs() {  // Memory, energy and rent.
   return {
       Figure{"memory_peak_bytes", "memory per GPU", bytes,
@@ -448,42 +513,68 @@ std::vector<Figure> figures_of_the_whole_job() {  // With `job` or --epochs.
                  of_job(&WholeJob::rent)}};
 }
 
-std::vector<Figure> figures_of_the_target() {  // With `job.target` or --target.
-  const auto of_reached = [](auto member) {
-    return of_target_job([member](const Run& run) { return (*run.job->target).*member; });
+/// What a learner reached if the run has one, otherwise what a job that ends at a target takes.
+Getter reached(Quartiles Learning::*figure, std::optional<double> Quartiles::*quartile,
+               const Getter& of_job) {
+  return [of_job, of_learner = of_repeats(figure, quartile, true)](const Run& run) {
+    return run.learning ? of_learner(run) : of_job(run);
   };
+}
+
+std::vector<Figure> figures_of_the_target() {  // With `job.target`, --target or `learn`.
+  const auto of_samples = [](std::optional<double> Quartiles::*quartile, auto member) {
+    return reached(&Learning::samples_to_target, quartile,
+                   of_target_job([member](const Run& run) { return (*run.job->target).*member; }));
+  };
+  const auto of_updates = [](std::optional<double> Quartiles::*quartile, auto member) {
+    return reached(&Learning::updates_to_target, quartile, of_target_job([member](const Run& run) {
+      const ReachedTarget& target = *run.job->target;
+      return target.*member / target.samples * run.job->steps;
+    }));
+  };
+  const auto of_time = [](std::optional<double> Quartiles::*quartile, const Getter& of_job) {
+    return reached(&Learning::time_to_target_s, quartile, of_job);
+  };
+  const Getter whole_time = of_target_job([](const Run& run) { return time_of_epochs(*run.job); });
   return {
       Figure{"target", "target", FigureUnit::text, "with `job.target`: what the training reaches", "",
              summary_only,
              of_target_job([](const Run& run) -> std::string_view { return run.job->target->target; })},
       Figure{"samples_to_target", "samples to target", samples,
              "with `job.target`: samples after which the training ends, from the published runs of the "
-             "model's `convergence`",
-             "", of_target_in_tables, of_reached(&ReachedTarget::samples)},
+             "model's `convergence`; with `learn`: of the learner, median of the repeats",
+             "", of_reached_in_tables, of_samples(&Quartiles::median, &ReachedTarget::samples)},
       Figure{"samples_to_target_low", "samples to target, low", samples,
-             "with `job.target`: 80 % of single runs are expected to need between this and "
-             "`samples_to_target_high`",
-             "", of_target_in_tables, of_reached(&ReachedTarget::samples_low)},
+             "80 % of single runs are expected to need between this and `samples_to_target_high`; with "
+             "`learn`: the quartiles of the repeats",
+             "", of_reached_in_tables, of_samples(&Quartiles::low, &ReachedTarget::samples_low)},
       Figure{"samples_to_target_high", "samples to target, high", samples,
-             "with `job.target`: upper end of that interval", "", of_target_in_tables,
-             of_reached(&ReachedTarget::samples_high)},
+             "upper end of that interval; with `learn` null if fewer than three quarters get there", "",
+             of_reached_in_tables, of_samples(&Quartiles::high, &ReachedTarget::samples_high)},
       Figure{"updates_to_target", "updates to target", FigureUnit::number,
-             "with `job.target`: `samples_to_target` over the samples of an update", "", of_target_in_tables,
-             of_target_job([](const Run& run) { return run.job->steps; })},
+             "`samples_to_target` over the samples of an update; with `learn`: of the learner", "",
+             of_reached_in_tables, of_updates(&Quartiles::median, &ReachedTarget::samples)},
+      Figure{"updates_to_target_low", "updates to target, low", FigureUnit::number,
+             "the same at `samples_to_target_low`; with `learn`: the quartile below", "",
+             of_reached_in_tables, of_updates(&Quartiles::low, &ReachedTarget::samples_low)},
+      Figure{"updates_to_target_high", "updates to target, high", FigureUnit::number,
+             "the same at `samples_to_target_high`; with `learn`: the quartile above", "",
+             of_reached_in_tables, of_updates(&Quartiles::high, &ReachedTarget::samples_high)},
       Figure{"epochs_to_target", "epochs to target", FigureUnit::number,
              "with `job.target`: `samples_to_target` over the samples of an epoch", "", of_target_in_tables,
              of_target_job(epochs_to_target)},
       Figure{"time_to_target_s", "time to target", FigureUnit::time,
              "with `job.target`: the steps and evaluations until then, without start-up, checkpoints and "
-             "faults, as MLPerf's time to train",
-             "", of_target, of_target_job([](const Run& run) { return time_of_epochs(*run.job); })},
+             "faults, as MLPerf's time to train; with `learn`: simulated time until the learner's target is "
+             "met at an evaluation, median of the repeats",
+             "", of_reached, of_time(&Quartiles::median, whole_time)},
       Figure{"time_to_target_low_s", "time to target, low", FigureUnit::time,
-             "with `job.target`: 80 % of runs are expected to take between this and `time_to_target_high_s`, "
-             "from the expected error of the throughput and the interval of the samples",
-             "", of_target_in_tables, target_time(&TimeRange::low)},
+             "80 % of runs are expected to take between this and `time_to_target_high_s`, from the expected "
+             "error of the throughput and the interval of the samples; with `learn`: the quartile below",
+             "", of_reached_in_tables, of_time(&Quartiles::low, target_time(&TimeRange::low))},
       Figure{"time_to_target_high_s", "time to target, high", FigureUnit::time,
-             "with `job.target`: upper end of that interval", "", of_target_in_tables,
-             target_time(&TimeRange::high)},
+             "upper end of that interval; with `learn`: the quartile above", "", of_reached_in_tables,
+             of_time(&Quartiles::high, target_time(&TimeRange::high))},
       Figure{"cost_to_target_usd", "cost to target", usd,
              "with `job.target`: nodes x `node.price.hour` x hours of `time_to_target_s`", "cost", of_target,
              of_target_job([](const Run& run) { return rent_of_epochs(*run.job); })},
@@ -494,17 +585,21 @@ std::vector<Figure> figures_of_the_target() {  // With `job.target` or --target.
 
 std::vector<Figure> all_figures() {
   std::vector<Figure> all;
-  for (auto& some :
-       {figures_of_the_job(), figures_of_speed(), figures_of_use(), figures_of_input_data(),
-        figures_of_many_updates(), figures_of_needs(), figures_of_the_whole_job(), figures_of_the_target()})
+  for (auto& some : {figures_of_the_job(), figures_of_speed(), figures_of_use(), figures_of_input_data(),
+                     figures_of_many_updates(), figures_of_learning(), figures_of_needs(),
+                     figures_of_the_whole_job(), figures_of_the_target()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
 
 bool is_column(const Figure& figure, SweepOf points) {
-  if (figure.shown.is_of_jobs && points == SweepOf::steps) return false;
-  if (figure.shown.is_of_targets && points != SweepOf::targets) return false;
-  return figure.shown.in_sweeps && figure.unit != FigureUnit::text;
+  const Shown& shown = figure.shown;
+  if (shown.is_of_jobs && !points.has_jobs) return false;
+  const bool is_of_a_goal = shown.is_of_targets || shown.is_of_learning;
+  const bool has_goal =
+      (shown.is_of_targets && points.has_targets) || (shown.is_of_learning && points.has_learning);
+  if (is_of_a_goal && !has_goal) return false;
+  return shown.in_sweeps && figure.unit != FigureUnit::text;
 }
 
 }  // namespace

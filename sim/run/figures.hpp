@@ -44,7 +44,8 @@ struct Shown {
   bool as_tile = true;           ///< a key figure: on the first screen of report.html, first in `compare`
   bool is_always_there = false;  ///< identifies the job: never null
   bool is_of_jobs = false;       ///< in sweeps only if their points are whole jobs
-  bool is_of_targets = false;    ///< in sweeps only if these train until a target is reached
+  bool is_of_targets = false;    ///< in sweeps only if these train until a target is reached ...
+  bool is_of_learning = false;   ///< ... or if their points learn
 };
 inline constexpr Shown everywhere{};
 inline constexpr Shown in_tables{.as_tile = false};
@@ -57,8 +58,14 @@ inline constexpr Shown job_itself{
 inline constexpr Shown size_of_job{.as_tile = false, .is_always_there = true};
 
 inline constexpr Shown of_whole_job{.is_of_jobs = true};
-inline constexpr Shown of_target{.is_of_jobs = true, .is_of_targets = true};
-inline constexpr Shown of_target_in_tables{.as_tile = false, .is_of_jobs = true, .is_of_targets = true};
+inline constexpr Shown of_target{.is_of_targets = true};
+inline constexpr Shown of_target_in_tables{.as_tile = false, .is_of_targets = true};
+inline constexpr Shown of_learning{.is_of_learning = true};
+inline constexpr Shown of_learning_in_tables{.as_tile = false, .is_of_learning = true};
+inline constexpr Shown of_learning_in_sweeps{
+    .in_comparison = false, .as_tile = false, .is_of_learning = true};
+inline constexpr Shown of_reached{.is_of_targets = true, .is_of_learning = true};
+inline constexpr Shown of_reached_in_tables{.as_tile = false, .is_of_targets = true, .is_of_learning = true};
 
 /// Numbers are in SI base units.
 using FigureValue = std::variant<double, std::string>;
@@ -81,13 +88,17 @@ std::span<const Figure> figures();
 /// Values of a table's figures, in the same order.
 using Figures = std::vector<std::optional<FigureValue>>;
 
-/// Whether the points of a sweep have a `job`, and whether it ends at a target.
-enum class SweepOf { steps, jobs, targets };
+/// Whether the points of a sweep have a `job`, whether it ends at a target, and whether they `learn`.
+struct SweepOf {
+  bool has_jobs = false;
+  bool has_targets = false;
+  bool has_learning = false;
+};
+inline constexpr SweepOf everything{.has_jobs = true, .has_targets = true, .has_learning = true};
 
 /// The columns of a sweep, which are the numbers shown there; and one row.
-std::vector<std::string> sweep_columns(SweepOf points = SweepOf::steps,
-                                       std::span<const Figure> table = figures());
-std::vector<std::optional<double>> sweep_row(const Run& run, SweepOf points = SweepOf::steps,
+std::vector<std::string> sweep_columns(SweepOf points = {}, std::span<const Figure> table = figures());
+std::vector<std::optional<double>> sweep_row(const Run& run, SweepOf points = {},
                                              std::span<const Figure> table = figures());
 
 /// Maps field to the reason why it is null, for every figure that has a reason.

@@ -15,12 +15,15 @@
 #include "units/quantity.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace trainyard {
+
+struct Learning;  // learn/learn.hpp
 
 /// Speed of one steady step, or of an update in a run of many.
 struct Pace {
@@ -88,12 +91,13 @@ struct Run {
   Known<PredictedJob> predicted_job = unknown({});        ///< for comparisons with other jobs
   Known<EnergyUse> energy = unknown({});
   Known<EpochCost> cost = unknown({});
-  std::optional<InputReport> input;        ///< for runs that read real data
-  std::optional<FaultReport> faults;       ///< for jobs with faults
-  std::optional<WholeJob> job;             ///< for experiments with a `job`
-  std::vector<std::string> calibrated_on;  ///< end-to-end runs on which any parameter was fitted
-  std::vector<std::string> notes;          ///< for the reader: warnings, assumptions
-  std::uint64_t events = 0;                ///< of the simulation
+  std::optional<InputReport> input;          ///< for runs that read real data
+  std::optional<FaultReport> faults;         ///< for jobs with faults
+  std::optional<WholeJob> job;               ///< for experiments with a `job`
+  std::shared_ptr<const Learning> learning;  ///< for experiments with `learn`; null if it was not replayed
+  std::vector<std::string> calibrated_on;    ///< end-to-end runs on which any parameter was fitted
+  std::vector<std::string> notes;            ///< for the reader: warnings, assumptions
+  std::uint64_t events = 0;                  ///< of the simulation
 };
 
 /// The model, or the name that the trace gives.

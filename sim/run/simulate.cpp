@@ -6,6 +6,7 @@
 #include "run/checks.hpp"
 #include "run/energy.hpp"
 #include "run/layout_parts.hpp"
+#include "run/learning.hpp"
 #include "run/other_traffic.hpp"
 #include "schedule/layout_plan.hpp"
 #include "schedule/step_variants.hpp"
@@ -263,6 +264,12 @@ std::vector<std::string> notes_of(const Run& run) {
 Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
   Run run = is_multi_update(resolved.settings) ? simulate_updates(std::move(resolved), options)
                                                : simulate_step(std::move(resolved), options);
+  if (const auto& learn = run.experiment.settings.learn; learn && options.learn && !updates_of(run)) {
+    OrderLog log =
+        order_in_step(replicas(run.experiment), run.pace.time, *learn, run.experiment.settings.steps);
+    run.learning = learning_from(run.experiment, {std::move(log)}, UpdateRule::sync, 1);
+  }
+  if (run.learning) std::ranges::copy(learning_notes(run), std::back_inserter(run.notes));
   if (run.experiment.settings.faults) {
     run.faults = fault_report(run);
     std::ranges::copy(fault_notes(run.experiment, *run.faults), std::back_inserter(run.notes));

@@ -17,6 +17,7 @@ struct SimulateOptions {
   /// Whether the run has a timeline and the dates of its ops and collectives. All else is the same without
   /// it.
   bool timeline = true;
+  bool learn = true;  ///< whether an experiment's `learn` is replayed, once the times are known
   /// Further ranks of a steady step for which every op is recorded in the Timeline.
   std::function<std::vector<Rank>(const TaskGraph&, Fidelity)> recorded = {};
 };

@@ -4,6 +4,7 @@
 #include "experiment/workers.hpp"
 #include "run/checks.hpp"
 #include "run/energy.hpp"
+#include "run/learning.hpp"
 #include "run/simulate.hpp"
 #include "run/step_at_pace.hpp"
 #include "run/update_setup.hpp"
@@ -121,6 +122,7 @@ struct Training {
   HostLoad load;                           ///< load of the servers on the workers' hosts
   LinkTraffic links;
   std::uint64_t events = 0;
+  std::vector<OrderLog> logs;                          ///< by repeat, if there is something to learn
   std::vector<std::string> notes_before, notes_after;  ///< the notes on the updates stand between these
 };
 
@@ -188,7 +190,7 @@ std::vector<ServerMessage> messages_of(const ResolvedExperiment& resolved, const
 }
 
 Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSettings& settings,
-                            const StepCounts& counts, const Run& steady) {
+                            const StepCounts& counts, const Run& steady, bool learns) {
   Training training;
   training.cluster = cluster_with_servers(resolved);
   const Cluster& cluster = *training.cluster;
@@ -198,6 +200,7 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
   training.notes_before = server_notes(resolved, per_worker, steady.energy.has_value());
   std::vector<StepTimes> times =
       step_times(resolved, cluster, ranks, worker_ops(step_of(steady)), counts.repeats);
+  options.log = order_logs(resolved, settings, counts, times.front().nominal(), learns, training.logs);
   const ServerPlacement placement = placement_of(resolved.settings.sync);
   if (placement == ServerPlacement::free) {
     options.loading = loading_times(resolved, cluster, settings.workers, {});
@@ -221,8 +224,7 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
                                                options);
   training.updates = updates_from(record.repeats, cluster, settings, per_worker, counts);
   training.updates.servers = servers_of(plan, record);
-  training.links =
-      links_of(cluster, record, static_cast<double>((options.warmup + options.measured) * counts.repeats));
+  training.links = links_of(cluster, record, static_cast<double>(record.updates));
   require_none(violations(record.repeats, training.links.rows, {}));
   training.events = record.repeats.back().events + record.flows;
   training.notes_after = plan.notes;
@@ -231,7 +233,7 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
 
 /// With collectives, the exposed communication of a steady step begins when the last rank arrives.
 Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings& settings,
-                       const StepCounts& counts, const Run& steady) {
+                       const StepCounts& counts, const Run& steady, bool learns) {
   Training training;
   training.cluster = resolved.cluster;
   const std::vector<bool> are_of_all = ops_of_all(resolved);
@@ -245,6 +247,7 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
   StepAtPace step = at_other_paces(step_of(steady), are_of_all);
   TrainingOptions options = training_options(settings, counts);
   options.exchange = [&step](Seconds computed) { return step.beyond(computed); };
+  options.log = order_logs(resolved, settings, counts, times.front().nominal(), learns, training.logs);
   options.loading = loading_times(resolved, *resolved.cluster, settings.workers, {});
   training.events = steady.events;
   const std::vector<TrainingRecord> repeats = without_network(settings, times, options, training.events);
@@ -386,9 +389,14 @@ Run simulate_updates(ResolvedExperiment resolved, const SimulateOptions& options
   Run steady = steady_step(resolved, options);
   resolved.settings.fidelity = fidelity;  // it is written next to the result
   Training training = has_servers(resolved.settings.sync)
-                          ? train_with_servers(resolved, settings, counts, steady)
-                          : train_in_step(resolved, settings, counts, steady);
-  return run_from(std::move(resolved), std::move(training), std::move(steady));
+                          ? train_with_servers(resolved, settings, counts, steady, options.learn)
+                          : train_in_step(resolved, settings, counts, steady, options.learn);
+  std::vector<OrderLog> logs = std::move(training.logs);
+  Run run = run_from(std::move(resolved), std::move(training), std::move(steady));
+  if (!logs.empty())
+    run.learning =
+        learning_from(run.experiment, std::move(logs), settings.rule, updates_of(run)->ranks_per_worker);
+  return run;
 }
 
 }  // namespace trainyard

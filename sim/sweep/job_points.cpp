@@ -17,7 +17,9 @@ constexpr const char* epochs_key = "job.epochs";
 constexpr const char* steps_key = "job.steps";
 constexpr const char* target_key = "job.target";
 
-bool is_of_job(const std::string& key) { return key == "job" || key.starts_with("job."); }
+bool is_of(const std::string& part, const std::string& key) {
+  return key == part || key.starts_with(part + ".");
+}
 
 /// The names of all experiments that points use.
 std::set<std::string> experiments_of(const Sweep& sweep) {
@@ -33,12 +35,12 @@ std::set<std::string> experiments_of(const Sweep& sweep) {
   return names;
 }
 
-/// Whether the experiment's file has the key `job`, or this key of it.
-bool has_job(const config::Catalogue& catalogue, const std::string& experiment, InputFiles& files,
-             std::string_view key = {}) {
+/// Whether the experiment's file has this part, "job", or this key of it.
+bool has_part(const config::Catalogue& catalogue, const std::string& experiment, const std::string& part,
+              InputFiles& files, std::string_view key = {}) {
   try {
-    const config::Node* const job = experiment_document(catalogue, experiment, files).root.find("job");
-    return job != nullptr && (key.empty() || job->find(key) != nullptr);
+    const config::Node* const node = experiment_document(catalogue, experiment, files).root.find(part);
+    return node != nullptr && (key.empty() || node->find(key) != nullptr);
   } catch (const InputError&) {
     return false;
   } catch (const FileError&) {
@@ -51,22 +53,32 @@ bool sets_or_varies(const Sweep& sweep, std::string_view key) {
          std::ranges::find(sweep.keys, key) != sweep.keys.end();
 }
 
+bool any_experiment_has(const config::Catalogue& catalogue, const Sweep& sweep, const std::string& part,
+                        InputFiles& files, std::string_view key = {}) {
+  return std::ranges::any_of(experiments_of(sweep), [&](const std::string& experiment) {
+    return has_part(catalogue, experiment, part, files, key);
+  });
+}
+
+/// Whether points have this part of an experiment: it is set or varied, or stands in a file.
+bool have_part(const config::Catalogue& catalogue, const Sweep& sweep, const std::string& part,
+               InputFiles& files) {
+  const auto sets_it = [&](const auto& entry) { return is_of(part, entry.first); };
+  return std::ranges::any_of(sweep.set, sets_it) ||
+         std::ranges::any_of(sweep.keys, [&](const std::string& key) { return is_of(part, key); }) ||
+         any_experiment_has(catalogue, sweep, part, files);
+}
+
 }  // namespace
 
 Sweep with_jobs(const config::Catalogue& catalogue, Sweep sweep, InputFiles& files) {
   const Goal& goal = sweep.goal;
-  const auto sets_job = [](const auto& entry) { return is_of_job(entry.first); };
-  const auto any_experiment_has = [&](std::string_view key) {
-    return std::ranges::any_of(experiments_of(sweep), [&](const std::string& experiment) {
-      return has_job(catalogue, experiment, files, key);
-    });
-  };
-  sweep.is_of_jobs = goal.target || std::ranges::any_of(sweep.set, sets_job) ||
-                     std::ranges::any_of(sweep.keys, is_of_job) || any_experiment_has({});
+  sweep.has_learning = have_part(catalogue, sweep, "learn", files);
+  sweep.is_of_jobs = goal.target || have_part(catalogue, sweep, "job", files);
   const bool has_other_length =
       goal.epochs || sets_or_varies(sweep, epochs_key) || sets_or_varies(sweep, steps_key);
-  sweep.is_of_targets =
-      goal.target || sets_or_varies(sweep, target_key) || (!has_other_length && any_experiment_has("target"));
+  sweep.is_of_targets = goal.target || sets_or_varies(sweep, target_key) ||
+                        (!has_other_length && any_experiment_has(catalogue, sweep, "job", files, "target"));
   if (!sweep.is_of_jobs || (!goal.epochs && !goal.target)) return sweep;
   const char* const what = goal.target ? "target" : "epochs";
   for (const char* const key : {epochs_key, steps_key, target_key}) {

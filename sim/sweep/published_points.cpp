@@ -65,7 +65,7 @@ bool check_is_one(const Sweep& sweep, const PointNumbers& points, const PointPat
 }
 
 void check_figure(const PublishedFigure& group, const std::string& at, config::Problems& problems) {
-  const std::vector<std::string> known = sweep_columns(SweepOf::targets);
+  const std::vector<std::string> known = sweep_columns(everything);
   if (std::ranges::find(known, group.figure) != known.end()) return;
   const std::string meant = config::did_you_mean(group.figure, known);
   problems.error(join(at, "figure"), fmt::format("'{}' is no figure of sweeps", group.figure),

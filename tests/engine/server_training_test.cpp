@@ -1,6 +1,7 @@
 // Servers on hosts of one switch: bytes and times computed by hand.
 
 #include "engine/in_child.hpp"
+#include "engine/order_log_cases.hpp"
 #include "engine/time_per_update.hpp"
 #include "engine/training.hpp"
 #include "platform/load.hpp"
@@ -81,11 +82,15 @@ struct Setup {
   std::vector<double> needed = {0};
   bool by_priority = false;
   LoadingTimes loading = {};
+  OrderLogOptions log = {};
+  bool is_message_of_one_shard = false;  ///< message i goes to shard i alone
 };
 
 ServerRecord train(const Setup& setup) {
   const Cluster cluster = hosts(setup.nodes);
   std::vector<ServerMessage> messages(setup.ready.size(), one_message(setup.bytes, setup.shards));
+  for (std::size_t i = 0; setup.is_message_of_one_shard && i < messages.size(); ++i)
+    messages[i].shards = {static_cast<int>(i)};
   const ServerPlan plan = plan_servers(cluster, setup.workers, setup.worker_nodes, setup.placement, messages);
   std::vector<int> nodes(static_cast<std::size_t>(setup.workers));
   std::iota(nodes.begin(), nodes.end(), 0);
@@ -97,7 +102,7 @@ ServerRecord train(const Setup& setup) {
   return run_with_servers(
       rule, times,
       {.plan = &plan, .ready = setup.ready, .needed = setup.needed, .by_priority = setup.by_priority},
-      {.warmup = setup.warmup, .measured = setup.measured, .loading = setup.loading});
+      {.warmup = setup.warmup, .measured = setup.measured, .loading = setup.loading, .log = setup.log});
 }
 
 /// The results of a run in a separate process.
@@ -338,6 +343,159 @@ TEST_CASE("gradients of synchronous rules are fresh, whatever was cancelled on i
         {.compute = 0.01, .rule = {.rule = rule, .k = 2}, .random = random, .warmup = 20, .measured = 200});
     CHECK(found.oldest == 1);
   }
+}
+
+namespace {
+
+/// What a run with a log and the same one without have to say about each other.
+struct LogCheck {
+  bool has_same_record = false;  ///< for each repeat
+  bool has_same_ages = false;    ///< the log's are those that the engine counted, for each repeat
+  double logs = 0;
+  double shards = 0;
+  double updates_of_first = 0, updates_of_last = 0;  ///< by shard, in the last log
+  double most_apart = 0;                             ///< versions of two shards at one date
+  double mean_age = 0, mean_age_counted = 0;         ///< of the last repeat
+  double ends = 0;                                   ///< date of the last update in the last log
+};
+
+/// Numbers of the first repeat that a log must not change.
+using Digest = std::array<double, 9>;
+Digest digest_of(const ServerRecord& record) {
+  const TrainingRecord& first = record.repeats.front();
+  Digest digest{first.begun.si(), first.ended.si(), static_cast<double>(first.updates),
+                static_cast<double>(first.events), mean_age(first.staleness)};
+  for (const WorkerRecord& worker : first.workers) {
+    digest[5] += worker.computing.si();
+    digest[6] += worker.communicating.si();
+    digest[7] += worker.waiting.si();
+    digest[8] += worker.wasted.si();
+  }
+  return digest;
+}
+
+LogCheck check_log(Setup setup, Seconds until = {}) {
+  struct Alone {
+    Digest digest;
+    double bytes, flows;
+  };
+  const auto alone = in_child<Alone>([&] {
+    const ServerRecord record = train(setup);
+    const auto flows = static_cast<double>(record.flows);
+    return Alone{digest_of(record), std::accumulate(record.link_bytes.begin(), record.link_bytes.end(), 0.0),
+                 flows};
+  });
+  return in_child<LogCheck>([&] {
+    std::vector<OrderLog> logs;
+    setup.log = {.take = [&](OrderLog log) { logs.push_back(std::move(log)); }, .until = until};
+    const ServerRecord record = train(setup);
+    const OrderLog& last = logs.back();
+    const double bytes = std::accumulate(record.link_bytes.begin(), record.link_bytes.end(), 0.0);
+    const bool has_same_traffic = bytes == alone.bytes && static_cast<double>(record.flows) == alone.flows;
+    LogCheck check{
+        .has_same_record = digest_of(record) == alone.digest && (until > Seconds{} || has_same_traffic),
+        .has_same_ages = true,
+        .logs = static_cast<double>(logs.size()),
+        .shards = static_cast<double>(last.shards),
+        .ends = last.updates.back().at.si()};
+    for (std::size_t repeat = 0; repeat < logs.size(); ++repeat)
+      check.has_same_ages =
+          check.has_same_ages && staleness_in(logs[repeat]) == record.repeats[repeat].staleness;
+    std::vector<std::int64_t> versions(static_cast<std::size_t>(last.shards), 0);
+    for (const ShardUpdate& update : last.updates) {
+      versions[static_cast<std::size_t>(update.shard)] = update.version;
+      const auto [least, most] = std::ranges::minmax(versions);
+      check.most_apart = std::max(check.most_apart, static_cast<double>(most - least));
+    }
+    check.updates_of_first = static_cast<double>(versions.front());
+    check.updates_of_last = static_cast<double>(versions.back());
+    check.mean_age = mean_age(staleness_in(last));
+    check.mean_age_counted = mean_age(record.repeats.back().staleness);
+    return check;
+  });
+}
+
+Randomness exponential_steps() {
+  Randomness random;
+  random.step = random::Distribution{
+      .kind = random::Kind::exponential, .sd = {}, .shift = {}, .shape = {}, .file = {}, .seen = {}};
+  return random;
+}
+
+}  // namespace
+
+TEST_CASE("with servers a log has the ages that the engine counted, and changes nothing") {
+  const UpdateSettings rules[] = {
+      {.rule = UpdateRule::sync},
+      {.rule = UpdateRule::k_sync, .k = 3},
+      {.rule = UpdateRule::k_batch_sync, .k = 3},
+      {.rule = UpdateRule::async},
+      {.rule = UpdateRule::k_async, .k = 3},
+      {.rule = UpdateRule::k_batch_async, .k = 3},
+      {.rule = UpdateRule::ssp, .bound = 1},
+      {.rule = UpdateRule::local_sgd, .push_every = 3},
+      {.rule = UpdateRule::downpour, .push_every = 2, .fetch_every = 3},
+  };
+  for (const UpdateSettings& rule : rules) {
+    CAPTURE(config::name_of(rule.rule));
+    const LogCheck found = check_log({.compute = 0.01,
+                                      .rule = rule,
+                                      .random = exponential_steps(),
+                                      .repeats = 2,
+                                      .warmup = 0,
+                                      .measured = 200,
+                                      .ready = {0.5, 0.9},
+                                      .needed = {0.25, 0}});
+    CHECK(found.has_same_record);
+    CHECK(found.has_same_ages);
+    CHECK(found.logs == 2);
+    CHECK(found.shards == 1);
+  }
+}
+
+TEST_CASE("a log longer than the measurement leaves the first repeat as it is") {
+  const Setup setup{.compute = 0.01,
+                    .rule = {.rule = UpdateRule::async},
+                    .random = exponential_steps(),
+                    .repeats = 2,
+                    .measured = 20};
+  const LogCheck found = check_log(setup, Seconds{2});
+  CHECK(found.has_same_record);
+  CHECK(found.ends == doctest::Approx(2).epsilon(0.01));
+  CHECK(found.ends <= 2);
+}
+
+TEST_CASE("shards apply asynchronous gradients on arrival, and are versions apart") {
+  for (const UpdateSettings& rule :
+       {UpdateSettings{.rule = UpdateRule::async}, UpdateSettings{.rule = UpdateRule::ssp, .bound = 2},
+        UpdateSettings{.rule = UpdateRule::downpour, .push_every = 2, .fetch_every = 2}}) {
+    CAPTURE(config::name_of(rule.rule));
+    // each tensor is a message to its own shard, complete at another part of the step
+    Setup setup{.shards = 2,
+                .bytes = 64e6,
+                .compute = 0.01,
+                .rule = rule,
+                .random = exponential_steps(),
+                .warmup = 0,
+                .measured = 2000,
+                .ready = {0.3, 1},
+                .needed = {0, 0}};
+    setup.is_message_of_one_shard = true;
+    const LogCheck found = check_log(setup);
+    CHECK(found.has_same_record);
+    CHECK(found.shards == 2);
+    CHECK(found.most_apart >= 1);
+    CHECK(std::abs(found.updates_of_first - 2000) <= 8);
+    CHECK(std::abs(found.updates_of_last - 2000) <= 8);
+    CHECK(found.mean_age == doctest::Approx(found.mean_age_counted).epsilon(0.1));
+  }
+  const LogCheck together = check_log({.shards = 2,
+                                       .compute = 0.01,
+                                       .rule = {.rule = UpdateRule::k_async, .k = 2},
+                                       .random = exponential_steps(),
+                                       .warmup = 0,
+                                       .measured = 100});
+  CHECK(together.shards == 1);
 }
 
 TEST_CASE("with servers a loader runs beside computing and sending, or before them") {

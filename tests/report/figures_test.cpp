@@ -3,6 +3,7 @@
 #include "run/figures.hpp"
 
 #include "../workload/readme_keys.hpp"
+#include "learn/learn.hpp"
 #include "report/comparison_table.hpp"
 #include "report/figure_text.hpp"
 #include "report/json_text.hpp"
@@ -78,6 +79,8 @@ std::set<std::string> all_fields() {
   updates_in(many).settings.rule = UpdateRule::ssp;
   many.input.emplace().samples_per_s_and_node = 100;
   many.faults.emplace();
+  many.learning = std::make_shared<const Learning>();
+  many.experiment.settings.learn.emplace();
   WholeJob& job = many.job.emplace();
   job.energy = Joules(1);
   job.rent = Dollars(1);
@@ -116,7 +119,7 @@ TEST_CASE("a figure that is not known is null everywhere, with its reason and it
   CHECK_FALSE(unmodelled(sample_result(), longer_table()).contains("made_up_w"));
   CHECK(std::ranges::count(unmodelled_topics(sample_result(), longer_table()), "what is made up") == 0);
   CHECK_FALSE(read_back(run, longer_table()).figures.back().has_value());
-  CHECK_FALSE(sweep_row(run, SweepOf::steps, longer_table()).back().has_value());
+  CHECK_FALSE(sweep_row(run, {}, longer_table()).back().has_value());
 }
 
 TEST_CASE("a figure without a reason is of another kind of run: no field of it") {
@@ -128,15 +131,15 @@ TEST_CASE("a figure without a reason is of another kind of run: no field of it")
 }
 
 TEST_CASE("a figure of the table is a column of sweeps, a text never") {
-  CHECK(sweep_columns(SweepOf::steps, longer_table()).back() == "made_up_w");
-  const auto row = sweep_row(sample_result(), SweepOf::steps, longer_table());
-  CHECK(row.size() == sweep_columns(SweepOf::steps, longer_table()).size());
+  CHECK(sweep_columns({}, longer_table()).back() == "made_up_w");
+  const auto row = sweep_row(sample_result(), {}, longer_table());
+  CHECK(row.size() == sweep_columns({}, longer_table()).size());
   CHECK(row.back() == 13);
   std::vector<Figure> table = longer_table();
   table.back().unit = FigureUnit::text;
   table.back().of = [](const Run&) -> Known<FigureValue> { return FigureValue("words"); };
-  CHECK(sweep_columns(SweepOf::steps, table) == sweep_columns());
-  CHECK(sweep_row(sample_result(), SweepOf::steps, table).size() == sweep_columns().size());
+  CHECK(sweep_columns({}, table) == sweep_columns());
+  CHECK(sweep_row(sample_result(), {}, table).size() == sweep_columns().size());
   CHECK(summary_json(sample_result(), {}, table)["made_up_w"] == "words");
 }
 
@@ -232,7 +235,7 @@ TEST_CASE("workloads/README.md names every column of a sweep that is a figure") 
   const std::size_t begin = readme.find("| column of sweep.csv |");
   REQUIRE(begin != std::string::npos);
   const std::string section = readme.substr(begin, readme.find("\n\n", begin) - begin);
-  for (const std::string& column : sweep_columns(SweepOf::targets)) {
+  for (const std::string& column : sweep_columns(everything)) {
     CAPTURE(column);
     CHECK(section.find("`" + column + "`") != std::string::npos);
   }

@@ -1,0 +1,93 @@
+#include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "cli/options.hpp"
+#include "cli/run_files.hpp"
+#include "cli/terminal.hpp"
+#include "report/json_text.hpp"
+#include "report/out_files.hpp"
+#include "report/summary_json.hpp"
+#include "report/summary_text.hpp"
+#include "run/simulate.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+namespace {
+
+struct LearnOptions {
+  ExperimentOptions what;
+  std::optional<std::string> out;
+  bool force = false;
+  bool json = false;
+};
+
+// For experiments without `learn`: noisy labels, so that there is a floor.
+constexpr const char* usual_learner = "softmax on digits, 10 % of the training labels random, rate 0.1";
+
+/// The overrides, after those that give the usual learner to an experiment without `learn`. What the command
+/// line sets of `learn` replaces them.
+Overrides with_learner(Overrides overrides, bool is_in_file) {
+  const auto sets = [&](std::string_view key) {
+    return std::ranges::any_of(overrides, [&](const auto& entry) {
+      return entry.first == key || entry.first.starts_with(std::string(key) + ".");
+    });
+  };
+  if (is_in_file || std::ranges::find(overrides, "learn", &Overrides::value_type::first) != overrides.end())
+    return overrides;
+  Overrides all;
+  const bool has_model = sets("learn.model");
+  if (!has_model) all.emplace_back("learn.model", "softmax");
+  if (!has_model && !sets("learn.data")) {
+    all.emplace_back("learn.data.name", "digits");
+    all.emplace_back("learn.data.label_noise", "0.1");
+  }
+  if (!sets("learn.rate")) all.emplace_back("learn.rate", "0.1");
+  if (!sets("learn")) print_message(std::string("note: the experiment has no 'learn': ") + usual_learner);
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  return all;
+}
+
+void learn_experiment(const LearnOptions& options) {
+  const auto files = empty_run_files();
+  if (options.out) check_out_dir(*options.out, files, options.force);
+  const config::Catalogue catalogue = config::find_catalogue();
+  InputFiles input;
+  const bool is_in_file =
+      experiment_document(catalogue, options.what.experiment, input).root.find("learn") != nullptr;
+  const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment,
+                                              with_learner(overrides_of(options.what), is_in_file), input);
+  print_diagnostics(resolved.warnings);
+  const Run run = simulate(resolved, {});
+  const std::string summary =
+      options.out || options.json ? json_text(summary_json(run, usage_so_far())) : std::string();
+  if (options.out) write_out_dir(*options.out, run_files(resolved, run, summary), options.force);
+  print_result(options.json ? summary : learning_text(run, wants_colour()));
+}
+
+}  // namespace
+
+void add_learn(CLI::App& program) {
+  auto options = std::make_shared<LearnOptions>();
+  CLI::App& command = *program.add_subcommand(
+      "learn", "train a small model with real gradients in the order of the simulated job's updates");
+  add_experiment_options(command, options->what);
+  add_value(
+      command, "--out", options->out, "DIR",
+      "write the result to this folder, as run does: learning.csv, report.html, summary.json and others");
+  command.add_flag("--force", options->force, "replace the folder if it holds an earlier result");
+  command.add_flag("--json", options->json, "print the summary of the run as JSON, in SI base units");
+  add_examples(
+      command,
+      {"trainyard learn digits_stragglers",
+       "trainyard learn digits_stragglers --set sync.update=async --set learn.rate.rule=by_staleness",
+       "trainyard learn resnet50_p2_16xlarge_async --out results"});
+  command.callback([options] { learn_experiment(*options); });
+}
+
+}  // namespace trainyard

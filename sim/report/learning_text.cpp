@@ -1,0 +1,138 @@
+#include "report/run_words.hpp"
+#include "report/text_layout.hpp"
+#include "run/learning.hpp"
+#include "units/plural.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+namespace {
+
+constexpr std::size_t most_rows = 9;  // of the printed curve
+
+std::string time_text(double seconds) { return estimate(Seconds(seconds)); }
+std::string count_text(double number) { return grouped(std::llround(number)); }
+
+/// "0.8051 to 0.9112"; where a quartile of the repeats did not get there, "over 0.8051".
+std::string loss_text(const std::optional<double>& loss) { return loss ? rounded(*loss) : "diverged"; }
+
+/// Some of the points, the first and the last among them.
+std::vector<LearningRow> thinned(const std::vector<LearningRow>& rows) {
+  if (rows.size() <= most_rows) return rows;
+  std::vector<LearningRow> some;
+  for (std::size_t i = 0; i < most_rows; ++i) some.push_back(rows[(rows.size() - 1) * i / (most_rows - 1)]);
+  return some;
+}
+
+void write_curve(Page& out, const Learning& learning) {
+  const std::vector<LearningRow> rows = thinned(learning_rows(learning));
+  if (rows.empty()) return;
+  const bool has_error = rows.front().error.has_value();
+  out.line(fmt::format("  {:>12} {:>12} {:>12} {:>12}{}", "time", "updates", "samples", "loss",
+                       has_error ? fmt::format(" {:>14}", error_name(learning)) : ""));
+  for (const LearningRow& row : rows) {
+    std::string line =
+        fmt::format("  {:>12} {:>12} {:>12} {:>12}", human_like(row.at, rows.back().at),
+                    count_text(row.updates), count_text(row.samples), loss_text(row.loss.median));
+    if (has_error)
+      line += fmt::format(" {:>14}", row.error && row.error->median ? percent(*row.error->median) : "");
+    out.line(line);
+  }
+}
+
+void write_targets(Page& out, const Run& run) {
+  const Learning& learning = *run.learning;
+  if (!learning.has_target) return;
+  const std::string target = target_in_words(*run.experiment.settings.learn);
+  const auto reached =
+      std::ranges::count_if(learning.repeats, [](auto& one) { return one.target.has_value(); });
+  const auto all = static_cast<long>(learning.repeats.size());
+  if (reached == 0) {
+    out.row("target", "not reached", target);
+    return;
+  }
+  const std::string share = reached < all ? fmt::format("; reached in {} of {} repeats", reached, all) : "";
+  if (!learning.time_to_target_s.median) {
+    out.row("target", "rarely met", target + share);
+    return;
+  }
+  out.row("target", time_text(*learning.time_to_target_s.median), target + share, true);
+  const auto write = [&](const char* label, const Quartiles& quartiles, const auto& text) {
+    out.text_row(label, quartiles_in_words(quartiles, text, learning.repeats.size()));
+  };
+  write("time to target", learning.time_to_target_s, time_text);
+  write("updates to it", learning.updates_to_target, count_text);
+  write("samples to it", learning.samples_to_target, count_text);
+}
+
+/// The largest standard error of a repeat's floor.
+double widest(const Learning& learning, std::optional<Floor> LearningRun::*floor) {
+  double most = 0;
+  for (const LearningRun& one : learning.repeats) {
+    if (one.*floor) most = std::max(most, (one.*floor)->standard_error);
+  }
+  return most;
+}
+
+}  // namespace
+
+std::string quartiles_in_words(const Quartiles& quartiles, const std::function<std::string(double)>& text,
+                               std::size_t repeats) {
+  if (!quartiles.median) return "not in half of the repeats";
+  std::string words = text(*quartiles.median);
+  if (repeats < 2) return words;
+  return words + fmt::format(" (quartiles {} and {})", quartiles.low ? text(*quartiles.low) : "none",
+                             quartiles.high ? text(*quartiles.high) : "never");
+}
+
+std::string target_in_words(const LearnSettings& settings) {
+  const std::optional<double> loss = settings.target.loss ? settings.target.loss : settings.until.loss;
+  const std::optional<double> error =
+      settings.target.test_error ? settings.target.test_error : settings.until.test_error;
+  std::string words;
+  if (error) words = fmt::format("test error at most {}", percent(*error));
+  if (loss) words += fmt::format("{}training loss at most {}", words.empty() ? "" : ", ", digits12(*loss));
+  return words;
+}
+
+std::string divergence_in_words(const Learning& learning) {
+  if (learning.diverged == 0) return {};
+  const auto first = std::ranges::find_if(learning.repeats, &LearningRun::diverged);
+  return fmt::format("{} of {} repeats diverged: {}", learning.diverged, learning.repeats.size(),
+                     first->why_diverged);
+}
+
+void write_learning(Page& out, const Run& run) {
+  const Learning& learning = *run.learning;
+  const std::size_t repeats = learning.repeats.size();
+  out.heading("learning", learning_title(run));
+  if (const std::string words = divergence_in_words(learning); !words.empty())
+    out.row("verdict", "diverges", words, true);
+  write_targets(out, run);
+  const auto four = [](double number) { return digits12(four_digits(number)); };
+  if (learning.final_loss.median) {
+    out.text_row("final loss", fmt::format("{}, mean of the last quarter{}",
+                                           quartiles_in_words(learning.final_loss, four, repeats),
+                                           fmt::format("; standard error up to {}",
+                                                       rounded(widest(learning, &LearningRun::loss_floor)))));
+  }
+  if (learning.error_floor.median)
+    out.text_row("error floor", fmt::format("{} {}", error_name(learning),
+                                            quartiles_in_words(learning.error_floor, percent, repeats)));
+  if (learning.rate_mean)
+    out.text_row("rate",
+                 fmt::format("{} per gradient ({}); staleness {}", four(*learning.rate_mean),
+                             config::name_of(run.experiment.settings.learn->rate.rule),
+                             learning.staleness_mean ? rounded(*learning.staleness_mean) : "unknown"));
+  if (learning.noise_scale)
+    out.text_row("noise scale", fmt::format("{} samples: batches much larger than that gain little",
+                                            rounded(*learning.noise_scale)));
+  if (repeats > 1) out.line(fmt::format("  medians of {}:", plural(static_cast<int>(repeats), "repeat")));
+  write_curve(out, learning);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,128 @@
+// Engine, order log and replay together: closed forms of a noisy quadratic, and digits under several rules.
+
+#include "run/learning.hpp"
+
+#include "learn/samples.hpp"
+
+#include <cmath>
+#include <doctest/doctest.h>
+#include <numeric>
+
+using namespace trainyard;
+
+namespace {
+
+constexpr int workers = 8;
+
+/// The order of eight workers whose steps take an exponential time with mean 1 s, up to a date or a version.
+OrderLog order_of(const UpdateSettings& settings, int repeat, Seconds until, std::int64_t updates = 0) {
+  std::vector<int> nodes(workers);
+  std::iota(nodes.begin(), nodes.end(), 0);
+  const random::Distribution factor{
+      .kind = random::Kind::exponential, .sd = {}, .shift = {}, .shape = {}, .file = {}, .seen = {}};
+  StepTimes times({Seconds{1}}, nodes,
+                  {.seed = 1, .op = {}, .step = factor, .node = {}, .slow = {}, .pauses = {}}, repeat);
+  OrderLog log;
+  run_without_network(
+      settings, times,
+      {.log = {.take = [&](OrderLog whole) { log = std::move(whole); }, .until = until, .updates = updates}});
+  return log;
+}
+
+LearnSettings quadratic(int dimensions) {
+  LearnSettings settings;
+  settings.model.kind = LearnerKind::quadratic;
+  settings.model.dimensions = dimensions;
+  settings.rate.base = 0.1;
+  settings.points = 4000;
+  return settings;
+}
+
+LearnSettings digits(double rate, RateRule rule = RateRule::fixed) {
+  LearnSettings settings;
+  settings.data = LearningData{.name = DataName::digits, .label_noise = 0.1};
+  settings.batch = 8;
+  settings.rate = {.base = rate, .rule = rule};
+  settings.until.time = Seconds{80};
+  settings.points = 80;
+  return settings;
+}
+
+/// The medians of the training loss after 10, 20 and 80 mean step times.
+struct Losses {
+  double at_10, at_20, at_80;
+};
+
+Losses learn_digits(const UpdateSettings& rule, const LearnSettings& settings, const LearningSets& sets) {
+  std::vector<OrderLog> logs;
+  for (int repeat = 0; repeat < 5; ++repeat) logs.push_back(order_of(rule, repeat, Seconds{80}));
+  const Learning learning = learn(logs, rule.rule, settings, &sets, 1);
+  const std::vector<LearningRow> rows = learning_rows(learning);
+  REQUIRE(rows.size() == 81);
+  return {*rows[10].loss.median, *rows[20].loss.median, *rows[80].loss.median};
+}
+
+}  // namespace
+
+TEST_CASE("in the engine's order a noisy quadratic has the floors of its recursions") {
+  struct Row {
+    UpdateSettings rule;
+    double floor;  ///< of E[w^2]
+  };
+  const Row rows[] = {
+      {{.rule = UpdateRule::sync, .workers = workers}, 0.00657895},
+      {{.rule = UpdateRule::k_sync, .workers = workers, .k = 4}, 0.01315789},
+      {{.rule = UpdateRule::k_batch_sync, .workers = workers, .k = 4}, 0.01315789},
+      {{.rule = UpdateRule::k_async, .workers = workers, .k = 4}, 0.01440988},
+      {{.rule = UpdateRule::k_async, .workers = workers, .k = 2}, 0.03389185},
+      {{.rule = UpdateRule::k_batch_async, .workers = workers, .k = 4}, 0.0156},
+      {{.rule = UpdateRule::async, .workers = workers}, 0.08910891},
+      {{.rule = UpdateRule::local_sgd, .workers = workers, .push_every = 4}, 0.00657895},
+  };
+  constexpr int dimensions = 100;
+  for (const Row& row : rows) {
+    CAPTURE(config::name_of(row.rule.rule));
+    CAPTURE(row.rule.k);
+    const OrderLog log = order_of(row.rule, 0, {}, 40'000);
+    const LearningRun run = learn_once(log, row.rule.rule, quadratic(dimensions), nullptr, 1, 0);
+    REQUIRE(run.loss_floor);
+    CHECK(2 * run.loss_floor->mean / dimensions == doctest::Approx(row.floor).epsilon(0.03));
+  }
+}
+
+TEST_CASE("digits: async learns faster than sync and ends higher; stale gradients need a smaller rate") {
+  const LearningSets sets = load_samples(*digits(0.5).data, {{TRAINYARD_SOURCE_DIR}}, {}, 1);
+  const UpdateSettings sync_rule{.rule = UpdateRule::sync, .workers = workers};
+  const UpdateSettings async_rule{.rule = UpdateRule::async, .workers = workers};
+  const Losses sync = learn_digits(sync_rule, digits(0.5), sets);
+  const Losses async = learn_digits(async_rule, digits(0.5), sets);
+  const Losses by_staleness = learn_digits(async_rule, digits(0.5, RateRule::by_staleness), sets);
+  const Losses k_async =
+      learn_digits({.rule = UpdateRule::k_async, .workers = workers, .k = 4}, digits(0.5), sets);
+  // an independent replay of six seeds
+  CHECK(sync.at_10 == doctest::Approx(2.07).epsilon(0.05));
+  CHECK(sync.at_20 == doctest::Approx(1.83).epsilon(0.05));
+  CHECK(sync.at_80 == doctest::Approx(1.14).epsilon(0.05));
+  CHECK(k_async.at_20 == doctest::Approx(1.13).epsilon(0.08));
+  CHECK(k_async.at_80 == doctest::Approx(0.754).epsilon(0.08));
+  CHECK(by_staleness.at_80 == doctest::Approx(0.721).epsilon(0.08));
+  CHECK(async.at_20 < sync.at_20 / 1.5);
+  CHECK(async.at_80 > by_staleness.at_80);
+  CHECK(async.at_80 > k_async.at_80);
+}
+
+TEST_CASE("a job in step has an update with every worker's gradient after each step") {
+  LearnSettings settings;
+  settings.until.updates = 5;
+  const OrderLog log = order_in_step(3, Seconds{2}, settings, {});
+  REQUIRE(log.updates.size() == 5);
+  CHECK(log.updates.back().at == Seconds{10});
+  CHECK(log.updates.back().version == 5);
+  CHECK(log.reads.size() == 15);
+  CHECK(log.uses.size() == 15);
+  settings.until = {.time = Seconds{7}};
+  CHECK(order_in_step(3, Seconds{2}, settings, {}).updates.size() == 3);
+  CHECK(order_in_step(3, Seconds{2}, {}, {.warmup = 20, .measured = 100}).updates.size() == 120);
+  settings.until = {.time = Seconds{1e12}};
+  CHECK_THROWS_AS(order_in_step(3, Seconds{2}, settings, {}), InputError);
+}
