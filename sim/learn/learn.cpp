@@ -223,14 +223,15 @@ Seconds end_of(std::span<const OrderLog> logs, const LearnSettings& settings) {
   for (const OrderLog& log : logs) {
     const auto& updates = log.updates;
     const Seconds last = updates.empty() ? Seconds(0) : updates.back().at;
-    end = std::min(end.value_or(last), last);
-    if (!settings.until.updates) continue;
-    const auto most =
-        static_cast<std::size_t>(*settings.until.updates) * static_cast<std::size_t>(log.shards);
-    enough = std::max(enough, most <= updates.size() ? updates[most - 1].at : last);
+    const auto most = static_cast<std::size_t>(settings.until.updates.value_or(0) * log.shards);
+    const bool has_enough = most > 0 && most <= updates.size();
+    if (has_enough)
+      enough = std::max(enough, updates[most - 1].at);
+    else
+      end = std::min(end.value_or(last), last);
   }
   if (settings.until.time) end = settings.until.time;
-  return settings.until.updates ? std::min(*end, enough) : *end;
+  return enough > Seconds(0) ? std::min(end.value_or(enough), enough) : *end;
 }
 
 }  // namespace

@@ -15,13 +15,13 @@ using namespace trainyard::testing;
 namespace {
 
 #ifdef TRAINYARD_SANITIZED
-constexpr std::int64_t many_updates = 4'000;
-constexpr std::int64_t some_updates = 4'000;
-constexpr double tolerance = 0.06;
+constexpr std::int64_t long_log = 4'000;
+constexpr std::int64_t short_log = 4'000;
+constexpr double log_tolerance = 0.06;
 #else
-constexpr std::int64_t many_updates = 100'000;
-constexpr std::int64_t some_updates = 20'000;
-constexpr double tolerance = 0.01;
+constexpr std::int64_t long_log = 100'000;
+constexpr std::int64_t short_log = 20'000;
+constexpr double log_tolerance = 0.01;
 #endif
 
 const std::vector<UpdateSettings> every_rule{
@@ -37,7 +37,7 @@ const std::vector<UpdateSettings> every_rule{
     {.rule = UpdateRule::downpour, .workers = 8, .push_every = 4, .fetch_every = 3},
 };
 
-StepTimes unit_steps(int workers, double shift) {
+StepTimes varying_steps(int workers, double shift) {
   std::vector<int> nodes(static_cast<std::size_t>(workers));
   std::iota(nodes.begin(), nodes.end(), 0);
   const random::Distribution factor{.kind = random::Kind::shifted_exponential,
@@ -63,8 +63,8 @@ struct Length {
 };
 
 /// Steps of `shift` + an exponential time with mean 1.
-Logged train(const UpdateSettings& settings, const Length& length, double shift = 0) {
-  StepTimes times = unit_steps(settings.workers, shift);
+Logged log_of_run(const UpdateSettings& settings, const Length& length, double shift = 0) {
+  StepTimes times = varying_steps(settings.workers, shift);
   Logged logged;
   logged.record = run_without_network(settings, times,
                                       {.warmup = length.warmup,
@@ -75,7 +75,7 @@ Logged train(const UpdateSettings& settings, const Length& length, double shift 
   return logged;
 }
 
-double time_per_update(const OrderLog& log) {
+double mean_time(const OrderLog& log) {
   return log.updates.back().at.si() / static_cast<double>(log.updates.size());
 }
 
@@ -102,20 +102,20 @@ void check_same(const TrainingRecord& one, const TrainingRecord& other) {
 TEST_CASE("a log changes nothing of the record, even if it is longer than the measurement") {
   for (const UpdateSettings& settings : every_rule) {
     CAPTURE(config::name_of(settings.rule));
-    StepTimes times = unit_steps(settings.workers, 0);
+    StepTimes times = varying_steps(settings.workers, 0);
     const TrainingRecord alone = run_without_network(settings, times, {.warmup = 20, .measured = 300});
-    check_same(train(settings, {.warmup = 20, .measured = 300}).record, alone);
-    const Logged longer = train(settings, {.warmup = 20, .measured = 300, .updates = 1000});
+    check_same(log_of_run(settings, {.warmup = 20, .measured = 300}).record, alone);
+    const Logged longer = log_of_run(settings, {.warmup = 20, .measured = 300, .updates = 1000});
     check_same(longer.record, alone);
     CHECK(longer.log.updates.size() == 1000);
-    check_same(train(settings, {.warmup = 20, .measured = 300, .until = Seconds{1e-3}}).record, alone);
+    check_same(log_of_run(settings, {.warmup = 20, .measured = 300, .until = Seconds{1e-3}}).record, alone);
   }
 }
 
 TEST_CASE("the ages of gradients in the log are those that the engine counted") {
   for (const UpdateSettings& settings : every_rule) {
     CAPTURE(config::name_of(settings.rule));
-    const Logged logged = train(settings, {});
+    const Logged logged = log_of_run(settings, {});
     CHECK(staleness_in(logged.log) == logged.record.staleness);
   }
 }
@@ -123,7 +123,7 @@ TEST_CASE("the ages of gradients in the log are those that the engine counted") 
 TEST_CASE("the log begins with version 1 of the warm-up and has dates in order") {
   for (const UpdateSettings& settings : every_rule) {
     CAPTURE(config::name_of(settings.rule));
-    const OrderLog log = train(settings, {.warmup = 50, .measured = 100}).log;
+    const OrderLog log = log_of_run(settings, {.warmup = 50, .measured = 100}).log;
     REQUIRE(log.updates.size() == 150);
     CHECK(log.workers == 8);
     CHECK(log.shards == 1);
@@ -142,7 +142,7 @@ TEST_CASE("the log begins with version 1 of the warm-up and has dates in order")
 TEST_CASE("no step is used twice, and only rules that cancel leave out steps") {
   for (const UpdateSettings& settings : every_rule) {
     CAPTURE(config::name_of(settings.rule));
-    const OrderLog log = train(settings, {}).log;
+    const OrderLog log = log_of_run(settings, {}).log;
     std::vector<std::vector<std::int32_t>> used(static_cast<std::size_t>(log.workers));
     for (const GradientUse& use : log.uses) {
       for (int i = 0; i < use.steps; ++i)
@@ -164,7 +164,7 @@ TEST_CASE("no step is used twice, and only rules that cancel leave out steps") {
 TEST_CASE("k_async of all workers leaves the log of sync, of one worker that of async") {
   const Length length{.measured = 2000};
   const auto log_of = [&](UpdateRule rule, int k) {
-    return train({.rule = rule, .workers = 8, .k = k}, length).log;
+    return log_of_run({.rule = rule, .workers = 8, .k = k}, length).log;
   };
   const OrderLog sync = log_of(UpdateRule::sync, 1);
   const OrderLog async = log_of(UpdateRule::async, 1);
@@ -181,12 +181,12 @@ TEST_CASE("gradients of k_batch_async are 1 + (P - 1) / K updates old, whatever 
       CAPTURE(shift);
       CAPTURE(workers);
       CAPTURE(k);
-      const OrderLog log = train({.rule = UpdateRule::k_batch_async, .workers = workers, .k = k},
-                                 {.measured = some_updates}, shift)
+      const OrderLog log = log_of_run({.rule = UpdateRule::k_batch_async, .workers = workers, .k = k},
+                                      {.measured = short_log}, shift)
                                .log;
       // The gradients under way when the log ends are the only difference from the mean.
       CHECK(mean_age(staleness_in(log)) ==
-            doctest::Approx(1 + (workers - 1) / double(k)).epsilon(20.0 * workers / some_updates));
+            doctest::Approx(1 + (workers - 1) / double(k)).epsilon(20.0 * workers / short_log));
     }
   }
 }
@@ -195,11 +195,11 @@ TEST_CASE("gradients of k_async are P / K updates old, those of sync rules fresh
   for (const int k : {1, 2, 4, 8}) {
     CAPTURE(k);
     const auto ages = [&](UpdateRule rule) {
-      return staleness_in(train({.rule = rule, .workers = 8, .k = k}, {.measured = some_updates}).log);
+      return staleness_in(log_of_run({.rule = rule, .workers = 8, .k = k}, {.measured = short_log}).log);
     };
     CHECK(mean_age(ages(UpdateRule::k_async)) ==
-          doctest::Approx(8.0 / k).epsilon(160.0 / static_cast<double>(some_updates)));
-    const std::vector<std::int64_t> fresh{0, some_updates * k};
+          doctest::Approx(8.0 / k).epsilon(160.0 / static_cast<double>(short_log)));
+    const std::vector<std::int64_t> fresh{0, short_log * k};
     CHECK(ages(UpdateRule::k_sync) == fresh);
     CHECK(ages(UpdateRule::k_batch_sync) == fresh);
   }
@@ -208,8 +208,8 @@ TEST_CASE("gradients of k_async are P / K updates old, those of sync rules fresh
 TEST_CASE("of exponential times the ages of asynchronous gradients are geometric with mean P") {
   const int workers = 8;
   const auto ages =
-      staleness_in(train({.rule = UpdateRule::async, .workers = workers}, {.measured = many_updates}).log);
-  const double n = static_cast<double>(many_updates);
+      staleness_in(log_of_run({.rule = UpdateRule::async, .workers = workers}, {.measured = long_log}).log);
+  const double n = static_cast<double>(long_log);
   double older = n;  // gradients at least this old
   for (std::size_t age = 1; age <= 3 * workers; ++age) {
     CAPTURE(age);
@@ -236,22 +236,23 @@ TEST_CASE("the times of updates of eight workers are those of Dutta et al., shif
   };
   for (const auto& [settings, exponential, shifted] : rows) {
     CAPTURE(config::name_of(settings.rule));
-    CHECK(time_per_update(train(settings, {.measured = many_updates}).log) ==
-          doctest::Approx(exponential).epsilon(tolerance));
-    CHECK(time_per_update(train(settings, {.measured = many_updates}, 1).log) ==
-          doctest::Approx(shifted).epsilon(tolerance));
+    CHECK(mean_time(log_of_run(settings, {.measured = long_log}).log) ==
+          doctest::Approx(exponential).epsilon(log_tolerance));
+    CHECK(mean_time(log_of_run(settings, {.measured = long_log}, 1).log) ==
+          doctest::Approx(shifted).epsilon(log_tolerance));
   }
 }
 
 TEST_CASE("a log ends at its date, at its version, or with the measurement") {
   const UpdateSettings async{.rule = UpdateRule::async, .workers = 8};
-  const OrderLog all = train(async, {.measured = 2000}).log;
-  const OrderLog early = train(async, {.measured = 2000, .until = Seconds{50}}).log;
+  const OrderLog all = log_of_run(async, {.measured = 2000}).log;
+  const OrderLog early = log_of_run(async, {.measured = 2000, .until = Seconds{50}}).log;
   REQUIRE(early.updates.size() < all.updates.size());
   CHECK(early.updates.back().at <= Seconds{50});
   CHECK(all.updates[early.updates.size()].at > Seconds{50});
-  const OrderLog late = train(async, {.measured = 10, .until = Seconds{50}}).log;
+  const OrderLog late = log_of_run(async, {.measured = 10, .until = Seconds{50}}).log;
   CHECK(are_equal(early, late));
-  CHECK(train(async, {.measured = 10, .until = Seconds{50}, .updates = 17}).log.updates.size() == 17);
-  CHECK(train(async, {.measured = 10, .until = all.updates[4].at, .updates = 17}).log.updates.size() == 5);
+  CHECK(log_of_run(async, {.measured = 10, .until = Seconds{50}, .updates = 17}).log.updates.size() == 17);
+  CHECK(log_of_run(async, {.measured = 10, .until = all.updates[4].at, .updates = 17}).log.updates.size() ==
+        5);
 }
