@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -29,9 +30,13 @@ constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", as_count},
                                          {"efficiency", efficiency_figure, as_percent},
                                          {"exposed comm.", "exposed_communication_s", as_time},
                                          {"MFU", "model_flops_utilization", as_percent},
-                                         {"memory", "memory_utilization", as_percent},
-                                         {"epoch", "epoch_time_s", as_time},
+                                         {"memory", "memory_utilization", as_percent}};
+
+// The last columns: of an epoch, or of the training to a target.
+constexpr SweepColumn epoch_columns[] = {{"epoch", "epoch_time_s", as_time},
                                          {"USD/epoch", "cost_per_epoch_usd", rounded_like}};
+constexpr SweepColumn target_columns[] = {{"to target", "time_to_target_s", as_time},
+                                          {"USD", "cost_to_target_usd", rounded_like}};
 
 }  // namespace
 
@@ -44,7 +49,10 @@ SweepColumns::SweepColumns(const SweepResult& result) : result_(result) {
       if (scaling[i]) relative_.emplace(result.rows[i].point, *scaling[i]);
     }
   }
-  for (const SweepColumn& column : table_columns) {
+  std::vector<SweepColumn> columns(std::begin(table_columns), std::end(table_columns));
+  for (const SweepColumn& column : result.sweep.is_of_targets ? target_columns : epoch_columns)
+    columns.push_back(column);
+  for (const SweepColumn& column : columns) {
     const auto has = [&](const SweepRow& row) { return figure(result, row, column.figure).has_value(); };
     const bool is_key = std::ranges::find(result.sweep.keys, column.figure) != result.sweep.keys.end();
     if (is_key || std::ranges::none_of(result.rows, has)) continue;

@@ -128,6 +128,9 @@ TEST_CASE("the factor of a system is that of its row on the fewest GPUs, which i
   CHECK_FALSE(small.error(TargetFit::one_system));
   CHECK(small.prediction(TargetFit::one_system).value() == doctest::Approx(1700).epsilon(1e-6));
   CHECK(large.scale == small.scale);
+  // The factor is of the steps that the row took, so that more samples do not make it larger.
+  const auto more = validated(with_text(one_box, "45037948,1700", "90075896,3400"));
+  CHECK(figure_in(more, TargetFigure::time).scale == doctest::Approx(small.scale).epsilon(1e-6));
   CHECK(errors_of(its, TargetFit::one_system, small.family).rows == 1);
   CHECK(errors_of(its, TargetFit::software, small.family).rows == 2);
 }
