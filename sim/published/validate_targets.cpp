@@ -27,6 +27,7 @@ struct TargetRun {
   PublishedRun run;
   double samples = 0;      ///< predicted
   double evaluations = 0;  ///< until then
+  double trained = 0;      ///< samples as published; 0: not stated
   int evaluated = 0;       ///< samples of an evaluation
 };
 
@@ -118,6 +119,7 @@ std::variant<TargetRun, std::string> target_run(const std::shared_ptr<const Publ
   measured.accumulation = accumulation;
   measured.precision = Precision::amp;
   its.samples = read.samples.samples;
+  its.trained = row.to_target->samples;
   if (read.evaluation && read.between > 0) {
     its.evaluations = std::ceil(its.samples / read.between - 1e-9);
     its.evaluated = read.evaluation->samples;
@@ -248,10 +250,15 @@ nlohmann::json predict_system(const config::Catalogue& catalogue, const std::vec
   };
   if (reference < asked.size()) {
     const double measured = rows[asked[reference].row].measured;
+    // The factor is of steps: how many the row took is known, however well its samples are predicted.
+    TargetRun run = asked[reference].run;
+    if (run.trained > 0) {
+      run.evaluations *= run.trained / run.samples;
+      run.samples = run.trained;
+    }
     guarded([&] {
-      scale = solve_scale(measured, [&](double factor) {
-        return system.time(asked[reference].run, TargetFit::software, factor);
-      });
+      scale = solve_scale(measured,
+                          [&](double factor) { return system.time(run, TargetFit::software, factor); });
     });
   }
   nlohmann::json predictions = nlohmann::json::array();

@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace trainyard {
 namespace {
@@ -29,17 +32,28 @@ constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", as_count},
                                          {"efficiency", efficiency_figure, as_percent},
                                          {"exposed comm.", "exposed_communication_s", as_time},
                                          {"MFU", "model_flops_utilization", as_percent},
-                                         {"memory", "memory_utilization", as_percent},
-                                         {"epoch", "epoch_time_s", as_time},
-                                         {"USD/epoch", "cost_per_epoch_usd", rounded_like},
-                                         {"staleness", "staleness_mean", rounded_like},
-                                         {"to target", "time_to_target_s", as_time},
-                                         {"final loss", "final_loss", rounded_like},
-                                         {"error floor", "error_floor", as_percent},
-                                         {"diverged", "diverged", as_count}};
+                                         {"memory", "memory_utilization", as_percent}};
 
-/// Of these only learning has few enough other columns to be worth the place.
-constexpr const char* with_learning = "staleness_mean";
+// The last columns: of an epoch, of the training to a target, and of a learner.
+constexpr SweepColumn epoch_columns[] = {{"epoch", "epoch_time_s", as_time},
+                                         {"USD/epoch", "cost_per_epoch_usd", rounded_like}};
+constexpr SweepColumn target_columns[] = {{"to target", "time_to_target_s", as_time},
+                                          {"USD", "cost_to_target_usd", rounded_like}};
+constexpr SweepColumn learning_columns[] = {{"staleness", "staleness_mean", rounded_like},
+                                            {"to target", "time_to_target_s", as_time},
+                                            {"final loss", "final_loss", rounded_like},
+                                            {"error floor", "error_floor", as_percent},
+                                            {"diverged", "diverged", as_count}};
+
+std::vector<SweepColumn> columns_of(const Sweep& sweep) {
+  std::vector<SweepColumn> columns(std::begin(table_columns), std::end(table_columns));
+  const auto add = [&](std::span<const SweepColumn> more) {
+    columns.insert(columns.end(), more.begin(), more.end());
+  };
+  add(sweep.is_of_targets ? target_columns : epoch_columns);
+  if (sweep.has_learning) add(learning_columns);
+  return columns;
+}
 
 }  // namespace
 
@@ -52,10 +66,9 @@ SweepColumns::SweepColumns(const SweepResult& result) : result_(result) {
       if (scaling[i]) relative_.emplace(result.rows[i].point, *scaling[i]);
     }
   }
-  for (const SweepColumn& column : table_columns) {
+  for (const SweepColumn& column : columns_of(result.sweep)) {
     const auto has = [&](const SweepRow& row) { return figure(result, row, column.figure).has_value(); };
     if (std::ranges::find(result.figures, column.figure) == result.figures.end()) continue;
-    if (column.figure == std::string_view(with_learning) && !result.sweep.has_learning) continue;
     const bool is_key = std::ranges::find(result.sweep.keys, column.figure) != result.sweep.keys.end();
     if (is_key || std::ranges::none_of(result.rows, has)) continue;
     columns_.push_back(column);

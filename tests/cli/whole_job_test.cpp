@@ -66,3 +66,29 @@ TEST_CASE("a sweep of jobs chooses by their totals, and --epochs is their length
   CHECK(run_program({"sweep", "resnet50_p3_16xlarge_x2", "--set", "job.epochs=1,2", "--epochs", "2"}).code ==
         3);
 }
+
+TEST_CASE("--target trains until it is reached, in runs and in sweeps") {
+  const Json job = job_summary({"--target", "75.9 % top-1"});
+  CHECK(job["target"] == "75.9 % top-1");
+  CHECK(job["time_to_target_low_s"] < job["time_to_target_s"]);
+  CHECK(job["time_to_target_s"] < job["time_to_target_high_s"]);
+  CHECK_FALSE(job_summary({"--epochs", "90"}).contains("time_to_target_s"));
+  const std::vector<std::string> command{
+      "sweep", "resnet50_p3_16xlarge_x2", "--set", "nodes=1,2,8", "--target", "75.9 % top-1", "--json"};
+  const Ended ended = run_program(command);
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  const Json sweep = Json::parse(ended.out);
+  CHECK(sweep["rows"][1]["time_to_target_s"].get<double>() ==
+        doctest::Approx(job["time_to_target_s"].get<double>()).epsilon(0.05));
+  CHECK(sweep["rows"][2]["training_time_s"] == sweep["rows"][2]["job_time_s"]);
+  CHECK(sweep["best"]["fastest"] == 2);
+}
+
+TEST_CASE("a target that is unknown, or given beside a length, is an error") {
+  CHECK(run_program({"run", "resnet50_p3_16xlarge_x2", "--target", "99 %"}).code == 3);
+  CHECK(run_program({"run", "resnet50_p3_16xlarge_x2", "--target", "75.9 % top-1", "--epochs", "2"}).code ==
+        2);
+  CHECK(run_program({"sweep", "resnet50_p3_16xlarge_x2", "--target", "75.9 % top-1", "--epochs", "2"}).code ==
+        2);
+}

@@ -32,12 +32,14 @@ std::vector<PublishedRow> target_rows_of(const std::string& lines) {
   return read_published_rows("rows.csv", target_header + lines);
 }
 
-TargetValidation validated(std::vector<PublishedRow> rows) {
+TargetValidation validated_targets(std::vector<PublishedRow> rows) {
   const ShippedRules& rules = rules_shipped_as("to_target");
   return validate_targets(target_catalogue(), data_of(std::move(rows), rules.machines, rules.runs), 1);
 }
 
-TargetValidation validated(const std::string& lines) { return validated(target_rows_of(lines)); }
+TargetValidation validated_targets(const std::string& lines) {
+  return validated_targets(target_rows_of(lines));
+}
 
 std::string with_text(std::string line, const std::string& from, const std::string& to) {
   const std::size_t place = line.find(from);
@@ -92,21 +94,21 @@ TEST_CASE("joules take the machine of the result that they belong to") {
 TEST_CASE("samples are those of the reference points of the row's own round") {
   // round 1.0 had 57,194,955 samples at a batch of 13,056, later rounds 58,293,098
   const std::string large = with_text(with_text(one_box, "3264", "13056"), ",8,1,8,", ",8,4,32,");
-  const auto later = validated(large);
+  const auto later = validated_targets(large);
   CHECK(figure_in(later, TargetFigure::samples).prediction(TargetFit::software) == 58293098);
-  const auto first = validated(with_text(large, "v2.0", "v1.0"));
+  const auto first = validated_targets(with_text(large, "v2.0", "v1.0"));
   CHECK(figure_in(first, TargetFigure::samples).prediction(TargetFit::software) == 57194955);
 }
 
 TEST_CASE("samples do not depend on the accelerator, times need a platform") {
-  const auto its = validated(with_text(one_box, "NVIDIA A100-SXM4-80GB", "TPU-v4"));
+  const auto its = validated_targets(with_text(one_box, "NVIDIA A100-SXM4-80GB", "TPU-v4"));
   CHECK(figure_in(its, TargetFigure::samples).error(TargetFit::software) == doctest::Approx(0));
   CHECK_FALSE(figure_in(its, TargetFigure::time).excluded.empty());
   CHECK_FALSE(figure_in(its, TargetFigure::time).error(TargetFit::software));
 }
 
 TEST_CASE("a time to train is that of the samples and of the evaluations") {
-  const auto its = validated(one_box);
+  const auto its = validated_targets(one_box);
   const ScoredTarget& time = figure_in(its, TargetFigure::time);
   REQUIRE(time.excluded.empty());
   CHECK(time.platform == "dgx_a100");
@@ -120,7 +122,7 @@ TEST_CASE("the factor of a system is that of its row on the fewest GPUs, which i
   const std::string two_boxes =
       with_text(with_text(with_text(one_box, ",8,1,8,,", ",8,2,16,8x ConnectX-6 IB HDR,"), "1700", "900"),
                 "box", "boxes");
-  const auto its = validated(two_boxes + one_box);
+  const auto its = validated_targets(two_boxes + one_box);
   const ScoredTarget& large = figure_in(its, TargetFigure::time, 0);
   const ScoredTarget& small = figure_in(its, TargetFigure::time, 1);
   CHECK_FALSE(large.is_fitted);
@@ -128,13 +130,16 @@ TEST_CASE("the factor of a system is that of its row on the fewest GPUs, which i
   CHECK_FALSE(small.error(TargetFit::one_system));
   CHECK(small.prediction(TargetFit::one_system).value() == doctest::Approx(1700).epsilon(1e-6));
   CHECK(large.scale == small.scale);
+  // The factor is of the steps that the row took, so that more samples do not make it larger.
+  const auto more = validated_targets(with_text(one_box, "45037948,1700", "90075896,3400"));
+  CHECK(figure_in(more, TargetFigure::time).scale == doctest::Approx(small.scale).epsilon(1e-6));
   CHECK(errors_of(its, TargetFit::one_system, small.family).rows == 1);
   CHECK(errors_of(its, TargetFit::software, small.family).rows == 2);
 }
 
 TEST_CASE("what cannot be claimed is left out by rule") {
   const auto reason = [](const std::string& from, const std::string& to, TargetFigure figure) {
-    const auto its = validated(with_text(one_box, from, to));
+    const auto its = validated_targets(with_text(one_box, from, to));
     return figure_in(its, figure).excluded;
   };
   CHECK_FALSE(reason("resnet", "minigo", TargetFigure::samples).empty());
@@ -145,13 +150,13 @@ TEST_CASE("what cannot be claimed is left out by rule") {
   CHECK_FALSE(reason(",8,1,8,", ",8,1,7,", TargetFigure::time).empty());  // 3264 / 7
   CHECK_FALSE(reason(",8,1,8,", ",8,2,8,", TargetFigure::time).empty());
   CHECK(reason("lars", "LARS", TargetFigure::samples).empty());
-  const auto calibrate = validated(with_text(one_box, "validate", "calibrate"));
+  const auto calibrate = validated_targets(with_text(one_box, "validate", "calibrate"));
   CHECK(calibrate.rows.empty());
   CHECK(calibrate.excluded.size() == 1);
 }
 
 TEST_CASE("errors are above 0 if predictions are too large") {
-  const auto its = validated(with_text(one_box, "45037948", "40000000"));
+  const auto its = validated_targets(with_text(one_box, "45037948", "40000000"));
   const TargetErrors errors = errors_of(its, TargetFit::software, "samples to target, ResNet-50");
   CHECK(errors.rows == 1);
   CHECK(errors.coverage == 1);
@@ -167,7 +172,7 @@ TEST_CASE("the energy of a training is that of its steps and evaluations") {
   const auto others = target_rows_of(one_box);
   complete_energy_rows(rows, others);
   rows.push_back(others.front());
-  const auto its = validated(std::move(rows));
+  const auto its = validated_targets(std::move(rows));
   const double energy = figure_in(its, TargetFigure::energy).prediction(TargetFit::software).value();
   const double time = figure_in(its, TargetFigure::time).prediction(TargetFit::software).value();
   CHECK(energy / time > 2000);  // a box of eight A100, in W

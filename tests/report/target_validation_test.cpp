@@ -13,7 +13,7 @@ using namespace trainyard;
 namespace {
 
 /// Two results: one with a prediction of each figure, one that no rule claims.
-TargetValidation hand_made() {
+TargetValidation two_results() {
   PublishedData data;
   data.rows = read_published_rows(
       "rows.csv",
@@ -50,7 +50,7 @@ TargetValidation hand_made() {
 }  // namespace
 
 TEST_CASE("the JSON of trainings to a target has every figure, with its error or the reason against it") {
-  const auto json = target_validation_json(hand_made(), TargetFit::software);
+  const auto json = target_validation_json(two_results(), TargetFit::software);
   CHECK(json["families"].size() == 2);
   CHECK(json["families"]["time to train, ResNet-50"]["rows"] == 1);
   CHECK(json["families"]["time to train, ResNet-50"]["coverage"] == 0.5);
@@ -63,16 +63,16 @@ TEST_CASE("the JSON of trainings to a target has every figure, with its error or
   CHECK(json["rows"][2]["excluded"] == "no profile describes the accelerator");
   CHECK(json["excluded"].size() == 1);
   // the row that its system's factor is fitted to
-  CHECK(target_validation_json(hand_made(), TargetFit::one_system)["rows"][1]["scored"] == false);
+  CHECK(target_validation_json(two_results(), TargetFit::one_system)["rows"][1]["scored"] == false);
 }
 
 TEST_CASE("the table of trainings to a target has a line for each family and fit") {
   const std::string text =
-      target_validation_table(hand_made(), {TargetFit::nothing, TargetFit::software}, true);
+      target_validation_table(two_results(), {TargetFit::nothing, TargetFit::software}, true);
   CHECK(text.find("-20.0") != std::string::npos);
   CHECK(text.find("+10.0") != std::string::npos);
   CHECK(text.find("rows.csv:2") == std::string::npos);
-  const std::string all = target_validation_table(hand_made(), {TargetFit::software}, false);
+  const std::string all = target_validation_table(two_results(), {TargetFit::software}, false);
   CHECK(all.find("rows.csv:2") != std::string::npos);
   CHECK(all.find("fitted") != std::string::npos);
 }

@@ -17,11 +17,11 @@ using namespace trainyard;
 namespace {
 
 /// Two boxes of eight V100, 16 x 256 = 4096 images a step.
-constexpr const char* two_boxes = "resnet50_p3_16xlarge_x2";
-constexpr double imagenet = 1281167;
+constexpr const char* target_boxes = "resnet50_p3_16xlarge_x2";
+constexpr double images_of_epoch = 1281167;
 const Overrides::value_type to_target{"job.target", "75.9 % top-1"};
 
-Run target_run(Overrides overrides, const char* experiment = two_boxes) {
+Run target_run(Overrides overrides, const char* experiment = target_boxes) {
   overrides.emplace_back("platform.node.power.overhead", "1 kW");
   return simulate(testing::shipped_experiment(experiment, overrides), {.fidelity = Fidelity::closed});
 }
@@ -31,7 +31,7 @@ const JobPart* phase_in(const Run& run, JobPhase phase) {
   return found == run.job->parts.end() ? nullptr : &*found;
 }
 
-Diagnostic refusal(const Overrides& overrides, const char* experiment = two_boxes) {
+Diagnostic target_refusal(const Overrides& overrides, const char* experiment = target_boxes) {
   const auto errors = errors_of([&] { testing::shipped_experiment(experiment, overrides); });
   REQUIRE(errors.size() == 1);
   return errors.front();
@@ -49,7 +49,7 @@ TEST_CASE("a job to a target trains on the samples of the published runs at its 
   CHECK(run.pace.global_batch == 4096);
   CHECK(figure_of(run, "samples_to_target") == 51086534);  // MLPerf's reference point
   CHECK(figure_of(run, "updates_to_target") == doctest::Approx(51086534.0 / 4096).epsilon(1e-12));
-  CHECK(figure_of(run, "epochs_to_target") == doctest::Approx(51086534.0 / imagenet).epsilon(1e-12));
+  CHECK(figure_of(run, "epochs_to_target") == doctest::Approx(51086534.0 / images_of_epoch).epsilon(1e-12));
   REQUIRE(phase_in(run, JobPhase::training) != nullptr);
   const double training = phase_in(run, JobPhase::training)->time.si();
   CHECK(training == doctest::Approx(51086534.0 / run.pace.throughput).epsilon(1e-12));
@@ -128,25 +128,25 @@ TEST_CASE("a batch beyond the published ones follows the law with a note, up to 
   const Run run = target_run(large);
   CHECK(has_target_note(run, "beyond the published"));
   CHECK(figure_of(run, "samples_to_target") > 109983260);
-  const Diagnostic error = refusal({to_target, {"accumulation", "40"}});
+  const Diagnostic error = target_refusal({to_target, {"accumulation", "40"}});
   CHECK(error.key_path == "job.target");
 }
 
 TEST_CASE("a target that is not known is an error at its key, with those that are") {
-  const Diagnostic error = refusal({{"job.target", "80 % top-1"}});
+  const Diagnostic error = target_refusal({{"job.target", "80 % top-1"}});
   CHECK(error.key_path == "job.target");
   CHECK(error.hint.find("75.9 % top-1") != std::string::npos);
-  CHECK(refusal({to_target, {"model", "vgg16"}}).key_path == "job.target");
-  CHECK(refusal({to_target, {"job.epochs", "3"}}).key_path == "job.target");
+  CHECK(target_refusal({to_target, {"model", "vgg16"}}).key_path == "job.target");
+  CHECK(target_refusal({to_target, {"job.epochs", "3"}}).key_path == "job.target");
 }
 
 TEST_CASE("updates that are not those of synchronous training have no known samples to a target") {
-  CHECK(refusal({to_target, {"sync.update", "async"}}).key_path == "job.target");
+  CHECK(target_refusal({to_target, {"sync.update", "async"}}).key_path == "job.target");
 }
 
 TEST_CASE("BERT's target is for sequences of 512 tokens") {
   const Overrides target{{"job.target", "0.72 masked-LM accuracy"}, {"optimizer", "lamb"}};
-  CHECK(refusal(target, "bert_large_dgx_a100").key_path == "job.target");
+  CHECK(target_refusal(target, "bert_large_dgx_a100").key_path == "job.target");
   Overrides long_ones = target;
   long_ones.emplace_back("model.bert.sequence_length", "512");
   long_ones.emplace_back("batch_per_gpu", "56");
