@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <doctest/doctest.h>
+#include <map>
 
 using namespace trainyard;
 
@@ -31,6 +32,14 @@ LearnSettings softmax_on_digits(double rate, int batch = 8) {
   return settings;
 }
 
+/// The digits with noisy labels, divided by the seed. Reading them takes longer than many a replay.
+const LearningSets& digits(std::uint64_t seed) {
+  static std::map<std::uint64_t, LearningSets> known;
+  const auto found = known.find(seed);
+  if (found != known.end()) return found->second;
+  return known.emplace(seed, load_samples(*softmax_on_digits(1).data, shipped, {}, seed)).first->second;
+}
+
 struct Estimate {
   double mean = 0;
   double error = 0;
@@ -52,7 +61,7 @@ std::vector<Estimate> losses_at(
   std::vector<std::vector<double>> values(times.size());
   settings.points = times.back();
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    const LearningSets sets = load_samples(*settings.data, shipped, {}, seed);
+    const LearningSets& sets = digits(seed);
     const OrderLog log = order_log(rule, step_times(seed), {.time = times.back() + 1.0});
     const LearningRun run = learn_once(log, rule.rule, settings, &sets, seed, 0, Seconds(times.back()));
     for (std::size_t i = 0; i < times.size(); ++i)
@@ -132,7 +141,7 @@ TEST_CASE("k_async is as fast as k_sync for exponential steps and faster for ste
 
 TEST_CASE("with k = P k_async learns as sync does, and with k = 1 as async, to the bit") {
   const LearnSettings settings = softmax_on_digits(0.5);
-  const LearningSets sets = load_samples(*settings.data, shipped, {}, 1);
+  const LearningSets& sets = digits(1);
   const auto curve = [&](const UpdateSettings& rule) {
     std::vector<double> losses;
     for (const LearningPoint& point : learn_once(order_log(rule, exponential_steps(1), {.time = 20}),
@@ -161,7 +170,7 @@ TEST_CASE("a rate divided by the staleness learns where a fixed rate does not") 
 
 TEST_CASE(
     "Adagrad learns over a wider range of base rates than a fixed rate where features differ in scale") {
-  LearningSets sets = load_samples(*softmax_on_digits(1).data, shipped, {}, 1);
+  LearningSets sets = digits(1);
   constexpr std::array scales{0.1F, 1.0F, 10.0F};
   for (std::size_t i = 0; i < sets.train.values.size(); ++i)
     sets.train.values[i] *= scales[i % 64 % scales.size()];
@@ -194,7 +203,7 @@ TEST_CASE(
   const auto losses = [&](LearnerSettings model) {
     LearnSettings settings = softmax_on_digits(0.2);
     settings.model = std::move(model);
-    const LearningSets sets = load_samples(*settings.data, shipped, {}, 1);
+    const LearningSets& sets = digits(1);
     const auto loss_of = [&](const std::vector<int>& members, int push_every) {
       OrderLog log{.workers = workers, .shards = 1, .reads = {}, .uses = {}, .updates = {}};
       for (int from = 0; from < steps; from += push_every) {
@@ -237,7 +246,7 @@ TEST_CASE("with linear scaling losses fall together against samples until the ba
       settings.rate.rule = RateRule::linear_scaling;
       settings.rate.base_batch = 8;
       settings.until.updates = samples / (8 * workers);
-      const LearningSets sets = load_samples(*settings.data, shipped, {}, seed);
+      const LearningSets& sets = digits(seed);
       const UpdateSettings rule = with(UpdateRule::sync, 1, workers);
       const OrderLog log = order_log(rule, exponential_steps(seed), {.updates = *settings.until.updates});
       losses.push_back(learn_once(log, rule.rule, settings, &sets, seed, 0).curve.back().train_loss);
@@ -262,7 +271,7 @@ TEST_CASE("a large scaled batch starts worse without warm-up") {
     settings.rate.warmup_epochs = warmup;
     std::vector<double> losses;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-      const LearningSets sets = load_samples(*settings.data, shipped, {}, seed);
+      const LearningSets& sets = digits(seed);
       const UpdateSettings rule = with(UpdateRule::sync, 1, 64);
       const OrderLog log = order_log(rule, exponential_steps(seed), {.updates = 8});
       settings.points = 40;
@@ -284,7 +293,7 @@ TEST_CASE("K-sync is faster per update and needs more updates to the same loss")
   LearnSettings settings = softmax_on_digits(0.3);
   settings.target.loss = 0.9;
   settings.points = 400;
-  const LearningSets sets = load_samples(*settings.data, shipped, {}, 1);
+  const LearningSets& sets = digits(1);
   const auto to_target = [&](const UpdateSettings& rule) {
     std::vector<OrderLog> logs;
     for (std::uint64_t seed = 1; seed <= 5; ++seed)
@@ -302,7 +311,7 @@ TEST_CASE("K-sync is faster per update and needs more updates to the same loss")
 
 TEST_CASE("the noise scale from fresh gradients of two batches is that of the gradients of single samples") {
   LearnSettings settings = softmax_on_digits(1e-9, 4);  // the parameters stay where they are
-  const LearningSets sets = load_samples(*settings.data, shipped, {}, 1);
+  const LearningSets& sets = digits(1);
   const UpdateSettings rule = with(UpdateRule::sync);
   const OrderLog log = order_log(rule, exponential_steps(1), {.updates = 2000});
   const LearningRun run = learn_once(log, rule.rule, settings, &sets, 1, 0);
