@@ -17,7 +17,6 @@ constexpr std::size_t most_rows = 9;  // of the printed curve
 std::string time_text(double seconds) { return estimate(Seconds(seconds)); }
 std::string count_text(double number) { return grouped(std::llround(number)); }
 
-/// "0.8051 to 0.9112"; where a quartile of the repeats did not get there, "over 0.8051".
 std::string loss_text(const std::optional<double>& loss) { return loss ? rounded(*loss) : "diverged"; }
 
 /// Some of the points, the first and the last among them.
@@ -52,15 +51,11 @@ void write_targets(Page& out, const Run& run) {
       std::ranges::count_if(learning.repeats, [](auto& one) { return one.target.has_value(); });
   const auto all = static_cast<long>(learning.repeats.size());
   if (reached == 0) {
-    out.row("target", "not reached", target);
+    out.text_row("target", target + ": not reached");
     return;
   }
-  const std::string share = reached < all ? fmt::format("; reached in {} of {} repeats", reached, all) : "";
-  if (!learning.time_to_target_s.median) {
-    out.row("target", "rarely met", target + share);
-    return;
-  }
-  out.row("target", time_text(*learning.time_to_target_s.median), target + share, true);
+  out.text_row("target",
+               target + (reached < all ? fmt::format(": reached in {} of {} repeats", reached, all) : ""));
   const auto write = [&](const char* label, const Quartiles& quartiles, const auto& text) {
     out.text_row(label, quartiles_in_words(quartiles, text, learning.repeats.size()));
   };
@@ -125,7 +120,7 @@ void write_learning(Page& out, const Run& run) {
                                             quartiles_in_words(learning.error_floor, percent, repeats)));
   if (learning.rate_mean)
     out.text_row("rate",
-                 fmt::format("{} per gradient ({}); staleness {}", four(*learning.rate_mean),
+                 fmt::format("{} per mini-batch's gradient ({}); staleness {}", four(*learning.rate_mean),
                              config::name_of(run.experiment.settings.learn->rate.rule),
                              learning.staleness_mean ? rounded(*learning.staleness_mean) : "unknown"));
   if (learning.noise_scale)

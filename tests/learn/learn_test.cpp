@@ -11,7 +11,7 @@ using namespace trainyard;
 
 namespace {
 
-const config::Catalogue shipped{{TRAINYARD_SOURCE_DIR}};
+const config::Catalogue shipped_files{{TRAINYARD_SOURCE_DIR}};
 constexpr UpdateSettings async_of_8{.rule = UpdateRule::async, .workers = 8};
 
 std::vector<OrderLog> logs(const UpdateSettings& rule, double time, int repeats) {
@@ -74,7 +74,7 @@ TEST_CASE("a rate beyond the limit is a verdict, in a quadratic and in softmax r
   LearnSettings settings;
   settings.data.emplace().name = DataName::digits;
   settings.rate.base = 100;
-  const LearningSets sets = load_samples(*settings.data, shipped, {}, 1);
+  const LearningSets sets = load_samples(*settings.data, shipped_files, {}, 1);
   const Learning softmax = learn(logs(async_of_8, 30, 1), UpdateRule::async, settings, &sets, 1);
   CHECK(softmax.diverged == 1);
   CHECK_FALSE(softmax.final_loss.median);
@@ -84,7 +84,7 @@ TEST_CASE("a replay ends where the settings say, and targets are noted on the wa
   LearnSettings settings;
   settings.data.emplace().name = DataName::digits;
   settings.rate.base = 0.2;
-  const LearningSets sets = load_samples(*settings.data, shipped, {}, 1);
+  const LearningSets sets = load_samples(*settings.data, shipped_files, {}, 1);
   const auto three = logs(async_of_8, 60, 3);
   settings.target.test_error = 0.1;
   const Learning whole = learn(three, UpdateRule::async, settings, &sets, 1);
@@ -145,7 +145,7 @@ TEST_CASE("the same logs, settings and seed give the same bits; another seed or 
   LearnSettings settings;
   settings.data.emplace().name = DataName::digits;
   settings.model = {.kind = LearnerKind::mlp, .hidden = std::vector{12}};
-  const LearningSets sets = load_samples(*settings.data, shipped, {}, 1);
+  const LearningSets sets = load_samples(*settings.data, shipped_files, {}, 1);
   const OrderLog log = logs(async_of_8, 10, 1)[0];
   const auto last = [&](std::uint64_t seed, std::uint64_t repeat) {
     return learn_once(log, UpdateRule::async, settings, &sets, seed, repeat).curve.back().train_loss;
@@ -176,7 +176,7 @@ TEST_CASE("compilers, their options and the caches of processors do not change a
     settings.batch = 13;
     settings.rate.base = 0.1;
     settings.l2 = 0.001;
-    const LearningSets sets = load_samples(*settings.data, shipped, {}, 1);
+    const LearningSets sets = load_samples(*settings.data, shipped_files, {}, 1);
     const OrderLog log = logs(async_of_8, 10, 2)[1];  // of seed 1
     CHECK(learn_once(log, UpdateRule::async, settings, &sets, 1, 0).curve.back().train_loss == one.loss);
   }
@@ -187,7 +187,7 @@ TEST_CASE(
   LearnSettings settings;
   settings.data = LearningData{.name = DataName::gaussian, .samples = 12500, .classes = 5};
   settings.rate.base = 0.05;
-  const LearningSets sets = load_samples(*settings.data, shipped, {}, 1);
+  const LearningSets sets = load_samples(*settings.data, shipped_files, {}, 1);
   const Learning learning = learn(logs(async_of_8, 120, 1), UpdateRule::async, settings, &sets, 1);
   const double least = *learning.least_error;
   const double chance = std::sqrt(least * (1 - least) / *learning.test_samples);

@@ -20,7 +20,9 @@ constexpr long long many = 1'000'000;
 constexpr long long several = 200'000;  // of several gradients each
 #endif
 
-UpdateSettings with(UpdateRule rule, int k = 1) { return {.rule = rule, .workers = workers, .k = k}; }
+UpdateSettings rule_of_quadratic(UpdateRule rule, int k = 1) {
+  return {.rule = rule, .workers = workers, .k = k};
+}
 
 void check_floor(const UpdateSettings& rule, const StepTime& times, double expected, std::uint64_t seed,
                  double eta = rate) {
@@ -61,7 +63,8 @@ TEST_CASE("the mean square error of async follows its recursion update by update
   std::vector<double> squares(expected.size(), 0.0);
   for (int i = 0; i < repetitions; ++i) {
     const auto seed = static_cast<std::uint64_t>(i);
-    const OrderLog log = order_log(with(UpdateRule::async), exponential_steps(seed), {.updates = 80});
+    const OrderLog log =
+        order_log(rule_of_quadratic(UpdateRule::async), exponential_steps(seed), {.updates = 80});
     replay_quadratic(log, UpdateRule::async, quadratic_settings(rate), seed,
                      [&](const ShardUpdate& update, double w) {
                        const auto j = static_cast<std::size_t>(update.version);
@@ -94,7 +97,8 @@ TEST_CASE("in time the error of async is the recursion weighted by a Poisson pro
     const int runs = repetitions / 2;
     for (int i = 0; i < runs; ++i) {
       const auto seed = static_cast<std::uint64_t>(i);
-      const OrderLog log = order_log(with(UpdateRule::async), exponential_steps(seed), {.time = time});
+      const OrderLog log =
+          order_log(rule_of_quadratic(UpdateRule::async), exponential_steps(seed), {.time = time});
       double last = 1;
       replay_quadratic(log, UpdateRule::async, quadratic_settings(rate), seed,
                        [&](const ShardUpdate&, double w) { last = w; });
@@ -116,18 +120,18 @@ TEST_CASE("the floors of all update rules are those of their recursions") {
   CHECK(async_floor(8, rate) == doctest::Approx(0.08910891).epsilon(1e-6));
   CHECK(k_batch_async_floor(8, 1, rate) == doctest::Approx(0.08910891).epsilon(1e-6));  // is async
   const StepTime times = exponential_steps(1);
-  check_floor(with(UpdateRule::sync), times, 0.00657895, 1);
-  check_floor(with(UpdateRule::k_sync, 4), times, 0.01315789, 2);
-  check_floor(with(UpdateRule::k_batch_sync, 4), times, 0.01315789, 3);
-  check_floor(with(UpdateRule::k_async, 4), times, 0.01440988, 4);
-  check_floor(with(UpdateRule::k_async, 2), times, 0.03389185, 5);
-  check_floor(with(UpdateRule::k_batch_async, 4), times, k_batch_async_floor(8, 4, rate), 1);
-  check_floor(with(UpdateRule::async), times, 0.08910891, 6);
+  check_floor(rule_of_quadratic(UpdateRule::sync), times, 0.00657895, 1);
+  check_floor(rule_of_quadratic(UpdateRule::k_sync, 4), times, 0.01315789, 2);
+  check_floor(rule_of_quadratic(UpdateRule::k_batch_sync, 4), times, 0.01315789, 3);
+  check_floor(rule_of_quadratic(UpdateRule::k_async, 4), times, 0.01440988, 4);
+  check_floor(rule_of_quadratic(UpdateRule::k_async, 2), times, 0.03389185, 5);
+  check_floor(rule_of_quadratic(UpdateRule::k_batch_async, 4), times, k_batch_async_floor(8, 4, rate), 1);
+  check_floor(rule_of_quadratic(UpdateRule::async), times, 0.08910891, 6);
 }
 
 TEST_CASE("local_sgd has sync's floor after averaging, whatever the number of local steps") {
   for (const int steps : {1, 3}) {
-    UpdateSettings settings = with(UpdateRule::local_sgd);
+    UpdateSettings settings = rule_of_quadratic(UpdateRule::local_sgd);
     settings.push_every = steps;
     check_floor(settings, exponential_steps(1), 0.00657895, 7);
   }
@@ -136,7 +140,7 @@ TEST_CASE("local_sgd has sync's floor after averaging, whatever the number of lo
 TEST_CASE(
     "ssp with a bound that nobody reaches is async, and with bound 0 applies rounds of equally old "
     "gradients") {
-  UpdateSettings settings = with(UpdateRule::ssp);
+  UpdateSettings settings = rule_of_quadratic(UpdateRule::ssp);
   settings.bound = 1'000'000'000;
   check_floor(settings, exponential_steps(1), 0.08910891, 8);
   // A round begins at w and applies P gradients of w one by one: w_j = (1 - b j) w plus j noises.
@@ -184,7 +188,8 @@ TEST_CASE("async at a rate near its limit has a finite floor 2 % below it and no
     double squares = 0;
     for (int i = 0; i < repetitions; ++i) {
       const auto seed = static_cast<std::uint64_t>(i);
-      const OrderLog log = order_log(with(UpdateRule::async), exponential_steps(seed), {.updates = 40});
+      const OrderLog log =
+          order_log(rule_of_quadratic(UpdateRule::async), exponential_steps(seed), {.updates = 40});
       double last = 0;
       replay_quadratic(log, UpdateRule::async, quadratic_settings(part * limit), seed,
                        [&](const ShardUpdate&, double w) { last = w; });
@@ -199,7 +204,8 @@ TEST_CASE("async at a rate near its limit has a finite floor 2 % below it and no
 }
 
 TEST_CASE("dividing the rate by the staleness lowers async's floor") {
-  const OrderLog log = order_log(with(UpdateRule::async), exponential_steps(1), {.updates = many / 10});
+  const OrderLog log =
+      order_log(rule_of_quadratic(UpdateRule::async), exponential_steps(1), {.updates = many / 10});
   LearnSettings settings = quadratic_settings(rate);
   settings.rate.rule = RateRule::by_staleness;
   const Mean floor = floor_of_quadratic(log, UpdateRule::async, settings, 1);

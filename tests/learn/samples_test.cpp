@@ -18,7 +18,7 @@ using namespace trainyard;
 
 namespace {
 
-const config::Catalogue shipped{{TRAINYARD_SOURCE_DIR}};
+const config::Catalogue installed{{TRAINYARD_SOURCE_DIR}};
 
 LearningData named(DataName name) {
   LearningData data;
@@ -42,7 +42,7 @@ std::string idx_header(int type, const std::vector<int>& dimensions) {
   return bytes;
 }
 
-bool mentions(const std::string& text, const std::string& part) {
+bool has_text(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -60,7 +60,7 @@ double error_of_best(const Samples& samples) {
 }  // namespace
 
 TEST_CASE("the shipped digits are the 1,797 of UCI, divided by the seed") {
-  const LearningSets sets = load_samples(named(DataName::digits), shipped, {}, 1);
+  const LearningSets sets = load_samples(named(DataName::digits), installed, {}, 1);
   CHECK(sets.train.count() == 1438);
   CHECK(sets.test.count() == 359);
   CHECK(sets.train.features == 64);
@@ -80,17 +80,17 @@ TEST_CASE("the shipped digits are the 1,797 of UCI, divided by the seed") {
                                       {7, 179},
                                       {8, 174},
                                       {9, 180}});
-  const LearningSets again = load_samples(named(DataName::digits), shipped, {}, 1);
+  const LearningSets again = load_samples(named(DataName::digits), installed, {}, 1);
   CHECK(again.train.values == sets.train.values);
-  const LearningSets other = load_samples(named(DataName::digits), shipped, {}, 2);
+  const LearningSets other = load_samples(named(DataName::digits), installed, {}, 2);
   CHECK(other.train.labels != sets.train.labels);
 }
 
 TEST_CASE("label noise replaces the given part of the training labels and no test label") {
   LearningData data = named(DataName::digits);
-  const LearningSets clean = load_samples(data, shipped, {}, 1);
+  const LearningSets clean = load_samples(data, installed, {}, 1);
   data.label_noise = 0.1;
-  const LearningSets noisy = load_samples(data, shipped, {}, 1);
+  const LearningSets noisy = load_samples(data, installed, {}, 1);
   CHECK(noisy.test.labels == clean.test.labels);
   int changed = 0;
   for (std::size_t i = 0; i < clean.train.labels.size(); ++i)
@@ -108,20 +108,20 @@ TEST_CASE("samples in CSV are read with the label in any column") {
 }
 
 TEST_CASE("wrong samples in CSV are errors with line and column") {
-  CHECK(mentions(error_of("a,b\n1,2\n3,4\n"), "no column 'label'"));
-  CHECK(mentions(error_of("label,a\n0,1\n1,x\n"), "x.csv:3:3:"));
-  CHECK(mentions(error_of("label,a\n0,1\n1.5,2\n"), "x.csv:3:1:"));
-  CHECK(mentions(error_of("label,a\n0,1\n-1,2\n"), "x.csv:3:1:"));
-  CHECK(mentions(error_of("label,a\n0,1\n1,nan\n"), "x.csv:3:3:"));
-  CHECK(mentions(error_of("label,a\n0,1\n1,1e38\n"), "x.csv:3:3:"));
-  CHECK(mentions(error_of("label,a\n0,1\n1\n"), "x.csv:3:"));
-  CHECK(mentions(error_of("label,label,a\n0,1,2\n1,1,1\n"), "x.csv:1:7:"));
-  CHECK(mentions(error_of("label\n0\n1\n"), "no column with a feature"));
-  CHECK(mentions(error_of("label,a\n0,1\n0,2\n"), "two classes"));
-  CHECK(mentions(error_of("label,a\n0,1\n"), "at least two"));
+  CHECK(has_text(error_of("a,b\n1,2\n3,4\n"), "no column 'label'"));
+  CHECK(has_text(error_of("label,a\n0,1\n1,x\n"), "x.csv:3:3:"));
+  CHECK(has_text(error_of("label,a\n0,1\n1.5,2\n"), "x.csv:3:1:"));
+  CHECK(has_text(error_of("label,a\n0,1\n-1,2\n"), "x.csv:3:1:"));
+  CHECK(has_text(error_of("label,a\n0,1\n1,nan\n"), "x.csv:3:3:"));
+  CHECK(has_text(error_of("label,a\n0,1\n1,1e38\n"), "x.csv:3:3:"));
+  CHECK(has_text(error_of("label,a\n0,1\n1\n"), "x.csv:3:"));
+  CHECK(has_text(error_of("label,label,a\n0,1,2\n1,1,1\n"), "x.csv:1:7:"));
+  CHECK(has_text(error_of("label\n0\n1\n"), "no column with a feature"));
+  CHECK(has_text(error_of("label,a\n0,1\n0,2\n"), "two classes"));
+  CHECK(has_text(error_of("label,a\n0,1\n"), "at least two"));
   // both at once
-  CHECK(mentions(error_of("label,a\nx,1\n1,y\n"), "x.csv:2:1:"));
-  CHECK(mentions(error_of("label,a\nx,1\n1,y\n"), "x.csv:3:3:"));
+  CHECK(has_text(error_of("label,a\nx,1\n1,y\n"), "x.csv:2:1:"));
+  CHECK(has_text(error_of("label,a\nx,1\n1,y\n"), "x.csv:3:3:"));
 }
 
 TEST_CASE("IDX files are read as MNIST defines them, and damaged ones refused") {
@@ -165,14 +165,14 @@ TEST_CASE("compressed files are read, and damaged or endless ones refused") {
 TEST_CASE("missing data says how to get it") {
   LearningData data;
   data.file = "/no/such.csv";
-  CHECK_THROWS_AS(load_samples(data, shipped, {}, 1), FileError);
+  CHECK_THROWS_AS(load_samples(data, installed, {}, 1), FileError);
   data = {};
   data.idx = "/no/such";
-  CHECK_THROWS_WITH_AS(load_samples(data, shipped, {}, 1), doctest::Contains("train-images-idx3-ubyte"),
+  CHECK_THROWS_WITH_AS(load_samples(data, installed, {}, 1), doctest::Contains("train-images-idx3-ubyte"),
                        InputError);
   std::error_code ignored;
   if (!std::filesystem::exists("/usr/share/datasets/fashion-mnist", ignored))
-    CHECK_THROWS_WITH_AS(load_samples(named(DataName::fashion_mnist), shipped, {}, 1),
+    CHECK_THROWS_WITH_AS(load_samples(named(DataName::fashion_mnist), installed, {}, 1),
                          doctest::Contains("dataset-fashion-mnist"), InputError);
   CHECK_THROWS_AS(load_samples(named(DataName::digits), config::Catalogue{{"/no/such"}}, {}, 1), InputError);
 }
@@ -209,7 +209,7 @@ TEST_CASE("the informative features of an nt3_like set tell the classes apart wi
   CHECK(moved(1.9, 2.1) == 2);
   CHECK(moved(-2.1, -1.9) == 2);
   CHECK(moved(-0.15, 0.15) == features - 4);
-  CHECK(load_samples(named(DataName::nt3_like), shipped, {}, 1).train.count() == 1120);
+  CHECK(load_samples(named(DataName::nt3_like), installed, {}, 1).train.count() == 1120);
 }
 
 TEST_CASE("batches follow from worker and step alone") {
