@@ -15,7 +15,6 @@ namespace {
 constexpr std::size_t most_rows = 9;  // of the printed curve
 
 std::string time_text(double seconds) { return estimate(Seconds(seconds)); }
-std::string count_text(double number) { return grouped(std::llround(number)); }
 
 std::string loss_text(const std::optional<double>& loss) { return loss ? rounded(*loss) : "diverged"; }
 

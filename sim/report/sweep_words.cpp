@@ -57,8 +57,6 @@ std::vector<SweepColumn> columns_of(const Sweep& sweep) {
 
 }  // namespace
 
-std::string count_text(double number) { return grouped(std::llround(number)); }
-
 SweepColumns::SweepColumns(const SweepResult& result) : result_(result) {
   if (is_strong_scaling(result.sweep)) {
     const std::vector<std::optional<RelativeScaling>> scaling = relative_scaling(result);

@@ -43,9 +43,6 @@ private:
   std::vector<double> largest_;  ///< of each column
 };
 
-/// "1,024" for a figure that counts things.
-std::string count_text(double number);
-
 /// "impossible: batch_per_gpu 32 does not fit ...".
 std::string reason_in_words(const SweepRow& row);
 

@@ -73,6 +73,8 @@ std::string percent(double ratio) {
 
 std::string signed_percent(double ratio) { return with_sign(fmt::format("{:.1f} %", 100 * ratio)); }
 
+std::string count_text(double number) { return grouped(std::llround(number)); }
+
 std::string percent_cell(std::optional<double> ratio) {
   return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
 }

@@ -32,6 +32,9 @@ std::string percent(double ratio);
 /// A change as a percentage with its sign and one decimal: "+3.1 %", "0.0 %".
 std::string signed_percent(double ratio);
 
+/// "1,024", of a count that is held as a double.
+std::string count_text(double number);
+
 /// "12.3" and "+12.3" of a column in percent; "-" without a value.
 std::string percent_cell(std::optional<double> ratio);
 std::string signed_cell(std::optional<double> ratio);
