@@ -75,7 +75,8 @@ std::string calibration_table(const GpuProfile& gpu) {
 }
 
 std::string kernel_basis(const GpuProfile& gpu) {
-  if (gpu.kernels) return "measured";
+  // a part of a published table corrects curves, the rest of the profile may be scaled
+  if (gpu.kernels && gpu.calibration && !gpu.calibration->recordings.empty()) return "measured";
   if (has_fits(gpu, "gemm")) return "fitted";
   return gpu.calibration && gpu.calibration->scaled_from ? "scaled" : "assumed";
 }

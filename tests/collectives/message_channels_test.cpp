@@ -11,8 +11,8 @@ using namespace trainyard;
 
 namespace {
 
-constexpr double kibibyte = 1024.0;
-constexpr double mebibyte = 1024 * kibibyte;
+constexpr double bytes_per_kib = 1024.0;
+constexpr double bytes_per_mib = 1024 * bytes_per_kib;
 
 /// Round numbers, so that every time below is a sum of a few terms.
 ProtocolOverheads overheads_since(bool is_2_29) {
@@ -23,7 +23,7 @@ ProtocolOverheads overheads_since(bool is_2_29) {
                                   .channel_simple = Bandwidth{20e9},
                                   .efficiency = 0.8,
                                   .startup = 0.5,
-                                  .least_part = Bytes{is_2_29 ? 64 * kibibyte : 0}};
+                                  .least_part = Bytes{is_2_29 ? 64 * bytes_per_kib : 0}};
   return overheads;
 }
 
@@ -90,17 +90,17 @@ TEST_CASE("two GPUs are held to half of the channels, eight to their links") {
   const double link = 18 * 43.3e9;
   const Cluster two = shipped_cluster("dgx_b200", 1, 2);
   // 256 MiB a message on 16 channels: 512 KiB of each are the first chunk
-  CHECK(time_of(two, overheads_since(true), Protocol::simple, 512 * mebibyte) ==
-        doctest::Approx(16e-6 + (256 * mebibyte + 0.5 * 8 * mebibyte) / (16 * 20e9)));
+  CHECK(time_of(two, overheads_since(true), Protocol::simple, 512 * bytes_per_mib) ==
+        doctest::Approx(16e-6 + (256 * bytes_per_mib + 0.5 * 8 * bytes_per_mib) / (16 * 20e9)));
   const Cluster eight = shipped_cluster("dgx_b200", 1, 8);
   const double each = std::min(4 * 20e9, 0.8 * link / 7);
   CHECK(each == doctest::Approx(80e9));
-  CHECK(time_of(eight, overheads_since(true), Protocol::simple, 512 * mebibyte) ==
-        doctest::Approx(16e-6 + (64 * mebibyte + 0.5 * 2 * mebibyte) / each));
+  CHECK(time_of(eight, overheads_since(true), Protocol::simple, 512 * bytes_per_mib) ==
+        doctest::Approx(16e-6 + (64 * bytes_per_mib + 0.5 * 2 * bytes_per_mib) / each));
   ProtocolOverheads fast = overheads_since(true);
   fast.pairs->channel_simple = Bandwidth{40e9};
-  CHECK(time_of(eight, fast, Protocol::simple, 512 * mebibyte) ==
-        doctest::Approx(16e-6 + (64 * mebibyte + 0.5 * 2 * mebibyte) / (0.8 * link / 7)));
+  CHECK(time_of(eight, fast, Protocol::simple, 512 * bytes_per_mib) ==
+        doctest::Approx(16e-6 + (64 * bytes_per_mib + 0.5 * 2 * bytes_per_mib) / (0.8 * link / 7)));
 }
 
 TEST_CASE("since NCCL 2.29 small messages take fewer channels, before all of them") {
@@ -109,18 +109,18 @@ TEST_CASE("since NCCL 2.29 small messages take fewer channels, before all of the
     return time_of(two, overheads_since(is_2_29), Protocol::simple, 2 * message);
   };
   // a channel per 64 KiB: from there on as long, until all 16 are taken
-  CHECK(of(true, 64 * kibibyte) == doctest::Approx(16e-6 + 1.5 * 64 * kibibyte / 20e9));
-  CHECK(of(true, 512 * kibibyte) == doctest::Approx(of(true, 64 * kibibyte)));
-  CHECK(of(true, 1024 * kibibyte) == doctest::Approx(of(true, 64 * kibibyte)));
-  CHECK(of(true, 2048 * kibibyte) > of(true, 1024 * kibibyte) * 1.1);
-  CHECK(of(false, 64 * kibibyte) == doctest::Approx(16e-6 + 1.5 * 4 * kibibyte / 20e9));
-  CHECK(of(false, 2048 * kibibyte) == doctest::Approx(of(true, 2048 * kibibyte)));
+  CHECK(of(true, 64 * bytes_per_kib) == doctest::Approx(16e-6 + 1.5 * 64 * bytes_per_kib / 20e9));
+  CHECK(of(true, 512 * bytes_per_kib) == doctest::Approx(of(true, 64 * bytes_per_kib)));
+  CHECK(of(true, 1024 * bytes_per_kib) == doctest::Approx(of(true, 64 * bytes_per_kib)));
+  CHECK(of(true, 2048 * bytes_per_kib) > of(true, 1024 * bytes_per_kib) * 1.1);
+  CHECK(of(false, 64 * bytes_per_kib) == doctest::Approx(16e-6 + 1.5 * 4 * bytes_per_kib / 20e9));
+  CHECK(of(false, 2048 * bytes_per_kib) == doctest::Approx(of(true, 2048 * bytes_per_kib)));
 }
 
 TEST_CASE("LL stores no chunks and sends a flag with every word") {
   const Cluster two = shipped_cluster("dgx_b200", 1, 2);
-  CHECK(time_of(two, overheads_since(false), Protocol::ll, 1 * mebibyte) ==
-        doctest::Approx(8e-6 + 512 * kibibyte / (16 * 5e9)));
+  CHECK(time_of(two, overheads_since(false), Protocol::ll, 1 * bytes_per_mib) ==
+        doctest::Approx(8e-6 + 512 * bytes_per_kib / (16 * 5e9)));
 }
 
 TEST_CASE("a slower link delays an all-to-all by what it adds to the usual latency") {
@@ -128,7 +128,7 @@ TEST_CASE("a slower link delays an all-to-all by what it adds to the usual laten
   const auto time = [&](double latency) {
     for (const EdgeId edge : boost::make_iterator_range(edges(platform.node)))
       if (is_nvlink(platform.node[edge].kind)) platform.node[edge].latency.value = Seconds{latency};
-    return time_of(make_cluster(platform, 1), overheads_since(true), Protocol::simple, mebibyte);
+    return time_of(make_cluster(platform, 1), overheads_since(true), Protocol::simple, bytes_per_mib);
   };
   CHECK(time(3.25e-6) - time(1.25e-6) == doctest::Approx(2 * 2e-6));
 }
@@ -140,7 +140,7 @@ TEST_CASE("groups beside each other in a node do not slow each other down") {
   CollectiveRequest request{.operation = Operation::all_to_all, .group = {all[0], all[1]}};
   const auto time = [&] {
     const CollectivePlan plan = direct(eight, overheads_since(true), request);
-    const Collective made = collective(plan, Bytes{64 * mebibyte}, 0);
+    const Collective made = collective(plan, Bytes{64 * bytes_per_mib}, 0);
     return made.overhead + closed_form(made.phases.front(), made.phases.front().limit);
   };
   const Seconds alone = time();
