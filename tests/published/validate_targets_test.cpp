@@ -114,8 +114,10 @@ TEST_CASE("a time to train is that of the samples and of the evaluations") {
   CHECK(time.platform == "dgx_a100");
   const double predicted = time.prediction(TargetFit::software).value();
   CHECK(std::abs(predicted / 1700 - 1) < 0.3);
-  // eight times the batch per GPU takes as long per sample, nearly; twice the samples take twice as long
-  CHECK(time.prediction(TargetFit::nothing).value() < predicted);
+  // by rule, its software has no fitted factors
+  CHECK(time.prediction(TargetFit::nothing) == predicted);
+  const auto larger = validated_targets(with_text(one_box, "3264", "65536"));
+  CHECK(figure_in(larger, TargetFigure::time).prediction(TargetFit::software).value() > 2 * predicted);
 }
 
 TEST_CASE("the factor of a system is that of its row on the fewest GPUs, which is not scored") {
@@ -128,7 +130,8 @@ TEST_CASE("the factor of a system is that of its row on the fewest GPUs, which i
   CHECK_FALSE(large.is_fitted);
   CHECK(small.is_fitted);
   CHECK_FALSE(small.error(TargetFit::one_system));
-  CHECK(small.prediction(TargetFit::one_system).value() == doctest::Approx(1700).epsilon(1e-6));
+  CHECK(small.prediction(TargetFit::one_system).value() ==
+        doctest::Approx(1700).epsilon(0.002));  // steps jump with Horovod's cycles
   CHECK(large.scale == small.scale);
   // The factor is of the steps that the row took, so that more samples do not make it larger.
   const auto more = validated_targets(with_text(one_box, "45037948,1700", "90075896,3400"));

@@ -345,7 +345,7 @@ job:
 }
 
 TEST_CASE("an error in a job names its key and place") {
-  CHECK(has_text(job_error({{"job.launch", "1 s"}}), "job: 'job' needs 'epochs' or 'steps'"));
+  CHECK(has_text(job_error({{"job.launch", "1 s"}}), "job: 'job' needs 'epochs', 'steps' or 'target'"));
   CHECK(has_text(job_error({{"job.epochs", "1"}, {"job.steps", "1"}}), "job.steps: "));
   CHECK(has_text(job_error({{"job.epochs", "-1"}}), "job.epochs: "));
   for (const char* every : {"1", "epoch", "0 epochs", "1 hour", "-1 steps", "1  epoch", "x steps",

@@ -13,16 +13,16 @@ namespace {
 
 using Indices = std::vector<std::size_t>;
 
-/// Nothing for `unknown`: a need that is not known.
-constexpr int unknown = 9;
+/// Nothing for `unknown_digit`: a need that is not known.
+constexpr int unknown_digit = 9;
 
 /// A row whose needs for one epoch are small whole numbers: those that draws often make equal.
 MadeRow row_needing(int time, int cost, int energy) {
   MadeRow row{.values = {"x"}, .throughput = 1};
-  if (time == unknown) return row;
+  if (time == unknown_digit) return row;
   row.epoch = time;
-  if (cost != unknown) row.rent = 3600.0 * cost / time;
-  if (energy != unknown) row.power = static_cast<double>(energy) / time;
+  if (cost != unknown_digit) row.rent = 3600.0 * cost / time;
+  if (energy != unknown_digit) row.power = static_cast<double>(energy) / time;
   return row;
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("where faults undo work a training takes as much longer, and costs as 
 
 TEST_CASE("the front of any rows is that of comparing every pair, and holds the best of each need") {
   CHECK(rc::check([] {
-    const auto digits = *rc::gen::container<std::vector<int>>(rc::gen::inRange(1, unknown + 1));
+    const auto digits = *rc::gen::container<std::vector<int>>(rc::gen::inRange(1, unknown_digit + 1));
     std::vector<MadeRow> rows;
     for (std::size_t i = 0; i + 2 < digits.size(); i += 3)
       rows.push_back(row_needing(digits[i], digits[i + 1], digits[i + 2]));
