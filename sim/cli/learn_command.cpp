@@ -46,7 +46,10 @@ Overrides with_learner(Overrides overrides, bool is_in_file) {
   };
   const bool has_model = sets_value("learn.model") || sets_value("learn.model.kind");
   if (!has_model) all.emplace_back("learn.model.kind", "softmax");
-  if (!has_model && !sets("learn.data")) {
+  const bool is_quadratic = std::ranges::any_of(overrides, [](const auto& entry) {
+    return (entry.first == "learn.model" || entry.first == "learn.model.kind") && entry.second == "quadratic";
+  });
+  if (!is_quadratic && !sets("learn.data")) {
     all.emplace_back("learn.data.name", "digits");
     all.emplace_back("learn.data.label_noise", "0.1");
   }

@@ -127,6 +127,7 @@ TEST_CASE("learn gives a learner to an experiment without one, and lets the comm
   CHECK(usual.err.find("softmax on digits") != std::string::npos);
   CHECK(usual.out.find("resnet50 on dgx2") != std::string::npos);
   CHECK(run_program({"learn", file, "--set", "learn.rate.rule=by_staleness"}).code == 0);
+  CHECK(run_program({"learn", file, "--set", "learn.model=mlp"}).code == 0);
   const Json json = json_of({"learn", file, "--json", "--set", "learn.model=quadratic"});
   CHECK(json["learning"]["learner"] == "quadratic");
   CHECK(json["error_floor"].is_null());
