@@ -41,13 +41,19 @@ Overrides with_learner(Overrides overrides, bool is_in_file) {
   if (is_in_file || std::ranges::find(overrides, "learn", &Overrides::value_type::first) != overrides.end())
     return overrides;
   Overrides all;
-  const bool has_model = sets("learn.model");
-  if (!has_model) all.emplace_back("learn.model", "softmax");
-  if (!has_model && !sets("learn.data")) {
+  const auto sets_value = [&](std::string_view key) {
+    return std::ranges::find(overrides, key, &Overrides::value_type::first) != overrides.end();
+  };
+  const bool has_model = sets_value("learn.model") || sets_value("learn.model.kind");
+  if (!has_model) all.emplace_back("learn.model.kind", "softmax");
+  const bool is_quadratic = std::ranges::any_of(overrides, [](const auto& entry) {
+    return (entry.first == "learn.model" || entry.first == "learn.model.kind") && entry.second == "quadratic";
+  });
+  if (!is_quadratic && !sets("learn.data")) {
     all.emplace_back("learn.data.name", "digits");
     all.emplace_back("learn.data.label_noise", "0.1");
   }
-  if (!sets("learn.rate")) all.emplace_back("learn.rate", "0.1");
+  if (!sets_value("learn.rate") && !sets_value("learn.rate.base")) all.emplace_back("learn.rate.base", "0.1");
   if (!sets("learn")) print_message(std::string("note: the experiment has no 'learn': ") + usual_learner);
   all.insert(all.end(), overrides.begin(), overrides.end());
   return all;

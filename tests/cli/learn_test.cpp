@@ -11,7 +11,7 @@ using Json = nlohmann::json;
 namespace {
 
 /// Four workers whose steps vary, and servers without a network.
-constexpr const char* job = R"(platform: dgx2
+constexpr const char* job_of_four = R"(platform: dgx2
 gpus: 4
 model: resnet50
 stack: tf_parameter_server
@@ -26,7 +26,7 @@ constexpr const char* learner = R"(learn:
   model: softmax
   data: {name: digits, label_noise: 0.1}
   batch: 8
-  rate: 0.2
+  rate: {base: 0.2}
   target: {loss: 1.5}
 )";
 
@@ -41,8 +41,8 @@ Json json_of(const std::vector<std::string>& arguments) {
 
 TEST_CASE("learn in a file adds what was learnt to a run, and changes none of its times") {
   const Scratch folder;
-  const std::string plain = folder.put("plain.yaml", job);
-  const std::string learns = folder.put("learns.yaml", std::string(job) + learner);
+  const std::string plain = folder.put("plain.yaml", job_of_four);
+  const std::string learns = folder.put("learns.yaml", std::string(job_of_four) + learner);
   Json without = json_of({"run", plain, "--json"});
   Json with = json_of({"run", learns, "--json", "--out", folder / "out"});
   for (const char* field :
@@ -76,7 +76,7 @@ TEST_CASE("learn in a file adds what was learnt to a run, and changes none of it
 
 TEST_CASE("learning may last longer than the measurement, which stays as it is") {
   const Scratch folder;
-  const std::string file = folder.put("learns.yaml", std::string(job) + learner);
+  const std::string file = folder.put("learns.yaml", std::string(job_of_four) + learner);
   const Json usual = json_of({"run", file, "--json"});
   const Json longer = json_of({"run", file, "--json", "--set", "learn.until.updates=1000"});
   CHECK(longer["step_time_s"] == usual["step_time_s"]);
@@ -106,7 +106,7 @@ steps: {warmup: 5, measured: 40, repeats: 3}
 
 TEST_CASE("a rate that is too high is a verdict, not a number") {
   const Scratch folder;
-  const std::string file = folder.put("learns.yaml", std::string(job) + learner);
+  const std::string file = folder.put("learns.yaml", std::string(job_of_four) + learner);
   const Json json = json_of({"run", file, "--json", "--set", "learn.rate=1000000"});
   CHECK(json["diverged"] == 3);
   CHECK(json["final_loss"].is_null());
@@ -121,11 +121,13 @@ TEST_CASE("a rate that is too high is a verdict, not a number") {
 
 TEST_CASE("learn gives a learner to an experiment without one, and lets the command line change it") {
   const Scratch folder;
-  const std::string file = folder.put("plain.yaml", job);
+  const std::string file = folder.put("plain.yaml", job_of_four);
   const Ended usual = run_program({"learn", file});
   CHECK(usual.code == 0);
   CHECK(usual.err.find("softmax on digits") != std::string::npos);
   CHECK(usual.out.find("resnet50 on dgx2") != std::string::npos);
+  CHECK(run_program({"learn", file, "--set", "learn.rate.rule=by_staleness"}).code == 0);
+  CHECK(run_program({"learn", file, "--set", "learn.model=mlp"}).code == 0);
   const Json json = json_of({"learn", file, "--json", "--set", "learn.model=quadratic"});
   CHECK(json["learning"]["learner"] == "quadratic");
   CHECK(json["error_floor"].is_null());
@@ -133,7 +135,7 @@ TEST_CASE("learn gives a learner to an experiment without one, and lets the comm
 
 TEST_CASE("what cannot be learnt from is an error at its key") {
   const Scratch folder;
-  const std::string file = folder.put("learns.yaml", std::string(job) + learner);
+  const std::string file = folder.put("learns.yaml", std::string(job_of_four) + learner);
   const auto error = [&](const std::string& set) {
     const Ended ended = run_program({"run", file, "--set", set});
     CHECK(ended.code == 3);
@@ -147,7 +149,7 @@ TEST_CASE("what cannot be learnt from is an error at its key") {
 
 TEST_CASE("a sweep over update rules names those that are fast or good") {
   const Scratch folder;
-  const std::string file = folder.put("learns.yaml", std::string(job) + learner);
+  const std::string file = folder.put("learns.yaml", std::string(job_of_four) + learner);
   const Ended text = run_program(
       {"sweep", file, "--set", "sync.update=sync,async", "--set", "learn.rate.base=0.1,1000000", "-j", "1"});
   CHECK(text.code == 0);
@@ -163,7 +165,7 @@ TEST_CASE("a sweep over update rules names those that are fast or good") {
 
 TEST_CASE("compare tells two ways of learning apart") {
   const Scratch folder;
-  const std::string file = folder.put("learns.yaml", std::string(job) + learner);
+  const std::string file = folder.put("learns.yaml", std::string(job_of_four) + learner);
   json_of({"run", file, "--json", "--out", folder / "async"});
   json_of({"run", file, "--json", "--set", "sync.update=sync", "--out", folder / "sync"});
   const Ended ended = run_program({"compare", folder / "async", folder / "sync"});

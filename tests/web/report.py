@@ -43,6 +43,7 @@ PAGES = {
     "gpus_1024": (["run", "resnet50_dgx2", "--set", "nodes=64"], RUN | {"collectives", "links", "ranks"}, 1),
     "horovod": (["run", "resnet50_dlperf", "--set", "stack=horovod", "--set", "nodes=2"], RUN | {"collectives", "links"}, 1),
     "servers": (["run", "resnet50_p2_16xlarge_async"], RUN | {"updates", "links"}, 1),
+    "learning": (["run", "digits_stragglers"], RUN | {"updates", "learning", "links"}, 4),
     "faults": (["run", "bert_large_dgx_a100_faults"], RUN | {"collectives", "faults"}, 2),
     "input": (["run", "resnet50_dgx2_input"], RUN, 1),
     "tianshu": (["sweep", "tianshu", "--set", "ranks=1,8,64,1000", "--set", "batch_per_gpu=4,32,64"],
