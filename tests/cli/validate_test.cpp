@@ -253,3 +253,23 @@ TEST_CASE("validate: --fit and --limit hold for runs whose ranks share a model")
   const Ended fitted = run_program({"validate", rows, "--fit", "1gpu", "--json"});
   CHECK(nlohmann::json::parse(fitted.out)["layouts"]["fit"] == "1layout");
 }
+
+TEST_CASE("validate: --fit and --limit hold for trainings to a target") {
+  const Scratch scratch;
+  const std::string rows = scratch.put(
+      "results.csv",
+      "round,submitter,system,benchmark,accelerator,accelerators_per_node,nodes,accelerators,framework,"
+      "accelerator_interconnect,global_batch,optimizer,samples_mean,time_to_train_score_s\n"
+      "v2.0,me,box,resnet,A100-SXM4-80GB,8,1,8,MXNet,NVLink,3264,lars,45037948,1700\n"
+      "v2.0,me,boxes,resnet,A100-SXM4-80GB,4,1,4,MXNet,NVLink,1632,lars,44840845,3300\n");
+  const Ended all = run_program({"validate", rows, "--summary"});
+  CHECK(all.code == 0);
+  CHECK(contains(all.out, "1system"));
+  CHECK(contains(all.out, "samples to target, ResNet-50"));
+  CHECK(run_program({"validate", rows, "--fit", "software", "--limit", "100"}).code == 0);
+  CHECK(run_program({"validate", rows, "--fit", "software", "--limit", "0.01"}).code == 1);
+  const Ended fitted = run_program({"validate", rows, "--fit", "1gpu", "--json"});
+  const auto targets = nlohmann::json::parse(fitted.out)["targets"];
+  CHECK(targets["fit"] == "1system");
+  CHECK(targets["families"]["time to train, ResNet-50"]["rows"] == 1);
+}
