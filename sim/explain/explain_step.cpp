@@ -155,7 +155,8 @@ Explanation explain_step(const ReplayedStep& step) {
 }
 
 Explained simulate_and_explain(ResolvedExperiment resolved) {
-  Explained explained{.run = simulate(std::move(resolved), {.learn = false, .recorded = ranks_on_paths}), .explanation = {}};
+  Explained explained{.run = simulate(std::move(resolved), {.learn = false, .recorded = ranks_on_paths}),
+                      .explanation = {}};
   const Run& run = explained.run;
   if (updates_of(run) != nullptr) return explained;
   const Step& step = step_of(run);

@@ -40,6 +40,17 @@ TEST_CASE("a sweep is of jobs if it sets or varies a key of them") {
   CHECK_FALSE(with_jobs_of(missing).is_of_jobs);
 }
 
+TEST_CASE("a sweep learns if it sets or varies a key of learn") {
+  CHECK_FALSE(with_jobs_of(sweep_of_steps()).has_learning);
+  Sweep set = sweep_of_steps();
+  set.set = {{"learn.rate.base", "0.1"}};
+  CHECK(with_jobs_of(set).has_learning);
+  CHECK_FALSE(with_jobs_of(set).is_of_jobs);
+  Sweep varied = sweep_of_steps();
+  varied.keys = {"learn.model"};
+  CHECK(with_jobs_of(varied).has_learning);
+}
+
 TEST_CASE("the goal's epochs are those of the jobs") {
   Sweep sweep = sweep_of_steps();
   sweep.goal.epochs = 90;
