@@ -130,8 +130,8 @@ std::optional<FigureValue> read_figure(const Fields& fields, const Figure& figur
   const bool is_text = figure.unit == FigureUnit::text;
   if (figure.shown.is_always_there)
     return is_text ? FigureValue(fields.text(name)) : FigureValue(static_cast<double>(fields.count(name)));
-  const bool may_be_missing =
-      !figure.shown.in_comparison || figure.shown.is_of_jobs || figure.shown.is_of_learning;
+  const bool may_be_missing = !figure.shown.in_comparison || figure.shown.is_of_jobs ||
+                              figure.shown.is_of_targets || figure.shown.is_of_learning;
   if (may_be_missing && !fields.has(name)) return std::nullopt;
   if (fields.is_null(name)) return std::nullopt;
   return is_text ? FigureValue(fields.text(name)) : FigureValue(fields.number(name));
