@@ -65,7 +65,8 @@ JobTarget job_target(const ResolvedExperiment& resolved) {
   const JobSettings& job = *settings.job;
   check_updates(settings.sync);
   if (settings.learn)
-    reject(target_key, "a learner has a target of its own (learn.target)", "leave out job.target, or 'learn'");
+    reject(target_key, "a learner has a target of its own (learn.target)",
+           "leave out job.target, or 'learn'");
   JobTarget its;
   its.curve = curve_of(resolved, *job.target);
   check_sequences(resolved, its.curve);

@@ -257,8 +257,8 @@ nlohmann::json predict_system(const config::Catalogue& catalogue, const std::vec
       run.samples = run.trained;
     }
     guarded([&] {
-      scale = solve_scale(measured,
-                          [&](double factor) { return system.time(run, TargetFit::software, factor); });
+      scale =
+          solve_scale(measured, [&](double factor) { return system.time(run, TargetFit::software, factor); });
     });
   }
   nlohmann::json predictions = nlohmann::json::array();
