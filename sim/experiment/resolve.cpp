@@ -189,14 +189,16 @@ ResolvedExperiment read_neighbour(const config::Catalogue& catalogue, const std:
   return other;
 }
 
-/// Rate of a copy between the first GPU and its CPU's memory; unlimited if the platform has no path.
+/// Rate of a copy between the first GPU and its CPU's memory. Throws InputError if there is no path.
 Bandwidth host_rate(const Cluster& cluster) {
   Bandwidth rate(std::numeric_limits<double>::infinity());
   std::vector<LinkId> links;
   try {
     append_route(cluster, HostMemory{.node = NodeId{0}, .cpu = 0}, Rank{0}, links);
   } catch (const Unreachable&) {
-    return rate;
+    throw InputError(fmt::format("the stack copies through host memory, which no link of {} reaches",
+                                 cluster.platform.name),
+                     "link GPUs to a cpu, or a stack without layer_copies");
   }
   for (const LinkId link : links) rate = std::min(rate, capacity(cluster, link));
   return rate;

@@ -214,6 +214,20 @@ TEST_CASE("checks of meaning run with the reading and stay silent about what cou
         "    |        ^^^^^^");
 }
 
+TEST_CASE("a check can ask which keys were written, whatever their values") {
+  Document document = parse("yard.yaml", "title: x\nlinks: []\nshut: {}\n");
+  set(document, "size.width", "3");
+  const Problems problems(document);
+  for (const char* const path : {"title", "links", "shut", "size", "size.width"}) {
+    CAPTURE(path);
+    CHECK(problems.written(path));
+  }
+  for (const char* const path : {"gpus", "size.height", "title.width", "shut.width", "nothing.here"}) {
+    CAPTURE(path);
+    CHECK_FALSE(problems.written(path));
+  }
+}
+
 TEST_CASE("warnings reach the caller and fail nothing") {
   std::vector<Diagnostic> warnings;
   const Document document = parse("yard.yaml", "title: x\nlinks:\n- {name: a, bandwidth: 0.1 GB/s}\n");
