@@ -58,7 +58,8 @@ private:
 std::optional<double> batch_of(const PublishedRow& row) {
   char* end = nullptr;
   const double batch = std::strtod(row.global_batch.c_str(), &end);
-  if (row.global_batch.empty() || *end != 0 || !(batch >= 1 && batch <= 1e9)) return std::nullopt;
+  if (row.global_batch.empty() || *end != 0 || !std::isfinite(batch) || batch < 1 || batch > 1e9)
+    return std::nullopt;
   return batch;
 }
 
@@ -130,7 +131,7 @@ std::variant<TargetRun, std::string> target_run(const std::shared_ptr<const Publ
 /// Machine, its settings, and the model: rows of one system may be fitted to one of them.
 std::string system_of(const TargetRun& run) {
   std::string text = run.run.machine->platform + '\n' + run.run.model->model + '\n';
-  for (const auto& [key, value] : run.run.machine->set) text += key + '=' + value + '\n';
+  for (const auto& [key, value] : run.run.machine->set) text += fmt::format("{}={}\n", key, value);
   return text;
 }
 
@@ -332,7 +333,8 @@ TargetValidation validate_targets(const config::Catalogue& catalogue,
       }
       TargetRun& known = std::get<TargetRun>(run);
       scored.platform = known.run.machine->platform;
-      by_system[system_of(known)].push_back({validation.rows.size() - 1, std::move(known)});
+      std::vector<Asked>& of_system = by_system[system_of(known)];
+      of_system.push_back({validation.rows.size() - 1, std::move(known)});
     }
   }
   std::vector<const std::vector<Asked>*> systems;

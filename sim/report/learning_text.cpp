@@ -12,7 +12,7 @@ namespace trainyard {
 
 namespace {
 
-constexpr std::size_t most_rows = 9;  // of the printed curve
+constexpr std::size_t most_printed = 9;  // of the printed curve
 
 std::string time_text(double seconds) { return estimate(Seconds(seconds)); }
 
@@ -20,9 +20,10 @@ std::string loss_text(const std::optional<double>& loss) { return loss ? rounded
 
 /// Some of the points, the first and the last among them.
 std::vector<LearningRow> thinned(const std::vector<LearningRow>& rows) {
-  if (rows.size() <= most_rows) return rows;
+  if (rows.size() <= most_printed) return rows;
   std::vector<LearningRow> some;
-  for (std::size_t i = 0; i < most_rows; ++i) some.push_back(rows[(rows.size() - 1) * i / (most_rows - 1)]);
+  for (std::size_t i = 0; i < most_printed; ++i)
+    some.push_back(rows[(rows.size() - 1) * i / (most_printed - 1)]);
   return some;
 }
 
