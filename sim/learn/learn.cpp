@@ -74,10 +74,12 @@ private:
   }
   bool is_end(const LearningPoint& point, LearningRun& run) const {
     const LearnUntil& until = settings_.until;
-    if (until.loss && point.train_loss <= *until.loss) run.end = LearningEnd::loss;
-    if (until.test_error && point.test_error && *point.test_error <= *until.test_error)
-      run.end = LearningEnd::test_error;
-    return run.end != LearningEnd::run;
+    if (!until.loss && !until.test_error) return false;
+    // Not before the target, which may be the harder of both.
+    const bool waits = (settings_.target.loss || settings_.target.test_error) && !run.target;
+    if (waits || !meets(point, until.loss, until.test_error)) return false;
+    run.end = until.loss ? LearningEnd::loss : LearningEnd::test_error;
+    return true;
   }
 
   Replay& replay_;
@@ -205,7 +207,9 @@ LearningRun draw_curve(const OrderLog& log, UpdateRule rule, const LearnSettings
   }
   if (run.end == LearningEnd::run && settings.until.time && end == *settings.until.time)
     run.end = LearningEnd::time;
-  if (!run.diverged && !run.curve.empty()) find_floors(run);
+  // The last quarter of a replay that ended at its goal is no floor: it would have gone on.
+  const bool is_cut = run.end == LearningEnd::loss || run.end == LearningEnd::test_error;
+  if (!run.diverged && !run.curve.empty() && !is_cut) find_floors(run);
   judge(objective, run);
   const ReplayTotals& totals = replay.totals();
   sums.uses += totals.uses;

@@ -60,8 +60,8 @@ void write_targets(Page& out, const Run& run) {
     out.text_row(label, quartiles_in_words(quartiles, text, learning.repeats.size()));
   };
   write("time to target", learning.time_to_target_s, time_text);
-  write("updates to it", learning.updates_to_target, count_text);
-  write("samples to it", learning.samples_to_target, count_text);
+  write("  updates", learning.updates_to_target, count_text);
+  write("  samples", learning.samples_to_target, count_text);
 }
 
 /// The largest standard error of a repeat's floor.
@@ -77,7 +77,7 @@ double widest(const Learning& learning, std::optional<Floor> LearningRun::*floor
 
 std::string quartiles_in_words(const Quartiles& quartiles, const std::function<std::string(double)>& text,
                                std::size_t repeats) {
-  if (!quartiles.median) return "not in half of the repeats";
+  if (!quartiles.median) return "reached in fewer than half of the repeats";
   std::string words = text(*quartiles.median);
   if (repeats < 2) return words;
   return words + fmt::format(" (quartiles {} and {})", quartiles.low ? text(*quartiles.low) : "none",
@@ -90,7 +90,7 @@ std::string target_in_words(const LearnSettings& settings) {
       settings.target.test_error ? settings.target.test_error : settings.until.test_error;
   std::string words;
   if (error) words = fmt::format("test error at most {}", percent(*error));
-  if (loss) words += fmt::format("{}training loss at most {}", words.empty() ? "" : ", ", digits12(*loss));
+  if (loss) words += fmt::format("{}training loss at most {}", words.empty() ? "" : " and ", digits12(*loss));
   return words;
 }
 

@@ -112,9 +112,9 @@ void write_learning_front(Page& out, const SweepResult& result) {
   const std::vector<std::size_t> front = learning_front(result);
   if (front.empty()) return;
   const bool is_to_target = has_target(result);
-  out.heading("fast or good learning", is_to_target
-                                           ? "no other point reaches the target earlier and ends lower"
-                                           : "no other point updates faster and ends lower");
+  out.heading("best trade-offs of time and loss",
+              is_to_target ? "no other point reaches the target earlier and ends lower"
+                           : "no other point updates faster and ends lower");
   std::size_t listed = 0;
   for (const std::size_t row : front) {
     if (++listed > most_listed) {

@@ -427,8 +427,11 @@ Getter of_repeats(Quartiles Learning::*figure, std::optional<double> Quartiles::
     const std::optional<double>& value = learning.*figure.*quartile;
     if (value) return to_value(*value);
     if (learning.diverged > 0) return unknown("the loss diverged in too many of the repeats");
-    return unknown(is_of_target ? "the target was not reached in enough of the repeats"
-                                : "the curve has too few points, or no error is defined");
+    return unknown(
+        is_of_target
+            ? "the target was not reached in enough of the repeats"
+            : "the replay ended at its goal (learn.until), the curve has too few points, or no error "
+              "is defined");
   });
 }
 

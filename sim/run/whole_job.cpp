@@ -225,11 +225,15 @@ std::vector<std::string> target_notes(const ResolvedExperiment& resolved) {
         fmt::format("target: a batch of {:.0f} is below the published ones: it is assumed to need as many "
                     "samples as {:.0f}",
                     its.batch, curve.points.front().batch));
-  if (its.expected.range == BatchRange::larger)
+  if (its.expected.range == BatchRange::larger) {
+    const std::optional<double> critical = law_of(curve.points).critical;
+    const std::string law =
+        critical
+            ? fmt::format("samples grow as the law of McCandlish et al. 2018 (S0 (1 + B/{:.0f}))", *critical)
+            : std::string("samples do not depend on the batch in these");
     notes.push_back(
-        fmt::format("target: a batch of {:.0f} is beyond the published ones: samples grow as the "
-                    "law of McCandlish et al. 2018 (S0 (1 + B/{:.0f}))",
-                    its.batch, law_of(curve.points).critical.value_or(0)));
+        fmt::format("target: a batch of {:.0f} is beyond the published ones: {}", its.batch, law));
+  }
   if (!its.between)
     notes.emplace_back(curve.evaluate
                            ? "target: evaluations are not simulated for this kind of run and not in its time"
