@@ -213,13 +213,13 @@ private:
 };
 
 /// A figure to predict, by its place in the result.
-struct Asked {
+struct AskedTarget {
   std::size_t row = 0;
   TargetRun run;
 };
 
 /// The one with the fewest GPUs, of the first year, in the order of the rows.
-std::size_t reference_of(const std::vector<Asked>& asked, const std::vector<ScoredTarget>& rows) {
+std::size_t reference_of(const std::vector<AskedTarget>& asked, const std::vector<ScoredTarget>& rows) {
   std::size_t best = asked.size();
   const auto order = [&](std::size_t i) {
     const PublishedRow& row = *asked[i].run.run.row;
@@ -234,7 +234,7 @@ std::size_t reference_of(const std::vector<Asked>& asked, const std::vector<Scor
 
 /// The factor of a system and the predictions of its rows: [scale, reference, [[nothing, software, 1system]
 /// or a reason, ...]].
-nlohmann::json predict_system(const config::Catalogue& catalogue, const std::vector<Asked>& asked,
+nlohmann::json predict_system(const config::Catalogue& catalogue, const std::vector<AskedTarget>& asked,
                               const std::vector<ScoredTarget>& rows, bool equal_gpus) {
   System system(catalogue, equal_gpus);
   const std::size_t reference = reference_of(asked, rows);
@@ -263,7 +263,7 @@ nlohmann::json predict_system(const config::Catalogue& catalogue, const std::vec
     });
   }
   nlohmann::json predictions = nlohmann::json::array();
-  for (const Asked& one : asked) {
+  for (const AskedTarget& one : asked) {
     nlohmann::json its = nlohmann::json::array();
     const bool is_time = rows[one.row].figure == TargetFigure::time;
     const std::string reason = guarded([&] {
@@ -294,7 +294,7 @@ TargetValidation validate_targets(const config::Catalogue& catalogue,
                                   std::shared_ptr<const PublishedData> data, int parallel, bool equal_gpus) {
   TargetValidation validation;
   Models models(catalogue);
-  std::map<std::string, std::vector<Asked>> by_system;
+  std::map<std::string, std::vector<AskedTarget>> by_system;
   for (const PublishedRow& row : data->rows) {
     const TargetColumns& its = row.to_target.value();
     if (!is_to_be_predicted(row)) {
@@ -333,11 +333,11 @@ TargetValidation validate_targets(const config::Catalogue& catalogue,
       }
       TargetRun& known = std::get<TargetRun>(run);
       scored.platform = known.run.machine->platform;
-      std::vector<Asked>& of_system = by_system[system_of(known)];
+      std::vector<AskedTarget>& of_system = by_system[system_of(known)];
       of_system.push_back({validation.rows.size() - 1, std::move(known)});
     }
   }
-  std::vector<const std::vector<Asked>*> systems;
+  std::vector<const std::vector<AskedTarget>*> systems;
   for (const auto& [name, asked] : by_system) systems.push_back(&asked);
   const auto predict = [&](int i) {
     return predict_system(catalogue, *systems[at(i)], validation.rows, equal_gpus).dump();
