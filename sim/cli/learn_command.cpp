@@ -92,7 +92,7 @@ void add_learn(CLI::App& program) {
       command,
       {"trainyard learn digits_stragglers",
        "trainyard learn digits_stragglers --set sync.update=async --set learn.rate.rule=by_staleness",
-       "trainyard learn resnet50_p2_16xlarge_async --out results"});
+       "trainyard learn resnet50_p2_16xlarge_async --out learning"});
   command.callback([options] { learn_experiment(*options); });
 }
 
