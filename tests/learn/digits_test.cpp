@@ -19,6 +19,8 @@ constexpr int seeds = 6;
 #else
 constexpr int seeds = 24;
 #endif
+// Too few for a statement about means of runs with a wide spread.
+constexpr bool has_few_seeds = seeds < 24;
 
 const config::Catalogue shipped{{TRAINYARD_SOURCE_DIR}};
 
@@ -78,7 +80,8 @@ UpdateSettings with(UpdateRule rule, int k = 1, int workers = 8) {
 
 }  // namespace
 
-TEST_CASE("losses of all rules on digits agree with a replay written apart, in plain Python") {
+TEST_CASE("losses of all rules on digits agree with a replay written apart, in plain Python" *
+          doctest::skip(has_few_seeds)) {
   struct Row {
     UpdateSettings rule;
     RateRule rate;
@@ -106,7 +109,8 @@ TEST_CASE("losses of all rules on digits agree with a replay written apart, in p
   }
 }
 
-TEST_CASE("async decays faster in time than waiting for all and ends higher at the same rate") {
+TEST_CASE("async decays faster in time than waiting for all and ends higher at the same rate" *
+          doctest::skip(has_few_seeds)) {
   const std::vector<Estimate> sync =
       losses_at({20, 80}, with(UpdateRule::k_batch_sync, 4), softmax_on_digits(0.5));
   const std::vector<Estimate> all = losses_at({20, 80}, with(UpdateRule::sync), softmax_on_digits(0.5));
@@ -155,7 +159,8 @@ TEST_CASE("with k = P k_async learns as sync does, and with k = 1 as async, to t
   CHECK(curve(with(UpdateRule::k_async, 4)) != curve(with(UpdateRule::sync)));
 }
 
-TEST_CASE("a rate divided by the staleness learns where a fixed rate does not") {
+TEST_CASE("a rate divided by the staleness learns where a fixed rate does not" *
+          doctest::skip(has_few_seeds)) {
   LearnSettings settings = softmax_on_digits(1);
   const UpdateSettings rule = with(UpdateRule::async, 1, 16);
   const Estimate fixed = losses_at({40}, rule, settings)[0];

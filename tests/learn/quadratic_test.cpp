@@ -19,6 +19,7 @@ constexpr int repetitions = 20'000;
 constexpr long long many = 1'000'000;
 constexpr long long several = 200'000;  // of several gradients each
 #endif
+constexpr bool has_few_repetitions = repetitions < 20'000;  // for a quantity with a wide spread
 
 UpdateSettings rule_of_quadratic(UpdateRule rule, int k = 1) {
   return {.rule = rule, .workers = workers, .k = k};
@@ -171,7 +172,8 @@ TEST_CASE("delayed gradients are stable up to 2 sin(pi / (2 (2 delay + 1))), wit
   }
 }
 
-TEST_CASE("async at a rate near its limit has a finite floor 2 % below it and none 2 % above") {
+TEST_CASE("async at a rate near its limit has a finite floor 2 % below it and none 2 % above" *
+          doctest::skip(has_few_repetitions)) {
   // The limit is of E[w^2]: a single run may still shrink above it. The recursion decides, the replay follows
   // it.
   const double limit = (1 + std::sqrt(1.0 + 8 * workers)) / (2 * workers);
