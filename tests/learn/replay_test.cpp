@@ -13,8 +13,8 @@ using namespace trainyard;
 namespace {
 
 /// Gradient w + 0, without noise: everything can be calculated by hand.
-LearnSettings exact_quadratic(double rate, int dimensions = 1) {
-  LearnSettings settings = quadratic_settings(rate);
+LearnSettings exact_quadratic(double base_rate, int dimensions = 1) {
+  LearnSettings settings = quadratic_settings(base_rate);
   settings.model.noise = 0;
   settings.model.dimensions = dimensions;
   return settings;
