@@ -69,9 +69,7 @@ Html plots_html(const Run& run) {
   const TimeUnit unit = time_unit(rows.back().at);
   const Across time = [&](const LearningRow& row) { return row.at / Seconds(unit.seconds); };
   const Across samples = [](const LearningRow& row) { return row.samples; };
-  const std::optional<double> loss = settings.target.loss ? settings.target.loss : settings.until.loss;
-  const std::optional<double> error =
-      settings.target.test_error ? settings.target.test_error : settings.until.test_error;
+  const auto [loss, error] = target_or_end(settings);
   const std::string seconds = fmt::format("simulated time, {}", unit.name);
   Html html =
       curve_plot(rows, {"Training loss over simulated time", seconds, "training loss"}, time, loss_of, loss);

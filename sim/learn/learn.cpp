@@ -67,8 +67,7 @@ private:
            (!error || (point.test_error && *point.test_error <= *error));
   }
   void note_target(const LearningPoint& point, LearningRun& run) const {
-    const auto loss = settings_.target.loss ? settings_.target.loss : settings_.until.loss;
-    const auto error = settings_.target.test_error ? settings_.target.test_error : settings_.until.test_error;
+    const auto [loss, error] = target_or_end(settings_);
     if (run.target || (!loss && !error) || !meets(point, loss, error)) return;
     run.target = {point.at, point.updates, point.samples};
   }
@@ -151,8 +150,8 @@ Quartiles quartiles_of(const std::vector<LearningRun>& runs, const Value& value)
 
 void summarise(const LearnSettings& settings, Learning& learning) {
   const auto& runs = learning.repeats;
-  learning.has_target =
-      settings.target.loss || settings.target.test_error || settings.until.loss || settings.until.test_error;
+  const auto [loss, error] = target_or_end(settings);
+  learning.has_target = loss || error;
   learning.diverged =
       static_cast<int>(std::ranges::count_if(runs, [](const LearningRun& run) { return run.diverged; }));
   const auto of_target = [&](const auto& value) {

@@ -102,6 +102,13 @@ void check_rate(const LearningRate& rate, const std::string& path, Problems& pro
 
 }  // namespace
 
+LearnTarget target_or_end(const LearnSettings& settings) {
+  const LearnTarget& target = settings.target;
+  const LearnUntil& until = settings.until;
+  return {.loss = target.loss ? target.loss : until.loss,
+          .test_error = target.test_error ? target.test_error : until.test_error};
+}
+
 int batch_of(const LearnSettings& settings) {
   constexpr int usual = 32;
   return settings.batch.value_or(settings.model.kind == LearnerKind::quadratic ? 1 : usual);

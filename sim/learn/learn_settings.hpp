@@ -86,6 +86,9 @@ struct LearnSettings {
   int points = 100;  ///< evaluations along the replay
 };
 
+/// The target; its parts that are not given are those of `until`.
+LearnTarget target_or_end(const LearnSettings& settings);
+
 /// Samples of a worker's step.
 int batch_of(const LearnSettings& settings);
 

@@ -85,9 +85,7 @@ std::string quartiles_in_words(const Quartiles& quartiles, const std::function<s
 }
 
 std::string target_in_words(const LearnSettings& settings) {
-  const std::optional<double> loss = settings.target.loss ? settings.target.loss : settings.until.loss;
-  const std::optional<double> error =
-      settings.target.test_error ? settings.target.test_error : settings.until.test_error;
+  const auto [loss, error] = target_or_end(settings);
   std::string words;
   if (error) words = fmt::format("test error at most {}", percent(*error));
   if (loss) words += fmt::format("{}training loss at most {}", words.empty() ? "" : " and ", digits12(*loss));
