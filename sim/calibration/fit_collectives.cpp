@@ -207,7 +207,8 @@ CollectiveFit fit_collectives(const config::Catalogue& catalogue, const Collecti
     if (source.empty()) continue;
     // Curves that want less than the least say only that it is small.
     const bool is_told = best[i] > least_ratio;
-    constants[i].set(result.constants, rounded_constant(best[i] * constants[i].prior, constants[i].is_time),
+    constants[i].set(result.constants,
+                     rounded_constant(best[i] * constants[i].prior, constants[i].resolution),
                      is_told ? Provenance::fitted : Provenance::assumed,
                      is_told ? source : "the smallest value allowed; " + source + " would fit a smaller one");
   }

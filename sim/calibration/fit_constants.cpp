@@ -41,7 +41,7 @@ constexpr Times usual_nvlink_steps{nvlink_ll_step, 1.9, 3.4};
 
 SourcedByProtocol<Seconds> assumed_times(const Times& times, std::string_view why) {
   const auto time = [&](double microseconds) {
-    return assumed(Seconds{rounded_constant(microseconds * us, true)}, why);
+    return assumed(Seconds{rounded_constant(microseconds * us, resolution_of<Seconds>())}, why);
   };
   return {time(times[0]), time(times[1]), time(times[2])};
 }
@@ -75,17 +75,19 @@ void put(Sourced<T>& place, double value, Provenance provenance, const std::stri
 
 /// `pick` returns the figures of the file that have this constant's value.
 template <class Pick>
-FitConstant constant(std::string name, double prior, bool is_time, Pick pick) {
+FitConstant constant(std::string name, double prior, Pick pick) {
+  using Places = std::invoke_result_t<Pick, Protocols&>;
+  using Figure = std::remove_pointer_t<typename Places::value_type>;
   return {.name = std::move(name),
           .prior = prior,
-          .is_time = is_time,
+          .resolution = resolution_of<decltype(Figure::value)>(),
           .set = [pick](Protocols& all, double value, Provenance provenance, const std::string& source) {
             for (auto* figure : pick(all)) put(*figure, value, provenance, source);
           }};
 }
 
 FitConstant base(Protocol protocol, const std::string& name, double prior) {
-  return constant("base." + name, prior * us, true,
+  return constant("base." + name, prior * us,
                   [=](Protocols& all) { return std::array{&all.base.of(protocol)}; });
 }
 
@@ -94,7 +96,7 @@ template <class T>
 FitConstant shared(std::string name, PickMedia media, SourcedByProtocol<T> MediumOverheads::*figures,
                    Protocol protocol, double prior) {
   constexpr bool is_time = std::is_same_v<T, Seconds>;
-  return constant(std::move(name), is_time ? prior * us : prior, is_time, [=](Protocols& all) {
+  return constant(std::move(name), is_time ? prior * us : prior, [=](Protocols& all) {
     std::vector<Sourced<T>*> picked;
     for (MediumOverheads* medium : media(all)) picked.push_back(&(medium->*figures).of(protocol));
     return picked;
@@ -111,7 +113,7 @@ void add_generation(std::vector<FitConstant>& constants, const std::string& name
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto [protocol, text] = names.at(i);
     constants.push_back(
-        constant(fmt::format("{}.base.{}", name, text), usual_bases.at(i) * us, true, [=](Protocols& all) {
+        constant(fmt::format("{}.base.{}", name, text), usual_bases.at(i) * us, [=](Protocols& all) {
           std::vector<Sourced<Seconds>*> picked;
           for (MediumOverheads* medium : media(all)) picked.push_back(&medium->base.value().of(protocol));
           return picked;
@@ -122,7 +124,7 @@ void add_generation(std::vector<FitConstant>& constants, const std::string& name
   }
   constants.push_back(shared(name + ".efficiency.ll", media, efficiency, Protocol::ll, 0.5));
   constants.push_back(shared(name + ".efficiency.ll128", media, efficiency, Protocol::ll128, 0.92));
-  constants.push_back(constant(name + ".startup", 0.5, false, [=](Protocols& all) {
+  constants.push_back(constant(name + ".startup", 0.5, [=](Protocols& all) {
     std::vector<Sourced<double>*> picked;
     for (MediumOverheads* medium : media(all)) picked.push_back(&medium->startup);
     return picked;
@@ -131,12 +133,12 @@ void add_generation(std::vector<FitConstant>& constants, const std::string& name
 
 /// The costs of switches that add.
 void add_switches(std::vector<FitConstant>& constants, const std::string& name, PickMedia media) {
-  constants.push_back(constant(name + ".nvls.step", 1 * us, true, [=](Protocols& all) {
+  constants.push_back(constant(name + ".nvls.step", 1 * us, [=](Protocols& all) {
     std::vector<Sourced<Seconds>*> picked;
     for (MediumOverheads* medium : media(all)) picked.push_back(&medium->nvls.value().step);
     return picked;
   }));
-  constants.push_back(constant(name + ".nvls.efficiency", 0.9, false, [=](Protocols& all) {
+  constants.push_back(constant(name + ".nvls.efficiency", 0.9, [=](Protocols& all) {
     std::vector<Sourced<double>*> picked;
     for (MediumOverheads* medium : media(all)) picked.push_back(&medium->nvls.value().efficiency);
     return picked;
@@ -145,7 +147,7 @@ void add_switches(std::vector<FitConstant>& constants, const std::string& name, 
 
 template <class T>
 FitConstant of_pairs(std::string name, PickMedia media, Sourced<T> PairCosts::*figure, double prior) {
-  return constant(std::move(name), prior, std::is_same_v<T, Seconds>, [=](Protocols& all) {
+  return constant(std::move(name), prior, [=](Protocols& all) {
     std::vector<Sourced<T>*> picked;
     for (MediumOverheads* medium : media(all)) picked.push_back(&(medium->pairs.value().*figure));
     return picked;
@@ -226,11 +228,11 @@ std::vector<FitConstant> fit_constants() {
       base(ll, "ll", usual_bases[0]),
       base(ll128, "ll128", usual_bases[1]),
       base(simple, "simple", usual_bases[2]),
-      constant("launch", 5 * us, true, [](Protocols& all) { return std::array{&all.launch}; }),
+      constant("launch", 5 * us, [](Protocols& all) { return std::array{&all.launch}; }),
       // Collectives that end before their launches do tell the two apart from a launch by NCCL's ratio alone.
       {.name = "paths.step.ll",
        .prior = 1,
-       .is_time = false,
+       .resolution = resolution_of<double>(),
        .set =
            [](Protocols& all, double value, Provenance provenance, const std::string& source) {
              for (MediumOverheads* medium : older_nvlinks(all))
@@ -252,7 +254,7 @@ std::vector<FitConstant> fit_constants() {
       shared("networks.tcp.efficiency.ll", tcp, efficiency, ll, 0.5),
       shared("networks.tcp.step.ll", tcp, step, ll, 2.7),
       shared("networks.tcp.step.simple", tcp, step, simple, 14),
-      constant("versions.2.4.nvlink_simple_step", 1, false,
+      constant("versions.2.4.nvlink_simple_step", 1,
                [](Protocols& all) { return std::array{&all.versions.v2_4.nvlink_simple_step}; }),
   };
   add_generation(constants, "paths.nvlink3", nvlink3, true);
@@ -276,14 +278,12 @@ void copy_to_relatives(Protocols& constants) {
 void round_shared_steps(Protocols& constants) {
   for (const Media& media : {older_nvlinks(constants), pcies_and_staged(constants)}) {
     for (MediumOverheads* medium : media)
-      medium->step.ll.value = Seconds{rounded_constant(medium->step.ll.value.si(), true)};
+      medium->step.ll.value = Seconds{rounded_constant(medium->step.ll.value.si(), resolution_of<Seconds>())};
   }
 }
 
-double rounded_constant(double value, bool is_time) {
-  constexpr double least_rate = 1e6;  // bytes per second; ratios are small
-  const double unit = is_time ? 1e8 : value >= least_rate ? 1e-7 : 1e3;
-  return std::round(value * unit) / unit;
+double rounded_constant(double value, double resolution) {
+  return std::round(value * resolution) / resolution;
 }
 
 }  // namespace trainyard

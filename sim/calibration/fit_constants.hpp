@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace trainyard {
@@ -15,10 +16,10 @@ Protocols assumed_protocols();
 
 /// One number that is fitted. It may stand in several places of the file.
 struct FitConstant {
-  std::string name;  ///< "paths.nvlink2.step.simple"
-  double prior = 0;  ///< seconds or a ratio: what NCCL's own tables say
-  bool is_time = true;
-  /// Puts a value (seconds or a ratio) with its provenance and source into all its places.
+  std::string name;       ///< "paths.nvlink2.step.simple"
+  double prior = 0;       ///< seconds, bytes per second or a ratio: what NCCL's own tables say
+  double resolution = 0;  ///< the file has whole multiples of 1 / resolution
+  /// Puts a value with its provenance and source into all its places.
   std::function<void(Protocols&, double, Provenance, const std::string&)> set;
 };
 
@@ -30,7 +31,15 @@ void copy_to_relatives(Protocols& constants);
 /// Rounds what one constant has put into several places in proportion.
 void round_shared_steps(Protocols& constants);
 
-/// As it stands in the file: times in whole hundredths of a microsecond, ratios in thousandths.
-double rounded_constant(double value, bool is_time);
+/// The resolution of figures of a type in the file: hundredths of a microsecond, hundredths of a GB/s and
+/// thousandths.
+template <class T>
+constexpr double resolution_of() {
+  if (std::is_same_v<T, Seconds>) return 1e8;
+  return std::is_same_v<T, Bandwidth> ? 1e-7 : 1e3;
+}
+
+/// The whole multiple of 1 / resolution that is nearest.
+double rounded_constant(double value, double resolution);
 
 }  // namespace trainyard

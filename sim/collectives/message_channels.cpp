@@ -1,5 +1,7 @@
 #include "collectives/message_channels.hpp"
 
+#include "collectives/nccl_tuning.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -33,8 +35,7 @@ int fewest_lanes(const Cluster& cluster, std::span<const Rank> group) {
 }  // namespace
 
 Bandwidth message_rate(const MessageChannels& channels, Bytes message) {
-  const double parts =
-      channels.least_part > Bytes{} ? std::max(1.0, std::ceil(message / channels.least_part)) : channels.most;
+  const double parts = std::max(1.0, std::ceil(message / channels.least_part));
   return channels.each * std::min(channels.most, parts);
 }
 
@@ -58,7 +59,7 @@ MessageChannels all_to_all_channels(const Cluster& cluster, const ProtocolOverhe
                                              : 1 / std::ceil(ranks / static_cast<double>(all_channels));
   const bool is_simple = protocol == Protocol::simple;
   return {.most = std::min(share, static_cast<double>(power_above(2 * lanes))),
-          .least_part = overheads.pairs->least_part,
+          .least_part = nccl_least_part(protocol),
           .each = is_simple ? overheads.pairs->channel_simple : overheads.pairs->channel_ll,
           .startup = is_simple ? overheads.pairs->startup : 0};
 }

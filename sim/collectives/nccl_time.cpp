@@ -69,12 +69,26 @@ constexpr Tables tables_2_30 = {.base = {{6.8, 14, 8.4}, {6.6, 14, 8.4}},
 
 // GB/s, since 2.12. Rows: Volta and older, Ampere, Hopper, Blackwell; for LL on several nodes: Intel, AMD.
 constexpr ByGpu most_ll = {{{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}}};
-constexpr ByGpu most_ring_ll128_per_channel = {
-    {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {40, 40, 40}}};
-constexpr ByGpu most_tree_ll128_per_channel = {
-    {{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
-constexpr ByGpu most_tree_per_channel = {
-    {{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
+
+/// Most of each channel, GB/s.
+struct ChannelLimits {
+  ByNodes ring_ll128, tree_ll128, tree;
+};
+
+/// Up to Hopper, the same since 2.12.
+constexpr std::array<ChannelLimits, 3> limits_to_hopper = {
+    {{.ring_ll128 = {20, 20, 20}, .tree_ll128 = {20, 20, 20}, .tree = {26.5, 18.5, 10}},
+     {.ring_ll128 = {20, 20, 20}, .tree_ll128 = {20, 20, 20}, .tree = {24, 23.6, 17.8}},
+     {.ring_ll128 = {36.7, 36.7, 36.7}, .tree_ll128 = {36.7, 36.7, 29}, .tree = {38.7, 41.4, 36}}}};
+// On Blackwell. Until 2.27 twice those of Hopper; 2.28.9 has 34.6 for two nodes already.
+constexpr ChannelLimits blackwell_2_27 = {
+    .ring_ll128 = {73.4, 73.4, 73.4}, .tree_ll128 = {73.4, 73.4, 58}, .tree = {77.4, 82.8, 72}};
+constexpr ChannelLimits blackwell_2_28 = {
+    .ring_ll128 = {73.4, 34.6, 73.4}, .tree_ll128 = {55.6, 31.67, 20}, .tree = {70, 42.8, 24}};
+constexpr ChannelLimits blackwell_2_29 = {
+    .ring_ll128 = {34.5, 34.6, 34.5}, .tree_ll128 = {55.6, 31.67, 20}, .tree = {70, 42.8, 24}};
+constexpr ChannelLimits blackwell_2_30 = {
+    .ring_ll128 = {40, 40, 40}, .tree_ll128 = {55.6, 31.67, 20}, .tree = {70, 42.8, 24}};
 
 const Tables& tables_of(NcclVersion version) {
   if (version == NcclVersion::v2_6) return tables_2_6;
@@ -105,8 +119,23 @@ bool is_before_2_12(const NcclShape& shape) {
   return shape.version == NcclVersion::v2_6 || shape.version == NcclVersion::v2_7_8;
 }
 
-/// The tables of 2.30 hold since 2.18.
-bool is_today(const NcclShape& shape) { return shape.version >= NcclVersion::v2_28; }
+/// The tables of times are the same since 2.18.
+bool is_today(const NcclShape& shape) { return shape.version >= NcclVersion::v2_27; }
+
+const ChannelLimits& channel_limits(const NcclShape& shape) {
+  const std::size_t row = generation(shape);
+  if (row < limits_to_hopper.size()) return limits_to_hopper.at(row);
+  switch (shape.version) {
+    case NcclVersion::v2_27:
+      return blackwell_2_27;
+    case NcclVersion::v2_28:
+      return blackwell_2_28;
+    case NcclVersion::v2_29:
+      return blackwell_2_29;
+    default:
+      return blackwell_2_30;
+  }
+}
 
 /// Limit of LL: by GPU on one node, by CPU on several.
 double most_of_ll(const NcclShape& shape) {
@@ -140,7 +169,7 @@ double ring_bandwidth(const NcclShape& shape, Protocol protocol) {
   const bool is_2_6 = shape.version == NcclVersion::v2_6;
   const double flags = is_2_6 ? 120.0 / 128 : is_old && per_node < 2 ? 0.7 : 0.92;
   if (!is_before_2_12(shape)) {
-    const double most = most_ring_ll128_per_channel.at(generation(shape)).at(nodes_column(shape));
+    const double most = channel_limits(shape).ring_ll128.at(nodes_column(shape));
     return std::min(all * flags, shape.channels * most);
   }
   const auto most = [&] {
@@ -178,12 +207,12 @@ double tree_bandwidth(const NcclShape& shape, Protocol protocol) {
     if (protocol == Protocol::simple) return all;
     return std::min(all * (shape.nodes == 1 ? in_chain : 0.915), 16.7 * shape.channels * 7 / 9);
   }
-  const std::size_t row = generation(shape);
-  all = std::min(all * 0.92, shape.channels * most_tree_per_channel.at(row).at(nodes_column(shape)));
+  const ChannelLimits& limits = channel_limits(shape);
+  all = std::min(all * 0.92, shape.channels * limits.tree.at(nodes_column(shape)));
   if (protocol == Protocol::ll) return std::min(all / 3.8, most_of_ll(shape));
   if (protocol == Protocol::simple) return all;
   return std::min(all * (shape.nodes == 1 ? in_chain : 120.0 / 128),
-                  shape.channels * most_tree_ll128_per_channel.at(row).at(nodes_column(shape)));
+                  shape.channels * limits.tree_ll128.at(nodes_column(shape)));
 }
 
 /// Steps of a ring; `between`: the steps between nodes.
@@ -263,8 +292,9 @@ double plateau(const NcclShape& shape, Bytes size) {
 
 /// Bytes of an all-reduce by time in NVSwitches that add, GB/s; empty if NCCL would not use them. Every GPU
 /// serves all heads and a head also writes, all at one speed: the highest of a list that the links allow.
-/// What crosses a switch twice counts twice, up to the speed that NCCL finds between nodes: without any nodes
-/// to find it in, the first of the list from twice the speed on.
+/// Until 2.27 five sixths of the heads' speed counts. Since 2.28 what crosses a switch twice counts twice, up
+/// to the speed that NCCL finds between nodes: without any nodes to find it in, the first of the list from
+/// twice the speed on.
 std::optional<double> nvls_bandwidth(const NcclShape& shape) {
   constexpr std::array<double, 11> hopper_speeds{60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
   constexpr std::array<double, 12> blackwell_speeds{90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
@@ -276,6 +306,7 @@ std::optional<double> nvls_bandwidth(const NcclShape& shape) {
   const double links = shape.switch_lanes * (is_hopper ? 20.6 : 40.1);
   const auto speed = std::ranges::find_if(speeds, [&](double each) { return each * (heads + 1) <= links; });
   if (speed == speeds.end()) return std::nullopt;
+  if (shape.version == NcclVersion::v2_27) return heads * *speed * 5 / 6;
   auto most = speed;
   while (most != speeds.begin() && *most < 2 * *speed) --most;
   const double efficiency = is_hopper ? 0.85 : 0.74;

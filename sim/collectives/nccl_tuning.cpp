@@ -61,11 +61,18 @@ NcclChoice nccl_choice(const NcclShape& shape, Bytes size, std::optional<Algorit
 }
 
 Protocol nccl_message_protocol(NcclVersion version, Bytes message, int channels) {
-  if (version < NcclVersion::v2_28) return Protocol::simple;
+  if (version < NcclVersion::v2_27) return Protocol::simple;
   constexpr Bytes most{16.0 * 1024};
-  // Since 2.29 a message takes another channel for every 64 KiB: only one channel's message is small enough.
-  const int counted = version == NcclVersion::v2_28 ? channels : 1;
+  const int counted = ll_counts_channels(version) ? channels : 1;
   return message <= most * counted ? Protocol::ll : Protocol::simple;
+}
+
+bool ll_counts_channels(NcclVersion version) {
+  return version == NcclVersion::v2_27 || version == NcclVersion::v2_28;
+}
+
+Bytes nccl_least_part(Protocol protocol) {
+  return Bytes{protocol == Protocol::ll ? 8.0 * 1024 : 64.0 * 1024};
 }
 
 NcclChannels nccl_channels(NcclVersion version, int rings, PathType path, int compute_capability, int nodes) {
@@ -82,7 +89,7 @@ NcclChannels nccl_channels(NcclVersion version, int rings, PathType path, int co
   }
   // Intel CPUs split GPU-to-GPU traffic through them into small packets.
   const double through_cpu = is_old ? 9.0 / 12 : 5.0 / 6;
-  const double socket = version >= NcclVersion::v2_28 ? 10 : 9;
+  const double socket = version >= NcclVersion::v2_27 ? 10 : 9;
   const double pcie = 12;
   double rate = pcie;
   if (path == PathType::phb || path == PathType::staged) rate = pcie * through_cpu;

@@ -4,8 +4,9 @@
 // times it with measured costs (protocol_overheads.hpp). The input is plain numbers, not a machine.
 //
 // Sources: NVIDIA/nccl at v2.4.8-1 (src/enqueue.cc getKernelInfo, src/init.cc ncclTreeThreshold), v2.7.8-1,
-// v2.12.10-1 and v2.30.7-1 (src/graph/tuning.cc ncclTopoTuneModel and ncclTopoGetAlgoTime). Left out:
-// CollNet, NVLS over several nodes and PAT, which need network switches that add, or one GPU per node.
+// v2.12.10-1 and from v2.22.3-1 to v2.30.7-1 (src/graph/tuning.cc ncclTopoTuneModel and ncclTopoGetAlgoTime).
+// Left out: CollNet, NVLS over several nodes and PAT, which need network switches that add, or one GPU per
+// node.
 
 #include "collectives/algorithm.hpp"
 #include "collectives/nccl.hpp"
@@ -64,10 +65,19 @@ std::optional<Seconds> nccl_time(const NcclShape& shape, NcclChoice choice, Byte
 
 /// The protocol of point-to-point messages of this size, also those of an all-to-all: LL up to 16 KiB,
 /// in 2.22 to 2.28 up to 16 KiB for each of the `channels` that a message may take (channels_per_pair()),
-/// else Simple. Only the tables of versions 2.28 and 2.30, which stand for 2.18 and newer, have LL: NCCL
-/// introduced it in 2.14, but its versions before 2.18 have the tables of 2.12, where it did not exist.
+/// else Simple. Only the tables of 2.27 and later, which stand for 2.18 and newer, have LL: NCCL introduced
+/// it in 2.14, but its versions before 2.18 have the tables of 2.12, where it did not exist.
 /// Source: NVIDIA/nccl src/enqueue.cc from v2.14.3-1 to v2.30.7-1, P2P_LL_THRESHOLD.
 Protocol nccl_message_protocol(NcclVersion version, Bytes message, int channels);
+
+/// Whether the limit of LL is per channel (2.22 to 2.28). Since 2.29 it is per channel that Simple would
+/// take, which is one for messages of this size.
+bool ll_counts_channels(NcclVersion version);
+
+/// The smallest part of a message for which NCCL takes another channel in one node: an eighth of a step of
+/// the protocol's buffer. Source: minPartSize in addP2pToPlan, src/enqueue.cc, v2.22.3-1 to v2.30.7-1;
+/// calcP2pChunkSize in v2.18.1-1.
+Bytes nccl_least_part(Protocol protocol);
 
 /// Channels that NCCL makes from rings in the link graph, and the bandwidth it assumes for each.
 struct NcclChannels {

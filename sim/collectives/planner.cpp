@@ -117,7 +117,7 @@ Planner::Planner(const Cluster& cluster, CollectiveSoftware software, PlannerReq
       kinds_.push_back({.groups = std::move(alike), .shape = {}});
   }
   const bool is_free = request_.algorithm == Algorithm::automatic || !request_.protocol;
-  if (is_direct_only(request_.operation) && software_.version == NcclVersion::v2_28)
+  if (is_direct_only(request_.operation) && ll_counts_channels(software_.version))
     message_channels_ = least_channels(cluster, kinds_.front().groups);
   if (is_direct_only(request_.operation) || !is_free) return;
   for (Kind& kind : kinds_) {

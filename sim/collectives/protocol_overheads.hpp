@@ -29,7 +29,6 @@ struct PairOverheads {
   Bandwidth channel_ll, channel_simple;  ///< rate of one channel
   double efficiency = 1;  ///< fraction of the links' rate that all pairs together reach with Simple
   double startup = 0;     ///< extra cost of a channel's first chunk, in chunks' worth of bytes
-  Bytes least_part;       ///< of a message on one channel; 0: always all channels
 };
 
 struct ProtocolOverheads {

@@ -71,14 +71,12 @@ ProtocolOverheads overheads_of(const Protocols& constants, NcclVersion version, 
   }
   if (nvlinks != nullptr && nvlinks->pairs) {
     const PairCosts& pairs = *nvlinks->pairs;
-    constexpr Bytes least_part{64.0 * 1024};  // an eighth of a chunk
     overheads.pairs = PairOverheads{.base_ll = pairs.base_ll.value,
                                     .base_simple = pairs.base_simple.value,
                                     .channel_ll = pairs.channel_ll.value,
                                     .channel_simple = pairs.channel_simple.value,
                                     .efficiency = pairs.efficiency.value,
-                                    .startup = pairs.startup.value,
-                                    .least_part = version >= NcclVersion::v2_30 ? least_part : Bytes{}};
+                                    .startup = pairs.startup.value};
   }
   overheads.launch = constants.launch.value;
   for (int type = 0; type < static_cast<int>(PathType::network); ++type)

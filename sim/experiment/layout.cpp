@@ -146,7 +146,8 @@ private:
     add_layer_work(trace, part.layers, request_.stack.layer_work);
     add_repeated_rows(trace, part.layers, request_.stack);
     add_transfers(trace, part.layers, transfers_of(model_.transfers, range));
-    add_layer_copies(trace, request_.stack, dividing_ranks(layout_.grid), request_.ranks_per_node);
+    add_layer_copies(trace, request_.stack, dividing_ranks(layout_.grid), request_.ranks_per_node,
+                     request_.host_rate);
     add_sampling(trace, part.layers);
     add_rings(trace, part.layers, layout_.parallelism);
     recompute(trace, part.layers, layout_.parallelism.recompute);

@@ -33,6 +33,7 @@ struct LayoutRequest {
   Parallelism parallelism;
   int ranks = 1;
   int ranks_per_node = 1;
+  Bandwidth host_rate;    ///< between a GPU and host memory, for stacks with `layer_copies`
   int micro_batch = 1;    ///< samples of a micro-batch of one replica
   int micro_batches = 1;  ///< of a step, for each replica
   Precision precision = Precision::fp32;

@@ -27,7 +27,6 @@
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
 #include "strategy/experts.hpp"
-#include "strategy/layer_copies.hpp"
 #include "strategy/layout_checks.hpp"
 #include "strategy/stack_ops.hpp"
 #include "strategy/vocabulary.hpp"
@@ -500,12 +499,6 @@ private:
     const LayoutRequest request = layout_request(resolved_, *settings_.parallelism);
     resolved_.layout = make_layout(request);
     resolved_.classes = classes_of(request, *resolved_.layout);
-    if (resolved_.stack.layer_copies) {
-      for (RankClass& one : resolved_.classes) {
-        add_copied_bytes(one.trace, dividing_ranks(resolved_.layout->grid), request.ranks_per_node,
-                         host_rate(*resolved_.cluster));
-      }
-    }
     for (const RankClass& one : resolved_.classes) {
       std::vector<Diagnostic> few_rows = expert_warnings(one.layers, settings_.batch_per_gpu);
       if (few_rows.empty()) continue;
@@ -661,6 +654,7 @@ LayoutRequest layout_request(const ResolvedExperiment& resolved, const Paralleli
           .parallelism = parallelism,
           .ranks = resolved.cluster->ranks(),
           .ranks_per_node = resolved.cluster->gpus_on_node.front(),
+          .host_rate = resolved.stack.layer_copies ? host_rate(*resolved.cluster) : Bandwidth(),
           .micro_batch = settings.batch_per_gpu,
           .micro_batches = settings.accumulation,
           .precision = settings.precision,

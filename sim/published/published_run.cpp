@@ -3,7 +3,7 @@
 #include "config/keys.hpp"
 #include "experiment/experiment.hpp"
 #include "platform/load.hpp"
-#include "units/text_pattern.hpp"
+#include "published/model_numbers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,26 +21,6 @@ int cpus_of(const config::Catalogue& catalogue, const MachineRule& machine) {
   return static_cast<int>(load_platform(config::load(file)).cpus.size());
 }
 
-/// `text` with the numbers that follow words of the row's model in place of {model WORD}: with
-/// "deep_vocab=3200000" {model deep_vocab=} is 3200000. {model WORD|16} is 16 if no number follows.
-std::string with_numbers_of_model(std::string text, const PublishedRow& row) {
-  static const TextPattern braces("\\{model ([^{}|]+)(\\|[0-9]+)?\\}");
-  for (auto match = braces.first(text); match; match = braces.first(text)) {
-    const std::string& word = (*match)[1];
-    std::string number = (*match)[2].empty() ? "" : (*match)[2].substr(1);
-    if (const std::size_t place = row.model.find(word); place != std::string::npos) {
-      const std::size_t first = place + word.size();
-      const std::size_t end = std::min(row.model.find_first_not_of("0123456789", first), row.model.size());
-      if (end > first) number = row.model.substr(first, end - first);
-    }
-    if (number.empty())
-      throw InputError(fmt::format("no number follows '{}' in the model '{}'", word, row.model),
-                       fmt::format("a rule that does not need it, or {{model {}|1}}", word));
-    text.replace(text.find((*match)[0]), (*match)[0].size(), number);
-  }
-  return text;
-}
-
 /// `text` with the row's numbers in place of {gpus} and so on.
 std::string filled_in(std::string text, const config::Catalogue& catalogue, const PublishedRun& run,
                       const MachineRule& machine) {
@@ -54,7 +34,15 @@ std::string filled_in(std::string text, const config::Catalogue& catalogue, cons
   replace("{gpus_per_node}", [&] { return std::min(row.gpus_per_node, row.gpus_total); });
   replace("{servers}", [&] { return row.servers > 0 ? row.servers : row.nodes; });
   replace("{cpus}", [&] { return cpus_of(catalogue, machine); });
-  return with_numbers_of_model(std::move(text), row);
+  return with_model_numbers(std::move(text), [&](const std::string& word, const std::string& otherwise) {
+    const std::string number = number_behind(row.model, word);
+    if (!number.empty()) return number;
+    if (otherwise.empty()) {
+      throw InputError(fmt::format("no number follows '{}' in the model '{}'", word, row.model),
+                       fmt::format("a rule that does not need it, or {{model {}|1}}", word));
+    }
+    return otherwise;
+  });
 }
 
 /// The memory is ignored: a published run ran, whatever is counted (memory_outcomes.hpp compares the two).

@@ -4,6 +4,7 @@
 #include "experiment/experiment.hpp"
 #include "experiment/resolve.hpp"
 #include "platform/load.hpp"
+#include "published/model_numbers.hpp"
 #include "strategy/stack.hpp"
 #include "units/text_pattern.hpp"
 #include "workload/model_file.hpp"
@@ -35,12 +36,9 @@ std::string with_numbers(std::string value) {
     const TextPattern braces("\\{" + std::string(word) + otherwise + "\\}");
     value = braces.replaced(value, std::string(number));
   }
-  static const TextPattern of_model("\\{model [^{}|]+(\\|[0-9]+)?\\}");
-  for (auto match = of_model.first(value); match; match = of_model.first(value)) {
-    const std::string number = (*match)[1].empty() ? "1" : (*match)[1].substr(1);
-    value.replace(value.find((*match)[0]), (*match)[0].size(), number);
-  }
-  return value;
+  return with_model_numbers(std::move(value), [](const std::string&, const std::string& otherwise) {
+    return otherwise.empty() ? "1" : otherwise;
+  });
 }
 
 /// The first error of the document; nothing if it can be read.

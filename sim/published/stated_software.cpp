@@ -6,22 +6,26 @@
 #include <cctype>
 #include <cstddef>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace trainyard {
 namespace {
 
-/// Major and minor number after "nccl", as people write it: "NCCL: v2.7", "nccl_2.4", "NCCL version 2.18",
+/// Major, minor and, where given, patch number.
+using Version = std::array<int, 3>;
+
+/// The version after "nccl", as people write it: "NCCL: v2.7", "nccl_2.4", "NCCL version 2.18",
 /// "nvidia-nccl-cu12 2.18", "libnccl2=2.7.8" (its first number is part of the name). Not the versions of the
 /// plugin aws-ofi-nccl, and not "NCCL: 2.5 GB/s". `text` is in lower case.
-std::optional<std::pair<int, int>> version_in(const std::string& text) {
+std::optional<Version> version_in(const std::string& text) {
   if (text.find("nccl") == std::string::npos) return std::nullopt;  // cheaper than a search by pattern
   static const std::string gap = R"((?:[ \-_:=/@(]|library|version|release|ver\.|ver|v|cu\d+(?!\d))*)";
-  static const TextPattern stated("(^|ofi[-_ ]|[^a-z0-9]|lib)nccl" + gap + "(?:2(?=[^.\\d])" + gap +
-                                  R"()?([1-3])\.(\d{1,4})(?!\d| *(?:gi?b|mi?b|tb|us|ms|%)(?![a-z])))");
+  static const TextPattern stated(
+      "(^|ofi[-_ ]|[^a-z0-9]|lib)nccl" + gap + "(?:2(?=[^.\\d])" + gap +
+      R"()?([1-3])\.(\d{1,4})(?!\d| *(?:gi?b|mi?b|tb|us|ms|%)(?![a-z]))(?:\.(\d{1,4}))?)");
   for (const TextPattern::Match& found : stated.all(text)) {
-    if (!found[1].starts_with("ofi")) return std::pair{std::stoi(found[2]), std::stoi(found[3])};
+    if (found[1].starts_with("ofi")) continue;
+    return Version{std::stoi(found[2]), std::stoi(found[3]), found[4].empty() ? 0 : std::stoi(found[4])};
   }
   return std::nullopt;
 }
@@ -62,13 +66,14 @@ std::optional<NcclVersion> stated_nccl(const PublishedRow& row) {
     if (!version) continue;
     // LL128 and the table of times came with 2.5, new latencies with 2.7, one limit per channel with 2.10,
     // today's bases with 2.18.
-    if (*version < std::pair{2, 5}) return NcclVersion::v2_4;
-    if (*version < std::pair{2, 7}) return NcclVersion::v2_6;
-    if (*version < std::pair{2, 10}) return NcclVersion::v2_7_8;
-    if (*version < std::pair{2, 18}) return NcclVersion::v2_12;
-    // Messages between two GPUs have LL up to 16 KiB for each channel in 2.22 to 2.28 only.
-    const bool is_2_28 = *version >= std::pair{2, 22} && *version < std::pair{2, 29};
-    return is_2_28 ? NcclVersion::v2_28 : NcclVersion::v2_30;
+    if (*version < Version{2, 5}) return NcclVersion::v2_4;
+    if (*version < Version{2, 7}) return NcclVersion::v2_6;
+    if (*version < Version{2, 10}) return NcclVersion::v2_7_8;
+    if (*version < Version{2, 18}) return NcclVersion::v2_12;
+    if (*version < Version{2, 22}) return NcclVersion::v2_30;  // messages have LL as in 2.30
+    if (*version < Version{2, 28}) return NcclVersion::v2_27;
+    if (*version < Version{2, 29}) return NcclVersion::v2_28;
+    return *version < Version{2, 29, 7} ? NcclVersion::v2_29 : NcclVersion::v2_30;
   }
   return std::nullopt;
 }

@@ -18,12 +18,12 @@ int copies_of_all_to_all(int ranks, int per_node);
 /// Bytes that these copies move, for a buffer of `size` on each rank.
 Bytes copied_by_all_to_all(Bytes size, int ranks, int per_node);
 
-/// Inserts the starts of these copies as host ops LAYER.copies in front of every all-to-all between the ranks
-/// that divide layers, if the stack has `layer_copies`. The trace is that of one micro-batch, with its
-/// transfers. The all-to-all stays: it moves the bytes between nodes.
-void add_layer_copies(Trace& trace, const Stack& stack, DividingRanks among, int per_node);
-
-/// Adds to these ops the time in which their bytes go through host memory, one copy after the other.
-void add_copied_bytes(Trace& trace, DividingRanks among, int per_node, Bandwidth through_host);
+/// Inserts these copies as host ops LAYER.copies in front of every all-to-all between the ranks that divide
+/// layers, if the stack has `layer_copies`: their starts, and their bytes through host memory at the rate
+/// `through_host`, one copy after the other. The trace is that of one micro-batch, with its transfers. Within
+/// one node the copies take the place of the all-to-all; over several it stays, since it moves the bytes
+/// between nodes.
+void add_layer_copies(Trace& trace, const Stack& stack, DividingRanks among, int per_node,
+                      Bandwidth through_host);
 
 }  // namespace trainyard

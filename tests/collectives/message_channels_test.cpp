@@ -15,15 +15,14 @@ constexpr double bytes_per_kib = 1024.0;
 constexpr double bytes_per_mib = 1024 * bytes_per_kib;
 
 /// Round numbers, so that every time below is a sum of a few terms.
-ProtocolOverheads overheads_since(bool is_2_29) {
+ProtocolOverheads round_overheads() {
   ProtocolOverheads overheads;
   overheads.pairs = PairOverheads{.base_ll = Seconds{8e-6},
                                   .base_simple = Seconds{16e-6},
                                   .channel_ll = Bandwidth{5e9},
                                   .channel_simple = Bandwidth{20e9},
                                   .efficiency = 0.8,
-                                  .startup = 0.5,
-                                  .least_part = Bytes{is_2_29 ? 64 * bytes_per_kib : 0}};
+                                  .startup = 0.5};
   return overheads;
 }
 
@@ -41,7 +40,7 @@ double channels_among(int ranks) {
   const Cluster rack = shipped_cluster("gb200_nvl72", 1);
   const std::vector<Rank> all = all_ranks(rack);
   const auto group = std::span(all).first(static_cast<std::size_t>(ranks));
-  return all_to_all_channels(rack, overheads_since(true), group, Protocol::simple).most;
+  return all_to_all_channels(rack, round_overheads(), group, Protocol::simple).most;
 }
 
 }  // namespace
@@ -72,9 +71,9 @@ TEST_CASE("only NVLinks of one node and of generations with such costs have chan
     const Cluster cluster = shipped_cluster(platform, nodes);
     return all_to_all_channels(cluster, overheads, all_ranks(cluster), Protocol::simple).most;
   };
-  CHECK(most("dgx_h100", 1, overheads_since(true)) == 4);
-  CHECK(most("dgx_h100", 2, overheads_since(true)) == 0);
-  CHECK(most("v100_pcie_server", 1, overheads_since(true)) == 0);
+  CHECK(most("dgx_h100", 1, round_overheads()) == 4);
+  CHECK(most("dgx_h100", 2, round_overheads()) == 0);
+  CHECK(most("v100_pcie_server", 1, round_overheads()) == 0);
   CHECK(most("dgx_h100", 1, no_overheads()) == 0);
   for (const char* platform : {"dgx1v", "dgx2", "dgx_a100", "dgx_h100", "dgx_b200"}) {
     CAPTURE(platform);
@@ -90,37 +89,34 @@ TEST_CASE("two GPUs are held to half of the channels, eight to their links") {
   const double link = 18 * 43.3e9;
   const Cluster two = shipped_cluster("dgx_b200", 1, 2);
   // 256 MiB a message on 16 channels: 512 KiB of each are the first chunk
-  CHECK(time_of(two, overheads_since(true), Protocol::simple, 512 * bytes_per_mib) ==
+  CHECK(time_of(two, round_overheads(), Protocol::simple, 512 * bytes_per_mib) ==
         doctest::Approx(16e-6 + (256 * bytes_per_mib + 0.5 * 8 * bytes_per_mib) / (16 * 20e9)));
   const Cluster eight = shipped_cluster("dgx_b200", 1, 8);
   const double each = std::min(4 * 20e9, 0.8 * link / 7);
   CHECK(each == doctest::Approx(80e9));
-  CHECK(time_of(eight, overheads_since(true), Protocol::simple, 512 * bytes_per_mib) ==
+  CHECK(time_of(eight, round_overheads(), Protocol::simple, 512 * bytes_per_mib) ==
         doctest::Approx(16e-6 + (64 * bytes_per_mib + 0.5 * 2 * bytes_per_mib) / each));
-  ProtocolOverheads fast = overheads_since(true);
+  ProtocolOverheads fast = round_overheads();
   fast.pairs->channel_simple = Bandwidth{40e9};
   CHECK(time_of(eight, fast, Protocol::simple, 512 * bytes_per_mib) ==
         doctest::Approx(16e-6 + (64 * bytes_per_mib + 0.5 * 2 * bytes_per_mib) / (0.8 * link / 7)));
 }
 
-TEST_CASE("since NCCL 2.29 small messages take fewer channels, before all of them") {
+TEST_CASE("small messages take fewer channels, one for each 64 KiB with Simple and each 8 KiB with LL") {
   const Cluster two = shipped_cluster("dgx_b200", 1, 2);
-  const auto of = [&](bool is_2_29, double message) {
-    return time_of(two, overheads_since(is_2_29), Protocol::simple, 2 * message);
+  const auto simple = [&](double message) {
+    return time_of(two, round_overheads(), Protocol::simple, 2 * message);
   };
-  // a channel per 64 KiB: from there on as long, until all 16 are taken
-  CHECK(of(true, 64 * bytes_per_kib) == doctest::Approx(16e-6 + 1.5 * 64 * bytes_per_kib / 20e9));
-  CHECK(of(true, 512 * bytes_per_kib) == doctest::Approx(of(true, 64 * bytes_per_kib)));
-  CHECK(of(true, 1024 * bytes_per_kib) == doctest::Approx(of(true, 64 * bytes_per_kib)));
-  CHECK(of(true, 2048 * bytes_per_kib) > of(true, 1024 * bytes_per_kib) * 1.1);
-  CHECK(of(false, 64 * bytes_per_kib) == doctest::Approx(16e-6 + 1.5 * 4 * bytes_per_kib / 20e9));
-  CHECK(of(false, 2048 * bytes_per_kib) == doctest::Approx(of(true, 2048 * bytes_per_kib)));
-}
-
-TEST_CASE("LL stores no chunks and sends a flag with every word") {
-  const Cluster two = shipped_cluster("dgx_b200", 1, 2);
-  CHECK(time_of(two, overheads_since(false), Protocol::ll, 1 * bytes_per_mib) ==
-        doctest::Approx(8e-6 + 512 * bytes_per_kib / (16 * 5e9)));
+  // as long with every further channel, until all 16 are taken
+  CHECK(simple(64 * bytes_per_kib) == doctest::Approx(16e-6 + 1.5 * 64 * bytes_per_kib / 20e9));
+  CHECK(simple(512 * bytes_per_kib) == doctest::Approx(simple(64 * bytes_per_kib)));
+  CHECK(simple(1024 * bytes_per_kib) == doctest::Approx(simple(64 * bytes_per_kib)));
+  CHECK(simple(2048 * bytes_per_kib) > simple(1024 * bytes_per_kib) * 1.1);
+  // LL stores no chunks
+  const auto ll = [&](double message) { return time_of(two, round_overheads(), Protocol::ll, 2 * message); };
+  CHECK(ll(4 * bytes_per_kib) == doctest::Approx(8e-6 + 4 * bytes_per_kib / 5e9));
+  CHECK(ll(16 * bytes_per_kib) == doctest::Approx(8e-6 + 8 * bytes_per_kib / 5e9));
+  CHECK(ll(512 * bytes_per_kib) == doctest::Approx(8e-6 + 512 * bytes_per_kib / (16 * 5e9)));
 }
 
 TEST_CASE("a slower link delays an all-to-all by what it adds to the usual latency") {
@@ -128,7 +124,7 @@ TEST_CASE("a slower link delays an all-to-all by what it adds to the usual laten
   const auto time = [&](double latency) {
     for (const EdgeId edge : boost::make_iterator_range(edges(platform.node)))
       if (is_nvlink(platform.node[edge].kind)) platform.node[edge].latency.value = Seconds{latency};
-    return time_of(make_cluster(platform, 1), overheads_since(true), Protocol::simple, bytes_per_mib);
+    return time_of(make_cluster(platform, 1), round_overheads(), Protocol::simple, bytes_per_mib);
   };
   CHECK(time(3.25e-6) - time(1.25e-6) == doctest::Approx(2 * 2e-6));
 }
@@ -139,7 +135,7 @@ TEST_CASE("groups beside each other in a node do not slow each other down") {
   const std::vector<std::vector<Rank>> others{{all[2], all[3]}, {all[4], all[5]}, {all[6], all[7]}};
   CollectiveRequest request{.operation = Operation::all_to_all, .group = {all[0], all[1]}};
   const auto time = [&] {
-    const CollectivePlan plan = direct(eight, overheads_since(true), request);
+    const CollectivePlan plan = direct(eight, round_overheads(), request);
     const Collective made = collective(plan, Bytes{64 * bytes_per_mib}, 0);
     return made.overhead + closed_form(made.phases.front(), made.phases.front().limit);
   };

@@ -285,22 +285,59 @@ TEST_CASE("since NCCL 2.18 messages of up to 16 KiB go by LL, in 2.22 to 2.28 so
   constexpr int channels = 32;
   CHECK(nccl_message_protocol(NcclVersion::v2_30, most, channels) == Protocol::ll);
   CHECK(nccl_message_protocol(NcclVersion::v2_30, most + Bytes{1}, channels) == Protocol::simple);
-  CHECK(nccl_message_protocol(NcclVersion::v2_28, most * channels, channels) == Protocol::ll);
-  CHECK(nccl_message_protocol(NcclVersion::v2_28, most * channels + Bytes{1}, channels) == Protocol::simple);
+  CHECK(nccl_message_protocol(NcclVersion::v2_29, most + Bytes{1}, channels) == Protocol::simple);
+  for (const NcclVersion version : {NcclVersion::v2_27, NcclVersion::v2_28}) {
+    CHECK(nccl_message_protocol(version, most * channels, channels) == Protocol::ll);
+    CHECK(nccl_message_protocol(version, most * channels + Bytes{1}, channels) == Protocol::simple);
+  }
   CHECK(nccl_message_protocol(NcclVersion::v2_12, most, channels) == Protocol::simple);
   CHECK(nccl_message_protocol(NcclVersion::none, most, channels) == Protocol::simple);
 }
 
-TEST_CASE("the tables of 2.28 are those of 2.30") {
-  for (const Operation operation : {Operation::all_reduce, Operation::all_gather, Operation::broadcast}) {
-    for (double size = 64; size < 1e9; size *= 3) {
-      NcclShape shape = a100(8);
-      shape.operation = operation;
-      const NcclChoice newest = nccl_choice(shape, Bytes{size});
-      const std::optional<Seconds> time = nccl_time(shape, newest, Bytes{size});
-      shape.version = NcclVersion::v2_28;
-      CHECK(nccl_choice(shape, Bytes{size}) == newest);
-      CHECK(nccl_time(shape, newest, Bytes{size}) == time);
+TEST_CASE("up to Hopper, versions 2.27 to 2.30 have one table") {
+  for (const int capability : {70, 80, 90}) {
+    for (const Operation operation : {Operation::all_reduce, Operation::all_gather, Operation::broadcast}) {
+      for (double size = 64; size < 1e9; size *= 3) {
+        NcclShape shape = a100(8);
+        shape.compute_capability = capability;
+        shape.operation = operation;
+        const NcclChoice newest = nccl_choice(shape, Bytes{size});
+        const std::optional<Seconds> time = nccl_time(shape, newest, Bytes{size});
+        for (const NcclVersion version : {NcclVersion::v2_27, NcclVersion::v2_28, NcclVersion::v2_29}) {
+          shape.version = version;
+          CHECK(nccl_choice(shape, Bytes{size}) == newest);
+          CHECK(nccl_time(shape, newest, Bytes{size}) == time);
+        }
+      }
     }
+  }
+}
+
+TEST_CASE("on Blackwell, limits of LL128 and of trees differ from version to version") {
+  // GB/s of each of 18 channels of 40 GB/s; LL128 gets 0.92 of them on a ring, trees 0.92 and LL128 15/16 of
+  // that
+  const auto per_channel = [](NcclVersion version, Algorithm algorithm, Protocol protocol, int nodes) {
+    NcclShape shape = in_one_node(version, 8 * nodes, 18, PathType::nvlink5, 100);
+    shape.nodes = nodes;
+    shape.between = shape.inside;
+    shape.worst_to_nic = PathType::pix;
+    const Bytes size{1024 * mib};  // beyond the sizes for which trees are corrected
+    const NcclChoice choice{algorithm, protocol};
+    const Seconds more = *nccl_time(shape, choice, size * 2) - *nccl_time(shape, choice, size);
+    const double steps = algorithm == Algorithm::tree ? 2 : 2.0 * (shape.ranks - 1) / shape.ranks;
+    return (size / more).si() * 1e-9 / 18 * steps;
+  };
+  const auto ring = [&](NcclVersion version) {
+    return per_channel(version, Algorithm::ring, Protocol::ll128, 1);
+  };
+  CHECK(ring(NcclVersion::v2_27) == doctest::Approx(36.8));
+  CHECK(ring(NcclVersion::v2_28) == doctest::Approx(36.8));
+  CHECK(ring(NcclVersion::v2_29) == doctest::Approx(34.5));
+  CHECK(ring(NcclVersion::v2_30) == doctest::Approx(36.8));
+  CHECK(per_channel(NcclVersion::v2_27, Algorithm::tree, Protocol::simple, 4) == doctest::Approx(36.8));
+  CHECK(per_channel(NcclVersion::v2_27, Algorithm::tree, Protocol::ll128, 4) == doctest::Approx(34.5));
+  for (const NcclVersion version : {NcclVersion::v2_28, NcclVersion::v2_29, NcclVersion::v2_30}) {
+    CHECK(per_channel(version, Algorithm::tree, Protocol::simple, 4) == doctest::Approx(24));
+    CHECK(per_channel(version, Algorithm::tree, Protocol::ll128, 4) == doctest::Approx(20));
   }
 }

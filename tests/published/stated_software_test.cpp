@@ -30,11 +30,13 @@ TEST_CASE("a stated version of NCCL means the tables that it had") {
   CHECK(version_of("nccl-2.9.9") == NcclVersion::v2_7_8);
   CHECK(version_of("NCCL v2.10.3") == NcclVersion::v2_12);
   CHECK(version_of("NCCL 2.17.1") == NcclVersion::v2_12);
-  CHECK(version_of("NCCL version 2.26 is not said, NCCL 2.26.2 is") == NcclVersion::v2_28);
+  CHECK(version_of("NCCL version 2.26 is not said, NCCL 2.26.2 is") == NcclVersion::v2_27);
   CHECK(version_of("NCCL 2.21.5") == NcclVersion::v2_30);  // LL as in 2.30
-  CHECK(version_of("NCCL 2.22.3") == NcclVersion::v2_28);
+  CHECK(version_of("NCCL 2.22.3") == NcclVersion::v2_27);
   CHECK(version_of("NCCL 2.28.9") == NcclVersion::v2_28);
-  CHECK(version_of("NCCL 2.29.2") == NcclVersion::v2_30);
+  CHECK(version_of("NCCL 2.29.2") == NcclVersion::v2_29);
+  CHECK(version_of("nccl 2.29.7, 64 GPUs") == NcclVersion::v2_30);
+  CHECK(version_of("NCCL 2.30") == NcclVersion::v2_30);
   PublishedRow row;
   row.framework = "NCCL 2.0 MPI";
   row.source_detail = "NCCL 2.26.2";

@@ -18,12 +18,18 @@ bool fits_with(const Overrides& set) {
   return fullest(memory_reports(gpt3_layout(joined(too_large, set)))).fits;
 }
 
+/// Found once: hundreds of layouts are tried.
+const std::vector<FittingLayout>& offered_for_too_large() {
+  static const std::vector<FittingLayout> layouts = layouts_that_fit(gpt3_layout(too_large));
+  return layouts;
+}
+
 }  // namespace
 
 TEST_CASE("layouts offered for a step that does not fit do fit, and keep the global batch") {
   const ResolvedExperiment resolved = gpt3_layout(too_large);
   REQUIRE_FALSE(fullest(memory_reports(resolved)).fits);
-  const std::vector<FittingLayout> layouts = layouts_that_fit(resolved);
+  const std::vector<FittingLayout>& layouts = offered_for_too_large();
   REQUIRE_FALSE(layouts.empty());
   for (const FittingLayout& layout : layouts) {
     const ResolvedExperiment other = gpt3_layout(joined(too_large, layout.set));
@@ -37,14 +43,13 @@ TEST_CASE("layouts offered for a step that does not fit do fit, and keep the glo
 }
 
 TEST_CASE("two changes are offered only where no single one suffices") {
-  const std::vector<FittingLayout> layouts = layouts_that_fit(gpt3_layout(too_large));
   const auto changes = [](const FittingLayout& layout) {
     return std::ranges::count_if(layout.set,
                                  [](const auto& set) { return set.first.starts_with("parallelism"); });
   };
   const bool has_single = fits_with({{"parallelism.recompute", "full"}}) ||
                           fits_with({{"parallelism.pipeline", "16"}, {"accumulation", "768"}});
-  for (const FittingLayout& layout : layouts) CHECK(changes(layout) == (has_single ? 1 : 2));
+  for (const FittingLayout& layout : offered_for_too_large()) CHECK(changes(layout) == (has_single ? 1 : 2));
 }
 
 TEST_CASE("a job whose ranks hold whole models is offered layouts as well") {

@@ -31,40 +31,46 @@ TEST_CASE("a node copies each part of its ranks to each other one, and through h
   CHECK(copies_of_all_to_all(8, 8) == 56);
   CHECK(copies_of_all_to_all(2, 8) == 4 * 2);               // four groups of two in a node
   CHECK(copies_of_all_to_all(32, 8) == 56 + 3 * (64 + 8));  // three other nodes
-  CHECK(copies_of_all_to_all(4, 1) == 3 * 2);  // one rank per node: into host memory, and out of it
+  CHECK(copies_of_all_to_all(4, 1) == 3 * 2);            // one rank per node: into host memory, and out of it
+  CHECK(copies_of_all_to_all(12, 8) == 56 + 8 * 4 + 8);  // the second node holds only four ranks
 }
 
-TEST_CASE("the host starts all copies before the bytes of an all-to-all move") {
+TEST_CASE("a node copies near parts once, those of other nodes when they leave and when they arrive") {
+  CHECK(copied_by_all_to_all(Bytes(800), 8, 8).si() == 56 * 100);
+  CHECK(copied_by_all_to_all(Bytes(3200), 32, 8).si() == (56 + 3 * 2 * 64) * 100);
+  CHECK(copied_by_all_to_all(Bytes(1200), 12, 8).si() == (56 + 2 * 8 * 4) * 100);
+}
+
+TEST_CASE(
+    "in one node copies take the place of an all-to-all: their starts and their bytes, one after the other") {
   Trace trace;
   trace.ops = {op_of(Phase::forward, LaunchTime::end, Axis::data),
                op_of(Phase::backward, LaunchTime::start, Axis::data)};
-  add_layer_copies(trace, with_copies(), eight, 8);
+  add_layer_copies(trace, with_copies(), eight, 8, Bandwidth(1e6));
+  REQUIRE(trace.ops.size() == 4);
+  for (const std::size_t place : {1, 2}) {
+    CHECK(trace.ops[place].kind == OpKind::host);
+    CHECK(trace.ops[place].layer == "tables.copies");
+    CHECK(trace.ops[place].of_layer == 3);
+    CHECK(trace.ops[place].source == ComputeSource::roofline);
+    CHECK(trace.ops[place].duration->si() == doctest::Approx(56e-6 + 56e-6));  // 56 copies of a byte each
+  }
+  CHECK(trace.ops[1].phase == Phase::forward);
+  CHECK(trace.ops[2].phase == Phase::backward);
+  for (const Op& op : trace.ops) CHECK(op.communications.empty());
+  CHECK_FALSE(trace.ops[0].duration.has_value());
+}
+
+TEST_CASE("over several nodes the all-to-all follows the copies") {
+  Trace trace;
+  trace.ops = {op_of(Phase::forward, LaunchTime::end, Axis::data),
+               op_of(Phase::backward, LaunchTime::start, Axis::data)};
+  add_layer_copies(trace, with_copies(), eight, 4, Bandwidth(1e6));
   REQUIRE(trace.ops.size() == 4);
   CHECK(trace.ops[0].communications.empty());
-  CHECK(trace.ops[1].kind == OpKind::host);
-  CHECK(trace.ops[1].layer == "tables.copies");
-  CHECK(trace.ops[1].of_layer == 3);
-  CHECK(trace.ops[1].duration->si() == doctest::Approx(56e-6));
   CHECK(trace.ops[1].communications.size() == 1);  // at its end
-  CHECK(trace.ops[2].kind == OpKind::host);
-  CHECK(trace.ops[2].phase == Phase::backward);
   CHECK(trace.ops[2].communications.empty());
   CHECK(trace.ops[3].communications.size() == 1);  // at the start of the op behind
-}
-
-TEST_CASE("copies take the time of their bytes through host memory, one after the other") {
-  CHECK(copied_by_all_to_all(Bytes(800), 8, 8).si() == 56 * 100);
-  // near ones once; of three other nodes, those sent and those received
-  CHECK(copied_by_all_to_all(Bytes(3200), 32, 8).si() == (56 + 3 * 2 * 64) * 100);
-  Trace trace;
-  trace.ops = {op_of(Phase::forward, LaunchTime::end, Axis::data),
-               op_of(Phase::backward, LaunchTime::start, Axis::data)};
-  add_layer_copies(trace, with_copies(), eight, 8);
-  add_copied_bytes(trace, eight, 8, Bandwidth(1e6));
-  CHECK(trace.ops[1].duration->si() == doctest::Approx(56e-6 + 56e-6));  // 56 copies of a byte
-  CHECK(trace.ops[2].duration->si() == doctest::Approx(56e-6 + 56e-6));
-  CHECK(trace.ops[2].source == ComputeSource::roofline);
-  CHECK_FALSE(trace.ops[0].duration.has_value());
 }
 
 TEST_CASE("other collectives, groups and stacks start no copies") {
@@ -72,12 +78,12 @@ TEST_CASE("other collectives, groups and stacks start no copies") {
   trace.ops = {op_of(Phase::forward, LaunchTime::end, Axis::data, Operation::reduce_scatter),
                op_of(Phase::forward, LaunchTime::end, Axis::expert)};
   const Trace before = trace;
-  add_layer_copies(trace, with_copies(), eight, 8);
+  add_layer_copies(trace, with_copies(), eight, 8, Bandwidth(1e6));
   CHECK(trace == before);
   trace.ops = {op_of(Phase::forward, LaunchTime::end, Axis::data)};
   const Trace one = trace;
-  add_layer_copies(trace, Stack{}, eight, 8);
+  add_layer_copies(trace, Stack{}, eight, 8, Bandwidth(1e6));
   CHECK(trace == one);
-  add_layer_copies(trace, with_copies(), {.count = 1}, 8);
+  add_layer_copies(trace, with_copies(), {.count = 1}, 8, Bandwidth(1e6));
   CHECK(trace == one);
 }
