@@ -1,3 +1,4 @@
+#include "collectives/nccl_search.hpp"
 #include "collectives/nccl_tuning.hpp"
 
 #include <algorithm>
@@ -296,20 +297,16 @@ double plateau(const NcclShape& shape, Bytes size) {
 /// to the speed that NCCL finds between nodes: without any nodes to find it in, the first of the list from
 /// twice the speed on.
 std::optional<double> nvls_bandwidth(const NcclShape& shape) {
-  constexpr std::array<double, 11> hopper_speeds{60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
-  constexpr std::array<double, 12> blackwell_speeds{90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
   if (!is_today(shape) || shape.compute_capability < 90 || shape.nodes > 1) return std::nullopt;
-  const bool is_hopper = shape.compute_capability < 100;
-  const std::span<const double> speeds =
-      is_hopper ? std::span<const double>(hopper_speeds) : blackwell_speeds;
+  const std::span<const double> speeds = searched_speeds(shape.compute_capability);
   const double heads = nvls_heads(shape.ranks);
-  const double links = shape.switch_lanes * (is_hopper ? 20.6 : 40.1);
+  const double links = shape.switch_lanes * searched_lane(shape.compute_capability);
   const auto speed = std::ranges::find_if(speeds, [&](double each) { return each * (heads + 1) <= links; });
   if (speed == speeds.end()) return std::nullopt;
   if (shape.version == NcclVersion::v2_27) return heads * *speed * 5 / 6;
   auto most = speed;
   while (most != speeds.begin() && *most < 2 * *speed) --most;
-  const double efficiency = is_hopper ? 0.85 : 0.74;
+  const double efficiency = is_blackwell(shape.compute_capability) ? 0.74 : 0.85;
   const double bus = std::min(*speed * efficiency * 2 * (heads - 1), *most * heads);
   return bus * shape.ranks / (2 * (shape.ranks - 1));
 }

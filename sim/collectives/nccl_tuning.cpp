@@ -1,5 +1,8 @@
 #include "collectives/nccl_tuning.hpp"
 
+#include "collectives/nccl_search.hpp"
+
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -31,6 +34,26 @@ NcclChoice choice_of_2_4(const NcclShape& shape, Bytes size, std::optional<Algor
       (shape.compute_capability < 70 ? 32 : 64) * (shape.nodes > 1 ? 2 : 1) * (is_tree ? 4 : 1);
   return {.algorithm = is_tree ? Algorithm::tree : Algorithm::ring,
           .protocol = size.si() <= channels * 256 * chunks * per_thread ? Protocol::ll : Protocol::simple};
+}
+
+/// Rings in one node since Hopper: as many as fit at the first of the speeds with which together they carry
+/// the most, down to half of the highest that fits; where they are fast or few, each is divided in two.
+NcclChannels searched_channels(int lanes, int compute_capability) {
+  constexpr int most = 32;
+  const double links = lanes * searched_lane(compute_capability);
+  struct {
+    int count = 0;
+    double speed = 0;  // GB/s
+  } best;
+  for (const double speed : searched_speeds(compute_capability)) {
+    const int count = std::min(most, static_cast<int>(links / speed));
+    if (count < 1) continue;
+    if (best.count > 0 && speed <= 0.49 * best.speed) break;
+    if (count * speed > best.count * best.speed) best = {.count = count, .speed = speed};
+  }
+  const bool is_divided = best.speed >= 50 || (best.speed >= 25 && best.count <= 4);
+  const int parts = is_divided ? 2 : 1;
+  return {parts * best.count, Bandwidth{best.speed / parts * 1e9}};
 }
 
 }  // namespace
@@ -77,6 +100,8 @@ Bytes nccl_least_part(Protocol protocol) {
 
 NcclChannels nccl_channels(NcclVersion version, int rings, PathType path, int compute_capability, int nodes) {
   const bool is_old = version < NcclVersion::v2_12;
+  if (is_nvlink(path) && nodes == 1 && version >= NcclVersion::v2_27 && compute_capability >= 90)
+    return searched_channels(rings, compute_capability);
   const auto lane = [&]() -> double {
     if (compute_capability < 70) return 18;
     if (compute_capability >= 100) return 40;

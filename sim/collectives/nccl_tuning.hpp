@@ -86,10 +86,11 @@ struct NcclChannels {
 };
 
 /// `rings`: one lane each over NVLink, or over PCIe (16 lanes of generation 3 up to generation 5) or between
-/// sockets. NVLinks of Hopper and Blackwell
-/// count as the nearest speed that NCCL's search tries. Versions before 2.12 make two channels of every
+/// sockets. Over NVLinks of Hopper and Blackwell in one node, the search since 2.18 takes fewer, faster
+/// channels than lanes and divides them in two: 12 of 30 GB/s of an H100's 18 lanes, 16 of 45 GB/s of a
+/// B200's. Versions before 2.12 make two channels of every
 /// NVLink ring within one node. Sources: src/graph/topo.h and the end of ncclTopoCompute in
-/// src/graph/search.cc, each version; NCCL_MAX_CHANNELS is left out.
+/// src/graph/search.cc (and ncclTopoDupChannels), each version; NCCL_MAX_CHANNELS is left out.
 NcclChannels nccl_channels(NcclVersion version, int rings, PathType path, int compute_capability,
                            int nodes = 1);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
+#include <utility>
 #include <vector>
 
 using namespace trainyard;
@@ -274,6 +275,22 @@ TEST_CASE("channels are rings, doubled before 2.12, at what NCCL believes of the
   CHECK(nccl_channels(NcclVersion::v2_7_8, 1, PathType::sys, 60).each.si() == doctest::Approx(6.75e9));
 }
 
+TEST_CASE("since Hopper a node's search takes fewer, faster channels than lanes, and divides them in two") {
+  const auto found = [](NcclVersion version, int lanes, int capability, int nodes = 1) {
+    const NcclChannels channels = nccl_channels(version, lanes, PathType::nvlink5, capability, nodes);
+    return std::pair{channels.count, std::round(channels.each.si() * 1e-8) / 10};
+  };
+  for (const NcclVersion version : {NcclVersion::v2_27, NcclVersion::v2_30}) {
+    CHECK(found(version, 18, 90) == std::pair{12, 30.0});   // 6 of 60 GB/s
+    CHECK(found(version, 18, 100) == std::pair{16, 45.0});  // 8 of 90 GB/s
+    CHECK(found(version, 1, 100) == std::pair{2, 20.0});
+    CHECK(found(version, 1, 90) == std::pair{1, 20.0});  // too slow to be divided
+    CHECK(found(version, 2, 90) == std::pair{1, 40.0});
+  }
+  CHECK(found(NcclVersion::v2_30, 18, 90, 2) == std::pair{18, 20.0});
+  CHECK(found(NcclVersion::v2_30, 12, 80) == std::pair{12, 20.0});
+}
+
 TEST_CASE("a CPU's model names its vendor") {
   CHECK(cpu_vendor("EPYC 7742") == CpuVendor::amd);
   CHECK(cpu_vendor("POWER9") == CpuVendor::power);
@@ -317,23 +334,26 @@ TEST_CASE("on Blackwell, limits of LL128 and of trees differ from version to ver
   // GB/s of each of 18 channels of 40 GB/s; LL128 gets 0.92 of them on a ring, trees 0.92 and LL128 15/16 of
   // that
   const auto per_channel = [](NcclVersion version, Algorithm algorithm, Protocol protocol, int nodes) {
+    const NcclChannels channels = nccl_channels(version, 18, PathType::nvlink5, 100, nodes);
     NcclShape shape = in_one_node(version, 8 * nodes, 18, PathType::nvlink5, 100);
     shape.nodes = nodes;
+    shape.channels = channels.count;
+    shape.inside = channels.each;
     shape.between = shape.inside;
     shape.worst_to_nic = PathType::pix;
     const Bytes size{1024 * mib};  // beyond the sizes for which trees are corrected
     const NcclChoice choice{algorithm, protocol};
     const Seconds more = *nccl_time(shape, choice, size * 2) - *nccl_time(shape, choice, size);
     const double steps = algorithm == Algorithm::tree ? 2 : 2.0 * (shape.ranks - 1) / shape.ranks;
-    return (size / more).si() * 1e-9 / 18 * steps;
+    return (size / more).si() * 1e-9 / channels.count * steps;
   };
   const auto ring = [&](NcclVersion version) {
     return per_channel(version, Algorithm::ring, Protocol::ll128, 1);
   };
-  CHECK(ring(NcclVersion::v2_27) == doctest::Approx(36.8));
-  CHECK(ring(NcclVersion::v2_28) == doctest::Approx(36.8));
+  CHECK(ring(NcclVersion::v2_27) == doctest::Approx(41.4));
+  CHECK(ring(NcclVersion::v2_28) == doctest::Approx(41.4));
   CHECK(ring(NcclVersion::v2_29) == doctest::Approx(34.5));
-  CHECK(ring(NcclVersion::v2_30) == doctest::Approx(36.8));
+  CHECK(ring(NcclVersion::v2_30) == doctest::Approx(40));
   CHECK(per_channel(NcclVersion::v2_27, Algorithm::tree, Protocol::simple, 4) == doctest::Approx(36.8));
   CHECK(per_channel(NcclVersion::v2_27, Algorithm::tree, Protocol::ll128, 4) == doctest::Approx(34.5));
   for (const NcclVersion version : {NcclVersion::v2_28, NcclVersion::v2_29, NcclVersion::v2_30}) {
