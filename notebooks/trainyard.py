@@ -81,11 +81,12 @@ def run(experiment, settings=None, **more):
 def run_tables(experiment, settings=None, **more):
     """The same step in full: the files of `run --out`, by name without ".csv".
 
-    `summary` is the dictionary of run(); `ops`, `collectives`, `links` and `ranks` are data frames, one row for each op of
-    rank 0, collective, direction of a link and rank. Runs of many updates also have `workers`, `staleness` and, with
-    servers, `servers`; jobs with faults have `checkpoints`. If ranks share a model, `ops` has those of the first rank of
-    each stage, in their first micro-batch. `timeline` is trace.json, a row for each box of a browser's timeline: `process`
-    and `lane` (a rank, and a stream or kind of message), `category`, `name`, `start_s` and `duration_s`.
+    `summary` is the dictionary of run(); `ops`, `collectives`, `links` and `ranks` are data frames, one row for each op
+    of rank 0, collective, direction of a link and rank. Runs of many updates also have `workers`, `staleness` and, with
+    servers, `servers`; jobs with faults have `checkpoints`; runs that learn have `learning`, a row for each evaluation.
+    If ranks share a model, `ops` has those of the first rank of each stage, in their first micro-batch. `timeline` is
+    trace.json, a row for each box of a browser's timeline: `process` and `lane` (a rank, and a stream or kind of
+    message), `category`, `name`, `start_s` and `duration_s`.
     """
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "out")

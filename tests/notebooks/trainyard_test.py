@@ -60,6 +60,11 @@ class Run(unittest.TestCase):
         tables = ty.run_tables("inception_v3_dgx1_p100_server", {"steps.measured": 3, "steps.warmup": 1})
         self.assertEqual(len(tables["workers"]), tables["summary"]["ranks"])
 
+    def test_runs_that_learn_have_their_evaluations(self):
+        few = {"sync.placement": "free", "steps.measured": 3, "steps.repeats": 2, "learn.points": 4, "learn.until.time": "4 s"}
+        tables = ty.run_tables("digits_stragglers", few)
+        self.assertEqual(tables["learning"].groupby("repeat")["time_s"].agg(list).tolist(), [[0, 1, 2, 3, 4]] * 2)
+
 
 class Sweep(unittest.TestCase):
     def test_lists_are_varied(self):
