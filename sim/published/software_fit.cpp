@@ -5,6 +5,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <Eigen/SparseCore>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -135,13 +136,16 @@ struct SoftwareFit::Solution {
     }
     fitted = VectorXd::Zero(prior.size());
     for (int step = 0; step < most_steps; ++step) {
-      linearise(runs);
+      const Linearised at = linearised(runs);
+      weighted = at.covariance.solve(at.seen);
       const VectorXd next = prior.cwiseProduct(jacobian.transpose() * weighted);
       const double moved = (next - fitted).cwiseAbs().maxCoeff();
       fitted = next;
       if (moved < enough) break;
     }
-    linearise(runs);
+    const Linearised at = linearised(runs);
+    weights = at.covariance.solve(MatrixXd::Identity(n, n));
+    weighted = weights * at.seen;
   }
 
   [[nodiscard]] VectorXd without(const std::vector<std::size_t>& left_out) const {
@@ -217,7 +221,13 @@ private:
     return time;
   }
 
-  void linearise(const std::vector<KernelTimes>& runs) {
+  struct Linearised {
+    Eigen::LLT<MatrixXd> covariance;  ///< of the runs
+    VectorXd seen;                    ///< logarithms of times, as seen from 0
+  };
+
+  /// At the present factors; sets the jacobian.
+  Linearised linearised(const std::vector<KernelTimes>& runs) {
     const auto n = static_cast<Index>(runs.size());
     jacobian = MatrixXd::Zero(n, prior.size());
     VectorXd seen(n);
@@ -227,10 +237,11 @@ private:
       jacobian.row(i) /= time;
       seen[i] = std::log(run.measured / time) + jacobian.row(i).dot(fitted);
     }
-    MatrixXd covariance = jacobian * prior.asDiagonal() * jacobian.transpose();
+    // A run matches few of the parameters.
+    const Eigen::SparseMatrix<double, Eigen::RowMajor> few = jacobian.sparseView();
+    MatrixXd covariance = few * prior.asDiagonal() * Eigen::SparseMatrix<double>(few.transpose());
     covariance.diagonal() += noise_variance;
-    weights = covariance.llt().solve(MatrixXd::Identity(n, n));
-    weighted = weights * seen;
+    return {covariance.llt(), seen};
   }
 
   /// Derivatives of a run's time by the logarithms of its factors, into a row of the jacobian; the time.

@@ -95,7 +95,7 @@ TEST_CASE("a limit holds for training runs too, under the protocol that is asked
   const std::string rows = scratch.put("mine.csv", columns_line + trained_line("1", "350", "calibrate") +
                                                        trained_line("8", "2500", "validate"));
   CHECK(run_program({"validate", rows, "--summary", "--limit", "60"}).code == 0);
-  const Ended missed = run_program({"validate", rows, "--summary", "--limit", "0.01"});
+  const Ended missed = run_program({"validate", rows, "--summary", "--fit", "1gpu", "--limit", "0.01"});
   CHECK(missed.code == 1);
   CHECK(contains(missed.err, "1gpu"));
   CHECK(contains(missed.err, "0.0 %"));
@@ -106,7 +106,7 @@ TEST_CASE("a limit holds for training runs too, under the protocol that is asked
   const std::string both = scratch.put("both.csv", columns_line + trained_line("1", "350", "calibrate") +
                                                        trained_line("8", "2500", "validate") +
                                                        measured_line("67108864", "300", "validate"));
-  const Ended two = run_program({"validate", both, "--summary", "--limit", "0.01"});
+  const Ended two = run_program({"validate", both, "--summary", "--fit", "1gpu", "--limit", "0.01"});
   CHECK(two.code == 1);
   CHECK(contains(two.err, "1 MiB"));
   CHECK(contains(two.err, "1gpu"));
