@@ -42,8 +42,10 @@ constexpr const char* exported[] = {"sweep.csv", "failures.csv", "published.csv"
                                     "report.html"};
 
 SweepOf points_of(const Sweep& sweep) {
-  return {
-      .has_jobs = sweep.is_of_jobs, .has_targets = sweep.is_of_targets, .has_learning = sweep.has_learning};
+  return {.has_jobs = sweep.is_of_jobs,
+          .has_targets = sweep.is_of_targets,
+          .has_learning = sweep.has_learning,
+          .has_accuracy = sweep.has_accuracy};
 }
 
 StoredSweep stored(const Sweep& sweep) {

@@ -60,6 +60,12 @@ double samples_between(const ResolvedExperiment& resolved, const Evaluation& eva
 
 }  // namespace
 
+double samples_of_update(const ResolvedExperiment& resolved) {
+  const Experiment& settings = resolved.settings;
+  return 1.0 * settings.batch_per_gpu * settings.accumulation *
+         (replicas(resolved) - settings.sync.backups.value_or(0));
+}
+
 JobTarget job_target(const ResolvedExperiment& resolved) {
   const Experiment& settings = resolved.settings;
   const JobSettings& job = *settings.job;
@@ -70,8 +76,7 @@ JobTarget job_target(const ResolvedExperiment& resolved) {
   JobTarget its;
   its.curve = curve_of(resolved, *job.target);
   check_sequences(resolved, its.curve);
-  its.batch = 1.0 * settings.batch_per_gpu * settings.accumulation *
-              (replicas(resolved) - settings.sync.backups.value_or(0));
+  its.batch = samples_of_update(resolved);
   const Known<SamplesToTarget> expected = samples_to_target(its.curve, its.batch);
   if (!expected) reject(target_key, expected.error(), "smaller batches or fewer GPUs, or job.epochs");
   its.expected = *expected;

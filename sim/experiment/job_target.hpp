@@ -19,6 +19,9 @@ struct JobTarget {
   double samples = 0;                     ///< at which training ends: at an evaluation, if there are any
 };
 
+/// Samples that an update of synchronous training applies.
+double samples_of_update(const ResolvedExperiment& resolved);
+
 /// Of an experiment with `job.target`. Throws InputError at the key that is wrong: no model, no points for
 /// this target or for a batch of this size, sequences of another length, updates that are not one step of all
 /// ranks.

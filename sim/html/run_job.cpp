@@ -83,8 +83,11 @@ Html job_html(const Run& run) {
   }
   table.row(as_text("total"), job.time, percent(1), job.energy ? estimate(*job.energy) : "",
             job.energy ? estimate(*job.energy / job.time) : "", usd(job.rent), job_in_words(run), "");
-  return paragraph(fmt::format("{} take {}.", job_in_words(run), estimate(job.time))) +
-         stacked_bar("where the time of the whole job goes", bar) + table.html();
+  Html text = paragraph(fmt::format("{} take {}.", job_in_words(run), estimate(job.time)));
+  if (job.accuracy)
+    text += paragraph(fmt::format("Accuracy at the end: {} ({}).", accuracy_in_words(*job.accuracy),
+                                  accuracy_remark(*job.accuracy)));
+  return text + stacked_bar("where the time of the whole job goes", bar) + table.html();
 }
 
 Html power_html(const Run& run) {

@@ -18,6 +18,8 @@ constexpr std::array<std::string_view, 5> always_needed{"round", "submitter", "s
 constexpr std::array<std::string_view, 5> needed_for_times{"accelerator", "accelerators_per_node", "nodes",
                                                            "accelerators", "framework"};
 
+constexpr std::string_view dawnbench = "dawnbench";
+
 class TargetReader {
 public:
   TargetReader(const CsvFile& file, CsvProblems& problems) : file_(file), problems_(problems) {}
@@ -75,16 +77,29 @@ std::string year_of(std::string_view round) {
 
 bool is_energy(const PublishedRow& row) { return row.metric == "energy_to_train"; }
 
+/// Whether the joules may be those of this result: what both state is the same, the time within 1 %.
+bool may_belong(const PublishedRow& energy, const PublishedRow& result) {
+  const TargetColumns& its = *energy.to_target;
+  const TargetColumns& of = *result.to_target;
+  if (result.system != energy.system || of.round != its.round || of.benchmark != its.benchmark) return false;
+  if (energy.nodes > 0 && result.nodes > 0 && energy.nodes != result.nodes) return false;
+  if (!energy.global_batch.empty() && !result.global_batch.empty() &&
+      energy.global_batch != result.global_batch)
+    return false;
+  constexpr double most = 0.01;
+  return its.metered_s <= 0 || of.time_s <= 0 || std::abs(its.metered_s / of.time_s - 1) < most;
+}
+
+/// The submitter's own, else the only one of another submitter: results that were submitted again are in the
+/// tables once. That must have been the same run, as its time says.
 const PublishedRow* result_of(const PublishedRow& energy, const std::vector<PublishedRow>& rows) {
-  const PublishedRow* found = nullptr;
+  std::vector<const PublishedRow*> others;
   for (const PublishedRow& row : rows) {
-    if (!row.to_target || is_energy(row) || row.system != energy.system) continue;
-    if (row.to_target->round != energy.to_target->round) continue;
-    if (row.to_target->benchmark != energy.to_target->benchmark) continue;
+    if (!row.to_target || is_energy(row) || !may_belong(energy, row)) continue;
     if (row.to_target->submitter == energy.to_target->submitter) return &row;
-    found = &row;
+    if (energy.to_target->metered_s > 0 && row.to_target->time_s > 0) others.push_back(&row);
   }
-  return found;
+  return others.size() == 1 ? others.front() : nullptr;
 }
 
 }  // namespace
@@ -120,23 +135,31 @@ std::vector<PublishedRow> target_rows(const std::string& name, const CsvFile& fi
     row.framework = reader.text(csv, "framework");
     row.global_batch = reader.text(csv, "global_batch");
     row.split = reader.text(csv, "split");
-    row.model = "MLPerf " + reader.text(csv, "benchmark");
+    row.precision = reader.text(csv, "precision");
+    row.notes = reader.text(csv, "notes");
     row.metric = has_energy ? "energy_to_train" : "time_to_train";
     row.unit = has_energy ? "J" : "s";
     std::string round = reader.text(csv, "round");
     if (round.starts_with('v')) round.erase(0, 1);
-    row.year = year_of(round);
+    const bool is_dawnbench = in_small_letters(round) == dawnbench;
+    row.model = (is_dawnbench ? "DAWNBench " : "MLPerf ") + reader.text(csv, "benchmark");
+    row.year = is_dawnbench ? reader.text(csv, "year") : year_of(round);
     row.to_target = TargetColumns{.round = round,
                                   .submitter = reader.text(csv, "submitter"),
                                   .benchmark = reader.text(csv, "benchmark"),
                                   .optimizer = in_small_letters(reader.text(csv, "optimizer")),
                                   .samples = reader.number(csv, "samples_mean"),
+                                  .runs = reader.count(csv, reader.has("converged") ? "converged" : "runs"),
+                                  .epochs = is_dawnbench ? reader.number(csv, "epochs") : 0,
                                   .time_s = reader.number(csv, "time_to_train_score_s"),
-                                  .energy_j = reader.number(csv, "energy_mean_j")};
+                                  .cost_usd = reader.number(csv, "cost_usd"),
+                                  .energy_j = reader.number(csv, "energy_mean_j"),
+                                  .metered_s = has_energy ? reader.number(csv, "time_mean_s") : 0,
+                                  .result_submitter = {}};
     row.value = has_energy ? row.to_target->energy_j : row.to_target->time_s;
     if (reader.text(csv, "accumulation") == "1") continue;
     if (const int accumulation = reader.count(csv, "accumulation"); accumulation > 1)
-      row.notes = "grad_accum=" + std::to_string(accumulation);
+      row.notes = "grad_accum=" + std::to_string(accumulation) + (row.notes.empty() ? "" : "; ") + row.notes;
   }
   return rows;
 }
@@ -156,6 +179,7 @@ void complete_energy_rows(std::vector<PublishedRow>& rows, const std::vector<Pub
     row.framework = result->framework;
     row.notes = result->notes;
     row.to_target->optimizer = result->to_target->optimizer;
+    row.to_target->result_submitter = result->to_target->submitter;
   }
 }
 

@@ -16,8 +16,10 @@ bool is_of_targets(const CsvRow& header);
 /// The rows of a file called `name`. Errors are added to `problems`.
 std::vector<PublishedRow> target_rows(const std::string& name, const CsvFile& file, CsvProblems& problems);
 
-/// Copies machine and software into the rows with joules from the result that they belong to (same round,
-/// system and benchmark, and submitter if there are several), among these rows and then `others`.
+/// Copies machine and software into the rows with joules from the result that they belong to, among these
+/// rows and then `others`: the same round, system and benchmark, nodes, batch and time as far as stated, and
+/// the same submitter. Without one of the submitter, the only such result of another counts if both state the
+/// time: results that were submitted again are in the tables once.
 void complete_energy_rows(std::vector<PublishedRow>& rows, const std::vector<PublishedRow>& others);
 
 }  // namespace trainyard

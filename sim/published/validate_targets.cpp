@@ -1,5 +1,6 @@
 #include "published/validate_targets.hpp"
 
+#include "config/fields.hpp"
 #include "published/predict_series.hpp"
 #include "published/published_run.hpp"
 #include "published/training_rows.hpp"
@@ -14,6 +15,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -70,10 +72,23 @@ Reading read_row(const PublishedRow& row, const RunRules& rules, Models& models)
     read.excluded = "no model with published points for the benchmark";
     return read;
   }
+  if (row.to_target->epochs > 0) {
+    // Nothing but times is asked of these rows.
+    if (const ExclusionRule* excluded = first_match(rules.excluded, row)) {
+      read.excluded = excluded->reason;
+      return read;
+    }
+  }
   const Model& model = models.named(read.model->model);
   const std::optional<double> batch = batch_of(row);
   if (!batch) {
     read.excluded = "the batch is not stated";
+    return read;
+  }
+  if (row.to_target->epochs > 0) {
+    const std::optional<double> epoch = samples_per_epoch(model);
+    if (!epoch) read.excluded = "the model does not state the samples of an epoch";
+    read.samples.samples = row.to_target->epochs * epoch.value_or(0);
     return read;
   }
   const Convergence* curve =
@@ -82,7 +97,7 @@ Reading read_row(const PublishedRow& row, const RunRules& rules, Models& models)
     read.excluded = "the round has no reference points for this optimizer";
     return read;
   }
-  const Known<SamplesToTarget> samples = samples_to_target(*curve, *batch);
+  const Known<SamplesToTarget> samples = samples_to_target(*curve, *batch, std::max(1, row.to_target->runs));
   if (!samples) {
     read.excluded = samples.error();
     return read;
@@ -119,10 +134,11 @@ std::variant<TargetRun, std::string> target_run(const std::shared_ptr<const Publ
   measured.batch_per_gpu = static_cast<int>(per_gpu);
   measured.accumulation = accumulation;
   measured.precision = Precision::amp;
+  if (const auto stated = config::value_named<Precision>(row.precision)) measured.precision = *stated;
   its.samples = read.samples.samples;
   its.trained = row.to_target->samples;
   if (read.evaluation && read.between > 0) {
-    its.evaluations = std::ceil(its.samples / read.between - 1e-9);
+    its.evaluations = evaluations_until(*read.evaluation, its.samples, read.between, batch);
     its.evaluated = read.evaluation->samples;
   }
   return its;
@@ -155,6 +171,18 @@ public:
           speeds_.emplace(key, Speed{closed_pace(changed).throughput, evaluation(run, changed).time}).first;
     }
     return run.samples / speed->second.throughput + run.evaluations * speed->second.evaluation.si();
+  }
+
+  double cost(const TargetRun& run, TargetFit fit, double scale) {
+    const Known<double> rent = rent_per_hour(resolved(run).platform, run.run.row->nodes);
+    if (!rent) throw InputError(rent.error());
+    constexpr double hour = 3600;
+    return *rent * time(run, fit, scale) / hour;
+  }
+
+  double figure(TargetFigure figure, const TargetRun& run, TargetFit fit, double scale) {
+    if (figure == TargetFigure::energy) return energy(run, fit, scale);
+    return figure == TargetFigure::cost ? cost(run, fit, scale) : time(run, fit, scale);
   }
 
   double energy(const TargetRun& run, TargetFit fit, double scale) {
@@ -265,17 +293,34 @@ nlohmann::json predict_system(const config::Catalogue& catalogue, const std::vec
   nlohmann::json predictions = nlohmann::json::array();
   for (const AskedTarget& one : asked) {
     nlohmann::json its = nlohmann::json::array();
-    const bool is_time = rows[one.row].figure == TargetFigure::time;
+    const TargetFigure figure = rows[one.row].figure;
     const std::string reason = guarded([&] {
       for (const TargetFit fit : target_fits) {
         if (fit == TargetFit::one_system && !scale) continue;
         const double factor = fit == TargetFit::one_system ? *scale : 1;
-        its.push_back(is_time ? system.time(one.run, fit, factor) : system.energy(one.run, fit, factor));
+        its.push_back(system.figure(figure, one.run, fit, factor));
       }
     });
     predictions.push_back(reason.empty() ? its : nlohmann::json(reason));
   }
   return {scale.value_or(1), scale ? static_cast<int>(reference) : -1, predictions};
+}
+
+/// Whether both figures are of one result.
+bool is_of_result(const PublishedRow& row, const PublishedRow& result) {
+  const TargetColumns& its = *row.to_target;
+  const TargetColumns& of = *result.to_target;
+  const std::string& submitter = its.result_submitter.empty() ? its.submitter : its.result_submitter;
+  return row.system == result.system && its.round == of.round && its.benchmark == of.benchmark &&
+         submitter == of.submitter && row.global_batch == result.global_batch && row.nodes == result.nodes;
+}
+
+/// What identifies metered runs: several meters may have read them.
+using MeteredRuns = std::tuple<std::string, std::string, std::string, std::string, double>;
+
+MeteredRuns metered_runs(const PublishedRow& row) {
+  const TargetColumns& its = *row.to_target;
+  return {its.round, row.system, its.benchmark, row.global_batch, its.metered_s};
 }
 
 std::string family_of_figure(TargetFigure figure, const std::string& title) {
@@ -295,10 +340,15 @@ TargetValidation validate_targets(const config::Catalogue& catalogue,
   TargetValidation validation;
   Models models(catalogue);
   std::map<std::string, std::vector<AskedTarget>> by_system;
+  std::set<MeteredRuns> metered;
   for (const PublishedRow& row : data->rows) {
     const TargetColumns& its = row.to_target.value();
     if (!is_to_be_predicted(row)) {
       ++validation.excluded["calibration row or context, not scored"];
+      continue;
+    }
+    if (its.metered_s > 0 && !metered.insert(metered_runs(row)).second) {
+      ++validation.excluded["another meter of runs that are already counted"];
       continue;
     }
     const FamilyRule* family = first_match(data->run_rules.families, row);
@@ -322,7 +372,8 @@ TargetValidation validate_targets(const config::Catalogue& catalogue,
       }
     }
     for (const auto& [figure, measured] :
-         {std::pair(TargetFigure::time, its.time_s), std::pair(TargetFigure::energy, its.energy_j)}) {
+         {std::pair(TargetFigure::time, its.time_s), std::pair(TargetFigure::energy, its.energy_j),
+          std::pair(TargetFigure::cost, its.cost_usd)}) {
       if (measured <= 0) continue;
       ScoredTarget& scored = add(figure, measured);
       if (!read.excluded.empty()) continue;
@@ -354,7 +405,15 @@ TargetValidation validate_targets(const config::Catalogue& catalogue,
       }
       for (std::size_t fit = 0; fit < its.size(); ++fit) scored.predicted[fit] = its[fit].get<double>();
       scored.scale = result[0].get<double>();
-      scored.is_fitted = result[1].get<int>() == static_cast<int>(k);
+      const int reference = result[1].get<int>();
+      if (reference < 0) {
+        scored.unfitted = "no row of its system states a time to which a factor could be fitted";
+        continue;
+      }
+      const AskedTarget& fitted = (*systems[i])[at(reference)];
+      scored.is_fitted =
+          fitted.row == (*systems[i])[k].row || (scored.figure != TargetFigure::time &&
+                                                 is_of_result(*scored.row, *validation.rows[fitted.row].row));
     }
   }
   validation.data = std::move(data);
@@ -363,7 +422,7 @@ TargetValidation validate_targets(const config::Catalogue& catalogue,
 
 std::vector<std::string> target_families(const TargetValidation& validation) {
   std::vector<std::string> families;
-  for (const TargetFigure figure : {TargetFigure::samples, TargetFigure::time, TargetFigure::energy}) {
+  for (const auto& [name, figure, doc] : config::Names<TargetFigure>::table) {
     for (const ScoredTarget& scored : validation.rows) {
       if (scored.figure == figure && std::ranges::find(families, scored.family) == families.end())
         families.push_back(scored.family);

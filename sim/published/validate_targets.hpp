@@ -1,8 +1,9 @@
 #pragma once
-// Published trainings to a target (MLPerf Training) and their predictions: samples to the target from the
-// reference points of the model's `convergence`, time and energy from these samples and the simulated step.
-// Nothing is fitted to them, but for `1system`: one factor on all kernel times of a system, from one of its
-// rows, which is then not scored.
+// Published trainings to a target (MLPerf Training, DAWNBench) and their predictions: samples to the target
+// from the reference points of the model's `convergence`, time and energy from these samples and the
+// simulated step, cost from the time and the platform's price. Rows of DAWNBench state their epochs, which
+// are taken. Nothing is fitted to them, but for `1system`: one factor on all kernel times of a system, from
+// one of its rows, which is then not scored.
 
 #include "accuracy/expected_error.hpp"
 #include "config/catalogue.hpp"
@@ -19,7 +20,7 @@
 
 namespace trainyard {
 
-enum class TargetFigure { samples, time, energy };
+enum class TargetFigure { samples, time, energy, cost };
 
 enum class TargetFit { nothing, software, one_system };
 inline constexpr std::array target_fits{TargetFit::nothing, TargetFit::software, TargetFit::one_system};
@@ -29,12 +30,13 @@ struct ScoredTarget {
   const PublishedRow* row = nullptr;
   TargetFigure figure{};
   std::string family;
-  double measured = 0;  ///< in samples, s or J
+  double measured = 0;  ///< in samples, s, J or USD
   std::array<std::optional<double>, target_fits.size()> predicted = {};
-  double low = 0, high = 0;  ///< of samples: 80 % of single runs are expected between these
+  double low = 0, high = 0;  ///< of samples: 80 % of means of as many runs are expected between these
   double scale = 1;          ///< of the fit `1system`
-  bool is_fitted = false;    ///< the row to which its system's factor is fitted
+  bool is_fitted = false;    ///< of the result to whose time its system's factor is fitted
   std::string excluded;      ///< why it has no prediction; empty: it has one
+  std::string unfitted;      ///< why it has none with the fit `1system` only
   std::string platform;      ///< of times and energies
 
   [[nodiscard]] std::optional<double> prediction(TargetFit fit) const {
@@ -78,7 +80,8 @@ struct Names<TargetFigure> {
   static constexpr std::string_view what = "figure of a training to a target";
   static constexpr std::array table{Name{"samples to target", TargetFigure::samples, "samples"},
                                     Name{"time to train", TargetFigure::time, "seconds"},
-                                    Name{"energy to train", TargetFigure::energy, "joules"}};
+                                    Name{"energy to train", TargetFigure::energy, "joules"},
+                                    Name{"cost to train", TargetFigure::cost, "US dollars"}};
 };
 
 template <>

@@ -53,7 +53,42 @@ std::string needs_in_words(const Known<Joules>& energy, const Known<Dollars>& re
   return text;
 }
 
+/// Time, and cost and energy, to the target with their intervals.
+void write_target(Page& out, const Run& run) {
+  const WholeJob& job = *run.job;
+  const Known<FactorRange> range = range_of_target(run);
+  const auto row = [&](const char* label, const auto& value, const auto& in_words, std::string_view what) {
+    std::string remark;
+    if (range)
+      remark = fmt::format("{} to {}{}", in_words(range->low * value), in_words(range->high * value), what);
+    out.row(label, in_words(value), remark);
+  };
+  row(
+      "to target", time_of_epochs(job), [](Seconds time) { return estimate(time); },
+      " expected for 80 % of runs");
+  if (const Known<Dollars> rent = rent_of_epochs(job))
+    row(
+        "cost", *rent, [](Dollars cost) { return rounded(cost.si()) + " USD"; }, "");
+  if (const Known<Joules> energy = energy_of_epochs(job))
+    row(
+        "energy", *energy, [](Joules its) { return estimate(its); }, ", without the error of the power");
+}
+
 }  // namespace
+
+std::string accuracy_in_words(const JobAccuracy& its) {
+  return fmt::format("{} {}", percent(its.expected.accuracy), its.table.metric);
+}
+
+std::string accuracy_remark(const JobAccuracy& its) {
+  const AccuracyAtEnd& expected = its.expected;
+  std::string from = "interpolated between published batches";
+  if (expected.published) from = fmt::format("published at batch {}", grouped(std::llround(its.batch)));
+  if (expected.range == BatchRange::below) from = "as the smallest published batch";
+  if (expected.range == BatchRange::beyond) from = "beyond the published batches: extrapolated";
+  return fmt::format("{}; {} to {} expected for 80 % of runs", from, percent(expected.low),
+                     percent(expected.high));
+}
 
 std::string job_in_words(const Run& run) {
   const bool has_updates = updates_of(run) != nullptr;
@@ -82,11 +117,8 @@ void write_job(Page& out, const Run& run) {
     }
     out.row(name, estimate(part.time), remark);
   }
-  if (!job.target) return;
-  std::string remark;
-  if (const Known<TimeRange> range = time_to_target(run))
-    remark = fmt::format("{} to {} expected for 80 % of runs", estimate(range->low), estimate(range->high));
-  out.row("to target", estimate(time_of_epochs(job)), remark);
+  if (job.accuracy) out.row("accuracy", accuracy_in_words(*job.accuracy), accuracy_remark(*job.accuracy));
+  if (job.target) write_target(out, run);
 }
 
 }  // namespace trainyard

@@ -127,11 +127,12 @@ void read_parts(const Fields& fields, RunSummary& run) {
 /// Figures of other kinds of run may be missing.
 std::optional<FigureValue> read_figure(const Fields& fields, const Figure& figure) {
   const std::string name(figure.field);
-  const bool is_text = figure.unit == FigureUnit::text;
+  const bool is_text = figure.unit == FigureUnit::text || figure.unit == FigureUnit::batch_range;
   if (figure.shown.is_always_there)
     return is_text ? FigureValue(fields.text(name)) : FigureValue(static_cast<double>(fields.count(name)));
   const bool may_be_missing = !figure.shown.in_comparison || figure.shown.is_of_jobs ||
-                              figure.shown.is_of_targets || figure.shown.is_of_learning;
+                              figure.shown.is_of_targets || figure.shown.is_of_learning ||
+                              figure.shown.is_of_accuracy;
   if (may_be_missing && !fields.has(name)) return std::nullopt;
   if (fields.is_null(name)) return std::nullopt;
   return is_text ? FigureValue(fields.text(name)) : FigureValue(fields.number(name));

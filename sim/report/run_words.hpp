@@ -55,6 +55,10 @@ std::string divergence_in_words(const Learning& learning);
 /// "90 epochs, 56,302 steps"; in runs of many updates, updates.
 std::string job_in_words(const Run& run);
 
+/// "76.4 % top-1", and where it is from with its interval.
+std::string accuracy_in_words(const JobAccuracy& its);
+std::string accuracy_remark(const JobAccuracy& its);
+
 /// "90 evaluations", "loaded once"; empty for a phase that can only come once.
 std::string times_in_words(const JobPart& part, bool has_updates);
 

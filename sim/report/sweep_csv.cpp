@@ -1,5 +1,6 @@
 #include "report/csv.hpp"
 #include "report/sweep_report.hpp"
+#include "run/figures.hpp"
 #include "sweep/choice.hpp"
 #include "sweep/scaling.hpp"
 #include "units/text.hpp"
@@ -8,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace trainyard {
 namespace {
@@ -16,6 +18,14 @@ namespace {
 void append_number(std::string& csv, const std::optional<double>& number) {
   csv += ',';
   if (number) csv += digits12(*number);
+}
+
+/// The same, or ",beyond" for a figure that is a name.
+void append_figure(std::string& csv, const std::string& field, const std::optional<double>& number) {
+  const std::string_view name = number ? sweep_name(field, *number) : std::string_view();
+  if (name.empty()) return append_number(csv, number);
+  csv += ',';
+  csv += name;
 }
 
 /// Appends the point and the values of its keys, or their names.
@@ -77,7 +87,7 @@ std::string sweep_csv(const SweepResult& result) {
     const SweepRow& row = result.rows[i];
     if (row.status != PointStatus::done) continue;
     append_keys(csv, std::to_string(row.point), result.sweep.points[row.point]);
-    for (const std::size_t column : columns) append_number(csv, row.figures[column]);
+    for (const std::size_t column : columns) append_figure(csv, result.figures[column], row.figures[column]);
     append_derived(csv, result, row, scaling[i], pareto.contains(i));
   }
   return csv;

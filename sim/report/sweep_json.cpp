@@ -3,6 +3,7 @@
 #include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
 #include "report/sweep_words.hpp"
+#include "run/figures.hpp"
 #include "sweep/choice.hpp"
 #include "sweep/learning_front.hpp"
 #include "sweep/scaling.hpp"
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 namespace trainyard {
 namespace {
@@ -28,8 +30,11 @@ Json keys_json(const SweepResult& result, const SweepRow& row) {
 Json row_json(const SweepResult& result, const SweepRow& row, const Needs& needs,
               const std::optional<RelativeScaling>& scaling) {
   Json json{{"point", row.point}, {"keys", keys_json(result, row)}};
-  for (std::size_t i = 0; i < result.figures.size(); ++i)
-    json[result.figures[i]] = number_or_null(row.figures[i]);
+  for (std::size_t i = 0; i < result.figures.size(); ++i) {
+    const std::optional<double>& number = row.figures[i];
+    const std::string_view name = number ? sweep_name(result.figures[i], *number) : std::string_view();
+    json[result.figures[i]] = name.empty() ? number_or_null(number) : Json(name);
+  }
   json["training_time_s"] = number_or_null(needs.time_s);
   json["training_cost_usd"] = number_or_null(needs.cost_usd);
   json["training_energy_j"] = number_or_null(needs.energy_j);

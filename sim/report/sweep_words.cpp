@@ -2,6 +2,7 @@
 
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
+#include "run/figures.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
 
@@ -37,8 +38,18 @@ constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", as_count},
 // The last columns: of an epoch, of the training to a target, and of a learner.
 constexpr SweepColumn epoch_columns[] = {{"epoch", "epoch_time_s", as_time},
                                          {"USD/epoch", "cost_per_epoch_usd", rounded_like}};
-constexpr SweepColumn target_columns[] = {{"to target", "time_to_target_s", as_time},
+constexpr const char* samples_range = "samples_range";
+constexpr const char* accuracy_range = "accuracy_range";
+
+/// Whether the published runs have batches like the point's.
+std::string as_samples_range(double place, double) { return std::string(sweep_name(samples_range, place)); }
+std::string as_accuracy_range(double place, double) { return std::string(sweep_name(accuracy_range, place)); }
+
+constexpr SweepColumn target_columns[] = {{"batch is", samples_range, as_samples_range},
+                                          {"to target", "time_to_target_s", as_time},
                                           {"USD", "cost_to_target_usd", rounded_like}};
+constexpr SweepColumn accuracy_columns[] = {{"accuracy", "expected_accuracy", as_percent},
+                                            {"batch is", accuracy_range, as_accuracy_range}};
 constexpr SweepColumn learning_columns[] = {{"staleness", "staleness_mean", rounded_like},
                                             {"to target", "time_to_target_s", as_time},
                                             {"final loss", "final_loss", rounded_like},
@@ -50,7 +61,11 @@ std::vector<SweepColumn> columns_of(const Sweep& sweep) {
   const auto add = [&](std::span<const SweepColumn> more) {
     columns.insert(columns.end(), more.begin(), more.end());
   };
-  add(sweep.is_of_targets ? target_columns : epoch_columns);
+  if (sweep.is_of_targets)
+    add(target_columns);
+  else
+    add(epoch_columns);
+  if (sweep.has_accuracy) add(accuracy_columns);
   if (sweep.has_learning) add(learning_columns);
   return columns;
 }

@@ -26,8 +26,9 @@ bool depends_on_fit(std::string_view family) {
 void add_rows(std::string& text, const TargetValidation& validation) {
   constexpr std::string_view line = "{:<26} {:<5} {:<28} {:<17} {:>6} {:>7} {:>11} {:>8} {:>8} {:>8}\n";
   const auto out = std::back_inserter(text);
-  fmt::format_to(
-      out, "# trainings to a target: published samples, seconds or joules, errors of the predictions in %\n");
+  fmt::format_to(out,
+                 "# trainings to a target: published samples, seconds, joules or dollars, errors of the "
+                 "predictions in %\n");
   fmt::format_to(out, fmt::runtime(line), "row", "round", "figure", "platform", "GPUs", "batch", "measured",
                  "nothing", "software", "1system");
   for (const ScoredTarget& scored : validation.rows) {
@@ -45,9 +46,12 @@ void add_rows(std::string& text, const TargetValidation& validation) {
 /// Figures without a prediction, by reason, and rows with nothing to predict.
 std::map<std::string, int> left_out(const TargetValidation& validation) {
   std::map<std::string, int> reasons = validation.excluded;
+  const auto add = [&](const ScoredTarget& scored, std::string_view fit, const std::string& reason) {
+    if (!reason.empty()) ++reasons[fmt::format("{}{}: {}", config::name_of(scored.figure), fit, reason)];
+  };
   for (const ScoredTarget& scored : validation.rows) {
-    if (scored.excluded.empty()) continue;
-    ++reasons[fmt::format("{}: {}", config::name_of(scored.figure), scored.excluded)];
+    add(scored, "", scored.excluded);
+    add(scored, " with 1system", scored.unfitted);
   }
   return reasons;
 }
@@ -84,6 +88,7 @@ nlohmann::ordered_json row_json(const ScoredTarget& scored, TargetFit fit) {
     row["high"] = scored.high;
   }
   if (!scored.excluded.empty()) row["excluded"] = scored.excluded;
+  if (fit == TargetFit::one_system && !scored.unfitted.empty()) row["excluded"] = scored.unfitted;
   return row;
 }
 
@@ -97,10 +102,10 @@ std::string target_validation_table(const TargetValidation& validation, const st
   const auto out = std::back_inserter(text);
   fmt::format_to(
       out,
-      "# trainings to a target: errors of samples, times and energies in %; bias: with sign, above "
+      "# trainings to a target: errors of samples, times, energies and costs in %; bias: with sign, above "
       "0 if\n# predictions are too large; 1system: one factor on the kernel times of each system, "
       "from one of its\n# rows, which is not scored; inside: share of the rows in the interval "
-      "that {:.0f} % of single runs\n# should lie in\n",
+      "that {:.0f} % of means of\n# as many runs should lie in\n",
       100 * expected_share);
   fmt::format_to(out, fmt::runtime(line), "family", "fit", "rows", "MAPE", "median", "p90", "worst", "bias",
                  "coverage", "inside");

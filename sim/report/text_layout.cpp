@@ -47,8 +47,6 @@ std::size_t bytes_of(std::string_view text, std::size_t count) {
 
 }  // namespace
 
-std::string grouped(std::int64_t number) { return separated(fmt::format("{}", number)); }
-
 std::string rounded(double number) { return rounded_like(number, number); }
 
 std::string rounded_like(double number, double largest) {

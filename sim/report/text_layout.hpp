@@ -1,6 +1,7 @@
 #pragma once
 // Small functions for text in the reports: rounded numbers, percentages, wrapped paragraphs.
 
+#include "units/plural.hpp"
 #include "units/quantity.hpp"
 
 #include <cstddef>
@@ -11,9 +12,6 @@
 #include <vector>
 
 namespace trainyard {
-
-/// A whole number with thousands separators: "25,557,032".
-std::string grouped(std::int64_t number);
 
 /// Three significant digits, as many as a prediction's error bears, never an exponent, thousands separators:
 /// "5,730", "367", "0.0250".

@@ -7,6 +7,7 @@
 #include "run/step_parts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <fmt/format.h>
 #include <functional>
@@ -112,12 +113,25 @@ Value epochs_to_target(const Run& run) {
   return epochs ? to_value(*epochs) : Value(unknown("the model does not state the samples of an epoch"));
 }
 
-/// An end of the interval of the time to the target.
-Getter target_time(Seconds TimeRange::*end) {
-  return of_target_job([end](const Run& run) -> Value {
-    const Known<TimeRange> range = time_to_target(run);
-    return range ? to_value((*range).*end) : Value(unknown(range.error()));
+/// An end of the interval of what is in proportion to the time to the target.
+template <class Get>
+Getter target_end(double FactorRange::*end, Get get) {
+  return of_target_job([=](const Run& run) -> Value {
+    const Value value = to_value(get(*run.job));
+    const Known<FactorRange> range = range_of_target(run);
+    if (!value) return value;
+    return range ? to_value((*range).*end * std::get<double>(*value)) : Value(unknown(range.error()));
   });
+}
+
+/// A figure of what a job of a fixed number of epochs reaches.
+template <class Get>
+Getter of_accuracy_at_end(Get get) {
+  return [get](const Run& run) -> Value {
+    if (!run.job) return none();
+    const Known<JobAccuracy>& accuracy = run.job->accuracy;
+    return accuracy ? to_value(std::invoke(get, *accuracy)) : Value(unknown(accuracy.error()));
+  };
 }
 
 Value use_of_host(const Run& run, Known<double> InputReport::*share) {
@@ -516,6 +530,12 @@ std::vector<Figure> figures_of_the_whole_job() {  // With `job` or --epochs.
                  of_job(&WholeJob::rent)}};
 }
 
+/// Updates that have begun.
+double whole_updates(double number) {
+  constexpr double rounding = 1e-9;
+  return std::ceil(number - rounding);
+}
+
 /// What a learner reached if the run has one, otherwise what a job that ends at a target takes.
 Getter reached(Quartiles Learning::*figure, std::optional<double> Quartiles::*quartile,
                const Getter& of_job) {
@@ -532,7 +552,7 @@ std::vector<Figure> figures_of_the_target() {  // With `job.target`, --target or
   const auto of_updates = [](std::optional<double> Quartiles::*quartile, auto member) {
     return reached(&Learning::updates_to_target, quartile, of_target_job([member](const Run& run) {
       const ReachedTarget& target = *run.job->target;
-      return target.*member / target.samples * run.job->steps;
+      return whole_updates(target.*member / (run.pace.throughput * run.pace.time.si()));
     }));
   };
   const auto of_time = [](std::optional<double> Quartiles::*quartile, const Getter& of_job) {
@@ -554,9 +574,14 @@ std::vector<Figure> figures_of_the_target() {  // With `job.target`, --target or
       Figure{"samples_to_target_high", "samples to target, high", samples,
              "upper end of that interval; with `learn` null if fewer than three quarters get there", "",
              of_reached_in_tables, of_samples(&Quartiles::high, &ReachedTarget::samples_high)},
+      Figure{
+          "samples_range", "range of the samples", FigureUnit::batch_range,
+          "with `job.target`: `measured`, if the published runs of `convergence` have batches as small and "
+          "as large as this, otherwise `below` or `beyond`",
+          "", of_target_in_sweeps, of_target_job([](const Run& run) { return run.job->target->range; })},
       Figure{"updates_to_target", "updates to target", FigureUnit::number,
-             "`samples_to_target` over the samples of an update; with `learn`: of the learner", "",
-             of_reached_in_tables, of_updates(&Quartiles::median, &ReachedTarget::samples)},
+             "`samples_to_target` over the samples of an update, rounded up; with `learn`: of the learner",
+             "", of_reached_in_tables, of_updates(&Quartiles::median, &ReachedTarget::samples)},
       Figure{"updates_to_target_low", "updates to target, low", FigureUnit::number,
              "the same at `samples_to_target_low`; with `learn`: the quartile below", "",
              of_reached_in_tables, of_updates(&Quartiles::low, &ReachedTarget::samples_low)},
@@ -574,35 +599,80 @@ std::vector<Figure> figures_of_the_target() {  // With `job.target`, --target or
       Figure{"time_to_target_low_s", "time to target, low", FigureUnit::time,
              "80 % of runs are expected to take between this and `time_to_target_high_s`, from the expected "
              "error of the throughput and the interval of the samples; with `learn`: the quartile below",
-             "", of_reached_in_tables, of_time(&Quartiles::low, target_time(&TimeRange::low))},
+             "", of_reached_in_tables,
+             of_time(&Quartiles::low, target_end(&FactorRange::low, time_of_epochs))},
       Figure{"time_to_target_high_s", "time to target, high", FigureUnit::time,
              "upper end of that interval; with `learn`: the quartile above", "", of_reached_in_tables,
-             of_time(&Quartiles::high, target_time(&TimeRange::high))},
+             of_time(&Quartiles::high, target_end(&FactorRange::high, time_of_epochs))},
       Figure{"cost_to_target_usd", "cost to target", usd,
              "with `job.target`: nodes x `node.price.hour` x hours of `time_to_target_s`", "cost", of_target,
              of_target_job([](const Run& run) { return rent_of_epochs(*run.job); })},
+      Figure{"cost_to_target_low_usd", "cost to target, low", usd, "the same at `time_to_target_low_s`", "",
+             of_target_in_tables, target_end(&FactorRange::low, rent_of_epochs)},
+      Figure{"cost_to_target_high_usd", "cost to target, high", usd, "the same at `time_to_target_high_s`",
+             "", of_target_in_tables, target_end(&FactorRange::high, rent_of_epochs)},
       Figure{"energy_to_target_j", "energy to target", energy,
              "with `job.target`: energy of all GPUs with a rank and of their nodes over `time_to_target_s`",
-             "energy", of_target, of_target_job([](const Run& run) { return energy_of_epochs(*run.job); })}};
+             "energy", of_target, of_target_job([](const Run& run) { return energy_of_epochs(*run.job); })},
+      Figure{"energy_to_target_low_j", "energy to target, low", energy,
+             "the same if the time is `time_to_target_low_s` at the same power, whose error is not known", "",
+             of_target_in_tables, target_end(&FactorRange::low, energy_of_epochs)},
+      Figure{"energy_to_target_high_j", "energy to target, high", energy,
+             "the same at `time_to_target_high_s`", "", of_target_in_tables,
+             target_end(&FactorRange::high, energy_of_epochs)}};
+}
+
+std::vector<Figure> figures_of_fixed_epochs() {  // With `job.epochs` of a model that has `fixed_epochs`.
+  const auto of_expected = [](auto member) {
+    return of_accuracy_at_end([member](const JobAccuracy& its) { return its.expected.*member; });
+  };
+  return {
+      Figure{"expected_accuracy", "accuracy", share,
+             "with `job.epochs`: accuracy at the end, from the published runs of the model's "
+             "`fixed_epochs` with as many epochs",
+             "", of_accuracy, of_expected(&AccuracyAtEnd::accuracy)},
+      Figure{"expected_accuracy_low", "accuracy, low", share,
+             "80 % of single runs are expected between this and `expected_accuracy_high`", "",
+             of_accuracy_in_sweeps, of_expected(&AccuracyAtEnd::low)},
+      Figure{"expected_accuracy_high", "accuracy, high", share, "upper end of that interval", "",
+             of_accuracy_in_sweeps, of_expected(&AccuracyAtEnd::high)},
+      Figure{"accuracy_metric", "kind of accuracy", FigureUnit::text, "kind of `expected_accuracy`: top-1",
+             "", summary_only,
+             of_accuracy_at_end([](const JobAccuracy& its) -> std::string_view { return its.table.metric; })},
+      Figure{"accuracy_range", "range of the accuracy", FigureUnit::batch_range,
+             "`measured`, if the published runs of `fixed_epochs` have batches as small and as large as "
+             "this, otherwise `below` or `beyond`",
+             "", of_accuracy_in_sweeps, of_expected(&AccuracyAtEnd::range)}};
 }
 
 std::vector<Figure> all_figures() {
   std::vector<Figure> all;
   for (auto& some : {figures_of_the_job(), figures_of_speed(), figures_of_use(), figures_of_input_data(),
                      figures_of_many_updates(), figures_of_learning(), figures_of_needs(),
-                     figures_of_the_whole_job(), figures_of_the_target()})
+                     figures_of_the_whole_job(), figures_of_the_target(), figures_of_fixed_epochs()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
 
+constexpr const auto& ranges = config::Names<BatchRange>::table;
+
 bool is_column(const Figure& figure, SweepOf points) {
   const Shown& shown = figure.shown;
   if (shown.is_of_jobs && !points.has_jobs) return false;
+  if (shown.is_of_accuracy && !points.has_accuracy) return false;
   const bool is_of_a_goal = shown.is_of_targets || shown.is_of_learning;
   const bool has_goal =
       (shown.is_of_targets && points.has_targets) || (shown.is_of_learning && points.has_learning);
   if (is_of_a_goal && !has_goal) return false;
   return shown.in_sweeps && figure.unit != FigureUnit::text;
+}
+
+/// A number, or the place of a name in its table.
+double as_number(const FigureValue& value) {
+  if (const auto* const name = std::get_if<std::string>(&value))
+    return static_cast<double>(std::ranges::find(ranges, *name, &config::Name<BatchRange>::text) -
+                               ranges.begin());
+  return std::get<double>(value);
 }
 
 }  // namespace
@@ -625,9 +695,16 @@ std::vector<std::optional<double>> sweep_row(const Run& run, SweepOf points, std
   for (const Figure& figure : all) {
     if (!is_column(figure, points)) continue;
     const Value value = figure.of(run);
-    row.push_back(value ? std::optional(std::get<double>(*value)) : std::nullopt);
+    row.push_back(value ? std::optional(as_number(*value)) : std::nullopt);
   }
   return row;
+}
+
+std::string_view sweep_name(std::string_view field, double value, std::span<const Figure> all) {
+  const auto found = std::ranges::find(all, field, &Figure::field);
+  if (found == all.end() || found->unit != FigureUnit::batch_range) return {};
+  const auto place = static_cast<std::size_t>(value);
+  return value >= 0 && place < ranges.size() ? ranges[place].text : std::string_view();
 }
 
 std::map<std::string, std::string> unmodelled(const Run& run, std::span<const Figure> all) {

@@ -34,7 +34,8 @@ enum class FigureUnit {
   energy,
   power,
   usd,
-  usd_per_h
+  usd_per_h,
+  batch_range  ///< the name of a BatchRange
 };
 
 /// Where a figure is shown in addition to summary.json.
@@ -46,6 +47,7 @@ struct Shown {
   bool is_of_jobs = false;       ///< in sweeps only if their points are whole jobs
   bool is_of_targets = false;    ///< in sweeps only if these train until a target is reached ...
   bool is_of_learning = false;   ///< ... or if their points learn
+  bool is_of_accuracy = false;   ///< in sweeps only if published accuracies of fixed epochs are known
 };
 inline constexpr Shown everywhere{};
 inline constexpr Shown in_tables{.as_tile = false};
@@ -60,6 +62,10 @@ inline constexpr Shown size_of_job{.as_tile = false, .is_always_there = true};
 inline constexpr Shown of_whole_job{.is_of_jobs = true};
 inline constexpr Shown of_target{.is_of_targets = true};
 inline constexpr Shown of_target_in_tables{.as_tile = false, .is_of_targets = true};
+inline constexpr Shown of_target_in_sweeps{.in_comparison = false, .as_tile = false, .is_of_targets = true};
+inline constexpr Shown of_accuracy{.is_of_accuracy = true};
+inline constexpr Shown of_accuracy_in_sweeps{
+    .in_comparison = false, .as_tile = false, .is_of_accuracy = true};
 inline constexpr Shown of_learning{.is_of_learning = true};
 inline constexpr Shown of_learning_in_tables{.as_tile = false, .is_of_learning = true};
 inline constexpr Shown of_learning_in_sweeps{
@@ -88,18 +94,25 @@ std::span<const Figure> figures();
 /// Values of a table's figures, in the same order.
 using Figures = std::vector<std::optional<FigureValue>>;
 
-/// Whether the points of a sweep have a `job`, whether it ends at a target, and whether they `learn`.
+/// Whether the points of a sweep have a `job`, whether it ends at a target, whether they `learn`, and whether
+/// a model has published accuracies for the epochs of its job.
 struct SweepOf {
   bool has_jobs = false;
   bool has_targets = false;
   bool has_learning = false;
+  bool has_accuracy = false;
 };
-inline constexpr SweepOf everything{.has_jobs = true, .has_targets = true, .has_learning = true};
+inline constexpr SweepOf everything{
+    .has_jobs = true, .has_targets = true, .has_learning = true, .has_accuracy = true};
 
-/// The columns of a sweep, which are the numbers shown there; and one row.
+/// The columns of a sweep, which are the numbers shown there; and one row. A name (unit batch_range) is its
+/// place in config::Names: sweep_name turns it back.
 std::vector<std::string> sweep_columns(SweepOf points = {}, std::span<const Figure> table = figures());
 std::vector<std::optional<double>> sweep_row(const Run& run, SweepOf points = {},
                                              std::span<const Figure> table = figures());
+
+/// The name that a number in such a column stands for; empty for a column of numbers.
+std::string_view sweep_name(std::string_view field, double value, std::span<const Figure> table = figures());
 
 /// Maps field to the reason why it is null, for every figure that has a reason.
 std::map<std::string, std::string> unmodelled(const Run& run, std::span<const Figure> table = figures());

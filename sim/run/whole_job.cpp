@@ -5,6 +5,7 @@
 #include "run/energy.hpp"
 #include "run/job_phases.hpp"
 #include "run/run.hpp"
+#include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -46,7 +47,9 @@ public:
     } else if (target_ && target_->has_published_evaluation) {
       // When a run evaluates first is free: training ends at an evaluation, after that many intervals or
       // less.
-      add_evaluation({.samples = target_->curve.evaluate->samples}, started(samples_ / *target_->between));
+      const TargetEvaluation& its = *target_->curve.evaluate;
+      add_evaluation({.samples = its.samples},
+                     evaluations_until(its, samples_, *target_->between, target_->batch));
     }
     if (job_.checkpoint) add_checkpoints();
     if (run_.faults) add_faults();
@@ -62,11 +65,13 @@ private:
     else
       samples_ = job_.epochs ? *job_.epochs * *epoch : *job_.steps * samples_per_update(run_);
     whole_.steps = job_.steps.value_or(samples_ / samples_per_update(run_));
+    if (target_) whole_.steps = started(whole_.steps);
     if (job_.epochs)
       whole_.epochs = job_.epochs;
     else if (epoch)
       whole_.epochs = samples_ / *epoch;
     if (target_) add_target();
+    whole_.accuracy = job_accuracy(resolved_);
   }
 
   void add_target() {
@@ -76,6 +81,7 @@ private:
                      .samples = samples_,
                      .samples_low = scale * expected.low,
                      .samples_high = scale * expected.high,
+                     .range = expected.range,
                      .epochs = {}};
     if (resolved_.samples_per_epoch) whole_.target->epochs = samples_ / *resolved_.samples_per_epoch;
   }
@@ -120,7 +126,8 @@ private:
   }
 
   void add_training() {
-    add_work(JobPhase::training, whole_.steps, Seconds{samples_ / run_.pace.throughput});
+    const double samples = target_ ? whole_.steps * samples_per_update(run_) : samples_;
+    add_work(JobPhase::training, whole_.steps, Seconds{samples / run_.pace.throughput});
   }
 
   /// Intervals that end within the job, its own end included.
@@ -205,34 +212,43 @@ std::string load_note(const Platform& platform) {
   return fmt::format("load: at the rate of the storage, {}", fmt::join(rates, " and at most "));
 }
 
+/// "1,632".
+std::string whole(double number) { return grouped(std::llround(number)); }
+
+/// "47,300,000": three significant digits.
+std::string three_digits(double number) {
+  const double place = std::pow(10, std::floor(std::log10(number)) - 2);
+  return whole(number < 1000 ? number : place * std::round(number / place));
+}
+
 /// Where the number of samples comes from, and what sets the job apart from the published runs.
 std::vector<std::string> target_notes(const ResolvedExperiment& resolved) {
   const JobTarget its = job_target(resolved);
   const Convergence& curve = its.curve;
   std::vector<std::string> notes;
   notes.push_back(fmt::format(
-      "target: samples to {} measured with {} at {} batches of {:.0f} to {:.0f} ({}); 80 % of runs between "
-      "{:.3g} and {:.3g} M samples",
-      curve.target, curve.optimizer, curve.points.size(), curve.points.front().batch,
-      curve.points.back().batch, curve.recipe.empty() ? curve.source : curve.recipe, 1e-6 * its.expected.low,
-      1e-6 * its.expected.high));
+      "target: samples to {} measured with {} at {} batches of {} to {} ({}); 80 % of single runs between "
+      "{} and {} samples",
+      curve.target, curve.optimizer, curve.points.size(), whole(curve.points.front().batch),
+      whole(curve.points.back().batch), curve.recipe.empty() ? curve.source : curve.recipe,
+      three_digits(its.expected.low), three_digits(its.expected.high)));
   const std::string_view optimizer = config::name_of(resolved.settings.optimizer);
   if (optimizer != curve.optimizer)
     notes.push_back(fmt::format("target: needs the recipe of {}; the steps here have the time of {}",
                                 curve.optimizer, optimizer));
-  if (its.expected.range == BatchRange::smaller)
+  if (its.expected.range == BatchRange::below)
     notes.push_back(
-        fmt::format("target: a batch of {:.0f} is below the published ones: it is assumed to need as many "
-                    "samples as {:.0f}",
-                    its.batch, curve.points.front().batch));
-  if (its.expected.range == BatchRange::larger) {
+        fmt::format("target: a batch of {} is below the published ones: it is assumed to need as many "
+                    "samples as {}",
+                    whole(its.batch), whole(curve.points.front().batch)));
+  if (its.expected.range == BatchRange::beyond) {
     const std::optional<double> critical = law_of(curve.points).critical;
     const std::string law =
-        critical
-            ? fmt::format("samples grow as the law of McCandlish et al. 2018 (S0 (1 + B/{:.0f}))", *critical)
-            : std::string("samples do not depend on the batch in these");
+        critical ? fmt::format("samples grow as the law of McCandlish et al. 2018 (S0 (1 + B/{}))",
+                               whole(*critical))
+                 : std::string("samples do not depend on the batch in these");
     notes.push_back(
-        fmt::format("target: a batch of {:.0f} is beyond the published ones: {}", its.batch, law));
+        fmt::format("target: a batch of {} is beyond the published ones: {}", whole(its.batch), law));
   }
   if (!its.between)
     notes.emplace_back(curve.evaluate
@@ -240,6 +256,21 @@ std::vector<std::string> target_notes(const ResolvedExperiment& resolved) {
                            : "target: training ends as soon as the target is reached: evaluations "
                              "are not stated and not in its time");
   return notes;
+}
+
+std::string accuracy_note(const JobAccuracy& its) {
+  const FixedEpochs& table = its.table;
+  std::string text = fmt::format("accuracy: measured after {} epochs with {} at {} batches of {} to {} ({})",
+                                 shortest(table.epochs), table.optimizer, table.points.size(),
+                                 whole(table.points.front().batch), whole(table.points.back().batch),
+                                 table.recipe.empty() ? table.source : table.recipe);
+  if (its.expected.range == BatchRange::below)
+    text += fmt::format("; a batch of {} is below them: assumed to reach as much as {}", whole(its.batch),
+                        whole(table.points.front().batch));
+  if (its.expected.range == BatchRange::beyond)
+    text +=
+        fmt::format("; a batch of {} is beyond them: extrapolated, and rather too high", whole(its.batch));
+  return text;
 }
 
 }  // namespace
@@ -251,6 +282,7 @@ std::vector<std::string> job_notes(const Run& run) {
   const JobSettings& job = *resolved.settings.job;
   std::vector<std::string> notes;
   if (job.target) notes = target_notes(resolved);
+  if (run.job && run.job->accuracy) notes.push_back(accuracy_note(*run.job->accuracy));
   if (job.evaluation) {
     notes.emplace_back(
         "evaluation: the forward kernels of training, in whole batches; host time of a step is not included");
@@ -312,7 +344,7 @@ Known<Joules> energy_of_epochs(const WholeJob& job) { return sum_of_epochs(job, 
 
 Known<Dollars> rent_of_epochs(const WholeJob& job) { return sum_of_epochs(job, &JobPart::rent); }
 
-Known<TimeRange> time_to_target(const Run& run) {
+Known<FactorRange> range_of_target(const Run& run) {
   if (!run.expected_error) return unknown(run.expected_error.error());
   const ReachedTarget& target = run.job->target.value();
   const LogInterval samples =
@@ -320,8 +352,7 @@ Known<TimeRange> time_to_target(const Run& run) {
   const LogInterval speed = log_interval(1 + run.expected_error->low, 1 + run.expected_error->high);
   const double middle = samples.middle - speed.middle;
   const double half = std::hypot(samples.half, speed.half);
-  const Seconds time = time_of_epochs(*run.job);
-  return TimeRange{.low = std::exp(middle - half) * time, .high = std::exp(middle + half) * time};
+  return FactorRange{.low = std::exp(middle - half), .high = std::exp(middle + half)};
 }
 
 Known<double> samples_of_epoch(const Run& run) {

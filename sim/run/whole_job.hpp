@@ -3,6 +3,7 @@
 // parts add up to the total.
 
 #include "config/keys.hpp"
+#include "experiment/job_accuracy.hpp"
 #include "units/known.hpp"
 #include "units/quantity.hpp"
 
@@ -41,6 +42,7 @@ struct ReachedTarget {
   std::string target;
   double samples = 0;                        ///< at which training ends
   double samples_low = 0, samples_high = 0;  ///< 80 % of single runs are expected between these
+  BatchRange range = BatchRange::measured;   ///< of the batch, among the published ones
   std::optional<double> epochs;              ///< nothing if the samples of an epoch are not known
 };
 
@@ -52,13 +54,15 @@ struct WholeJob {
   Known<Joules> energy = unknown({});
   Known<Dollars> rent = unknown({});
   std::optional<ReachedTarget> target = {};  ///< with `job.target`
+  /// At the end, with `job.epochs`; the reason is empty if the model has no published accuracies.
+  Known<JobAccuracy> accuracy = unknown({});
 };
 
 /// Of a run whose experiment has `job`. Training takes the time of its samples at the run's throughput, at
-/// its average power; an evaluation is made of whole batches; in all other phases the GPUs wait, at their
-/// idle power. Rent is paid for all nodes and the whole time. With `faults`, their share of the work that
-/// they are declared for (`faults.work`) is the same in this job: its training, start and evaluations are the
-/// work. Throws InputError or Unreachable.
+/// its average power, to a target in whole updates; an evaluation is made of whole batches; in all other
+/// phases the GPUs wait, at their idle power. Rent is paid for all nodes and the whole time. With `faults`,
+/// their share of the work that they are declared for (`faults.work`) is the same in this job: its training,
+/// start and evaluations are the work. Throws InputError or Unreachable.
 WholeJob whole_job(const Run& run);
 
 /// The time of the job's steps and evaluations.
@@ -68,15 +72,16 @@ Seconds time_of_epochs(const WholeJob& job);
 Known<Joules> energy_of_epochs(const WholeJob& job);
 Known<Dollars> rent_of_epochs(const WholeJob& job);
 
-/// Two values, the second at least as large.
-struct TimeRange {
-  Seconds low, high;
+/// Two factors, the second at least as large.
+struct FactorRange {
+  double low = 1, high = 1;
 };
 
-/// The time to the target, between the ends of the interval that the expected error of the throughput and the
-/// interval of the samples give together, taken as independent. The reason if either is unknown. Requires a
+/// The time to the target over the predicted one, at the ends of the interval that the expected error of the
+/// throughput and the interval of the samples give together, taken as independent. Cost is in proportion, and
+/// energy as far as the power is right, whose error is not known. The reason if either is unknown. Requires a
 /// job with a target.
-Known<TimeRange> time_to_target(const Run& run);
+Known<FactorRange> range_of_target(const Run& run);
 
 /// The assumptions of the job's phases, for the reader. Requires a run with `job`.
 std::vector<std::string> job_notes(const Run& run);

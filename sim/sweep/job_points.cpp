@@ -16,6 +16,7 @@ namespace {
 constexpr const char* epochs_key = "job.epochs";
 constexpr const char* steps_key = "job.steps";
 constexpr const char* target_key = "job.target";
+constexpr const char* model_key = "model";
 
 bool is_of(const std::string& part, const std::string& key) {
   return key == part || key.starts_with(part + ".");
@@ -69,6 +70,42 @@ bool have_part(const config::Catalogue& catalogue, const Sweep& sweep, const std
          any_experiment_has(catalogue, sweep, part, files);
 }
 
+/// The models that points have, by name.
+std::set<std::string> models_of(const config::Catalogue& catalogue, const Sweep& sweep, InputFiles& files) {
+  std::set<std::string> models;
+  const auto at_file = [&](const std::string& experiment) {
+    if (!has_part(catalogue, experiment, model_key, files)) return;
+    const config::Node* const node = experiment_document(catalogue, experiment, files).root.find(model_key);
+    models.insert(node->scalar);
+  };
+  for (const auto& [key, value] : sweep.set) {
+    if (key == model_key) models = {value};
+  }
+  if (models.empty()) {
+    for (const std::string& experiment : experiments_of(sweep)) at_file(experiment);
+  }
+  const auto key = std::ranges::find(sweep.keys, model_key);
+  for (const PointValues& values : sweep.points) {
+    if (key == sweep.keys.end()) break;
+    models.insert(values[static_cast<std::size_t>(key - sweep.keys.begin())]);
+  }
+  models.erase(default_value);
+  return models;
+}
+
+bool any_model_has_fixed_epochs(const config::Catalogue& catalogue, const Sweep& sweep, InputFiles& files) {
+  return std::ranges::any_of(models_of(catalogue, sweep, files), [&](const std::string& model) {
+    try {
+      return config::load(config::find(catalogue, config::Kind::model, model)).root.find("fixed_epochs") !=
+             nullptr;
+    } catch (const InputError&) {
+      return false;
+    } catch (const FileError&) {
+      return false;
+    }
+  });
+}
+
 }  // namespace
 
 Sweep with_jobs(const config::Catalogue& catalogue, Sweep sweep, InputFiles& files) {
@@ -79,6 +116,8 @@ Sweep with_jobs(const config::Catalogue& catalogue, Sweep sweep, InputFiles& fil
       goal.epochs || sets_or_varies(sweep, epochs_key) || sets_or_varies(sweep, steps_key);
   sweep.is_of_targets = goal.target || sets_or_varies(sweep, target_key) ||
                         (!has_other_length && any_experiment_has(catalogue, sweep, "job", files, "target"));
+  sweep.has_accuracy =
+      sweep.is_of_jobs && !sweep.is_of_targets && any_model_has_fixed_epochs(catalogue, sweep, files);
   if (!sweep.is_of_jobs || (!goal.epochs && !goal.target)) return sweep;
   const char* const what = goal.target ? "target" : "epochs";
   for (const char* const key : {epochs_key, steps_key, target_key}) {

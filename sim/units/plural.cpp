@@ -8,4 +8,11 @@ std::string plural(long long number, std::string_view noun) {
   return text;
 }
 
+std::string grouped(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  const std::size_t first = digits.starts_with('-') ? 1 : 0;
+  for (std::size_t end = digits.size(); end > first + 3;) digits.insert(end -= 3, 1, ',');
+  return digits;
+}
+
 }  // namespace trainyard

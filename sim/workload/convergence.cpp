@@ -1,5 +1,8 @@
 #include "workload/convergence.hpp"
 
+#include "units/plural.hpp"
+#include "workload/interval_of_80_percent.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -9,12 +12,6 @@ namespace trainyard {
 namespace {
 
 constexpr double counting_error = 1e-9;
-
-/// Half the width of an interval with 80 % of a normal distribution, in standard deviations.
-constexpr double of_80_percent = 1.2815515655446004;
-
-/// The standard deviation of a normal distribution over its mean absolute value: sqrt(pi / 2).
-constexpr double deviation_of_mean_error = 1.2533141373155003;
 
 std::vector<ConvergencePoint> without(const std::vector<ConvergencePoint>& points, std::size_t left_out) {
   std::vector<ConvergencePoint> others = points;
@@ -50,9 +47,51 @@ double interpolated(const std::vector<ConvergencePoint>& points, double batch, c
   return value_of(below) + part * (value_of(*above) - value_of(below));
 }
 
-double relative_deviation(const ConvergencePoint& point) {
-  return point.deviation.value_or(0) / point.samples;
+/// Relative, of a single run. Points that state none have that of the others.
+double deviation_at(const std::vector<ConvergencePoint>& points, double batch) {
+  std::vector<double> stated;
+  for (const ConvergencePoint& point : points) {
+    if (point.deviation) stated.push_back(*point.deviation / point.samples);
+  }
+  const double usual = root_mean_square(stated);
+  return interpolated(points, batch, [&](const ConvergencePoint& point) {
+    return point.deviation ? *point.deviation / point.samples : usual;
+  });
 }
+
+/// Of |log(a / b)|; the points' numbers are far from the ends of doubles.
+double log_ratio(double a, double b) { return std::abs(std::log(a / b)); }
+
+/// Half the width of the interval that the curve itself has at the batch, as a logarithm.
+double half_of_curve(const std::vector<ConvergencePoint>& points, double batch) {
+  const ConvergencePoint& first = points.front();
+  const ConvergencePoint& last = points.back();
+  if (points.size() < 2) return 0;
+  if (points.size() < 3) return log_ratio(last.samples, first.samples);
+  if (first.batch <= batch && batch <= last.batch) {
+    const LogErrors errors = left_out_errors_of_interpolation(points);
+    return students_t_of_80_percent(errors.size()) * root_mean_square(errors);
+  }
+  // As a random walk: the variance grows with the distance, measured in gaps between points.
+  const double gap = log_ratio(last.batch, first.batch) / static_cast<double>(points.size() - 1);
+  const double distance = log_ratio(batch, batch < first.batch ? first.batch : last.batch);
+  const LogErrors errors = left_out_errors_of_law(points);
+  // Two of the errors' degrees of freedom are the law's own.
+  return students_t_of_80_percent(errors.size() - 2) * root_mean_square(errors) *
+         std::sqrt(1 + distance / gap);
+}
+
+/// What a batch below the points might save, as a logarithm.
+double saved_below(const std::vector<ConvergencePoint>& points, double batch) {
+  const ConvergencePoint& first = points.front();
+  if (batch >= first.batch) return 0;
+  if (points.size() < 2) return log_ratio(first.batch, batch);
+  const ConvergenceLaw law = law_of(points);
+  return log_ratio(samples_at(law, first.batch), samples_at(law, batch));
+}
+
+/// "1,632": batches are whole, but for odd averages.
+std::string count_of(double number) { return grouped(std::llround(number)); }
 
 std::string bare_text(std::string_view text) {
   std::string kept;
@@ -86,42 +125,58 @@ ConvergenceLaw law_of(const std::vector<ConvergencePoint>& points) {
 std::optional<double> left_out_error(const std::vector<ConvergencePoint>& points) {
   if (points.size() < 3) return std::nullopt;
   double sum = 0;
-  for (std::size_t i = 1; i + 1 < points.size(); ++i) {
-    const double without_it =
-        interpolated(without(points, i), points[i].batch, [](const auto& point) { return point.samples; });
-    sum += std::abs(without_it / points[i].samples - 1);
-  }
+  for (const double error : left_out_errors_of_interpolation(points)) sum += std::abs(std::exp(error) - 1);
   return sum / static_cast<double>(points.size() - 2);
 }
 
-Known<SamplesToTarget> samples_to_target(const Convergence& convergence, double batch) {
+LogErrors left_out_errors_of_interpolation(const std::vector<ConvergencePoint>& points) {
+  LogErrors errors;
+  for (std::size_t i = 1; i + 1 < points.size(); ++i) {
+    const double without_it =
+        interpolated(without(points, i), points[i].batch, [](const auto& point) { return point.samples; });
+    errors.push_back(std::log(without_it / points[i].samples));
+  }
+  return errors;
+}
+
+LogErrors left_out_errors_of_law(const std::vector<ConvergencePoint>& points) {
+  LogErrors errors;
+  if (points.size() < 3) return errors;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    errors.push_back(std::log(samples_at(fitted(without(points, i)), points[i].batch) / points[i].samples));
+  return errors;
+}
+
+Known<SamplesToTarget> samples_to_target(const Convergence& convergence, double batch, int runs) {
   const std::vector<ConvergencePoint>& points = convergence.points;
   const double first = points.front().batch;
   const double last = points.back().batch;
+  const double within = std::clamp(batch, first, last);
   SamplesToTarget found;
-  double deviation = 0;
-  std::optional<double> error;
-  if (batch <= last) {
-    const double within = std::max(batch, first);
-    if (batch < first) found.range = BatchRange::smaller;
-    found.samples = interpolated(points, within, [](const auto& point) { return point.samples; });
-    deviation = interpolated(points, within, relative_deviation);
-    error = left_out_error(points);
-  } else {
-    if (points.size() < 3)
-      return unknown(fmt::format("the largest batch of the published runs is {:.0f}", last));
+  found.samples = interpolated(points, within, [](const auto& point) { return point.samples; });
+  if (batch < first) found.range = BatchRange::below;
+  if (batch > last) {
+    if (points.size() < 3) return unknown("the largest batch of the published runs is " + count_of(last));
     if (batch > most_extrapolation * last)
-      return unknown(fmt::format(
-          "a batch of {:.0f} is more than twice the largest of the published runs, {:.0f}", batch, last));
+      return unknown(fmt::format("a batch of {} is more than twice the largest of the published runs, {}",
+                                 count_of(batch), count_of(last)));
     const ConvergenceLaw law = law_of(points);
-    found.range = BatchRange::larger;
+    found.range = BatchRange::beyond;
     found.samples = samples_at(law, batch) * points.back().samples / samples_at(law, last);
-    deviation = relative_deviation(points.back());
-    error = law.left_out_error;
   }
-  const double half = of_80_percent * std::hypot(deviation, deviation_of_mean_error * error.value_or(0));
-  found.low = found.samples / (1 + half);
-  found.high = found.samples * (1 + half);
+  const double published_runs =
+      interpolated(points, within, [](const ConvergencePoint& point) { return 1.0 * point.runs; });
+  const double of_runs =
+      normal_of_80_percent * deviation_at(points, within) * std::sqrt(1.0 / runs + 1 / published_runs);
+  const double of_curve = half_of_curve(points, batch);
+  const double half = std::hypot(of_runs, of_curve);
+  found.low = found.samples * std::exp(-std::hypot(half, saved_below(points, batch)));
+  found.high = found.samples * std::exp(half);
+  if (convergence.evaluate && convergence.evaluate->every_samples) {
+    const double between = samples_between(*convergence.evaluate, batch, {}).value();
+    found.low = std::min(found.low, found.samples - between);
+    found.high = std::max(found.high, found.samples + between);
+  }
   return found;
 }
 
@@ -132,7 +187,13 @@ std::optional<double> samples_between(const TargetEvaluation& evaluation, double
     return *evaluation.every_epochs * *samples_per_epoch;
   }
   const double sum = evaluation.every_samples.value() + evaluation.per_batch * batch;
+  if (evaluation.whole_updates) return std::ceil(sum / batch - counting_error) * batch;
   return std::max(1.0, std::floor(sum / evaluation.multiple + counting_error)) * evaluation.multiple;
+}
+
+double evaluations_until(const TargetEvaluation& evaluation, double samples, double between, double batch) {
+  const double skipped = std::floor(evaluation.skip + evaluation.skip_per_batch * batch + counting_error);
+  return std::max(1.0, std::ceil(samples / between - counting_error) - skipped);
 }
 
 double at_evaluation(double samples, double between) {
@@ -157,11 +218,15 @@ const Convergence* convergence_for(const std::vector<Convergence>& curves, std::
 
 const Convergence* convergence_of_round(const std::vector<Convergence>& curves, std::string_view round,
                                         std::string_view optimizer) {
+  const Convergence* only = nullptr;
+  int number = 0;
   for (const Convergence& curve : curves) {
-    const bool is_of_round = std::ranges::find(curve.rounds, round) != curve.rounds.end();
-    if (is_of_round && curve.optimizer == optimizer) return &curve;
+    if (std::ranges::find(curve.rounds, round) == curve.rounds.end()) continue;
+    if (curve.optimizer == optimizer) return &curve;
+    only = &curve;
+    ++number;
   }
-  return nullptr;
+  return optimizer.empty() && number == 1 ? only : nullptr;
 }
 
 std::vector<std::string> targets_of(const std::vector<Convergence>& curves) {
@@ -194,9 +259,13 @@ void check_convergence(const std::vector<Convergence>& curves, config::Problems&
     if (its.every_epochs.has_value() == its.every_samples.has_value())
       problems.error(key + ".evaluate", "'every_epochs' or 'every_samples' is needed, and not both",
                      "every_epochs: 1");
-    if (its.every_epochs && (its.per_batch != 0 || its.multiple != 1))
-      problems.error(key + ".evaluate", "'per_batch' and 'multiple' belong to 'every_samples'",
+    if (its.every_epochs && (its.per_batch != 0 || its.multiple != 1 || its.whole_updates))
+      problems.error(key + ".evaluate",
+                     "'per_batch', 'multiple' and 'whole_updates' belong to 'every_samples'",
                      "leave them out, or state every_samples");
+    if (its.multiple != 1 && its.whole_updates)
+      problems.error(key + ".evaluate", "an interval is rounded in one way: 'multiple' or 'whole_updates'",
+                     "keep one of them");
   }
 }
 

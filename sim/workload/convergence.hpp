@@ -24,12 +24,15 @@ struct ConvergencePoint {
 };
 
 /// How often the target is looked for: every `every_epochs`, or every `every_samples` samples, which may grow
-/// with the batch: floor((every_samples + per_batch x batch) / multiple) x multiple.
+/// with the batch: floor((every_samples + per_batch x batch) / multiple) x multiple, or the next whole number
+/// of updates. The first floor(skip + skip_per_batch x batch) evaluations may be left out.
 struct TargetEvaluation {
   std::optional<double> every_epochs = {};
   std::optional<double> every_samples = {};
   double per_batch = 0;
   double multiple = 1;
+  bool whole_updates = false;
+  double skip = 0, skip_per_batch = 0;
   int samples = 0;  ///< of an evaluation
 };
 
@@ -52,13 +55,16 @@ struct ConvergenceLaw {
   std::optional<double> left_out_error = {};  ///< mean error of a point left out of the fit; needs 3 points
 };
 
+/// Logarithms of the errors at points that are left out: predicted / measured.
+using LogErrors = std::vector<double>;
+
 double samples_at(const ConvergenceLaw& law, double batch);
 
 /// Least squares of relative errors. Requires at least two points of different batches.
 ConvergenceLaw law_of(const std::vector<ConvergencePoint>& points);
 
 /// Where a batch lies relative to the measured ones.
-enum class BatchRange { measured, smaller, larger };
+enum class BatchRange { measured, below, beyond };
 
 struct SamplesToTarget {
   double samples = 0;        ///< expected mean
@@ -71,10 +77,27 @@ inline constexpr double most_extrapolation = 2;
 
 /// Between measured batches the samples are interpolated linearly in the batch, as in MLPerf's check of
 /// reference convergence points; below them they are those of the smallest one. Above them they follow the
-/// law, scaled to meet the last point, up to most_extrapolation times the largest batch. The interval has two
-/// parts, taken as independent: the points' deviation from run to run, and the error at points left out.
-/// Otherwise the reason why nothing is predicted.
-Known<SamplesToTarget> samples_to_target(const Convergence& convergence, double batch);
+/// law, scaled to meet the last point, up to most_extrapolation times the largest batch. Otherwise the reason
+/// why nothing is predicted.
+///
+/// `low` and `high`: the logarithm of the mean of `runs` runs is within half a width, whose parts (the first
+/// two) are taken as independent and so add up in squares:
+/// - run to run: z d sqrt(1/runs + 1/n), d the points' relative deviation, interpolated (a point without one
+///   has that of all), n their number of runs, z the normal quantile for 80 %;
+/// - the curve: t e, e the root mean square of the log errors at points left out (of the interpolation within
+///   the points, of the law outside), t Student's quantile for 80 %. Outside, e grows by sqrt(1 + x/g), x the
+///   distance to the points and g the mean gap between them, in the logarithm of the batch. Two points: the
+///   log of the ratio of their samples in place of t e; one: nothing is known;
+/// - evaluations every so many samples from the start: an end can be at them only, and a small difference
+///   moves it to the next. So there is at least one such interval on both sides.
+/// Below the points, the lower half has a third part: the log of what the law would save (with one point: a
+/// batch of b/n of the point's needs at least b/n of its samples).
+Known<SamplesToTarget> samples_to_target(const Convergence& convergence, double batch, int runs = 1);
+
+/// Of the interpolation, at every point but the first and the last.
+LogErrors left_out_errors_of_interpolation(const std::vector<ConvergencePoint>& points);
+/// Of the law, at every point; empty with fewer than three.
+LogErrors left_out_errors_of_law(const std::vector<ConvergencePoint>& points);
 
 /// Mean relative error of the interpolation at points that are left out, without the first and last one;
 /// nothing with fewer than three points.
@@ -83,6 +106,9 @@ std::optional<double> left_out_error(const std::vector<ConvergencePoint>& points
 /// Samples from one evaluation to the next. Nothing if it is in epochs and their size is not known.
 std::optional<double> samples_between(const TargetEvaluation& evaluation, double batch,
                                       const std::optional<double>& samples_per_epoch);
+
+/// Evaluations until `samples`, without those that are left out; at least one.
+double evaluations_until(const TargetEvaluation& evaluation, double samples, double between, double batch);
 
 /// The first evaluation at or after `samples`: training ends there.
 double at_evaluation(double samples, double between);
@@ -97,7 +123,8 @@ double on_other_grid(double samples, double published_between, double between);
 const Convergence* convergence_for(const std::vector<Convergence>& curves, std::string_view target,
                                    std::string_view optimizer);
 
-/// The curve for submissions of an MLPerf round with this optimizer. Null if there is none.
+/// The curve for submissions of an MLPerf round with this optimizer; if none is stated (empty), the round's
+/// only one. Null if there is none.
 const Convergence* convergence_of_round(const std::vector<Convergence>& curves, std::string_view round,
                                         std::string_view optimizer);
 
@@ -113,6 +140,15 @@ void check_convergence(const std::vector<Convergence>& curves, config::Problems&
 }  // namespace trainyard
 
 namespace trainyard::config {
+
+template <>
+struct Names<BatchRange> {
+  static constexpr std::string_view what = "range of a batch";
+  static constexpr std::array table{
+      Name{"below", BatchRange::below, "the batch is smaller than the published ones"},
+      Name{"measured", BatchRange::measured, "the batch is a published one or between two of them"},
+      Name{"beyond", BatchRange::beyond, "the batch is larger than the published ones"}};
+};
 
 template <>
 struct Keys<ConvergencePoint> {
@@ -145,6 +181,13 @@ struct Keys<TargetEvaluation> {
         optional("multiple", &TargetEvaluation::multiple,
                  "with every_samples: the sum is rounded down to a multiple of this")
             .between(1, 1e15),
+        optional("whole_updates", &TargetEvaluation::whole_updates,
+                 "with every_samples: the interval is rounded up to whole updates"),
+        optional("skip", &TargetEvaluation::skip, "number of first evaluations that are left out")
+            .between(0, 1e6),
+        optional("skip_per_batch", &TargetEvaluation::skip_per_batch,
+                 "further ones per sample of the batch; the sum is rounded down")
+            .between(0, 1e6),
         required("samples", &TargetEvaluation::samples, "samples of an evaluation").between(1, 2e9));
   }
 };

@@ -3,6 +3,7 @@
 
 #include "units/sourced.hpp"
 #include "workload/convergence.hpp"
+#include "workload/fixed_epochs.hpp"
 #include "workload/layer.hpp"
 #include "workload/sample_input.hpp"
 
@@ -19,7 +20,8 @@ struct Model {
   std::optional<Sourced<double>> samples_per_epoch;
   std::optional<int> sequence_length = {};  ///< tokens per sample; empty for a model without sequences
   std::optional<SampleInput> input = {};
-  std::vector<Convergence> convergence = {};  ///< published numbers of samples to a target
+  std::vector<Convergence> convergence = {};   ///< published numbers of samples to a target
+  std::vector<FixedEpochs> fixed_epochs = {};  ///< published accuracies after a number of epochs
 };
 
 /// The samples of the model's training set without their source; empty if unknown.

@@ -293,6 +293,7 @@ void validate(const ModelFile& file, config::Problems& problems) {
   validate_family(file, problems);
   if (file.input) validate_input(file, problems);
   if (problems.readable("convergence")) check_convergence(file.convergence, problems);
+  if (problems.readable("fixed_epochs")) check_fixed_epochs(file.fixed_epochs, problems);
   if (file.layers)
     validate_layers(
         "layers", [&] { return listed_layers(*file.layers).layers; }, problems);
@@ -310,6 +311,7 @@ Model make_model(const ModelFile& file) {
   Model model{file.name, file.title.empty() ? file.name : file.title, {}, file.samples_per_epoch};
   model.input = file.input;
   model.convergence = file.convergence;
+  model.fixed_epochs = file.fixed_epochs;
   if (file.layers) {
     LayerList list = listed_layers(*file.layers);
     model.layers = std::move(list.layers);

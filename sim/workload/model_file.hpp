@@ -10,6 +10,7 @@
 #include "workload/convergence.hpp"
 #include "workload/decoder.hpp"
 #include "workload/encoder_decoder.hpp"
+#include "workload/fixed_epochs.hpp"
 #include "workload/gpt2.hpp"
 #include "workload/inception_v3.hpp"
 #include "workload/layer_list.hpp"
@@ -46,6 +47,7 @@ struct ModelFile {
   std::optional<Sourced<double>> samples_per_epoch;
   std::optional<SampleInput> input;
   std::vector<Convergence> convergence = {};
+  std::vector<FixedEpochs> fixed_epochs = {};
   std::vector<std::string> source;
 };
 
@@ -102,6 +104,9 @@ struct Keys<ModelFile> {
                  "size of a stored sample and cost of decoding it; for experiments with data loading"),
         optional("convergence", &ModelFile::convergence,
                  "published numbers of samples to a target by batch, a list with an item for each recipe"),
+        optional("fixed_epochs", &ModelFile::fixed_epochs,
+                 "published accuracies after a fixed number of epochs by batch, a list with an item for each "
+                 "recipe"),
         optional("source", &ModelFile::source, "publications of the hyper-parameters"));
   }
 };

@@ -1,10 +1,12 @@
 #include "workload/model_table.hpp"
 
 #include "config/diagnostic.hpp"
+#include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
 #include <string_view>
@@ -17,14 +19,7 @@ namespace {
 using Line = std::array<std::string, 7>;
 constexpr std::size_t first_number = 5;
 
-/// 25557032 as "25,557,032".
-std::string grouped(double whole) {
-  std::string digits = fmt::format("{:.0f}", whole);
-  for (std::ptrdiff_t at = std::ssize(digits) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), 1, ',');
-  }
-  return digits;
-}
+std::string grouped(double whole) { return trainyard::grouped(std::llround(whole)); }
 
 std::string grouped_or_dash(double whole) { return whole > 0 ? grouped(whole) : "-"; }
 

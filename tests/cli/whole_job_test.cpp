@@ -83,6 +83,45 @@ TEST_CASE("--target trains until it is reached, in runs and in sweeps") {
         doctest::Approx(job["time_to_target_s"].get<double>()).epsilon(0.05));
   CHECK(sweep["rows"][2]["training_time_s"] == sweep["rows"][2]["job_time_s"]);
   CHECK(sweep["best"]["fastest"] == 2);
+  CHECK(job["samples_range"] == "measured");
+  CHECK(sweep["rows"][1]["samples_range"] == "measured");
+}
+
+TEST_CASE("a sweep to a target marks batches outside the published ones, in every form") {
+  const Scratch folder;
+  const std::string out = folder / "marked";
+  const std::vector<std::string> command{"sweep", "resnet50_p3_16xlarge_x2", "--set",    "nodes=1",
+                                         "--set", "batch_per_gpu=64,256",    "--set",    "accumulation=1,40",
+                                         "--set", "memory=ignore",           "--target", "75.9 % top-1"};
+  std::vector<std::string> as_json = command;
+  as_json.insert(as_json.end(), {"--out", out, "--json"});
+  const Ended ended = run_program(as_json);
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  const Json sweep = Json::parse(ended.out);
+  CHECK(sweep["rows"][0]["samples_range"] == "below");     // 512
+  CHECK(sweep["rows"][2]["samples_range"] == "measured");  // 2,048
+  CHECK(sweep["rows"][3]["samples_range"] == "beyond");    // 81,920
+  const std::string csv = content(out + "/sweep.csv");
+  CHECK(contains(csv, "samples_range"));
+  CHECK(contains(csv, ",beyond,"));
+  CHECK(contains(content(out + "/report.html"), "beyond"));
+  CHECK(contains(run_program(command).out, "beyond"));
+}
+
+TEST_CASE("--epochs prints the accuracy that the published runs reached, in runs and in sweeps") {
+  const Json job = job_summary({"--epochs", "90"});
+  CHECK(job["expected_accuracy"] == 0.7644);
+  CHECK(job["accuracy_metric"] == "top-1");
+  const Ended text = run_program({"run", "resnet50_p3_16xlarge_x2", "--epochs", "90"});
+  CHECK(contains(text.out, "76.4 % top-1"));
+  CHECK(job_summary({"--epochs", "30"})["expected_accuracy"].is_null());
+  const Ended ended = run_program(
+      {"sweep", "resnet50_p3_16xlarge_x2", "--set", "nodes=1,2", "--set", "job.epochs=90", "--json"});
+  REQUIRE(ended.code == 0);
+  const Json sweep = Json::parse(ended.out);
+  CHECK(sweep["rows"][1]["expected_accuracy"] == 0.7644);
+  CHECK(sweep["rows"][1]["accuracy_range"] == "measured");
 }
 
 TEST_CASE("a target that is unknown, or given beside a length, is an error") {

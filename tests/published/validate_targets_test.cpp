@@ -91,6 +91,109 @@ TEST_CASE("joules take the machine of the result that they belong to") {
   CHECK(rows[1].gpu.empty());  // another round
 }
 
+TEST_CASE("joules of another submitter take a result only if it is the same run") {
+  const std::string header =
+      "round,submitter,system,benchmark,nodes,global_batch,time_mean_s,energy_mean_j,split\n";
+  const auto completed = [&](const std::string& line, const std::string& results) {
+    std::vector<PublishedRow> rows = read_published_rows("energy.csv", header + line);
+    complete_energy_rows(rows, target_rows_of(results));
+    return rows.front();
+  };
+  const std::string metered = "v2.0,Somebody else,box,resnet,1,3264,1702,9e6,validate\n";
+  CHECK(completed(metered, one_box).gpus_total == 8);
+  CHECK(completed(metered, one_box).to_target->result_submitter == "Somebody");
+  CHECK(completed(with_text(metered, "1702", "1802"), one_box).gpu.empty());
+  CHECK(completed(with_text(metered, "3264", "1632"), one_box).gpu.empty());
+  CHECK(completed(with_text(metered, "1702", ""), one_box).gpu.empty());  // nothing says that it is the same
+  // two results of others: which one is not known
+  CHECK(completed(metered, one_box + with_text(one_box, "Somebody", "Others")).gpu.empty());
+  // a second one of the same submitter with another batch does not take the place of its own
+  const std::string own = with_text(metered, "Somebody else", "Somebody");
+  CHECK(completed(own, with_text(one_box, "3264", "1632") + one_box).gpus_total == 8);
+}
+
+TEST_CASE("several meters of one run count once") {
+  const std::string header =
+      "round,submitter,system,benchmark,nodes,global_batch,time_mean_s,energy_mean_j,split\n";
+  std::vector<PublishedRow> rows =
+      read_published_rows("energy.csv", header + "v2.0,Somebody,box,resnet,1,3264,1700,9e6,validate\n" +
+                                            "v2.0,Somebody at DC,box,resnet,1,3264,1700,8.9e6,validate\n");
+  complete_energy_rows(rows, target_rows_of(one_box));
+  const auto its = validated_targets(std::move(rows));
+  CHECK(its.rows.size() == 1);
+  CHECK(its.rows.front().measured == 9e6);
+  CHECK(its.excluded.size() == 1);
+}
+
+TEST_CASE("without a time of its system a row has no factor, and says so") {
+  std::vector<PublishedRow> rows =
+      read_published_rows("energy.csv", energy_header + "v2.0,Somebody,box,resnet,1,3264,9e6,validate\n");
+  complete_energy_rows(rows, target_rows_of(one_box));
+  const auto its = validated_targets(std::move(rows));
+  REQUIRE(its.rows.size() == 1);
+  CHECK(its.rows.front().prediction(TargetFit::software));
+  CHECK_FALSE(its.rows.front().prediction(TargetFit::one_system));
+  CHECK_FALSE(its.rows.front().unfitted.empty());
+}
+
+TEST_CASE("the energy of a result is not scored if its time is fitted") {
+  std::vector<PublishedRow> rows =
+      read_published_rows("energy.csv", energy_header + "v2.0,Somebody,box,resnet,1,3264,9e6,validate\n");
+  const auto others = target_rows_of(one_box);
+  complete_energy_rows(rows, others);
+  rows.push_back(others.front());
+  const auto its = validated_targets(std::move(rows));
+  CHECK(figure_in(its, TargetFigure::time).is_fitted);
+  CHECK(figure_in(its, TargetFigure::energy).is_fitted);
+  CHECK_FALSE(figure_in(its, TargetFigure::energy).error(TargetFit::one_system));
+  CHECK(figure_in(its, TargetFigure::energy).error(TargetFit::software));
+}
+
+TEST_CASE("the interval of a row is that of the mean of its runs") {
+  const std::string header_of_runs = with_text(target_header, "samples_mean", "converged,samples_mean");
+  const auto half_with = [&](const char* runs) {
+    const std::string line = with_text(one_box, ",lars,", std::string(",lars,") + runs + ",");
+    const auto its = validated_targets(read_published_rows("rows.csv", header_of_runs + line));
+    const ScoredTarget& samples = figure_in(its, TargetFigure::samples);
+    return samples.high / samples.predicted[0].value();
+  };
+  CHECK(half_with("1") > half_with("5"));
+}
+
+TEST_CASE("DAWNBench's rows give their epochs: time and dollars are predicted") {
+  const std::string header =
+      "round,submitter,system,benchmark,year,accelerator,accelerators_per_node,nodes,accelerators,framework,"
+      "precision,global_batch,optimizer,epochs,time_to_train_score_s,cost_usd,notes,split\n";
+  const std::string line =
+      "DAWNBench,somebody,box,resnet50,2018,V100-SXM2-16GB of AWS p3.16xlarge,8,1,8,tensorpack (TensorFlow "
+      "1.5),fp32,512,momentum,81,50000,350,,validate\n";
+  const auto validated = [&](const std::string& row) {
+    return validated_targets(read_published_rows("rows.csv", header + row));
+  };
+  const auto its = validated(line);
+  REQUIRE(its.rows.size() == 2);
+  const ScoredTarget& time = figure_in(its, TargetFigure::time);
+  CHECK(time.family == "time to train, DAWNBench");
+  CHECK(time.platform == "p3_16xlarge");
+  const double seconds = time.prediction(TargetFit::software).value();
+  const ScoredTarget& cost = figure_in(its, TargetFigure::cost);
+  CHECK(cost.prediction(TargetFit::software).value() ==
+        doctest::Approx(24.48 * seconds / 3600).epsilon(1e-9));
+  const auto half = validated(with_text(line, ",81,", ",40.5,"));
+  CHECK(figure_in(half, TargetFigure::time).prediction(TargetFit::software).value() ==
+        doctest::Approx(seconds / 2).epsilon(1e-9));
+  const auto grows = validated(with_text(line, ",350,,", ",350,images grow during the run,"));
+  CHECK(figure_in(grows, TargetFigure::time).excluded.find("images grow") != std::string::npos);
+  CHECK_FALSE(figure_in(validated(with_text(line, ",512,", ",,")), TargetFigure::time).excluded.empty());
+}
+
+TEST_CASE("a row that states no optimizer takes the round's only recipe") {
+  const auto its = validated_targets(
+      "v2.0,Somebody,box,dlrm,NVIDIA A100-SXM-80GB,8,1,8,,,hugectr,55296,,,7970477100,95.8,validate\n");
+  CHECK(figure_in(its, TargetFigure::samples).prediction(TargetFit::nothing) == 7978644500);
+  CHECK_FALSE(figure_in(its, TargetFigure::time).excluded.empty());
+}
+
 TEST_CASE("samples are those of the reference points of the row's own round") {
   // round 1.0 had 57,194,955 samples at a batch of 13,056, later rounds 58,293,098
   const std::string large = with_text(with_text(one_box, "3264", "13056"), ",8,1,8,", ",8,4,32,");

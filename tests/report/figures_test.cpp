@@ -85,6 +85,7 @@ std::set<std::string> all_fields() {
   job.energy = Joules(1);
   job.rent = Dollars(1);
   job.target = {.target = "t", .samples = 1, .samples_low = 1, .samples_high = 1, .epochs = 1};
+  job.accuracy = JobAccuracy{};
   std::set<std::string> fields;
   for (const Run& run : {sample_result(), many}) {
     const OrderedJson json = summary_json(run, {});

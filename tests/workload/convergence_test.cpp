@@ -31,6 +31,8 @@ Convergence with_points(std::vector<ConvergencePoint> points) {
   return curve;
 }
 
+double log_width(const SamplesToTarget& its) { return std::log(its.high / its.low); }
+
 std::vector<Diagnostic> errors_of_curve(const std::string& text) {
   return errors_of([&] {
     load_model(config::parse(
@@ -105,10 +107,10 @@ TEST_CASE("below the measured batches no samples are saved, beyond them the law 
   const Convergence curve = newest("resnet50");
   const SamplesToTarget small = samples_to_target(curve, 256).value();
   CHECK(small.samples == curve.points.front().samples);
-  CHECK(small.range == BatchRange::smaller);
+  CHECK(small.range == BatchRange::below);
   const double last = curve.points.back().batch;
   const SamplesToTarget large = samples_to_target(curve, 2 * last).value();
-  CHECK(large.range == BatchRange::larger);
+  CHECK(large.range == BatchRange::beyond);
   // it goes on where the last point is
   const ConvergenceLaw law = law_of(curve.points);
   CHECK(large.samples / curve.points.back().samples ==
@@ -119,6 +121,12 @@ TEST_CASE("below the measured batches no samples are saved, beyond them the law 
   const Convergence two = with_points({{.batch = 256, .samples = 1e6}, {.batch = 512, .samples = 2e6}});
   CHECK(samples_to_target(two, 512));
   CHECK_FALSE(samples_to_target(two, 513));
+}
+
+TEST_CASE("a batch that is refused is written with thousands separators") {
+  const Known<SamplesToTarget> refused = samples_to_target(newest("resnet50"), 1e6);
+  CHECK(refused.error().find("1,000,000") != std::string::npos);
+  CHECK(refused.error().find("67,840") != std::string::npos);
 }
 
 TEST_CASE("more samples are expected at larger batches wherever the points grow") {
@@ -135,17 +143,82 @@ TEST_CASE("the interval has the deviation from run to run and the error of the i
   const std::vector<ConvergencePoint> exact{{.batch = 100, .samples = 1e6, .runs = 20, .deviation = 1e5},
                                             {.batch = 200, .samples = 2e6, .runs = 20, .deviation = 2e5},
                                             {.batch = 300, .samples = 3e6, .runs = 20, .deviation = 3e5}};
+  // 1.2816 deviations of 10 %, of one run and of the mean of 20
+  const double of_runs = 1.28155157 * 0.1 * std::sqrt(1.05);
   const SamplesToTarget its = samples_to_target(with_points(exact), 200).value();
-  CHECK(its.high == doctest::Approx(2e6 * 1.128155).epsilon(1e-6));  // 1.2816 deviations of 10 %
-  CHECK(its.low == doctest::Approx(2e6 / 1.128155).epsilon(1e-6));
+  CHECK(log_width(its) == doctest::Approx(2 * of_runs).epsilon(1e-6));
+  CHECK(its.low * its.high == doctest::Approx(its.samples * its.samples).epsilon(1e-9));
+  const SamplesToTarget mean = samples_to_target(with_points(exact), 200, 5).value();
+  CHECK(log_width(mean) == doctest::Approx(2 * 0.128155157 * std::sqrt(0.25)).epsilon(1e-6));
+  // one error, log(2 / 2.4), with Student's t of one degree of freedom
   std::vector<ConvergencePoint> bent = exact;
   bent[1].samples = 2.4e6;
   bent[1].deviation = 2.4e5;
-  CHECK(samples_to_target(with_points(bent), 200)->high / 2.4e6 > 1.2);
+  CHECK(log_width(samples_to_target(with_points(bent), 200).value()) ==
+        doctest::Approx(2 * std::hypot(of_runs, 3.0777 * std::log(1.2))).epsilon(1e-6));
   std::vector<ConvergencePoint> bare = exact;
   for (ConvergencePoint& point : bare) point.deviation.reset();
   const SamplesToTarget known = samples_to_target(with_points(bare), 200).value();
   CHECK(known.low == doctest::Approx(known.high));
+  bare[0].deviation = 1e5;  // what one point states holds for those that state none
+  CHECK(log_width(samples_to_target(with_points(bare), 300).value()) ==
+        doctest::Approx(2 * of_runs).epsilon(1e-6));
+}
+
+TEST_CASE("intervals widen below and beyond the published batches") {
+  for (const char* const model :
+       {"resnet50", "bert_large", "gpt3_175b", "llama31_405b", "llama3_8b", "dlrm"}) {
+    CAPTURE(model);
+    Convergence curve = newest(model);
+    curve.evaluate.reset();  // at least one evaluation on both sides, however near the batch is
+    const double first = curve.points.front().batch;
+    const double last = curve.points.back().batch;
+    const double inside = log_width(samples_to_target(curve, (first + last) / 2).value());
+    CHECK(inside > 0.02);
+    const double beyond = log_width(samples_to_target(curve, 1.2 * last).value());
+    CHECK(log_width(samples_to_target(curve, 2 * last).value()) > beyond);
+    const double below = log_width(samples_to_target(curve, first / 2).value());
+    CHECK(log_width(samples_to_target(curve, first / 8).value()) > below);
+    CHECK(below > log_width(samples_to_target(curve, first).value()));
+  }
+}
+
+TEST_CASE("few points give wide intervals") {
+  const Convergence two = with_points({{.batch = 256, .samples = 1e6}, {.batch = 512, .samples = 2e6}});
+  const SamplesToTarget its = samples_to_target(two, 300).value();
+  CHECK(its.high / its.samples == doctest::Approx(2).epsilon(1e-9));
+  CHECK(its.samples / its.low == doctest::Approx(2).epsilon(1e-9));
+  // with one point, a smaller batch takes at least as many updates
+  const Convergence one = with_points({{.batch = 256, .samples = 1e6}});
+  CHECK(samples_to_target(one, 64)->low == doctest::Approx(0.25e6).epsilon(1e-9));
+  CHECK(samples_to_target(one, 64)->high == doctest::Approx(1e6).epsilon(1e-9));
+}
+
+TEST_CASE("runs that all ended at one evaluation do not make an exact prediction") {
+  // six runs of 405B at batch 1,152 ended at 322,560 samples: evaluations are 46,080 apart
+  const Convergence curve = testing::shipped_model("llama31_405b").convergence.front();
+  const SamplesToTarget its = samples_to_target(curve, 1152).value();
+  CHECK(its.samples == 322560);
+  CHECK(its.high >= 322560 + 46080);
+  CHECK(its.low <= 322560 - 46080);
+}
+
+TEST_CASE("evaluations of language models come in whole updates, the first of them may be left out") {
+  const TargetEvaluation gpt3 = newest("gpt3_175b").evaluate.value();
+  CHECK(samples_between(gpt3, 1536, {}) == 24576);
+  CHECK(samples_between(gpt3, 5000, {}) == 25000);  // ceil(24,576 / 5,000) updates
+  const std::vector<Convergence> llama = testing::shipped_model("llama31_405b").convergence;
+  CHECK(samples_between(*llama.front().evaluate, 6912, {}) == 48384);
+  // every point's runs ended at an evaluation
+  for (const ConvergencePoint& point : {llama.front().points[0], llama.front().points[1]}) {
+    const double between = samples_between(*llama.front().evaluate, point.batch, {}).value();
+    CHECK(std::fmod(point.samples, between) == 0);
+  }
+  // since round 5.1 the first floor(0.0026 x 1,152 + 12) are skipped
+  const TargetEvaluation later = *llama.back().evaluate;
+  CHECK(evaluations_until(later, 313344, 18432, 1152) == 17 - 14);
+  CHECK(evaluations_until(later, 18432, 18432, 1152) == 1);
+  CHECK(evaluations_until(*llama.front().evaluate, 322560, 46080, 1152) == 7);
 }
 
 TEST_CASE("training ends at an evaluation") {
@@ -183,6 +256,9 @@ TEST_CASE("a curve is chosen by target, optimizer and round") {
   CHECK(convergence_of_round(curves, "3.1", "lars")->points.size() == 10);
   CHECK(convergence_of_round(curves, "3.1", "sgd") == nullptr);
   CHECK(convergence_of_round(curves, "0.5", "lars") == nullptr);
+  CHECK(convergence_of_round(curves, "3.1", "") == &curves.back());  // a row that states none
+  std::vector<Convergence> of_one_round(2, curves.back());
+  CHECK(convergence_of_round(of_one_round, "3.1", "") == nullptr);
   CHECK(targets_of(curves) == std::vector<std::string>{"75.9 % top-1"});
 }
 
@@ -202,6 +278,9 @@ TEST_CASE("a curve with wrong points or intervals is an error at its place") {
   CHECK(twice[0].key_path == "convergence[0].evaluate");
   CHECK(errors_of_curve(head + "[{batch: 8, samples: 100}], evaluate: {every_epochs: 1, multiple: 5, "
                                "samples: 10}}")
+            .size() == 1);
+  CHECK(errors_of_curve(head + "[{batch: 8, samples: 100}], evaluate: {every_samples: 9, multiple: 5, "
+                               "whole_updates: true, samples: 10}}")
             .size() == 1);
   CHECK(errors_of_curve(head + "[{batch: 0, samples: 100}]}").size() == 1);
   CHECK(errors_of_curve("{target: t, optimizer: sgd, points: [{batch: 8, samples: 100}]}").size() == 1);

@@ -15,6 +15,8 @@ TEST_CASE("workloads/README.md names every key of a model and every column of a 
   check_documented<Convergence>(readme);
   check_documented<ConvergencePoint>(readme);
   check_documented<TargetEvaluation>(readme);
+  check_documented<FixedEpochs>(readme);
+  check_documented<AccuracyPoint>(readme);
   check_documented<ResnetHyperparameters>(readme);
   check_documented<VggHyperparameters>(readme);
   check_documented<AlexnetHyperparameters>(readme);
