@@ -137,7 +137,7 @@ steps: {warmup: 5, measured: 40, repeats: 3}
 TEST_CASE("a rate that is too high is a verdict, not a number") {
   const Scratch folder;
   const std::string file = folder.put("learns.yaml", std::string(job_of_four) + learner);
-  const Json json = json_of({"run", file, "--json", "--set", "learn.rate=1000000"});
+  const Json json = json_of({"run", file, "--json", "--set", "learn.rate=1000"});
   CHECK(json["not_learnt"] == 3);
   CHECK(json["diverged"] == 0);
   CHECK(json["final_loss"].is_null());
@@ -145,7 +145,7 @@ TEST_CASE("a rate that is too high is a verdict, not a number") {
   CHECK(json["unmodelled"]["final_loss"].get<std::string>().find("above its start") != std::string::npos);
   CHECK(json["learning"]["repeats"][0]["verdict"] == "not_learnt");
   CHECK(json["learning"]["repeats"][0]["diverged"] == false);
-  const Ended text = run_program({"learn", file, "--set", "learn.rate=1000000", "--out", folder / "out"});
+  const Ended text = run_program({"learn", file, "--set", "learn.rate=1000", "--out", folder / "out"});
   CHECK(text.code == 0);
   CHECK(text.out.find("does not learn") != std::string::npos);
   CHECK(content(folder / "out/report.html").find("not learnt: the loss") != std::string::npos);
