@@ -232,3 +232,50 @@ TEST_CASE("adaptive k grows while the engine runs, is as early as the best fixed
   CHECK(adaptive_loss < 1.05 * std::ranges::min(losses));
   CHECK(adaptive_loss < losses.front());
 }
+
+namespace {
+
+/// The last point of a made set in the shape of NT3 on so many nodes of Theta, whose 400 epochs of 56 steps
+/// are divided by the nodes.
+LearningPoint nt3_on(int nodes, const LearningRate& rate, const LearningSets& sets, LearnSettings settings) {
+  constexpr int steps_of_epoch = 56;
+  constexpr int epochs = 400;
+  settings.rate = rate;
+  settings.until.updates = steps_of_epoch * epochs / nodes;
+  const OrderLog log = order_in_step(nodes, Seconds{1}, settings, {});
+  return learn_once(log, UpdateRule::sync, settings, &sets, 1, 0).curve.back();
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a set like NT3: at one rate fewer updates learn less; a rate that grows with the nodes makes up for "
+    "it") {
+  LearnSettings settings;
+#ifdef TRAINYARD_SANITIZED
+  settings.model = {.kind = LearnerKind::mlp, .hidden = std::vector{4}};
+  settings.data = LearningData{.name = DataName::nt3_like, .features = 40, .separation = 0.906};
+#else
+  settings.model = {.kind = LearnerKind::mlp, .hidden = std::vector{20}};
+  settings.data = LearningData{.name = DataName::nt3_like, .features = 200, .separation = 0.906};
+#endif
+  settings.data_per_worker = DataPerWorker::replicated;
+  settings.batch = 20;
+  settings.points = 4;
+  const LearningSets sets = load_samples(*settings.data, {{TRAINYARD_SOURCE_DIR}}, {}, 1);
+  CHECK(*sets.least_error == doctest::Approx(6.0 / 280).epsilon(0.01));  // of the published validation
+  double last_error = 1;
+  double last_loss = 1e9;
+  for (const int nodes : {400, 100, 25}) {
+    CAPTURE(nodes);
+    const LearningPoint end = nt3_on(nodes, {.base = 0.001}, sets, settings);
+    CHECK(*end.test_error < last_error);
+    CHECK(end.train_loss < last_loss);
+    last_error = *end.test_error;
+    last_loss = end.train_loss;
+  }
+  const LearningRate increased{.base = 0.001, .rule = RateRule::linear_scaling, .base_batch = 20};
+  const LearningPoint most = nt3_on(400, increased, sets, settings);
+  const LearningPoint least = nt3_on(25, increased, sets, settings);
+  CHECK(most.train_loss == doctest::Approx(least.train_loss).epsilon(0.05));
+}
