@@ -10,11 +10,14 @@
 #include "run/simulate.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace trainyard {
 
@@ -27,11 +30,9 @@ struct LearnOptions {
   bool json = false;
 };
 
-// For experiments without `learn`: noisy labels, so that there is a floor.
-constexpr const char* usual_learner = "softmax on digits, 10 % of the training labels random, rate 0.1";
-
-/// The overrides, after those that give the usual learner to an experiment without `learn`. What the command
-/// line sets of `learn` replaces them.
+/// The overrides, after those that give the usual learner to an experiment without `learn`: softmax on digits
+/// with noisy labels, so that there is a floor. What the command line sets of `learn` replaces them. A note
+/// names those that are left.
 Overrides with_learner(Overrides overrides, bool is_in_file) {
   const auto sets = [&](std::string_view key) {
     return std::ranges::any_of(overrides, [&](const auto& entry) {
@@ -54,7 +55,10 @@ Overrides with_learner(Overrides overrides, bool is_in_file) {
     all.emplace_back("learn.data.label_noise", "0.1");
   }
   if (!sets_value("learn.rate") && !sets_value("learn.rate.base")) all.emplace_back("learn.rate.base", "0.1");
-  if (!sets("learn")) print_message(std::string("note: the experiment has no 'learn': ") + usual_learner);
+  std::vector<std::string> added;
+  for (const auto& [key, value] : all) added.push_back(key + "=" + value);
+  if (!added.empty())
+    print_message(fmt::format("note: the experiment has no 'learn': {}", fmt::join(added, ", ")));
   all.insert(all.end(), overrides.begin(), overrides.end());
   return all;
 }

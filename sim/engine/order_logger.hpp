@@ -33,6 +33,8 @@ public:
 
   /// Whether the run has to go on for the log although its measurement is complete.
   [[nodiscard]] bool wants_more() const { return is_open_ && has_end_; }
+  /// The log so far; null once it is complete, or if none is written.
+  [[nodiscard]] const OrderLog* so_far() const { return is_open_ ? &log_ : nullptr; }
   /// Hands the log over.
   void finish();
 

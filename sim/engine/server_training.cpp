@@ -255,9 +255,9 @@ private:
 
   /// Sends the message after the latency of its way.
   void schedule(int worker, int way, double date) {
-    const WorkerWays& its = plan_.workers[at(worker)];
+    const WorkerWays& ways = plan_.workers[at(worker)];
     const int group = plan_.way_of_message[at(way % messages_)];
-    const ServerWay& road = way < messages_ ? its.push[at(group)] : its.pull[at(group)];
+    const ServerWay& road = way < messages_ ? ways.push[at(group)] : ways.pull[at(group)];
     calendar_.enter(date + road.latency.si(), EventKind::ready, worker,
                     workers_[at(worker)].attempt * 2 * messages_ + way);
   }
@@ -335,6 +335,8 @@ private:
   /// Whether the repeat ends with this update.
   bool updated(const UpdateDecision& decision, double date) {
     log_->reached(rules_->version(), date - origin_);
+    if (options_.choose_k && log_->so_far() != nullptr)
+      rules_->set_k(options_.choose_k(static_cast<int>(repeat_), *log_->so_far()));
     if (recorder_->update(decision, rules_->version(), date - origin_)) {
       for (int worker = 0; worker < settings_.workers; ++worker) record(worker, date);
       result_.repeats.push_back(recorder_->finish(date - origin_, calendar_.entered()));

@@ -22,6 +22,7 @@ public:
   FreeTraining(const UpdateSettings& settings, StepTimes& times, const TrainingOptions& options)
       : settings_(settings),
         times_(times),
+        options_(options),
         rules_(settings),
         recorder_(settings.workers, options),
         log_(settings, options, 1),
@@ -104,6 +105,8 @@ private:
 
   void updated(const UpdateDecision& decision, double date) {
     log_.reached(rules_.version(), date);
+    if (options_.choose_k && log_.so_far() != nullptr)
+      rules_.set_k(options_.choose_k(options_.repeat, *log_.so_far()));
     if (recorder_.update(decision, rules_.version(), date)) {
       for (int worker = 0; worker < settings_.workers; ++worker) record(worker, date);
       record_ = recorder_.finish(date, steps_);
@@ -144,6 +147,7 @@ private:
 
   UpdateSettings settings_;
   StepTimes& times_;
+  const TrainingOptions& options_;
   UpdateRules rules_;
   TrainingRecorder recorder_;
   TrainingRecord record_;

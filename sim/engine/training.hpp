@@ -39,6 +39,10 @@ struct TrainingOptions {
   std::function<Seconds(Seconds)> exchange = {};
   LoadingTimes loading = {};
   OrderLogOptions log = {};
+  /// For rules whose k grows: the k of the next update, given the order log of this repeat so far. Asked
+  /// after every update, as long as the log is written. Empty: k stays.
+  std::function<int(int repeat, const OrderLog& so_far)> choose_k = {};
+  int repeat = 0;  ///< for run_without_network
 };
 
 enum class Activity { computing, communicating, waiting, loading, wasted };

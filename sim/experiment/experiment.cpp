@@ -6,6 +6,7 @@
 #include "units/plural.hpp"
 #include "units/text.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <string>
 
@@ -26,6 +27,7 @@ void check_sync(const Sync& sync, config::Problems& problems) {
   const UpdateRule update = sync.update;
   const bool has_steps = update == UpdateRule::local_sgd || update == UpdateRule::downpour;
   belongs("k", sync.k.has_value(), takes_k(update), takes_k(update), "the k_* update rules");
+  belongs("adaptive_k", sync.adaptive_k.has_value(), takes_k(update), false, "the k_* update rules");
   belongs("bound", sync.bound.has_value(), update == UpdateRule::ssp, update == UpdateRule::ssp, "ssp");
   belongs("push_every", sync.push_every.has_value(), has_steps, has_steps, "local_sgd and downpour");
   belongs("fetch_every", sync.fetch_every.has_value(), update == UpdateRule::downpour,
@@ -184,16 +186,51 @@ void check_one_gpu(const Experiment& experiment, config::Problems& problems) {
     problems.error("one_gpu", in_quotes(*experiment.one_gpu) + " is not above 0");
 }
 
+/// Only where nobody waits for the others is the order of updates without a worker known.
+void check_learning_with_faults(const Faults& faults, UpdateRule rule, config::Problems& problems) {
+  if (rule != UpdateRule::async && rule != UpdateRule::downpour)
+    problems.error(
+        "faults",
+        fmt::format("learning with faults is known for async and downpour, where nobody waits for a "
+                    "dead worker; sync.update is '{}'",
+                    config::name_of(rule)),
+        "leave out 'faults' or 'learn'");
+  if (!faults.rates.empty())
+    problems.error("faults.rates", "learning knows faults at fixed dates only",
+                   "'dates' in place of 'rates', or leave out 'learn'");
+  for (std::size_t i = 0; i < faults.dates.size(); ++i) {
+    if (faults.dates[i].of == FaultyThing::server)
+      problems.error(
+          fmt::format("faults.dates[{}].of", i),
+          "a server's fault takes the job back to a checkpoint; learning goes on without ranks only",
+          "of: rank, or leave out 'learn'");
+  }
+}
+
 void check_learning(const Experiment& experiment, config::Problems& problems) {
   const LearnSettings& settings = *experiment.learn;
   const Sync& sync = experiment.sync;
   check(settings, "learn", problems);
   const bool cancels = sync.backups.value_or(0) > 0;
   check_learning_rule(settings, cancels ? UpdateRule::k_sync : sync.update, "learn", problems);
+  if (experiment.faults) check_learning_with_faults(*experiment.faults, sync.update, problems);
+  if (experiment.faults && settings.until.updates)
+    problems.error("learn.until.updates", "a job with faults makes fewer updates in the time that they take",
+                   "until: {time: ...}");
   if (sync.compression == Compression::top_k)
     problems.error("learn",
                    "gradients are learnt from uncompressed, but this job sends the largest ones only",
                    "leave out 'learn', or compression: none");
+}
+
+void check_adaptive_k(const Experiment& experiment, config::Problems& problems) {
+  constexpr const char* key = "sync.adaptive_k";
+  if (!experiment.learn)
+    problems.error(key, "k can only follow a loss if something learns",
+                   "add 'learn', or leave out 'adaptive_k'");
+  if (experiment.faults)
+    problems.error(key, "the pace of a job with faults is known for a fixed k only",
+                   "leave out 'adaptive_k', or 'faults'");
 }
 
 }  // namespace
@@ -243,6 +280,7 @@ Experiment load_experiment(const config::Document& document) {
     if (experiment.faults) check_faults(*experiment.faults, problems);
     if (experiment.job) check_job(experiment, problems);
     if (experiment.learn) check_learning(experiment, problems);
+    if (experiment.sync.adaptive_k) check_adaptive_k(experiment, problems);
     for (const auto& [path, value] : experiment.set) {
       if (file_named_by(path).empty()) {
         problems.error("set." + path, "'" + path + "' names no file of this experiment",
@@ -282,6 +320,14 @@ UpdateSettings update_settings(const Sync& sync, int ranks) {
     throw InputError(
         fmt::format("an update waits for {}, but the job has {}", plural(settings.k, "rank"), ranks),
         fmt::format("k: 1 to {}", ranks));
+  }
+  if (const auto& growth = sync.adaptive_k) {
+    settings.growth =
+        KGrowth{.every = growth->every, .most = growth->most.value_or(std::max(settings.k, ranks))};
+    if (settings.growth->most < settings.k || (is_of_ranks && settings.growth->most > ranks))
+      throw InputError(fmt::format("k cannot grow from {} to {} in a job of {}", settings.k,
+                                   settings.growth->most, plural(ranks, "rank")),
+                       fmt::format("adaptive_k.most: {} to {}", settings.k, ranks));
   }
   return settings;
 }

@@ -17,6 +17,7 @@
 #include "strategy/update_rule.hpp"
 #include "workload/trace.hpp"
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,11 +27,18 @@ namespace trainyard {
 
 enum class SyncKind { all_reduce, parameter_server, peer_to_peer, dataparallel_gpu0 };
 
+/// k grows as the square root of the loss falls.
+struct AdaptiveKSettings {
+  int every = 50;                ///< updates between two looks at the loss
+  std::optional<int> most = {};  ///< default: all workers
+};
+
 struct Sync {
   SyncKind kind = SyncKind::all_reduce;
   Algorithm algorithm = Algorithm::automatic;  ///< for all_reduce and peer_to_peer
   UpdateRule update = UpdateRule::sync;
-  std::optional<int> k = {};            ///< for the k_ rules
+  std::optional<int> k = {};  ///< for the k_ rules; with `adaptive_k` at the start
+  std::optional<AdaptiveKSettings> adaptive_k = {};
   std::optional<int> bound = {};        ///< for ssp
   std::optional<int> push_every = {};   ///< for local_sgd and downpour
   std::optional<int> fetch_every = {};  ///< for downpour
@@ -163,6 +171,17 @@ struct Names<SyncKind> {
 };
 
 template <>
+struct Keys<AdaptiveKSettings> {
+  static constexpr std::array<std::string_view, 1> short_form{"every"};
+  static auto table() {
+    return keys(
+        optional("every", &AdaptiveKSettings::every, "updates between two looks at the loss").between(1, 1e9),
+        optional("most", &AdaptiveKSettings::most, "the largest k; default: the number of workers")
+            .between(1, 1e7));
+  }
+};
+
+template <>
 struct Keys<Sync> {
   static auto table() {
     return keys(
@@ -170,6 +189,10 @@ struct Keys<Sync> {
         optional("algorithm", &Sync::algorithm, "algorithm of collectives"),
         optional("update", &Sync::update, "which gradients an update waits for"),
         optional("k", &Sync::k, "for the k_* update rules: gradients per update").between(1, 1e7),
+        optional(
+            "adaptive_k", &Sync::adaptive_k,
+            "for the k_* update rules, with 'learn': k grows from 'k' with the square root of the start's "
+            "loss over the loss (AdaSync)"),
         optional("bound", &Sync::bound, "for ssp: steps that a rank may be ahead of the slowest")
             .between(0, 1e7),
         optional("push_every", &Sync::push_every, "for local_sgd and downpour: steps between two pushes")

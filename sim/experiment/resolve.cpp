@@ -12,6 +12,7 @@
 #include "experiment/experiment_notes.hpp"
 #include "experiment/input_copy.hpp"
 #include "experiment/job_needs.hpp"
+#include "experiment/learning_needs.hpp"
 #include "experiment/model_trace.hpp"
 #include "experiment/one_gpu.hpp"
 #include "experiment/prediction_error.hpp"
@@ -247,10 +248,12 @@ public:
     if (has_platform_ && has_stack_) errors_.run(document_, "software", [&] { read_software(); });
     errors_.run(document_, "random", [&] { read_random(); });
     if (settings_.learn && settings_.learn->data)
-      errors_.run(document_, "learn.data", [&] { read_samples(*settings_.learn->data); });
+      errors_.run(document_, key_of(*settings_.learn->data), [&] { read_samples(*settings_.learn->data); });
     if (has_platform_) errors_.run(document_, "neighbours", [&] { read_neighbours(); });
     if (has_platform_ && has_stack_) errors_.run(document_, "stack", [&] { read_protocols(); });
     if (has_platform_) place_ranks();
+    if (settings_.learn && resolved_.cluster && errors_.is_empty())
+      errors_.run(document_, "learn", [&] { check_learning_needs(resolved_); });
     if (settings_.one_gpu && errors_.is_empty())
       errors_.run(document_, "one_gpu", [&] { scale_to_one_gpu(resolved_); });
     if (errors_.is_empty() && files_.wants_published_errors) read_published_errors();
@@ -455,14 +458,22 @@ private:
     if (has_platform_ && !resolved_.gpu.name.empty()) check_variation(settings_.random, resolved_.gpu);
   }
 
+  static const char* key_of(const LearningData& data) {
+    return data.file ? "learn.data.file" : data.idx ? "learn.data.idx" : "learn.data";
+  }
+
   /// Files get names that are the same in any folder.
   void read_samples(LearningData& data) {
     for (std::optional<std::string>* const name : {&data.file, &data.idx}) {
       if (!*name) continue;
       const fs::path path = config::beside(file_, **name);
       files_.paths.insert(path.string());
-      std::error_code ignored;
-      if (fs::exists(path, ignored)) *name = config::real_path(path).string();
+      std::error_code unseen;  // reading says why a path cannot be looked at
+      if (fs::exists(path, unseen))
+        *name = config::real_path(path).string();
+      else if (!unseen)
+        throw InputError(fmt::format("there is no {}", in_quotes(path.string())),
+                         "paths are relative to the experiment's file");
     }
     const auto seed = static_cast<std::uint64_t>(settings_.random.seed);
     resolved_.learning_sets =

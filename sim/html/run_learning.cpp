@@ -7,6 +7,7 @@
 #include "run/learning.hpp"
 #include "units/text.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <functional>
@@ -32,8 +33,8 @@ Html curve_plot(const std::vector<LearningRow>& rows, const PlotText& text, cons
   std::vector<PlotPoint> low, median, high;
   std::vector<double> x, y;
   for (const LearningRow& row : rows) {
-    const Quartiles* const its = curve(row);
-    if (its == nullptr) return {};
+    const Quartiles* const values = curve(row);
+    if (values == nullptr) return {};
     const auto add = [&](std::vector<PlotPoint>& points, const std::optional<double>& value) {
       if (!value) return;
       points.push_back({across(row), *value,
@@ -42,9 +43,9 @@ Html curve_plot(const std::vector<LearningRow>& rows, const PlotText& text, cons
       x.push_back(across(row));
       y.push_back(*value);
     };
-    add(low, its->low);
-    add(median, its->median);
-    add(high, its->high);
+    add(low, values->low);
+    add(median, values->median);
+    add(high, values->high);
   }
   if (median.size() < 2) return {};
   if (target) y.push_back(*target);
@@ -85,7 +86,16 @@ Html plots_html(const Run& run) {
               row.loss.median ? rounded(*row.loss.median) : "diverged",
               row.error && row.error->median ? percent(*row.error->median) : "");
   }
+  if (const std::string words = ended_in_words(learning, rows); !words.empty())
+    html += paragraph("In the curves " + words + ".");
   return html + folded("The same as a table", table.html(true));
+}
+
+/// "target missed", "diverged: the loss was above 1e6 at 12.3 s"
+std::string verdict_in_words(const LearningRun& run) {
+  std::string words(config::name_of(run.verdict));
+  std::ranges::replace(words, '_', ' ');
+  return run.reason.empty() ? words : words + ": " + run.reason;
 }
 
 Html repeats_html(const Learning& learning) {
@@ -105,8 +115,7 @@ Html repeats_html(const Learning& learning) {
     table.row(std::to_string(i), std::string(config::name_of(one.end)),
               one.target ? std::optional(one.target->at) : std::nullopt, number(&TargetReached::updates),
               number(&TargetReached::samples), one.loss_floor ? rounded(one.loss_floor->mean) : "",
-              one.loss_floor ? rounded(one.loss_floor->standard_error) : "",
-              one.diverged ? "diverged: " + one.why_diverged : "learnt");
+              one.loss_floor ? rounded(one.loss_floor->standard_error) : "", verdict_in_words(one));
   }
   return subheading("Repeats") + table.html(table.rows() > 20);
 }
@@ -118,7 +127,7 @@ Html learning_html(const Run& run) {
   const Learning& learning = *run.learning;
   const std::size_t repeats = learning.repeats.size();
   Html html = paragraph(fmt::format("{}: {} parameters.", learning_title(run), grouped(learning.parameters)));
-  if (const std::string words = divergence_in_words(learning); !words.empty())
+  if (const std::string words = failures_in_words(learning); !words.empty())
     html += element("p", as_text("Verdict: " + words + "."), " class=\"warning\"");
   HtmlTable table("what was learnt", {{"quantity", true}, {"value"}, {"", true}});
   const auto add = [&](const std::string& what, const Quartiles& quartiles, const auto& text,

@@ -4,6 +4,7 @@
 #include "html/html_page.hpp"
 #include "html/known_errors.hpp"
 #include "html/sweep_curves.hpp"
+#include "html/sweep_learning.hpp"
 #include "html/sweep_published.hpp"
 #include "report/page.hpp"
 #include "report/sweep_words.hpp"
@@ -199,6 +200,7 @@ std::string sweep_html(const SweepResult& result, const SweepOrigin& origin) {
                    {"published", "Predicted and published", published_html(result)},
                    {"stops", "Where scaling stops", stops_html(result)},
                    {"choice", "Which point to take", choice_html(result)},
+                   {"learning", "Learning", learning_plots(result)},
                    {"points", "Points", rows_html(result)},
                    {"failures", "Points that failed", failures_html(result)},
                    {"trust", "Sources of the numbers", sweep_trust_html(origin)},

@@ -62,10 +62,10 @@ Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, cons
   const bool has_budget = goal.budget && up.need == &Needs::cost_usd;
   if (has_budget) heights.push_back(goal.budget->si());
   for (double& time : times) time /= unit.seconds;
-  const std::string what = epochs_in_words(result.sweep);
+  const std::string what = training_in_words(result);
   FluidPlot plot("time and " + up.title + " of the points",
                  decades_axis(times, FluidPlot::across_begin, FluidPlot::across_length, 8, rounded_tick),
-                 fmt::format("time of {}, {}", what, unit.name),
+                 fmt::format("time {} {}, {}", is_of_learners(result) ? "to" : "of", what, unit.name),
                  decades_axis(heights, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick),
                  fmt::format("{} for {}", up.title, what));
   std::vector<LegendEntry> entries;

@@ -2,6 +2,7 @@
 
 #include "learn/objective.hpp"
 #include "learn/replay.hpp"
+#include "units/ids.hpp"
 #include "units/statistics.hpp"
 #include "units/text.hpp"
 
@@ -16,10 +17,10 @@ namespace {
 
 constexpr double far_above_start = 1e6;  // a loss that diverges passes this soon, one that wanders does not
 
-/// The curve of one repeat while it is drawn.
-class Drawing {
+/// Evaluates the parameters of one repeat along its replay.
+class CurveRecorder {
 public:
-  Drawing(Replay& replay, Objective& objective, const LearnSettings& settings)
+  CurveRecorder(Replay& replay, Objective& objective, const LearnSettings& settings)
       : replay_(replay), objective_(objective), settings_(settings) {}
 
   /// Adds a point; returns false if the replay ends here.
@@ -38,6 +39,8 @@ public:
     if (totals.uses > before_.uses) {
       point.staleness_mean =
           (totals.staleness_sum - before_.staleness_sum) / static_cast<double>(totals.uses - before_.uses);
+      point.gradients_per_update = static_cast<double>(totals.uses - before_.uses) /
+                                   static_cast<double>(totals.shard_updates - before_.shard_updates);
       point.rate_mean =
           (totals.rate_sum - before_.rate_sum) / static_cast<double>(totals.batches - before_.batches);
     }
@@ -49,9 +52,9 @@ public:
         std::ranges::all_of(replay_.parameters(), [](double w) { return std::isfinite(w); });
     if (run.curve.empty()) limit_ = far_above_start * std::max(1.0, point.train_loss);
     if (!is_finite || point.train_loss > limit_) {
-      run.diverged = true;
+      run.verdict = LearningVerdict::diverged;
       run.end = LearningEnd::diverged;
-      run.why_diverged =
+      run.reason =
           fmt::format("the loss was {} at {}",
                       is_finite ? fmt::format("above {}", digits12(limit_)) : "not a number", human(at));
       return false;
@@ -130,15 +133,19 @@ void find_floors(LearningRun& run) {
 }
 
 /// A loss that ends above its start has learnt nothing: cross-entropy grows too slowly to overflow.
-void judge(const Objective& objective, LearningRun& run) {
-  if (run.diverged || objective.may_start_below_floor() || !run.loss_floor) return;
+void judge(const Objective& objective, const LearnSettings& settings, LearningRun& run) {
+  if (run.verdict == LearningVerdict::diverged) return;
   const double start = run.curve.front().train_loss;
-  if (run.loss_floor->mean <= start) return;
-  run.diverged = true;
-  run.why_diverged = fmt::format("the loss averaged over the last quarter, {}, is above its start, {}",
-                                 digits12(four_digits(run.loss_floor->mean)), digits12(four_digits(start)));
-  run.loss_floor.reset();
-  run.error_floor.reset();
+  if (!objective.may_start_below_floor() && run.loss_floor && run.loss_floor->mean > start) {
+    run.verdict = LearningVerdict::not_learnt;
+    run.reason = fmt::format("the loss averaged over the last quarter, {}, is above its start, {}",
+                             digits12(four_digits(run.loss_floor->mean)), digits12(four_digits(start)));
+    run.loss_floor.reset();
+    run.error_floor.reset();
+    return;
+  }
+  const auto [loss, error] = target_or_end(settings);
+  if ((loss || error) && !run.target) run.verdict = LearningVerdict::target_missed;
 }
 
 template <class Value>
@@ -152,8 +159,14 @@ void summarise(const LearnSettings& settings, Learning& learning) {
   const auto& runs = learning.repeats;
   const auto [loss, error] = target_or_end(settings);
   learning.has_target = loss || error;
-  learning.diverged =
-      static_cast<int>(std::ranges::count_if(runs, [](const LearningRun& run) { return run.diverged; }));
+  const auto number_of = [&](LearningVerdict verdict) {
+    return static_cast<int>(std::ranges::count(runs, verdict, &LearningRun::verdict));
+  };
+  learning.diverged = number_of(LearningVerdict::diverged);
+  learning.not_learnt = number_of(LearningVerdict::not_learnt);
+  learning.time = quartiles_of(runs, [](const LearningRun& run) {
+    return run.curve.empty() ? std::nullopt : std::optional(run.curve.back().at.si());
+  });
   const auto of_target = [&](const auto& value) {
     return quartiles_of(runs, [&](const LearningRun& run) {
       return run.target ? std::optional<double>(value(*run.target)) : std::nullopt;
@@ -183,9 +196,9 @@ void summarise(const LearnSettings& settings, Learning& learning) {
 LearningRun draw_curve(const OrderLog& log, UpdateRule rule, const LearnSettings& settings,
                        Objective& objective, Seconds end, ReplayTotals& sums) {
   Replay replay(log, rule, settings, objective);
-  Drawing drawing(replay, objective, settings);
+  CurveRecorder recorder(replay, objective, settings);
   LearningRun run;
-  bool goes_on = drawing.add(Seconds(0), run);
+  bool goes_on = recorder.add(Seconds(0), run);
   const long long most = settings.until.updates.value_or(std::numeric_limits<long long>::max());
   const auto may_apply = [&](Seconds until) {
     const ShardUpdate* update = replay.upcoming();
@@ -199,17 +212,17 @@ LearningRun draw_curve(const OrderLog& log, UpdateRule rule, const LearnSettings
       replay.next();
     }
     if (replay.updates() >= most) {
-      if (drawing.add(last, run) && run.end == LearningEnd::run) run.end = LearningEnd::updates;
+      if (recorder.add(last, run) && run.end == LearningEnd::run) run.end = LearningEnd::updates;
       break;
     }
-    goes_on = drawing.add(at, run);
+    goes_on = recorder.add(at, run);
   }
   if (run.end == LearningEnd::run && settings.until.time && end == *settings.until.time)
     run.end = LearningEnd::time;
   // The last quarter of a replay that ended at its goal is no floor: it would have gone on.
   const bool is_cut = run.end == LearningEnd::loss || run.end == LearningEnd::test_error;
-  if (!run.diverged && !run.curve.empty() && !is_cut) find_floors(run);
-  judge(objective, run);
+  if (run.verdict != LearningVerdict::diverged && !run.curve.empty() && !is_cut) find_floors(run);
+  judge(objective, settings, run);
   const ReplayTotals& totals = replay.totals();
   sums.uses += totals.uses;
   sums.batches += totals.batches;
@@ -263,7 +276,7 @@ LearningRun learn_once(const OrderLog& log, UpdateRule rule, const LearnSettings
 }
 
 Learning learn(std::span<const OrderLog> logs, UpdateRule rule, const LearnSettings& settings,
-               const LearningSets* sets, std::uint64_t seed) {
+               const LearningSets* sets, std::uint64_t seed, std::optional<int> repeats) {
   Learning learning;
   if (sets != nullptr) {
     learning.train_samples = sets->train.count();
@@ -273,10 +286,12 @@ Learning learn(std::span<const OrderLog> logs, UpdateRule rule, const LearnSetti
   if (logs.empty()) return learning;
   const Seconds end = end_of(logs, settings);
   ReplayTotals sums;
-  for (std::size_t repeat = 0; repeat < logs.size(); ++repeat) {
-    const auto objective = make_objective(settings, sets, logs[repeat].workers, seed, repeat);
+  const std::size_t count = repeats ? at(*repeats) : logs.size();
+  for (std::size_t repeat = 0; repeat < count; ++repeat) {
+    const OrderLog& log = logs[repeat % logs.size()];
+    const auto objective = make_objective(settings, sets, log.workers, seed, repeat);
     learning.parameters = objective->parameters();
-    learning.repeats.push_back(draw_curve(logs[repeat], rule, settings, *objective, end, sums));
+    learning.repeats.push_back(draw_curve(log, rule, settings, *objective, end, sums));
   }
   if (sums.uses > 0) {
     learning.staleness_mean = sums.staleness_sum / static_cast<double>(sums.uses);

@@ -31,6 +31,7 @@ struct LearningPoint {
   /// Factor of a mini-batch's gradient in the update: of K averaged gradients the rate over K. For adagrad,
   /// the mean over parameters.
   std::optional<double> rate_mean = {};
+  std::optional<double> gradients_per_update = {};  ///< mean
   /// Gradient noise scale tr(Cov)/|G|^2 in samples, from all updates so far; empty if no update had several
   /// gradients, all fresh, or if their noise hides the mean gradient.
   std::optional<double> noise_scale = {};
@@ -52,14 +53,18 @@ struct Floor {
 
 enum class LearningEnd { run, time, updates, loss, test_error, diverged };
 
+/// How a replay went. target_missed: with a target only, which a loss that fell did not reach. not_learnt:
+/// the loss ended above its start. diverged: the loss was not a number, or far above its start.
+enum class LearningVerdict { learnt, target_missed, not_learnt, diverged };
+
 struct LearningRun {
   std::vector<LearningPoint> curve;  ///< the first at time 0
   LearningEnd end = LearningEnd::run;
   std::optional<TargetReached> target = {};  ///< when all targets were first met at once
-  std::optional<Floor> loss_floor = {};      ///< empty if it diverged or has too few points
+  std::optional<Floor> loss_floor = {};      ///< empty if nothing was learnt or there are too few points
   std::optional<Floor> error_floor = {};  ///< of the test error, or the training error without test samples
-  bool diverged = false;
-  std::string why_diverged;  ///< "the loss exceeded 1e6 times its start at 12.3 s"
+  LearningVerdict verdict = LearningVerdict::learnt;
+  std::string reason;  ///< for not_learnt and diverged: "the loss was above 1e6 at 12.3 s"
 };
 
 /// Median and quartiles over the repeats; a repeat that did not get there counts as later than all others, so
@@ -73,9 +78,10 @@ Quartiles quartiles(const std::vector<std::optional<double>>& values);
 
 struct Learning {
   std::vector<LearningRun> repeats;
-  int diverged = 0;  ///< number of repeats
+  int diverged = 0, not_learnt = 0;  ///< numbers of repeats
   bool has_target = false;
   Quartiles time_to_target_s, updates_to_target, samples_to_target;
+  Quartiles time;                             ///< simulated time at which the replay ended
   Quartiles final_loss;                       ///< the floor's mean
   Quartiles error_floor;                      ///< empty without an error
   std::optional<double> staleness_mean = {};  ///< over all repeats
@@ -92,10 +98,11 @@ LearningRun learn_once(const OrderLog& log, UpdateRule rule, const LearnSettings
                        std::optional<Seconds> end = {});
 
 /// Replays all repeats up to the same time, the end of the shortest; with `until.updates` each up to its own.
-/// Logs have all updates up to `until.time`. `sets`: null for a quadratic. Throws
-/// InputError for settings that the data or the number of workers exclude.
+/// `repeats`: by default one for each log; a single log may serve several, which differ in their batches and
+/// starts. Logs have all updates up to `until.time`. `sets`: null for a quadratic. Throws InputError for
+/// settings that the data or the number of workers exclude.
 Learning learn(std::span<const OrderLog> logs, UpdateRule rule, const LearnSettings& settings,
-               const LearningSets* sets, std::uint64_t seed);
+               const LearningSets* sets, std::uint64_t seed, std::optional<int> repeats = {});
 
 }  // namespace trainyard
 
@@ -111,6 +118,16 @@ struct Names<LearningEnd> {
       Name{"loss", LearningEnd::loss, "learn.until.loss was reached"},
       Name{"test_error", LearningEnd::test_error, "learn.until.test_error was reached"},
       Name{"diverged", LearningEnd::diverged, "it diverged"}};
+};
+
+template <>
+struct Names<LearningVerdict> {
+  static constexpr std::string_view what = "verdict of a replay";
+  static constexpr std::array table{
+      Name{"learnt", LearningVerdict::learnt, "the loss fell, to the target if there is one"},
+      Name{"target_missed", LearningVerdict::target_missed, "the loss fell, but not to the target"},
+      Name{"not_learnt", LearningVerdict::not_learnt, "the loss ended above its start"},
+      Name{"diverged", LearningVerdict::diverged, "the loss was not a number, or far above its start"}};
 };
 
 }  // namespace trainyard::config

@@ -13,9 +13,9 @@ using config::name_of;
 using config::Problems;
 
 /// Reports a key that is given but belongs to other kinds, or is missing but needed.
-class Belonging {
+class KeyCheck {
 public:
-  Belonging(std::string path, std::string kind_key, std::string kind, Problems& problems)
+  KeyCheck(std::string path, std::string kind_key, std::string kind, Problems& problems)
       : path_(std::move(path)), kind_key_(std::move(kind_key)), kind_(std::move(kind)), problems_(problems) {}
 
   void applies(std::string_view key, bool is_given, bool is_known, std::string_view whose) const {
@@ -35,21 +35,21 @@ private:
 };
 
 void check_model(const LearnerSettings& model, const std::string& path, Problems& problems) {
-  const Belonging belonging(path, "kind", std::string(name_of(model.kind)), problems);
+  const KeyCheck given(path, "kind", std::string(name_of(model.kind)), problems);
   const bool is_quadratic = model.kind == LearnerKind::quadratic;
   const bool is_conv = model.kind == LearnerKind::conv1d;
   const bool has_hidden = is_conv || model.kind == LearnerKind::mlp;
-  belonging.applies("curvature", model.curvature.has_value(), is_quadratic, "quadratic");
-  belonging.applies("noise", model.noise.has_value(), is_quadratic, "quadratic");
-  belonging.applies("start", model.start.has_value(), is_quadratic, "quadratic");
-  belonging.applies("dimensions", model.dimensions.has_value(), is_quadratic, "quadratic");
-  belonging.applies("hidden", model.hidden.has_value(), has_hidden, "mlp and conv1d");
-  belonging.applies("activation", model.activation.has_value(), has_hidden, "mlp and conv1d");
-  belonging.applies("filters", model.filters.has_value(), is_conv, "conv1d");
-  belonging.applies("kernels", model.kernels.has_value(), is_conv, "conv1d");
-  belonging.applies("pools", model.pools.has_value(), is_conv, "conv1d");
-  belonging.needs("filters", model.filters.has_value(), is_conv, "add 'filters: [8]'");
-  belonging.needs("kernels", model.kernels.has_value(), is_conv, "add 'kernels: [5]'");
+  given.applies("curvature", model.curvature.has_value(), is_quadratic, "quadratic");
+  given.applies("noise", model.noise.has_value(), is_quadratic, "quadratic");
+  given.applies("start", model.start.has_value(), is_quadratic, "quadratic");
+  given.applies("dimensions", model.dimensions.has_value(), is_quadratic, "quadratic");
+  given.applies("hidden", model.hidden.has_value(), has_hidden, "mlp and conv1d");
+  given.applies("activation", model.activation.has_value(), has_hidden, "mlp and conv1d");
+  given.applies("filters", model.filters.has_value(), is_conv, "conv1d");
+  given.applies("kernels", model.kernels.has_value(), is_conv, "conv1d");
+  given.applies("pools", model.pools.has_value(), is_conv, "conv1d");
+  given.needs("filters", model.filters.has_value(), is_conv, "add 'filters: [8]'");
+  given.needs("kernels", model.kernels.has_value(), is_conv, "add 'kernels: [5]'");
   if (!is_conv || !model.filters || !model.kernels) return;
   const std::size_t layers = model.filters->size();
   if (layers == 0)
@@ -73,12 +73,12 @@ void check_data(const LearningData& data, const std::string& path, Problems& pro
   const bool is_gaussian = data.name == DataName::gaussian;
   const bool is_nt3 = data.name == DataName::nt3_like;
   const std::string kind = data.name ? std::string(name_of(*data.name)) : data.file ? "file" : "idx";
-  const Belonging belonging(path, data.name ? "name" : "data", kind, problems);
-  belonging.applies("samples", data.samples.has_value(), is_gaussian || is_nt3, "made sets");
-  belonging.applies("features", data.features.has_value(), is_gaussian || is_nt3, "made sets");
-  belonging.applies("separation", data.separation.has_value(), is_gaussian || is_nt3, "made sets");
-  belonging.applies("classes", data.classes.has_value(), is_gaussian, "gaussian");
-  belonging.applies("informative", data.informative.has_value(), is_nt3, "nt3_like");
+  const KeyCheck given(path, data.name ? "name" : "data", kind, problems);
+  given.applies("samples", data.samples.has_value(), is_gaussian || is_nt3, "made sets");
+  given.applies("features", data.features.has_value(), is_gaussian || is_nt3, "made sets");
+  given.applies("separation", data.separation.has_value(), is_gaussian || is_nt3, "made sets");
+  given.applies("classes", data.classes.has_value(), is_gaussian, "gaussian");
+  given.applies("informative", data.informative.has_value(), is_nt3, "nt3_like");
   if (data.test && (data.idx || data.name == DataName::fashion_mnist))
     problems.error(join(path, "test"), "this data set has its own test samples", "leave out 'test'");
   if (is_gaussian && data.classes.value_or(10) > data.features.value_or(20))
@@ -90,14 +90,14 @@ void check_data(const LearningData& data, const std::string& path, Problems& pro
 }
 
 void check_rate(const LearningRate& rate, const std::string& path, Problems& problems) {
-  const Belonging belonging(path, "rule", std::string(name_of(rate.rule)), problems);
+  const KeyCheck given(path, "rule", std::string(name_of(rate.rule)), problems);
   const bool is_scaled = rate.rule == RateRule::linear_scaling;
   const bool is_by_distance = rate.rule == RateRule::by_distance;
-  belonging.applies("distance", rate.distance.has_value(), is_by_distance, "by_distance");
-  belonging.applies("base_batch", rate.base_batch.has_value(), is_scaled, "linear_scaling");
-  belonging.applies("warmup_epochs", rate.warmup_epochs.has_value(), is_scaled, "linear_scaling");
-  belonging.needs("distance", rate.distance.has_value(), is_by_distance, "add 'distance: 0.01' to 'rate'");
-  belonging.needs("base_batch", rate.base_batch.has_value(), is_scaled, "add 'base_batch: 32' to 'rate'");
+  given.applies("distance", rate.distance.has_value(), is_by_distance, "by_distance");
+  given.applies("base_batch", rate.base_batch.has_value(), is_scaled, "linear_scaling");
+  given.applies("warmup_epochs", rate.warmup_epochs.has_value(), is_scaled, "linear_scaling");
+  given.needs("distance", rate.distance.has_value(), is_by_distance, "add 'distance: 0.01' to 'rate'");
+  given.needs("base_batch", rate.base_batch.has_value(), is_scaled, "add 'base_batch: 32' to 'rate'");
 }
 
 }  // namespace

@@ -157,7 +157,9 @@ struct Names<RateRule> {
       Name{"adagrad", RateRule::adagrad,
            "the base rate over the root of the parameter's sum of squared gradients"},
       Name{"linear_scaling", RateRule::linear_scaling,
-           "proportional to the samples of an update; the base rate at base_batch"}};
+           "proportional to the samples averaged in an update (gradients x batch), so that every sample has "
+           "the weight that it has at base_batch with the base rate; steps that are summed before a push do "
+           "not change it"}};
 };
 
 template <>
@@ -191,6 +193,7 @@ struct Keys<LearnerSettings> {
 
 template <>
 struct Keys<LearningData> {
+  static constexpr std::array<std::string_view, 1> short_form{"name"};
   static auto table() {
     using D = LearningData;
     return keys(
@@ -232,7 +235,8 @@ struct Keys<LearningRate> {
         optional("distance", &R::distance,
                  "for by_distance: the constant C of C / squared distance (Dutta et al.)")
             .positive(1e9),
-        optional("base_batch", &R::base_batch, "for linear_scaling: samples per update at the base rate")
+        optional("base_batch", &R::base_batch,
+                 "for linear_scaling: samples averaged in an update at the base rate")
             .between(1, 1e9),
         optional("warmup_epochs", &R::warmup_epochs,
                  "for linear_scaling: epochs in which the rate rises linearly from the base rate; default: 0")

@@ -176,23 +176,31 @@ double Replay::rate_of(const Gradient& gradient, const ShardUpdate& update, Part
 }
 
 void Replay::apply(const ShardUpdate& update, Part own) {
-  const auto uses = static_cast<double>(update.last_use - update.first_use);
+  gradients_per_update_ = update.last_use - update.first_use;
+  const auto uses = static_cast<double>(gradients_per_update_);
   std::fill(change_.begin() + static_cast<long>(own.begin), change_.begin() + static_cast<long>(own.end),
             0.0);
   const bool is_adagrad = settings_.rate.rule == RateRule::adagrad;
   double batches = 0;
+  UpdateNoise noise;
   for (std::size_t i = update.first_use; i < update.last_use; ++i) {
     const GradientUse& use = log_.uses[i];
     const Gradient& gradient = gradient_of(use);
     const double factor = (is_adagrad ? 1 : rate_of(gradient, update, own)) / uses;
     for (std::size_t j = own.begin; j < own.end; ++j) change_[j] += factor * gradient.sum[j];
-    totals_.staleness_sum += static_cast<double>(update.version - gradient.versions[at(update.shard)]);
+    const std::int64_t staleness = update.version - gradient.versions[at(update.shard)];
+    totals_.staleness_sum += static_cast<double>(staleness);
+    noise.is_fresh = noise.is_fresh && staleness == 1;
+    if (measures_noise(update) && noise.is_fresh) {
+      noise.squares += squared_norm(gradient.sum, own.begin, own.end);
+      noise.factor = factor * uses;
+    }
     totals_.rate_sum += is_adagrad ? 0 : factor * use.steps;
     totals_.batches += use.steps;
     batches += use.steps;
   }
   totals_.uses += static_cast<std::int64_t>(update.last_use - update.first_use);
-  measure_noise(update, own);
+  if (measures_noise(update) && noise.is_fresh) add_noise(noise, own);
   if (is_adagrad) {
     const double before = totals_.rate_sum;
     apply_adagrad(own);
@@ -221,21 +229,15 @@ void Replay::apply_adagrad(Part own) {
   if (moved > 0) totals_.rate_sum += rates / static_cast<double>(moved);
 }
 
-/// Only `change_` of a fixed rate is proportional to the mean gradient: the gradients are summed again.
-void Replay::measure_noise(const ShardUpdate& update, Part own) {
-  const std::size_t uses = update.last_use - update.first_use;
-  if (uses < 2 || has_local_steps_) return;
-  double single = 0;
-  std::vector<double> sum(own.end - own.begin, 0.0);
-  for (std::size_t i = update.first_use; i < update.last_use; ++i) {
-    const Gradient& gradient = gradient_of(log_.uses[i]);
-    if (update.version - gradient.versions[at(update.shard)] != 1) return;
-    single += squared_norm(gradient.sum, own.begin, own.end);
-    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += gradient.sum[own.begin + j];
-  }
-  const auto count = static_cast<double>(uses);
-  single /= count;
-  const double all = squared_norm(sum, 0, sum.size()) / (count * count);
+bool Replay::measures_noise(const ShardUpdate& update) const {
+  return update.last_use - update.first_use > 1 && !has_local_steps_;
+}
+
+/// Gradients that are all fresh have the same rate, so that `change_` is proportional to their mean.
+void Replay::add_noise(const UpdateNoise& noise, Part own) {
+  const auto count = static_cast<double>(gradients_per_update_);
+  const double single = noise.squares / count;
+  const double all = squared_norm(change_, own.begin, own.end) / (noise.factor * noise.factor);
   const double batch = batch_;
   totals_.gradient_squared += (count * all - single) / (count - 1);
   totals_.covariance_trace += (single - all) * batch * count / (count - 1);

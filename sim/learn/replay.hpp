@@ -91,7 +91,14 @@ private:
   [[nodiscard]] double rate_of(const Gradient& gradient, const ShardUpdate& update, Part part) const;
   void apply(const ShardUpdate& update, Part part);
   void apply_adagrad(Part part);
-  void measure_noise(const ShardUpdate& update, Part part);
+  /// The gradients of an update that are all fresh: the sum of their squared norms, and their common rate.
+  struct UpdateNoise {
+    bool is_fresh = true;
+    double squares = 0;
+    double factor = 0;
+  };
+  [[nodiscard]] bool measures_noise(const ShardUpdate& update) const;
+  void add_noise(const UpdateNoise& noise, Part part);
   void release(const GradientUse& use);
 
   const OrderLog& log_;
@@ -99,7 +106,7 @@ private:
   Objective& objective_;
   bool has_local_steps_;
   int batch_;
-  std::size_t gradients_per_update_ = 1;
+  std::size_t gradients_per_update_ = 1;  ///< of the last update, at first of the first
   std::vector<double> parameters_;
   std::vector<double> velocity_;
   std::vector<double> squares_;  ///< for adagrad: sum of squared gradients

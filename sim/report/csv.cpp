@@ -102,13 +102,14 @@ std::string learning_csv(const Learning& learning) {
   };
   std::string csv =
       "repeat,time_s,updates,samples,epochs,train_loss,train_error,test_loss,test_error,staleness_mean,"
-      "rate_mean,noise_scale_samples\n";
+      "rate_mean,gradients_per_update,noise_scale_samples\n";
   for (std::size_t repeat = 0; repeat < learning.repeats.size(); ++repeat) {
     for (const LearningPoint& point : learning.repeats[repeat].curve) {
       append_row(csv, {std::to_string(repeat), si(point.at), std::to_string(point.updates),
                        std::to_string(point.samples), cell(point.epochs), digits12(point.train_loss),
                        cell(point.train_error), cell(point.test_loss), cell(point.test_error),
-                       cell(point.staleness_mean), cell(point.rate_mean), cell(point.noise_scale)});
+                       cell(point.staleness_mean), cell(point.rate_mean), cell(point.gradients_per_update),
+                       cell(point.noise_scale)});
     }
   }
   return csv;

@@ -41,6 +41,7 @@ void write_curve(Page& out, const Learning& learning) {
       line += fmt::format(" {:>14}", row.error && row.error->median ? percent(*row.error->median) : "");
     out.line(line);
   }
+  if (const std::string words = ended_in_words(learning, rows); !words.empty()) out.paragraph(words, 2);
 }
 
 void write_targets(Page& out, const Run& run) {
@@ -92,19 +93,25 @@ std::string target_in_words(const LearnSettings& settings) {
   return words;
 }
 
-std::string divergence_in_words(const Learning& learning) {
-  if (learning.diverged == 0) return {};
-  const auto first = std::ranges::find_if(learning.repeats, &LearningRun::diverged);
-  return fmt::format("{} of {} repeats diverged: {}", learning.diverged, learning.repeats.size(),
-                     first->why_diverged);
+std::string failures_in_words(const Learning& learning) {
+  std::string words;
+  const auto add = [&](int repeats, LearningVerdict verdict, const char* what) {
+    if (repeats == 0) return;
+    const auto first = std::ranges::find(learning.repeats, verdict, &LearningRun::verdict);
+    words += fmt::format("{}{} of {} repeats {}: {}", words.empty() ? "" : "; ", repeats,
+                         learning.repeats.size(), what, first->reason);
+  };
+  add(learning.diverged, LearningVerdict::diverged, "diverged");
+  add(learning.not_learnt, LearningVerdict::not_learnt, "did not learn");
+  return words;
 }
 
 void write_learning(Page& out, const Run& run) {
   const Learning& learning = *run.learning;
   const std::size_t repeats = learning.repeats.size();
   out.heading("learning", learning_title(run));
-  if (const std::string words = divergence_in_words(learning); !words.empty())
-    out.row("verdict", "diverges", words, true);
+  if (const std::string words = failures_in_words(learning); !words.empty())
+    out.row("verdict", learning.diverged > 0 ? "diverges" : "does not learn", words, true);
   write_targets(out, run);
   const auto four = [](double number) { return digits12(four_digits(number)); };
   if (learning.final_loss.median) {

@@ -49,8 +49,9 @@ std::string quartiles_in_words(const Quartiles& quartiles, const std::function<s
 /// "loss at most 0.75" or "test error at most 8.0 %, loss at most 0.75".
 std::string target_in_words(const LearnSettings& settings);
 
-/// "2 of 5 repeats diverged: the loss was above 1e6 at 12.3 s"; empty if none did.
-std::string divergence_in_words(const Learning& learning);
+/// "2 of 5 repeats diverged: the loss was above 1e6 at 12.3 s; 1 of 5 repeats did not learn: ..."; empty if
+/// all learnt.
+std::string failures_in_words(const Learning& learning);
 
 /// "90 epochs, 56,302 steps"; in runs of many updates, updates.
 std::string job_in_words(const Run& run);

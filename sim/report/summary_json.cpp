@@ -187,8 +187,10 @@ Json learning_json(const Run& run) {
   for (const LearningRun& one : learning.repeats) {
     Json& repeat = repeats.emplace_back();
     repeat["end"] = config::name_of(one.end);
-    repeat["diverged"] = one.diverged;
-    repeat["reason"] = one.diverged ? Json(one.why_diverged) : Json();
+    repeat["verdict"] = config::name_of(one.verdict);
+    repeat["diverged"] = one.verdict == LearningVerdict::diverged;
+    repeat["reason"] = one.reason.empty() ? Json() : Json(one.reason);
+    repeat["time_s"] = one.curve.empty() ? Json() : Json(one.curve.back().at.si());
     repeat["time_to_target_s"] = one.target ? Json(one.target->at.si()) : Json();
     repeat["updates_to_target"] = one.target ? Json(one.target->updates) : Json();
     repeat["samples_to_target"] = one.target ? Json(one.target->samples) : Json();

@@ -113,19 +113,19 @@ void write_learning_front(Page& out, const SweepResult& result) {
   if (front.empty()) return;
   const bool is_to_target = has_target(result);
   out.heading("best trade-offs of time and loss",
-              is_to_target ? "no other point reaches the target earlier and ends lower"
-                           : "no other point updates faster and ends lower");
+              is_to_target ? "no other point reaches the target earlier and ends lower after as long"
+                           : "no other point updates faster and ends lower after as long");
   std::size_t listed = 0;
   for (const std::size_t row : front) {
     if (++listed > most_listed) {
       out.paragraph(fmt::format("and {} more points", front.size() - most_listed), 2);
       break;
     }
-    const SweepRow& its = result.rows[row];
-    const Seconds time(figure(result, its, is_to_target ? "time_to_target_s" : "step_time_s").value());
-    out.paragraph(fmt::format("{}: {} {}, final loss {}", point_in_words(result.sweep, its.point),
+    const SweepRow& point = result.rows[row];
+    const Seconds time(figure(result, point, is_to_target ? "time_to_target_s" : "step_time_s").value());
+    out.paragraph(fmt::format("{}: {} {}, final loss {}", point_in_words(result.sweep, point.point),
                               is_to_target ? "target in" : "an update in", estimate(time),
-                              rounded(figure(result, its, "final_loss").value())),
+                              rounded(figure(result, point, "final_loss").value())),
                   2);
   }
 }

@@ -3,6 +3,7 @@
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
 #include "run/figures.hpp"
+#include "sweep/choice.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
 
@@ -139,7 +140,9 @@ std::string reason_in_words(const SweepRow& row) {
   return fmt::format("{}: {}", name_of(row.status), row.reason);
 }
 
-std::string epochs_in_words(const Sweep& sweep) {
+std::string training_in_words(const SweepResult& result) {
+  const Sweep& sweep = result.sweep;
+  if (is_of_learners(result)) return "the learner's target";
   if (sweep.goal.target) return *sweep.goal.target;
   if (sweep.is_of_jobs && !sweep.goal.epochs) return "the job";
   const double epochs = sweep.goal.epochs.value_or(1);
@@ -148,7 +151,7 @@ std::string epochs_in_words(const Sweep& sweep) {
 }
 
 std::string needs_in_words(const SweepResult& result, const Needs& needs) {
-  std::string text = fmt::format("{} in {}", epochs_in_words(result.sweep), estimate(Seconds(*needs.time_s)));
+  std::string text = fmt::format("{} in {}", training_in_words(result), estimate(Seconds(*needs.time_s)));
   if (needs.cost_usd) text += fmt::format(", {} USD", rounded(*needs.cost_usd));
   if (needs.energy_j) text += ", " + estimate(Joules(*needs.energy_j));
   return text;

@@ -50,8 +50,8 @@ std::string reason_in_words(const SweepRow& row);
 /// without measurement.
 std::string one_gpu_in_words(const SweepResult& result);
 
-/// "90 epochs"; "the job" if the points say how long it is.
-std::string epochs_in_words(const Sweep& sweep);
+/// "90 epochs"; "the job" if the points say how long it is; "the learner's target".
+std::string training_in_words(const SweepResult& result);
 
 /// "90 epochs in 25 min 21 s, 82.75 USD". The time must be known.
 std::string needs_in_words(const SweepResult& result, const Needs& needs);

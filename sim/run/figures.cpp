@@ -440,7 +440,10 @@ Getter of_repeats(Quartiles Learning::*figure, std::optional<double> Quartiles::
     if (is_of_target && !learning.has_target) return unknown("no target is given (learn.target)");
     const std::optional<double>& value = learning.*figure.*quartile;
     if (value) return to_value(*value);
+    if (learning.diverged > 0 && learning.not_learnt > 0)
+      return unknown("the loss diverged or ended above its start in too many of the repeats");
     if (learning.diverged > 0) return unknown("the loss diverged in too many of the repeats");
+    if (learning.not_learnt > 0) return unknown("the loss ended above its start in too many of the repeats");
     return unknown(
         is_of_target
             ? "the target was not reached in enough of the repeats"
@@ -484,8 +487,16 @@ std::vector<Figure> figures_of_learning() {  // With `learn`.
     }
   }
   figures.push_back({"diverged", "diverged repeats", FigureUnit::count,
-                     "with `learn`: repeats whose loss grew without bound or ended above its start", "",
-                     of_learning_in_tables, of_learning_run(&Learning::diverged)});
+                     "with `learn`: repeats whose loss was not a number, or more than a million times its "
+                     "start",
+                     "", of_learning_in_tables, of_learning_run(&Learning::diverged)});
+  figures.push_back({"not_learnt", "repeats that did not learn", FigureUnit::count,
+                     "with `learn`: repeats whose loss ended above its start", "", of_learning_in_sweeps,
+                     of_learning_run(&Learning::not_learnt)});
+  figures.push_back({"learning_time_s", "simulated time of learning", FigureUnit::time,
+                     "with `learn`: simulated time at which the replay ended, median of the repeats; "
+                     "`final_loss` is that of its last quarter",
+                     "", of_learning_in_sweeps, of_repeats(&Learning::time, &Quartiles::median, false)});
   figures.push_back({"learning_repeats", "learning repeats", FigureUnit::count,
                      "with `learn`: repetitions of the replay, each with other batches and starts", "",
                      summary_only, of_learning_run([](auto& learning) { return learning.repeats.size(); })});
@@ -544,6 +555,15 @@ Getter reached(Quartiles Learning::*figure, std::optional<double> Quartiles::*qu
   };
 }
 
+/// What the ends of the intervals to a target are: quantiles of predictions, or quartiles of repeats.
+Known<FigureValue> share_of_interval(const Run& run) {
+  constexpr double between_quartiles = 0.5;
+  if (run.learning) return run.learning->has_target ? to_value(between_quartiles) : Value(none());
+  constexpr double expected = 0.8;
+  return of_target_job([](const Run&) { return expected; })(run);
+}
+
+
 std::vector<Figure> figures_of_the_target() {  // With `job.target`, --target or `learn`.
   const auto of_samples = [](std::optional<double> Quartiles::*quartile, auto member) {
     return reached(&Learning::samples_to_target, quartile,
@@ -568,8 +588,8 @@ std::vector<Figure> figures_of_the_target() {  // With `job.target`, --target or
              "model's `convergence`; with `learn`: of the learner, median of the repeats",
              "", of_reached_in_tables, of_samples(&Quartiles::median, &ReachedTarget::samples)},
       Figure{"samples_to_target_low", "samples to target, low", samples,
-             "80 % of single runs are expected to need between this and `samples_to_target_high`; with "
-             "`learn`: the quartiles of the repeats",
+             "`to_target_interval_share` of single runs are expected to need between this and "
+             "`samples_to_target_high`",
              "", of_reached_in_tables, of_samples(&Quartiles::low, &ReachedTarget::samples_low)},
       Figure{"samples_to_target_high", "samples to target, high", samples,
              "upper end of that interval; with `learn` null if fewer than three quarters get there", "",
@@ -583,10 +603,10 @@ std::vector<Figure> figures_of_the_target() {  // With `job.target`, --target or
              "`samples_to_target` over the samples of an update, rounded up; with `learn`: of the learner",
              "", of_reached_in_tables, of_updates(&Quartiles::median, &ReachedTarget::samples)},
       Figure{"updates_to_target_low", "updates to target, low", FigureUnit::number,
-             "the same at `samples_to_target_low`; with `learn`: the quartile below", "",
+             "the same at `samples_to_target_low`; with `learn` the quartile of the repeats' updates", "",
              of_reached_in_tables, of_updates(&Quartiles::low, &ReachedTarget::samples_low)},
       Figure{"updates_to_target_high", "updates to target, high", FigureUnit::number,
-             "the same at `samples_to_target_high`; with `learn`: the quartile above", "",
+             "the same at `samples_to_target_high`; with `learn` the quartile of the repeats' updates", "",
              of_reached_in_tables, of_updates(&Quartiles::high, &ReachedTarget::samples_high)},
       Figure{"epochs_to_target", "epochs to target", FigureUnit::number,
              "with `job.target`: `samples_to_target` over the samples of an epoch", "", of_target_in_tables,
@@ -597,13 +617,17 @@ std::vector<Figure> figures_of_the_target() {  // With `job.target`, --target or
              "met at an evaluation, median of the repeats",
              "", of_reached, of_time(&Quartiles::median, whole_time)},
       Figure{"time_to_target_low_s", "time to target, low", FigureUnit::time,
-             "80 % of runs are expected to take between this and `time_to_target_high_s`, from the expected "
-             "error of the throughput and the interval of the samples; with `learn`: the quartile below",
-             "", of_reached_in_tables,
-             of_time(&Quartiles::low, target_end(&FactorRange::low, time_of_epochs))},
+             "`to_target_interval_share` of runs are expected to take between this and "
+             "`time_to_target_high_s`: from the expected error of the throughput and the interval of the "
+             "samples; with `learn` from the quartiles of the repeats",
+             "", of_reached_in_tables, of_time(&Quartiles::low, target_end(&FactorRange::low, time_of_epochs))},
       Figure{"time_to_target_high_s", "time to target, high", FigureUnit::time,
-             "upper end of that interval; with `learn`: the quartile above", "", of_reached_in_tables,
-             of_time(&Quartiles::high, target_end(&FactorRange::high, time_of_epochs))},
+             "upper end of that interval; with `learn` null if fewer than three quarters get there", "",
+             of_reached_in_tables, of_time(&Quartiles::high, target_end(&FactorRange::high, time_of_epochs))},
+      Figure{"to_target_interval_share", "share of runs in the intervals to target", share,
+             "share of single runs between `..._to_target_low` and `..._to_target_high`: 0.8 with "
+             "`job.target`; 0.5 with `learn`, whose ends are the quartiles of the repeats",
+             "", of_reached_in_sweeps, share_of_interval},
       Figure{"cost_to_target_usd", "cost to target", usd,
              "with `job.target`: nodes x `node.price.hour` x hours of `time_to_target_s`", "cost", of_target,
              of_target_job([](const Run& run) { return rent_of_epochs(*run.job); })},

@@ -70,6 +70,8 @@ inline constexpr Shown of_learning{.is_of_learning = true};
 inline constexpr Shown of_learning_in_tables{.as_tile = false, .is_of_learning = true};
 inline constexpr Shown of_learning_in_sweeps{
     .in_comparison = false, .as_tile = false, .is_of_learning = true};
+inline constexpr Shown of_reached_in_sweeps{
+    .in_comparison = false, .as_tile = false, .is_of_targets = true, .is_of_learning = true};
 inline constexpr Shown of_reached{.is_of_targets = true, .is_of_learning = true};
 inline constexpr Shown of_reached_in_tables{.as_tile = false, .is_of_targets = true, .is_of_learning = true};
 

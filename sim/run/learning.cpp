@@ -1,7 +1,11 @@
 #include "run/learning.hpp"
 
+#include "experiment/learning_needs.hpp"
 #include "experiment/workers.hpp"
+#include "learn/absences.hpp"
+#include "learn/adaptive_k.hpp"
 #include "learn/samples.hpp"
+#include "run/faulty_parts.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -14,14 +18,21 @@ namespace trainyard {
 
 namespace {
 
-// Of the smallest models a minute; the log has 24 bytes for each.
-constexpr double most_gradients = 2e7;
+/// The key that makes a replay long.
+const char* key_of_length(const LearnUntil& until) {
+  if (until.updates) return "learn.until.updates";
+  return until.time ? "learn.until.time" : "steps.measured";
+}
 
-void require_few_gradients(double gradients) {
-  if (gradients <= most_gradients) return;
-  throw InputError(fmt::format("'learn' would compute about {} gradients in every repeat, more than {}",
-                               digits12(std::round(gradients)), digits12(most_gradients)),
-                   "a smaller learn.until, or fewer steps.measured");
+/// A worker's step has the batches of its ranks.
+LearnSettings settings_of_worker(const ResolvedExperiment& resolved, int ranks_per_worker) {
+  LearnSettings settings = *resolved.settings.learn;
+  settings.batch = batch_of(settings) * ranks_per_worker;
+  return settings;
+}
+
+std::uint64_t seed_of(const ResolvedExperiment& resolved) {
+  return static_cast<std::uint64_t>(resolved.settings.random.seed);
 }
 
 }  // namespace
@@ -30,12 +41,14 @@ OrderLogOptions order_logs(const ResolvedExperiment& resolved, const UpdateSetti
                            const StepCounts& counts, Seconds step, bool is_wanted,
                            std::vector<OrderLog>& logs) {
   OrderLogOptions options;
-  if (!resolved.settings.learn || !is_wanted) return options;
+  if (!resolved.settings.learn || (!is_wanted && !settings.growth)) return options;
   const LearnUntil& until = resolved.settings.learn->until;
-  options.take = [&logs](OrderLog log) { logs.push_back(std::move(log)); };
+  options.take = [&logs, is_wanted](OrderLog log) {
+    if (is_wanted) logs.push_back(std::move(log));
+  };
   options.until = until.time.value_or(Seconds{});
   options.updates = until.updates.value_or(0);
-  const double per_update = gradients_per_update(settings);
+  const double per_update = settings.growth ? settings.growth->most : gradients_per_update(settings);
   double gradients = static_cast<double>(settings.workers) * settings.push_every *
                      (static_cast<double>(counts.warmup) + counts.measured);
   if (until.time || until.updates) {
@@ -45,8 +58,21 @@ OrderLogOptions order_logs(const ResolvedExperiment& resolved, const UpdateSetti
     if (until.updates)
       gradients = std::min(gradients, per_update * settings.push_every * static_cast<double>(*until.updates));
   }
-  require_few_gradients(gradients);
+  if (settings.growth)  // every look replays what is there
+    gradients *= 1 + gradients / settings.k / settings.growth->every / 2;
+  require_few_gradients(gradients, key_of_length(until));
   return options;
+}
+
+std::function<int(int, const OrderLog&)> k_choice(const ResolvedExperiment& resolved,
+                                                  const UpdateSettings& settings, int ranks_per_worker) {
+  if (!settings.growth) return {};
+  const auto learning = std::make_shared<const LearnSettings>(settings_of_worker(resolved, ranks_per_worker));
+  const auto adaptive =
+      std::make_shared<AdaptiveK>(settings, *learning, resolved.learning_sets.get(), seed_of(resolved));
+  return [learning, adaptive](int repeat, const OrderLog& so_far) {
+    return adaptive->after_update(repeat, so_far);
+  };
 }
 
 OrderLog order_in_step(int workers, Seconds step, const LearnSettings& settings, const StepCounts& counts) {
@@ -57,7 +83,7 @@ OrderLog order_in_step(int workers, Seconds step, const LearnSettings& settings,
     if (until.time) updates = std::floor(*until.time / step);
     if (until.updates) updates = std::min(updates, static_cast<double>(*until.updates));
   }
-  require_few_gradients(updates * workers);
+  require_few_gradients(updates * workers, key_of_length(until));
   OrderLog log{.workers = workers, .shards = 1, .reads = {}, .uses = {}, .updates = {}};
   for (std::int32_t update = 0; update < static_cast<std::int32_t>(updates); ++update) {
     for (int worker = 0; worker < workers; ++worker) {
@@ -74,14 +100,33 @@ OrderLog order_in_step(int workers, Seconds step, const LearnSettings& settings,
   return log;
 }
 
-std::shared_ptr<const Learning> learning_from(const ResolvedExperiment& resolved, std::vector<OrderLog> logs,
-                                              UpdateRule rule, int ranks_per_worker) {
-  LearnSettings settings = *resolved.settings.learn;
-  settings.batch = batch_of(settings) * ranks_per_worker;
-  const auto repeats = at(resolved.settings.steps.repeats);
-  while (logs.size() < repeats) logs.push_back(logs.front());
-  return std::make_shared<const Learning>(learn(logs, rule, settings, resolved.learning_sets.get(),
-                                                static_cast<std::uint64_t>(resolved.settings.random.seed)));
+void remove_absent(const ResolvedExperiment& resolved, std::vector<OrderLog>& logs) {
+  if (!resolved.settings.faults) return;
+  const Faults& faults = *resolved.settings.faults;
+  std::vector<Absence> absences;
+  for (const FaultDate& date : faults.dates) {
+    const std::vector<FaultyPart> parts = faulty_parts(resolved, date.of);
+    if (at(date.number) >= parts.size()) continue;  // fault_report() reports it
+    const FaultyPart& part = parts[at(date.number)];
+    if (part.holds_parameters)
+      throw error_at("faults.dates",
+                     fmt::format("{} {} holds parameters: its fault takes the job back to a checkpoint, and "
+                                 "learning goes on without workers only",
+                                 config::name_of(date.of), date.number),
+                     "a rank or node without a server, or leave out 'learn'");
+    for (int worker = part.first_worker; worker < part.first_worker + part.workers; ++worker)
+      absences.push_back({.worker = worker, .from = date.at, .until = date.at + faults.restart});
+  }
+  for (OrderLog& log : logs) log = without_absent(log, absences);
+}
+
+std::shared_ptr<const Learning> learning_from(const ResolvedExperiment& resolved,
+                                              std::span<const OrderLog> logs, UpdateRule rule,
+                                              int ranks_per_worker) {
+  return std::make_shared<const Learning>(
+      learn(logs, rule, settings_of_worker(resolved, ranks_per_worker), resolved.learning_sets.get(),
+            seed_of(resolved),
+            std::max(static_cast<int>(logs.size()), static_cast<int>(resolved.settings.steps.repeats))));
 }
 
 std::vector<LearningRow> learning_rows(const Learning& learning) {
@@ -93,12 +138,14 @@ std::vector<LearningRow> learning_rows(const Learning& learning) {
     std::vector<std::optional<double>> updates, samples, losses, errors;
     bool has_errors = true;
     for (const LearningRun& run : learning.repeats) {
-      if (i >= run.curve.size()) {
-        if (run.diverged) losses.emplace_back(), errors.emplace_back();
+      const bool has_ended = i >= run.curve.size();
+      if (has_ended && (run.verdict == LearningVerdict::diverged || run.curve.empty())) {
+        losses.emplace_back(), errors.emplace_back();
         continue;
       }
-      const LearningPoint& point = run.curve[i];
-      row.at = point.at;
+      const LearningPoint& point = has_ended ? run.curve.back() : run.curve[i];
+      row.ended += has_ended ? 1 : 0;
+      row.at = std::max(row.at, point.at);
       updates.emplace_back(static_cast<double>(point.updates));
       samples.emplace_back(static_cast<double>(point.samples));
       losses.emplace_back(point.train_loss);
@@ -113,6 +160,12 @@ std::vector<LearningRow> learning_rows(const Learning& learning) {
     rows.push_back(row);
   }
   return rows;
+}
+
+std::string ended_in_words(const Learning& learning, const std::vector<LearningRow>& rows) {
+  if (rows.empty() || rows.back().ended == 0) return {};
+  return fmt::format("{} of {} repeats ended before the last point and keep the values of their end",
+                     rows.back().ended, learning.repeats.size());
 }
 
 std::string_view error_name(const Learning& learning) {
@@ -131,7 +184,21 @@ std::vector<std::string> learning_notes(const Run& run) {
                   "does to learning, not when {} is trained",
                   model_name(run), learner_title(*resolved.settings.learn), model_name(run))};
   if (resolved.learning_sets) notes.push_back("learning data: " + resolved.learning_sets->source);
-  if (resolved.settings.faults) notes.emplace_back("learning is replayed without the faults");
+  if (const auto& growth = resolved.settings.sync.adaptive_k)
+    notes.push_back(
+        fmt::format("k grows with the square root of the start's loss over the loss, looked at "
+                    "after every {} updates (AdaSync)",
+                    growth->every));
+  if (resolved.settings.accumulation > 1)
+    notes.push_back(
+        fmt::format("a gradient in learning is that of a whole step: learn.batch samples, in "
+                    "whatever {} parts the job computes it",
+                    resolved.settings.accumulation));
+  if (resolved.settings.faults)
+    notes.emplace_back(
+        "learning: gradients of dead workers are left out; the others keep their times, which the fault "
+        "would "
+        "shorten a little if links are shared");
   const Updates* const updates = updates_of(run);
   if (updates != nullptr && updates->ranks_per_worker > 1)
     notes.push_back(fmt::format("a gradient in learning is that of a node: {} ranks' batches",

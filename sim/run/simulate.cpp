@@ -265,9 +265,9 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
   Run run = is_multi_update(resolved.settings) ? simulate_updates(std::move(resolved), options)
                                                : simulate_step(std::move(resolved), options);
   if (const auto& learn = run.experiment.settings.learn; learn && options.learn && !updates_of(run)) {
-    OrderLog log =
+    const OrderLog log =
         order_in_step(replicas(run.experiment), run.pace.time, *learn, run.experiment.settings.steps);
-    run.learning = learning_from(run.experiment, {std::move(log)}, UpdateRule::sync, 1);
+    run.learning = learning_from(run.experiment, {&log, 1}, UpdateRule::sync, 1);
   }
   if (run.learning) std::ranges::copy(learning_notes(run), std::back_inserter(run.notes));
   if (run.experiment.settings.faults) {

@@ -127,9 +127,10 @@ struct Training {
 };
 
 std::vector<TrainingRecord> without_network(const UpdateSettings& settings, std::vector<StepTimes>& times,
-                                            const TrainingOptions& options, std::uint64_t& events) {
+                                            TrainingOptions options, std::uint64_t& events) {
   std::vector<TrainingRecord> repeats;
   for (StepTimes& each : times) {
+    options.repeat = static_cast<int>(repeats.size());
     repeats.push_back(run_without_network(settings, each, options));
     events += repeats.back().events;
   }
@@ -201,6 +202,7 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
   std::vector<StepTimes> times =
       step_times(resolved, cluster, ranks, worker_ops(step_of(steady)), counts.repeats);
   options.log = order_logs(resolved, settings, counts, times.front().nominal(), learns, training.logs);
+  options.choose_k = k_choice(resolved, settings, per_worker);
   const ServerPlacement placement = placement_of(resolved.settings.sync);
   if (placement == ServerPlacement::free) {
     options.loading = loading_times(resolved, cluster, settings.workers, {});
@@ -393,9 +395,10 @@ Run simulate_updates(ResolvedExperiment resolved, const SimulateOptions& options
                           : train_in_step(resolved, settings, counts, steady, options.learn);
   std::vector<OrderLog> logs = std::move(training.logs);
   Run run = run_from(std::move(resolved), std::move(training), std::move(steady));
-  if (!logs.empty())
-    run.learning =
-        learning_from(run.experiment, std::move(logs), settings.rule, updates_of(run)->ranks_per_worker);
+  if (!logs.empty()) {
+    remove_absent(run.experiment, logs);
+    run.learning = learning_from(run.experiment, logs, settings.rule, updates_of(run)->ranks_per_worker);
+  }
   return run;
 }
 

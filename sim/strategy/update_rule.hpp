@@ -12,19 +12,28 @@
 #include "units/ids.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace trainyard {
 
 enum class UpdateRule { sync, k_sync, k_batch_sync, async, k_async, k_batch_async, ssp, local_sgd, downpour };
 
+/// k grows with what was learnt: who chooses it is told of every update, and looks at the loss after every
+/// `every` updates.
+struct KGrowth {
+  int every = 1;
+  int most = 1;  ///< the largest k
+};
+
 struct UpdateSettings {
   UpdateRule rule = UpdateRule::sync;
   int workers = 1;
-  int k = 1;            ///< gradients per update, for the k_ rules
+  int k = 1;            ///< gradients per update, for the k_ rules; with `growth` at the start
   int bound = 0;        ///< for ssp: steps that the fastest worker may be ahead of the slowest
   int push_every = 1;   ///< for local_sgd and downpour: steps whose gradients are pushed together
   int fetch_every = 1;  ///< for downpour: steps between two fetches of parameters
+  std::optional<KGrowth> growth = {};
 };
 
 /// The consequences of a gradient. Valid until the next call.
@@ -48,6 +57,9 @@ public:
   std::int64_t pushed(int worker);
   /// The gradient of `worker` computed from version `from` has arrived.
   const UpdateDecision& gradient(int worker, std::int64_t from);
+
+  /// From the next update on; for the k_ rules, right after an update.
+  void set_k(int k) { settings_.k = k; }
 
   /// Whether there was no update since `worker` fetched.
   [[nodiscard]] bool has_newest(int worker) const { return based_on_[at(worker)] == version_; }

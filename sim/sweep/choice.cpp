@@ -1,5 +1,6 @@
 #include "sweep/choice.hpp"
 
+#include "sweep/learning_front.hpp"
 #include "sweep/scaling.hpp"
 
 #include <algorithm>
@@ -45,6 +46,15 @@ std::vector<Needs> needs_of_jobs(const SweepResult& result) {
   return all;
 }
 
+std::optional<double> time_of_epochs(const SweepResult& result, const SweepRow& row) {
+  const std::optional<double> epoch = figure(result, row, "epoch_time_s");
+  if (!epoch) return std::nullopt;
+  const double time = result.sweep.goal.epochs.value_or(1) * *epoch;
+  // Samples undone by faults or cancelled work must be processed again.
+  const auto goodput = figure(result, row, "goodput_samples_per_s");
+  return goodput ? time * figure(result, row, "throughput_samples_per_s").value() / *goodput : time;
+}
+
 /// The row with the smallest value of a need; the first of equals, none if no row has a known value.
 std::optional<std::size_t> least(const std::vector<std::size_t>& rows, const std::vector<Needs>& needs,
                                  std::optional<double> Needs::*need) {
@@ -57,19 +67,20 @@ std::optional<std::size_t> least(const std::vector<std::size_t>& rows, const std
 
 }  // namespace
 
+bool is_of_learners(const SweepResult& result) {
+  const Sweep& sweep = result.sweep;
+  return sweep.has_learning && !sweep.is_of_jobs && !sweep.goal.epochs && has_target(result);
+}
+
 std::vector<Needs> needs_of(const SweepResult& result) {
   if (result.sweep.is_of_jobs) return needs_of_jobs(result);
   constexpr double hour = 3600;
-  const double epochs = result.sweep.goal.epochs.value_or(1);
+  const bool is_of_learning = is_of_learners(result);
   std::vector<Needs> all;
   for (const SweepRow& row : result.rows) {
     Needs& needs = all.emplace_back();
-    const std::optional<double> epoch = figure(result, row, "epoch_time_s");
-    if (!epoch) continue;
-    needs.time_s = epochs * *epoch;
-    // Samples undone by faults or cancelled work must be processed again.
-    if (const auto goodput = figure(result, row, "goodput_samples_per_s"))
-      *needs.time_s *= figure(result, row, "throughput_samples_per_s").value() / *goodput;
+    needs.time_s = is_of_learning ? figure(result, row, "time_to_target_s") : time_of_epochs(result, row);
+    if (!needs.time_s) continue;
     if (const auto rent = figure(result, row, "rent_usd_per_h"))
       needs.cost_usd = *rent * *needs.time_s / hour;
     if (const auto power = figure(result, row, "average_power_w")) needs.energy_j = *power * *needs.time_s;

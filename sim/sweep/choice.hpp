@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-/// For all of the goal's epochs. Unknown needs are empty.
+/// For all of the goal's epochs, or until the learner's target. Unknown needs are empty.
 struct Needs {
   std::optional<double> time_s;
   std::optional<double> cost_usd;
@@ -19,8 +19,13 @@ struct Needs {
 
 /// For each row; nothing is known for a failed row, or if the model does not define an epoch. If the points
 /// are whole jobs, the totals of these. Otherwise rent is paid for the length of the training, and energy is
-/// the average power times its length.
+/// the average power times its length. If they learn (is_of_learners()), that is the simulated time to the
+/// target, which is unknown for points that do not reach it.
 std::vector<Needs> needs_of(const SweepResult& result);
+
+/// Whether points are chosen by the time in which a learner reaches its target: points learn, some reach it,
+/// and neither the goal nor the experiments name another length of the training.
+bool is_of_learners(const SweepResult& result);
 
 /// Rows by their indices.
 struct Choice {

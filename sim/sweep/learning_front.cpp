@@ -8,7 +8,9 @@ namespace trainyard {
 namespace {
 
 constexpr const char* time_to_target = "time_to_target_s";
+constexpr const char* time_of_update = "step_time_s";
 constexpr const char* final_loss = "final_loss";
+constexpr const char* end_of_learning = "learning_time_s";
 
 bool has_figure(const SweepResult& result, const char* name) {
   return std::ranges::find(result.figures, name) != result.figures.end();
@@ -22,25 +24,44 @@ bool has_target(const SweepResult& result) {
          });
 }
 
-std::vector<std::size_t> learning_front(const SweepResult& result) {
+namespace {
+
+std::vector<std::size_t> front_of(const SweepResult& result, const char* time) {
   if (!has_figure(result, final_loss)) return {};
-  const char* const time = has_target(result) ? time_to_target : "step_time_s";
-  std::vector<std::pair<std::pair<double, double>, std::size_t>> rows;
+  const bool knows_ends = has_figure(result, end_of_learning);
+  struct Point {
+    double time, loss, end;
+    std::size_t row;
+  };
+  std::vector<Point> points;
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
     const auto seconds = figure(result, result.rows[i], time);
     const auto loss = figure(result, result.rows[i], final_loss);
-    if (seconds && loss) rows.push_back({{*seconds, *loss}, i});
+    const auto end = knows_ends ? figure(result, result.rows[i], end_of_learning) : std::nullopt;
+    if (seconds && loss) points.push_back({*seconds, *loss, end.value_or(0), i});
   }
-  std::ranges::sort(rows);
+  // By time, every point stands after all that beat it, and equals stay in the order of the rows.
+  std::ranges::stable_sort(points, {}, [](const Point& point) { return std::pair(point.time, point.loss); });
+  const auto beats = [](const Point& one, const Point& other) {
+    const bool is_as_good = one.time <= other.time && one.loss <= other.loss && one.end <= other.end;
+    return is_as_good && (one.time < other.time || one.loss < other.loss || one.end < other.end);
+  };
   std::vector<std::size_t> front;
-  std::pair<double, double> last;
-  for (const auto& [values, row] : rows) {
-    const bool is_equal = !front.empty() && values == last;
-    if (!front.empty() && !is_equal && values.second >= last.second) continue;
-    front.push_back(row);
-    last = values;
+  for (const Point& point : points) {
+    if (std::ranges::none_of(points, [&](const Point& other) { return beats(other, point); }))
+      front.push_back(point.row);
   }
   return front;
+}
+
+}  // namespace
+
+std::vector<std::size_t> learning_front(const SweepResult& result) {
+  return front_of(result, has_target(result) ? time_to_target : time_of_update);
+}
+
+std::vector<std::size_t> error_runtime_front(const SweepResult& result) {
+  return front_of(result, time_of_update);
 }
 
 }  // namespace trainyard

@@ -8,11 +8,17 @@
 
 namespace trainyard {
 
-/// Rows that no other beats in time to target and final loss (medians of their repeats): as good in both and
-/// better in one. Without any time to target in the sweep, the time of an update takes its place. By time.
-/// Rows whose final loss is unknown, as all do that diverged, are left out; so are those that did not reach
-/// the target. Empty for sweeps that do not learn.
+/// Rows that no other beats in time to target, final loss and the simulated time after which that loss was
+/// measured (medians of their repeats): as good in all and better in one. A loss is thus beaten only by one
+/// that took no longer; if all points learn for the same time, time to target and loss decide. Without any
+/// time to target in the sweep, the time of an update takes its place. By time. Rows whose final loss is
+/// unknown, as it is for all that diverged, are left out; so are those that did not reach the target. Empty
+/// for sweeps that do not learn.
 std::vector<std::size_t> learning_front(const SweepResult& result);
+
+/// The same with the time of an update in place of the time to target, for all rows with a final loss: what
+/// the error-runtime trade-off of Dutta et al. (arXiv 1803.01113) is about.
+std::vector<std::size_t> error_runtime_front(const SweepResult& result);
 
 /// Whether rows are compared by their time to target.
 bool has_target(const SweepResult& result);

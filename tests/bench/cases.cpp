@@ -131,6 +131,21 @@ std::vector<Case> update_cases() {
   for (const char* set : {"nodes=4", "sync.kind=parameter_server", "sync.placement=free",
                           "random.step.kind=exponential", "steps.measured=100000", "steps.repeats=1"})
     rule.arguments.insert(rule.arguments.end(), {"--set", set});
+  Case log = rule;  // the same with its order log, replayed with a model of one parameter
+  log.name = "the same with an order log, replayed";
+  log.cpu_limit = Seconds(2);  // 6.4 million gradients
+  log.memory_limit = Bytes(400e6);
+  for (const char* set : {"learn.model=quadratic", "learn.rate=0.001"})
+    log.arguments.insert(log.arguments.end(), {"--set", set});
+  Case softmax{
+      .name = "10,000 gradients of softmax on digits",
+      .arguments = {"run", TRAINYARD_SOURCE_DIR "/workloads/experiments/digits_stragglers.yaml", "--json"},
+      .answer = "/step_time_s",
+      .cpu_limit = Seconds(1),
+      .has_closed_form = false};
+  for (const char* set : {"sync.placement=free", "sync.shards=1", "learn.batch=32", "learn.points=10",
+                          "learn.until={updates: 10000}", "steps.repeats=1"})
+    softmax.arguments.insert(softmax.arguments.end(), {"--set", set});
   Case servers{.name = "1,000 workers, 64 shards, 100 updates each",
                .arguments = {"run", TRAINYARD_SOURCE_DIR "/tests/bench/servers.yaml", "--json"},
                .answer = "/step_time_s",
@@ -138,7 +153,7 @@ std::vector<Case> update_cases() {
                .memory_limit = Bytes(300e6),
                .has_closed_form = false,
                .is_long = true};
-  return {rule, servers};
+  return {rule, log, softmax, servers};
 }
 
 }  // namespace

@@ -68,7 +68,8 @@ TEST_CASE("a rate beyond the limit is a verdict, in a quadratic and in softmax r
       learn(logs(async_of_8, 100, 3), UpdateRule::async, quadratic_settings(0.9), nullptr, 1);
   CHECK(quadratic.diverged == 3);
   CHECK(quadratic.repeats[0].end == LearningEnd::diverged);
-  CHECK_FALSE(quadratic.repeats[0].why_diverged.empty());
+  CHECK(quadratic.repeats[0].verdict == LearningVerdict::diverged);
+  CHECK_FALSE(quadratic.repeats[0].reason.empty());
   CHECK_FALSE(quadratic.final_loss.median);
   for (const LearningPoint& point : quadratic.repeats[0].curve) CHECK(std::isfinite(point.train_loss));
   LearnSettings settings;
@@ -76,8 +77,35 @@ TEST_CASE("a rate beyond the limit is a verdict, in a quadratic and in softmax r
   settings.rate.base = 100;
   const LearningSets sets = load_samples(*settings.data, shipped_files, {}, 1);
   const Learning softmax = learn(logs(async_of_8, 30, 1), UpdateRule::async, settings, &sets, 1);
-  CHECK(softmax.diverged == 1);
+  CHECK(softmax.diverged == 0);
+  CHECK(softmax.not_learnt == 1);  // cross-entropy grows no faster than the parameters
+  CHECK(softmax.repeats[0].verdict == LearningVerdict::not_learnt);
+  CHECK_FALSE(softmax.repeats[0].reason.empty());
   CHECK_FALSE(softmax.final_loss.median);
+}
+
+TEST_CASE("a loss that falls but misses its target is neither learnt nor diverged") {
+  LearnSettings settings = quadratic_settings(0.1);
+  settings.target.loss = 1e-9;
+  const Learning missed = learn(logs(async_of_8, 20, 1), UpdateRule::async, settings, nullptr, 1);
+  CHECK(missed.repeats[0].verdict == LearningVerdict::target_missed);
+  CHECK(missed.diverged + missed.not_learnt == 0);
+  CHECK(missed.final_loss.median);
+  settings.target.loss = 0.3;
+  const Learning reached = learn(logs(async_of_8, 20, 1), UpdateRule::async, settings, nullptr, 1);
+  CHECK(reached.repeats[0].verdict == LearningVerdict::learnt);
+}
+
+TEST_CASE("one log may serve several repeats, which differ in their batches") {
+  const auto one = logs(async_of_8, 20, 1);
+  const std::vector<OrderLog> three{one[0], one[0], one[0]};
+  const Learning shared = learn(one, UpdateRule::async, quadratic_settings(0.1), nullptr, 1, 3);
+  const Learning copied = learn(three, UpdateRule::async, quadratic_settings(0.1), nullptr, 1);
+  REQUIRE(shared.repeats.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i)
+    CHECK(shared.repeats[i].curve.back().train_loss == copied.repeats[i].curve.back().train_loss);
+  CHECK(shared.repeats[0].curve.back().train_loss != shared.repeats[1].curve.back().train_loss);
+  CHECK(*shared.time.median == doctest::Approx(one[0].updates.back().at.si()));
 }
 
 TEST_CASE("a replay ends where the settings say, and targets are noted on the way") {

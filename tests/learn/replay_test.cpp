@@ -61,6 +61,29 @@ TEST_CASE("a gradient belongs to the copy that its worker read, however late it 
   CHECK(replayed(log, UpdateRule::async, settings)[2][0] == doctest::Approx(0.71));
 }
 
+TEST_CASE("linear scaling gives every sample the same weight, whatever is averaged or summed") {
+  LearnSettings settings = quadratic_settings(0.1);
+  settings.rate = {.base = 0.01, .rule = RateRule::linear_scaling, .base_batch = 4};
+  settings.batch = 8;
+  const UpdateSettings rules[] = {
+      {.rule = UpdateRule::sync, .workers = 4},
+      {.rule = UpdateRule::k_sync, .workers = 4, .k = 2},
+      {.rule = UpdateRule::async, .workers = 4},
+      {.rule = UpdateRule::local_sgd, .workers = 4, .push_every = 3},
+      {.rule = UpdateRule::downpour, .workers = 4, .push_every = 3, .fetch_every = 3},
+  };
+  for (const UpdateSettings& rule : rules) {
+    CAPTURE(config::name_of(rule.rule));
+    const OrderLog log = order_log(rule, exponential_steps(1), {.updates = 10});
+    const auto objective = make_objective(settings, nullptr, rule.workers, 1, 0);
+    Replay replay(log, rule.rule, settings, *objective);
+    while (replay.upcoming() != nullptr) replay.next();
+    const ReplayTotals& totals = replay.totals();
+    // 0.01 / 4 for a sample, so 0.02 for a mini-batch of 8
+    CHECK(totals.rate_sum / static_cast<double>(totals.batches) == doctest::Approx(0.02));
+  }
+}
+
 TEST_CASE("a worker that reads again before its gradient is used has computed it before") {
   // Worker 0 finishes step 0, reads version 1 of worker 1 for its step 1; then both its gradients are used.
   const OrderLog log{.workers = 2,

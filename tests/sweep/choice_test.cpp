@@ -48,6 +48,33 @@ Choice chosen(const SweepResult& result) { return choose(result, needs_of(result
 
 }  // namespace
 
+TEST_CASE(
+    "points that learn are chosen by their time to the target, not by an epoch of the simulated model") {
+  SweepResult result =
+      made_result({"gpus"}, {{.values = {"1"}, .throughput = 10, .epoch = 1800, .rent = 3600, .power = 250},
+                             {.values = {"2"}, .throughput = 20, .epoch = 900, .rent = 3600, .power = 250},
+                             {.values = {"3"}, .throughput = 40, .epoch = 450, .rent = 3600}});
+  result.sweep.has_learning = true;
+  result.figures.insert(result.figures.end(), {"time_to_target_s", "final_loss"});
+  const std::optional<double> times[] = {20, 30, std::nullopt};
+  for (std::size_t i = 0; i < 3; ++i)
+    result.rows[i].figures.insert(result.rows[i].figures.end(), {times[i], 0.5});
+  CHECK(is_of_learners(result));
+  const std::vector<Needs> needs = needs_of(result);
+  CHECK(needs[0].time_s == 20);
+  CHECK(needs[0].cost_usd == doctest::Approx(20));
+  CHECK(needs[1].energy_j == doctest::Approx(250 * 30));
+  CHECK_FALSE(needs[2].time_s);
+  CHECK(chosen(result).fastest == 0);
+  // a length of the training that is asked for goes before
+  result.sweep.goal.epochs = 1;
+  CHECK_FALSE(is_of_learners(result));
+  CHECK(chosen(result).fastest == 2);
+  result.sweep.goal.epochs.reset();
+  for (SweepRow& row : result.rows) row.figures[row.figures.size() - 2].reset();
+  CHECK_FALSE(is_of_learners(result));
+}
+
 TEST_CASE("what a training needs is its epochs' time, their rent, and the energy of that time") {
   SweepResult result =
       made_result({"gpus"}, {{.values = {"1"}, .throughput = 10, .epoch = 1800, .rent = 4, .power = 250},

@@ -41,3 +41,14 @@ TEST_CASE("a sweep that does not learn has no front of learning") {
   CHECK(learning_front(result).empty());
   CHECK_FALSE(has_target(result));
 }
+
+TEST_CASE("a loss that took longer does not beat one that was measured earlier") {
+  SweepResult result = learning_sweep({learnt(0, 10, 0.9), learnt(1, 10, 0.7), learnt(2, 12, 0.95)});
+  result.figures.emplace_back("learning_time_s");
+  result.rows[0].figures.emplace_back(60);
+  result.rows[1].figures.emplace_back(600);
+  result.rows[2].figures.emplace_back(60);
+  CHECK(learning_front(result) == std::vector<std::size_t>{1, 0});
+  result.rows[1].figures.back() = 60;
+  CHECK(learning_front(result) == std::vector<std::size_t>{1});
+}

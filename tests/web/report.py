@@ -51,6 +51,7 @@ PAGES = {
     "imagenet_in_an_hour": (["sweep", "imagenet_in_an_hour", "--set", "ranks=8,64,256,352"],
                             SWEEP | {"scaling", "stops", "published"}, 5),
     "cloud_cost": (["sweep", "cloud_cost"], SWEEP | {"scaling", "stops", "choice"}, 3),
+    "trade_off": (["sweep", "digits_trade_off", "--set", "learn.rate.rule=fixed"], SWEEP | {"learning", "choice"}, 3),
     "failures": (["sweep", "gpt2_small_dgx2", "--set", "batch_per_gpu=8,32,64"], SWEEP | {"failures"}, 0),
     "hostile": (["run", HOSTILE_FILE], RUN - {"memory"} | {"collectives"}, 0),
     "hostile_sweep": (["sweep", HOSTILE_FILE, "--set", "gpus=2,4", "--set", f"precision=fp32,{HOSTILE}"],

@@ -1,0 +1,73 @@
+#include "experiment/learning_needs.hpp"
+
+#include "experiment/workers.hpp"
+#include "learn/objective.hpp"
+#include "learn/samples.hpp"
+#include "units/text.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+InputError error_at(const char* key, std::string message, std::string hint) {
+  Diagnostic diagnostic;
+  diagnostic.key_path = key;
+  diagnostic.message = std::move(message);
+  diagnostic.hint = std::move(hint);
+  return InputError(std::vector{std::move(diagnostic)});
+}
+
+void require_few_gradients(double gradients, const char* key) {
+  if (gradients <= most_gradients) return;
+  throw error_at(key,
+                 fmt::format("'learn' would compute about {} gradients in every repeat, more than {}",
+                             digits12(std::round(gradients)), digits12(most_gradients)),
+                 "a smaller learn.until, or fewer steps.measured");
+}
+
+namespace {
+
+/// A convolution may be wider than what reaches it.
+void require_fitting_layers(const ResolvedExperiment& resolved, int workers) {
+  try {
+    static_cast<void>(make_objective(*resolved.settings.learn, resolved.learning_sets.get(), workers, 0, 0));
+  } catch (const InputError& error) {
+    const Diagnostic& first = error.diagnostics().front();
+    throw error_at("learn.model", first.message, first.hint);
+  }
+}
+
+}  // namespace
+
+void check_learning_needs(const ResolvedExperiment& resolved) {
+  const Experiment& settings = resolved.settings;
+  const LearnSettings& learn = *settings.learn;
+  const bool has_updates = is_multi_update(settings);
+  const int workers = has_updates ? workers_of(resolved) : replicas(resolved);
+  if (learn.data_per_worker == DataPerWorker::sharded && resolved.learning_sets) {
+    const int samples = resolved.learning_sets->train.count();
+    if (samples < workers)
+      throw error_at("learn.data_per_worker",
+                     fmt::format("{} training samples cannot be divided among {} workers", samples, workers),
+                     "sampled, or more samples");
+  }
+  if (learn.model.kind == LearnerKind::conv1d && resolved.learning_sets)
+    require_fitting_layers(resolved, workers);
+  double per_update = workers;
+  if (has_updates) {
+    const UpdateSettings rule = update_settings(settings.sync, workers);
+    per_update = static_cast<double>(gradients_per_update(rule)) * rule.push_every;
+  }
+  if (learn.until.updates) {
+    if (!learn.until.time)
+      require_few_gradients(per_update * static_cast<double>(*learn.until.updates), "learn.until.updates");
+  } else if (!learn.until.time) {
+    const double steps = static_cast<double>(settings.steps.warmup) + settings.steps.measured;
+    require_few_gradients(workers * steps * settings.sync.push_every.value_or(1), "steps.measured");
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,22 @@
+#pragma once
+// Checks of the key `learn` that need the whole experiment: its workers, its samples and its length.
+
+#include "experiment/resolve.hpp"
+
+namespace trainyard {
+
+/// The most gradients that a repeat computes: a minute for the smallest models; the log has 24 bytes for
+/// each.
+inline constexpr double most_gradients = 2e7;
+
+/// Throws InputError at `key` if that would be more.
+void require_few_gradients(double gradients, const char* key);
+
+/// Throws InputError with the key: if workers would have no samples, or if the number of updates that are
+/// asked for gives too many gradients. An end by time is left to the simulation.
+void check_learning_needs(const ResolvedExperiment& resolved);
+
+/// An error at a key of an experiment whose file is not at hand.
+InputError error_at(const char* key, std::string message, std::string hint);
+
+}  // namespace trainyard
