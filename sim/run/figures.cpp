@@ -563,7 +563,6 @@ Known<FigureValue> share_of_interval(const Run& run) {
   return of_target_job([](const Run&) { return expected; })(run);
 }
 
-
 std::vector<Figure> figures_of_the_target() {  // With `job.target`, --target or `learn`.
   const auto of_samples = [](std::optional<double> Quartiles::*quartile, auto member) {
     return reached(&Learning::samples_to_target, quartile,
@@ -620,7 +619,8 @@ std::vector<Figure> figures_of_the_target() {  // With `job.target`, --target or
              "`to_target_interval_share` of runs are expected to take between this and "
              "`time_to_target_high_s`: from the expected error of the throughput and the interval of the "
              "samples; with `learn` from the quartiles of the repeats",
-             "", of_reached_in_tables, of_time(&Quartiles::low, target_end(&FactorRange::low, time_of_epochs))},
+             "", of_reached_in_tables,
+             of_time(&Quartiles::low, target_end(&FactorRange::low, time_of_epochs))},
       Figure{"time_to_target_high_s", "time to target, high", FigureUnit::time,
              "upper end of that interval; with `learn` null if fewer than three quarters get there", "",
              of_reached_in_tables, of_time(&Quartiles::high, target_end(&FactorRange::high, time_of_epochs))},
