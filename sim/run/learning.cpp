@@ -35,6 +35,11 @@ std::uint64_t seed_of(const ResolvedExperiment& resolved) {
   return static_cast<std::uint64_t>(resolved.settings.random.seed);
 }
 
+/// The model whose steps give the times: a trace has none.
+std::string clock_name(const Run& run) {
+  return model_name(run).empty() ? "the trace of " + run.experiment.name : model_name(run);
+}
+
 }  // namespace
 
 OrderLogOptions order_logs(const ResolvedExperiment& resolved, const UpdateSettings& settings,
@@ -174,7 +179,7 @@ std::string_view error_name(const Learning& learning) {
 
 std::string learning_title(const Run& run) {
   return fmt::format("{}, in the order of {} on {}", learner_title(*run.experiment.settings.learn),
-                     model_name(run), run.experiment.settings.platform);
+                     clock_name(run), run.experiment.settings.platform);
 }
 
 std::vector<std::string> learning_notes(const Run& run) {
@@ -182,7 +187,7 @@ std::vector<std::string> learning_notes(const Run& run) {
   std::vector<std::string> notes{
       fmt::format("the clock is that of {}, the losses are those of {}: they show what this order of updates "
                   "does to learning, not when {} is trained",
-                  model_name(run), learner_title(*resolved.settings.learn), model_name(run))};
+                  clock_name(run), learner_title(*resolved.settings.learn), clock_name(run))};
   if (resolved.learning_sets) notes.push_back("learning data: " + resolved.learning_sets->source);
   if (const auto& growth = resolved.settings.sync.adaptive_k)
     notes.push_back(

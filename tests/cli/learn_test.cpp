@@ -192,6 +192,20 @@ TEST_CASE("learn gives a learner to an experiment without one, and lets the comm
   CHECK(json["error_floor"].is_null());
 }
 
+TEST_CASE("learning in the order of a trace names the trace") {
+  const Scratch scratch;
+  REQUIRE(run_program({"trace", "digits_stragglers", "-o", scratch / "steps.csv"}).code == 0);
+  const std::string file =
+      scratch.put("replayed.yaml",
+                  "platform: p2_16xlarge\ngpus: 8\ntrace: steps.csv\nbatch_per_gpu: 32\n"
+                  "stack: tf_parameter_server\n"
+                  "learn: {model: softmax, data: digits, batch: 8, until: {updates: 20}}\n");
+  const Ended done = run_program({"learn", file});
+  CAPTURE(done.err);
+  CHECK(done.code == 0);
+  CHECK(contains(done.out, "in the order of the trace of replayed on p2_16xlarge"));
+}
+
 TEST_CASE("what cannot be learnt from is an error at its key") {
   const Scratch folder;
   const std::string file = folder.put("learns.yaml", std::string(job_of_four) + learner);
