@@ -1,6 +1,6 @@
 #pragma once
 // The block `learn:` of an experiment: which model learns from which data while the job's updates are
-// replayed (replay.hpp). The simulated times do not depend on it.
+// replayed (replay.hpp). The simulated times do not depend on it, except with sync.adaptive_k.
 
 #include "config/keys.hpp"
 #include "config/problems.hpp"

@@ -558,7 +558,9 @@ Getter reached(Quartiles Learning::*figure, std::optional<double> Quartiles::*qu
 /// What the ends of the intervals to a target are: quantiles of predictions, or quartiles of repeats.
 Known<FigureValue> share_of_interval(const Run& run) {
   constexpr double between_quartiles = 0.5;
-  if (run.learning) return run.learning->has_target ? to_value(between_quartiles) : Value(none());
+  if (run.learning)
+    return run.learning->has_target ? to_value(between_quartiles)
+                                    : Value(unknown("no target is given (learn.target)"));
   constexpr double expected = 0.8;
   return of_target_job([](const Run&) { return expected; })(run);
 }

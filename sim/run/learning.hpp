@@ -1,6 +1,7 @@
 #pragma once
 // The part of a run that learns (key `learn`): where its order logs end, and the replay of them with real
-// gradients (learn/learn.hpp). It comes after the simulation and changes no time of it.
+// gradients (learn/learn.hpp). It comes after the simulation and changes no time of it, except that k may be
+// chosen from the loss (k_choice()).
 
 #include "engine/training.hpp"
 #include "experiment/resolve.hpp"

@@ -2,6 +2,7 @@
 
 #include "../sweep/hand_made.hpp"
 #include "html/sweep_curves.hpp"
+#include "html/sweep_learning.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -243,4 +244,29 @@ TEST_CASE("published figures of points that no number of GPUs connects are drawn
   CHECK(page_has(page, "platform=b: predicted: 150 samples/s, published: 120 samples/s, +25.0 %"));
   result.sweep.published.pop_back();
   CHECK_FALSE(page_has(sweep_html(result, {}), "predicted against published"));  // one point is no picture
+}
+
+TEST_CASE("a sweep that learns draws the final loss of its points, with the front; others do not") {
+  SweepResult result = made_result({"sync.update"}, {{.values = {"sync"}, .throughput = 1},
+                                                     {.values = {"async"}, .throughput = 4},
+                                                     {.values = {"k_sync"}, .throughput = 2}});
+  result.sweep.has_learning = true;
+  result.figures.insert(result.figures.end(),
+                        {"time_to_target_s", "final_loss", "final_loss_low", "final_loss_high"});
+  const double times[] = {40, 10, 20};
+  const double losses[] = {0.8, 0.9, 0.7};
+  for (std::size_t i = 0; i < 3; ++i)
+    result.rows[i].figures.insert(result.rows[i].figures.end(),
+                                  {times[i], losses[i], losses[i] - 0.05, losses[i] + 0.05});
+  const std::string page = sweep_html(result, {.version = "1.2.3", .sweep = "experiment: none\n"});
+  CHECK(page_has(page, "<section id=\"learning\">"));
+  CHECK(page_has(page, "Final loss and time of an update"));
+  CHECK(page_has(page, "Final loss and time to target"));
+  CHECK(page_has(page, "sync.update=k_sync: "));
+  const std::string plots = learning_plots(result).markup;
+  const std::string table = plots.substr(plots.find("The front"));
+  CHECK(page_has(table, "sync.update=async"));
+  CHECK(page_has(table, "sync.update=k_sync"));
+  CHECK_FALSE(page_has(table, "sync.update=sync"));  // slower and worse than k_sync
+  CHECK(learning_plots(two_models()).markup.empty());
 }

@@ -48,7 +48,7 @@ TEST_CASE("a job to a target trains on the samples of the published runs at its 
   const Run run = target_run({to_target});
   CHECK(run.pace.global_batch == 4096);
   CHECK(figure_of(run, "samples_to_target") == 51086534);  // MLPerf's reference point
-  CHECK(figure_of(run, "updates_to_target") == 12473);  // 51,086,534 / 4,096 is 12,472.3
+  CHECK(figure_of(run, "updates_to_target") == 12473);     // 51,086,534 / 4,096 is 12,472.3
   for (const char* end : {"updates_to_target_low", "updates_to_target_high"})
     CHECK(figure_of(run, end) == std::floor(figure_of(run, end)));
   CHECK(figure_of(run, "epochs_to_target") == doctest::Approx(51086534.0 / images_of_epoch).epsilon(1e-12));
