@@ -165,6 +165,16 @@ void check_each_once(const std::vector<Recording>& recordings) {
   }
 }
 
+/// Calls with a cast are of no use without a fit of the cast.
+void check_calls_fitted(const MeasuredKernels& measured, const FittedProfile& fitted) {
+  if (measured.calls.empty() || fitted.cast) return;
+  throw InputError(
+      fmt::format("{} of linear layers with the cast of their input cannot be told apart from the cast",
+                  plural(static_cast<long long>(measured.calls.size()), "call")),
+      fmt::format("record at least {} of {} (n, k), on a GPU whose specification has an fp8 peak",
+                  fewest_detailed_products, fewest_detailed_weights));
+}
+
 /// The known entries that are not replaced, and the new ones.
 Calibration merged(Calibration known, const std::map<std::string, int>& fitted,
                    const std::vector<HeldOutError>& errors, const std::vector<Recording>& recordings) {
@@ -190,6 +200,7 @@ GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recordin
   const std::vector<Recording> counted = without_replaced(recordings, tables);
   const MeasuredKernels measured = gather(counted);
   const FittedProfile first = fit_profile(specification, measured);
+  check_calls_fitted(measured, first);
   const std::map<std::string, int>& fitted = first.fitted;
   if (fitted.empty()) {
     throw InputError("the recordings have too few kernels of every group",

@@ -223,6 +223,9 @@ void calibrate_gpu(const CalibrateOptions& options) {
     return;
   }
   const std::string name = name_of_profile(options);
+  if (options.keep && options.scale_from && options.recordings.empty()) {
+    throw CLI::ValidationError("--keep", "limits the products of a recording, and there is none");
+  }
   const std::size_t keep = options.keep
                                ? static_cast<std::size_t>(whole_number("--keep", *options.keep, 1, 100'000))
                                : most_kept_products;
@@ -274,7 +277,7 @@ void add_gpu(CLI::App& calibrate) {
                                 "name of the new profile (default: that of the specification)");
   CLI::Option* out = add_value(command, "--out", options->out, "DIR",
                                "write NAME.yaml and the recordings to this folder (default: platforms/gpus)");
-  add_value(
+  CLI::Option* keep = add_value(
       command, "--keep", options->keep, "N",
       fmt::format("keep at most N matrix products of each data type beside the profile, spread evenly over "
                   "their sizes; curves are fitted to all (default: {})",
@@ -287,7 +290,7 @@ void add_gpu(CLI::App& calibrate) {
                              ->excludes(recordings, scale_from);
   add_value(command, "--plan", options->plan, "FILE",
             "only write the list of kernels to measure, for trainyard_gpu_kernels on another computer")
-      ->excludes(recordings, specification, scale_from, name, out, seconds);
+      ->excludes(recordings, specification, scale_from, name, out, seconds, keep);
   command.add_flag("--force", options->force, "replace the profile, or the plan, if it exists");
   add_examples(command,
                {"trainyard calibrate gpu --name my_gpu --quick",

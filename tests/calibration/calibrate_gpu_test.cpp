@@ -379,3 +379,14 @@ TEST_CASE("products in 8 bits with and without a cast do not go into one profile
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].message.find("with_cast") != std::string::npos);
 }
+
+TEST_CASE("too few calls with a cast are an error, since their products cannot be kept") {
+  Recording few = layers_with_casts();
+  std::erase_if(few.rows, [](const RecordedKernel& row) {
+    return row.dtype == Dtype::fp8 && std::get<GemmShape>(row.shape).m > 64;
+  });
+  const auto errors = errors_of([&] { calibrate(tiny_with_8_bits(), {few}); });
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].message.starts_with("100 calls of linear layers"));
+  CHECK(errors[0].hint.find(" 500 ") != std::string::npos);
+}

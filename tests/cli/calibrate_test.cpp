@@ -424,4 +424,8 @@ TEST_CASE("--keep limits the products that stay beside the profile") {
   CHECK(products_beside() == 12);
   command[6] = "0";
   CHECK(installed.run(command).code == 2);
+  CHECK(installed
+            .run({"calibrate", "gpu", "--specification", "t4", "--scale-from", "v100_sxm2_16gb", "--keep",
+                  "10", "--out", folder / "out2"})
+            .code == 2);
 }
