@@ -218,7 +218,7 @@ TEST_CASE("efficiency and bandwidth of many products stay at most 1") {
   }
   const GemmCurve curve = fit_product(samples, synthetic_limits);
   CHECK(curve.efficiency == 1);
-  CHECK(curve.bandwidth_fraction == 1);
+  CHECK(curve.bandwidth_fraction <= 1);
   CHECK(curve.overlap.value() >= 1);
   CHECK(curve.t_sum.value() >= Seconds());
 }

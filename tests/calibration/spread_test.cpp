@@ -54,15 +54,12 @@ TEST_CASE("products that are few enough all stay") {
   CHECK(spread({}, 5).empty());
 }
 
-TEST_CASE("eight of a cube of sizes are its corners, 64 leave no gap of more than two powers of two") {
+TEST_CASE("two of a cube of sizes are opposite corners, 64 leave no gap of more than two powers of two") {
   const std::vector<GemmKernel> all = cube();
-  const std::vector<GemmKernel> eight = spread(all, 8);
-  REQUIRE(eight.size() == 8);
-  for (const int m : {64, 8192}) {
-    for (const int n : {64, 8192}) {
-      for (const int k : {64, 8192}) CHECK(has(eight, {1, m, n, k, false, true}));
-    }
-  }
+  const std::vector<GemmKernel> two = spread(all, 2);
+  REQUIRE(two.size() == 2);
+  CHECK(has(two, {1, 64, 64, 64, false, true}));
+  CHECK(has(two, {1, 8192, 8192, 8192, false, true}));
   const std::vector<GemmKernel> more = spread(all, 64);
   REQUIRE(more.size() == 64);
   CHECK(widest_gap(all, more) <= 2);
