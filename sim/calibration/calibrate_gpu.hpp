@@ -6,6 +6,8 @@
 #include "compute/recording.hpp"
 
 #include <array>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,9 +17,19 @@ namespace trainyard {
 /// The specification with fits to everything the recordings cover; `calibration` has the sources of the fits
 /// and their errors on held-out kernels. `kernels` becomes the recording that times matrix products or
 /// convolutions, `vector_kernels` the one that times vector ops alone (as a framework runs them); with both,
-/// vector ops count from the latter only. Power comes from the recordings if they have it. Throws InputError
-/// if they cover nothing, or if two of them would be the same table.
-GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recording>& recordings);
+/// vector ops count from the latter only. Power comes from the recordings if they have it. The curves are
+/// fitted to all products, of which at most `keep` of each type stay in the table; if some do not, `kernels`
+/// becomes a new file, table_beside(). Throws InputError if the recordings cover nothing, or if two of them
+/// would be the same table.
+GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recording>& recordings,
+                     std::size_t keep = most_kept_products);
+
+/// "my_gpu_kernels.csv" of my_gpu.csv: the file of a part of a recording.
+std::string part_name(const Recording& recording);
+
+/// The recording that a calibrated profile names under `kernels`, if it is none of `recordings`: the part of
+/// one of them that stays beside the profile, with its facts.
+std::optional<Recording> table_beside(const GpuProfile& gpu, const std::vector<Recording>& recordings);
 
 /// Shipped profiles with measured kernels: scalings are checked on these, whichever other profiles a user
 /// has.

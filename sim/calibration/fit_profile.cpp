@@ -1,6 +1,7 @@
 #include "calibration/fit_profile.hpp"
 
 #include "calibration/fit_curves.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -47,18 +48,104 @@ std::map<std::string, std::vector<Kernel>> groups_of(const std::vector<Kernel>& 
 
 Sample sample_of(const VectorKernel& kernel) { return {{Flops(), kernel.bytes}, kernel.duration}; }
 
-void fit_gemm(Fitting& fitting, Dtype dtype, const std::vector<GemmKernel>& kernels) {
+/// A roofline alone, without the figures that only many products determine.
+GemmCurve fit_simple_product(const std::vector<ProductSample>& products, const Limits& limits) {
+  std::vector<Sample> samples;
+  for (const ProductSample& product : products) samples.push_back(product.sample);
+  const Roofline fit = fit_roofline(samples, limits);
+  return {fit.efficiency, fit.bandwidth_fraction, fit.t0};
+}
+
+void fit_gemm(Fitting& fitting, Dtype dtype, const MeasuredKernels& measured) {
   MatrixRates* rates = find_rates(fitting.result.gpu, dtype);
   if (rates == nullptr) return;
-  std::vector<Sample> samples;
-  for (const GemmKernel& kernel : kernels) {
-    if (kernel.dtype == dtype) samples.push_back({work_of(kernel.shape, dtype), kernel.duration});
+  std::vector<ProductSample> samples;
+  for (const GemmKernel& kernel : measured.kernels.gemms) {
+    if (kernel.dtype != dtype) continue;
+    samples.push_back({{work_of(kernel.shape, dtype), kernel.duration}, kernel.shape.k});
   }
   if (samples.size() < fitting.fewest) return;
+  const Limits limits{rates->peak.value, fitting.bandwidth()};
+  const bool is_detailed = measured.detailed.contains(dtype);
   rates->gemm.emplace();
-  const Roofline fit = fit_roofline(samples, {rates->peak.value, fitting.bandwidth()});
-  fitting.set(*rates->gemm, GemmCurve{fit.efficiency, fit.bandwidth_fraction, fit.t0},
+  fitting.set(*rates->gemm, is_detailed ? fit_product(samples, limits) : fit_simple_product(samples, limits),
               group_of(GemmKernel{dtype, {}, {}}), samples.size());
+}
+
+/// The products of calls that cast their input: the rest of each call's time.
+void add_derived_products(KernelTable& table, const std::vector<CastingCall>& calls, const CastFit& cast) {
+  constexpr double least_of_call = 0.05;  // where the cast was faster than its fit
+  for (const auto& [product] : calls) {
+    GemmKernel kernel = product;
+    kernel.duration =
+        std::max(product.duration - cast_time(cast, product.shape), least_of_call * product.duration);
+    kernel.is_derived = true;
+    table.gemms.push_back(kernel);
+  }
+  std::ranges::sort(table.gemms, {},
+                    [](const GemmKernel& kernel) { return std::pair(kernel.dtype, kernel.shape); });
+}
+
+void fit_calls(Fitting& fitting, const MeasuredKernels& measured) {
+  MatrixRates* rates = find_rates(fitting.result.gpu, Dtype::fp8);
+  if (rates == nullptr || measured.calls.size() < fitting.fewest || !measured.detailed.contains(Dtype::fp8))
+    return;
+  std::vector<CastingSample> samples;
+  for (const auto& [product] : measured.calls) samples.push_back({product.shape, product.duration});
+  const MatrixRates* other = find_rates(fitting.result.gpu, Dtype::bf16);
+  const GemmCurve in_16_bits = other != nullptr && other->gemm ? other->gemm->value : GemmCurve();
+  const CastingFit fit = fit_casting(samples, {rates->peak.value, fitting.bandwidth()}, in_16_bits);
+  rates->gemm.emplace();
+  fitting.set(*rates->gemm, fit.product, group_of(measured.calls.front()), samples.size());
+  fitting.result.cast = fit.cast;
+  add_derived_products(fitting.result.gpu.kernel_table, measured.calls, fit.cast);
+}
+
+void fit_attention_passes(Fitting& fitting, Dtype dtype, const MeasuredKernels& measured) {
+  MatrixRates* rates = find_rates(fitting.result.gpu, dtype);
+  if (rates == nullptr) return;
+  std::vector<AttentionSample> samples;
+  for (const AttentionPass& pass : measured.attention) {
+    if (pass.dtype != dtype) continue;
+    const double products = 2.0 * pass.shape.batch * pass.shape.m * pass.shape.n * pass.shape.k;
+    samples.push_back({{{Flops(products), pass.bytes}, pass.duration}, pass.shape.n});
+  }
+  const bool is_part = fitting.fewest < fewest_kernels;
+  if (samples.size() < (is_part ? fewest_attention_passes / 2 : fewest_attention_passes)) return;
+  const double moved = rates->gemm ? rates->gemm->value.bandwidth_fraction
+                                   : fitting.result.gpu.roofline.value.bandwidth_fraction;
+  const AttentionFit fit = fit_attention(samples, {rates->peak.value, moved * fitting.bandwidth()});
+  fitting.set(rates->attention.emplace(), four_digits(attention_of_step * fit.efficiency),
+              group_of(AttentionPass{dtype, {}, {}, {}}), samples.size());
+  const std::string same = "the same passes, all forward; backward assumed alike";
+  rates->attention_tokens = Sourced<double>{fit.tokens, Provenance::fitted, same};
+  rates->attention_t0 = Sourced<Seconds>{fit.t0, Provenance::fitted, same};
+  rates->attention_key_time = Sourced<Seconds>{fit.key_time, Provenance::fitted, same};
+}
+
+template <class T>
+std::optional<Sourced<T>> as_in_bf16(const std::optional<Sourced<T>>& figure) {
+  if (!figure) return std::nullopt;
+  return Sourced<T>{figure->value, Provenance::assumed, "as in bf16: " + figure->source};
+}
+
+/// fp16 runs on the units of bf16, at the same peak: what was measured in bf16 alone is assumed for it too.
+void fill_fp16(Fitting& fitting) {
+  MatrixUnits& units = fitting.result.gpu.matrix;
+  if (!units.fp16 || !units.bf16 || units.fp16->peak.value != units.bf16->peak.value) return;
+  const auto has_fitted = [&](const char* group) { return fitting.result.fitted.contains(group); };
+  const auto is_guess = [](const auto& figure) {
+    return !figure || figure->provenance == Provenance::assumed;
+  };
+  MatrixRates& fp16 = *units.fp16;
+  const MatrixRates& bf16 = *units.bf16;
+  if (has_fitted("gemm bf16") && !has_fitted("gemm fp16") && is_guess(fp16.gemm))
+    fp16.gemm = as_in_bf16(bf16.gemm);
+  if (!has_fitted("attention bf16") || has_fitted("attention fp16") || !is_guess(fp16.attention)) return;
+  fp16.attention = as_in_bf16(bf16.attention);
+  fp16.attention_tokens = as_in_bf16(bf16.attention_tokens);
+  fp16.attention_t0 = as_in_bf16(bf16.attention_t0);
+  fp16.attention_key_time = as_in_bf16(bf16.attention_key_time);
 }
 
 /// The fits of one layout, as an assumption about the other.
@@ -149,11 +236,12 @@ void set_vector_t0(GpuProfile& gpu, const std::map<std::string, Seconds>& fixed)
 
 FittedProfile fit_profile(const GpuProfile& specification, const MeasuredKernels& measured,
                           const std::map<std::string, std::string>& sources, std::size_t fewest) {
-  Fitting fitting{{specification, {}, {}}, sources, fewest};
+  Fitting fitting{{specification, {}, {}, {}}, sources, fewest};
   FittedProfile& result = fitting.result;
   result.gpu.kernel_table = measured.kernels;
   for (const Dtype dtype : dtypes) {
-    fit_gemm(fitting, dtype, measured.kernels.gemms);
+    fit_gemm(fitting, dtype, measured);
+    fit_attention_passes(fitting, dtype, measured);
     for (const Layout layout : {Layout::nchw, Layout::nhwc}) {
       for (const OpKind pass : conv_passes) {
         fit_conv_pass(fitting, {pass, dtype, layout, {}, {}}, measured.kernels.convs);
@@ -164,6 +252,8 @@ FittedProfile fit_profile(const GpuProfile& specification, const MeasuredKernels
       fill_missing_passes(rates->conv_nhwc);
     }
   }
+  fill_fp16(fitting);
+  fit_calls(fitting, measured);
   fit_dispatched_vectors(fitting, measured.dispatched);
   const auto fixed = fit_vectors(fitting, measured.kernels.vectors);  // more precise than dispatched ones
   for (const auto& [group, t0] : fixed) result.dispatched.erase(group);

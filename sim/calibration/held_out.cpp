@@ -50,10 +50,17 @@ Op op_of(OpKind kind, const Shape& shape, const Work& work) {
   return op;
 }
 
+Op op_of(const GemmKernel& kernel) {
+  Op op = op_of(OpKind::gemm, kernel.shape, work_of(kernel.shape, kernel.dtype));
+  op.in_8_bits = kernel.dtype == Dtype::fp8;
+  return op;
+}
+
+/// `before`: the part of the measured time that is not the op's.
 void add(Errors& errors, const Predictors& predictors, Precision precision, const Op& op, Layout layout,
-         Seconds measured) {
+         Seconds measured, Seconds before = {}) {
   const auto error = [&](const GpuProfile& gpu) {
-    return std::abs(op_time(gpu, precision, op, layout).duration / measured - 1);
+    return std::abs((before + op_time(gpu, precision, op, layout).duration) / measured - 1);
   };
   errors.with_nearest.push_back(error(predictors.with_nearest));
   errors.by_curve.push_back(error(predictors.by_curve));
@@ -68,9 +75,33 @@ void add_matrix_kernels(ErrorsByGroup& errors, const Predictors& predictors, con
   }
   for (const GemmKernel& kernel : measured.gemms) {
     if (!has_unit(kernel.dtype)) continue;
-    Op op = op_of(OpKind::gemm, kernel.shape, work_of(kernel.shape, kernel.dtype));
-    op.in_8_bits = kernel.dtype == Dtype::fp8;
-    add(errors[group_of(kernel)], predictors, precision_of(kernel.dtype), op, Layout::nchw, kernel.duration);
+    add(errors[group_of(kernel)], predictors, precision_of(kernel.dtype), op_of(kernel), Layout::nchw,
+        kernel.duration);
+  }
+}
+
+/// Whole calls: the cast, and the product as a simulation has it.
+void add_calls(ErrorsByGroup& errors, const Predictors& predictors, const FittedProfile& fitted,
+               const std::vector<CastingCall>& calls) {
+  if (!fitted.cast) return;
+  for (const CastingCall& call : calls) {
+    const auto& [product] = call;
+    add(errors[group_of(call)], predictors, precision_of(product.dtype), op_of(product), Layout::nchw,
+        product.duration, cast_time(*fitted.cast, product.shape));
+  }
+}
+
+/// Forward passes, with the efficiency that the profile's stands for there.
+void add_attention(ErrorsByGroup& errors, const GpuProfile& gpu, const std::vector<AttentionPass>& passes) {
+  for (const AttentionPass& pass : passes) {
+    if (find_rates(gpu, pass.dtype) == nullptr || !find_rates(gpu, pass.dtype)->attention) continue;
+    GpuProfile forward = gpu;
+    const_cast<MatrixRates*>(find_rates(forward, pass.dtype))->attention->value /= attention_of_step;
+    const GemmShape& shape = pass.shape;
+    const double products = 2.0 * shape.batch * shape.m * shape.n * shape.k;
+    const Op op = op_of(OpKind::attention, shape, {Flops(products), pass.bytes});
+    add(errors[group_of(pass)], {forward, forward}, precision_of(pass.dtype), op, Layout::nchw,
+        pass.duration);
   }
 }
 
@@ -115,20 +146,23 @@ std::vector<HeldOutError> summary(const ErrorsByGroup& errors) {
 
 }  // namespace
 
-std::vector<HeldOutError> held_out_errors(const GpuProfile& specification, const MeasuredKernels& measured) {
+std::vector<HeldOutError> held_out_errors(const GpuProfile& specification, const MeasuredKernels& measured,
+                                          std::size_t keep) {
   constexpr std::size_t fewest_in_fold = 3;
   const std::map<std::string, int> groups = fit_profile(specification, measured).fitted;
   ErrorsByGroup errors;
   std::set<std::string> unfitted;  // in some fold: it would judge the specification
   for (int fold = 0; fold < folds; ++fold) {
-    const FittedProfile fitted =
-        fit_profile(specification, part_of(measured, fold, false), {}, fewest_in_fold);
+    FittedProfile fitted = fit_profile(specification, part_of(measured, fold, false), {}, fewest_in_fold);
+    fitted.gpu.kernel_table.gemms = spread(fitted.gpu.kernel_table.gemms, keep);
     for (const auto& [group, count] : groups) {
       if (!fitted.fitted.contains(group)) unfitted.insert(group);
     }
     const MeasuredKernels held_out = part_of(measured, fold, true);
     const Predictors both = predictors(fitted.gpu);
     add_matrix_kernels(errors, both, held_out.kernels);
+    add_calls(errors, both, fitted, held_out.calls);
+    add_attention(errors, both.by_curve, held_out.attention);
     add_vector_kernels(errors, both, held_out.kernels.vectors);
     add_dispatched(errors, fitted, held_out.dispatched);
   }

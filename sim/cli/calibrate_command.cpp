@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -32,7 +33,7 @@ namespace fs = std::filesystem;
 
 struct CalibrateOptions {
   std::vector<std::string> recordings;
-  std::optional<std::string> specification, scale_from, name, out, plan, seconds;
+  std::optional<std::string> specification, scale_from, name, out, plan, seconds, keep;
   bool quick = false;
   bool force = false;
 };
@@ -151,12 +152,12 @@ Bases load_bases(const CalibrateOptions& options, const config::Catalogue& catal
 
 /// Applies the recordings, the scaling or both to the specification.
 GpuProfile make_profile(const Bases& bases, const config::Catalogue& catalogue, const std::string& name,
-                        const std::vector<Recording>& recordings) {
+                        const std::vector<Recording>& recordings, std::size_t keep) {
   GpuProfile gpu =
       bases.specification ? *bases.specification : specification_of(recordings.front().facts, name);
   gpu.name = name;
   if (bases.scale_from) gpu = scale(gpu, *bases.scale_from, load_checked_profiles(catalogue));
-  return recordings.empty() ? gpu : calibrate(gpu, recordings);
+  return recordings.empty() ? gpu : calibrate(gpu, recordings, keep);
 }
 
 /// Recordings must be next to the profile, so others are copied there. Never overwrites a different file of
@@ -182,10 +183,30 @@ std::vector<fs::path> tables_kept(const CalibrateOptions& options, const config:
   const fs::path folder = config::find(catalogue, config::Kind::gpu, *options.specification).parent_path();
   std::vector<fs::path> kept;
   for (const std::optional<std::string>& table : {gpu.kernels, gpu.vector_kernels}) {
-    const auto is_new = [&](const Recording& recording) { return recording.name == table; };
+    const auto is_new = [&](const Recording& recording) {
+      return recording.name == table || part_name(recording) == table;
+    };
     if (table && std::ranges::none_of(recordings, is_new)) kept.push_back(folder / *table);
   }
   return kept;
+}
+
+/// Leaves out the recording of which only a part stays beside the profile.
+std::vector<fs::path> without_whole(std::vector<fs::path> files, const std::vector<Recording>& recordings,
+                                    const Recording& part) {
+  const auto is_whole = [&](const fs::path& file) {
+    const auto recording = std::ranges::find(recordings, file.filename().string(), &Recording::name);
+    return recording != recordings.end() && part_name(*recording) == part.name;
+  };
+  std::erase_if(files, is_whole);
+  return files;
+}
+
+/// The part of a recording is made again by each run, so --force replaces it.
+void write_part(const fs::path& file, const std::string& text, bool force) {
+  std::error_code error;
+  if (fs::exists(file, error) && config::read_file(file, largest_csv) == text) return;
+  write_out_file(file, text, force);
 }
 
 /// Writes the profile after checking that it can be read again.
@@ -202,6 +223,12 @@ void calibrate_gpu(const CalibrateOptions& options) {
     return;
   }
   const std::string name = name_of_profile(options);
+  if (options.keep && options.scale_from && options.recordings.empty()) {
+    throw CLI::ValidationError("--keep", "limits the products of a recording, and there is none");
+  }
+  const std::size_t keep = options.keep
+                               ? static_cast<std::size_t>(whole_number("--keep", *options.keep, 1, 100'000))
+                               : most_kept_products;
   const Bases bases = load_bases(options, catalogue);
   const fs::path folder = folder_for(options, catalogue);
   const fs::path profile = folder / (name + ".yaml");
@@ -217,9 +244,13 @@ void calibrate_gpu(const CalibrateOptions& options) {
   std::vector<Recording> recordings;
   for (const fs::path& file : files) recordings.push_back(read_recording_file(file));
 
-  const GpuProfile gpu = make_profile(bases, catalogue, name, recordings);
+  const GpuProfile gpu = make_profile(bases, catalogue, name, recordings, keep);
   make_folder(folder);
   std::ranges::copy(tables_kept(options, catalogue, gpu, recordings), std::back_inserter(files));
+  if (const std::optional<Recording> part = table_beside(gpu, recordings)) {
+    files = without_whole(std::move(files), recordings, *part);
+    write_part(folder / part->name, recording_text(*part), options.force);
+  }
   copy_beside(files, folder);
   write_profile(gpu, profile, options.force);
   std::string report = calibration_table(gpu);
@@ -246,6 +277,11 @@ void add_gpu(CLI::App& calibrate) {
                                 "name of the new profile (default: that of the specification)");
   CLI::Option* out = add_value(command, "--out", options->out, "DIR",
                                "write NAME.yaml and the recordings to this folder (default: platforms/gpus)");
+  CLI::Option* keep = add_value(
+      command, "--keep", options->keep, "N",
+      fmt::format("keep at most N matrix products of each data type beside the profile, spread evenly over "
+                  "their sizes; curves are fitted to all (default: {})",
+                  most_kept_products));
   command
       .add_flag("--quick", options->quick, "measure only the most important kernels; takes about two minutes")
       ->excludes(recordings, scale_from);
@@ -254,11 +290,12 @@ void add_gpu(CLI::App& calibrate) {
                              ->excludes(recordings, scale_from);
   add_value(command, "--plan", options->plan, "FILE",
             "only write the list of kernels to measure, for trainyard_gpu_kernels on another computer")
-      ->excludes(recordings, specification, scale_from, name, out, seconds);
+      ->excludes(recordings, specification, scale_from, name, out, seconds, keep);
   command.add_flag("--force", options->force, "replace the profile, or the plan, if it exists");
   add_examples(command,
                {"trainyard calibrate gpu --name my_gpu --quick",
                 "trainyard calibrate gpu my_gpu.csv --specification t4 --name my_t4 --out .",
+                "trainyard calibrate gpu my_gpu.csv --name my_gpu --keep 500",
                 "trainyard calibrate gpu --specification t4 --scale-from v100_sxm2_16gb --name scaled_t4"});
   command.callback([options] { calibrate_gpu(*options); });
 }

@@ -5,6 +5,7 @@
 #include "config/read_file.hpp"
 #include "workload/csv.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <utility>
@@ -39,6 +40,12 @@ KernelTable read_table(const config::Document& document, const std::string& key,
     throw InputError(
         path.string() + ": its times include a framework's dispatch, so they are not times of kernels",
         "leave out '" + key + "'; `trainyard calibrate gpu` can fit to this recording");
+  }
+  if (std::ranges::any_of(recording.rows, has_cast)) {
+    throw InputError(
+        path.string() +
+            ": its linear layers include the cast of their input, so they are not times of kernels",
+        "`trainyard calibrate gpu` subtracts the cast and writes a table for '" + key + "'");
   }
   return kernel_table(recording);
 }

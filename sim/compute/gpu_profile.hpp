@@ -129,7 +129,7 @@ struct HeldOutError {
 
 /// Origin of the figures of a profile, from `calibrate gpu`.
 struct Calibration {
-  std::vector<std::string> recordings;     ///< files in the profile's folder
+  std::vector<std::string> recordings;     ///< in the profile's folder, unless only a part is kept
   std::vector<std::string> measured_with;  ///< by recording: GPU, driver, library versions, date
   std::vector<HeldOutError> held_out;
   std::optional<std::string> scaled_from;  ///< another profile, whose fractions of the peaks fill the rest

@@ -50,14 +50,18 @@ int row_of(const RecordedKernel& kernel) {
   return static_cast<int>(std::clamp<long long>(length.value_or(0), 0, 1'000'000'000));
 }
 
+bool has_cast(const RecordedKernel& kernel) {
+  return kernel.kind == OpKind::gemm && kernel.variant == variant_with_cast;
+}
+
 KernelTable kernel_table(const Recording& recording) {
   KernelTable table;
   for (const RecordedKernel& row : recording.rows) {
-    if (!row.kind) continue;
+    if (!row.kind || row.kind == OpKind::attention || has_cast(row)) continue;
     if (const auto* conv = std::get_if<ConvShape>(&row.shape)) {
       table.convs.push_back({*row.kind, *row.dtype, layout_of(row), *conv, row.time});
     } else if (const auto* gemm = std::get_if<GemmShape>(&row.shape)) {
-      table.gemms.push_back({*row.dtype, *gemm, row.time});
+      table.gemms.push_back({*row.dtype, *gemm, row.time, row.is_derived});
     } else {
       table.vectors.push_back({*row.kind, row.bytes, row.time, row_of(row)});
     }
@@ -93,11 +97,16 @@ MeasuredTime find_kernel(const KernelTable& table, OpKind pass, Dtype dtype, Lay
   return {.duration = below->duration + part * (above->duration - below->duration)};
 }
 
-std::optional<Seconds> find_kernel(const KernelTable& table, Dtype dtype, const GemmShape& shape) {
+const GemmKernel* find_product(const KernelTable& table, Dtype dtype, const GemmShape& shape) {
   const auto it = std::ranges::lower_bound(table.gemms, std::pair(dtype, shape), {},
                                            [](const GemmKernel& kernel) { return order(kernel); });
-  if (it == table.gemms.end() || order(*it) != std::pair(dtype, shape)) return std::nullopt;
-  return it->duration;
+  if (it == table.gemms.end() || order(*it) != std::pair(dtype, shape)) return nullptr;
+  return &*it;
+}
+
+std::optional<Seconds> find_kernel(const KernelTable& table, Dtype dtype, const GemmShape& shape) {
+  const GemmKernel* product = find_product(table, dtype, shape);
+  return product == nullptr ? std::nullopt : std::optional(product->duration);
 }
 
 }  // namespace trainyard

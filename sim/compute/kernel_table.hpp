@@ -25,6 +25,7 @@ struct GemmKernel {
   Dtype dtype{};
   GemmShape shape;
   Seconds duration;
+  bool is_derived = false;  ///< the time of a longer call, less a part that was fitted
 };
 
 /// A vector op. Its time depends on its bytes more than on its arithmetic.
@@ -49,9 +50,13 @@ Layout layout_of(const RecordedKernel& kernel);
 /// The row length of a recorded vector op: for a softmax, the number in its variant ("forward w1024").
 int row_of(const RecordedKernel& kernel);
 
-/// The kernels of a recording. A convolution in 16 bits gets the time of the fp32 one of its shape if that is
-/// shorter, since frameworks then choose it. Throws InputError, naming the recording, for a convolution or
-/// matrix product listed twice.
+/// Whether a recorded product is a call of a linear layer in 8 bits that also casts its input from 16 bits:
+/// variant "with_cast".
+bool has_cast(const RecordedKernel& kernel);
+
+/// The kernels of a recording; calls with a cast and attention are none. A convolution in 16 bits gets the
+/// time of the fp32 one of its shape if that is shorter, since frameworks then choose it. Throws InputError,
+/// naming the recording, for a convolution or matrix product listed twice.
 KernelTable kernel_table(const Recording& recording);
 
 /// The table's answer for a kernel: its time, or bounds on it, or nothing.
@@ -66,7 +71,9 @@ struct MeasuredTime {
 MeasuredTime find_kernel(const KernelTable& table, OpKind pass, Dtype dtype, Layout layout,
                          const ConvShape& shape);
 
-/// A matrix product's time for the exact shape, or empty.
+/// A matrix product of the exact shape, or null.
+const GemmKernel* find_product(const KernelTable& table, Dtype dtype, const GemmShape& shape);
+/// Its time, or empty.
 std::optional<Seconds> find_kernel(const KernelTable& table, Dtype dtype, const GemmShape& shape);
 
 }  // namespace trainyard

@@ -141,8 +141,8 @@ OpTime gemm_time(const GpuProfile& gpu, Dtype dtype, const Shape& op_shape, cons
   const MatrixRates& rates = rates_of(gpu, dtype);
   const auto* shape = std::get_if<GemmShape>(&op_shape);
   if (shape != nullptr) {
-    if (const auto duration = find_kernel(gpu.kernel_table, dtype, *shape)) {
-      return {*duration, ComputeSource::measured};
+    if (const GemmKernel* kernel = find_product(gpu.kernel_table, dtype, *shape)) {
+      return {kernel->duration, kernel->is_derived ? ComputeSource::fitted : ComputeSource::measured};
     }
   }
   if (!rates.gemm) return general_time(gpu, dtype, work);

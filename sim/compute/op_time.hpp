@@ -37,7 +37,8 @@ FlopRate peak_rate(const GpuProfile& gpu, Precision precision);
 ///   largest batch if that is smaller, and at most that of its smallest batch if that is larger (still
 ///   counted as fitted, since this shape was not measured); in 16 bits the fp32 time if that is shorter,
 ///   since frameworks then choose it.
-/// - matrix product: the kernel table (exact shape), otherwise the fit, corrected in the same way.
+/// - matrix product: the kernel table (exact shape; fitted if a fitted part was subtracted), otherwise the
+/// fit, corrected in the same way.
 /// - attention: the profile's efficiency, with causal attention (is_causal_attention) over n keys
 ///   1 + attention_tokens / n times as long, forward and backward, and attention_key_time for each key;
 ///   without one, 0.6 of that of matrix products, assumed.

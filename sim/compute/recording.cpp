@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fmt/format.h>
 #include <map>
 #include <utility>
 
@@ -18,9 +19,9 @@ namespace {
 
 constexpr double longest_kernel_us = 1e9;
 
-constexpr std::array<std::string_view, 11> known_columns{"op",    "variant", "dtype",     "shape",
+constexpr std::array<std::string_view, 12> known_columns{"op",    "variant", "dtype",     "shape",
                                                          "bytes", "time_us", "spread_us", "repetitions",
-                                                         "error", "power_w", "clock_mhz"};
+                                                         "error", "power_w", "clock_mhz", "derived"};
 constexpr std::array<std::string_view, 4> needed_columns{"op", "dtype", "shape", "time_us"};
 
 /// Measurements that are not ops of a trace.
@@ -30,7 +31,7 @@ constexpr std::array<std::string_view, 6> other_words{"reduction",  "launch",  "
 /// A kind of op in a trace that a recording can hold.
 std::optional<OpKind> kind_of(std::string_view op) {
   const std::optional<OpKind> kind = config::value_named<OpKind>(op);
-  const bool cannot = kind == OpKind::measured || kind == OpKind::host || kind == OpKind::attention;
+  const bool cannot = kind == OpKind::measured || kind == OpKind::host;
   return cannot ? std::nullopt : kind;
 }
 
@@ -117,7 +118,8 @@ bool is_vector(std::optional<OpKind> kind) { return kind && !is_matrix(*kind); }
 
 /// The required kind of shape, in words, if the row has another; empty if it is right.
 std::string_view missing_shape(std::optional<OpKind> kind, const Shape& shape) {
-  if (kind == OpKind::gemm) return std::holds_alternative<GemmShape>(shape) ? "" : "matrix product";
+  if (kind == OpKind::gemm || kind == OpKind::attention)
+    return std::holds_alternative<GemmShape>(shape) ? "" : "matrix product";
   if (kind && is_matrix(*kind)) return std::holds_alternative<ConvShape>(shape) ? "" : "convolution";
   if (is_vector(kind)) return std::holds_alternative<VectorShape>(shape) ? "" : "vector op";
   return "";
@@ -129,8 +131,13 @@ std::string_view example_of(std::string_view what) {
   return "for example e1048576";
 }
 
-std::optional<Bytes> bytes_of(const Shape& shape, std::optional<Dtype> dtype) {
+std::optional<Bytes> bytes_of(OpKind kind, const Shape& shape, std::optional<Dtype> dtype) {
   if (!dtype) return std::nullopt;
+  const auto* scores = std::get_if<GemmShape>(&shape);
+  if (kind == OpKind::attention && scores != nullptr) {
+    // queries, keys, values and the result, with as many heads of keys and values as of queries
+    return 2.0 * scores->batch * (scores->m + scores->n) * scores->k * size_of(*dtype);
+  }
   if (const auto* conv = std::get_if<ConvShape>(&shape)) return work_of(*conv, *dtype).bytes;
   if (const auto* gemm = std::get_if<GemmShape>(&shape)) return work_of(*gemm, *dtype).bytes;
   return std::nullopt;
@@ -164,8 +171,23 @@ std::optional<RecordedKernel> read_row(Row row, int line) {
   if (!time && row.is_right()) row.wrong("time_us", "a time is missing", "a number of microseconds above 0");
   const auto bytes = row.number("bytes", "number of bytes", 1e15);
   kernel.shape = shape.value_or(Shape());
-  kernel.bytes = bytes ? Bytes(*bytes) : bytes_of(kernel.shape, kernel.dtype).value_or(Bytes());
+  kernel.bytes =
+      bytes ? Bytes(*bytes)
+            : bytes_of(kernel.kind.value_or(OpKind::measured), kernel.shape, kernel.dtype).value_or(Bytes());
   if (const auto power = row.number("power_w", "power in watts", 1e5)) kernel.power = Watts(*power);
+  if (kernel.kind == OpKind::attention && kernel.variant != "causal") {
+    row.wrong("op", "attention needs the variant causal",
+              "forward passes over the causal half of the scores");
+  }
+  const std::string derived = row.text("derived");
+  kernel.is_derived = derived == "yes";
+  if (!derived.empty() && !kernel.is_derived) {
+    row.wrong("derived", "'" + derived + "' is neither yes nor -", "yes if a fitted part was subtracted");
+  }
+  if (kernel.variant == variant_with_cast && (kernel.kind != OpKind::gemm || kernel.dtype != Dtype::fp8)) {
+    row.wrong("variant", "only a gemm in fp8 can be with_cast",
+              "it casts the input of a linear layer to 8 bits");
+  }
   if (row.is_right() && is_vector(kernel.kind) && kernel.bytes <= Bytes()) {
     row.wrong("shape", "a vector op needs its bytes", "add a column 'bytes'");
   }
@@ -214,6 +236,35 @@ RecordingFacts read_facts(const std::vector<CsvComment>& comments, CsvProblems& 
   return facts;
 }
 
+std::string facts_text(const RecordingFacts& facts) {
+  std::string text;
+  const auto add = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) text += fmt::format("# {}: {}\n", key, value);
+  };
+  const auto add_number = [&](std::string_view key, std::optional<double> value, std::string_view unit) {
+    if (value) add(key, shortest(*value) + std::string(unit));
+  };
+  const auto add_quantity = [&](std::string_view key, const auto& value) {
+    if (value) add(key, exact(*value));
+  };
+  add("gpu", facts.gpu);
+  add_number("compute_capability", facts.compute_capability, "");
+  add_number("sm_count", facts.sm_count, "");
+  add_number("sm_clock", facts.sm_clock_mhz, " MHz");
+  add_quantity("memory_capacity", facts.memory_capacity);
+  add_quantity("memory_bandwidth", facts.memory_bandwidth);
+  add_quantity("power_limit", facts.power_limit);
+  add("driver", facts.driver);
+  add("cuda", facts.cuda);
+  add("cublaslt", facts.cublaslt);
+  add("cudnn", facts.cudnn);
+  add("nccl", facts.nccl);
+  add("date", facts.date);
+  add("timing", facts.is_framework_timing ? "framework" : "");
+  add("source", facts.source);
+  return text;
+}
+
 }  // namespace
 
 Recording read_recording(std::string name, std::string_view text) {
@@ -231,6 +282,22 @@ Recording read_recording(std::string name, std::string_view text) {
   }
   problems.finish();
   return recording;
+}
+
+std::string recording_text(const Recording& recording) {
+  const bool has_derived = std::ranges::any_of(recording.rows, &RecordedKernel::is_derived);
+  const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : text; };
+  std::string text = facts_text(recording.facts) + "op,variant,dtype,shape,bytes,time_us" +
+                     (has_derived ? ",derived\n" : "\n");
+  for (const RecordedKernel& row : recording.rows) {
+    const std::string dtype = row.dtype ? std::string(config::name_of(*row.dtype)) : "-";
+    text += fmt::format("{},{},{},{},{},{:.6g}{}\n", row.op, or_dash(row.variant), dtype,
+                        or_dash(to_string(row.shape)), shortest(row.bytes.si()), row.time.si() * 1e6,
+                        !has_derived     ? ""
+                        : row.is_derived ? ",yes"
+                                         : ",-");
+  }
+  return text;
 }
 
 }  // namespace trainyard

@@ -30,6 +30,9 @@ struct RecordingFacts {
   bool is_framework_timing = false;
 };
 
+/// The variant of a product in fp8 that is a whole call of a linear layer: it casts its input from 16 bits.
+inline constexpr std::string_view variant_with_cast = "with_cast";
+
 struct RecordedKernel {
   std::string op;              ///< a kind of op in a trace, or another measurement
   std::optional<OpKind> kind;  ///< its kind in a trace
@@ -39,6 +42,7 @@ struct RecordedKernel {
   Bytes bytes;  ///< counted for it in a trace, or copied
   Seconds time;
   std::optional<Watts> power;
+  bool is_derived = false;  ///< `time` is that of a longer call, less a part that was fitted
   int line = 0;
 };
 
@@ -49,8 +53,12 @@ struct Recording {
 };
 
 /// Reads a recording: columns op, dtype, shape and time_us in any order, and optionally variant, bytes,
-/// spread_us, repetitions, error, power_w and clock_mhz. Without `bytes`, the bytes of a convolution or
-/// matrix product follow from its shape. Throws InputError with every problem found.
+/// spread_us, repetitions, error, power_w, clock_mhz and derived. Without `bytes`, the bytes of a convolution
+/// or matrix product follow from its shape. Throws InputError with every problem found.
 Recording read_recording(std::string name, std::string_view text);
+
+/// The recording as CSV: its facts, then op, variant, dtype, shape, bytes and time_us of each row, and
+/// derived if any is; times with six significant digits. Reads back to the same rows.
+std::string recording_text(const Recording& recording);
 
 }  // namespace trainyard

@@ -1,5 +1,6 @@
 #include "calibration/calibrate_gpu.hpp"
 
+#include "calibration/fit_curves.hpp"
 #include "calibration/synthetic.hpp"
 #include "compute/tiny_gpu.hpp"
 #include "errors_of.hpp"
@@ -260,4 +261,132 @@ TEST_CASE("calibrating twice is calibrating once") {
   const GpuProfile once = calibrate(tiny_to_calibrate(), {some_products(), framework_softmax()});
   const GpuProfile twice = calibrate(once, {some_products(), framework_softmax()});
   CHECK(profile_text(twice) == profile_text(once));
+}
+
+TEST_CASE("of many products only as many as asked for stay beside the profile, in a file of their own") {
+  Recording recording =
+      together(many_products(Dtype::fp32, {0.6, 0.7, Seconds(3e-6), 2.5, 150, Seconds(2e-6)}),
+               vector_recording(OpKind::softmax, 0.6, Seconds(4e-6)));
+  recording.name = "mine.csv";
+  recording.facts.gpu = "Tiny GPU";
+  recording.rows.push_back(power_row("idle", 60));
+  const GpuProfile gpu = calibrate(tiny_to_calibrate(), {recording}, 50);
+  CHECK(gpu.kernels == "mine_kernels.csv");
+  CHECK(gpu.kernel_table.gemms.size() == 50);
+  CHECK(gpu.kernel_table.vectors.size() == 20);
+  CHECK(
+      gpu.matrix.fp32.gemm->source.starts_with("700 kernels of mine.csv; mean error on held-out (n, k) 0."));
+  const std::optional<Recording> part = table_beside(gpu, {recording});
+  REQUIRE(part);
+  CHECK(part->name == "mine_kernels.csv");
+  CHECK(part->facts.gpu == "Tiny GPU");
+  CHECK(part->rows.size() == 70);
+  const KernelTable read = kernel_table(read_recording(part->name, recording_text(*part)));
+  REQUIRE(read.gemms.size() == 50);
+  for (std::size_t i = 0; i < 50; ++i) {
+    CHECK(read.gemms[i].shape == gpu.kernel_table.gemms[i].shape);
+    CHECK(read.gemms[i].duration.si() == doctest::Approx(gpu.kernel_table.gemms[i].duration.si()));
+  }
+
+  const GpuProfile all = calibrate(tiny_to_calibrate(), {recording}, 700);
+  CHECK(all.kernels == "mine.csv");
+  CHECK_FALSE(table_beside(all, {recording}));
+}
+
+TEST_CASE("the part of a recording leaves out vector ops in whose place others stand") {
+  const Recording recording =
+      together(many_products(Dtype::fp32, {0.6, 0.7, Seconds(3e-6), 2.5, 150, Seconds(2e-6)}),
+               vector_recording(OpKind::elementwise, 0.9, Seconds(4e-6)));
+  const GpuProfile gpu = calibrate(tiny_to_calibrate(), {recording, pytorch_vectors()}, 50);
+  const std::optional<Recording> part = table_beside(gpu, {recording, pytorch_vectors()});
+  REQUIRE(part);
+  CHECK(part->rows.size() == 50);
+}
+
+namespace {
+
+/// Products in bf16, calls in fp8 that cast their input, and passes of attention.
+Recording layers_with_casts() {
+  Recording recording =
+      many_products(Dtype::bf16, {0.7, 0.8, Seconds(2e-6), 2.5, 100, Seconds(2.5e-6)}, FlopRate(100e12));
+  const CastFit cast{Seconds(3e-6), Bandwidth(0.5e12), Seconds(5e-9), Seconds(0.5e-9)};
+  for (RecordedKernel row :
+       many_products(Dtype::fp8, {0.6, 0.7, Seconds(2e-6), 2, 300, Seconds(2.5e-6)}, FlopRate(200e12)).rows) {
+    row.time = row.time + cast_time(cast, std::get<GemmShape>(row.shape));
+    row.variant = variant_with_cast;
+    recording.rows.push_back(row);
+  }
+  for (const int n : {1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288}) {
+    for (const int batch : {4, 8, 16, 32, 64, 128}) {
+      const Bytes bytes(8.0 * batch * n * 128);
+      const Seconds time = Flops(2.0 * batch * n * n * 128) / (0.5 * FlopRate(100e12)) + Seconds(5e-6);
+      recording.rows.push_back(recorded_kernel(OpKind::attention, Dtype::bf16,
+                                               GemmShape{batch, n, n, 128, false, true}, bytes, time));
+    }
+  }
+  recording.name = "layers.csv";
+  return recording;
+}
+
+GpuProfile tiny_with_8_bits() {
+  std::string text = tiny_gpu;
+  text.insert(text.find("vector:"),
+              "  bf16: {peak: 100 TFLOP/s, gemm: {value: {efficiency: 0.5, bandwidth_fraction: 0.5, t0: 1 "
+              "us}, assumed: x}}\n"
+              "  fp8: {peak: 200 TFLOP/s}\n");
+  return load_gpu_profile(config::parse("tiny.yaml", text));
+}
+
+}  // namespace
+
+TEST_CASE("products in 8 bits are kept without the cast of their calls, as derived") {
+  const GpuProfile gpu = calibrate(tiny_with_8_bits(), {layers_with_casts()});
+  CHECK(gpu.kernels == "layers_kernels.csv");
+  const GemmCurve& curve = gpu.matrix.fp8->gemm->value;
+  CHECK(curve.efficiency == doctest::Approx(0.6).epsilon(0.03));
+  CHECK(curve.t0 == gpu.matrix.bf16->gemm->value.t0);
+  CHECK(gpu.matrix.fp8->gemm->source.find("Less the cast of their input") != std::string::npos);
+  const std::optional<Recording> part = table_beside(gpu, {layers_with_casts()});
+  REQUIRE(part);
+  const KernelTable read = kernel_table(read_recording(part->name, recording_text(*part)));
+  CHECK(read.gemms.size() == 1400);
+  for (const GemmKernel& kernel : read.gemms) CHECK(kernel.is_derived == (kernel.dtype == Dtype::fp8));
+  for (const HeldOutError& error : gpu.calibration->held_out) {
+    CAPTURE(error.kernels);
+    CHECK(error.mape < 0.02);
+  }
+  CHECK(gpu.calibration->held_out.size() == 3);
+}
+
+TEST_CASE("attention is fitted to forward passes, and fp16 assumed as bf16 at the same peak") {
+  const GpuProfile gpu = calibrate(tiny_with_8_bits(), {layers_with_casts()});
+  const MatrixRates& bf16 = *gpu.matrix.bf16;
+  REQUIRE(bf16.attention);
+  CHECK(bf16.attention->value == doctest::Approx(0.9 * 0.5).epsilon(0.02));
+  CHECK(bf16.attention->provenance == Provenance::fitted);
+  CHECK(bf16.attention_t0->value.si() == doctest::Approx(5e-6).epsilon(0.2));
+  const MatrixRates& fp16 = *gpu.matrix.fp16;
+  CHECK(fp16.attention->value == bf16.attention->value);
+  CHECK(fp16.attention->provenance == Provenance::assumed);
+  CHECK(fp16.gemm->value.efficiency == bf16.gemm->value.efficiency);
+  CHECK(fp16.gemm->source.starts_with("as in bf16: 700 kernels of layers.csv"));
+}
+
+TEST_CASE("products in 8 bits with and without a cast do not go into one profile") {
+  Recording mixed = layers_with_casts();
+  mixed.rows.push_back(recorded_product({1, 8, 8, 8, false, true}, Dtype::fp8, {0.6, 0.7, Seconds(2e-6)}));
+  const auto errors = errors_of([&] { calibrate(tiny_with_8_bits(), {mixed}); });
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].message.find("with_cast") != std::string::npos);
+}
+
+TEST_CASE("too few calls with a cast are an error, since their products cannot be kept") {
+  Recording few = layers_with_casts();
+  std::erase_if(few.rows, [](const RecordedKernel& row) {
+    return row.dtype == Dtype::fp8 && std::get<GemmShape>(row.shape).m > 64;
+  });
+  const auto errors = errors_of([&] { calibrate(tiny_with_8_bits(), {few}); });
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].message.starts_with("100 calls of linear layers"));
+  CHECK(errors[0].hint.find(" 500 ") != std::string::npos);
 }

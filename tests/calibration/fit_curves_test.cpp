@@ -186,3 +186,77 @@ TEST_CASE("a call takes its dispatch or its kernel's time, whichever is longer")
   CHECK(time("relu", 1e9) == doctest::Approx(2002e-6).epsilon(1e-12));
   CHECK(time("gelu", 1e6) == doctest::Approx(4e-6).epsilon(1e-12));  // its dispatch was not measured
 }
+
+TEST_CASE("the six numbers of a curve come back from products that follow it") {
+  const GemmCurve known{0.8, 0.7, Seconds(3e-6), 2.5, 150, Seconds(2e-6)};
+  std::vector<ProductSample> samples;
+  for (const RecordedKernel& row : many_products(Dtype::fp32, known).rows) {
+    const auto& shape = std::get<GemmShape>(row.shape);
+    samples.push_back({{work_of(shape, Dtype::fp32), row.time}, shape.k});
+  }
+  const GemmCurve curve = fit_product(samples, synthetic_limits);
+  CHECK(curve.efficiency == within_1_percent(0.8));
+  CHECK(curve.bandwidth_fraction == within_1_percent(0.7));
+  CHECK(curve.t0.si() == within_1_percent(3e-6));
+  CHECK(curve.overlap.value() == within_1_percent(2.5));
+  CHECK(curve.fill.value() == within_1_percent(150));
+  CHECK(curve.t_sum.value().si() == within_1_percent(2e-6));
+
+  // a few products for which the library chose badly change little
+  for (std::size_t i = 0; i < samples.size(); i += 50) samples[i].sample.time = 3 * samples[i].sample.time;
+  const GemmCurve with_outliers = fit_product(samples, synthetic_limits);
+  CHECK(with_outliers.efficiency == doctest::Approx(0.8).epsilon(0.03));
+  CHECK(with_outliers.fill.value() == doctest::Approx(150).epsilon(0.1));
+}
+
+TEST_CASE("efficiency and bandwidth of many products stay at most 1") {
+  const GemmCurve too_fast{1.4, 1.3, Seconds(3e-6), 2, 0, Seconds()};
+  std::vector<ProductSample> samples;
+  for (const RecordedKernel& row : many_products(Dtype::fp32, too_fast).rows) {
+    const auto& shape = std::get<GemmShape>(row.shape);
+    samples.push_back({{work_of(shape, Dtype::fp32), row.time}, shape.k});
+  }
+  const GemmCurve curve = fit_product(samples, synthetic_limits);
+  CHECK(curve.efficiency == 1);
+  CHECK(curve.bandwidth_fraction <= 1);
+  CHECK(curve.overlap.value() >= 1);
+  CHECK(curve.t_sum.value() >= Seconds());
+}
+
+TEST_CASE("the cast of a linear layer's input is told apart from its product") {
+  const GemmCurve in_16_bits{0.7, 0.8, Seconds(2e-6), 2.5, 100, Seconds(2.5e-6)};
+  const GemmCurve known{0.6, 0.7, Seconds(2e-6), 2, 300, Seconds(2.5e-6)};
+  const CastFit cast{Seconds(3e-6), Bandwidth(0.5e12), Seconds(5e-9), Seconds(0.5e-9)};
+  std::vector<CastingSample> samples;
+  for (const RecordedKernel& row : many_products(Dtype::fp8, known).rows) {
+    const auto& shape = std::get<GemmShape>(row.shape);
+    samples.push_back({shape, row.time + cast_time(cast, shape)});
+  }
+  const CastingFit fit = fit_casting(samples, synthetic_limits, in_16_bits);
+  CHECK(fit.product.efficiency == doctest::Approx(0.6).epsilon(0.02));
+  CHECK(fit.product.bandwidth_fraction == doctest::Approx(0.7).epsilon(0.02));
+  CHECK(fit.product.t0 == in_16_bits.t0);
+  CHECK(fit.product.t_sum == in_16_bits.t_sum);
+  CHECK(fit.cast.fixed.si() == doctest::Approx(3e-6).epsilon(0.05));
+  CHECK(fit.cast.rate.si() == doctest::Approx(0.5e12).epsilon(0.05));
+  CHECK(fit.cast.per_row.si() == doctest::Approx(5e-9).epsilon(0.05));
+}
+
+TEST_CASE("the four numbers of attention come back from passes that follow them") {
+  std::vector<AttentionSample> samples;
+  for (const int n : {1024, 1536, 2048, 4096, 8192, 16384}) {
+    for (const int batch : {4, 16, 48, 96, 256}) {
+      const Work work{Flops(2.0 * batch * n * n * 128), Bytes(8.0 * batch * n * 128)};
+      const Roofline curve{0.6, 1, Seconds(10e-6)};
+      const Work more{(1 + 700.0 / n) * work.flops, work.bytes};
+      const Seconds time =
+          roofline_time(curve, synthetic_peak, synthetic_bandwidth, more) + n * Seconds(6e-9);
+      samples.push_back({{work, time}, n});
+    }
+  }
+  const AttentionFit fit = fit_attention(samples, synthetic_limits);
+  CHECK(fit.efficiency == within_1_percent(0.6));
+  CHECK(fit.tokens == within_1_percent(700));
+  CHECK(fit.t0.si() == doctest::Approx(10e-6).epsilon(0.1));
+  CHECK(fit.key_time.si() == doctest::Approx(6e-9).epsilon(0.1));
+}

@@ -167,3 +167,19 @@ TEST_CASE("what was fitted is what a simulation then takes") {
   CHECK(time.source == ComputeSource::fitted);
   CHECK(time.duration.si() == doctest::Approx(op.flops.si() / 6.2e12 + 8e-6).epsilon(0.01));
 }
+
+TEST_CASE("many products get the six numbers of their curve, few those of a roofline") {
+  const GemmCurve known{0.6, 0.7, Seconds(3e-6), 2.5, 150, Seconds(2e-6)};
+  const GpuProfile many = fitted_to(tiny_specification(), many_products(Dtype::fp32, known)).gpu;
+  const GemmCurve& curve = many.matrix.fp32.gemm->value;
+  CHECK(curve.efficiency == doctest::Approx(0.6).epsilon(0.01));
+  CHECK(curve.overlap.value() == doctest::Approx(2.5).epsilon(0.01));
+  CHECK(curve.fill.value() == doctest::Approx(150).epsilon(0.01));
+  CHECK(curve.t_sum.value().si() == doctest::Approx(2e-6).epsilon(0.01));
+  Recording few = many_products(Dtype::fp32, known);
+  few.rows.resize(160);
+  const GpuProfile simple = fitted_to(tiny_specification(), few).gpu;
+  CHECK_FALSE(simple.matrix.fp32.gemm->value.overlap);
+  CHECK_FALSE(simple.matrix.fp32.gemm->value.fill);
+  CHECK_FALSE(simple.matrix.fp32.gemm->value.t_sum);
+}

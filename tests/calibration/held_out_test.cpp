@@ -131,3 +131,21 @@ TEST_CASE("an error is the mean, the median and the ninth decile of the relative
   CHECK(errors[0].median == doctest::Approx(0.055).epsilon(1e-9));
   CHECK(errors[0].p90 == doctest::Approx(0.091).epsilon(1e-9));
 }
+
+TEST_CASE("errors on held-out products are those with as many neighbours as stay beside the profile") {
+  // a library that has kernels of two speeds, by n
+  Recording recording = many_products(Dtype::fp32, {0.6, 0.7, Seconds(3e-6), 2.5, 100, Seconds(2e-6)});
+  for (RecordedKernel& row : recording.rows) {
+    if (std::get<GemmShape>(row.shape).n >= 2048) row.time = 1.4 * row.time;
+  }
+  const MeasuredKernels measured = gather({recording});
+  const auto with_all = held_out_errors(unfitted_gpu(), measured);
+  const auto with_few = held_out_errors(unfitted_gpu(), measured, 20);
+  REQUIRE(with_all.size() == 1);
+  REQUIRE(with_few.size() == 1);
+  CHECK(with_all[0].count == 700);
+  CHECK(with_few[0].count == 700);
+  CHECK(with_few[0].curve_mape == with_all[0].curve_mape);
+  CHECK(with_all[0].mape < with_few[0].mape);
+  CHECK(with_few[0].mape < with_few[0].curve_mape);
+}

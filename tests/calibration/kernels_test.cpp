@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <doctest/doctest.h>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace trainyard;
@@ -161,4 +163,40 @@ TEST_CASE("a kernel that two recordings have is an error that names both") {
   } catch (const InputError& error) {
     CHECK(error.diagnostics().at(0).message.starts_with("a.csv, b.csv: a kernel is listed twice: m4 n4 k4 "));
   }
+}
+
+TEST_CASE("many products of many (n, k) are held out by whole (n, k), few by shape") {
+  const GemmCurve curve{0.8, 0.7, Seconds(3e-6), 2.5, 150, Seconds(2e-6)};
+  const MeasuredKernels many = gather(
+      {together(many_products(Dtype::bf16, curve), gemm_recording(Dtype::fp32, {0.6, 0.5, Seconds(8e-6)}))});
+  CHECK(many.detailed == std::set<Dtype>{Dtype::bf16});
+  std::set<int> used;
+  for (int fold = 0; fold < folds; ++fold) {
+    const MeasuredKernels held_out = part_of(many, fold, true);
+    CHECK(held_out.detailed == many.detailed);
+    std::map<std::pair<int, int>, int> rows;
+    for (const GemmKernel& kernel : held_out.kernels.gemms) {
+      if (kernel.dtype != Dtype::bf16) {
+        CHECK(fold_of(kernel) == fold);
+        continue;
+      }
+      ++rows[{kernel.shape.n, kernel.shape.k}];
+      used.insert(fold);
+    }
+    for (const auto& [weights, count] : rows) CHECK(count == 7);
+  }
+  CHECK(used.size() == folds);
+}
+
+TEST_CASE("many products of few (n, k), or few of many, count as few") {
+  const GemmCurve curve{0.8, 0.7, Seconds(3e-6), 2.5, 150, Seconds(2e-6)};
+  Recording few = many_products(Dtype::bf16, curve);
+  few.rows.resize(fewest_detailed_products - 1);
+  CHECK(gather({few}).detailed.empty());
+  Recording of_few_weights;
+  for (int m = 1; m <= 600; ++m) {
+    of_few_weights.rows.push_back(recorded_product({1, m, 512, 512, false, true}, Dtype::bf16, curve));
+  }
+  CHECK(gather({of_few_weights}).detailed.empty());
+  CHECK(deepbench().detailed.empty());
 }

@@ -57,6 +57,28 @@ inline Recording gemm_recording(Dtype dtype, const Roofline& curve, FlopRate pea
   return recording;
 }
 
+/// A product with the time of a curve of six numbers.
+inline RecordedKernel recorded_product(const GemmShape& shape, Dtype dtype, const GemmCurve& curve,
+                                       FlopRate peak = synthetic_peak) {
+  const Work work = work_of(shape, dtype);
+  return recorded_kernel(OpKind::gemm, dtype, shape, work.bytes,
+                         product_time(curve, peak, synthetic_bandwidth, work, shape.k));
+}
+
+/// 700 products: of 100 (n, k), each with seven m.
+inline Recording many_products(Dtype dtype, const GemmCurve& curve, FlopRate peak = synthetic_peak) {
+  Recording recording;
+  recording.name = "many.csv";
+  for (const int n : {32, 96, 256, 768, 1536, 2048, 3072, 4096, 8192, 16384}) {
+    for (const int k : {64, 128, 384, 512, 1024, 2048, 3584, 5120, 8192, 32768}) {
+      for (const int m : {64, 100, 256, 1000, 2048, 4096, 10000}) {
+        recording.rows.push_back(recorded_product({1, m, n, k, false, true}, dtype, curve, peak));
+      }
+    }
+  }
+  return recording;
+}
+
 /// Three shapes of every class of convolutions.
 inline std::array<ConvShape, 15> conv_shapes(int batch) {
   return {

@@ -396,3 +396,36 @@ TEST_CASE("a calibration whose profile has no name, or nothing to start from, is
   CHECK(contains(seconds.err, "--seconds"));
   CHECK_FALSE(installed.has("calls"));
 }
+
+TEST_CASE("--keep limits the products that stay beside the profile") {
+  const Installed installed;
+  const Scratch& folder = installed.folder();
+  const std::string recording = folder.put("my.csv", small_recording());
+  std::vector<std::string> command{"calibrate", "gpu", recording, "--name",      "my_gpu",
+                                   "--keep",    "10",  "--out",   folder / "out"};
+  REQUIRE(installed.run(command).code == 0);
+  CHECK(folder.names("out") == std::set<std::string>{"my_gpu.yaml", "my_kernels.csv"});
+  CHECK(contains(content(folder / "out/my_gpu.yaml"), "kernels: my_kernels.csv"));
+  const auto products_beside = [&] {
+    const std::string table = content(folder / "out/my_kernels.csv");
+    std::size_t count = 0;
+    for (std::size_t at = table.find("\ngemm,"); at != std::string::npos; at = table.find("\ngemm,", at + 1))
+      ++count;
+    return count;
+  };
+  CHECK(products_beside() == 10);
+  CHECK(step_time_on(folder / "out/my_gpu.yaml", installed) > 0);
+
+  command[6] = "12";
+  CHECK(installed.run(command).code == 5);
+  CHECK(products_beside() == 10);
+  command.emplace_back("--force");
+  CHECK(installed.run(command).code == 0);
+  CHECK(products_beside() == 12);
+  command[6] = "0";
+  CHECK(installed.run(command).code == 2);
+  CHECK(installed
+            .run({"calibrate", "gpu", "--specification", "t4", "--scale-from", "v100_sxm2_16gb", "--keep",
+                  "10", "--out", folder / "out2"})
+            .code == 2);
+}

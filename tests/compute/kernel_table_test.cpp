@@ -175,3 +175,21 @@ TEST_CASE("a kernel that is listed twice is named with its recording") {
   REQUIRE(gemms.size() == 1);
   CHECK(facts_in(gemms[0].message) == "k.csv m1 n1 k1");
 }
+
+TEST_CASE("calls that cast their input are no kernels, and a derived time is marked") {
+  const Recording recording = read_recording("r.csv",
+                                             "op,variant,dtype,shape,time_us,derived\n"
+                                             "gemm,with_cast,fp8,m64 n64 k64 nt,9,-\n"
+                                             "gemm,-,fp8,m128 n64 k64 nt,7,yes\n"
+                                             "gemm,-,bf16,m128 n64 k64 nt,8,-\n"
+                                             "attention,causal,bf16,b8 m1024 n1024 k128 nt,30,-\n");
+  CHECK(has_cast(recording.rows[0]));
+  CHECK_FALSE(has_cast(recording.rows[1]));
+  const KernelTable table = kernel_table(recording);
+  REQUIRE(table.gemms.size() == 2);
+  CHECK(find_product(table, Dtype::fp8, {1, 64, 64, 64, false, true}) == nullptr);
+  const GemmKernel* derived = find_product(table, Dtype::fp8, {1, 128, 64, 64, false, true});
+  REQUIRE(derived != nullptr);
+  CHECK(derived->is_derived);
+  CHECK_FALSE(find_product(table, Dtype::bf16, {1, 128, 64, 64, false, true})->is_derived);
+}

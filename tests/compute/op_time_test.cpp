@@ -132,6 +132,19 @@ TEST_CASE("a measured kernel comes before the fit") {
         doctest::Approx(1e10 / 8e12 + 10e-6).epsilon(1e-3));
 }
 
+TEST_CASE("a product whose time is derived counts as fitted") {
+  GpuProfile gpu = tiny();
+  gpu.kernel_table = kernel_table(read_recording(
+      "k.csv", "op,dtype,shape,time_us,derived\ngemm,fp32,m2 n3 k4 nt,55,yes\ngemm,fp32,m4 n3 k4 nt,66,-\n"));
+  Op gemm = conv(OpKind::gemm, pointwise, 1e10, 1);
+  gemm.shape = GemmShape{1, 2, 3, 4, false, true};
+  const OpTime derived = op_time(gpu, Precision::fp32, gemm);
+  CHECK(derived.duration == Seconds(55 * 1e-6));
+  CHECK(derived.source == ComputeSource::fitted);
+  gemm.shape = GemmShape{1, 4, 3, 4, false, true};
+  CHECK(op_time(gpu, Precision::fp32, gemm).source == ComputeSource::measured);
+}
+
 TEST_CASE("beyond the measured batches the fit is used, but never below the largest or above the smallest") {
   GpuProfile gpu = tiny();
   gpu.kernel_table = kernel_table(

@@ -144,17 +144,17 @@ struct PublishedGpu {
 /// follows.
 const PublishedGpu published_gpus[] = {
     {"a100_sxm4_80gb", a100_bf16, {}, {}, a100_attention},
-    {"h100_sxm_80gb", h100_bf16, h100_fp8, {9.417, 1.339, 0, 0}, {}},
-    {"h200_sxm_141gb", h200_bf16, h200_fp8, {9.377, 1.483, 0, 0}, h200_attention},
+    {"h100_sxm_80gb", h100_bf16, h100_fp8, {9.264, 1.409, 0.002069, 0}, {}},
+    {"h200_sxm_141gb", h200_bf16, h200_fp8, {9.222, 1.573, 0, 0}, h200_attention},
     {"b200_sxm_180gb", b200_bf16, b200_fp8, {2.922, 1.862, 4.845, 0.3301}, b200_attention},
     {"b300_sxm_270gb", b300_bf16, b300_fp8, {2.865, 2.014, 5.266, 0.2575}, b300_attention},
-    {"gb200_186gb", gb200_bf16, gb200_fp8, {3.197, 2.118, 5.496, 0.2959}, gb200_attention, 0.17, 0.15},
+    {"gb200_186gb", gb200_bf16, gb200_fp8, {3.141, 2.109, 5.381, 0.316}, gb200_attention, 0.17, 0.15},
     {"gb300_279gb", gb300_bf16, gb300_fp8, {3.03, 2.174, 5.112, 0.2728}, gb300_attention},
     {"l40s_48gb", l40s_bf16, l40s_fp8, {3.03, 1.132, 4.107, 2.085}, l40s_attention},
     {"rtx_pro_6000_server_96gb",
      rtx_pro_6000_bf16,
      rtx_pro_6000_fp8,
-     {2.145, 1.542, 2.599, 1.121},
+     {2.391, 1.512, 2.61, 1.22},
      rtx_pro_6000_attention}};
 
 GpuProfile profile_of(const std::string& name) {

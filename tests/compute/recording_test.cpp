@@ -229,3 +229,31 @@ TEST_CASE("a recording may have Windows line ends, quotes and a byte order mark"
   REQUIRE(recording.rows.size() == 1);
   CHECK(recording.rows[0].shape == Shape(GemmShape{1, 1, 2, 3, true, false}));
 }
+
+TEST_CASE("a recording that is written reads back to the same facts and rows") {
+  const std::string text =
+      "# gpu: NVIDIA H100 80GB HBM3\n# compute_capability: 9\n# sm_count: 132\n# sm_clock: 1980 MHz\n"
+      "# memory_capacity: 80 GiB\n# memory_bandwidth: 3.352 TB/s\n# power_limit: 700 W\n# driver: 580.65.06\n"
+      "# cuda: 13.0\n# cublaslt: 13.1\n# cudnn: 9.1\n# nccl: 2.27\n# date: 2026-01-31\n# timing: framework\n"
+      "# source: a test\n"
+      "op,variant,dtype,shape,bytes,time_us\n"
+      "gemm,-,bf16,b2 m128 n1000 k2048 nt,10082304,12.3457\n"
+      "conv_forward,nhwc,fp16,n1 c64 h56 w56 k64 r3x3 s1 p1x1,876544,20.5\n"
+      "softmax,forward w1024,fp32,e65536,524288,3.1\n"
+      "launch,graph,-,-,0,1.5\n";
+  CHECK(recording_text(read_recording("r.csv", text)) == text);
+}
+
+TEST_CASE("derived times, casts and attention of a recording are written and checked") {
+  const std::string text =
+      "op,variant,dtype,shape,bytes,time_us,derived\n"
+      "gemm,-,fp8,m128 n64 k64 nt,28672,7,yes\n"
+      "attention,causal,bf16,b8 m1024 n1024 k128 nt,8388608,30,-\n";
+  CHECK(recording_text(read_recording("r.csv", text)) == text);
+  const Recording without_bytes = read_recording(
+      "r.csv", "op,variant,dtype,shape,time_us\nattention,causal,bf16,b8 m1024 n1024 k128 nt,30\n");
+  CHECK(without_bytes.rows[0].bytes == Bytes(8388608));
+  CHECK(error_in_row("gemm,with_cast,bf16,m64 n64 k64 nt,,9").key_path == "variant");
+  CHECK(error_in_row("attention,-,bf16,b8 m1024 n1024 k128 nt,,9").key_path == "op");
+  CHECK(error_in_row("attention,causal,bf16,e1024,,9").key_path == "shape");
+}
