@@ -1,7 +1,5 @@
 #include "collectives/message_channels.hpp"
 
-#include "collectives/nccl_tuning.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -59,7 +57,7 @@ MessageChannels all_to_all_channels(const Cluster& cluster, const ProtocolOverhe
                                              : 1 / std::ceil(ranks / static_cast<double>(all_channels));
   const bool is_simple = protocol == Protocol::simple;
   return {.most = std::min(share, static_cast<double>(power_above(2 * lanes))),
-          .least_part = nccl_least_part(protocol),
+          .least_part = is_simple ? overheads.pairs->least_part_simple : overheads.pairs->least_part_ll,
           .each = is_simple ? overheads.pairs->channel_simple : overheads.pairs->channel_ll,
           .startup = is_simple ? overheads.pairs->startup : 0};
 }

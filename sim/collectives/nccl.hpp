@@ -27,7 +27,8 @@ struct Names<NcclVersion> {
       Name{"2.28", NcclVersion::v2_28, "end of 2025: as 2.27 with lower limits of trees on Blackwell GPUs"},
       Name{"2.29", NcclVersion::v2_29,
            "2.29.2 and 2.29.3, early 2026: lower limits of LL128 on Blackwell GPUs"},
-      Name{"2.30", NcclVersion::v2_30, "2.29.7 and later, 2026; also 2.18 to 2.21"}};
+      Name{"2.30", NcclVersion::v2_30,
+           "2.29.7 and later, 2026; stands for 2.18 to 2.21 too, whose messages are alike"}};
 };
 
 }  // namespace config

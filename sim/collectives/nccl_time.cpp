@@ -81,7 +81,7 @@ constexpr std::array<ChannelLimits, 3> limits_to_hopper = {
     {{.ring_ll128 = {20, 20, 20}, .tree_ll128 = {20, 20, 20}, .tree = {26.5, 18.5, 10}},
      {.ring_ll128 = {20, 20, 20}, .tree_ll128 = {20, 20, 20}, .tree = {24, 23.6, 17.8}},
      {.ring_ll128 = {36.7, 36.7, 36.7}, .tree_ll128 = {36.7, 36.7, 29}, .tree = {38.7, 41.4, 36}}}};
-// On Blackwell. Until 2.27 twice those of Hopper; 2.28.9 has 34.6 for two nodes already.
+// On Blackwell. Until 2.27 twice those of Hopper; 2.28.3 still has 73.4 for two nodes.
 constexpr ChannelLimits blackwell_2_27 = {
     .ring_ll128 = {73.4, 73.4, 73.4}, .tree_ll128 = {73.4, 73.4, 58}, .tree = {77.4, 82.8, 72}};
 constexpr ChannelLimits blackwell_2_28 = {
@@ -120,7 +120,8 @@ bool is_before_2_12(const NcclShape& shape) {
   return shape.version == NcclVersion::v2_6 || shape.version == NcclVersion::v2_7_8;
 }
 
-/// The tables of times are the same since 2.18.
+/// The tables of times are the same since 2.23. 2.18 to 2.22 have them here too, though their trees with
+/// Simple have the steps of 2.12, and LL lower limits until 2.20: no published row here states them.
 bool is_today(const NcclShape& shape) { return shape.version >= NcclVersion::v2_27; }
 
 const ChannelLimits& channel_limits(const NcclShape& shape) {

@@ -94,8 +94,9 @@ bool ll_counts_channels(NcclVersion version) {
   return version == NcclVersion::v2_27 || version == NcclVersion::v2_28;
 }
 
-Bytes nccl_least_part(Protocol protocol) {
-  return Bytes{protocol == Protocol::ll ? 8.0 * 1024 : 64.0 * 1024};
+Bytes nccl_least_part(NcclVersion version, Protocol protocol) {
+  const bool is_smaller = protocol == Protocol::ll && ll_counts_channels(version);
+  return Bytes{is_smaller ? 8.0 * 1024 : 64.0 * 1024};
 }
 
 NcclChannels nccl_channels(NcclVersion version, int rings, PathType path, int compute_capability, int nodes) {

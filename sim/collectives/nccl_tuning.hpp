@@ -75,9 +75,9 @@ Protocol nccl_message_protocol(NcclVersion version, Bytes message, int channels)
 bool ll_counts_channels(NcclVersion version);
 
 /// The smallest part of a message for which NCCL takes another channel in one node: an eighth of a step of
-/// the protocol's buffer. Source: minPartSize in addP2pToPlan, src/enqueue.cc, v2.22.3-1 to v2.30.7-1;
-/// calcP2pChunkSize in v2.18.1-1.
-Bytes nccl_least_part(Protocol protocol);
+/// Simple's buffer, where ll_counts_channels() of the protocol's buffer. Source: minPartSize in addP2pToPlan,
+/// src/enqueue.cc, v2.22.3-1 to v2.30.7-1; calcP2pChunkSize in v2.18.1-1.
+Bytes nccl_least_part(NcclVersion version, Protocol protocol);
 
 /// Channels that NCCL makes from rings in the link graph, and the bandwidth it assumes for each.
 struct NcclChannels {
@@ -86,11 +86,11 @@ struct NcclChannels {
 };
 
 /// `rings`: one lane each over NVLink, or over PCIe (16 lanes of generation 3 up to generation 5) or between
-/// sockets. Over NVLinks of Hopper and Blackwell in one node, the search since 2.18 takes fewer, faster
-/// channels than lanes and divides them in two: 12 of 30 GB/s of an H100's 18 lanes, 16 of 45 GB/s of a
-/// B200's. Versions before 2.12 make two channels of every
-/// NVLink ring within one node. Sources: src/graph/topo.h and the end of ncclTopoCompute in
-/// src/graph/search.cc (and ncclTopoDupChannels), each version; NCCL_MAX_CHANNELS is left out.
+/// sockets. Over NVLinks of Hopper and Blackwell in one node, the search (read from 2.22 on) takes fewer,
+/// faster channels than lanes and divides them in two: 12 of 30 GB/s of an H100's 18 lanes, 16 of 45 GB/s of
+/// a B200's. Versions before 2.12 make two channels of every NVLink ring within one node. Sources:
+/// src/graph/topo.h and the end of ncclTopoCompute in src/graph/search.cc (and ncclTopoDupChannels), each
+/// version; NCCL_MAX_CHANNELS is left out.
 NcclChannels nccl_channels(NcclVersion version, int rings, PathType path, int compute_capability,
                            int nodes = 1);
 

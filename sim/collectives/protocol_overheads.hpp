@@ -29,6 +29,7 @@ struct PairOverheads {
   Bandwidth channel_ll, channel_simple;  ///< rate of one channel
   double efficiency = 1;  ///< fraction of the links' rate that all pairs together reach with Simple
   double startup = 0;     ///< extra cost of a channel's first chunk, in chunks' worth of bytes
+  Bytes least_part_ll, least_part_simple;  ///< of a message on one channel: nccl_least_part()
 };
 
 struct ProtocolOverheads {

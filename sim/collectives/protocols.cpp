@@ -1,5 +1,6 @@
 #include "collectives/protocols.hpp"
 
+#include "collectives/nccl_tuning.hpp"
 #include "config/read.hpp"
 #include "config/write.hpp"
 
@@ -76,7 +77,9 @@ ProtocolOverheads overheads_of(const Protocols& constants, NcclVersion version, 
                                     .channel_ll = pairs.channel_ll.value,
                                     .channel_simple = pairs.channel_simple.value,
                                     .efficiency = pairs.efficiency.value,
-                                    .startup = pairs.startup.value};
+                                    .startup = pairs.startup.value,
+                                    .least_part_ll = nccl_least_part(version, Protocol::ll),
+                                    .least_part_simple = nccl_least_part(version, Protocol::simple)};
   }
   overheads.launch = constants.launch.value;
   for (int type = 0; type < static_cast<int>(PathType::network); ++type)

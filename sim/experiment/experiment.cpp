@@ -233,6 +233,16 @@ void check_adaptive_k(const Experiment& experiment, config::Problems& problems) 
                    "leave out 'adaptive_k', or 'faults'");
 }
 
+InputError cannot_grow(const UpdateSettings& settings, int ranks, bool is_of_ranks) {
+  Diagnostic diagnostic;
+  diagnostic.key_path = "sync.adaptive_k.most";
+  diagnostic.message = fmt::format("k cannot grow from {} to {} in a job of {}", settings.k,
+                                   settings.growth->most, plural(ranks, "rank"));
+  diagnostic.hint =
+      is_of_ranks ? fmt::format("{} to {}", settings.k, ranks) : fmt::format("{} or more", settings.k);
+  return InputError(std::vector{std::move(diagnostic)});
+}
+
 }  // namespace
 
 bool has_servers(const Sync& sync) { return sync.kind == SyncKind::parameter_server; }
@@ -325,9 +335,7 @@ UpdateSettings update_settings(const Sync& sync, int ranks) {
     settings.growth =
         KGrowth{.every = growth->every, .most = growth->most.value_or(std::max(settings.k, ranks))};
     if (settings.growth->most < settings.k || (is_of_ranks && settings.growth->most > ranks))
-      throw InputError(fmt::format("k cannot grow from {} to {} in a job of {}", settings.k,
-                                   settings.growth->most, plural(ranks, "rank")),
-                       fmt::format("adaptive_k.most: {} to {}", settings.k, ranks));
+      throw cannot_grow(settings, ranks, is_of_ranks);
   }
   return settings;
 }

@@ -18,7 +18,7 @@ std::string with_model_numbers(
   return text;
 }
 
-std::string number_behind(std::string_view model, std::string_view word) {
+std::string number_after(std::string_view model, std::string_view word) {
   const auto is_of_word = [](char letter) {
     return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
   };
@@ -27,7 +27,7 @@ std::string number_behind(std::string_view model, std::string_view word) {
     if (place > 0 && is_of_word(model[place - 1]) && is_of_word(word.front())) continue;
     const std::size_t first = place + word.size();
     const std::size_t end = std::min(model.find_first_not_of("0123456789", first), model.size());
-    return std::string(model.substr(first, end - first));
+    if (end > first) return std::string(model.substr(first, end - first));
   }
   return {};
 }

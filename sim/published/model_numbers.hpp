@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of a row's model in the settings of a rule: {model WORD} stands for the number behind WORD in the
+// Numbers of a row's model in the settings of a rule: {model WORD} stands for the number after WORD in the
 // row's column `model`.
 
 #include <functional>
@@ -14,8 +14,8 @@ std::string with_model_numbers(
     std::string text,
     const std::function<std::string(const std::string& word, const std::string& otherwise)>& number_of);
 
-/// The digits behind a word of the model, "3200000" behind "deep_vocab=" in "wide_deep,deep_vocab=3200000";
+/// The digits after a word of the model, "3200000" after "deep_vocab=" in "wide_deep,deep_vocab=3200000";
 /// empty if no digit follows, or if the word is only the end of another one.
-std::string number_behind(std::string_view model, std::string_view word);
+std::string number_after(std::string_view model, std::string_view word);
 
 }  // namespace trainyard

@@ -35,7 +35,7 @@ std::string filled_in(std::string text, const config::Catalogue& catalogue, cons
   replace("{servers}", [&] { return row.servers > 0 ? row.servers : row.nodes; });
   replace("{cpus}", [&] { return cpus_of(catalogue, machine); });
   return with_model_numbers(std::move(text), [&](const std::string& word, const std::string& otherwise) {
-    const std::string number = number_behind(row.model, word);
+    const std::string number = number_after(row.model, word);
     if (!number.empty()) return number;
     if (otherwise.empty()) {
       throw InputError(fmt::format("no number follows '{}' in the model '{}'", word, row.model),

@@ -82,8 +82,13 @@ void write_choice(Page& out, const SweepResult& result) {
   const std::vector<Needs> needs = needs_of(result);
   const Choice choice = choose(result, needs);
   const auto is_known = [](const Needs& row) { return row.time_s.has_value(); };
-  if (std::ranges::none_of(needs, is_known)) return;
+  const bool has_any = std::ranges::any_of(needs, is_known);
+  if (!has_any && !is_of_learners(result)) return;
   out.heading("best points", limits_in_words(result.sweep.goal));
+  if (!has_any) {
+    out.paragraph("no point reached the learner's target", 2);
+    return;
+  }
   if (choice.pareto.empty()) {
     out.paragraph("no point is within these limits", 2);
     return;

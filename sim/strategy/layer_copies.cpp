@@ -52,7 +52,7 @@ void add_layer_copies(Trace& trace, const Stack& stack, DividingRanks among, int
     copies.kind = OpKind::host;
     copies.duration = copies_of_all_to_all(among.count, per_node) * stack.layer_copies->value +
                       copied_by_all_to_all(size, among.count, per_node) / through_host;
-    copies.source = ComputeSource::roofline;  // of the less certain part, the bytes
+    copies.source = ComputeSource::roofline;  // starts and bytes together, neither of them measured here
     return copies;
   };
   std::vector<Op> ops;

@@ -21,8 +21,8 @@ Bytes copied_by_all_to_all(Bytes size, int ranks, int per_node);
 /// Inserts these copies as host ops LAYER.copies in front of every all-to-all between the ranks that divide
 /// layers, if the stack has `layer_copies`: their starts, and their bytes through host memory at the rate
 /// `through_host`, one copy after the other. The trace is that of one micro-batch, with its transfers. Within
-/// one node the copies take the place of the all-to-all; over several it stays, since it moves the bytes
-/// between nodes.
+/// one node the copies take the place of the all-to-all, and ranks no longer wait for each other there; over
+/// several it stays, since it moves the bytes between nodes.
 void add_layer_copies(Trace& trace, const Stack& stack, DividingRanks among, int per_node,
                       Bandwidth through_host);
 

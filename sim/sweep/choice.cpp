@@ -69,7 +69,11 @@ std::optional<std::size_t> least(const std::vector<std::size_t>& rows, const std
 
 bool is_of_learners(const SweepResult& result) {
   const Sweep& sweep = result.sweep;
-  return sweep.has_learning && !sweep.is_of_jobs && !sweep.goal.epochs && has_target(result);
+  if (!sweep.has_learning || sweep.is_of_jobs || sweep.goal.epochs) return false;
+  // Set for a learner with a target, whether it gets there or not.
+  return std::ranges::any_of(result.rows, [&](const SweepRow& row) {
+    return figure(result, row, "to_target_interval_share").has_value();
+  });
 }
 
 std::vector<Needs> needs_of(const SweepResult& result) {

@@ -68,17 +68,16 @@ double half_of_curve(const std::vector<ConvergencePoint>& points, double batch) 
   const ConvergencePoint& last = points.back();
   if (points.size() < 2) return 0;
   if (points.size() < 3) return log_ratio(last.samples, first.samples);
-  if (first.batch <= batch && batch <= last.batch) {
-    const LogErrors errors = left_out_errors_of_interpolation(points);
-    return students_t_of_80_percent(errors.size()) * root_mean_square(errors);
-  }
+  const LogErrors between = left_out_errors_of_interpolation(points);
+  const double inside = students_t_of_80_percent(between.size()) * root_mean_square(between);
+  if (first.batch <= batch && batch <= last.batch) return inside;
   // As a random walk: the variance grows with the distance, measured in gaps between points.
   const double gap = log_ratio(last.batch, first.batch) / static_cast<double>(points.size() - 1);
   const double distance = log_ratio(batch, batch < first.batch ? first.batch : last.batch);
   const LogErrors errors = left_out_errors_of_law(points);
   // Two of the errors' degrees of freedom are the law's own.
-  return students_t_of_80_percent(errors.size() - 2) * root_mean_square(errors) *
-         std::sqrt(1 + distance / gap);
+  const double of_law = students_t_of_80_percent(errors.size() - 2) * root_mean_square(errors);
+  return std::max(inside, of_law) * std::sqrt(1 + distance / gap);
 }
 
 /// What a batch below the points might save, as a logarithm.
@@ -174,7 +173,9 @@ Known<SamplesToTarget> samples_to_target(const Convergence& convergence, double 
   found.high = found.samples * std::exp(half);
   if (convergence.evaluate && convergence.evaluate->every_samples) {
     const double between = samples_between(*convergence.evaluate, batch, {}).value();
-    found.low = std::min(found.low, found.samples - between);
+    // one evaluation earlier, but none before the first
+    const double earlier = std::max(found.samples - between, std::min(found.samples, between));
+    found.low = std::min(found.low, earlier);
     found.high = std::max(found.high, found.samples + between);
   }
   return found;

@@ -22,7 +22,6 @@ double on_line(const AccuracyPoint& a, const AccuracyPoint& b, double batch, con
 }
 
 double accuracy_of(const AccuracyPoint& point) { return point.accuracy; }
-double deviation_of(const AccuracyPoint& point) { return point.deviation.value_or(0); }
 
 /// The points on both sides of a batch; the last two if it is beyond all of them.
 std::pair<const AccuracyPoint*, const AccuracyPoint*> neighbours(const Points& points, double batch) {
@@ -47,6 +46,25 @@ std::vector<double> extrapolation_errors(const Points& points) {
   return errors;
 }
 
+/// The deviation of a point's runs; where it states none, that of the others.
+double usual_deviation(const Points& points) {
+  std::vector<double> stated;
+  for (const AccuracyPoint& point : points) {
+    if (point.deviation) stated.push_back(*point.deviation);
+  }
+  return root_mean_square(stated);
+}
+
+/// Half the width of the interval that the line between the points has: from points that are left out; of two
+/// points, what lies between them.
+double half_of_line(const Points& points, double batch) {
+  if (points.size() < 2) return 0;
+  if (points.size() < 3) return std::abs(points.front().accuracy - points.back().accuracy);
+  const std::vector<double> errors =
+      batch > points.back().batch ? extrapolation_errors(points) : interpolation_errors(points);
+  return students_t_of_80_percent(errors.size()) * root_mean_square(errors);
+}
+
 }  // namespace
 
 Known<AccuracyAtEnd> accuracy_at_end(const FixedEpochs& table, double batch) {
@@ -60,7 +78,9 @@ Known<AccuracyAtEnd> accuracy_at_end(const FixedEpochs& table, double batch) {
   if (batch < first) found.range = BatchRange::below;
   if (batch > last) found.range = BatchRange::beyond;
   const double from = std::max(batch, first);
-  double deviation = points.front().deviation.value_or(0);
+  const double usual = usual_deviation(points);
+  const auto deviation_of = [&](const AccuracyPoint& point) { return point.deviation.value_or(usual); };
+  double deviation = deviation_of(points.front());
   found.accuracy = points.front().accuracy;
   double runs = points.front().runs;
   if (points.size() > 1) {
@@ -74,13 +94,7 @@ Known<AccuracyAtEnd> accuracy_at_end(const FixedEpochs& table, double batch) {
     if (point.batch == batch) found.published = batch;
   }
   const double of_runs = normal_of_80_percent * deviation * std::sqrt(1 + 1 / runs);
-  double of_curve = 0;
-  if (points.size() > 2 && !found.published) {
-    const std::vector<double> errors =
-        batch > last ? extrapolation_errors(points) : interpolation_errors(points);
-    of_curve = students_t_of_80_percent(errors.size()) * root_mean_square(errors);
-  }
-  const double half = std::hypot(of_runs, of_curve);
+  const double half = std::hypot(of_runs, found.published ? 0 : half_of_line(points, batch));
   found.low = std::max(0.0, found.accuracy - half);
   found.high = std::min(1.0, found.accuracy + half);
   return found;

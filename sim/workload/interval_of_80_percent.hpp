@@ -10,8 +10,7 @@ namespace trainyard {
 /// Half the width of an interval with 80 % of a normal distribution, in standard deviations.
 inline constexpr double normal_of_80_percent = 1.2815515655446004;
 
-/// Student's t for the same share: a table for 1 to 10 degrees of freedom; beyond, Fisher's expansion about
-/// the normal quantile, right within 1e-3. Requires at least one.
+/// Student's t for the same share. Requires at least one degree of freedom.
 double students_t_of_80_percent(std::size_t degrees);
 
 double root_mean_square(const std::vector<double>& values);

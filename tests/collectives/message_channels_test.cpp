@@ -22,7 +22,9 @@ ProtocolOverheads round_overheads() {
                                   .channel_ll = Bandwidth{5e9},
                                   .channel_simple = Bandwidth{20e9},
                                   .efficiency = 0.8,
-                                  .startup = 0.5};
+                                  .startup = 0.5,
+                                  .least_part_ll = Bytes{8 * bytes_per_kib},
+                                  .least_part_simple = Bytes{64 * bytes_per_kib}};
   return overheads;
 }
 
@@ -102,7 +104,7 @@ TEST_CASE("two GPUs are held to half of the channels, eight to their links") {
         doctest::Approx(16e-6 + (64 * bytes_per_mib + 0.5 * 2 * bytes_per_mib) / (0.8 * link / 7)));
 }
 
-TEST_CASE("small messages take fewer channels, one for each 64 KiB with Simple and each 8 KiB with LL") {
+TEST_CASE("small messages take fewer channels, one for each smallest part") {
   const Cluster two = shipped_cluster("dgx_b200", 1, 2);
   const auto simple = [&](double message) {
     return time_of(two, round_overheads(), Protocol::simple, 2 * message);

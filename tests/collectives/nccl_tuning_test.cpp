@@ -307,11 +307,14 @@ TEST_CASE("since NCCL 2.18 messages of up to 16 KiB go by LL, in 2.22 to 2.28 so
     CHECK(nccl_message_protocol(version, most * channels, channels) == Protocol::ll);
     CHECK(nccl_message_protocol(version, most * channels + Bytes{1}, channels) == Protocol::simple);
   }
+  CHECK(nccl_least_part(NcclVersion::v2_28, Protocol::ll) == Bytes{8192});
+  CHECK(nccl_least_part(NcclVersion::v2_29, Protocol::ll) == Bytes{65536});  // one channel for all of LL
+  CHECK(nccl_least_part(NcclVersion::v2_28, Protocol::simple) == Bytes{65536});
   CHECK(nccl_message_protocol(NcclVersion::v2_12, most, channels) == Protocol::simple);
   CHECK(nccl_message_protocol(NcclVersion::none, most, channels) == Protocol::simple);
 }
 
-TEST_CASE("up to Hopper, versions 2.27 to 2.30 have one table") {
+TEST_CASE("up to Hopper, versions 2.27 to 2.30 have one table of rings and trees") {
   for (const int capability : {70, 80, 90}) {
     for (const Operation operation : {Operation::all_reduce, Operation::all_gather, Operation::broadcast}) {
       for (double size = 64; size < 1e9; size *= 3) {
@@ -331,33 +334,29 @@ TEST_CASE("up to Hopper, versions 2.27 to 2.30 have one table") {
 }
 
 TEST_CASE("on Blackwell, limits of LL128 and of trees differ from version to version") {
-  // GB/s of each of 18 channels of 40 GB/s; LL128 gets 0.92 of them on a ring, trees 0.92 and LL128 15/16 of
-  // that
-  const auto per_channel = [](NcclVersion version, Algorithm algorithm, Protocol protocol, int nodes) {
-    const NcclChannels channels = nccl_channels(version, 18, PathType::nvlink5, 100, nodes);
+  // GB/s of each channel, if the links give 100
+  const auto most = [](NcclVersion version, Algorithm algorithm, Protocol protocol, int nodes) {
     NcclShape shape = in_one_node(version, 8 * nodes, 18, PathType::nvlink5, 100);
     shape.nodes = nodes;
-    shape.channels = channels.count;
-    shape.inside = channels.each;
-    shape.between = shape.inside;
+    shape.inside = shape.between = Bandwidth{100e9};
     shape.worst_to_nic = PathType::pix;
     const Bytes size{1024 * mib};  // beyond the sizes for which trees are corrected
     const NcclChoice choice{algorithm, protocol};
     const Seconds more = *nccl_time(shape, choice, size * 2) - *nccl_time(shape, choice, size);
     const double steps = algorithm == Algorithm::tree ? 2 : 2.0 * (shape.ranks - 1) / shape.ranks;
-    return (size / more).si() * 1e-9 / channels.count * steps;
+    return (size / more).si() * 1e-9 / shape.channels * steps;
   };
-  const auto ring = [&](NcclVersion version) {
-    return per_channel(version, Algorithm::ring, Protocol::ll128, 1);
+  struct Limits {
+    NcclVersion version;
+    double ring, ring_of_two_nodes, tree, tree_ll128;  // rings of one and two nodes, trees of four
   };
-  CHECK(ring(NcclVersion::v2_27) == doctest::Approx(41.4));
-  CHECK(ring(NcclVersion::v2_28) == doctest::Approx(41.4));
-  CHECK(ring(NcclVersion::v2_29) == doctest::Approx(34.5));
-  CHECK(ring(NcclVersion::v2_30) == doctest::Approx(40));
-  CHECK(per_channel(NcclVersion::v2_27, Algorithm::tree, Protocol::simple, 4) == doctest::Approx(36.8));
-  CHECK(per_channel(NcclVersion::v2_27, Algorithm::tree, Protocol::ll128, 4) == doctest::Approx(34.5));
-  for (const NcclVersion version : {NcclVersion::v2_28, NcclVersion::v2_29, NcclVersion::v2_30}) {
-    CHECK(per_channel(version, Algorithm::tree, Protocol::simple, 4) == doctest::Approx(24));
-    CHECK(per_channel(version, Algorithm::tree, Protocol::ll128, 4) == doctest::Approx(20));
+  for (const Limits& limits :
+       {Limits{NcclVersion::v2_27, 73.4, 73.4, 72, 58}, Limits{NcclVersion::v2_28, 73.4, 34.6, 24, 20},
+        Limits{NcclVersion::v2_29, 34.5, 34.6, 24, 20}, Limits{NcclVersion::v2_30, 40, 40, 24, 20}}) {
+    CHECK(most(limits.version, Algorithm::ring, Protocol::ll128, 1) == doctest::Approx(limits.ring));
+    CHECK(most(limits.version, Algorithm::ring, Protocol::ll128, 2) ==
+          doctest::Approx(limits.ring_of_two_nodes));
+    CHECK(most(limits.version, Algorithm::tree, Protocol::simple, 4) == doctest::Approx(limits.tree));
+    CHECK(most(limits.version, Algorithm::tree, Protocol::ll128, 4) == doctest::Approx(limits.tree_ll128));
   }
 }

@@ -223,3 +223,18 @@ TEST_CASE("auto takes it where NCCL would, and a ring if another protocol is dem
   CHECK(algorithm(Protocol::ll, {all}) == Algorithm::ring);
   CHECK(algorithm({}, {{all.begin(), all.begin() + 4}, {all.begin() + 4, all.end()}}) == Algorithm::ring);
 }
+
+TEST_CASE("until NCCL 2.27 five sixths of the heads' speed count, since then what a switch passes on") {
+  const auto bandwidth = [](NcclVersion version, int compute_capability) {
+    NcclShape shape = shape_of(8, 18, compute_capability);
+    shape.version = version;
+    const NcclChoice nvls{Algorithm::nvls, Protocol::simple};
+    const Seconds more = *nccl_time(shape, nvls, Bytes{2e9}) - *nccl_time(shape, nvls, Bytes{1e9});
+    return (Bytes{1e9} / more).si() * 1e-9;
+  };
+  // 8 heads of 40 GB/s on Hopper, of 80 on Blackwell
+  CHECK(bandwidth(NcclVersion::v2_27, 90) == doctest::Approx(8 * 40 * 5.0 / 6));
+  CHECK(bandwidth(NcclVersion::v2_28, 90) == doctest::Approx(8 * 40 * 0.85));
+  CHECK(bandwidth(NcclVersion::v2_27, 100) == doctest::Approx(8 * 80 * 5.0 / 6));
+  CHECK(bandwidth(NcclVersion::v2_28, 100) == doctest::Approx(8 * 80 * 0.74));
+}

@@ -55,7 +55,7 @@ TEST_CASE(
                              {.values = {"2"}, .throughput = 20, .epoch = 900, .rent = 3600, .power = 250},
                              {.values = {"3"}, .throughput = 40, .epoch = 450, .rent = 3600}});
   result.sweep.has_learning = true;
-  result.figures.insert(result.figures.end(), {"time_to_target_s", "final_loss"});
+  result.figures.insert(result.figures.end(), {"time_to_target_s", "to_target_interval_share"});
   const std::optional<double> times[] = {20, 30, std::nullopt};
   for (std::size_t i = 0; i < 3; ++i)
     result.rows[i].figures.insert(result.rows[i].figures.end(), {times[i], 0.5});
@@ -71,7 +71,11 @@ TEST_CASE(
   CHECK_FALSE(is_of_learners(result));
   CHECK(chosen(result).fastest == 2);
   result.sweep.goal.epochs.reset();
+  // a target that no point reaches is no reason to choose by anything else
   for (SweepRow& row : result.rows) row.figures[row.figures.size() - 2].reset();
+  CHECK(is_of_learners(result));
+  CHECK_FALSE(chosen(result).fastest);
+  for (SweepRow& row : result.rows) row.figures.back().reset();
   CHECK_FALSE(is_of_learners(result));
 }
 

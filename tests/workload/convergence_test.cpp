@@ -177,6 +177,8 @@ TEST_CASE("intervals widen below and beyond the published batches") {
     CHECK(inside > 0.02);
     const double beyond = log_width(samples_to_target(curve, 1.2 * last).value());
     CHECK(log_width(samples_to_target(curve, 2 * last).value()) > beyond);
+    const double at_the_end = log_width(samples_to_target(curve, last).value());
+    CHECK(log_width(samples_to_target(curve, 1.001 * last).value()) >= at_the_end * (1 - 1e-9));
     const double below = log_width(samples_to_target(curve, first / 2).value());
     CHECK(log_width(samples_to_target(curve, first / 8).value()) > below);
     CHECK(below > log_width(samples_to_target(curve, first).value()));
@@ -201,6 +203,16 @@ TEST_CASE("runs that all ended at one evaluation do not make an exact prediction
   CHECK(its.samples == 322560);
   CHECK(its.high >= 322560 + 46080);
   CHECK(its.low <= 322560 - 46080);
+}
+
+TEST_CASE("no run ends before the first evaluation, however far apart these are") {
+  Convergence curve =
+      with_points({{.batch = 256, .samples = 1e5, .runs = 9}, {.batch = 512, .samples = 1e5, .runs = 9}});
+  curve.evaluate = TargetEvaluation{.every_samples = 6e4};
+  CHECK(samples_to_target(curve, 300)->low == doctest::Approx(6e4));
+  curve.evaluate->every_samples = 15e4;
+  CHECK(samples_to_target(curve, 300)->low == doctest::Approx(1e5));
+  CHECK(samples_to_target(curve, 300)->high == doctest::Approx(25e4));
 }
 
 TEST_CASE("evaluations of language models come in whole updates, the first of them may be left out") {

@@ -5,6 +5,7 @@
 #include "shipped_model.hpp"
 #include "workload/model_file.hpp"
 
+#include <cmath>
 #include <doctest/doctest.h>
 #include <string>
 #include <vector>
@@ -64,6 +65,19 @@ TEST_CASE("outside the published batches an accuracy is marked, far beyond them 
   const FixedEpochs two = testing::shipped_model("resnet101").fixed_epochs.front();
   CHECK(accuracy_at_end(two, 8192));
   CHECK_FALSE(accuracy_at_end(two, 8193));
+}
+
+TEST_CASE("between two points, and without deviations, the interval is as wide as what is unknown") {
+  const FixedEpochs two{
+      .epochs = 90,
+      .points = {{.batch = 256, .accuracy = 0.764, .runs = 1}, {.batch = 8192, .accuracy = 0.70, .runs = 1}}};
+  const AccuracyAtEnd between = accuracy_at_end(two, 2048).value();
+  CHECK(between.high - between.accuracy == doctest::Approx(0.064));
+  FixedEpochs three = two;
+  three.points.push_back({.batch = 16384, .accuracy = 0.69, .runs = 1});
+  three.points.front().deviation = 0.01;  // holds for the points that state none
+  const AccuracyAtEnd at_point = accuracy_at_end(three, 8192).value();
+  CHECK(at_point.high - at_point.accuracy == doctest::Approx(1.2815516 * 0.01 * std::sqrt(2)).epsilon(1e-6));
 }
 
 TEST_CASE("a table is chosen by its epochs and its optimizer") {
