@@ -56,7 +56,7 @@ Overrides with_learner(Overrides overrides, bool is_in_file) {
   }
   if (!sets_value("learn.rate") && !sets_value("learn.rate.base")) all.emplace_back("learn.rate.base", "0.1");
   std::vector<std::string> added;
-  for (const auto& [key, value] : all) added.push_back(key + "=" + value);
+  for (const auto& [key, value] : all) added.push_back(fmt::format("{}={}", key, value));
   if (!added.empty())
     print_message(fmt::format("note: the experiment has no 'learn': {}", fmt::join(added, ", ")));
   all.insert(all.end(), overrides.begin(), overrides.end());

@@ -1,7 +1,6 @@
 #include "experiment/op_times.hpp"
 
 #include <algorithm>
-#include <utility>
 #include <variant>
 
 namespace trainyard {
@@ -23,15 +22,15 @@ OpTime OpTimer::kernel_time(const Op& op, Precision precision) {
   const bool has_shape =
       std::holds_alternative<GemmShape>(op.shape) || std::holds_alternative<ConvShape>(op.shape);
   if (op.duration || !has_shape) return time();
-  Kernel kernel{.precision = precision,
-                .kind = op.kind,
-                .in_8_bits = op.in_8_bits,
-                .shape = op.shape,
-                .flops = op.flops,
-                .bytes = op.bytes};
+  const Kernel kernel{.precision = precision,
+                      .kind = op.kind,
+                      .in_8_bits = op.in_8_bits,
+                      .shape = op.shape,
+                      .flops = op.flops,
+                      .bytes = op.bytes};
   const auto same = std::ranges::find(seen_, kernel, &std::pair<Kernel, OpTime>::first);
   if (same != seen_.end()) return same->second;
-  return seen_.emplace_back(std::move(kernel), time()).second;
+  return seen_.emplace_back(kernel, time()).second;
 }
 
 std::vector<OpTime> OpTimer::times(const Trace& trace) {
