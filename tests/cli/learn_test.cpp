@@ -192,14 +192,19 @@ TEST_CASE("learn gives a learner to an experiment without one, and lets the comm
   CHECK(json["error_floor"].is_null());
 }
 
-TEST_CASE("learning in the order of a trace names the trace") {
+TEST_CASE("learning in the order of a trace that names no model names the trace") {
   const Scratch scratch;
-  REQUIRE(run_program({"trace", "digits_stragglers", "-o", scratch / "steps.csv"}).code == 0);
-  const std::string file =
-      scratch.put("replayed.yaml",
-                  "platform: p2_16xlarge\ngpus: 8\ntrace: steps.csv\nbatch_per_gpu: 32\n"
-                  "stack: tf_parameter_server\n"
-                  "learn: {model: softmax, data: digits, batch: 8, until: {updates: 20}}\n");
+  const std::string steps =
+      scratch.put("steps.csv",
+                  "# trainyard trace: 1\n# batch_per_gpu: 32\n# precision: fp32\n"
+                  "phase,layer,kind,gradients,duration_s,duration_source\n"
+                  "forward,fc,gemm,,0.01,measured\nbackward,fc,gemm,fc.weight:4000,0.02,measured\n");
+  const std::string file = scratch.put(
+      "replayed.yaml",
+      "platform: p2_16xlarge\ngpus: 8\nbatch_per_gpu: 32\ntrace: " + steps +
+          "\n"
+          "stack: tf_parameter_server\n"
+          "learn: {model: softmax, data: digits, batch: 8, rate: {base: 0.5}, until: {updates: 20}}\n");
   const Ended done = run_program({"learn", file});
   CAPTURE(done.err);
   CHECK(done.code == 0);

@@ -71,7 +71,7 @@ TEST_CASE("list gives the year, the GPUs and the origin of kernel rates of a mac
   CHECK(rack["year"] == 2024);
   CHECK(rack["gpus_per_node"] == 72);
   CHECK(rack["gpu"] == "gb200_186gb");
-  CHECK(rack["kernels"] == "fitted");
+  CHECK(rack["kernels"] == "measured");
   CHECK(rack["published_runs"] == 0);
   CHECK(rack["published_error"].is_null());
   CHECK(listed_file("platforms", "dgx1v")["kernels"] == "measured");
@@ -102,7 +102,8 @@ TEST_CASE("list gives the family and the size of a model, and the year of a GPU"
   CHECK(dies["year"] == 2021);
   CHECK(dies["kernels"] == "scaled");
   CHECK(listed_file("gpus", "v100_sxm2_16gb")["kernels"] == "measured");
-  CHECK(listed_file("gpus", "h200_sxm_141gb")["kernels"] == "fitted");
+  CHECK(listed_file("gpus", "h200_sxm_141gb")["kernels"] == "measured");
+  CHECK(listed_file("gpus", "l40s_48gb")["kernels"] == "fitted");
 }
 
 TEST_CASE("a listing of platforms names their GPUs and says what its columns and signs mean") {
