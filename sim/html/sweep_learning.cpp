@@ -9,7 +9,6 @@
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <optional>
 #include <string>
@@ -85,11 +84,10 @@ Html loss_plot(const SweepResult& result, const LearningPlot& text, const std::v
     if (mark.loss_low) losses.push_back(*mark.loss_low);
     if (mark.loss_high) losses.push_back(*mark.loss_high);
   }
-  const auto [least, most] = std::ranges::minmax(times);
-  const TimeUnit unit = time_unit(Seconds(std::sqrt(least * most)));
+  const TimeUnit unit = time_unit(Seconds(std::ranges::max(times)));  // short texts of ticks, also on a phone
   for (double& time : times) time /= unit.seconds;
   FluidPlot plot(text.name,
-                 decades_axis(times, FluidPlot::across_begin, FluidPlot::across_length, 8, rounded_tick),
+                 decades_axis(times, FluidPlot::across_begin, FluidPlot::across_length, 6, rounded_tick),
                  fmt::format("{}, {}", text.across, unit.name),
                  linear_axis(losses, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick, false),
                  "final training loss");

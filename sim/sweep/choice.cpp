@@ -71,9 +71,10 @@ bool is_of_learners(const SweepResult& result) {
   const Sweep& sweep = result.sweep;
   if (!sweep.has_learning || sweep.is_of_jobs || sweep.goal.epochs) return false;
   // Set for a learner with a target, whether it gets there or not.
-  return std::ranges::any_of(result.rows, [&](const SweepRow& row) {
-    return figure(result, row, "to_target_interval_share").has_value();
-  });
+  constexpr const char* share = "to_target_interval_share";
+  if (std::ranges::find(result.figures, share) == result.figures.end()) return false;
+  return std::ranges::any_of(result.rows,
+                             [&](const SweepRow& row) { return figure(result, row, share).has_value(); });
 }
 
 std::vector<Needs> needs_of(const SweepResult& result) {
