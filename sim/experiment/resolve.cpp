@@ -468,10 +468,10 @@ private:
       if (!*name) continue;
       const fs::path path = config::beside(file_, **name);
       files_.paths.insert(path.string());
-      std::error_code unseen;  // reading says why a path cannot be looked at
-      if (fs::exists(path, unseen))
+      std::error_code error;  // reading says why a path cannot be looked at
+      if (fs::exists(path, error))
         *name = config::real_path(path).string();
-      else if (!unseen)
+      else if (!error)
         throw InputError(fmt::format("there is no {}", in_quotes(path.string())),
                          "paths are relative to the experiment's file");
     }
