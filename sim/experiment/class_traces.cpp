@@ -1,6 +1,6 @@
 #include "experiment/class_traces.hpp"
 
-#include "config/diagnostic.hpp"
+#include "config/error_at.hpp"
 #include "platform/device_pattern.hpp"
 #include "units/text.hpp"
 
@@ -15,11 +15,7 @@ namespace trainyard {
 namespace {
 
 [[noreturn]] void refuse(std::size_t trace, const char* key, std::string message, std::string hint) {
-  Diagnostic diagnostic;
-  diagnostic.key_path = fmt::format("traces[{}].{}", trace, key);
-  diagnostic.message = std::move(message);
-  diagnostic.hint = std::move(hint);
-  throw InputError({std::move(diagnostic)});
+  throw error_at(fmt::format("traces[{}].{}", trace, key), std::move(message), std::move(hint));
 }
 
 constexpr int most_ranks = 1 << 20;  // that make_cluster() allows

@@ -1,5 +1,6 @@
 #include "experiment/experiment.hpp"
 
+#include "config/error_at.hpp"
 #include "config/read.hpp"
 #include "experiment/resolve.hpp"
 #include "learn/replay.hpp"
@@ -234,13 +235,11 @@ void check_adaptive_k(const Experiment& experiment, config::Problems& problems) 
 }
 
 InputError cannot_grow(const UpdateSettings& settings, int ranks, bool is_of_ranks) {
-  Diagnostic diagnostic;
-  diagnostic.key_path = "sync.adaptive_k.most";
-  diagnostic.message = fmt::format("k cannot grow from {} to {} in a job of {}", settings.k,
-                                   settings.growth->most, plural(ranks, "rank"));
-  diagnostic.hint =
-      is_of_ranks ? fmt::format("{} to {}", settings.k, ranks) : fmt::format("{} or more", settings.k);
-  return InputError(std::vector{std::move(diagnostic)});
+  return error_at(
+      "sync.adaptive_k.most",
+      fmt::format("k cannot grow from {} to {} in a job of {}", settings.k, settings.growth->most,
+                  plural(ranks, "rank")),
+      is_of_ranks ? fmt::format("{} to {}", settings.k, ranks) : fmt::format("{} or more", settings.k));
 }
 
 }  // namespace

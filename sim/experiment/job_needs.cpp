@@ -1,5 +1,6 @@
 #include "experiment/job_needs.hpp"
 
+#include "config/error_at.hpp"
 #include "experiment/job_target.hpp"
 #include "units/plural.hpp"
 #include "workload/memory.hpp"
@@ -12,14 +13,6 @@
 
 namespace trainyard {
 
-void reject(const char* key, std::string message, std::string hint) {
-  Diagnostic diagnostic;
-  diagnostic.key_path = key;
-  diagnostic.message = std::move(message);
-  diagnostic.hint = std::move(hint);
-  throw InputError({std::move(diagnostic)});
-}
-
 namespace {
 
 bool has_storage(const Platform& platform) { return platform.storage || platform.shared_storage; }
@@ -30,28 +23,30 @@ void check_epochs(const ResolvedExperiment& resolved) {
   const char* const hint = resolved.model ? "--set model.samples_per_epoch=1000000, or job.steps"
                                           : "job.steps: a trace has no data set";
   const char* const missing = "the number of samples of an epoch is not known";
-  if (job.epochs) reject("job.epochs", missing, hint);
+  if (job.epochs) throw error_at("job.epochs", missing, hint);
   const auto is_in_epochs = [](const std::string& every) { return interval_in(every)->is_in_epochs; };
-  if (job.load && job.load->when == LoadTime::per_epoch) reject("job.load.when", missing, hint);
-  if (job.evaluation && is_in_epochs(job.evaluation->every)) reject("job.evaluation.every", missing, hint);
-  if (job.checkpoint && is_in_epochs(job.checkpoint->every)) reject("job.checkpoint.every", missing, hint);
+  if (job.load && job.load->when == LoadTime::per_epoch) throw error_at("job.load.when", missing, hint);
+  if (job.evaluation && is_in_epochs(job.evaluation->every))
+    throw error_at("job.evaluation.every", missing, hint);
+  if (job.checkpoint && is_in_epochs(job.checkpoint->every))
+    throw error_at("job.checkpoint.every", missing, hint);
 }
 
 void check_storage(const ResolvedExperiment& resolved) {
   const JobSettings& job = *resolved.settings.job;
   if (has_storage(resolved.platform)) return;
   const std::string missing = resolved.platform.name + " states no storage (node.storage)";
-  if (job.load && !job.load->rate) reject("job.load", missing, "add 'rate: 1 GB/s'");
+  if (job.load && !job.load->rate) throw error_at("job.load", missing, "add 'rate: 1 GB/s'");
   if (job.checkpoint && !job.checkpoint->bandwidth)
-    reject("job.checkpoint", missing, "add 'bandwidth: 1 GB/s'");
+    throw error_at("job.checkpoint", missing, "add 'bandwidth: 1 GB/s'");
 }
 
 void check_parameters(const ResolvedExperiment& resolved) {
   const JobSettings& job = *resolved.settings.job;
   if (parameters_of(resolved) > 0) return;
   const char* const missing = "the trace names no parameters";
-  if (job.checkpoint && !job.checkpoint->size) reject("job.checkpoint", missing, "add 'size: 10 GB'");
-  if (job.broadcast) reject("job.broadcast", missing, "broadcast: false");
+  if (job.checkpoint && !job.checkpoint->size) throw error_at("job.checkpoint", missing, "add 'size: 10 GB'");
+  if (job.broadcast) throw error_at("job.broadcast", missing, "broadcast: false");
 }
 
 void check_evaluation_batch(const ResolvedExperiment& resolved) {
@@ -59,8 +54,8 @@ void check_evaluation_batch(const ResolvedExperiment& resolved) {
   if (!evaluation || resolved.model) return;
   const int batch = resolved.settings.batch_per_gpu;
   if (evaluation->batch_per_gpu.value_or(batch) == batch) return;
-  reject("job.evaluation.batch_per_gpu", "a trace fixes the batch size, also of evaluations",
-         fmt::format("batch_per_gpu: {}, or a model instead of the trace", batch));
+  throw error_at("job.evaluation.batch_per_gpu", "a trace fixes the batch size, also of evaluations",
+                 fmt::format("batch_per_gpu: {}, or a model instead of the trace", batch));
 }
 
 }  // namespace

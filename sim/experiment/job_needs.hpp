@@ -9,9 +9,6 @@
 
 namespace trainyard {
 
-/// Throws an InputError about this key of the experiment.
-[[noreturn]] void reject(const char* key, std::string message, std::string hint);
-
 /// Throws InputError, at the key of `job` that is wrong, if the job of the experiment needs a value that its
 /// files lack: the samples of an epoch, the storage of the platform, the parameters of a trace, a trace with
 /// the batch of the evaluation.

@@ -1,5 +1,6 @@
 #include "experiment/job_target.hpp"
 
+#include "config/error_at.hpp"
 #include "config/keys.hpp"
 #include "experiment/job_needs.hpp"
 #include "units/text.hpp"
@@ -19,37 +20,37 @@ constexpr const char* target_key = "job.target";
 void check_updates(const Sync& sync) {
   constexpr const char* hint = "job.epochs or job.steps, or 'update: sync'";
   if (sync.update != UpdateRule::sync)
-    reject(target_key,
-           fmt::format("the samples to a target are known for synchronous updates, not for '{}'",
-                       config::name_of(sync.update)),
-           hint);
+    throw error_at(target_key,
+                   fmt::format("the samples to a target are known for synchronous updates, not for '{}'",
+                               config::name_of(sync.update)),
+                   hint);
   if (sync.keep)
-    reject(target_key, "the samples to a target are not known for updates without most of their values",
-           hint);
+    throw error_at(target_key,
+                   "the samples to a target are not known for updates without most of their values", hint);
 }
 
 const Convergence& curve_of(const ResolvedExperiment& resolved, const std::string& target) {
   if (!resolved.model)
-    reject(target_key, "a trace has no published runs to a target", "job.epochs or job.steps");
+    throw error_at(target_key, "a trace has no published runs to a target", "job.epochs or job.steps");
   const std::vector<Convergence>& curves = resolved.model->convergence;
   if (curves.empty())
-    reject(target_key, fmt::format("{} states no runs to a target", resolved.model->name),
-           "job.epochs or job.steps, or add 'convergence' to the model's file");
+    throw error_at(target_key, fmt::format("{} states no runs to a target", resolved.model->name),
+                   "job.epochs or job.steps, or add 'convergence' to the model's file");
   const Convergence* curve = convergence_for(curves, target, config::name_of(resolved.settings.optimizer));
   if (curve == nullptr)
-    reject(target_key,
-           fmt::format("{} states no runs to the target {}", resolved.model->name, in_quotes(target)),
-           fmt::format("{}", fmt::join(targets_of(curves), " or ")));
+    throw error_at(target_key,
+                   fmt::format("{} states no runs to the target {}", resolved.model->name, in_quotes(target)),
+                   fmt::format("{}", fmt::join(targets_of(curves), " or ")));
   return *curve;
 }
 
 void check_sequences(const ResolvedExperiment& resolved, const Convergence& curve) {
   const std::optional<int>& length = resolved.model->sequence_length;
   if (!curve.sequence_length || curve.sequence_length == length) return;
-  reject(target_key,
-         fmt::format("the published runs to {} have {} tokens in a sample, the model has {}", curve.target,
-                     *curve.sequence_length, length.value_or(0)),
-         fmt::format("set the model's sequence_length to {}", *curve.sequence_length));
+  throw error_at(target_key,
+                 fmt::format("the published runs to {} have {} tokens in a sample, the model has {}",
+                             curve.target, *curve.sequence_length, length.value_or(0)),
+                 fmt::format("set the model's sequence_length to {}", *curve.sequence_length));
 }
 
 /// Of the job's own evaluation.
@@ -71,14 +72,14 @@ JobTarget job_target(const ResolvedExperiment& resolved) {
   const JobSettings& job = *settings.job;
   check_updates(settings.sync);
   if (settings.learn)
-    reject(target_key, "a learner has a target of its own (learn.target)",
-           "leave out job.target, or 'learn'");
+    throw error_at(target_key, "a learner has a target of its own (learn.target)",
+                   "leave out job.target, or 'learn'");
   JobTarget its;
   its.curve = curve_of(resolved, *job.target);
   check_sequences(resolved, its.curve);
   its.batch = samples_of_update(resolved);
   const Known<SamplesToTarget> expected = samples_to_target(its.curve, its.batch);
-  if (!expected) reject(target_key, expected.error(), "smaller batches or fewer GPUs, or job.epochs");
+  if (!expected) throw error_at(target_key, expected.error(), "smaller batches or fewer GPUs, or job.epochs");
   its.expected = *expected;
   its.samples = its.expected.samples;
   const std::optional<TargetEvaluation>& published = its.curve.evaluate;

@@ -1,5 +1,6 @@
 #include "experiment/learning_needs.hpp"
 
+#include "config/error_at.hpp"
 #include "experiment/workers.hpp"
 #include "learn/objective.hpp"
 #include "learn/samples.hpp"
@@ -11,14 +12,6 @@
 #include <vector>
 
 namespace trainyard {
-
-InputError error_at(const char* key, std::string message, std::string hint) {
-  Diagnostic diagnostic;
-  diagnostic.key_path = key;
-  diagnostic.message = std::move(message);
-  diagnostic.hint = std::move(hint);
-  return InputError(std::vector{std::move(diagnostic)});
-}
 
 void require_few_gradients(double gradients, const char* key) {
   if (gradients <= most_gradients) return;

@@ -16,7 +16,4 @@ void require_few_gradients(double gradients, const char* key);
 /// asked for gives too many gradients. An end by time is left to the simulation.
 void check_learning_needs(const ResolvedExperiment& resolved);
 
-/// An error at a key of an experiment whose file is not at hand.
-InputError error_at(const char* key, std::string message, std::string hint);
-
 }  // namespace trainyard

@@ -1,6 +1,6 @@
 #include "platform/cluster.hpp"
 
-#include "config/diagnostic.hpp"
+#include "config/error_at.hpp"
 #include "platform/fabric_definition.hpp"
 #include "units/leading_number.hpp"
 #include "units/plural.hpp"
@@ -17,37 +17,31 @@ namespace {
 
 /// The error of these counts, at the key of the wrong one; empty if they are right.
 std::optional<Diagnostic> refusal(const Platform& platform, int nodes, int gpus, int gpus_per_node) {
-  const auto refused = [](const char* key, std::string message, std::string hint) {
-    Diagnostic diagnostic;
-    diagnostic.key_path = key;
-    diagnostic.message = std::move(message);
-    diagnostic.hint = std::move(hint);
-    return diagnostic;
-  };
   const std::string& name = platform.name;
   const std::string wanted = plural(nodes, "node");
   const int in_node = static_cast<int>(platform.gpus.size());
-  if (nodes < 1) return refused("nodes", wanted + " requested", "nodes: 1 or more");
-  if (gpus < 0) return refused("gpus", plural(gpus, "GPU") + " requested", "gpus: 1 or more");
+  if (nodes < 1) return diagnostic_at("nodes", wanted + " requested", "nodes: 1 or more");
+  if (gpus < 0) return diagnostic_at("gpus", plural(gpus, "GPU") + " requested", "gpus: 1 or more");
   if (gpus_per_node < 0) {
-    return refused("gpus_per_node", plural(gpus_per_node, "GPU") + " per node requested",
-                   "gpus_per_node: 1 or more");
+    return diagnostic_at("gpus_per_node", plural(gpus_per_node, "GPU") + " per node requested",
+                         "gpus_per_node: 1 or more");
   }
   if (nodes > 1 && !platform.fabric.exists()) {
-    return refused("nodes", fmt::format("{} requested, but {} has no fabric to join them", wanted, name),
-                   "nodes: 1, or give the platform a fabric");
+    return diagnostic_at("nodes",
+                         fmt::format("{} requested, but {} has no fabric to join them", wanted, name),
+                         "nodes: 1, or give the platform a fabric");
   }
   if (nodes > 1 && platform.nics.empty()) {
-    return refused("nodes", fmt::format("{} requested, but {} has no NIC to join them", wanted, name),
-                   "nodes: 1, or give the platform's node a nic");
+    return diagnostic_at("nodes", fmt::format("{} requested, but {} has no NIC to join them", wanted, name),
+                         "nodes: 1, or give the platform's node a nic");
   }
   if (const auto there = platform.fabric.places; nodes > 1 && there && nodes > *there) {
-    return refused("nodes",
-                   fmt::format("{} requested, but the fabric of {} has room for {}", wanted, name, *there),
-                   fmt::format("nodes: {} at most, or a larger fabric", *there));
+    return diagnostic_at(
+        "nodes", fmt::format("{} requested, but the fabric of {} has room for {}", wanted, name, *there),
+        fmt::format("nodes: {} at most, or a larger fabric", *there));
   }
   if (gpus_per_node > in_node) {
-    return refused(
+    return diagnostic_at(
         "gpus_per_node",
         fmt::format("{} GPUs per node requested, but {} has {} per node", gpus_per_node, name, in_node),
         fmt::format("gpus_per_node: {} at most", in_node));
@@ -55,11 +49,11 @@ std::optional<Diagnostic> refusal(const Platform& platform, int nodes, int gpus,
   const int usable = gpus_per_node == 0 ? in_node : gpus_per_node;
   // long long: a count from the command line times a count from a file may exceed 2^31
   if (static_cast<long long>(nodes) * usable > 1 << 20) {
-    return refused("nodes", fmt::format("{} of {} requested", wanted, plural(usable, "GPU")),
-                   fmt::format("at most {} GPUs can be simulated", 1 << 20));
+    return diagnostic_at("nodes", fmt::format("{} of {} requested", wanted, plural(usable, "GPU")),
+                         fmt::format("at most {} GPUs can be simulated", 1 << 20));
   }
   if (gpus > nodes * usable) {
-    return refused(
+    return diagnostic_at(
         "gpus",
         fmt::format("{} requested, but {} of {} {} {}{}", plural(gpus, "GPU"), wanted, name,
                     nodes == 1 ? "has" : "have", nodes * usable,

@@ -1,5 +1,6 @@
 #include "run/learning.hpp"
 
+#include "config/error_at.hpp"
 #include "experiment/learning_needs.hpp"
 #include "experiment/workers.hpp"
 #include "learn/absences.hpp"
@@ -196,14 +197,13 @@ std::vector<std::string> learning_notes(const Run& run) {
                     growth->every));
   if (resolved.settings.accumulation > 1)
     notes.push_back(
-        fmt::format("a gradient in learning is that of a whole step: learn.batch samples, in "
-                    "whatever {} parts the job computes it",
+        fmt::format("each gradient in learning has learn.batch samples; the job's accumulation of {} only "
+                    "takes its time",
                     resolved.settings.accumulation));
   if (resolved.settings.faults)
     notes.emplace_back(
-        "learning: gradients of dead workers are left out; the others keep their times, which the fault "
-        "would "
-        "shorten a little if links are shared");
+        "learning: gradients of dead workers are left out; the others keep their times, though on shared "
+        "links the fault makes them a little shorter");
   const Updates* const updates = updates_of(run);
   if (updates != nullptr && updates->ranks_per_worker > 1)
     notes.push_back(fmt::format("a gradient in learning is that of a node: {} ranks' batches",

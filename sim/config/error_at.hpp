@@ -1,0 +1,16 @@
+#pragma once
+// Errors at a key of a file that is not at hand: whoever reads the file adds the line.
+
+#include "config/diagnostic.hpp"
+
+#include <string>
+
+namespace trainyard {
+
+/// `key` is the whole path, "links[0].bandwidth"; `hint` may be empty.
+Diagnostic diagnostic_at(std::string key, std::string message, std::string hint);
+
+/// The same, to be thrown.
+InputError error_at(std::string key, std::string message, std::string hint);
+
+}  // namespace trainyard
