@@ -18,7 +18,7 @@ namespace trainyard {
 /// and their errors on held-out kernels. `kernels` becomes the recording that times matrix products or
 /// convolutions, `vector_kernels` the one that times vector ops alone (as a framework runs them); with both,
 /// vector ops count from the latter only. Power comes from the recordings if they have it. The curves are
-/// fitted to all products, of which at most `keep` of each type stay in the table; if some do not, `kernels`
+/// fitted to all products, but at most `keep` of each type stay in the table; if some do not, `kernels`
 /// becomes a new file, table_beside(). Throws InputError if the recordings cover nothing, or if two of them
 /// would be the same table.
 GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recording>& recordings,

@@ -26,7 +26,7 @@ int fold_of_text(std::string_view text) {
   return static_cast<int>((hash.value() >> 32U) % folds);
 }
 
-/// The kernels of which `its_fold` is `fold` (`is_held_out`), or all others.
+/// The kernels whose `its_fold` is `fold` (`is_held_out`), or all others.
 template <class T, class Fold>
 std::vector<T> part_of(const std::vector<T>& all, int fold, bool is_held_out, const Fold& its_fold) {
   std::vector<T> part;

@@ -55,8 +55,8 @@ double usual_deviation(const Points& points) {
   return root_mean_square(stated);
 }
 
-/// Half the width of the interval that the line between the points has: from points that are left out; of two
-/// points, what lies between them.
+/// Half the width of the interval around the line between the points: from points that are left out; with two
+/// points, the difference between them.
 double half_of_line(const Points& points, double batch) {
   if (points.size() < 2) return 0;
   if (points.size() < 3) return std::abs(points.front().accuracy - points.back().accuracy);
