@@ -6,9 +6,9 @@
 #include "run/simulate.hpp"
 #include "run/update_setup.hpp"
 #include "units/plural.hpp"
+#include "units/statistics.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -138,11 +138,10 @@ struct Runs {
   }
 };
 
-/// Student's t: the number of standard errors on either side of a mean of this many runs within which the
+/// The number of standard errors on either side of a mean of this many runs within which the
 /// true mean lies with 95 % probability.
-double students_t(int runs) {
-  if (runs < 2) return 0;
-  return boost::math::quantile(boost::math::students_t(runs - 1), 0.975);
+double standard_errors(int runs) {
+  return runs < 2 ? 0 : students_t(runs - 1, 0.975);
 }
 
 /// Stops after the first run that does not finish.
@@ -224,7 +223,7 @@ FaultReport fault_report(const Run& run) {
   report.faults = runs.mean(&FaultyRun::faults);
   report.restarts = runs.mean(&FaultyRun::restarts);
   report.share = report.work / report.wall;
-  const Seconds width = students_t(report.runs) * runs.standard_error();
+  const Seconds width = standard_errors(report.runs) * runs.standard_error();
   report.share_low = report.work / (report.wall + width);
   report.share_high = width < report.wall ? std::min(1.0, report.work / (report.wall - width)) : 1;
   if (report.daly) try_intervals(job, seed, report);

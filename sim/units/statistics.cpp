@@ -1,6 +1,7 @@
 #include "units/statistics.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
@@ -27,6 +28,10 @@ double quantile(std::vector<double> values, double part) {
   const auto below = static_cast<std::size_t>(place);
   const std::size_t above = std::min(below + 1, values.size() - 1);
   return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+double students_t(double degrees, double probability) {
+  return boost::math::quantile(boost::math::students_t(degrees), probability);
 }
 
 }  // namespace trainyard

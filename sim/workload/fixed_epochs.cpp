@@ -94,7 +94,10 @@ Known<AccuracyAtEnd> accuracy_at_end(const FixedEpochs& table, double batch) {
     if (point.batch == batch) found.published = batch;
   }
   const double of_runs = normal_of_80_percent * deviation * std::sqrt(1 + 1 / runs);
-  const double half = std::hypot(of_runs, found.published ? 0 : half_of_line(points, batch));
+  // Where no scatter from run to run is known, a published point may be as far off as the line between
+  // others.
+  const bool is_exact = found.published && usual > 0;
+  const double half = std::hypot(of_runs, is_exact ? 0 : half_of_line(points, batch));
   found.low = std::max(0.0, found.accuracy - half);
   found.high = std::min(1.0, found.accuracy + half);
   return found;

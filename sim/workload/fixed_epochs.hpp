@@ -43,7 +43,7 @@ struct AccuracyAtEnd {
 /// nothing is predicted. The interval has the parts of convergence.hpp, but of accuracies, not of logarithms:
 /// the points' deviation from run to run, and the root mean square of the interpolation's errors at points
 /// that are left out, with Student's t. Beyond the points: of the line through the two points before, at
-/// each.
+/// each. Without a deviation at any point, the second part counts at points as well.
 Known<AccuracyAtEnd> accuracy_at_end(const FixedEpochs& table, double batch);
 
 /// The table for a training of so many epochs with this optimizer, the last in the list. Null if there is

@@ -1,12 +1,13 @@
 #include "workload/interval_of_80_percent.hpp"
 
-#include <boost/math/distributions/students_t.hpp>
+#include "units/statistics.hpp"
+
 #include <cmath>
 
 namespace trainyard {
 
 double students_t_of_80_percent(std::size_t degrees) {
-  return boost::math::quantile(boost::math::students_t(static_cast<double>(degrees)), 0.9);
+  return students_t(static_cast<double>(degrees), 0.9);
 }
 
 double root_mean_square(const std::vector<double>& values) {

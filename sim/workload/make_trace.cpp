@@ -366,6 +366,8 @@ OptimizerWork work_of(Optimizer optimizer) {
       return {2, 2, 1};  // w -= lr g
     case Optimizer::momentum:
       return {4, 4, 1};  // m = mu m + g; w -= lr m
+    case Optimizer::lars:
+      return {10, 5, 2};  // momentum's, weight decay (2) and the norms of weight and gradient (4)
     case Optimizer::adam:
       return {12, 6, 1};  // two moments (3 + 4), root, quotient and update (5)
     case Optimizer::lamb:

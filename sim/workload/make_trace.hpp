@@ -24,10 +24,11 @@ struct ElementSizes {
 ElementSizes element_sizes(Precision precision);
 
 /// Bytes moved by the optimizer per parameter. In one pass, sgd reads w, g and writes w; momentum also reads
-/// and writes one state value, adam two (m, v). lamb makes five passes: the norm of all gradients (reads g),
-/// of each tensor (w), stage 1 (reads g, w, m, v; writes m, v and the update), the norm of each update, stage
-/// 2 (reads the update and w, writes w). Source: NVIDIA apex, csrc/multi_tensor_lamb.cu
-/// (multi_tensor_lamb_cuda) and apex/optimizers/fused_lamb.py.
+/// and writes one state value, adam two (m, v). lars makes two: the norms of each tensor's weights and
+/// gradients (reads w, g; You et al. 2017, arXiv 1708.03888, algorithm 1), then momentum's. lamb makes five
+/// passes: the norm of all gradients (reads g), of each tensor (w), stage 1 (reads g, w, m, v; writes m, v
+/// and the update), the norm of each update, stage 2 (reads the update and w, writes w). Source: NVIDIA apex,
+/// csrc/multi_tensor_lamb.cu (multi_tensor_lamb_cuda) and apex/optimizers/fused_lamb.py.
 Bytes optimizer_bytes_per_parameter(Optimizer optimizer, Precision precision);
 
 /// The trace of one step. Gradients become ready in exactly the reverse of registration order, as PyTorch's

@@ -137,6 +137,7 @@ int optimizer_states(Optimizer optimizer) {
     case Optimizer::sgd:
       return 0;
     case Optimizer::momentum:
+    case Optimizer::lars:
       return 1;
     case Optimizer::adam:
     case Optimizer::lamb:

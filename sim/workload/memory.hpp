@@ -86,8 +86,8 @@ struct MemorySetting {
   double earlier_micro_batches = 0;
 };
 
-/// Values of optimizer state kept per parameter: sgd 0, momentum 1, adam and lamb 2; 4 bytes each in every
-/// precision.
+/// Values of optimizer state kept per parameter: sgd 0, momentum and lars 1, adam and lamb 2; 4 bytes each in
+/// every precision.
 int optimizer_states(Optimizer optimizer);
 
 /// Activations that the layers keep for the backward pass of one sample, plus the largest transient: the

@@ -137,7 +137,7 @@ struct Op {
 };
 
 enum class Precision { fp32, tf32, fp16, amp, bf16, amp_bf16, fp8 };
-enum class Optimizer { sgd, momentum, adam, lamb };
+enum class Optimizer { sgd, momentum, lars, adam, lamb };
 
 /// Order of the values of an image batch: channel before pixel, or pixel before channel, which PyTorch calls
 /// channels_last.
@@ -248,6 +248,7 @@ struct Names<Optimizer> {
   static constexpr std::array table{
       Name{"sgd", Optimizer::sgd, "plain gradient descent: no state"},
       Name{"momentum", Optimizer::momentum, "gradient descent with momentum: one value per parameter"},
+      Name{"lars", Optimizer::lars, "LARS: momentum with a step size per tensor, one value per parameter"},
       Name{"adam", Optimizer::adam, "Adam: two values per parameter"},
       Name{"lamb", Optimizer::lamb, "LAMB: Adam with a step size per tensor, two values per parameter"}};
 };

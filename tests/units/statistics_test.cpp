@@ -22,3 +22,10 @@ TEST_CASE("nothing is a mean or a quantile of no values") {
   CHECK_THROWS_AS(mean({}), std::invalid_argument);
   CHECK_THROWS_AS(geometric_mean({}), std::invalid_argument);
 }
+
+TEST_CASE("Student's t has the values of its tables, and the normal distribution's for many degrees") {
+  CHECK(students_t(1, 0.9) == doctest::Approx(3.0777).epsilon(1e-4));
+  CHECK(students_t(9, 0.975) == doctest::Approx(2.2622).epsilon(1e-4));
+  CHECK(students_t(9, 0.025) == doctest::Approx(-2.2622).epsilon(1e-4));
+  CHECK(students_t(1e6, 0.9) == doctest::Approx(1.28155).epsilon(1e-5));
+}

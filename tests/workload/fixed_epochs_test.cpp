@@ -16,8 +16,9 @@ namespace {
 
 FixedEpochs goyal() {
   const std::vector<FixedEpochs> tables = testing::shipped_model("resnet50").fixed_epochs;
-  REQUIRE(tables.size() == 1);
-  return tables.front();
+  const FixedEpochs* const table = fixed_epochs_for(tables, 90, "momentum");
+  REQUIRE(table);
+  return *table;
 }
 
 std::vector<Diagnostic> errors_of_table(const std::string& points) {
@@ -78,6 +79,21 @@ TEST_CASE("between two points, and without deviations, the interval is as wide a
   three.points.front().deviation = 0.01;  // holds for the points that state none
   const AccuracyAtEnd at_point = accuracy_at_end(three, 8192).value();
   CHECK(at_point.high - at_point.accuracy == doctest::Approx(1.2815516 * 0.01 * std::sqrt(2)).epsilon(1e-6));
+}
+
+TEST_CASE("single runs of unknown scatter are no certain accuracy") {
+  const FixedEpochs table{.epochs = 90,
+                          .metric = "top-1",
+                          .recipe = {},
+                          .optimizer = "lars",
+                          .points = {{.batch = 8192, .accuracy = 0.738},
+                                     {.batch = 16384, .accuracy = 0.734},
+                                     {.batch = 32768, .accuracy = 0.722}},
+                          .source = {}};
+  const AccuracyAtEnd its = accuracy_at_end(table, 8192).value();
+  CHECK(its.accuracy == 0.738);
+  // the line from the first to the last point is 0.004 below the one between them; t of one degree of freedom
+  CHECK(its.high - its.accuracy == doctest::Approx(3.0777 * 0.004).epsilon(1e-4));
 }
 
 TEST_CASE("a table is chosen by its epochs and its optimizer") {

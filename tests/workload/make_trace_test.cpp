@@ -259,6 +259,7 @@ TEST_CASE("the optimizer's bytes are its passes over weights, gradients and stat
   };
   CHECK(bytes(Optimizer::sgd, Precision::fp32) == 12);       // r w, r g, w w
   CHECK(bytes(Optimizer::momentum, Precision::fp32) == 20);  // + r m, w m
+  CHECK(bytes(Optimizer::lars, Precision::fp32) == 28);      // r w, r g for the norms, then momentum's
   CHECK(bytes(Optimizer::adam, Precision::amp) == 28);       // + r v, w v
   CHECK(bytes(Optimizer::lamb, Precision::fp32) == 52);      // r g, r w; r g w m v, w m v u; r u; r u w, w w
   CHECK(bytes(Optimizer::lamb, Precision::fp16) == 50);
