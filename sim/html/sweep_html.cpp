@@ -84,8 +84,8 @@ Html choice_html(const SweepResult& result) {
   if (choice.pareto.empty())
     return html + paragraph("No point meets these limits.") + needs_plot(result, needs, choice);
   const auto name = [&](std::size_t row) { return point_in_words(result.sweep, result.rows[row].point); };
-  HtmlTable best("which point to take",
-                 {{"choice", true}, {"point"}, {"keys", true}, {"time, cost and energy", true}});
+  const std::string compared = needs_compared(result.sweep);
+  HtmlTable best("which point to take", {{"choice", true}, {"point"}, {"keys", true}, {compared, true}});
   const auto add = [&](const char* label, const std::optional<std::size_t>& row) {
     if (!row) return;
     best.row(label, grouped(static_cast<std::int64_t>(result.rows[*row].point)), name(*row),
@@ -96,15 +96,15 @@ Html choice_html(const SweepResult& result) {
   add("least energy", choice.least_energy);
   html += best.html() + needs_plot(result, needs, choice);
   if (choice.pareto.size() < 2) return html;
-  HtmlTable front("Pareto front", {{"point"}, {"keys", true}, {"time, cost and energy", true}});
+  HtmlTable front("Pareto front", {{"point"}, {"keys", true}, {compared, true}});
   for (const std::size_t row : choice.pareto) {
     if (front.rows() == most_choices) break;
     front.row(grouped(static_cast<std::int64_t>(result.rows[row].point)), name(row),
               needs_in_words(result, needs[row]));
   }
-  return html + subheading("Pareto front of time, cost and energy") +
+  return html + subheading("Pareto front of " + compared) +
          paragraph(fmt::format(
-             "{}No other point is as good in all three and better in one. Unknown values count as worst.",
+             "{}No other point is as good in all of them and better in one. Unknown values count as worst.",
              front.rows() < choice.pareto.size()
                  ? fmt::format("The fastest {} of {} points. ", front.rows(), choice.pareto.size())
                  : "")) +

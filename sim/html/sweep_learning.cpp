@@ -99,7 +99,7 @@ Html loss_plot(const SweepResult& result, const LearningPlot& text, const std::v
   };
   for (const LearningMark& mark : marks) {
     if (mark.loss_low && mark.loss_high && *mark.loss_low < *mark.loss_high)
-      plot.line("ideal", {{mark.time / unit.seconds, *mark.loss_low, {}},
+      plot.line("quartiles", {{mark.time / unit.seconds, *mark.loss_low, {}},
                           {mark.time / unit.seconds, *mark.loss_high, {}}});
   }
   const std::size_t count = std::max<std::size_t>(signs.values.size(), 1);
@@ -137,7 +137,7 @@ Html learning_plots(const SweepResult& result) {
     entries.push_back({mark_sign(fmt::format("series{}", i), static_cast<int>(i) % mark_shapes),
                        fmt::format("{}={}", result.sweep.keys[signs.key], signs.values[i])});
   entries.push_back({mark_sign("on-front", ring), "front"});
-  entries.push_back({swatch_line("ideal"), "quartiles of the repeats"});
+  entries.push_back({swatch_line("quartiles"), "quartiles of the repeats"});
   Html html = paragraph(
       "Real gradients in the order of each point's updates. Frequent updates learn fast; updates of many and "
       "fresh gradients end lower. A point is on the front if no other is as fast and as low after as long, "

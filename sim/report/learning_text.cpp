@@ -106,12 +106,19 @@ std::string failures_in_words(const Learning& learning) {
   return words;
 }
 
+std::string verdict_in_words(const Learning& learning) {
+  const std::size_t failed =
+      static_cast<std::size_t>(learning.diverged) + static_cast<std::size_t>(learning.not_learnt);
+  const std::string verdict = learning.diverged > 0 ? "diverges" : "does not learn";
+  return failed < learning.repeats.size() ? verdict + " at times" : verdict;
+}
+
 void write_learning(Page& out, const Run& run) {
   const Learning& learning = *run.learning;
   const std::size_t repeats = learning.repeats.size();
   out.heading("learning", learning_title(run));
   if (const std::string words = failures_in_words(learning); !words.empty())
-    out.row("verdict", learning.diverged > 0 ? "diverges" : "does not learn", words, true);
+    out.row("verdict", verdict_in_words(learning), words, true);
   write_targets(out, run);
   const auto four = [](double number) { return digits12(four_digits(number)); };
   if (learning.final_loss.median) {

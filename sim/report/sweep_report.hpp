@@ -19,7 +19,7 @@ std::string sweep_line(const SweepResult& result, const SweepRow& row);
 /// sweep.csv: for each finished point its number, the varied keys, the figures (one that is also a key
 /// appears once), and values derived from all rows: samples per dollar and per joule, energy of an epoch,
 /// speedup and efficiency relative to the smallest run of the series, and whether a point is on the Pareto
-/// front of time, cost and energy.
+/// front of time, cost, energy and accuracy.
 std::string sweep_csv(const SweepResult& result);
 
 /// failures.csv: for each failed point its number, the varied keys, the exit code of a run of the point

@@ -108,8 +108,8 @@ void write_choice(Page& out, const SweepResult& result) {
   if (choice.pareto.size() > most_listed)
     front += fmt::format(" and {} more", choice.pareto.size() - most_listed);
   out.text_row("Pareto front",
-               fmt::format("{}, in time, cost and energy: {}",
-                           count(static_cast<std::int64_t>(choice.pareto.size()), "point"), front));
+               fmt::format("{}, in {}: {}", count(static_cast<std::int64_t>(choice.pareto.size()), "point"),
+                           needs_compared(result.sweep), front));
 }
 
 /// The points worth taking of a sweep that learns.
@@ -202,9 +202,9 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool co
   if (const std::string words = one_gpu_in_words(result); !words.empty()) out.paragraph(words, 2);
   std::string text = out.text() + '\n';
   if (is_cut) {
-    text += rows.empty()
-                ? "sweep.csv has all points\n"
-                : "only points on the Pareto front of time, cost and energy; sweep.csv has all points\n";
+    text += rows.empty() ? "sweep.csv has all points\n"
+                         : fmt::format("only points on the Pareto front of {}; sweep.csv has all points\n",
+                                       needs_compared(result.sweep));
   }
   if (!rows.empty()) text += table(result, rows);
   text += published_text(result);

@@ -152,9 +152,19 @@ std::string training_in_words(const SweepResult& result) {
 
 std::string needs_in_words(const SweepResult& result, const Needs& needs) {
   std::string text = fmt::format("{} in {}", training_in_words(result), estimate(Seconds(*needs.time_s)));
+  if (needs.time_range) {
+    text += fmt::format(" ({} to {})", estimate(Seconds(needs.time_range->low_s)),
+                        estimate(Seconds(needs.time_range->high_s)));
+  }
   if (needs.cost_usd) text += fmt::format(", {} USD", rounded(*needs.cost_usd));
   if (needs.energy_j) text += ", " + estimate(Joules(*needs.energy_j));
+  if (needs.accuracy) text += fmt::format(", {} accuracy", percent(*needs.accuracy));
+  if (needs.is_beyond) text += ", batch beyond the published ones";
   return text;
+}
+
+std::string needs_compared(const Sweep& sweep) {
+  return sweep.has_accuracy ? "time, cost, energy and accuracy" : "time, cost and energy";
 }
 
 std::string limits_in_words(const Goal& goal) {
@@ -164,6 +174,8 @@ std::string limits_in_words(const Goal& goal) {
   if (goal.gpus_max) limits.push_back("on at most " + plural(*goal.gpus_max, "GPU"));
   if (goal.efficiency_min)
     limits.push_back(fmt::format("with at least {} scaling efficiency", percent(*goal.efficiency_min)));
+  if (goal.accuracy_min)
+    limits.push_back(fmt::format("with at least {} accuracy", percent(*goal.accuracy_min)));
   return fmt::format("{}", fmt::join(limits, ", "));
 }
 

@@ -1,11 +1,14 @@
 #include "sweep/choice.hpp"
 
+#include "run/figures.hpp"
 #include "sweep/learning_front.hpp"
 #include "sweep/scaling.hpp"
+#include "workload/convergence.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string_view>
 
 namespace trainyard {
 namespace {
@@ -14,13 +17,15 @@ double or_worst(const std::optional<double>& need) {
   return need.value_or(std::numeric_limits<double>::infinity());
 }
 
-std::array<double, 3> compared(const Needs& needs) {
-  return {or_worst(needs.time_s), or_worst(needs.cost_usd), or_worst(needs.energy_j)};
+/// What is better if it is less.
+std::array<double, 4> compared(const Needs& needs) {
+  return {or_worst(needs.time_s), or_worst(needs.cost_usd), or_worst(needs.energy_j),
+          1 - needs.accuracy.value_or(0)};
 }
 
 bool beats(const Needs& one, const Needs& other) {
-  const std::array<double, 3> a = compared(one);
-  const std::array<double, 3> b = compared(other);
+  const std::array<double, 4> a = compared(one);
+  const std::array<double, 4> b = compared(other);
   bool is_better = false;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i] > b[i]) return false;
@@ -33,15 +38,56 @@ bool keeps_to(const Goal& goal, double ranks, const std::optional<double>& effic
   if (goal.deadline && or_worst(needs.time_s) > goal.deadline->si()) return false;
   if (goal.budget && or_worst(needs.cost_usd) > goal.budget->si()) return false;
   if (goal.gpus_max && ranks > *goal.gpus_max) return false;
+  if (goal.accuracy_min && needs.accuracy.value_or(0) < *goal.accuracy_min) return false;
   return !goal.efficiency_min || efficiency.value_or(0) >= *goal.efficiency_min;
+}
+
+/// Nothing where the row has no such figure, or an older store none at all.
+std::optional<double> figure_if_stored(const SweepResult& result, const SweepRow& row,
+                                       std::string_view name) {
+  const bool is_stored = std::ranges::find(result.figures, name) != result.figures.end();
+  return is_stored ? figure(result, row, name) : std::nullopt;
+}
+
+bool is_beyond(const SweepResult& result, const SweepRow& row, std::string_view range_figure) {
+  const std::optional<double> place = figure_if_stored(result, row, range_figure);
+  return place && sweep_name(range_figure, *place) == config::name_of(BatchRange::beyond);
+}
+
+/// A time of which `of_steps` has the expected error of the throughput.
+std::optional<TimeRange> range_of(const SweepResult& result, const SweepRow& row, double time,
+                                  double of_steps) {
+  const auto expected = figure_if_stored(result, row, "throughput_samples_per_s");
+  const auto low = figure_if_stored(result, row, "throughput_low_samples_per_s");
+  const auto high = figure_if_stored(result, row, "throughput_high_samples_per_s");
+  if (!expected || !low || !high) return std::nullopt;
+  return TimeRange{time + of_steps * (*expected / *high - 1), time + of_steps * (*expected / *low - 1)};
+}
+
+/// The interval of the time to a target; `more` comes before and after.
+std::optional<TimeRange> range_to_target(const SweepResult& result, const SweepRow& row, double more) {
+  const auto low = figure_if_stored(result, row, "time_to_target_low_s");
+  const auto high = figure_if_stored(result, row, "time_to_target_high_s");
+  if (!low || !high) return std::nullopt;
+  return TimeRange{*low + more, *high + more};
+}
+
+std::optional<TimeRange> range_of_job(const SweepResult& result, const SweepRow& row, double time) {
+  const auto to_target = figure_if_stored(result, row, "time_to_target_s");
+  if (result.sweep.is_of_targets && to_target) return range_to_target(result, row, time - *to_target);
+  const auto of_epochs = figure_if_stored(result, row, "job_epochs_time_s");
+  return of_epochs ? range_of(result, row, time, *of_epochs) : std::nullopt;
 }
 
 std::vector<Needs> needs_of_jobs(const SweepResult& result) {
   std::vector<Needs> all;
   for (const SweepRow& row : result.rows) {
-    all.push_back({.time_s = figure(result, row, "job_time_s"),
-                   .cost_usd = figure(result, row, "job_cost_usd"),
-                   .energy_j = figure(result, row, "job_energy_j")});
+    Needs& needs = all.emplace_back(Needs{.time_s = figure(result, row, "job_time_s"),
+                                          .cost_usd = figure(result, row, "job_cost_usd"),
+                                          .energy_j = figure(result, row, "job_energy_j")});
+    if (needs.time_s) needs.time_range = range_of_job(result, row, *needs.time_s);
+    if (result.sweep.has_accuracy) needs.accuracy = figure_if_stored(result, row, "expected_accuracy");
+    needs.is_beyond = is_beyond(result, row, needs.accuracy ? "accuracy_range" : "samples_range");
   }
   return all;
 }
@@ -86,6 +132,8 @@ std::vector<Needs> needs_of(const SweepResult& result) {
     Needs& needs = all.emplace_back();
     needs.time_s = is_of_learning ? figure(result, row, "time_to_target_s") : time_of_epochs(result, row);
     if (!needs.time_s) continue;
+    needs.time_range = is_of_learning ? range_to_target(result, row, 0)
+                                      : range_of(result, row, *needs.time_s, *needs.time_s);
     if (const auto rent = figure(result, row, "rent_usd_per_h"))
       needs.cost_usd = *rent * *needs.time_s / hour;
     if (const auto power = figure(result, row, "average_power_w")) needs.energy_j = *power * *needs.time_s;

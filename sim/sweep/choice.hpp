@@ -10,17 +10,28 @@
 
 namespace trainyard {
 
-/// For all of the goal's epochs, or until the learner's target. Unknown needs are empty.
+/// An interval of times around an expected one.
+struct TimeRange {
+  double low_s = 0, high_s = 0;
+};
+
+/// For all of the goal's epochs, or until the target. Unknown needs are empty.
 struct Needs {
   std::optional<double> time_s;
   std::optional<double> cost_usd;
   std::optional<double> energy_j;
+  /// 80 % of runs are expected to take between these times; of a learner the quartiles of its repeats.
+  std::optional<TimeRange> time_range = {};
+  std::optional<double> accuracy = {};  ///< expected at the end of a fixed number of epochs, as a share
+  bool is_beyond = false;  ///< the published runs behind samples or accuracy have smaller batches
 };
 
 /// For each row; nothing is known for a failed row, or if the model does not define an epoch. If the points
 /// are whole jobs, the totals of these. Otherwise rent is paid for the length of the training, and energy is
-/// the average power times its length. If they learn (is_of_learners()), that is the simulated time to the
-/// target, which is unknown for points that do not reach it.
+/// the average power times its length. The interval has the expected error of the throughput, of evaluations
+/// as of steps, and to a target that of the samples; start-up, checkpoints and faults have none. If they
+/// learn (is_of_learners()), that is the simulated time to the target, which is unknown for points that do
+/// not reach it.
 std::vector<Needs> needs_of(const SweepResult& result);
 
 /// Whether points are chosen by the time in which a learner reaches its target: points learn, some reach it,
@@ -30,8 +41,8 @@ bool is_of_learners(const SweepResult& result);
 /// Rows by their indices.
 struct Choice {
   std::optional<std::size_t> fastest, cheapest, least_energy;
-  /// Rows that no other row beats: as good in time, cost and energy and better in one of them. An unknown
-  /// need counts as infinite. Sorted by time.
+  /// Rows that no other row beats: as good in time, cost, energy and accuracy and better in one of them. What
+  /// is unknown counts as worst. Sorted by time.
   std::vector<std::size_t> pareto;
 };
 

@@ -16,16 +16,6 @@ bool has_figure(const SweepResult& result, const char* name) {
   return std::ranges::find(result.figures, name) != result.figures.end();
 }
 
-}  // namespace
-
-bool has_target(const SweepResult& result) {
-  return has_figure(result, time_to_target) && std::ranges::any_of(result.rows, [&](const SweepRow& row) {
-           return figure(result, row, time_to_target).has_value();
-         });
-}
-
-namespace {
-
 std::vector<std::size_t> front_of(const SweepResult& result, const char* time) {
   if (!has_figure(result, final_loss)) return {};
   const bool knows_ends = has_figure(result, end_of_learning);
@@ -55,6 +45,12 @@ std::vector<std::size_t> front_of(const SweepResult& result, const char* time) {
 }
 
 }  // namespace
+
+bool has_target(const SweepResult& result) {
+  return has_figure(result, time_to_target) && std::ranges::any_of(result.rows, [&](const SweepRow& row) {
+           return figure(result, row, time_to_target).has_value();
+         });
+}
 
 std::vector<std::size_t> learning_front(const SweepResult& result) {
   return front_of(result, has_target(result) ? time_to_target : time_of_update);

@@ -126,7 +126,9 @@ SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
 std::string point_in_words(const Sweep& sweep, std::size_t point) {
   std::string text;
   for (std::size_t i = 0; i < sweep.keys.size(); ++i) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", sweep.keys[i], sweep.points[point][i]);
+    const std::string& value = sweep.points[point][i];
+    if (value != default_value)
+      text += fmt::format("{}{}={}", text.empty() ? "" : ", ", sweep.keys[i], value);
   }
   return text.empty() ? experiment_name(sweep) : text;
 }

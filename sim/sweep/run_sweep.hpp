@@ -36,7 +36,7 @@ struct SweepOutcome {
 SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
                         const std::vector<std::size_t>& points, const SweepRun& run);
 
-/// "nodes=4, batch_per_gpu=64": the form in which messages name a point.
+/// "nodes=4, batch_per_gpu=64": the form in which messages name a point. Without keys left at their defaults.
 std::string point_in_words(const Sweep& sweep, std::size_t point);
 
 }  // namespace trainyard

@@ -13,7 +13,8 @@ constexpr std::array<std::string_view, 4> scale_keys{"nodes", "gpus", "gpus_per_
 std::string name_of_series(const Sweep& sweep, const PointValues& values) {
   std::string name;
   for (std::size_t i = 0; i < sweep.keys.size(); ++i) {
-    if (!is_scale_key(sweep.keys[i])) name += (name.empty() ? "" : ", ") + sweep.keys[i] + "=" + values[i];
+    if (is_scale_key(sweep.keys[i]) || values[i] == default_value) continue;
+    name += (name.empty() ? "" : ", ") + sweep.keys[i] + "=" + values[i];
   }
   return name;
 }

@@ -44,6 +44,7 @@ struct Goal {
   std::optional<Dollars> budget;      ///< likewise
   std::optional<int> gpus_max;
   std::optional<double> efficiency_min;
+  std::optional<double> accuracy_min;  ///< at the end of a fixed number of epochs, as a share
 };
 
 struct SweepFile {
@@ -80,6 +81,11 @@ struct Keys<Goal> {
         optional(
             "efficiency_min", &Goal::efficiency_min,
             "lowest scaling efficiency of a chosen point; with global_batch, relative to the smallest run")
+            .above(0)
+            .at_most(1),
+        optional("accuracy_min", &Goal::accuracy_min,
+                 "lowest accuracy of a chosen point, as a share, where the model has accuracies of as many "
+                 "epochs (fixed_epochs)")
             .above(0)
             .at_most(1));
   }

@@ -155,7 +155,9 @@ TEST_CASE("below the table stands the widest expected error of the points") {
     result.rows[0].figures.emplace_back(of_first);
     result.rows[1].figures.emplace_back(of_second);
   }
-  CHECK(has_text(sweep_text(result, 60, false), "expected error of samples/s: within -20 to +20 %"));
+  const std::string text = sweep_text(result, 60, false);
+  CHECK(has_text(text, "expected error of samples/s: within -20 to +20 %"));
+  CHECK(has_text(text, "an epoch in 2 h 00 min (1 h 54 min to 2 h 30 min)"));  // 100 / 105, 100 / 80
 }
 
 TEST_CASE("a sweep's table has each reason once, and no line is wider than 100 columns") {

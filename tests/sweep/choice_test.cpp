@@ -108,6 +108,58 @@ TEST_CASE("where faults undo work a training takes as much longer, and costs as 
   CHECK(*needs.energy_j == doctest::Approx(45'000));
 }
 
+namespace {
+
+void add_figure(SweepResult& result, const char* name, const std::vector<std::optional<double>>& values) {
+  result.figures.emplace_back(name);
+  for (std::size_t i = 0; i < values.size(); ++i) result.rows[i].figures.push_back(values[i]);
+}
+
+}  // namespace
+
+TEST_CASE("the interval of a time has the error of the throughput, start-up has none") {
+  SweepResult result = made_result({}, {{.values = {}, .throughput = 100, .epoch = 1000}});
+  CHECK_FALSE(needs_of(result)[0].time_range);  // an older store
+  add_figure(result, "throughput_low_samples_per_s", {80});
+  add_figure(result, "throughput_high_samples_per_s", {125});
+  CHECK(needs_of(result)[0].time_range->low_s == doctest::Approx(800));
+  CHECK(needs_of(result)[0].time_range->high_s == doctest::Approx(1250));
+  result.sweep.is_of_jobs = true;
+  for (const auto& [name, value] : {std::pair("job_time_s", 1500), std::pair("job_epochs_time_s", 1000)})
+    add_figure(result, name, {value});
+  add_figure(result, "job_energy_j", {std::nullopt});
+  add_figure(result, "job_cost_usd", {std::nullopt});
+  CHECK(needs_of(result)[0].time_range->low_s == doctest::Approx(1300));
+  CHECK(needs_of(result)[0].time_range->high_s == doctest::Approx(1750));
+  result.sweep.is_of_targets = true;
+  add_figure(result, "time_to_target_s", {1000});
+  add_figure(result, "time_to_target_low_s", {700});
+  add_figure(result, "time_to_target_high_s", {1600});
+  CHECK(needs_of(result)[0].time_range->low_s == 1200);
+  CHECK(needs_of(result)[0].time_range->high_s == 2100);
+}
+
+TEST_CASE("a worse accuracy is no reason to leave the front, and may be a limit") {
+  SweepResult result = made_result({"batch"}, {{.values = {"1"}, .throughput = 1},
+                                               {.values = {"2"}, .throughput = 1},
+                                               {.values = {"3"}, .throughput = 1}});
+  result.sweep.is_of_jobs = true;
+  add_figure(result, "job_time_s", {300, 200, 250});
+  add_figure(result, "job_energy_j", {3, 2, 2});
+  add_figure(result, "job_cost_usd", {std::nullopt, std::nullopt, std::nullopt});
+  add_figure(result, "expected_accuracy", {0.76, 0.72, 0.71});
+  add_figure(result, "accuracy_range", {0, 2, 2});
+  CHECK(chosen(result).pareto == Indices{1});
+  result.sweep.has_accuracy = true;
+  CHECK(chosen(result).pareto == Indices{1, 0});
+  CHECK_FALSE(needs_of(result)[0].is_beyond);
+  CHECK(needs_of(result)[1].is_beyond);
+  result.sweep.goal.accuracy_min = 0.75;
+  CHECK(chosen(result).fastest == 0);
+  result.sweep.has_accuracy = false;  // not known
+  CHECK_FALSE(chosen(result).fastest);
+}
+
 TEST_CASE("the front of any rows is that of comparing every pair, and holds the best of each need") {
   CHECK(rc::check([] {
     const auto digits = *rc::gen::container<std::vector<int>>(rc::gen::inRange(1, unknown_digit + 1));
