@@ -132,11 +132,12 @@ void find_floors(LearningRun& run) {
   });
 }
 
-/// A loss that ends above its start has learnt nothing: cross-entropy grows too slowly to overflow.
+/// A loss that ends above its start has learnt nothing, as cross-entropy grows too slowly to overflow; unless
+/// the target was met: a classifier that is too sure of itself has few errors and a high loss.
 void judge(const Objective& objective, const LearnSettings& settings, LearningRun& run) {
   if (run.verdict == LearningVerdict::diverged) return;
   const double start = run.curve.front().train_loss;
-  if (!objective.may_start_below_floor() && run.loss_floor && run.loss_floor->mean > start) {
+  if (!run.target && !objective.may_start_below_floor() && run.loss_floor && run.loss_floor->mean > start) {
     run.verdict = LearningVerdict::not_learnt;
     run.reason = fmt::format("the loss averaged over the last quarter, {}, is above its start, {}",
                              digits12(four_digits(run.loss_floor->mean)), digits12(four_digits(start)));

@@ -54,7 +54,8 @@ struct Floor {
 enum class LearningEnd { run, time, updates, loss, test_error, diverged };
 
 /// How a replay went. target_missed: with a target only, which a loss that fell did not reach. not_learnt:
-/// the loss ended above its start. diverged: the loss was not a number, or far above its start.
+/// the loss ended above its start, and no target was met. diverged: the loss was not a number, or far above
+/// its start.
 enum class LearningVerdict { learnt, target_missed, not_learnt, diverged };
 
 struct LearningRun {

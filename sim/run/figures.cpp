@@ -491,8 +491,8 @@ std::vector<Figure> figures_of_learning() {  // With `learn`.
                      "start",
                      "", of_learning_in_tables, of_learning_run(&Learning::diverged)});
   figures.push_back({"not_learnt", "repeats that did not learn", FigureUnit::count,
-                     "with `learn`: repeats whose loss ended above its start", "", of_learning_in_sweeps,
-                     of_learning_run(&Learning::not_learnt)});
+                     "with `learn`: repeats whose loss ended above its start without having met a target", "",
+                     of_learning_in_sweeps, of_learning_run(&Learning::not_learnt)});
   figures.push_back({"learning_time_s", "simulated time of learning", FigureUnit::time,
                      "with `learn`: simulated time at which the replay ended, median of the repeats; "
                      "`final_loss` is that of its last quarter",

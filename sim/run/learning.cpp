@@ -3,7 +3,6 @@
 #include "config/error_at.hpp"
 #include "experiment/learning_needs.hpp"
 #include "experiment/workers.hpp"
-#include "learn/absences.hpp"
 #include "learn/adaptive_k.hpp"
 #include "learn/samples.hpp"
 #include "run/faulty_parts.hpp"
@@ -106,24 +105,25 @@ OrderLog order_in_step(int workers, Seconds step, const LearnSettings& settings,
   return log;
 }
 
-void remove_absent(const ResolvedExperiment& resolved, std::vector<OrderLog>& logs) {
-  if (!resolved.settings.faults) return;
+std::vector<Absence> absences(const ResolvedExperiment& resolved) {
+  std::vector<Absence> all;
+  if (!resolved.settings.learn || !resolved.settings.faults) return all;
   const Faults& faults = *resolved.settings.faults;
-  std::vector<Absence> absences;
-  for (const FaultDate& date : faults.dates) {
+  for (std::size_t i = 0; i < faults.dates.size(); ++i) {
+    const FaultDate& date = faults.dates[i];
     const std::vector<FaultyPart> parts = faulty_parts(resolved, date.of);
     if (at(date.number) >= parts.size()) continue;  // fault_report() reports it
     const FaultyPart& part = parts[at(date.number)];
     if (part.holds_parameters)
-      throw error_at("faults.dates",
+      throw error_at(fmt::format("faults.dates[{}]", i),
                      fmt::format("{} {} holds parameters: its fault takes the job back to a checkpoint, and "
                                  "learning goes on without workers only",
                                  config::name_of(date.of), date.number),
                      "a rank or node without a server, or leave out 'learn'");
     for (int worker = part.first_worker; worker < part.first_worker + part.workers; ++worker)
-      absences.push_back({.worker = worker, .from = date.at, .until = date.at + faults.restart});
+      all.push_back({.worker = worker, .from = date.at, .until = date.at + faults.restart});
   }
-  for (OrderLog& log : logs) log = without_absent(log, absences);
+  return all;
 }
 
 std::shared_ptr<const Learning> learning_from(const ResolvedExperiment& resolved,

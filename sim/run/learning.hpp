@@ -5,6 +5,7 @@
 
 #include "engine/training.hpp"
 #include "experiment/resolve.hpp"
+#include "learn/absences.hpp"
 #include "learn/learn.hpp"
 #include "run/run.hpp"
 
@@ -32,9 +33,9 @@ std::function<int(int, const OrderLog&)> k_choice(const ResolvedExperiment& reso
 /// Throws InputError as order_logs() does.
 OrderLog order_in_step(int workers, Seconds step, const LearnSettings& settings, const StepCounts& counts);
 
-/// Takes out what workers would have done while they are missing by the dates of `faults`. Throws InputError
-/// for faults that take parameters away.
-void remove_absent(const ResolvedExperiment& resolved, std::vector<OrderLog>& logs);
+/// The workers that are missing by the dates of `faults` while others learn; none without `learn`. Throws
+/// InputError for faults that take parameters away.
+std::vector<Absence> absences(const ResolvedExperiment& resolved);
 
 /// Replays the logs, `counts.repeats` times if all repeats have the same order: batches and the start of the
 /// model differ still. A worker's step has the batch of `ranks_per_worker` ranks.

@@ -390,13 +390,14 @@ Run simulate_updates(ResolvedExperiment resolved, const SimulateOptions& options
   if (!is_random(resolved.settings.random)) counts.repeats = 1;  // all repeats would be equal
   Run steady = steady_step(resolved, options);
   resolved.settings.fidelity = fidelity;  // it is written next to the result
+  const std::vector<Absence> absent = absences(resolved);
   Training training = has_servers(resolved.settings.sync)
                           ? train_with_servers(resolved, settings, counts, steady, options.learn)
                           : train_in_step(resolved, settings, counts, steady, options.learn);
   std::vector<OrderLog> logs = std::move(training.logs);
   Run run = run_from(std::move(resolved), std::move(training), std::move(steady));
   if (!logs.empty()) {
-    remove_absent(run.experiment, logs);
+    for (OrderLog& log : logs) log = without_absent(log, absent);
     run.learning = learning_from(run.experiment, logs, settings.rule, updates_of(run)->ranks_per_worker);
   }
   return run;

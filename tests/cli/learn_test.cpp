@@ -339,6 +339,12 @@ TEST_CASE("a dead replica changes the data that is seen, not the job") {
   CHECK(error("sync.update=sync").find("faults") != std::string::npos);
   CHECK(error("faults.rates=[{of: rank, every: 1 h}]").find("faults.rates") != std::string::npos);
   CHECK(error("faults.dates=[{of: server, at: 1 s}]").find("faults.dates[0].of") != std::string::npos);
+  const Ended of_parameters =
+      run_program({"run", file, "--set", "sync.placement=hosts", "--set",
+                   "faults.dates=[{of: rank, number: 1, at: 1 s}, {of: node, at: 1 s}]"});
+  CHECK(of_parameters.code == 3);
+  CHECK(of_parameters.err.find("node 0 holds parameters") != std::string::npos);
+  CHECK(of_parameters.err.find("faults.dates[1]") != std::string::npos);
 }
 
 TEST_CASE("k follows the loss while the job runs, and needs something that learns") {

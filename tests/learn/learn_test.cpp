@@ -96,6 +96,19 @@ TEST_CASE("a loss that falls but misses its target is neither learnt nor diverge
   CHECK(reached.repeats[0].verdict == LearningVerdict::learnt);
 }
 
+TEST_CASE("a classifier that meets its target has learnt, though its loss ends above its start") {
+  LearnSettings settings;
+  settings.data.emplace().name = DataName::digits;
+  settings.rate.base = 100;
+  settings.target.test_error = 0.5;
+  const LearningSets sets = load_samples(*settings.data, shipped_files, {}, 1);
+  const Learning learning = learn(logs(async_of_8, 30, 1), UpdateRule::async, settings, &sets, 1);
+  const LearningRun& run = learning.repeats[0];
+  REQUIRE(run.target);
+  CHECK(run.verdict == LearningVerdict::learnt);
+  CHECK(run.loss_floor->mean > run.curve.front().train_loss);
+}
+
 TEST_CASE("one log may serve several repeats, which differ in their batches") {
   const auto one = logs(async_of_8, 20, 1);
   const std::vector<OrderLog> three{one[0], one[0], one[0]};
