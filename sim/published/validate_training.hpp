@@ -56,7 +56,8 @@ struct TrainingValidation {
   std::vector<ScoredRun> runs;          ///< in the order of the rows
   std::map<std::string, int> excluded;  ///< the other rows, by reason
   std::vector<MissedRow> missed;
-  std::shared_ptr<const SoftwareFit> software;  ///< if the fit `software` was requested
+  std::shared_ptr<const SoftwareFit>
+      software;  ///< if the fit `software` was requested and is not the shipped one
 };
 
 /// False for a row that may be fitted to, or whose source is incomplete or contradictory.
