@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """clang-tidy on the sources whose text, or that of a header they include, changed since it last found nothing in them.
 
-usage: tidy.py BUILD_FOLDER CLANG_TIDY JOBS        from the root of the repository
+usage: tidy.py BUILD_FOLDER CLANG_TIDY JOBS [--fresh | --update]     from the root of the repository
 
-A unity source stands for its folder of sim/. Where nothing is recorded in BUILD_FOLDER/passed/ (a fresh clone), the
-sources checked are those that changed on this branch, where it has a known origin/main, and all of them where not.
+A unity source stands for its folder of sim/. .ci/tidy_passed has a checksum of what was last checked of each, so that a
+fresh clone does not check again what passed before it was committed: a source of a few thousand lines takes half a
+minute. --fresh checks all of them; --update, of ./dev lint, writes the file.
 """
 
 import concurrent.futures
@@ -31,63 +32,58 @@ def closure(source, root):
     return found
 
 
-def changed_on_branch(root):
-    """Paths that differ from where the branch left origin/main; None where that is not known or is here."""
-    def git(*words):
-        return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=False).stdout.split("\n")
+def read_record(path):
+    lines = path.read_text().splitlines() if path.is_file() else []
+    return dict(line.split() for line in lines if not line.startswith("#"))
 
-    base, head = git("merge-base", "HEAD", "origin/main")[0], git("rev-parse", "HEAD")[0]
-    if not base or base == head:
-        return None
-    names = git("diff", "--name-only", base) + git("ls-files", "--others", "--exclude-standard")
-    return {root / name for name in names if name}
+
+def write_record(path, digests):
+    lines = ["# what clang-tidy last passed, by folder of sim/: ./dev lint writes it"]
+    lines += [f"{name} {digest}" for name, digest in sorted(digests.items())]
+    path.write_text("\n".join(lines) + "\n")
 
 
 def main():
-    build, tidy, jobs = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    build, tidy, jobs, options = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4:]
     root = pathlib.Path.cwd()
-    passed = build / "passed" / "tidy"
+    record = root / ".ci/tidy_passed"
     everything = [root / ".clang-tidy", root / ".ci/tidy.py"]  # a change of these concerns all sources
     version = subprocess.run([tidy, "--version"], capture_output=True, check=True).stdout
-    changed = None if passed.is_dir() else changed_on_branch(root)
-    if changed is not None and any(file in changed for file in everything):
-        changed = None
-    passed.mkdir(parents=True, exist_ok=True)
+    passed = {} if "--fresh" in options else read_record(record)
 
-    waiting = []
+    digests, waiting = {}, []
     for entry in json.loads((build / "compile_commands.json").read_text()):
         source = pathlib.Path(entry["file"])
         if "sim" not in source.relative_to(root).parts or source.name == "page_files.cpp":
             continue
         files = closure(source, root)
-        digest = hashlib.sha256(version + entry["command"].encode())
-        for file in sorted(files) + everything:
-            digest.update(f"{file}\n".encode() + file.read_bytes())
+        digest = hashlib.sha256(version)
+        # Where the repository is does not count, nor what only lists the sources.
+        digest.update(entry["command"].split(" -o ")[0].replace(str(root), "").removeprefix("ccache ").encode())
+        for file in sorted(file for file in files if build.name not in file.relative_to(root).parts) + everything:
+            digest.update(f"{file.relative_to(root)}\n".encode() + file.read_bytes())
         # build/sim/CMakeFiles/trainyard_report.dir/Unity/unity_0_cxx.cxx is the folder "trainyard_report"
         name = source.parent.parent.name.removesuffix(".dir") if source.suffix == ".cxx" else source.stem
-        record = passed / name
-        if record.exists() and record.read_text() == digest.hexdigest():
-            continue
-        if changed is not None and not files & changed:
+        digests[name] = digest.hexdigest()
+        if passed.get(name) == digests[name]:
             continue
         own = sum(file.stat().st_size for file in files if file.suffix == ".cpp")
-        waiting.append((own, name, source, record, digest.hexdigest()))
+        waiting.append((own, name, source))
 
     def check(one):
-        _, name, source, record, digest = one
-        result = subprocess.run([tidy, "-p", str(build), "--quiet", str(source)], capture_output=True, text=True, check=False)
-        if result.returncode == 0:
-            record.write_text(digest)
-        return name, result
+        _, name, source = one
+        return name, subprocess.run([tidy, "-p", str(build), "--quiet", str(source)], capture_output=True, text=True, check=False)
 
-    faults = 0
+    faults = []
     waiting.sort(reverse=True)  # the longest first
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for name, result in pool.map(check, waiting):
             if result.returncode != 0:
-                faults += 1
+                faults.append(name)
                 print(f"{name}:\n{result.stdout}{result.stderr}", flush=True)
-    print(f"{len(waiting)} sources checked, {faults} with faults")
+    if "--update" in options:
+        write_record(record, {name: digest for name, digest in digests.items() if name not in faults})
+    print(f"{len(waiting)} of {len(digests)} sources checked, {len(faults)} with faults")
     return 1 if faults else 0
 
 

@@ -96,12 +96,3 @@ TEST_CASE("a fit without a row to fit to is an error") {
   const CollectiveCurves curves = collective_curves(data_of(rows, rules));
   CHECK_THROWS_AS(fit_collectives(source_catalogue(), curves, false), InputError);
 }
-
-TEST_CASE("the shipped constants come out of the shipped rows, to the byte") {
-  const MachineRules rules = read_machine_rules(source_catalogue(), "published");
-  const auto rows = read_published_files(source_catalogue(), {});
-  const CollectiveFit fit =
-      fit_collectives(source_catalogue(), collective_curves(data_of(rows, rules)), false);
-  const auto shipped = config::find(source_catalogue(), config::Kind::protocols, "nccl");
-  CHECK(protocols_text(fit.constants) == protocols_text(load_protocols(config::load(shipped))));
-}

@@ -429,3 +429,10 @@ TEST_CASE("--keep limits the products that stay beside the profile") {
                   "10", "--out", folder / "out2"})
             .code == 2);
 }
+
+TEST_CASE("the shipped constants of NCCL come out of the shipped curves, to the byte") {
+  const Scratch scratch;
+  const std::string out = scratch / "nccl.yaml";
+  REQUIRE(run_program({"calibrate", "collectives", "--skip-left-out", "-o", out}).code == 0);
+  CHECK(content(out) == content(std::string(TRAINYARD_SOURCE_DIR) + "/platforms/protocols/nccl.yaml"));
+}

@@ -6,6 +6,7 @@
 #include "errors_of.hpp"
 #include "published/published_files.hpp"
 #include "published/published_text.hpp"
+#include "sanitized.hpp"
 
 #include <doctest/doctest.h>
 #include <string>
@@ -84,7 +85,8 @@ TEST_CASE("a batch that no rule knows has no verdict, and the reason is counted"
   CHECK(validation.excluded.begin()->second == 1);
 }
 
-TEST_CASE("at least 98 % of the published batches that ran are predicted to fit") {
+TEST_CASE("at least 98 % of the published batches that ran are predicted to fit" *
+          doctest::skip(testing::is_sanitized)) {
   const OutcomeCounts counts = all_counts(shipped_outcomes());
   CHECK(counts.ran > 300);
   CHECK(counts.accepted >= 0.98 * counts.ran);
@@ -93,7 +95,8 @@ TEST_CASE("at least 98 % of the published batches that ran are predicted to fit"
 // Two in five: less than the goal of 70 %. Most of the others are one step of 32 above a batch that ran. No
 // factor on the activations would do: with 1.05, 98 % of those that ran and 47 % of those that failed are
 // right, with 1.25 it is 93 % and 71 %.
-TEST_CASE("at least 44 % of the published batches that failed are predicted not to fit") {
+TEST_CASE("at least 44 % of the published batches that failed are predicted not to fit" *
+          doctest::skip(testing::is_sanitized)) {
   const OutcomeCounts counts = all_counts(shipped_outcomes());
   CHECK(counts.failed >= 38);
   CHECK(counts.refused >= 0.44 * counts.failed);

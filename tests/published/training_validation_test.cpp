@@ -13,6 +13,7 @@
 #include "published/validate_training.hpp"
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
+#include "sanitized.hpp"
 #include "workload/readme_keys.hpp"
 
 #include <algorithm>
@@ -287,7 +288,8 @@ TEST_CASE("the assumptions of a run are those of its platform, GPU, stack and mo
 
 TEST_CASE(
     "a rate of PCIe that is assumed decides errors between nodes without GPUDirect, a pooling rate does "
-    "not") {
+    "not" *
+    doctest::skip(testing::is_sanitized)) {
   const auto line = [](int nodes, const std::string& gpus, const std::string& split,
                        const std::string& value) {
     return published_line({{"metric", "throughput"},
