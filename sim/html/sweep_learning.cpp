@@ -100,7 +100,7 @@ Html loss_plot(const SweepResult& result, const LearningPlot& text, const std::v
   for (const LearningMark& mark : marks) {
     if (mark.loss_low && mark.loss_high && *mark.loss_low < *mark.loss_high)
       plot.line("quartiles", {{mark.time / unit.seconds, *mark.loss_low, {}},
-                          {mark.time / unit.seconds, *mark.loss_high, {}}});
+                              {mark.time / unit.seconds, *mark.loss_high, {}}});
   }
   const std::size_t count = std::max<std::size_t>(signs.values.size(), 1);
   for (std::size_t sign = 0; sign < count; ++sign) {

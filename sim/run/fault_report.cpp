@@ -140,9 +140,7 @@ struct Runs {
 
 /// The number of standard errors on either side of a mean of this many runs within which the
 /// true mean lies with 95 % probability.
-double standard_errors(int runs) {
-  return runs < 2 ? 0 : students_t(runs - 1, 0.975);
-}
+double standard_errors(int runs) { return runs < 2 ? 0 : students_t(runs - 1, 0.975); }
 
 /// Stops after the first run that does not finish.
 Runs run_all(const FaultyJob& job, Seconds every, long long seed, int runs) {

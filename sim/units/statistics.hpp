@@ -17,7 +17,7 @@ double geometric_mean(const std::vector<double>& values);
 /// no values or a part outside 0 to 1.
 double quantile(std::vector<double> values, double part);
 
-/// Student's t: the value with this probability below it. Requires degrees of freedom above 0 and a probability
+/// Student's t: the value with this probability below it. Requires degrees of freedom above 0, a probability
 /// between 0 and 1.
 double students_t(double degrees, double probability);
 

@@ -6,9 +6,7 @@
 
 namespace trainyard {
 
-double students_t_of_80_percent(std::size_t degrees) {
-  return students_t(static_cast<double>(degrees), 0.9);
-}
+double students_t_of_80_percent(std::size_t degrees) { return students_t(static_cast<double>(degrees), 0.9); }
 
 double root_mean_square(const std::vector<double>& values) {
   double squares = 0;
