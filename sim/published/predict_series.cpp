@@ -80,8 +80,6 @@ public:
       Prediction& prediction = predicted.by_fit[fit];
       if (fit == FitKind::nothing) {
         prediction = with_software(*target.run, Software{});
-      } else if (fit == FitKind::software && options_.has_shipped_software) {
-        prediction = changed(*target.run, [] { return Change{}; });
       } else if (fit == FitKind::software) {
         if (options_.software == nullptr) {
           prediction.reason = "no published one-GPU run to fit software to";

@@ -63,16 +63,13 @@ struct PredictionOptions {
   std::vector<FileChange> changes = {};  ///< in the runs that use the files
   bool equal_gpus = false;  ///< a step does not wait for the slowest of its GPUs (slowest_gpu.hpp)
   std::vector<FitKind> fits = {FitKind::nothing, FitKind::software, FitKind::one_gpu, FitKind::one_node};
-  /// For FitKind::software, if no run of the series took part in the fit that is shipped: that one.
-  bool has_shipped_software = false;
-  const SoftwareFit* software = nullptr;  ///< otherwise; null: there is no run to fit to
+  const SoftwareFit* software = nullptr;  ///< for FitKind::software; null: there is no run to fit to
 };
 
 /// Predicts all targets of a series. The fitted number is the stack's compute_scale for which the prediction
 /// of the fitting row (on the target's machine) equals that row; for several fitting rows, the geometric
-/// mean. These two fits begin with the shipped software; `software` is fitted without the runs of the series,
-/// and shipped where none took part. Runs with servers are simulated in child processes, the others by their
-/// closed form (engine.hpp).
+/// mean. These two fits begin with the shipped software; `software` is fitted without the runs of the series.
+/// Runs with servers are simulated in child processes, the others by their closed form (engine.hpp).
 std::vector<PredictedRun> predict_series(const config::Catalogue& catalogue,
                                          const std::vector<SeriesTarget>& targets,
                                          const PredictionOptions& options = {});

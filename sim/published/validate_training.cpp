@@ -259,17 +259,10 @@ TrainingValidation validate_training(const config::Catalogue& catalogue,
   }
   PredictionOptions predictions = options;
   if (std::ranges::find(options.fits, FitKind::software) != options.fits.end()) {
-    // Rows that are looked up are those that the shipped software is fitted to.
     const bool has_lookup = !data->lookup.empty();
-    predictions.has_shipped_software =
-        has_lookup && std::ranges::none_of(validation.runs, [&](const ScoredRun& scored) {
-          return others.contains(scored.run.series);
-        });
-    if (!predictions.has_shipped_software) {
-      auto runs = kernel_times(catalogue, data, has_lookup ? data->lookup : data->rows, parallel);
-      if (!runs.empty()) validation.software = std::make_shared<const SoftwareFit>(std::move(runs));
-      predictions.software = validation.software.get();
-    }
+    auto runs = kernel_times(catalogue, data, has_lookup ? data->lookup : data->rows, parallel);
+    if (!runs.empty()) validation.software = std::make_shared<const SoftwareFit>(std::move(runs));
+    predictions.software = validation.software.get();
   }
   predict_all(catalogue, targets, validation.runs, parallel, predictions);
   for (std::size_t i = 0; i < targets.size(); ++i) judge(targets[i], validation.runs[i]);

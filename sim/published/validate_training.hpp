@@ -56,8 +56,7 @@ struct TrainingValidation {
   std::vector<ScoredRun> runs;          ///< in the order of the rows
   std::map<std::string, int> excluded;  ///< the other rows, by reason
   std::vector<MissedRow> missed;
-  std::shared_ptr<const SoftwareFit>
-      software;  ///< if the fit `software` was requested and is not the shipped one
+  std::shared_ptr<const SoftwareFit> software;  ///< if the fit `software` was requested
 };
 
 /// False for a row that may be fitted to, or whose source is incomplete or contradictory.
