@@ -3,9 +3,8 @@
 
 usage: tidy.py BUILD_FOLDER CLANG_TIDY JOBS [--fresh | --update]     from the root of the repository
 
-A unity source stands for its folder of sim/. .ci/tidy_passed has a checksum of what was last checked of each, so that a
-fresh clone does not check again what passed before it was committed: a source of a few thousand lines takes half a
-minute. --fresh checks all of them; --update, of ./dev lint, writes the file.
+A unity source stands for its folder of sim/. A checksum of each that passed is in .ci/tidy_passed, which is committed:
+a fresh clone checks only what changed since. --fresh checks all of them; --update, of ./dev lint, writes the file.
 """
 
 import concurrent.futures
@@ -47,7 +46,7 @@ def main():
     build, tidy, jobs, options = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4:]
     root = pathlib.Path.cwd()
     record = root / ".ci/tidy_passed"
-    everything = [root / ".clang-tidy", root / ".ci/tidy.py"]  # a change of these concerns all sources
+    everything = [root / ".clang-tidy"]  # a change of it concerns all sources
     version = subprocess.run([tidy, "--version"], capture_output=True, check=True).stdout
     passed = {} if "--fresh" in options else read_record(record)
 
@@ -58,7 +57,7 @@ def main():
             continue
         files = closure(source, root)
         digest = hashlib.sha256(version)
-        # Where the repository is does not count, nor what only lists the sources.
+        # The path of the clone does not count, nor what lies in the build folder: lists of sources.
         digest.update(entry["command"].split(" -o ")[0].replace(str(root), "").removeprefix("ccache ").encode())
         for file in sorted(file for file in files if build.name not in file.relative_to(root).parts) + everything:
             digest.update(f"{file.relative_to(root)}\n".encode() + file.read_bytes())

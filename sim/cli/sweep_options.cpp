@@ -138,6 +138,8 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
   add_value(command, "--gpus-max", options.gpus_max, "N", "largest number of GPUs of the best points");
   add_value(command, "--efficiency-min", options.efficiency_min, "SHARE",
             "lowest scaling efficiency of the best points, such as 0.8");
+  add_value(command, "--accuracy-min", options.accuracy_min, "SHARE",
+            "lowest accuracy of the best points, such as 0.76");
   add_examples(
       command,
       {"trainyard sweep resnet50_dgx2 --set gpus=1,2,4,8,16 --set batch_per_gpu=64,128",
@@ -177,6 +179,7 @@ void check_sweep_options(SweepOptions& options) {
   options.goal.deadline = quantity<Seconds>("--deadline", options.deadline);
   options.goal.budget = quantity<Dollars>("--budget", options.budget);
   options.goal.efficiency_min = positive_number("--efficiency-min", options.efficiency_min, 1);
+  options.goal.accuracy_min = positive_number("--accuracy-min", options.accuracy_min, 1);
   if (!options.gpus_max.empty()) options.goal.gpus_max = whole_number("--gpus-max", options.gpus_max, 1);
 }
 
@@ -202,6 +205,7 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
   take(file.goal.budget, options.goal.budget);
   take(file.goal.gpus_max, options.goal.gpus_max);
   take(file.goal.efficiency_min, options.goal.efficiency_min);
+  take(file.goal.accuracy_min, options.goal.accuracy_min);
   file = with_overrides(std::move(file), overrides_in(options));
   if (!is_varied(file, experiment_key)) {
     // An error at every point is reported at once.
@@ -227,6 +231,7 @@ std::vector<std::string> words_of(const SweepOptions& options) {
   add("--budget", options.budget);
   add("--gpus-max", options.gpus_max);
   add("--efficiency-min", options.efficiency_min);
+  add("--accuracy-min", options.accuracy_min);
   add("--out", config::absolute_path(*options.out).string());
   return words;
 }

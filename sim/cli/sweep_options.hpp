@@ -23,7 +23,8 @@ struct SweepOptions {
   int shards = 0;  ///< for --slurm; 0: one for every hundred points
   Goal goal;       ///< given values replace those of the file
   std::optional<std::string> jobs_text;
-  std::string shard_text, shards_text, deadline, budget, gpus_max, epochs, target, efficiency_min;
+  std::string shard_text, shards_text, deadline, budget, gpus_max, epochs, target, efficiency_min,
+      accuracy_min;
 };
 
 /// Adds the options to the command. `options` must live as long as the command.

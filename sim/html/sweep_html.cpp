@@ -84,7 +84,7 @@ Html choice_html(const SweepResult& result) {
   if (choice.pareto.empty())
     return html + paragraph("No point meets these limits.") + needs_plot(result, needs, choice);
   const auto name = [&](std::size_t row) { return point_in_words(result.sweep, result.rows[row].point); };
-  const std::string compared = needs_compared(result.sweep);
+  const std::string compared = needs_compared(needs);
   HtmlTable best("which point to take", {{"choice", true}, {"point"}, {"keys", true}, {compared, true}});
   const auto add = [&](const char* label, const std::optional<std::size_t>& row) {
     if (!row) return;
@@ -94,6 +94,9 @@ Html choice_html(const SweepResult& result) {
   add("fastest", choice.fastest);
   add("cheapest", choice.cheapest);
   add("least energy", choice.least_energy);
+  add("most accurate", choice.most_accurate);
+  if (const std::string words = intervals_in_words(result, needs); !words.empty())
+    html += paragraph("Times i" + words.substr(1) + ".");
   html += best.html() + needs_plot(result, needs, choice);
   if (choice.pareto.size() < 2) return html;
   HtmlTable front("Pareto front", {{"point"}, {"keys", true}, {compared, true}});

@@ -95,7 +95,7 @@ Html needs_plot(const SweepResult& result, const std::vector<Needs>& needs, cons
   add("others", 0, others,
       others.size() < all_others ? fmt::format("{} of {} other points", others.size(), all_others)
                                  : "other points");
-  add("front", 1, front, "Pareto front of " + needs_compared(result.sweep));
+  add("front", 1, front, "Pareto front of " + needs_compared(needs));
   const auto add_best = [&](const char* kind, int shape, const std::optional<std::size_t>& row,
                             const char* name) {
     if (row && is_drawn(needs[*row], up)) add(kind, shape, {*row}, name);

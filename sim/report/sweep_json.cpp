@@ -36,6 +36,9 @@ Json row_json(const SweepResult& result, const SweepRow& row, const Needs& needs
     json[result.figures[i]] = name.empty() ? number_or_null(number) : Json(name);
   }
   json["training_time_s"] = number_or_null(needs.time_s);
+  const TimeRange range = needs.time_range.value_or(TimeRange{});
+  json["training_time_low_s"] = needs.time_range ? Json(range.low_s) : Json();
+  json["training_time_high_s"] = number_or_null(range.high_s);
   json["training_cost_usd"] = number_or_null(needs.cost_usd);
   json["training_energy_j"] = number_or_null(needs.energy_j);
   if (scaling) {
@@ -109,7 +112,8 @@ Json sweep_json(const SweepResult& result) {
           {"best",
            {{"fastest", point_or_null(choice.fastest)},
             {"cheapest", point_or_null(choice.cheapest)},
-            {"least_energy", point_or_null(choice.least_energy)}}},
+            {"least_energy", point_or_null(choice.least_energy)},
+            {"most_accurate", point_or_null(choice.most_accurate)}}},
           {"pareto", std::move(pareto)},
           {"learning_front", std::move(learning)},
           {"series", std::move(all_series)},

@@ -27,7 +27,8 @@ std::string sweep_csv(const SweepResult& result);
 std::string failures_csv(const SweepResult& result);
 
 /// {schema_version, sweep, keys, points, done, failed, rows: [{point, keys: {}, figures ...}], failures:
-/// [{point, keys, exit_code, reason}], best: {fastest, cheapest, least_energy}, pareto: [point], series:
+/// [{point, keys, exit_code, reason}], best: {fastest, cheapest, least_energy, most_accurate}, pareto:
+/// [point], series:
 /// [{name, points, scales_to: {efficiency_min, ranks, error: {share, ranks_low, ranks_high, is_open}}}],
 /// published: as published_json (sweep_published.hpp)};
 /// `ranks` null: not even the smallest run; `error` null: unknown

@@ -78,6 +78,18 @@ std::string published_text(const SweepResult& result) {
   return text;
 }
 
+void write_front(Page& out, const SweepResult& result, const std::vector<Needs>& needs,
+                 const Choice& choice) {
+  std::string front;
+  for (std::size_t i = 0; i < std::min(choice.pareto.size(), most_listed); ++i)
+    front += fmt::format("{}{}", i == 0 ? "" : ", ", result.rows[choice.pareto[i]].point);
+  if (choice.pareto.size() > most_listed)
+    front += fmt::format(" and {} more", choice.pareto.size() - most_listed);
+  out.text_row("Pareto front",
+               fmt::format("{}, in {}: {}", count(static_cast<std::int64_t>(choice.pareto.size()), "point"),
+                           needs_compared(needs), front));
+}
+
 void write_choice(Page& out, const SweepResult& result) {
   const std::vector<Needs> needs = needs_of(result);
   const Choice choice = choose(result, needs);
@@ -101,15 +113,9 @@ void write_choice(Page& out, const SweepResult& result) {
   write("fastest", choice.fastest);
   write("cheapest", choice.cheapest);
   write("least energy", choice.least_energy);
-  if (choice.pareto.size() < 2) return;
-  std::string front;
-  for (std::size_t i = 0; i < std::min(choice.pareto.size(), most_listed); ++i)
-    front += fmt::format("{}{}", i == 0 ? "" : ", ", result.rows[choice.pareto[i]].point);
-  if (choice.pareto.size() > most_listed)
-    front += fmt::format(" and {} more", choice.pareto.size() - most_listed);
-  out.text_row("Pareto front",
-               fmt::format("{}, in {}: {}", count(static_cast<std::int64_t>(choice.pareto.size()), "point"),
-                           needs_compared(result.sweep), front));
+  write("most accurate", choice.most_accurate);
+  if (choice.pareto.size() > 1) write_front(out, result, needs, choice);
+  if (const std::string words = intervals_in_words(result, needs); !words.empty()) out.paragraph(words, 2);
 }
 
 /// The points worth taking of a sweep that learns.
@@ -164,7 +170,7 @@ void write_scaling(Page& out, const SweepResult& result) {
 /// The widest expected error of the points, relative to their throughputs; empty if none has one.
 std::string expected_errors(const SweepResult& result) {
   constexpr std::string_view lowest = "throughput_low_samples_per_s";
-  if (std::ranges::find(result.figures, lowest) == result.figures.end()) return {};  // an older store
+  if (!has_figure(result, lowest)) return {};  // an older store
   std::optional<ExpectedError> widest;
   for (const SweepRow& row : result.rows) {
     const auto throughput = figure(result, row, "throughput_samples_per_s");
@@ -186,7 +192,8 @@ std::string expected_errors(const SweepResult& result) {
 
 std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool colour) {
   std::vector<const SweepRow*> rows;
-  const Choice choice = choose(result, needs_of(result));
+  const std::vector<Needs> needs = needs_of(result);
+  const Choice choice = choose(result, needs);
   const bool is_cut = result.rows.size() > most_rows;
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
     const bool is_best = std::ranges::find(choice.pareto, i) != choice.pareto.end();
@@ -204,7 +211,7 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool co
   if (is_cut) {
     text += rows.empty() ? "sweep.csv has all points\n"
                          : fmt::format("only points on the Pareto front of {}; sweep.csv has all points\n",
-                                       needs_compared(result.sweep));
+                                       needs_compared(needs));
   }
   if (!rows.empty()) text += table(result, rows);
   text += published_text(result);

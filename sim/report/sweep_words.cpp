@@ -82,7 +82,7 @@ SweepColumns::SweepColumns(const SweepResult& result) : result_(result) {
   }
   for (const SweepColumn& column : columns_of(result.sweep)) {
     const auto has = [&](const SweepRow& row) { return figure(result, row, column.figure).has_value(); };
-    if (std::ranges::find(result.figures, column.figure) == result.figures.end()) continue;
+    if (!has_figure(result, column.figure)) continue;
     const bool is_key = std::ranges::find(result.sweep.keys, column.figure) != result.sweep.keys.end();
     if (is_key || std::ranges::none_of(result.rows, has)) continue;
     columns_.push_back(column);
@@ -117,7 +117,7 @@ std::vector<std::string> SweepColumns::cells(const SweepRow& row) const {
 std::string one_gpu_in_words(const SweepResult& result) {
   const auto range_of = [&](const char* name) {
     std::pair<double, double> range{};
-    if (std::ranges::find(result.figures, name) == result.figures.end()) return range;
+    if (!has_figure(result, name)) return range;
     for (const SweepRow& row : result.rows) {
       const double value = figure(result, row, name).value_or(0);
       if (value <= 0) continue;
@@ -152,9 +152,9 @@ std::string training_in_words(const SweepResult& result) {
 
 std::string needs_in_words(const SweepResult& result, const Needs& needs) {
   std::string text = fmt::format("{} in {}", training_in_words(result), estimate(Seconds(*needs.time_s)));
-  if (needs.time_range) {
-    text += fmt::format(" ({} to {})", estimate(Seconds(needs.time_range->low_s)),
-                        estimate(Seconds(needs.time_range->high_s)));
+  if (const auto& range = needs.time_range; range && range->high_s != range->low_s) {
+    text += fmt::format(" ({} to {})", estimate(Seconds(range->low_s)),
+                        range->high_s ? estimate(Seconds(*range->high_s)) : "never");
   }
   if (needs.cost_usd) text += fmt::format(", {} USD", rounded(*needs.cost_usd));
   if (needs.energy_j) text += ", " + estimate(Joules(*needs.energy_j));
@@ -163,8 +163,18 @@ std::string needs_in_words(const SweepResult& result, const Needs& needs) {
   return text;
 }
 
-std::string needs_compared(const Sweep& sweep) {
-  return sweep.has_accuracy ? "time, cost, energy and accuracy" : "time, cost and energy";
+std::string needs_compared(const std::vector<Needs>& needs) {
+  const bool has_accuracy =
+      std::ranges::any_of(needs, [](const Needs& row) { return row.accuracy.has_value(); });
+  return has_accuracy ? "time, cost, energy and accuracy" : "time, cost and energy";
+}
+
+std::string intervals_in_words(const SweepResult& result, const std::vector<Needs>& needs) {
+  const bool has_any =
+      std::ranges::any_of(needs, [](const Needs& row) { return row.time_range.has_value(); });
+  if (!has_any) return {};
+  return is_of_learners(result) ? "in brackets: half of the repeats lie between these times"
+                                : "in brackets: 80 % of runs are expected between these times";
 }
 
 std::string limits_in_words(const Goal& goal) {

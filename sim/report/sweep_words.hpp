@@ -53,11 +53,15 @@ std::string one_gpu_in_words(const SweepResult& result);
 /// "90 epochs"; "the job" if the points say how long it is; "the learner's target".
 std::string training_in_words(const SweepResult& result);
 
-/// "90 epochs in 25 min (22 min to 29 min), 82.75 USD". The time must be known.
+/// "90 epochs in 25 min (22 min to 29 min), 82.75 USD"; "(9 s to never)" of a learner. The time must be
+/// known.
 std::string needs_in_words(const SweepResult& result, const Needs& needs);
 
-/// What points of a Pareto front are compared by: "time, cost and energy".
-std::string needs_compared(const Sweep& sweep);
+/// What points of a Pareto front are compared by: "time, cost and energy", also accuracy if it is known.
+std::string needs_compared(const std::vector<Needs>& needs);
+
+/// What the intervals of needs_in_words() are; empty if none is known.
+std::string intervals_in_words(const SweepResult& result, const std::vector<Needs>& needs);
 
 /// "within 8 h 00 min, on at most 64 GPUs"; empty without limits.
 std::string limits_in_words(const Goal& goal);

@@ -388,9 +388,9 @@ Run simulate_updates(ResolvedExperiment resolved, const SimulateOptions& options
   check_simulable(resolved, fidelity);
   StepCounts counts = resolved.settings.steps;
   if (!is_random(resolved.settings.random)) counts.repeats = 1;  // all repeats would be equal
+  const std::vector<Absence> absent = options.learn ? absences(resolved) : std::vector<Absence>();
   Run steady = steady_step(resolved, options);
   resolved.settings.fidelity = fidelity;  // it is written next to the result
-  const std::vector<Absence> absent = absences(resolved);
   Training training = has_servers(resolved.settings.sync)
                           ? train_with_servers(resolved, settings, counts, steady, options.learn)
                           : train_in_step(resolved, settings, counts, steady, options.learn);

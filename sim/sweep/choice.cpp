@@ -9,6 +9,7 @@
 #include <array>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -42,13 +43,6 @@ bool keeps_to(const Goal& goal, double ranks, const std::optional<double>& effic
   return !goal.efficiency_min || efficiency.value_or(0) >= *goal.efficiency_min;
 }
 
-/// Nothing where the row has no such figure, or an older store none at all.
-std::optional<double> figure_if_stored(const SweepResult& result, const SweepRow& row,
-                                       std::string_view name) {
-  const bool is_stored = std::ranges::find(result.figures, name) != result.figures.end();
-  return is_stored ? figure(result, row, name) : std::nullopt;
-}
-
 bool is_beyond(const SweepResult& result, const SweepRow& row, std::string_view range_figure) {
   const std::optional<double> place = figure_if_stored(result, row, range_figure);
   return place && sweep_name(range_figure, *place) == config::name_of(BatchRange::beyond);
@@ -68,8 +62,8 @@ std::optional<TimeRange> range_of(const SweepResult& result, const SweepRow& row
 std::optional<TimeRange> range_to_target(const SweepResult& result, const SweepRow& row, double more) {
   const auto low = figure_if_stored(result, row, "time_to_target_low_s");
   const auto high = figure_if_stored(result, row, "time_to_target_high_s");
-  if (!low || !high) return std::nullopt;
-  return TimeRange{*low + more, *high + more};
+  if (!low) return std::nullopt;
+  return TimeRange{*low + more, high ? std::optional(*high + more) : std::nullopt};
 }
 
 std::optional<TimeRange> range_of_job(const SweepResult& result, const SweepRow& row, double time) {
@@ -111,6 +105,16 @@ std::optional<std::size_t> least(const std::vector<std::size_t>& rows, const std
   return best;
 }
 
+std::optional<std::size_t> most_accurate(const std::vector<std::size_t>& rows,
+                                         const std::vector<Needs>& needs) {
+  std::optional<std::size_t> best;
+  const auto order = [&](std::size_t row) { return std::pair(*needs[row].accuracy, -*needs[row].time_s); };
+  for (const std::size_t row : rows) {
+    if (needs[row].accuracy && (!best || order(row) > order(*best))) best = row;
+  }
+  return best;
+}
+
 }  // namespace
 
 bool is_of_learners(const SweepResult& result) {
@@ -118,7 +122,7 @@ bool is_of_learners(const SweepResult& result) {
   if (!sweep.has_learning || sweep.is_of_jobs || sweep.goal.epochs) return false;
   // Set for a learner with a target, whether it gets there or not.
   constexpr const char* share = "to_target_interval_share";
-  if (std::ranges::find(result.figures, share) == result.figures.end()) return false;
+  if (!has_figure(result, share)) return false;
   return std::ranges::any_of(result.rows,
                              [&](const SweepRow& row) { return figure(result, row, share).has_value(); });
 }
@@ -153,7 +157,8 @@ Choice choose(const SweepResult& result, const std::vector<Needs>& needs) {
   choice.fastest = least(allowed, needs, &Needs::time_s);
   choice.cheapest = least(allowed, needs, &Needs::cost_usd);
   choice.least_energy = least(allowed, needs, &Needs::energy_j);
-  // Sorted by time, then cost, then energy, every row stands after all rows that beat it.
+  choice.most_accurate = most_accurate(allowed, needs);
+  // Sorted by time, then cost, energy and accuracy, every row stands after all rows that beat it.
   std::ranges::stable_sort(allowed, {}, [&](std::size_t row) { return compared(needs[row]); });
   for (const std::size_t row : allowed) {
     const auto is_beaten_by = [&](std::size_t other) { return beats(needs[other], needs[row]); };

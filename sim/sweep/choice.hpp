@@ -12,7 +12,8 @@ namespace trainyard {
 
 /// An interval of times around an expected one.
 struct TimeRange {
-  double low_s = 0, high_s = 0;
+  double low_s = 0;
+  std::optional<double> high_s;  ///< nothing: of a learner, so many repeats do not reach the target
 };
 
 /// For all of the goal's epochs, or until the target. Unknown needs are empty.
@@ -28,9 +29,10 @@ struct Needs {
 
 /// For each row; nothing is known for a failed row, or if the model does not define an epoch. If the points
 /// are whole jobs, the totals of these. Otherwise rent is paid for the length of the training, and energy is
-/// the average power times its length. The interval has the expected error of the throughput, of evaluations
-/// as of steps, and to a target that of the samples; start-up, checkpoints and faults have none. If they
-/// learn (is_of_learners()), that is the simulated time to the target, which is unknown for points that do
+/// the average power times its length. Of the time of a job, steps and evaluations have the
+/// expected error of the throughput, to a target that of the samples as well; start-up, checkpoints and
+/// faults are taken as exact. Without a job the whole time has the error of the throughput. If the points
+/// learn (is_of_learners()), the time is the simulated one to the target, which is unknown for points that do
 /// not reach it.
 std::vector<Needs> needs_of(const SweepResult& result);
 
@@ -41,6 +43,7 @@ bool is_of_learners(const SweepResult& result);
 /// Rows by their indices.
 struct Choice {
   std::optional<std::size_t> fastest, cheapest, least_energy;
+  std::optional<std::size_t> most_accurate;  ///< the fastest of equals
   /// Rows that no other row beats: as good in time, cost, energy and accuracy and better in one of them. What
   /// is unknown counts as worst. Sorted by time.
   std::vector<std::size_t> pareto;

@@ -118,6 +118,9 @@ Sweep with_jobs(const config::Catalogue& catalogue, Sweep sweep, InputFiles& fil
                         (!has_other_length && any_experiment_has(catalogue, sweep, "job", files, "target"));
   sweep.has_accuracy =
       sweep.is_of_jobs && !sweep.is_of_targets && any_model_has_fixed_epochs(catalogue, sweep, files);
+  if (goal.accuracy_min && !sweep.has_accuracy)
+    throw InputError("goal.accuracy_min: no point has an accuracy",
+                     "points need a 'job' of a fixed length and a model whose file has 'fixed_epochs'");
   if (!sweep.is_of_jobs || (!goal.epochs && !goal.target)) return sweep;
   const char* const what = goal.target ? "target" : "epochs";
   for (const char* const key : {epochs_key, steps_key, target_key}) {

@@ -12,10 +12,6 @@ constexpr const char* time_of_update = "step_time_s";
 constexpr const char* final_loss = "final_loss";
 constexpr const char* end_of_learning = "learning_time_s";
 
-bool has_figure(const SweepResult& result, const char* name) {
-  return std::ranges::find(result.figures, name) != result.figures.end();
-}
-
 std::vector<std::size_t> front_of(const SweepResult& result, const char* time) {
   if (!has_figure(result, final_loss)) return {};
   const bool knows_ends = has_figure(result, end_of_learning);

@@ -10,13 +10,16 @@ namespace {
 
 constexpr std::array<std::string_view, 4> scale_keys{"nodes", "gpus", "gpus_per_node", ranks_key};
 
+/// Without keys left at their defaults, unless all are.
 std::string name_of_series(const Sweep& sweep, const PointValues& values) {
   std::string name;
+  std::string of_defaults;
   for (std::size_t i = 0; i < sweep.keys.size(); ++i) {
-    if (is_scale_key(sweep.keys[i]) || values[i] == default_value) continue;
-    name += (name.empty() ? "" : ", ") + sweep.keys[i] + "=" + values[i];
+    if (is_scale_key(sweep.keys[i])) continue;
+    std::string& text = values[i] == default_value ? of_defaults : name;
+    text += (text.empty() ? "" : ", ") + sweep.keys[i] + "=" + values[i];
   }
-  return name;
+  return name.empty() ? of_defaults : name;
 }
 
 double throughput_per_gpu(const SweepResult& result, std::size_t row) {

@@ -84,8 +84,8 @@ struct Keys<Goal> {
             .above(0)
             .at_most(1),
         optional("accuracy_min", &Goal::accuracy_min,
-                 "lowest accuracy of a chosen point, as a share, where the model has accuracies of as many "
-                 "epochs (fixed_epochs)")
+                 "lowest accuracy of a chosen point, as a share; needs points with a job, and a model with "
+                 "fixed_epochs")
             .above(0)
             .at_most(1));
   }

@@ -27,6 +27,12 @@ struct SweepResult {
 /// Nothing if the row failed, or the figure is unknown. Throws std::out_of_range if there is no such figure.
 std::optional<double> figure(const SweepResult& result, const SweepRow& row, std::string_view name);
 
+/// The same; nothing where a store of an older version has no such figure.
+std::optional<double> figure_if_stored(const SweepResult& result, const SweepRow& row, std::string_view name);
+
+/// Whether the rows have a figure of this name.
+bool has_figure(const SweepResult& result, std::string_view name);
+
 /// Number of failed rows.
 std::size_t failures(const SweepResult& result);
 

@@ -132,6 +132,8 @@ TEST_CASE("every row of a sweep is what trainyard run says of its point, and eve
                                   "keys",
                                   "rent_usd_per_h",
                                   "training_time_s",
+                                  "training_time_low_s",
+                                  "training_time_high_s",
                                   "training_cost_usd",
                                   "training_energy_j",
                                   "baseline_ranks",
@@ -337,4 +339,23 @@ TEST_CASE("Ctrl-C ends a sweep with 130 when the points begun are finished, and 
   CHECK(contains(resumed.err, "of 48 points were already finished"));
   const std::string csv = content(scratch / "out/sweep.csv");
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 49);
+}
+
+TEST_CASE("an accuracy is a limit where points have one, and an error where none can have") {
+  const Scratch scratch;
+  const std::vector<std::string> sweep{"sweep", "resnet50_dgx2",  "--set", "batch_per_gpu=16,256", "--epochs",
+                                       "90",    "--accuracy-min", "0.76"};
+  const Ended refused = run_program(sweep);
+  CHECK(refused.code == 3);
+  CHECK(contains(refused.err, "goal.accuracy_min"));
+  const std::string job =
+      scratch.put("job.yaml",
+                  "platform: dgx2\nnodes: 16\nmodel: resnet50\nstack: pytorch_ddp\nprecision: amp\n"
+                  "batch_per_gpu: 32\noptimizer: momentum\njob: {epochs: 90}\n");
+  const Ended done = run_program({"sweep", job, "--set", "batch_per_gpu=16,256", "--accuracy-min", "0.76"});
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  CHECK(contains(done.out, "best points  with at least 76.0 % accuracy"));
+  CHECK(contains(done.out, "fastest         batch_per_gpu=16: the job in"));
+  CHECK(contains(done.out, "most accurate   batch_per_gpu=16: the job in"));
 }

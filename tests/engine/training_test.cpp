@@ -55,8 +55,7 @@ TrainingRecord train(const UpdateSettings& settings, const random::Distribution&
   return run_without_network(settings, times, {.warmup = 200, .measured = updates});
 }
 
-/// Updates after which the mean of their times is as near to the expected one as that of many_updates of one
-/// gradient: times of updates with more gradients vary less.
+/// Times of updates with more gradients vary less: fewer are needed for a mean as near to the expected one.
 std::int64_t updates_of(int k) {
   return static_cast<std::int64_t>(static_cast<double>(many_updates) / std::sqrt(k));
 }

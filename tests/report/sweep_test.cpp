@@ -4,6 +4,7 @@
 #include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
 #include "run/figures.hpp"
+#include "sweep/run_sweep.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -89,7 +90,9 @@ TEST_CASE("a sweep as JSON: rows, failures, best points and series, by point") {
                                                       {"keys", {{"model", "b, large"}, {"nodes", "1"}}},
                                                       {"exit_code", 4},
                                                       {"reason", "does not fit: \"room\" for 1"}});
-  CHECK(json["best"] == nlohmann::ordered_json{{"fastest", 1}, {"cheapest", 0}, {"least_energy", 0}});
+  CHECK(json["best"] ==
+        nlohmann::ordered_json{
+            {"fastest", 1}, {"cheapest", 0}, {"least_energy", 0}, {"most_accurate", nullptr}});
   CHECK(json["pareto"] == nlohmann::ordered_json{1, 0});
   CHECK(json["series"].size() == 1);
   CHECK(json["series"][0] ==
@@ -146,6 +149,39 @@ best points
 )");
 }
 
+TEST_CASE("needs in words: the interval, the accuracy, and a batch beyond the published ones") {
+  const SweepResult result = sample_sweep();
+  Needs needs{.time_s = 7200, .cost_usd = 10, .energy_j = {}};
+  CHECK(needs_in_words(result, needs) == "an epoch in 2 h 00 min, 10.0 USD");
+  needs.time_range = TimeRange{.low_s = 7200, .high_s = 7200};  // a single repeat
+  CHECK(needs_in_words(result, needs) == "an epoch in 2 h 00 min, 10.0 USD");
+  needs.time_range = TimeRange{.low_s = 3600, .high_s = {}};
+  needs.accuracy = 0.763;
+  needs.is_beyond = true;
+  CHECK(needs_in_words(result, needs) ==
+        "an epoch in 2 h 00 min (1 h 00 min to never), 10.0 USD, 76.3 % accuracy, batch beyond the published "
+        "ones");
+  CHECK(needs_compared({needs}) == "time, cost, energy and accuracy");
+  CHECK(needs_compared({Needs{}}) == "time, cost and energy");
+  Goal goal;
+  goal.accuracy_min = 0.76;
+  CHECK(limits_in_words(goal) == "with at least 76.0 % accuracy");
+}
+
+TEST_CASE("points and series are named without defaults, unless there is nothing else") {
+  const SweepResult result =
+      made_result({"gpus", "precision"}, {{.values = {"1", "default"}, .ranks = 1, .throughput = 1},
+                                          {.values = {"1", "amp"}, .ranks = 1, .throughput = 2},
+                                          {.values = {"2", "default"}, .ranks = 2, .throughput = 2},
+                                          {.values = {"2", "amp"}, .ranks = 2, .throughput = 4}});
+  CHECK(point_in_words(result.sweep, 0) == "gpus=1");
+  CHECK(point_in_words(result.sweep, 1) == "gpus=1, precision=amp");
+  const std::vector<Series> all = series_of(result);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].name == "precision=default");
+  CHECK(all[1].name == "precision=amp");
+}
+
 TEST_CASE("below the table stands the widest expected error of the points") {
   SweepResult result = sample_sweep();
   CHECK_FALSE(has_text(sweep_text(result, 60, false), "expected error"));
@@ -158,6 +194,10 @@ TEST_CASE("below the table stands the widest expected error of the points") {
   const std::string text = sweep_text(result, 60, false);
   CHECK(has_text(text, "expected error of samples/s: within -20 to +20 %"));
   CHECK(has_text(text, "an epoch in 2 h 00 min (1 h 54 min to 2 h 30 min)"));  // 100 / 105, 100 / 80
+  CHECK(has_text(text, "in brackets: 80 % of runs are expected between these times"));
+  const nlohmann::ordered_json row = sweep_json(result)["rows"][0];
+  CHECK(row["training_time_low_s"].get<double>() == doctest::Approx(7200 / 1.05));
+  CHECK(row["training_time_high_s"].get<double>() == doctest::Approx(9000));
 }
 
 TEST_CASE("a sweep's table has each reason once, and no line is wider than 100 columns") {

@@ -119,8 +119,9 @@ TEST_CASE("all that is wrong with a sweep's file is told at its place") {
         Places{"3:10 vary.nodes", "3:11 vary.nodes[0]", "4:9 vary.gpus", "7:13 only[0].modle",
                "9:12 exclude[0].gpus", "11:5 zip[0]"});
   CHECK(places_of_errors("vary: {nodes: 4}\n") == Places{"2:15 vary.nodes"});
-  CHECK(places_of_errors("goal: {deadline: 5, gpus_max: 0, efficiency_min: 80}\n") ==
-        Places{"2:18 goal.deadline", "2:31 goal.gpus_max", "2:50 goal.efficiency_min"});
+  CHECK(places_of_errors("goal: {deadline: 5, gpus_max: 0, efficiency_min: 80, accuracy_min: 76}\n") ==
+        Places{"2:18 goal.deadline", "2:31 goal.gpus_max", "2:50 goal.efficiency_min",
+               "2:68 goal.accuracy_min"});
   CHECK(places_of_errors("vari: {nodes: [4]}\n") == Places{"2:1 vari"});
 }
 
