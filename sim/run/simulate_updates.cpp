@@ -397,7 +397,9 @@ Run simulate_updates(ResolvedExperiment resolved, const SimulateOptions& options
   std::vector<OrderLog> logs = std::move(training.logs);
   Run run = run_from(std::move(resolved), std::move(training), std::move(steady));
   if (!logs.empty()) {
-    for (OrderLog& log : logs) log = without_absent(log, absent);
+    if (!absent.empty()) {
+      for (OrderLog& log : logs) log = without_absent(log, absent);
+    }
     run.learning = learning_from(run.experiment, logs, settings.rule, updates_of(run)->ranks_per_worker);
   }
   return run;
