@@ -4,7 +4,7 @@
 usage: tidy.py BUILD_FOLDER CLANG_TIDY JOBS [--fresh | --update]     from the root of the repository
 
 A unity source stands for its folder of sim/. A checksum of each that passed is in .ci/tidy_passed, which is committed:
-a fresh clone checks only what changed since. --fresh checks all of them; --update, of ./dev lint, writes the file.
+a fresh clone checks only the sources that changed since. --fresh checks all of them; --update, of ./dev lint, writes the file.
 """
 
 import concurrent.futures
@@ -37,7 +37,7 @@ def read_record(path):
 
 
 def write_record(path, digests):
-    lines = ["# what clang-tidy last passed, by folder of sim/: ./dev lint writes it"]
+    lines = ["# checksums of the sources that clang-tidy passed, by folder of sim/: ./dev lint writes them"]
     lines += [f"{name} {digest}" for name, digest in sorted(digests.items())]
     path.write_text("\n".join(lines) + "\n")
 

@@ -95,8 +95,7 @@ Html choice_html(const SweepResult& result) {
   add("cheapest", choice.cheapest);
   add("least energy", choice.least_energy);
   add("most accurate", choice.most_accurate);
-  if (const std::string words = intervals_in_words(result, needs); !words.empty())
-    html += paragraph("Times i" + words.substr(1) + ".");
+  if (const std::string words = intervals_in_words(result, needs); !words.empty()) html += paragraph(words);
   html += best.html() + needs_plot(result, needs, choice);
   if (choice.pareto.size() < 2) return html;
   HtmlTable front("Pareto front", {{"point"}, {"keys", true}, {compared, true}});

@@ -173,8 +173,8 @@ std::string intervals_in_words(const SweepResult& result, const std::vector<Need
   const bool has_any =
       std::ranges::any_of(needs, [](const Needs& row) { return row.time_range.has_value(); });
   if (!has_any) return {};
-  return is_of_learners(result) ? "in brackets: half of the repeats lie between these times"
-                                : "in brackets: 80 % of runs are expected between these times";
+  return is_of_learners(result) ? "Half of the repeats lie between the times in brackets."
+                                : "80 % of runs are expected to lie between the times in brackets.";
 }
 
 std::string limits_in_words(const Goal& goal) {

@@ -57,10 +57,10 @@ std::string training_in_words(const SweepResult& result);
 /// known.
 std::string needs_in_words(const SweepResult& result, const Needs& needs);
 
-/// What points of a Pareto front are compared by: "time, cost and energy", also accuracy if it is known.
+/// The quantities that a Pareto front compares: "time, cost and energy", also accuracy if it is known.
 std::string needs_compared(const std::vector<Needs>& needs);
 
-/// What the intervals of needs_in_words() are; empty if none is known.
+/// A sentence that explains the intervals of needs_in_words(); empty if none is known.
 std::string intervals_in_words(const SweepResult& result, const std::vector<Needs>& needs);
 
 /// "within 8 h 00 min, on at most 64 GPUs"; empty without limits.

@@ -18,7 +18,7 @@ double or_worst(const std::optional<double>& need) {
   return need.value_or(std::numeric_limits<double>::infinity());
 }
 
-/// What is better if it is less.
+/// Quantities that are better the smaller they are.
 std::array<double, 4> compared(const Needs& needs) {
   return {or_worst(needs.time_s), or_worst(needs.cost_usd), or_worst(needs.energy_j),
           1 - needs.accuracy.value_or(0)};

@@ -194,7 +194,7 @@ TEST_CASE("below the table stands the widest expected error of the points") {
   const std::string text = sweep_text(result, 60, false);
   CHECK(has_text(text, "expected error of samples/s: within -20 to +20 %"));
   CHECK(has_text(text, "an epoch in 2 h 00 min (1 h 54 min to 2 h 30 min)"));  // 100 / 105, 100 / 80
-  CHECK(has_text(text, "in brackets: 80 % of runs are expected between these times"));
+  CHECK(has_text(text, "80 % of runs are expected to lie between the times in brackets."));
   const nlohmann::ordered_json row = sweep_json(result)["rows"][0];
   CHECK(row["training_time_low_s"].get<double>() == doctest::Approx(7200 / 1.05));
   CHECK(row["training_time_high_s"].get<double>() == doctest::Approx(9000));
