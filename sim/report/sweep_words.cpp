@@ -159,6 +159,8 @@ std::string needs_in_words(const SweepResult& result, const Needs& needs) {
   if (needs.cost_usd) text += fmt::format(", {} USD", rounded(*needs.cost_usd));
   if (needs.energy_j) text += ", " + estimate(Joules(*needs.energy_j));
   if (needs.accuracy) text += fmt::format(", {} accuracy", percent(*needs.accuracy));
+  if (needs.accuracy_low && needs.accuracy_high)
+    text += fmt::format(" ({} to {})", percent(*needs.accuracy_low), percent(*needs.accuracy_high));
   if (needs.is_beyond) text += ", batch beyond the published ones";
   return text;
 }
@@ -173,8 +175,8 @@ std::string intervals_in_words(const SweepResult& result, const std::vector<Need
   const bool has_any =
       std::ranges::any_of(needs, [](const Needs& row) { return row.time_range.has_value(); });
   if (!has_any) return {};
-  return is_of_learners(result) ? "Half of the repeats lie between the times in brackets."
-                                : "80 % of runs are expected to lie between the times in brackets.";
+  return is_of_learners(result) ? "Half of the repeats lie within the ranges in brackets."
+                                : "80 % of runs are expected to lie within the ranges in brackets.";
 }
 
 std::string limits_in_words(const Goal& goal) {

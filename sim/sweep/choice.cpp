@@ -80,7 +80,11 @@ std::vector<Needs> needs_of_jobs(const SweepResult& result) {
                                           .cost_usd = figure(result, row, "job_cost_usd"),
                                           .energy_j = figure(result, row, "job_energy_j")});
     if (needs.time_s) needs.time_range = range_of_job(result, row, *needs.time_s);
-    if (result.sweep.has_accuracy) needs.accuracy = figure_if_stored(result, row, "expected_accuracy");
+    if (result.sweep.has_accuracy) {
+      needs.accuracy = figure_if_stored(result, row, "expected_accuracy");
+      needs.accuracy_low = figure_if_stored(result, row, "expected_accuracy_low");
+      needs.accuracy_high = figure_if_stored(result, row, "expected_accuracy_high");
+    }
     needs.is_beyond = is_beyond(result, row, needs.accuracy ? "accuracy_range" : "samples_range");
   }
   return all;

@@ -24,6 +24,7 @@ struct Needs {
   /// 80 % of runs are expected to take between these times; of a learner the quartiles of its repeats.
   std::optional<TimeRange> time_range = {};
   std::optional<double> accuracy = {};  ///< expected at the end of a fixed number of epochs, as a share
+  std::optional<double> accuracy_low = {}, accuracy_high = {};  ///< 80 % of runs are expected between these
   bool is_beyond = false;  ///< the published runs behind samples or accuracy have smaller batches
 };
 

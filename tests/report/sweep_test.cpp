@@ -157,10 +157,12 @@ TEST_CASE("needs in words: the interval, the accuracy, and a batch beyond the pu
   CHECK(needs_in_words(result, needs) == "an epoch in 2 h 00 min, 10.0 USD");
   needs.time_range = TimeRange{.low_s = 3600, .high_s = {}};
   needs.accuracy = 0.763;
+  needs.accuracy_low = 0.761;
+  needs.accuracy_high = 0.764;
   needs.is_beyond = true;
   CHECK(needs_in_words(result, needs) ==
-        "an epoch in 2 h 00 min (1 h 00 min to never), 10.0 USD, 76.3 % accuracy, batch beyond the published "
-        "ones");
+        "an epoch in 2 h 00 min (1 h 00 min to never), 10.0 USD, 76.3 % accuracy (76.1 % to 76.4 %), batch "
+        "beyond the published ones");
   CHECK(needs_compared({needs}) == "time, cost, energy and accuracy");
   CHECK(needs_compared({Needs{}}) == "time, cost and energy");
   Goal goal;
@@ -194,7 +196,7 @@ TEST_CASE("below the table stands the widest expected error of the points") {
   const std::string text = sweep_text(result, 60, false);
   CHECK(has_text(text, "expected error of samples/s: within -20 to +20 %"));
   CHECK(has_text(text, "an epoch in 2 h 00 min (1 h 54 min to 2 h 30 min)"));  // 100 / 105, 100 / 80
-  CHECK(has_text(text, "80 % of runs are expected to lie between the times in brackets."));
+  CHECK(has_text(text, "80 % of runs are expected to lie within the ranges in brackets."));
   const nlohmann::ordered_json row = sweep_json(result)["rows"][0];
   CHECK(row["training_time_low_s"].get<double>() == doctest::Approx(7200 / 1.05));
   CHECK(row["training_time_high_s"].get<double>() == doctest::Approx(9000));

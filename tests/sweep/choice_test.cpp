@@ -148,12 +148,16 @@ TEST_CASE("a worse accuracy is no reason to leave the front, and may be a limit"
   add_figure(result, "job_energy_j", {3, 2, 2});
   add_figure(result, "job_cost_usd", {std::nullopt, std::nullopt, std::nullopt});
   add_figure(result, "expected_accuracy", {0.76, 0.72, 0.71});
+  add_figure(result, "expected_accuracy_low", {0.75, 0.7, 0.69});
+  add_figure(result, "expected_accuracy_high", {0.77, 0.74, 0.73});
   add_figure(result, "accuracy_range", {0, 2, 2});
   CHECK(chosen(result).pareto == Indices{1});
   CHECK_FALSE(chosen(result).most_accurate);
   result.sweep.has_accuracy = true;
   CHECK(chosen(result).pareto == Indices{1, 0});
   CHECK(chosen(result).most_accurate == 0);
+  CHECK(needs_of(result)[1].accuracy_low == 0.7);
+  CHECK(needs_of(result)[1].accuracy_high == 0.74);
   CHECK_FALSE(needs_of(result)[0].is_beyond);
   CHECK(needs_of(result)[1].is_beyond);
   result.sweep.goal.accuracy_min = 0.75;
