@@ -109,7 +109,10 @@ void add_vector_kernels(ErrorsByGroup& errors, const Predictors& predictors,
                         const std::vector<VectorKernel>& measured) {
   for (const VectorKernel& kernel : measured) {
     const Op op = op_of(kernel.kind, VectorShape{0, kernel.row}, {Flops(), kernel.bytes});
-    add(errors[group_of(kernel)], predictors, Precision::fp32, op, Layout::nchw, kernel.duration);
+    const Dtype dtype = kernel.dtype.value_or(Dtype::fp32);
+    if (find_rates(predictors.by_curve, dtype) == nullptr) continue;
+    add(errors[group_of(kernel)], predictors, precision_of(dtype), op, kernel.layout.value_or(Layout::nchw),
+        kernel.duration);
   }
 }
 

@@ -91,8 +91,7 @@ void append_kernels(Recording& all, const Recording& recording) {
 void append_dispatched(std::vector<DispatchedKernel>& all, const Recording& recording) {
   for (const RecordedKernel& row : recording.rows) {
     if (!row.kind || is_matrix(*row.kind)) continue;
-    all.push_back(
-        {{*row.kind, row.bytes, row.time, row_of(row)}, row.variant.substr(0, row.variant.find(' '))});
+    all.push_back({vector_kernel(row), row.variant.substr(0, row.variant.find(' '))});
   }
 }
 

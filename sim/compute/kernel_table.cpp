@@ -50,6 +50,16 @@ int row_of(const RecordedKernel& kernel) {
   return static_cast<int>(std::clamp<long long>(length.value_or(0), 0, 1'000'000'000));
 }
 
+VectorKernel vector_kernel(const RecordedKernel& kernel) {
+  const auto names = [&](std::string_view layout) {
+    return kernel.variant.find(layout) != std::string::npos;
+  };
+  const auto layout = names("nhwc")   ? std::optional(Layout::nhwc)
+                      : names("nchw") ? std::optional(Layout::nchw)
+                                      : std::nullopt;
+  return {*kernel.kind, kernel.bytes, kernel.time, row_of(kernel), kernel.dtype, layout};
+}
+
 bool has_cast(const RecordedKernel& kernel) {
   return kernel.kind == OpKind::gemm && kernel.variant == variant_with_cast;
 }
@@ -63,7 +73,7 @@ KernelTable kernel_table(const Recording& recording) {
     } else if (const auto* gemm = std::get_if<GemmShape>(&row.shape)) {
       table.gemms.push_back({*row.dtype, *gemm, row.time, row.is_derived});
     } else {
-      table.vectors.push_back({*row.kind, row.bytes, row.time, row_of(row)});
+      table.vectors.push_back(vector_kernel(row));
     }
   }
   sort_and_check(table.convs, recording.name);

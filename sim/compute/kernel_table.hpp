@@ -33,7 +33,9 @@ struct VectorKernel {
   OpKind kind{};
   Bytes bytes;
   Seconds duration;
-  int row = 0;  ///< as in VectorShape
+  int row = 0;                        ///< as in VectorShape
+  std::optional<Dtype> dtype = {};    ///< of its values, if the recording says
+  std::optional<Layout> layout = {};  ///< if its variant names one ("nchw c64")
 };
 
 /// Kernels in the order required by find_kernel: by everything but the batch, then by batch; vector ops by
@@ -46,6 +48,9 @@ struct KernelTable {
 
 /// The layout of the activations of a measured convolution: from its variant, nchw by default.
 Layout layout_of(const RecordedKernel& kernel);
+
+/// A recorded vector op.
+VectorKernel vector_kernel(const RecordedKernel& kernel);
 
 /// The row length of a recorded vector op: for a softmax, the number in its variant ("forward w1024").
 int row_of(const RecordedKernel& kernel);

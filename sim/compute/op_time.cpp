@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <functional>
 #include <string>
 
 namespace trainyard {
@@ -192,22 +193,35 @@ int row_of(const Op& op) {
   return shape == nullptr ? 0 : shape->row;
 }
 
-/// From the kernels of the same kind.
-double correction(const GpuProfile& gpu, const Op& op, const Roofline& curve) {
-  Correction nearest;
+/// The kernels of an op's kind, of its layout if any of them has it, and of its type if any of those has it.
+std::vector<const VectorKernel*> alike(const KernelTable& table, const Op& op, Dtype dtype, Layout layout) {
+  std::vector<const VectorKernel*> kernels;
   const bool is_wide = is_wide_softmax(op.kind, row_of(op));
-  for (const VectorKernel& kernel : gpu.kernel_table.vectors) {
-    if (kernel.kind != op.kind || is_wide_softmax(kernel.kind, kernel.row) != is_wide) continue;
-    const Seconds expected = time_on(gpu, Dtype::fp32, curve, {Flops(), kernel.bytes});
-    nearest.add(squared_distance(kernel.bytes, op.bytes), kernel.duration / expected);
+  for (const VectorKernel& kernel : table.vectors) {
+    if (kernel.kind == op.kind && is_wide_softmax(kernel.kind, kernel.row) == is_wide) kernels.push_back(&kernel);
+  }
+  const auto keep = [&](const auto& is_alike) {
+    if (std::ranges::any_of(kernels, is_alike)) std::erase_if(kernels, std::not_fn(is_alike));
+  };
+  keep([&](const VectorKernel* kernel) { return kernel->layout == layout; });
+  const Dtype of_values = dtype == Dtype::tf32 ? Dtype::fp32 : dtype;
+  keep([&](const VectorKernel* kernel) { return kernel->dtype == of_values; });
+  return kernels;
+}
+
+double correction(const GpuProfile& gpu, const Op& op, Dtype dtype, Layout layout, const Roofline& curve) {
+  Correction nearest;
+  for (const VectorKernel* kernel : alike(gpu.kernel_table, op, dtype, layout)) {
+    const Seconds expected = time_on(gpu, Dtype::fp32, curve, {Flops(), kernel->bytes});
+    nearest.add(squared_distance(kernel->bytes, op.bytes), kernel->duration / expected);
   }
   return nearest.value();
 }
 
-OpTime vector_time(const GpuProfile& gpu, const Op& op) {
+OpTime vector_time(const GpuProfile& gpu, const Op& op, Dtype dtype, Layout layout) {
   const Sourced<double>& fraction = bandwidth_fraction(gpu.vector, op.kind, row_of(op));
   const Roofline curve{1, fraction.value, gpu.vector.t0.value};
-  const double factor = op.bytes > Bytes() ? correction(gpu, op, curve) : 1;
+  const double factor = op.bytes > Bytes() ? correction(gpu, op, dtype, layout, curve) : 1;
   return {factor * time_on(gpu, Dtype::fp32, curve, {op.flops, op.bytes}), source_of(fraction.provenance)};
 }
 
@@ -282,7 +296,7 @@ OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout 
                            "' and has no duration",
                        "give its duration_s, or another kind with flops and bytes");
     default:
-      return vector_time(gpu, op);
+      return vector_time(gpu, op, dtype, layout);
   }
 }
 

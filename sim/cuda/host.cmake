@@ -26,11 +26,14 @@ add_library(trainyard_kernels_host STATIC
   command_line.cpp csv_line.cpp dtype.cpp input_error.cpp ops.cpp plan.cpp progress.cpp recording.cpp
   recording_text.cpp reference.cpp shapes.cpp statistics.cpp work.cpp)
 target_include_directories(trainyard_kernels_host PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/..)
-# Of the simulator: the text of shapes, which needs no library.
+# Of the simulator: the text of shapes, which needs no library (tests/cuda/alone.cpp).
+set(TRAINYARD_KERNELS_SHARED ../compute/work.cpp ../units/decimal.cpp ../units/dimension.cpp ../units/text.cpp
+    ../workload/shape_text.cpp)
 if(PROJECT_IS_TOP_LEVEL)
-  target_sources(trainyard_kernels_host PRIVATE ../compute/work.cpp ../units/decimal.cpp ../units/dimension.cpp
-                 ../units/text.cpp ../workload/shape_text.cpp)
+  target_sources(trainyard_kernels_host PRIVATE ${TRAINYARD_KERNELS_SHARED})
 else()
+  list(TRANSFORM TRAINYARD_KERNELS_SHARED PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
+  set(TRAINYARD_KERNELS_SHARED ${TRAINYARD_KERNELS_SHARED} PARENT_SCOPE)
   target_link_libraries(trainyard_kernels_host PUBLIC trainyard_compute)
 endif()
 add_library(trainyard_cuda ALIAS trainyard_kernels_host)  # as tests/CMakeLists.txt names the library of a folder

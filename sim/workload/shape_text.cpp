@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fmt/format.h>
+#include <initializer_list>
 #include <system_error>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -45,16 +46,33 @@ private:
   bool ok_ = true;
 };
 
+/// Names and sizes in turn: {"n", 128}, {" c", 64} is "n128 c64". Not fmt, which sim/cuda has to do without.
+std::string sizes(std::initializer_list<std::pair<const char*, int>> named) {
+  std::string text;
+  for (const auto& [name, size] : named) text.append(name).append(std::to_string(size));
+  return text;
+}
+
 std::string text_of(const ConvShape& s) {
-  const std::string text =
-      fmt::format("n{} c{} h{} w{} k{} r{}x{} s{} p{}x{}", s.batch, s.in_channels, s.height, s.width,
-                  s.out_channels, s.kernel_h, s.kernel_w, s.stride, s.pad_h, s.pad_w);
-  return s.groups == 1 ? text : fmt::format("{} g{}", text, s.groups);
+  const std::string text = sizes({{"n", s.batch},
+                                  {" c", s.in_channels},
+                                  {" h", s.height},
+                                  {" w", s.width},
+                                  {" k", s.out_channels},
+                                  {" r", s.kernel_h},
+                                  {"x", s.kernel_w},
+                                  {" s", s.stride},
+                                  {" p", s.pad_h},
+                                  {"x", s.pad_w}});
+  return s.groups == 1 ? text : text + sizes({{" g", s.groups}});
 }
 
 std::string text_of(const GemmShape& s) {
-  return fmt::format("{}m{} n{} k{} {}{}", s.batch == 1 ? "" : fmt::format("b{} ", s.batch), s.m, s.n, s.k,
-                     s.transpose_a ? 't' : 'n', s.transpose_b ? 't' : 'n');
+  std::string text = s.batch == 1 ? "" : sizes({{"b", s.batch}}) + ' ';
+  text += sizes({{"m", s.m}, {" n", s.n}, {" k", s.k}}) + ' ';
+  text += s.transpose_a ? 't' : 'n';
+  text += s.transpose_b ? 't' : 'n';
+  return text;
 }
 
 std::string text_of(const VectorShape& s) {

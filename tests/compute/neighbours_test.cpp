@@ -160,6 +160,26 @@ TEST_CASE("vector ops are corrected by kernels of their kind, by bytes") {
   CHECK(microseconds(gpu, of_bytes(OpKind::elementwise, 0)) == doctest::Approx(2).epsilon(1e-12));
 }
 
+TEST_CASE("vector ops are corrected by kernels of their layout and type, where any were measured") {
+  const double curve = 1e6 / 0.4e12 * 1e6 + 2;
+  const auto kernel = [&](const char* variant, const char* dtype, double ratio) {
+    return fmt::format("batch_norm_forward,{},{},e1,1000000,{}\n", variant, dtype, ratio * curve);
+  };
+  const GpuProfile gpu = tiny_with(kernel("nchw c64", "fp32", 8) + kernel("nchw c64", "fp16", 4) +
+                                   kernel("nhwc c64", "fp32", 2));
+  const auto ratio = [&](Precision precision, Layout layout) {
+    const double time = microseconds(gpu, of_bytes(OpKind::batch_norm_forward, 1e6), precision, layout);
+    return time / curve * 1.1 - 0.1;  // the curve itself has a weight of 0.1
+  };
+  CHECK(ratio(Precision::fp32, Layout::nchw) == doctest::Approx(8));
+  CHECK(ratio(Precision::amp, Layout::nchw) == doctest::Approx(4));
+  CHECK(ratio(Precision::fp32, Layout::nhwc) == doctest::Approx(2));
+  CHECK(ratio(Precision::amp, Layout::nhwc) == doctest::Approx(2));  // of another type, but of this layout
+  const GpuProfile without_layouts = tiny_with(kernel("forward", "fp32", 3));
+  CHECK(microseconds(without_layouts, of_bytes(OpKind::batch_norm_forward, 1e6), Precision::amp, Layout::nhwc) ==
+        doctest::Approx((0.1 + 3) / 1.1 * curve));
+}
+
 TEST_CASE("convolutions in nhwc use what was measured in nhwc, and nchw's where that is all there is") {
   const std::string rows =
       "conv_forward,nchw,fp32," + wide_shape + ",,700\nconv_forward,nhwc,fp32," + wide_shape + ",,300\n";
