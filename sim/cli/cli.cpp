@@ -122,6 +122,7 @@ void add_commands(CLI::App& program) {
   add_calibrate(program);
   add_list(program);
   add_check(program);
+  add_keys(program);
   add_schema(program);
   add_completion(program);
   add_manual(program);

@@ -109,22 +109,6 @@ int count_or_all(const std::string& option, const std::string& text) {
   return text.empty() ? 0 : whole_number(option, text, 1);
 }
 
-/// The platform with the overrides of --set, whose keys begin with "platform.", as for experiments.
-Platform platform_of(const CollectiveOptions& options, const std::filesystem::path& file) {
-  config::Document document = config::load(file);
-  constexpr std::string_view prefix = "platform.";
-  for (const auto& [key, value] : overrides_of(options.set)) {
-    if (!key.starts_with(prefix))
-      throw CLI::ValidationError(
-          "--set", "'" + key + "' is not a key of the platform; its keys begin with 'platform.'");
-    config::set(document, key.substr(prefix.size()), value, prefix);
-  }
-  std::vector<Diagnostic> warnings;
-  Platform platform = load_platform(document, &warnings);
-  print_diagnostics(warnings);
-  return platform;
-}
-
 /// The communication library of --library and --nccl.
 CollectiveSoftware software_of(const CollectiveOptions& options, const config::Catalogue& catalogue,
                                const Platform& platform, const std::filesystem::path& platform_file) {
@@ -156,7 +140,7 @@ void time_on_platform(const CollectiveOptions& options) {
 
   const config::Catalogue catalogue = config::find_catalogue();
   const auto platform_file = config::find(catalogue, config::Kind::platform, options.platform);
-  Platform platform = platform_of(options, platform_file);
+  Platform platform = platform_with(platform_file, options.set);
   sweep.software = software_of(options, catalogue, platform, platform_file);
   const CollectiveReport report =
       time_collective(make_cluster(std::move(platform), nodes, gpus, gpus_per_node), sweep);

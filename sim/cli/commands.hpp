@@ -43,6 +43,7 @@ void add_calibrate_collectives(CLI::App& calibrate);
 void add_calibrate_stack(CLI::App& calibrate);
 void add_list(CLI::App& program);
 void add_check(CLI::App& program);
+void add_keys(CLI::App& program);
 void add_schema(CLI::App& program);
 void add_completion(CLI::App& program);
 void add_manual(CLI::App& program);

@@ -39,6 +39,7 @@ namespace fs = std::filesystem;
 struct CompareOptions {
   std::string a;
   std::optional<std::string> b;
+  KeyOptions keys;
   std::vector<std::string> set;
   std::optional<std::string> one_gpu;
   std::optional<std::string> fail_above;
@@ -128,7 +129,7 @@ void check_fail_above(const Comparison& comparison, double limit) {
 
 void compare_runs(const CompareOptions& options) {
   const double limit = options.fail_above ? percentage("--fail-above", *options.fail_above) : 0;
-  const Overrides overrides = overrides_of(options.set);
+  const Overrides overrides = overrides_of(with_keys(options.set, options.keys));
   if (options.b && !overrides.empty())
     throw CLI::ValidationError("--set", "changes one experiment: omit B, or compare two without --set");
   if (!options.b && overrides.empty())
@@ -165,6 +166,7 @@ void add_compare(CLI::App& program) {
   offer(command.add_option("B", options->b,
                            "second experiment or saved run (default: A with the changes of --set)"),
         {"EXPERIMENT", "DIR"});
+  add_key_options(command, options->keys);
   add_repeatable(command, "--set", options->set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: changes a key of the experiment A to make B (nodes=4, "
                  "platform.fabric.nic=\"25 Gbps\")");
@@ -177,7 +179,7 @@ void add_compare(CLI::App& program) {
             "update: use equal batches");
   command.add_flag("--json", options->json,
                    "print JSON in SI base units; null if a figure cannot be compared");
-  add_examples(command, {"trainyard compare resnet50_dgx2 --set batch_per_gpu=64",
+  add_examples(command, {"trainyard compare resnet50_dgx2 --batch 64",
                          "trainyard compare resnet50_dgx2 resnet50_dgx1v --json",
                          "trainyard compare resnet50_dgx1v resnet50_dgx2 --fail-above 2"});
   command.callback([options] { compare_runs(*options); });

@@ -1,10 +1,13 @@
 #include "cli/complete.hpp"
 
+#include "cli/experiment_keys.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
 #include "config/catalogue.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 namespace trainyard {
 
@@ -95,6 +98,7 @@ public:
     words_ += word.substr(hidden_) + (description.empty() ? "" : '\t' + description) + '\n';
   }
   void add_values(CLI::Option& option, const std::string& before);
+  void add_settings(const std::string& before);
   /// The shell gets only the text after this number of characters.
   void hide(std::size_t characters) { hidden_ = characters; }
   [[nodiscard]] std::string text() const { return paths_ + '\n' + words_; }
@@ -106,9 +110,38 @@ private:
   std::size_t hidden_ = 0;
 };
 
+/// Kinds of files whose names are values of a key.
+std::optional<config::Kind> kind_named_by(std::string_view key) {
+  if (key == "platform") return config::Kind::platform;
+  if (key == "platform.node.gpus.profile") return config::Kind::gpu;
+  if (key == "model") return config::Kind::model;
+  if (key == "stack") return config::Kind::stack;
+  if (key == "software") return config::Kind::software;
+  return std::nullopt;
+}
+
+/// Keys, or behind "=" the names that a key's value may be.
+void Answer::add_settings(const std::string& before) {
+  const std::size_t sign = typed_.find('=', before.size());
+  const std::string key = typed_.substr(before.size(), sign == std::string::npos ? sign : sign - before.size());
+  for (const KeyGroup& group : key_groups()) {
+    for (const config::ListedKey& its : keys_of(group)) {
+      if (sign == std::string::npos) {
+        add(before + its.path + '=', std::string(its.doc));
+      } else if (its.path == key) {
+        for (const std::string_view name : its.names) add(before + key + '=' + std::string(name));
+      }
+    }
+  }
+  const auto kind = kind_named_by(key);
+  if (sign == std::string::npos || !kind) return;
+  for (const std::string& name : config::names(config::find_catalogue(), *kind)) add(before + key + '=' + name);
+}
+
 /// `before`: "--fidelity=" if the value is part of that word.
 void Answer::add_values(CLI::Option& option, const std::string& before) {
   const Offer offer = offer_of(option);
+  if (offer.settings) return add_settings(before);
   for (const std::string& word : offer.words) add(before + word);
   for (const config::Kind kind : offer.kinds) {
     for (const std::string& name : config::names(config::find_catalogue(), kind)) add(before + name);

@@ -18,6 +18,7 @@
 #include <CLI/Error.hpp>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -34,6 +35,7 @@ namespace fs = std::filesystem;
 
 struct ExplainOptions {
   std::string run;
+  KeyOptions keys;
   std::vector<std::string> set;
   std::optional<std::string> one_gpu;
   std::optional<std::string> jobs;
@@ -47,9 +49,10 @@ struct Asked {
 };
 
 Asked asked_for(const config::Catalogue& catalogue, const ExplainOptions& options) {
-  const std::optional<fs::path> summary = summary_file(catalogue, options.run);
+  const std::optional<fs::path> summary =
+      options.run == no_file ? std::nullopt : summary_file(catalogue, options.run);
   if (!summary) return {.experiment = options.run, .saved = {}};
-  if (!options.set.empty())
+  if (!with_keys(options.set, options.keys).empty())
     throw CLI::ValidationError("--set", "requires an experiment; '" + options.run + "' is a saved run");
   if (options.one_gpu)
     throw CLI::ValidationError("--one-gpu", "requires an experiment; '" + options.run + "' is a saved run");
@@ -68,9 +71,10 @@ Asked asked_for(const config::Catalogue& catalogue, const ExplainOptions& option
 
 void explain_run(const ExplainOptions& options) {
   const int parallel = jobs_of(options.jobs);
-  Overrides overrides = overrides_of(with_one_gpu(options.set, options.one_gpu));
   const config::Catalogue catalogue = config::find_catalogue();
   const Asked asked = asked_for(catalogue, options);
+  Overrides overrides = overrides_of(
+      catalogue, {.experiment = asked.experiment, .keys = options.keys, .set = options.set, .one_gpu = options.one_gpu});
   InputFiles files;
   ResolvedExperiment resolved = resolve(catalogue, asked.experiment, overrides, files);
   print_diagnostics(resolved.warnings);
@@ -99,8 +103,10 @@ void explain_run(const ExplainOptions& options) {
   explained.explanation = std::move(simulated.explanation);
   drop_chosen(explained.run, explained.changes);
   drop_needless_pairs(explained.changes);
-  explained.arguments =
-      shell_word(asked.experiment) + (overrides.empty() ? "" : " " + set_options(overrides));
+  std::vector<std::string> words;
+  if (asked.experiment != no_file) words.push_back(shell_word(asked.experiment));
+  if (!overrides.empty()) words.push_back(as_options(overrides));
+  explained.arguments = fmt::format("{}", fmt::join(words, " "));
   print_result(options.json ? json_text(explanation_json(explained))
                             : explanation_page(explained, wants_colour()));
 }
@@ -111,7 +117,10 @@ void add_explain(CLI::App& program) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App& command =
       *program.add_subcommand("explain", "explain the step time, and simulate changes that may shorten it");
-  offer(command.add_option("RUN", options->run, run_argument_text)->required(), {"EXPERIMENT", "DIR"});
+  offer(command.add_option("RUN", options->run,
+                           std::string(run_argument_text) + " (default: --model and --platform)"),
+        {"EXPERIMENT", "DIR"});
+  add_key_options(command, options->keys);
   add_repeatable(command, "--set", options->set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: overrides a key of the experiment or of a file it names, as in run");
   add_one_gpu_option(command, options->one_gpu, "; changes keep the factor on kernel times");
@@ -119,7 +128,8 @@ void add_explain(CLI::App& program) {
   command.add_flag("--json", options->json, "print JSON in SI base units");
   add_examples(command,
                {"trainyard explain resnet50_p3_16xlarge_x2",
-                "trainyard explain resnet50_dgx2 --set nodes=64 --set platform.fabric.nic=\"25 Gbps\"",
+                "trainyard explain --model bert_large --platform p4d_24xlarge --nodes 16",
+                "trainyard explain resnet50_dgx2 --nodes 64 --set platform.fabric.nic=\"25 Gbps\"",
                 "trainyard explain my_experiment.yaml -j 2 --json"});
   command.callback([options] { explain_run(*options); });
 }

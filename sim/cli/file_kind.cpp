@@ -68,6 +68,10 @@ std::vector<std::string> kind_texts(std::string_view KindWord::*form) {
   return texts;
 }
 
+config::Shape shape_of(Kind kind) {
+  return with_file_of<config::Shape>(kind, [&]<class File>(const File&) { return config::shape_of<File>({}); });
+}
+
 nlohmann::ordered_json schema_of(Kind kind) {
   const std::string title = "trainyard " + std::string(config::word_of(kind));
   return with_file_of<nlohmann::ordered_json>(

@@ -3,6 +3,7 @@
 
 #include "config/catalogue.hpp"
 #include "config/document.hpp"
+#include "config/schema.hpp"
 
 #include <array>
 #include <filesystem>
@@ -40,6 +41,9 @@ std::vector<std::string> kind_texts(std::string_view KindWord::*form);
 
 /// JSON Schema of a kind, made from the key table that its reader uses.
 nlohmann::ordered_json schema_of(config::Kind kind);
+
+/// The keys of a kind, as data.
+config::Shape shape_of(config::Kind kind);
 
 /// The kind of a document: that of its catalogue folder (.../workloads/models/x.yaml), otherwise the one
 /// whose key table knows most of its keys. Throws InputError if no table knows any.

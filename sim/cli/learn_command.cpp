@@ -70,8 +70,8 @@ void learn_experiment(const LearnOptions& options) {
   InputFiles input;
   const bool is_in_file =
       experiment_document(catalogue, options.what.experiment, input).root.find("learn") != nullptr;
-  const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment,
-                                              with_learner(overrides_of(options.what), is_in_file), input);
+  const Overrides overrides = with_learner(overrides_of(catalogue, options.what), is_in_file);
+  const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides, input);
   print_diagnostics(resolved.warnings);
   const Run run = simulate(resolved, {});
   const std::string summary =

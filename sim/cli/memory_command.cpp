@@ -7,6 +7,7 @@
 #include "experiment/resolve.hpp"
 #include "report/json_text.hpp"
 #include "report/memory_table.hpp"
+#include "report/run_words.hpp"
 #include "run/fitting_layouts.hpp"
 #include "run/memory_verdict.hpp"
 
@@ -26,8 +27,9 @@ struct MemoryOptions {
 
 /// Prints the table whether the step fits or not; the exit code and stderr tell which.
 void show_memory(const MemoryOptions& options) {
+  const config::Catalogue catalogue = config::find_catalogue();
   const ResolvedExperiment resolved =
-      resolve(config::find_catalogue(), options.what.experiment, overrides_of(options.what));
+      resolve(catalogue, options.what.experiment, overrides_of(catalogue, options.what));
   print_diagnostics(resolved.warnings);
   const std::vector<MemoryReport> reports = memory_reports(resolved);
   MemoryReport report = fullest(reports);
@@ -41,9 +43,9 @@ void show_memory(const MemoryOptions& options) {
     print_result(json_text(json));
   } else if (has_stages) {
     remark = fmt::format("{}, the fullest of {}", report.ranks, reports.size());
-    print_result(memory_table(resolved.name, report, remark) + '\n' + stage_memory_table(reports));
+    print_result(memory_table(name_and_what(resolved), report, remark) + '\n' + stage_memory_table(reports));
   } else {
-    print_result(memory_table(resolved.name, report, remark));
+    print_result(memory_table(name_and_what(resolved), report, remark));
   }
   if (resolved.settings.memory == MemoryCheck::check)
     require_fit(report, report.fits ? "" : fitting_hint(resolved));
@@ -60,7 +62,8 @@ void add_memory(CLI::App& program) {
   add_experiment_options(command, options->what);
   command.add_flag("--json", options->json, "print the table as JSON, in bytes");
   add_examples(command,
-               {"trainyard memory resnet50_dgx2 --set batch_per_gpu=256",
+               {"trainyard memory --model gpt2_xl --platform dgx_a100 --precision bf16",
+                "trainyard memory resnet50_dgx2 --batch 256",
                 "trainyard memory resnet50_dgx2 --set precision=amp --json"},
                "Exit code 0 if the step fits, 4 if not.");
   command.callback([options] { show_memory(*options); });

@@ -53,6 +53,8 @@ Offer offer_of(CLI::Option& option) {
       offer.files = true;
     } else if (metavar == "DIR") {
       offer.folders = true;
+    } else if (metavar.starts_with("KEY=")) {
+      offer.settings = true;
     } else {
       return false;
     }

@@ -5,6 +5,7 @@
 //     a kind of file in capitals (PLATFORM, MODEL, EXPERIMENT ...)   its names, or a path
 //     FILE, CSV                                                      a file
 //     DIR                                                            a folder
+//     KEY=VALUE, KEY=V1,V2                                           a key of experiments, then its values
 //
 // An argument with any other metavar is treated as a file, an option with another as a number or text without
 // suggestions.
@@ -34,6 +35,7 @@ struct Offer {
   std::vector<config::Kind> kinds;  ///< the names of files of these kinds, or paths
   bool files = false;
   bool folders = false;
+  bool settings = false;  ///< KEY=VALUE
 };
 
 Offer offer_of(CLI::Option& option);

@@ -1,8 +1,16 @@
 #include "cli/options.hpp"
 
+#include "cli/terminal.hpp"
+#include "platform/load.hpp"
 #include "run/child_processes.hpp"
+#include "run/default_batch.hpp"
+#include "units/shell_word.hpp"
 
 #include <CLI/Error.hpp>
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <tuple>
 
 namespace trainyard {
 
@@ -15,14 +23,92 @@ void add_repeatable(CLI::App& command, const std::string& name, std::vector<std:
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+namespace {
+
+/// A key of experiments with an option of its own.
+struct KeyOption {
+  const char* option;
+  const char* key;
+  const char* type;
+  const char* text;
+};
+
+constexpr std::array<KeyOption, std::tuple_size_v<decltype(KeyOptions::values)>> key_options{
+    {{"--model", "model", "MODEL", "the model to train, with its own optimizer"},
+     {"--platform", "platform", "PLATFORM", "the machine"},
+     {"--stack", "stack", "STACK", "the software (without an experiment: pytorch_ddp)"},
+     {"--nodes", "nodes", "N", "number of nodes"},
+     {"--gpus", "gpus", "N", "total number of GPUs"},
+     {"--batch", "batch_per_gpu", "N", "samples per GPU and micro-batch"},
+     {"--precision", "precision", "P", "number format: {}"},
+     {"--optimizer", "optimizer", "O", "update rule: {}"}}};
+
+std::string names_in(std::string_view key) {
+  if (key == "precision") return names_of<Precision>();
+  return key == "optimizer" ? names_of<Optimizer>() : std::string();
+}
+
+void offer_names_in(CLI::Option* option, std::string_view key) {
+  if (key == "precision") offer_names_of<Precision>(option);
+  if (key == "optimizer") offer_names_of<Optimizer>(option);
+}
+
+}  // namespace
+
+void add_key_options(CLI::App& command, KeyOptions& options, bool several) {
+  for (std::size_t i = 0; i < key_options.size(); ++i) {
+    const KeyOption& its = key_options[i];
+    const std::string type = several ? fmt::format("{},...", its.type) : its.type;
+    std::string text = fmt::format(fmt::runtime(its.text), names_in(its.key));
+    text += fmt::format("; short for --set {}={}", its.key, its.type);
+    CLI::Option* const option = add_value(command, its.option, options.values[i], type, text);
+    const bool is_of_files = std::string_view(its.type).size() > 1;
+    if (several && is_of_files) offer(option, {its.type});  // as the type itself does
+    offer_names_in(option, its.key);
+  }
+}
+
+std::vector<std::string> with_keys(std::vector<std::string> set, const KeyOptions& options) {
+  const Overrides given = overrides_of(set);
+  for (std::size_t i = 0; i < key_options.size(); ++i) {
+    if (!options.values[i]) continue;
+    const KeyOption& its = key_options[i];
+    if (std::ranges::find(given, its.key, &Overrides::value_type::first) != given.end())
+      throw CLI::ValidationError(its.option, fmt::format("is short for --set {}={}: give one of them", its.key, its.type));
+    set.push_back(fmt::format("{}={}", its.key, *options.values[i]));
+  }
+  return set;
+}
+
+std::string as_options(const Overrides& overrides) {
+  std::string text;
+  for (const auto& [key, value] : overrides) {
+    const auto its = std::ranges::find(key_options, key, &KeyOption::key);
+    text += text.empty() ? "" : " ";
+    text += its == key_options.end() ? "--set " + shell_word(fmt::format("{}={}", key, value))
+                                     : fmt::format("{} {}", its->option, shell_word(value));
+  }
+  return text;
+}
+
+Overrides with_default_batch(const config::Catalogue& catalogue, const std::string& experiment, Overrides overrides) {
+  if (experiment != no_file) return overrides;
+  if (const auto batch = default_batch(catalogue, overrides)) {
+    print_message(fmt::format("note: batch {} per GPU, the largest power of two up to {} that fits; --batch sets it",
+                              *batch, most_default_batch));
+    overrides.emplace_back("batch_per_gpu", std::to_string(*batch));
+  }
+  return overrides;
+}
+
 void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
-  command
-      .add_option("EXPERIMENT", options.experiment,
-                  "name of a shipped experiment, or the path of a YAML file")
-      ->required();
+  command.add_option("EXPERIMENT", options.experiment,
+                     "name of a shipped experiment, or the path of a YAML file (default: --model and --platform)");
+  add_key_options(command, options.keys);
   add_repeatable(command, "--set", options.set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: overrides a key of the experiment (nodes=4) or of a file it names "
-                 "(platform.fabric.nic=\"25 Gbps\", stack.bucket_cap=\"50 MiB\")");
+                 "(platform.fabric.nic=\"25 Gbps\", stack.bucket_cap=\"50 MiB\"); none leaves a key out "
+                 "('trainyard keys' prints them)");
   add_one_gpu_option(command, options.one_gpu);
 }
 
@@ -44,8 +130,24 @@ std::vector<std::string> with_one_gpu(std::vector<std::string> set,
   return set;
 }
 
-Overrides overrides_of(const ExperimentOptions& options) {
-  return overrides_of(with_one_gpu(options.set, options.one_gpu));
+Overrides overrides_of(const config::Catalogue& catalogue, const ExperimentOptions& options) {
+  const std::vector<std::string> set = with_one_gpu(with_keys(options.set, options.keys), options.one_gpu);
+  return with_default_batch(catalogue, options.experiment, overrides_of(set));
+}
+
+Platform platform_with(const std::filesystem::path& file, const std::vector<std::string>& set) {
+  config::Document document = config::load(file);
+  constexpr std::string_view prefix = "platform.";
+  for (const auto& [key, value] : overrides_of(set)) {
+    if (!key.starts_with(prefix))
+      throw CLI::ValidationError(
+          "--set", "'" + key + "' is not a key of the platform; its keys begin with 'platform.'");
+    config::set(document, key.substr(prefix.size()), value, prefix);
+  }
+  std::vector<Diagnostic> warnings;
+  Platform platform = load_platform(document, &warnings);
+  print_diagnostics(warnings);
+  return platform;
 }
 
 void add_jobs_option(CLI::App& command, std::optional<std::string>& jobs, const std::string& what,

@@ -6,6 +6,8 @@
 #include "cli/values.hpp"
 #include "experiment/resolve.hpp"
 
+#include <array>
+#include <filesystem>
 #include <fmt/format.h>
 #include <optional>
 #include <string>
@@ -34,8 +36,24 @@ void add_choice(CLI::App& command, const std::string& name, Value& value, const 
 void add_repeatable(CLI::App& command, const std::string& name, std::vector<std::string>& values,
                     const std::string& type, const std::string& text);
 
+/// The keys that have an option of their own: --model, --platform, --stack, --nodes, --gpus, --batch, --precision,
+/// --optimizer. Empty where an option is not given.
+struct KeyOptions {
+  std::array<std::optional<std::string>, 8> values;
+};
+
+/// Adds these options. `several`: each may have several values, for a sweep.
+void add_key_options(CLI::App& command, KeyOptions& options, bool several = false);
+
+/// KEY=VALUE texts, and those of the options after them. Throws CLI::ValidationError if both set a key.
+std::vector<std::string> with_keys(std::vector<std::string> set, const KeyOptions& options);
+
+/// The options that set these overrides on a command line, " "-separated: "--model vgg16 --set sync.k=4".
+std::string as_options(const Overrides& overrides);
+
 struct ExperimentOptions {
-  std::string experiment;        ///< name or path
+  std::string experiment;        ///< name or path; empty: the overrides say everything
+  KeyOptions keys;
   std::vector<std::string> set;  ///< KEY=VALUE, in the order given
   std::optional<std::string> one_gpu;
 };
@@ -47,11 +65,19 @@ void add_one_gpu_option(CLI::App& command, std::optional<std::string>& one_gpu, 
 std::vector<std::string> with_one_gpu(std::vector<std::string> set,
                                       const std::optional<std::string>& one_gpu);
 
-/// The overrides of both options.
-Overrides overrides_of(const ExperimentOptions& options);
+/// The overrides of all these options. Without an experiment, a batch that fits where none is set, which a note on stderr
+/// tells.
+Overrides overrides_of(const config::Catalogue& catalogue, const ExperimentOptions& options);
 
-/// Adds EXPERIMENT, --set and --one-gpu. `options` must live as long as the command.
+/// The same, of texts KEY=VALUE.
+Overrides with_default_batch(const config::Catalogue& catalogue, const std::string& experiment, Overrides overrides);
+
+/// Adds EXPERIMENT, which may be left out, the options of keys, --set and --one-gpu. `options` must live as long as the command.
 void add_experiment_options(CLI::App& command, ExperimentOptions& options);
+
+/// A platform's file with the texts of --set, whose keys begin with "platform.", as for experiments. Prints warnings.
+/// Throws CLI::ValidationError for another key.
+Platform platform_with(const std::filesystem::path& file, const std::vector<std::string>& set);
 
 /// Adds -j, --jobs: the number of `what` ("simulations") that run in parallel.
 void add_jobs_option(CLI::App& command, std::optional<std::string>& jobs, const std::string& what,

@@ -68,10 +68,11 @@ Overrides with_target(Overrides overrides, const std::string& target) {
 void run_experiment(const RunOptions& options) {
   SimulateOptions how;
   if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
-  const Overrides overrides =
-      with_target(with_epochs(overrides_of(options.what), options.epochs), options.target);
+  const config::Catalogue catalogue = config::find_catalogue();
   if (options.out) check_out_dir(*options.out, empty_run_files(), options.force);
-  const ResolvedExperiment resolved = resolve(config::find_catalogue(), options.what.experiment, overrides);
+  const Overrides overrides =
+      with_target(with_epochs(overrides_of(catalogue, options.what), options.epochs), options.target);
+  const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides);
   print_diagnostics(resolved.warnings);
 
   const Run run = simulate_or_say_what_fits(resolved, how);
@@ -105,8 +106,9 @@ void add_run(CLI::App& program) {
   add_value(command, "--target", options->target, "TARGET",
             "also print time, energy and cost of a job that trains until this target of the model's "
             "convergence is reached, as job.target=TARGET");
-  add_examples(command, {"trainyard run resnet50_dgx2 --set nodes=64 --set platform.fabric.nic=\"25 Gbps\"",
-                         "trainyard run resnet50_dgx2 --set batch_per_gpu=64 --out results",
+  add_examples(command, {"trainyard run --model vgg16 --platform minsky --nodes 64",
+                         "trainyard run resnet50_dgx2 --nodes 64 --set platform.fabric.nic=\"25 Gbps\"",
+                         "trainyard run resnet50_dgx2 --batch 64 --out results",
                          "trainyard run resnet50_dgx2 --set precision=amp --one-gpu \"803 samples/s\"",
                          "trainyard run resnet50_p3_16xlarge_x2 --epochs 90",
                          "trainyard run resnet50_p3_16xlarge_x2 --target \"75.9 % top-1\"",

@@ -1,5 +1,6 @@
 #include "cli/sweep_options.hpp"
 
+#include "cli/experiment_keys.hpp"
 #include "cli/file_kind.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
@@ -87,6 +88,33 @@ void in_folder_of(const fs::path& sweep, const config::Catalogue& catalogue, Swe
   std::ranges::for_each(file.zip, make_all_absolute);
 }
 
+/// Sets the batch that fits at the first values of all lists, if there is none.
+void add_default_batch(const config::Catalogue& catalogue, SweepFile& file) {
+  Overrides first(file.set.begin(), file.set.end());
+  const auto add_first = [&](const KeyValues& lists) {
+    for (const auto& [key, values] : lists) first.emplace_back(key, values_of_range(values.front()).front());
+  };
+  add_first(file.vary);
+  std::ranges::for_each(file.zip, add_first);
+  const std::size_t given = first.size();
+  const Overrides all = with_default_batch(catalogue, no_file, std::move(first));
+  if (all.size() > given) file.set.insert(all.back());
+}
+
+/// The keys of all points that the experiment reads, not the sweep itself.
+std::vector<std::string> keys_of_experiment(const SweepFile& file) {
+  std::vector<std::string> keys;
+  const auto add = [&](const std::string& key) {
+    if (key != experiment_key && key != ranks_key && key != global_batch_key) keys.push_back(key);
+  };
+  for (const auto& [key, value] : file.set) add(key);
+  for (const auto& [key, values] : file.vary) add(key);
+  for (const KeyValues& lists : file.zip) {
+    for (const auto& [key, values] : lists) add(key);
+  }
+  return keys;
+}
+
 bool is_varied(const SweepFile& file, const std::string& key) {
   const auto has = [&](const KeyValues& lists) {
     return std::ranges::find(lists, key, &KeyValues::value_type::first) != lists.end();
@@ -97,11 +125,11 @@ bool is_varied(const SweepFile& file, const std::string& key) {
 }  // namespace
 
 void add_sweep_options(CLI::App& command, SweepOptions& options) {
-  offer(command
-            .add_option("SWEEP", options.sweep,
-                        "name of a shipped sweep or experiment, or the path of a YAML file")
-            ->required(),
+  offer(command.add_option("SWEEP", options.sweep,
+                           "name of a shipped sweep or experiment, or the path of a YAML file (default: "
+                           "--model and --platform)"),
         {"SWEEP", "EXPERIMENT"});
+  add_key_options(command, options.keys, true);
   add_repeatable(command, "--set", options.set, "KEY=V1,V2",
                  "KEY=V1,V2, repeatable: replaces the values of a key; a new key with several values is "
                  "varied too. Ranges: nodes=\"1..64 times 2\", batch_per_gpu=\"32..128 step 32\"");
@@ -142,13 +170,15 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
             "lowest accuracy of the best points, such as 0.76");
   add_examples(
       command,
-      {"trainyard sweep resnet50_dgx2 --set gpus=1,2,4,8,16 --set batch_per_gpu=64,128",
-       "trainyard sweep resnet50_dlperf --set nodes=1..4 --set \"platform.fabric.nic=25 Gbps,100 Gbps\""},
+      {"trainyard sweep resnet50_dgx2 --gpus 1,2,4,8,16 --batch 64,128",
+       "trainyard sweep --model resnet50,vgg16 --platform minsky --nodes \"1..64 times 2\" --batch 32",
+       "trainyard sweep resnet50_dlperf --nodes 1..4 --set \"platform.fabric.nic=25 Gbps,100 Gbps\""},
       "Points that fail (wrong input, impossible job, unreadable file) are listed in failures.csv; the\nexit "
       "code is then 4.");
 }
 
 void check_sweep_options(SweepOptions& options) {
+  options.set = with_keys(std::move(options.set), options.keys);
   std::ignore = with_one_gpu(options.set, options.one_gpu);  // not both
   options.jobs = jobs_of(options.jobs_text);
   if (!options.shard_text.empty()) options.shard = shard_in(options.shard_text);
@@ -185,10 +215,13 @@ void check_sweep_options(SweepOptions& options) {
 
 std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
-  const fs::path path = file_asked_for(catalogue, options.sweep);
-  const config::Document document = config::load(path);
+  const bool has_file = options.sweep != no_file;
+  const fs::path path = has_file ? file_asked_for(catalogue, options.sweep) : fs::path("sweep");
+  const config::Document document = has_file ? config::load(path) : config::Document();
   SweepFile file;
-  if (kind_of(path, document) == config::Kind::experiment) {
+  if (!has_file) {
+    file.experiment = no_file;
+  } else if (kind_of(path, document) == config::Kind::experiment) {
     file.experiment = config::is_path(options.sweep) ? config::absolute_path(path).string() : options.sweep;
   } else {
     file = load_sweep(document);
@@ -207,17 +240,22 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
   take(file.goal.efficiency_min, options.goal.efficiency_min);
   take(file.goal.accuracy_min, options.goal.accuracy_min);
   file = with_overrides(std::move(file), overrides_in(options));
+  require_known_keys(keys_of_experiment(file));
   if (!is_varied(file, experiment_key)) {
     // An error at every point is reported at once.
     const auto set = file.set.find(experiment_key);
-    config::find(catalogue, config::Kind::experiment, set == file.set.end() ? file.experiment : set->second);
+    const std::string& experiment = set == file.set.end() ? file.experiment : set->second;
+    if (experiment != no_file) config::find(catalogue, config::Kind::experiment, experiment);
+    if (experiment == no_file) add_default_batch(catalogue, file);
   }
   return {path.stem().string(), std::move(file)};
 }
 
 std::vector<std::string> words_of(const SweepOptions& options) {
-  std::vector<std::string> words{
-      config::is_path(options.sweep) ? config::absolute_path(options.sweep).string() : options.sweep};
+  std::vector<std::string> words;
+  if (options.sweep != no_file)
+    words.push_back(config::is_path(options.sweep) ? config::absolute_path(options.sweep).string()
+                                                   : options.sweep);
   const auto add = [&](const char* option, const std::string& value) {
     if (value.empty()) return;
     words.emplace_back(option);

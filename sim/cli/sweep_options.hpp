@@ -2,6 +2,7 @@
 // The command line of `trainyard sweep`: the sweep, its options, output and shard.
 
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "sweep/shards.hpp"
 #include "sweep/sweep_file.hpp"
 
@@ -13,7 +14,8 @@
 namespace trainyard {
 
 struct SweepOptions {
-  std::string sweep;             ///< name or path, of a sweep or an experiment
+  std::string sweep;             ///< name or path, of a sweep or an experiment; empty: the keys say everything
+  KeyOptions keys;
   std::vector<std::string> set;  ///< KEY=V1,V2, in the order given
   std::optional<std::string> one_gpu;
   int jobs = 1;

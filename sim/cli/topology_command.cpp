@@ -42,11 +42,8 @@ void show_groups(const TopologyOptions& options) {
 
 void show_topology(const TopologyOptions& options) {
   if (options.groups) return show_groups(options);
-  if (!options.set.empty()) throw CLI::ValidationError("--set", "requires --groups");
   const auto file = config::find(config::find_catalogue(), config::Kind::platform, options.platform);
-  std::vector<Diagnostic> warnings;
-  const Platform platform = load_platform(config::load(file), &warnings);
-  print_diagnostics(warnings);
+  const Platform platform = platform_with(file, options.set);
   print_result(options.dot ? topology_dot(platform) : topology_report(platform));
 }
 

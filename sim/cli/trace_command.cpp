@@ -23,9 +23,10 @@ struct TraceOptions {
 };
 
 void export_to_csv(const TraceOptions& options) {
-  const Overrides overrides = overrides_of(options.what);
+  const config::Catalogue catalogue = config::find_catalogue();
   check_out_file(options.out, options.force);
-  const ResolvedExperiment resolved = resolve(config::find_catalogue(), options.what.experiment, overrides);
+  const Overrides overrides = overrides_of(catalogue, options.what);
+  const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides);
   print_diagnostics(resolved.warnings);
   const Trace trace = export_trace(resolved, !options.without_durations);
   write_out_file(options.out, write_trace(trace), options.force);

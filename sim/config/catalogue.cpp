@@ -52,15 +52,36 @@ bool is_file(const fs::path& path) {
   return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
 }
 
+/// "minsky is a platform: --platform minsky"; empty if the name is of no kind that an experiment names.
+std::string named_elsewhere(const Catalogue& catalogue, Kind kind, std::string_view name) {
+  if (kind != Kind::experiment && kind != Kind::sweep) return {};
+  for (const Kind other : {Kind::platform, Kind::model, Kind::stack}) {
+    const std::vector<std::string> its = names(catalogue, other);
+    if (std::ranges::find(its, name) == its.end()) continue;
+    return fmt::format("{0} is a {1}: {2}", name, word_of(other),
+                       other == Kind::platform ? fmt::format("--platform {} --model resnet50", name)
+                       : other == Kind::model  ? fmt::format("--model {} --platform dgx2", name)
+                                               : fmt::format("--stack {} --model resnet50 --platform dgx2", name));
+  }
+  return {};
+}
+
+/// Names for an error message: not more than a screen has room for.
+std::string listed(Kind kind, const std::vector<std::string>& known) {
+  constexpr std::size_t most = 12;
+  if (known.size() <= most) return fmt::format("known: {}", fmt::join(known, ", "));
+  return fmt::format("'trainyard list' shows all {} names of kind {}", known.size(), word_of(kind));
+}
+
 [[noreturn]] void unknown_name(const Catalogue& catalogue, Kind kind, std::string_view name) {
   const std::vector<std::string> known = names(catalogue, kind);
   const std::string local = std::string(name) + std::string(extension);
-  std::string hint = did_you_mean(name, known);
+  std::string hint = named_elsewhere(catalogue, kind, name);
+  if (hint.empty()) hint = did_you_mean(name, known);
   if (is_file(local)) hint = "to use the file here, write ./" + local;
   if (catalogue.roots.empty())
     hint = "no platforms/ and workloads/ found: set TRAINYARD_DATA to their folder";
-  const std::string list = fmt::format("known: {}", fmt::join(known, ", "));
-  if (!known.empty()) hint = hint.empty() ? list : hint + " (" + list + ")";
+  if (!known.empty() && hint.empty()) hint = listed(kind, known);
   throw InputError("unknown " + std::string(word_of(kind)) + " " + in_quotes(name), hint);
 }
 

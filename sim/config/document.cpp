@@ -42,6 +42,10 @@ const Node* step_into(const Node& node, const PathStep& step) {
 
 }  // namespace
 
+bool is_unset(const Node& node) {
+  return node.mark.source > 0 && node.kind == Node::Kind::scalar && !node.quoted && node.scalar == unset_text;
+}
+
 Node make_node(Node::Kind kind, Mark mark) {
   Node node;
   node.kind = kind;
@@ -65,6 +69,23 @@ const Node& Document::nearest(std::string_view path) const {
     node = next;
   }
   return *node;
+}
+
+bool remove(Document& document, std::string_view path) {
+  const auto parsed = parse_path(path);
+  const auto* steps = std::get_if<std::vector<PathStep>>(&parsed);
+  if (steps == nullptr || steps->empty()) return false;
+  Node* node = &document.root;
+  for (std::size_t i = 0; i + 1 < steps->size(); ++i) {
+    node = const_cast<Node*>(step_into(*node, (*steps)[i]));
+    if (node == nullptr) return false;
+  }
+  if (const auto* key = std::get_if<std::string>(&steps->back()))
+    return std::erase_if(node->entries, [&](const Node::Entry& entry) { return entry.key == *key; }) > 0;
+  const std::size_t index = std::get<std::size_t>(steps->back());
+  if (index >= node->items.size()) return false;
+  node->items.erase(node->items.begin() + static_cast<std::ptrdiff_t>(index));
+  return true;
 }
 
 Diagnostic diagnostic_at(const Document& document, Mark mark, int width, std::string message,

@@ -36,6 +36,12 @@ struct Node {
   [[nodiscard]] const Node* find(std::string_view key) const;
 };
 
+/// The value of an override that leaves a key out: `--set sync.k=none`.
+inline constexpr std::string_view unset_text = "none";
+
+/// Whether an override says that the key shall be left out.
+bool is_unset(const Node& node);
+
 struct Node::Entry {
   std::string key;
   Mark mark;
@@ -66,6 +72,9 @@ struct Document {
 /// A diagnostic at `mark`: file, line, column and the text of the line. Line 0 means the whole file.
 Diagnostic diagnostic_at(const Document& document, Mark mark, int width, std::string message = {},
                          std::string hint = {});
+/// Takes a key or an item out of the tree. False if there is none at `path`.
+bool remove(Document& document, std::string_view path);
+
 /// Characters of a scalar as written in its line, for the caret; 1 for anything else.
 int width_of(const Document& document, const Node& node);
 

@@ -44,6 +44,11 @@ concept NamesKey = HasKeys<T> && requires {
 };
 
 template <class T>
+concept HasOtherWords = HasKeys<T> && requires {
+  Keys<T>::other_words;
+};
+
+template <class T>
 concept HasDefinition = HasKeys<T> && requires {
   Keys<T>::definition;
 };

@@ -20,6 +20,7 @@
 //                   `linear: {out: 10}`. A list of as many values as keys sets one each, any other value sets
 //                   all of them.
 //   names_key       true if a text alone is a key with an empty mapping: `relu` is `{relu: {}}`
+//   other_words     an array of OtherWord: what users call a key, for the hint after an unknown one
 //   definition      the name of the type in schemas; needed by types that contain themselves
 //
 // An optional key's default is the member's initialiser. Field types: the quantities of units/quantity.hpp,
@@ -46,6 +47,12 @@ struct Name {
 };
 template <class E>
 Name(const char*, E, const char*) -> Name<E>;
+
+/// A word that users try in place of a key, and where that is: {"lr", "learn.rate"}.
+struct OtherWord {
+  std::string_view word;
+  std::string_view key;
+};
 
 /// Bounds of a key, in SI base units.
 struct Range {

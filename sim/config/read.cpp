@@ -101,6 +101,13 @@ void read_integer(Reader& reader, const Node& node, const Range& range, Integer&
 
 }  // namespace
 
+std::string key_hint(std::string_view word, std::span<const std::string_view> names,
+                     std::span<const OtherWord> other_words) {
+  const auto known = std::ranges::find(other_words, word, &OtherWord::word);
+  if (known != other_words.end()) return "did you mean '" + std::string(known->key) + "'?";
+  return suggest(word, names);
+}
+
 Step::Step(Reader& reader, std::string_view key) : reader_(reader), length_(reader.path.size()) {
   reader.path = join(reader.path, key);
 }
@@ -162,7 +169,8 @@ void refuse_choice(Reader& reader, const Node& node, std::span<const std::string
     report(reader, node, "unknown " + std::string(what) + " " + in_quotes(node.scalar), hint);
 }
 
-bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> keys) {
+bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> keys,
+                  std::span<const OtherWord> other_words) {
   if (!expect(reader, node, Node::Kind::mapping, "a mapping (key: value)")) return false;
   std::vector<std::string_view> names;
   for (const KeyInfo& key : keys) names.push_back(key.name);
@@ -171,7 +179,7 @@ bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> key
     const Step step(reader, entry.key);
     const Node as_written = make_node(Node::Kind::null, entry.mark);
     reader.problems.unreadable(reader.path, entry.mark, width_of(reader.document, as_written),
-                               "unknown key " + in_quotes(entry.key), suggest(entry.key, names));
+                               "unknown key " + in_quotes(entry.key), key_hint(entry.key, names, other_words));
   }
   for (const KeyInfo& key : keys) {
     if (!key.is_required || node.find(key.name) != nullptr) continue;

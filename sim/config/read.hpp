@@ -50,8 +50,13 @@ void read_scalar(Reader& reader, const Node& node, const Range& range, Q& value)
 /// Reports that the node is none of `names`; `what`: their kind, for the message.
 void refuse_choice(Reader& reader, const Node& node, std::span<const std::string_view> names,
                    std::string_view what);
-/// True if `node` is a mapping; reports its unknown keys and missing required ones.
-bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> keys);
+/// What is said after an unknown key: the key that is called so, or a name like it, or all names.
+std::string key_hint(std::string_view word, std::span<const std::string_view> names,
+                     std::span<const OtherWord> other_words);
+/// True if `node` is a mapping; reports its unknown keys and missing required ones. `other_words`: what users call
+/// some of them.
+bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> keys,
+                  std::span<const OtherWord> other_words = {});
 /// The mapping that `node` is short for, in which it is the value of `keys`: Keys::short_form.
 Node written_out(const Node& node, std::span<const std::string_view> keys);
 /// The mapping that a text is short for, whose only key it is: Keys::names_key.
@@ -66,10 +71,23 @@ const Node* open_sourced(Reader& reader, const Node& node, Provenance& provenanc
 template <class T>
 void read_node(Reader& reader, const Node& node, const Range& range, T& value);
 
+/// Whether `--set KEY=none` leaves out a key of this type. Not where "none" is one of its names, nor where a text
+/// names a file and has a default, which is not none.
+template <class T>
+constexpr bool may_be_unset() {
+  if constexpr (is_optional<T>)
+    return std::same_as<typename T::value_type, std::string> || may_be_unset<typename T::value_type>();
+  else if constexpr (HasNames<T>)
+    return !value_named<T>(unset_text);
+  else
+    return !std::same_as<T, std::string>;
+}
+
 template <class T, class Field>
 void read_key(Reader& reader, const Node& mapping, const Key<T, Field>& key, T& value) {
   const Node* node = mapping.find(key.name);
   if (node == nullptr) return;
+  if (may_be_unset<Field>() && !key.is_required && is_unset(*node)) return;
   const Step step(reader, key.name);
   read_node(reader, *node, key.range, value.*key.member);
 }
@@ -91,7 +109,9 @@ void read_keys(Reader& reader, const Node& node, T& value) {
   }
   Keys<T>::table()([&](const auto&... key) {
     const std::array<KeyInfo, sizeof...(key)> infos{KeyInfo{key.name, key.is_required}...};
-    if (open_mapping(reader, node, infos)) (read_key(reader, node, key, value), ...);
+    std::span<const OtherWord> other_words;
+    if constexpr (HasOtherWords<T>) other_words = Keys<T>::other_words;
+    if (open_mapping(reader, node, infos, other_words)) (read_key(reader, node, key, value), ...);
   });
 }
 

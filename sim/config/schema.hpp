@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ struct Shape {
   std::vector<Shape> element;                ///< for lists and maps: exactly one
   std::vector<Key> keys;                     ///< for mappings
   std::vector<std::string_view> short_form;  ///< for mappings: keys that a single value sets
+  std::span<const OtherWord> other_words;    ///< for mappings: what users call a key
   bool names_key = false;                    ///< for mappings: a text is a key with an empty mapping
   Shape (*definition)() = nullptr;           ///< for references to `what`: its shape
 };
@@ -74,6 +76,7 @@ Shape mapping_shape() {
   shape.kind = Shape::Kind::mapping;
   if constexpr (HasShortForm<T>)
     shape.short_form.assign(Keys<T>::short_form.begin(), Keys<T>::short_form.end());
+  if constexpr (HasOtherWords<T>) shape.other_words = Keys<T>::other_words;
   shape.names_key = NamesKey<T>;
   const T defaults{};
   Keys<T>::table()([&](const auto&... key) { (shape.keys.push_back(key_shape(key, defaults)), ...); });

@@ -83,25 +83,6 @@ std::optional<JobInterval> interval_in(std::string_view text) {
   return interval;
 }
 
-void remove_replaced_length(config::Document& document,
-                            const std::vector<std::pair<std::string, std::string>>& overrides) {
-  const auto sets = [&](std::string_view key) {
-    return std::ranges::any_of(overrides, [&](const auto& entry) { return entry.first == key; });
-  };
-  const auto job = std::ranges::find(document.root.entries, "job", &config::Node::Entry::key);
-  if (job == document.root.entries.end()) return;
-  const auto remove = [&](std::string_view key) {
-    std::erase_if(job->value.entries, [&](const config::Node::Entry& entry) { return entry.key == key; });
-  };
-  constexpr std::array<std::string_view, 3> lengths{"epochs", "steps", "target"};
-  for (const std::string_view length : lengths) {
-    if (!sets(fmt::format("job.{}", length))) continue;
-    for (const std::string_view other : lengths) {
-      if (other != length) remove(other);
-    }
-  }
-}
-
 void check_job(const Experiment& experiment, config::Problems& problems) {
   const JobSettings& job = *experiment.job;
   check_length(job, problems);

@@ -21,7 +21,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -74,12 +73,6 @@ struct JobSettings {
   std::optional<Evaluation> evaluation = {};
   std::optional<JobCheckpoint> checkpoint = {};
 };
-
-/// If `overrides` set one of job.epochs, job.steps and job.target, removes the others from the document, an
-/// experiment: the command line replaces the length that the file states. To be called before they are
-/// applied.
-void remove_replaced_length(config::Document& document,
-                            const std::vector<std::pair<std::string, std::string>>& overrides);
 
 /// Whether evaluation is simulated: each rank runs the whole forward pass, in steps that are all alike.
 bool simulates_evaluation(const Experiment& experiment);

@@ -17,6 +17,7 @@
 #include "experiment/one_gpu.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/read_factors.hpp"
+#include "experiment/replaced_keys.hpp"
 #include "experiment/shared_network.hpp"
 #include "experiment/slowest_gpu.hpp"
 #include "experiment/software_use.hpp"
@@ -258,10 +259,20 @@ public:
       errors_.run(document_, "one_gpu", [&] { scale_to_one_gpu(resolved_); });
     if (errors_.is_empty() && files_.wants_published_errors) read_published_errors();
     errors_.finish();
+    if (resolved_.name.empty()) resolved_.name = what_on_what();
+    resolved_.notes.insert(resolved_.notes.end(), gpu_notes_.begin(), gpu_notes_.end());
     return std::move(resolved_);
   }
 
 private:
+  /// "vgg16 on minsky", for an experiment without a file.
+  [[nodiscard]] std::string what_on_what() const {
+    const std::string what = resolved_.model   ? resolved_.model->name
+                             : settings_.trace ? fs::path(*settings_.trace).stem().string()
+                                               : "traces";
+    return fmt::format("{} on {}", what, resolved_.platform.name);
+  }
+
   /// A path is written into the resolved experiment so that it names the same file from any folder.
   fs::path find(config::Kind kind, std::string& name) {
     const fs::path found = config::find(catalogue_, kind, name, file_);
@@ -280,6 +291,7 @@ private:
     const fs::path path = find(config::Kind::platform, settings_.platform);
     resolved_.platform = read(files_.platforms, path, "platform", load_platform);
     has_platform_ = true;
+    drop_price_of_other_gpus(path);
     const Platform& platform = resolved_.platform;
     const fs::path gpu = config::find(catalogue_, profile_kind(platform), platform.gpu_profile, path);
     const char* const other = platform.ranks_on_processors ? "gpu" : "processor";
@@ -298,6 +310,28 @@ private:
       if (table) files_.paths.insert((gpu.parent_path() / *table).string());
     }
     errors_.run(document_, "precision", [&] { matrix_dtype(resolved_.gpu, settings_.precision); });
+  }
+
+  /// Price and power are those of the machine as it is sold, with its own GPUs.
+  void drop_price_of_other_gpus(const fs::path& path) {
+    constexpr const char* profile = "platform.node.gpus.profile";
+    if (!set_.contains(profile)) return;
+    const std::string its_own = load_once(files_, path).nearest("node.gpus.profile").scalar;
+    Platform& platform = resolved_.platform;
+    if (its_own == platform.gpu_profile) return;
+    const auto sets = [&](std::string_view block) {
+      return std::ranges::any_of(set_, [&](const auto& entry) { return entry.first.starts_with(block); });
+    };
+    const bool has_price = (platform.price.hour || platform.price.list) && !sets("platform.node.price");
+    const bool has_power = (platform.power.max || platform.power.overhead) && !sets("platform.node.power");
+    if (has_price) platform.price = {};
+    if (has_power) platform.power = {};
+    if (has_price || has_power)
+      gpu_notes_.push_back(fmt::format("{} of {} left out: with {} in place of {} it is another machine",
+                                       has_price && has_power ? "price and power"
+                                       : has_price            ? "price"
+                                                              : "power",
+                                       platform.name, platform.gpu_profile, its_own));
   }
 
   /// The platform has no profile of the kind that an override names.
@@ -435,10 +469,16 @@ private:
     const fs::path path = find(config::Kind::model, *settings_.model);
     const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
     resolved_.samples_per_epoch = samples_per_epoch(model);
+    if (!is_given("optimizer")) settings_.optimizer = model.optimizer;
     if (settings_.precision == Precision::fp8)
       errors_.run(document_, "precision", [&] { require_8_bits(model.layers); });
     if (settings_.parallelism) return;  // place_ranks() makes the traces
     trace() = model_trace(resolved_, settings_.batch_per_gpu);
+  }
+
+  [[nodiscard]] bool is_given(std::string_view key) const {
+    const config::Node* const node = document_.root.find(key);
+    return node != nullptr && !config::is_unset(*node);
   }
 
   [[nodiscard]] bool is_replay() const { return settings_.trace || settings_.traces; }
@@ -623,11 +663,28 @@ private:
   ErrorCollector errors_;
   ResolvedExperiment resolved_;
   Experiment& settings_ = resolved_.settings;
+  std::vector<std::string> gpu_notes_;
   bool has_platform_ = false;
   bool has_stack_ = false;
   bool bypasses_gpu_links_ = false;  ///< the stack copies through host memory instead of using the platform's
                                      ///< links between GPUs
 };
+
+const config::Document& document_without_file() {
+  static const config::Document document = config::parse("the command line", "stack: pytorch_ddp");
+  return document;
+}
+
+/// Throws InputError if an experiment without a file has no machine, or nothing that runs on it.
+void require_what_and_where(const Overrides& overrides) {
+  const auto sets = [&](std::string_view key) {
+    return std::ranges::find(overrides, key, &Overrides::value_type::first) != overrides.end();
+  };
+  if (!sets("platform"))
+    throw InputError("no experiment and no platform is named", "--platform NAME; 'trainyard list platforms' shows them");
+  if (!sets("model") && !sets("trace") && !sets("traces"))
+    throw InputError("no experiment and no model is named", "--model NAME; 'trainyard list models' shows them");
+}
 
 }  // namespace
 
@@ -689,22 +746,30 @@ ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string
 
 const config::Document& experiment_document(const config::Catalogue& catalogue, const std::string& experiment,
                                             InputFiles& files) {
+  if (experiment == no_file) return document_without_file();
   return load_once(files, config::find(catalogue, config::Kind::experiment, experiment));
 }
 
 ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string& name,
                            const Overrides& overrides, InputFiles& files) {
+  if (name == no_file) {
+    require_what_and_where(overrides);
+    return resolve(catalogue, document_without_file(), {}, overrides, files);
+  }
   const fs::path file = config::find(catalogue, config::Kind::experiment, name);
   return resolve(catalogue, load_once(files, file), file, overrides, files);
 }
 
 ResolvedExperiment resolve(const config::Catalogue& catalogue, config::Document document,
                            const fs::path& file, const Overrides& overrides, InputFiles& files) {
-  remove_replaced_length(document, overrides);
+  const std::vector<std::string> left_out = remove_replaced_keys(document, overrides);
   for (const auto& [key, value] : overrides) {
     if (file_named_by(key).empty()) config::set(document, key, value);
   }
-  return Resolver(catalogue, document, file, files).resolved(overrides);
+  ResolvedExperiment resolved = Resolver(catalogue, document, file, files).resolved(overrides);
+  resolved.is_changed = !overrides.empty();
+  resolved.notes.insert(resolved.notes.begin(), left_out.begin(), left_out.end());
+  return resolved;
 }
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 #include "config/problems.hpp"
 #include "config/read.hpp"
 #include "platform/link_ends.hpp"
+#include "platform/nics_in_use.hpp"
 #include "platform/node_routes.hpp"
 #include "platform/platform_checks.hpp"
 #include "platform/platform_file.hpp"
@@ -175,12 +176,16 @@ void warn_of_parallel_nvswitches(const NodeGraph& graph, config::Problems& probl
 Platform load_platform(const config::Document& document, std::vector<Diagnostic>* warnings) {
   std::vector<std::vector<DevicePair>> pairs;
   Fabric fabric;
-  const auto file = config::read<PlatformFile>(
+  PlatformFile file;
+  config::read<PlatformFile>(
       document,
       [&](const PlatformFile& read, config::Problems& problems) {
         check_platform_file(read, problems);
+        check_nics_in_use(read, problems);
         pairs = link_ends(read.node, problems);
-        fabric = read_fabric(read, problems);
+        file = read;
+        leave_out_nics(file, pairs);
+        fabric = read_fabric(file, problems);
       },
       warnings);
 

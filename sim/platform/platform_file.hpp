@@ -79,6 +79,7 @@ struct NodeFile {
   std::optional<GpusFile> gpus;
   std::optional<ProcessorsFile> processors;
   NodeDevicesFile devices;
+  std::optional<int> nics = {};
   std::vector<LinkFile> links;
   EffectiveFile effective;
   LinkSpeeds speed;
@@ -263,6 +264,9 @@ struct Keys<NodeFile> {
                 optional("processors", &NodeFile::processors,
                          "for nodes without GPUs: the CPU sockets (devices.cpu) hold the ranks, one each"),
                 optional("devices", &NodeFile::devices, "the other devices that links join"),
+                optional("nics", &NodeFile::nics,
+                         "for what-ifs: number of NICs in use, of those in devices; default: all")
+                    .between(1, most_count),
                 optional("links", &NodeFile::links, "the links of one node, full duplex"),
                 optional("effective", &NodeFile::effective,
                          "bandwidth that collectives reach per lane, by link kind"),

@@ -38,13 +38,27 @@ std::string batch_in_words(const ResolvedExperiment& experiment) {
 
 }  // namespace
 
+std::string what_runs(const ResolvedExperiment& experiment) {
+  std::string what = experiment.classes.front().trace.model;
+  if (what.empty()) what = "a trace";
+  if (experiment.model) what = experiment.model->title.substr(0, experiment.model->title.find(','));
+  const int nodes = experiment.cluster->nodes;
+  return fmt::format("{} on {} {} of {}", what, grouped(nodes), nodes == 1 ? "node" : "nodes",
+                     experiment.platform.name);
+}
+
+std::string name_and_what(const ResolvedExperiment& experiment) {
+  const bool is_the_file = !experiment.is_changed;
+  return (is_the_file ? experiment.name + ": " : "") + what_runs(experiment);
+}
+
 std::string run_title(const Run& run) {
   std::string what = "training step";
   if (updates_of(run)) {
     what = fmt::format("training, {} updates with {}", grouped(updates_of(run)->measured_updates),
                        rule_in_words(updates_of(run)->settings));
   }
-  return fmt::format("{}: {} {}", run.experiment.name, model_name(run), what);
+  return fmt::format("{}, {}", name_and_what(run.experiment), what);
 }
 
 std::string run_setting(const Run& run) {

@@ -12,7 +12,13 @@
 
 namespace trainyard {
 
-/// "resnet50_dgx2: resnet50 training step"
+/// "VGG-16 on 64 nodes of minsky"
+std::string what_runs(const ResolvedExperiment& experiment);
+
+/// The same after the experiment's name, if it runs as its file says: "resnet50_dgx2: ResNet-50 on 1 node of dgx2".
+std::string name_and_what(const ResolvedExperiment& experiment);
+
+/// "resnet50_dgx2: ResNet-50 on 1 node of dgx2, training step"
 std::string run_title(const Run& run);
 
 /// "16 GPUs of 1 x NVIDIA DGX-2; pytorch_ddp, fp32, momentum, batch 128 per GPU"

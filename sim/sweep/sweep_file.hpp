@@ -120,7 +120,8 @@ struct Keys<SweepFile> {
   static auto table() {
     return keys(
         optional("title", &SweepFile::title, "one line for people"),
-        required("experiment", &SweepFile::experiment, "experiment to vary: a name or a path"),
+        optional("experiment", &SweepFile::experiment,
+                 "experiment to vary: a name or a path; default: 'set' and 'vary' say everything"),
         optional("set", &SweepFile::set, "keys of the experiment or of files it names, for every point"),
         optional("vary", &SweepFile::vary,
                  "keys with their values or ranges (1..64 times 2); points are all combinations, the last "

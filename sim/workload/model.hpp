@@ -20,6 +20,7 @@ struct Model {
   std::optional<Sourced<double>> samples_per_epoch;
   std::optional<int> sequence_length = {};  ///< tokens per sample; empty for a model without sequences
   std::optional<SampleInput> input = {};
+  Optimizer optimizer = Optimizer::momentum;   ///< the one it is usually trained with
   std::vector<Convergence> convergence = {};   ///< published numbers of samples to a target
   std::vector<FixedEpochs> fixed_epochs = {};  ///< published accuracies after a number of epochs
 };

@@ -305,11 +305,20 @@ void validate(const ModelFile& file, config::Problems& problems) {
   });
 }
 
+/// Transformers are published with Adam, the convolutional networks with SGD and momentum; a file may say otherwise.
+Optimizer usual_optimizer(std::optional<ModelFamily> family) {
+  constexpr std::array transformers{ModelFamily::vit, ModelFamily::bert, ModelFamily::gpt2, ModelFamily::decoder,
+                                    ModelFamily::encoder_decoder};
+  const bool is_transformer = family && std::ranges::find(transformers, *family) != transformers.end();
+  return is_transformer ? Optimizer::adam : Optimizer::momentum;
+}
+
 }  // namespace
 
 Model make_model(const ModelFile& file) {
   Model model{file.name, file.title.empty() ? file.name : file.title, {}, file.samples_per_epoch};
   model.input = file.input;
+  model.optimizer = file.optimizer.value_or(usual_optimizer(file.family));
   model.convergence = file.convergence;
   model.fixed_epochs = file.fixed_epochs;
   if (file.layers) {

@@ -94,7 +94,7 @@ TEST_CASE("names are looked up in the catalogue, paths beside the file that name
   CHECK(find(catalogue, Kind::platform, mine.string(), dgx2) == mine);
 
   CHECK(find_error(catalogue, Kind::platform, "dxg2") ==
-        "error: unknown platform 'dxg2'\n  did you mean 'dgx2'? (known: dgx1, dgx2, mine)");
+        "error: unknown platform 'dxg2'\n  did you mean 'dgx2'?");
   CHECK(find_error(catalogue, Kind::gpu, "h100x") == "error: unknown GPU profile 'h100x'\n  known: v100");
   CHECK(find_error(catalogue, Kind::platform, "") == "error: unknown platform ''\n  known: dgx1, dgx2, mine");
   CHECK(find_error(catalogue, Kind::platform, "none/mine.yaml") ==

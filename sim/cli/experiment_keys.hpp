@@ -1,0 +1,32 @@
+#pragma once
+// The keys that --set takes: those of an experiment, and with a prefix those of the files it names.
+
+#include "config/catalogue.hpp"
+#include "config/key_list.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+/// A kind of file, and what its keys begin with: "platform."; empty for the experiment itself.
+struct KeyGroup {
+  config::Kind kind;
+  std::string_view prefix;
+  std::string_view title;  ///< "the platform's file"
+};
+
+/// In the order of a list for people.
+const std::vector<KeyGroup>& key_groups();
+
+/// The keys of one group, with their prefix.
+std::vector<config::ListedKey> keys_of(const KeyGroup& group);
+
+/// Why a path is no key; an empty message if it is one.
+config::UnknownKey unknown_experiment_key(std::string_view path);
+
+/// Throws InputError if a path is none.
+void require_known_keys(const std::vector<std::string>& paths);
+
+}  // namespace trainyard

@@ -1,0 +1,111 @@
+#include "cli/commands.hpp"
+#include "cli/experiment_keys.hpp"
+#include "cli/help.hpp"
+#include "cli/terminal.hpp"
+#include "config/diagnostic.hpp"
+#include "config/suggest.hpp"
+#include "report/json_text.hpp"
+#include "report/text_layout.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+struct KeysOptions {
+  std::optional<std::string> pattern;
+  bool json = false;
+};
+
+char folded(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
+
+bool contains(std::string_view text, std::string_view part) {
+  const auto same = [](char a, char b) { return folded(a) == folded(b); };
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+}
+
+/// Whether a text has the parts between the stars of a pattern, in their order.
+bool matches(std::string_view text, std::string_view pattern) {
+  while (!pattern.empty()) {
+    const std::size_t star = std::min(pattern.find('*'), pattern.size());
+    const std::string_view part = pattern.substr(0, star);
+    const auto same = [](char a, char b) { return folded(a) == folded(b); };
+    const auto found = std::search(text.begin(), text.end(), part.begin(), part.end(), same);
+    if (found == text.end() && !part.empty()) return false;
+    text.remove_prefix(static_cast<std::size_t>(found - text.begin()) + part.size());
+    pattern.remove_prefix(std::min(star + 1, pattern.size()));
+  }
+  return true;
+}
+
+bool is_asked_for(const config::ListedKey& key, const std::optional<std::string>& pattern) {
+  if (!pattern) return true;
+  return pattern->find('*') == std::string::npos ? contains(key.path, *pattern) || contains(key.doc, *pattern)
+                                                 : matches(key.path, *pattern);
+}
+
+std::string key_text(const config::ListedKey& key) {
+  std::string value = key.form;
+  if (!key.default_value.empty()) value += fmt::format("; default: {}", key.default_value);
+  if (key.is_required) value += "; required";
+  return key.path + '\n' + hanging("    ", std::string(key.doc)) + hanging("    ", value);
+}
+
+nlohmann::ordered_json key_json(const config::ListedKey& key) {
+  nlohmann::ordered_json json{{"key", key.path}, {"value", key.form}};
+  json["default"] = nullptr;
+  if (!key.default_value.empty()) json["default"] = key.default_value;
+  json["required"] = key.is_required;
+  json["effect"] = key.doc;
+  return json;
+}
+
+[[noreturn]] void none_found(const std::string& pattern) {
+  std::vector<std::string> paths;
+  for (const KeyGroup& group : key_groups()) {
+    for (const config::ListedKey& key : keys_of(group)) paths.push_back(key.path);
+  }
+  std::string hint = config::did_you_mean(pattern, paths);
+  if (hint.empty()) hint = "'trainyard keys' prints all keys; * stands for any text";
+  throw InputError(fmt::format("no key contains '{}', nor does its effect", pattern), hint);
+}
+
+void print_keys(const KeysOptions& options) {
+  std::string text;
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const KeyGroup& group : key_groups()) {
+    std::string of_group;
+    for (const config::ListedKey& key : keys_of(group)) {
+      if (!is_asked_for(key, options.pattern)) continue;
+      if (options.json)
+        json.push_back(key_json(key));
+      else
+        of_group += key_text(key);
+    }
+    if (of_group.empty()) continue;
+    text += fmt::format("{}keys of {}\n\n{}", text.empty() ? "" : "\n", group.title, of_group);
+  }
+  if (text.empty() && json.empty()) none_found(options.pattern.value_or(""));
+  print_result(options.json ? json_text(json) : text);
+}
+
+}  // namespace
+
+void add_keys(CLI::App& program) {
+  auto options = std::make_shared<KeysOptions>();
+  CLI::App& command = *program.add_subcommand(
+      "keys", "print the keys that --set takes, each with its unit, default and effect");
+  command.add_option("PATTERN", options->pattern,
+                     "only keys that contain this text, or whose effect does; with * a pattern of the whole key");
+  command.add_flag("--json", options->json, "print JSON: a list of keys");
+  add_examples(command, {"trainyard keys nic", "trainyard keys \"stack.*bucket*\"", "trainyard keys sync. --json"});
+  command.callback([options] { print_keys(*options); });
+}
+
+}  // namespace trainyard

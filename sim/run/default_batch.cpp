@@ -1,0 +1,27 @@
+#include "run/default_batch.hpp"
+
+#include "run/memory_verdict.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+namespace trainyard {
+namespace {
+
+constexpr const char* batch_key = "batch_per_gpu";
+
+}  // namespace
+
+std::optional<int> default_batch(const config::Catalogue& catalogue, const Overrides& overrides) {
+  const auto is_batch = [](const auto& entry) { return entry.first == batch_key; };
+  if (std::ranges::any_of(overrides, is_batch)) return std::nullopt;
+  Overrides least = overrides;
+  least.emplace_back(batch_key, "1");
+  const ResolvedExperiment resolved = resolve(catalogue, no_file, least);
+  if (!has_memory(resolved)) return 1;
+  const int largest = std::min(fullest(memory_reports(resolved)).largest_batch, most_default_batch);
+  return largest < 1 ? 1 : static_cast<int>(std::bit_floor(static_cast<unsigned>(largest)));
+}
+
+}  // namespace trainyard
