@@ -22,6 +22,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace trainyard {
@@ -37,7 +38,11 @@ struct Reader {
 };
 
 constexpr Reader readers[] = {
-    {config::Kind::platform, [](const auto& file, Warnings& warnings) { load_platform(file, &warnings); }},
+    {config::Kind::platform,
+     [](const auto& file, Warnings& warnings) {
+       const Platform platform = load_platform(file, &warnings);
+       std::ignore = config::find(config::find_catalogue(), profile_kind(platform), platform.gpu_profile, file.name);
+     }},
     {config::Kind::gpu, [](const auto& file, Warnings& warnings) { load_gpu_profile(file, &warnings); }},
     {config::Kind::processor,
      [](const auto& file, Warnings& warnings) { load_processor_profile(file, {}, &warnings); }},

@@ -1,3 +1,4 @@
+#include "cli/assertion.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
@@ -20,6 +21,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace trainyard {
 
@@ -33,6 +35,7 @@ struct RunOptions {
   std::optional<std::string> fidelity;
   std::string epochs;
   std::string target;
+  std::vector<std::string> assertions;
 };
 
 Run simulate_or_say_what_fits(const ResolvedExperiment& resolved, const SimulateOptions& how) {
@@ -67,6 +70,8 @@ Overrides with_target(Overrides overrides, const std::string& target) {
 
 void run_experiment(const RunOptions& options) {
   SimulateOptions how;
+  std::vector<Assertion> assertions;
+  for (const std::string& text : options.assertions) assertions.push_back(read_assertion(text));
   if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
   const config::Catalogue catalogue = config::find_catalogue();
   if (options.out) check_out_dir(*options.out, empty_run_files(), options.force);
@@ -82,6 +87,7 @@ void run_experiment(const RunOptions& options) {
       options.out || options.json ? json_text(summary_json(run, usage_so_far())) : std::string();
   if (options.out) write_out_dir(*options.out, run_files(resolved, run, summary), options.force);
   print_result(options.json ? summary : summary_text(run, wants_colour()));
+  require(assertions, run);
 }
 
 }  // namespace
@@ -106,13 +112,17 @@ void add_run(CLI::App& program) {
   add_value(command, "--target", options->target, "TARGET",
             "also print time, energy and cost of a job that trains until this target of the model's "
             "convergence is reached, as job.target=TARGET");
+  add_repeatable(command, "--assert", options->assertions, "CONDITION",
+                 "repeatable: exit with 1 if a figure of summary.json is not as stated, such as \"step_time < 130 "
+                 "ms\" or \"scaling_efficiency >= 80 %\"");
   add_examples(command, {"trainyard run --model vgg16 --platform minsky --nodes 64",
                          "trainyard run resnet50_dgx2 --nodes 64 --set platform.fabric.nic=\"25 Gbps\"",
                          "trainyard run resnet50_dgx2 --batch 64 --out results",
                          "trainyard run resnet50_dgx2 --set precision=amp --one-gpu \"803 samples/s\"",
                          "trainyard run resnet50_p3_16xlarge_x2 --epochs 90",
                          "trainyard run resnet50_p3_16xlarge_x2 --target \"75.9 % top-1\"",
-                         "trainyard run bert_base_p3dn --fidelity rounds --json"});
+                         "trainyard run bert_base_p3dn --fidelity rounds --json",
+                         "trainyard run resnet50_dgx2 --assert \"step_time < 400 ms\" --assert \"memory_peak < 30 GiB\""});
   command.callback([options] { run_experiment(*options); });
 }
 

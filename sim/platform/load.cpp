@@ -83,7 +83,7 @@ DeviceIds add_devices(const NodeFile& file, NodeGraph& graph) {
 Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePair>>& pairs, Fabric fabric) {
   Platform platform;
   platform.name = file.name;
-  platform.title = file.title;
+  platform.title = file.title.empty() ? file.name : file.title;
   platform.year = file.year;
   if (file.node.gpus) platform.gpu_profile = file.node.gpus->profile;
   if (const std::optional<ProcessorsFile>& processors = file.node.processors) {

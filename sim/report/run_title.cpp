@@ -4,6 +4,7 @@
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace trainyard {
@@ -38,18 +39,21 @@ std::string batch_in_words(const ResolvedExperiment& experiment) {
 
 }  // namespace
 
-std::string what_runs(const ResolvedExperiment& experiment) {
+std::string what_runs(const ResolvedExperiment& experiment, int nodes) {
   std::string what = experiment.classes.front().trace.model;
   if (what.empty()) what = "a trace";
   if (experiment.model) what = experiment.model->title.substr(0, experiment.model->title.find(','));
-  const int nodes = experiment.cluster->nodes;
+  const auto changes_model = [](const auto& entry) {
+    return entry.first.starts_with("model.") && !entry.first.ends_with(".sequence_length");
+  };
+  if (std::ranges::any_of(experiment.settings.set, changes_model)) what += " (changed)";
   return fmt::format("{} on {} {} of {}", what, grouped(nodes), nodes == 1 ? "node" : "nodes",
                      experiment.platform.name);
 }
 
-std::string name_and_what(const ResolvedExperiment& experiment) {
+std::string name_and_what(const ResolvedExperiment& experiment, int nodes) {
   const bool is_the_file = !experiment.is_changed;
-  return (is_the_file ? experiment.name + ": " : "") + what_runs(experiment);
+  return (is_the_file ? experiment.name + ": " : "") + what_runs(experiment, nodes);
 }
 
 std::string run_title(const Run& run) {
@@ -58,7 +62,7 @@ std::string run_title(const Run& run) {
     what = fmt::format("training, {} updates with {}", grouped(updates_of(run)->measured_updates),
                        rule_in_words(updates_of(run)->settings));
   }
-  return fmt::format("{}, {}", name_and_what(run.experiment), what);
+  return fmt::format("{}, {}", name_and_what(run.experiment, run.nodes), what);
 }
 
 std::string run_setting(const Run& run) {

@@ -5,6 +5,7 @@
 #include "report/sweep_words.hpp"
 #include "run/figures.hpp"
 #include "sweep/choice.hpp"
+#include "sweep/gains.hpp"
 #include "sweep/learning_front.hpp"
 #include "sweep/scaling.hpp"
 
@@ -50,6 +51,17 @@ Json row_json(const SweepResult& result, const SweepRow& row, const Needs& needs
 }
 
 /// The largest GPU count that scales well; `low` and `high` where the expected error is known.
+Json gains_json(const SweepResult& result) {
+  Json all = Json::array();
+  for (const GainSeries& series : gains_of(result)) {
+    Json its{{"key", series.key}, {"others", series.others}, {"values", series.values}, {"gains", series.gains}};
+    const auto end = gain_ends_at(series);
+    its["ends_at"] = end ? Json(series.values[*end]) : Json();
+    all.push_back(std::move(its));
+  }
+  return all;
+}
+
 Json scaling_json(const SweepResult& result, const Series& series) {
   const auto ranks = [&](const std::optional<std::size_t>& row) {
     return row ? Json(std::llround(figure(result, result.rows[*row], "ranks").value())) : Json();
@@ -117,6 +129,7 @@ Json sweep_json(const SweepResult& result) {
           {"pareto", std::move(pareto)},
           {"learning_front", std::move(learning)},
           {"series", std::move(all_series)},
+          {"gains", gains_json(result)},
           {"published", published_json(result)}};
 }
 

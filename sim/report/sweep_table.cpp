@@ -5,6 +5,7 @@
 #include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
 #include "sweep/choice.hpp"
+#include "sweep/gains.hpp"
 #include "sweep/learning_front.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/scaling.hpp"
@@ -167,6 +168,31 @@ void write_scaling(Page& out, const SweepResult& result) {
   }
 }
 
+/// "100 Gbps to 200 Gbps +57.3 %, to 400 Gbps +0.4 %: less than 1 % from 200 Gbps on".
+std::string gain_in_words(const GainSeries& series) {
+  std::string text = series.values.front();
+  for (std::size_t i = 0; i < series.gains.size(); ++i)
+    text += fmt::format("{}to {} {}", i == 0 ? " " : ", ", series.values[i + 1], signed_percent(series.gains[i]));
+  if (const auto end = gain_ends_at(series); end && series.gains.size() > 1)
+    text += fmt::format(": less than {} from {} on", percent(little_gain), series.values[*end]);
+  return text;
+}
+
+void write_gains(Page& out, const SweepResult& result) {
+  const std::vector<GainSeries> all = gains_of(result);
+  if (all.empty()) return;
+  out.heading("what more of a key gains", "samples/s relative to the value before; all other keys equal");
+  std::size_t listed = 0;
+  for (const GainSeries& series : all) {
+    if (++listed > most_listed) {
+      out.paragraph(fmt::format("and {} more series", all.size() - most_listed), 2);
+      break;
+    }
+    const std::string where = series.others.empty() ? "" : fmt::format(" with {}", series.others);
+    out.paragraph(fmt::format("{}{}: {}", series.key, where, gain_in_words(series)), 2);
+  }
+}
+
 /// The widest expected error of the points, relative to their throughputs; empty if none has one.
 std::string expected_errors(const SweepResult& result) {
   constexpr std::string_view lowest = "throughput_low_samples_per_s";
@@ -221,6 +247,7 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool co
     below.paragraph(words, 0);
   }
   write_scaling(below, result);
+  write_gains(below, result);
   if (is_whole) write_learning_front(below, result);
   if (is_whole) write_choice(below, result);  // a choice needs all points
   return text + below.text();

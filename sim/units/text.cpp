@@ -60,9 +60,11 @@ std::string lower(std::string_view text) {
 std::string spelling_hint(const Dimension& dimension, std::string_view number, std::string_view text) {
   std::string bits;
   std::string bytes;
-  const std::string wanted = lower(text == "GBps" || text == "MBps" ? std::string(text, 0, 2) + "/s" : text);
+  const bool has_ps = text == "GBps" || text == "MBps";
+  const std::string wanted = lower(has_ps ? text.substr(0, 2) : text);
   for (const Unit& unit : dimension.units) {
-    if (lower(unit.text) != wanted) continue;
+    const std::string known = lower(unit.text);
+    if (known != wanted && known != wanted + "/s") continue;  // "25Gb" too
     std::string& place = unit.twos == -3 ? bits : bytes;
     if (place.empty()) place = std::string(number) + " " + std::string(unit.text);
   }

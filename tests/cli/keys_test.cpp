@@ -8,12 +8,6 @@
 using namespace trainyard;
 using Json = nlohmann::json;
 
-namespace {
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-}  // namespace
-
 TEST_CASE("model and machine are enough, and the options are short for --set") {
   const Ended asked = run_program({"run", "--model", "vgg16", "--platform", "minsky", "--nodes", "4"});
   CHECK(asked.code == 0);

@@ -121,6 +121,7 @@ TEST_CASE("a wrong unit is named, with the spelling or the kind that was expecte
   CHECK(error<Bandwidth>("25 gb/s") == "unknown unit 'gb/s' | 25 GB/s (bytes) or 25 Gb/s (bits)?");
   CHECK(error<Bandwidth>("25 GBps") == "unknown unit 'GBps' | 25 GB/s (bytes) or 25 Gb/s (bits)?");
   CHECK(error<Bandwidth>("25 gbps") == "unknown unit 'gbps' | did you mean 25 Gbps?");
+  CHECK(error<Bandwidth>("25Gb") == "unknown unit 'Gb' | 25 GB/s (bytes) or 25 Gb/s (bits)?");
   CHECK(error<Bandwidth>("8 GT/s") == "unknown unit 'GT/s' | units: B/s, kB/s, MB/s, GB/s, TB/s, PB/s");
   CHECK(error<Bandwidth>("3 s") == "'3 s' is a time, not a bandwidth | for example 25 GB/s");
   CHECK(error<Bandwidth>("3 GB") == "'3 GB' is a size, not a bandwidth | for example 25 GB/s");
