@@ -42,9 +42,10 @@ bool is_number(std::string_view word) {
   return has_digit && word.find_first_not_of("(+-<0123456789.,") == std::string_view::npos;
 }
 
-/// A short word that may be a unit.
+/// A short word that may be a unit, also with punctuation.
 bool is_unit(std::string_view word) {
-  constexpr std::size_t longest = 12;  // "samples/s);"
+  constexpr std::size_t longest = 9;  // "samples/s"
+  word = word.substr(0, word.find_last_not_of(".,;:)") + 1);
   const bool is_letter = !word.empty() && (std::isalpha(static_cast<unsigned char>(word.front())) != 0);
   return word.size() <= longest && (is_letter || word.starts_with('%'));
 }
@@ -105,7 +106,10 @@ Html as_text(std::string_view text) {
 Html prose(std::string_view text) {
   Html html;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t begin = std::min(text.find_first_not_of(" \n", at), text.size());
+    std::size_t begin = std::min(text.find_first_not_of(" \n", at), text.size());
+    // "platform.fabric.nic=10 Gbps" may break before the "=", but not between the number and its unit.
+    const std::size_t equals = text.substr(0, end_of_word(text, begin)).rfind('=');
+    if (equals != std::string_view::npos && equals > begin) begin = equals + 1;
     html += as_text(text.substr(at, begin - at));
     const std::size_t end = end_of_quantity(text, begin);
     const std::string_view words = text.substr(begin, end - begin);

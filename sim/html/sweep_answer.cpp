@@ -52,7 +52,12 @@ Html best_points(const SweepResult& result) {
   Html html = subheading(limits.empty() ? "Best points" : "Best points " + limits);
   if (choice.pareto.empty()) return html + paragraph("No point is within these limits.");
   Html items;
-  for (const auto& [label, row] : best_rows(choice)) {
+  const auto best = best_rows(choice);
+  for (auto one = best.begin(); one != best.end();) {
+    std::string label;
+    const std::size_t row = one->second;
+    for (; one != best.end() && one->second == row; ++one)
+      label += (label.empty() ? "" : ", ") + std::string(one->first);
     items += answer_item(label, fmt::format("{}: {}", point_in_words(result.sweep, result.rows[row].point),
                                             needs_in_words(result, needs[row])));
   }

@@ -21,6 +21,7 @@
 namespace trainyard {
 namespace {
 
+constexpr std::size_t most_colours = 8;     ///< the style sheet's series
 constexpr std::size_t most_in_table = 500;  ///< of the table without script
 constexpr std::size_t most_points = 5000;   ///< of the script's: about 1 MB
 
@@ -151,10 +152,12 @@ std::vector<std::string> cells_of(const SweepResult& result, const SweepColumns&
   return cells;
 }
 
-/// The first key other than a number of GPUs with several values.
+/// The first key other than a number of GPUs with several values, not more than there are colours; empty:
+/// none.
 std::string colour_column(const SweepResult& result, const std::vector<PointKey>& keys) {
   for (std::size_t key = 0; key < keys.size(); ++key) {
-    if (!is_scale_key(result.sweep.keys[key]) && keys[key].values.size() > 1)
+    const std::size_t values = keys[key].values.size();
+    if (!is_scale_key(result.sweep.keys[key]) && values > 1 && values <= most_colours)
       return fmt::format("key {}", key);
   }
   return {};

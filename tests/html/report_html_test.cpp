@@ -413,6 +413,8 @@ TEST_CASE("a number stays on a line with its unit, and texts that are copied hav
         "<span class=\"n\">(4.1 ms).</span>");
   CHECK(prose("batch 128 <b> layer1 of 3").markup == "batch 128 &lt;b&gt; layer1 of 3");
   CHECK(prose(" 8 h").markup == " <span class=\"n\">8 h</span>");
+  CHECK(prose("x.nic=10 Gbps, n=4: 15 comparable runs").markup ==
+        "x.nic=<span class=\"n\">10 Gbps,</span> n=4: 15 comparable runs");
   CHECK(prose("").markup.empty());
 }
 

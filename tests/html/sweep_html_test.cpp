@@ -216,6 +216,7 @@ TEST_CASE("a sweep's page begins with its answer") {
   const std::string head = sweep_answer(two_models()).markup;
   CHECK(page_has(head, "<strong>fastest</strong>: model=a, nodes=2: an epoch in 1 h 20 min"));
   CHECK(page_has(head, "<li>model=a: <strong>4 GPUs (100.0 %)</strong>; 75.0 % on 8 GPUs</li>"));
+  CHECK(page_has(head, "<strong>cheapest, least energy</strong>: model=a, nodes=1: an epoch in 2 h 00 min"));
   CHECK(page_has(head, "within 2 h 47 min"));
   SweepResult slow = two_models();
   slow.sweep.goal.deadline = Seconds(1);
