@@ -4,14 +4,13 @@
 #include "cli/options.hpp"
 #include "cli/saved_run.hpp"
 #include "cli/terminal.hpp"
+#include "cli/tried_changes.hpp"
 #include "cli/values.hpp"
-#include "experiment/one_gpu.hpp"
 #include "explain/explain_step.hpp"
 #include "explain/what_would_help.hpp"
 #include "report/explanation.hpp"
 #include "report/json_text.hpp"
 #include "run/child_processes.hpp"
-#include "run/memory_verdict.hpp"
 #include "run/simulate.hpp"
 #include "units/shell_word.hpp"
 
@@ -80,16 +79,11 @@ void explain_run(const ExplainOptions& options) {
   print_diagnostics(resolved.warnings);
 
   // If the step does not fit into memory, no change is worth simulating.
-  if (resolved.model && resolved.settings.memory == MemoryCheck::check &&
-      !fullest(memory_reports(resolved)).fits)
+  if (!is_simulated(resolved))
     in_children(1, 1,
                 [&](int) { return simulate(resolved, {.timeline = false, .learn = false}).experiment.name; });
 
-  // The changes keep the factor on kernel times: the measurement is of the unchanged experiment.
-  if (resolved.settings.one_gpu) {
-    std::erase_if(overrides, [](const auto& set) { return set.first.starts_with("one_gpu"); });
-    for (auto& kept : kept_one_gpu(resolved)) overrides.push_back(std::move(kept));
-  }
+  overrides = overrides_for_changes(resolved, std::move(overrides));
 
   ExplainedRun explained;
   // Each is simulated in its own process, which must start before this one simulates.

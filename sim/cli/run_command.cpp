@@ -5,6 +5,7 @@
 #include "cli/options.hpp"
 #include "cli/run_files.hpp"
 #include "cli/terminal.hpp"
+#include "cli/tried_changes.hpp"
 #include "cli/values.hpp"
 #include "experiment/job.hpp"
 #include "experiment/resolve.hpp"
@@ -21,6 +22,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -77,15 +79,28 @@ void run_experiment(const RunOptions& options) {
   if (options.out) check_out_dir(*options.out, empty_run_files(), options.force);
   const Overrides overrides =
       with_target(with_epochs(overrides_of(catalogue, options.what), options.epochs), options.target);
-  const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides);
+  InputFiles files;
+  const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides, files);
   print_diagnostics(resolved.warnings);
 
+  // Each is simulated in its own process, which must start before this one simulates.
+  PageChanges changes;
+  if (options.out)
+    changes = changes_for_page({.catalogue = catalogue,
+                                .experiment = options.what.experiment,
+                                .overrides = overrides,
+                                .resolved = resolved,
+                                .files = files},
+                               how);
   const Run run = simulate_or_say_what_fits(resolved, how);
   if (run.memory && !fullest(*run.memory).fits)
     print_message("warning: " + ignored_verdict(fullest(*run.memory)));
   const std::string summary =
       options.out || options.json ? json_text(summary_json(run, usage_so_far())) : std::string();
-  if (options.out) write_out_dir(*options.out, run_files(resolved, run, summary), options.force);
+  if (options.out) {
+    write_out_dir(*options.out, run_files(resolved, run, summary, worth_showing(std::move(changes), run)),
+                  options.force);
+  }
   print_result(options.json ? summary : summary_text(run, wants_colour()));
   require(assertions, run);
 }
@@ -98,7 +113,8 @@ void add_run(CLI::App& program) {
   add_experiment_options(command, options->what);
   add_value(
       command, "--out", options->out, "DIR",
-      "write the result to this folder: report.html (a page for a browser), summary.json, ops.csv, "
+      "write the result to this folder: report.html (a page for a browser, for which changes that would help "
+      "are simulated), summary.json, ops.csv, "
       "ranks.csv, links.csv, collectives.csv, trace.json (Perfetto) and experiment.resolved.yaml; runs of "
       "many updates add workers.csv, staleness.csv and servers.csv, jobs with faults checkpoints.csv, with "
       "'learn' learning.csv");

@@ -39,7 +39,8 @@ Files empty_run_files() {
           {"experiment.resolved.yaml", {}}};
 }
 
-Files run_files(const ResolvedExperiment& resolved, const Run& run, const std::string& summary) {
+Files run_files(const ResolvedExperiment& resolved, const Run& run, const std::string& summary,
+                const PageChanges& changes) {
   Files files;
   files["summary.json"] = summary;
   files["ops.csv"] = ops_csv(run);
@@ -47,7 +48,7 @@ Files run_files(const ResolvedExperiment& resolved, const Run& run, const std::s
   files["links.csv"] = links_csv(run.links.rows);
   files["collectives.csv"] = collectives_csv(run);
   files["trace.json"] = trace_json(run);
-  files["report.html"] = report_html(run, page_origin(resolved, version()));
+  files["report.html"] = report_html(run, page_origin(resolved, version()), changes);
   if (updates_of(run)) {
     files["workers.csv"] = workers_csv(*updates_of(run));
     files["staleness.csv"] = staleness_csv(*updates_of(run));

@@ -29,6 +29,10 @@ inline Html operator+(Html first, const Html& second) { return first += second; 
 /// U+FFFD.
 Html as_text(std::string_view text);
 
+/// The same for sentences and remarks: a number and its unit stay on one line ("6.9 ms", "2 min 10 s", "80
+/// %"). What is copied from the page has ordinary blanks.
+Html prose(std::string_view text);
+
 /// <tag attributes>content</tag>; `attributes` in their written form: see attribute().
 Html element(std::string_view tag, const Html& content, std::string_view attributes = {});
 Html element(std::string_view tag, std::string_view text, std::string_view attributes = {});
@@ -36,9 +40,13 @@ Html element(std::string_view tag, std::string_view text, std::string_view attri
 /// name="value", the value escaped, with a blank before it.
 std::string attribute(std::string_view name, std::string_view value);
 
-/// <p>; <h3>.
+/// <p>, <ul>: prose; <h3>.
 Html paragraph(std::string_view text);
+Html list_of(const std::vector<std::string>& texts);
 Html subheading(std::string_view text);
+
+/// Blocks side by side where the window is wide, otherwise one below the other; empty ones are left out.
+Html in_columns(const std::vector<Html>& blocks);
 
 /// Content that is hidden until the reader opens it.
 Html folded(std::string_view summary, const Html& content);
@@ -48,8 +56,9 @@ struct HtmlColumn {
   bool is_text = false;  ///< left-aligned; numbers are right-aligned
 };
 
-/// Markup, or a quantity. All quantities of a column are printed in one unit with the same decimals.
-using HtmlCell = std::variant<Html, Seconds, Bytes, Bandwidth, FlopRate>;
+/// Markup, a text, or a quantity. All quantities of a column are printed in one unit with the same decimals;
+/// the texts of columns after the first are prose.
+using HtmlCell = std::variant<Html, std::string, Seconds, Bytes, Bandwidth, FlopRate>;
 
 /// A table that scrolls sideways if it is too wide. `name` describes the content for readers who cannot see
 /// it.
@@ -68,13 +77,14 @@ public:
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
   /// `is_tall`: it also scrolls downwards, below its head.
-  [[nodiscard]] Html html(bool is_tall = false) const;
+  /// `attributes` of the table.
+  [[nodiscard]] Html html(bool is_tall = false, std::string_view attributes = {}) const;
 
 private:
   template <class Cell>
   static HtmlCell as_cell(const Cell& cell) {
     if constexpr (std::is_convertible_v<const Cell&, std::string_view>)
-      return as_text(cell);
+      return std::string(std::string_view(cell));
     else
       return cell;
   }

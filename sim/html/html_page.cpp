@@ -36,23 +36,39 @@ std::string without_tags(std::string_view json) {
   return text;
 }
 
+/// A script element with JSON; nothing without.
+std::string data_for_script(std::string_view id, std::string_view json) {
+  if (json.empty()) return {};
+  return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, without_tags(json));
+}
+
+Html section_html(const HtmlSection& section) {
+  return element("section", Html{"\n"} + element("h2", section.title) + Html{"\n"} + section.content,
+                 attribute("id", section.id)) +
+         Html{"\n"};
+}
+
 }  // namespace
 
 std::string html_text(const HtmlPage& page) {
+  std::vector<const HtmlSection*> shown;
+  for (const HtmlSection& section : page.sections)
+    if (!section.content.markup.empty()) shown.push_back(&section);
   Html contents;
   Html sections;
-  for (const HtmlSection& section : page.sections) {
-    if (section.content.markup.empty()) continue;
-    contents += element("a", section.title, attribute("href", "#" + section.id)) + Html{"\n"};
-    sections += element("section", Html{"\n"} + element("h2", section.title) + Html{"\n"} + section.content,
-                        attribute("id", section.id)) +
-                Html{"\n"};
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    contents += element("a", shown[i]->title, attribute("href", "#" + shown[i]->id)) + Html{"\n"};
+    const bool is_paired = shown[i]->is_half && i + 1 < shown.size() && shown[i + 1]->is_half;
+    if (!is_paired) {
+      sections += section_html(*shown[i]);
+      continue;
+    }
+    const Html first = section_html(*shown[i++]);
+    contents += element("a", shown[i]->title, attribute("href", "#" + shown[i]->id)) + Html{"\n"};
+    sections += element("div", Html{"\n"} + first + section_html(*shown[i]), " class=\"pair\"") + Html{"\n"};
   }
-  std::string data;
-  if (!page.timeline.empty()) {
-    data = fmt::format("<script type=\"application/json\" id=\"timeline-data\">{}</script>\n",
-                       without_tags(page.timeline));
-  }
+  const std::string data =
+      data_for_script("timeline-data", page.timeline) + data_for_script("points-data", page.points);
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n"
@@ -60,10 +76,11 @@ std::string html_text(const HtmlPage& page) {
       "<meta name=\"generator\"{}/>\n<link rel=\"icon\" href=\"data:,\"/>\n<title>{}</title>\n"
       "<style>\n{}</style>\n</head>\n<body>\n{}<header>\n{}\n{}</header>\n"
       "<nav aria-label=\"sections\">\n{}</nav>\n<main>\n{}</main>\n"
-      "<footer>{}</footer>\n{}<script>\n{}</script>\n</body>\n</html>\n",
+      "<footer>{}</footer>\n{}<script>\n{}{}</script>\n</body>\n</html>\n",
       policy, attribute("content", "trainyard " + page.version), as_text(page.title).markup, report_css,
       definitions, element("h1", page.title).markup, page.lead.markup, contents.markup, sections.markup,
-      as_text("Written by trainyard " + page.version + ".").markup, data, report_js);
+      as_text("Written by trainyard " + page.version + ".").markup, data, report_js,
+      page.points.empty() ? std::string_view() : points_js);
 }
 
 }  // namespace trainyard

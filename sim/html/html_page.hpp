@@ -12,13 +12,15 @@ struct HtmlSection {
   std::string id;  ///< letters and hyphens
   std::string title;
   Html content;
+  bool is_half = false;  ///< two of them in a row are side by side where the window is wide
 };
 
 struct HtmlPage {
   std::string title;
   Html lead;                          ///< below the title
   std::vector<HtmlSection> sections;  ///< in order; those without content are omitted
-  std::string timeline;               ///< JSON for the script; empty: none
+  std::string timeline = {};          ///< JSON for the script; empty: none
+  std::string points = {};            ///< the same of a sweep
   std::string version;                ///< of the program
 };
 

@@ -7,6 +7,7 @@ namespace trainyard {
 
 extern const std::string_view report_css;
 extern const std::string_view report_js;
+extern const std::string_view points_js;
 extern const std::string_view known_errors_csv;
 
 }  // namespace trainyard

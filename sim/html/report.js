@@ -376,6 +376,24 @@
     new Timeline(view, JSON.parse(data.textContent));
   }
 
+  // Marks the section in view in the contents.
+  const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+  const inView = new Set();
+  const nav = document.querySelector("nav");
+  const observer = new IntersectionObserver((entries) => {
+    for (const entry of entries) inView[entry.isIntersecting ? "add" : "delete"](entry.target.id);
+    const current = [...links.keys()].find((id) => inView.has(id));
+    for (const [id, link] of links) {
+      if (id !== current) link.removeAttribute("aria-current");
+      else if (!link.hasAttribute("aria-current")) {
+        link.setAttribute("aria-current", "location");
+        // Only the contents scroll, not the page.
+        nav.scrollTo(link.offsetLeft - nav.clientWidth / 3, link.offsetTop - nav.clientHeight / 3);
+      }
+    }
+  }, {rootMargin: "-50px 0px -45% 0px"});
+  for (const section of document.querySelectorAll("section")) observer.observe(section);
+
   for (const button of document.querySelectorAll("button[data-copies]")) {
     button.hidden = false;
     button.addEventListener("click", async () => {

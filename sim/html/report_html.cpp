@@ -44,15 +44,17 @@ PageOrigin page_origin(const ResolvedExperiment& resolved, const std::string& ve
   return origin;
 }
 
-std::string report_html(const Run& run, const PageOrigin& origin) {
+std::string report_html(const Run& run, const PageOrigin& origin, const PageChanges& changes) {
   Html lead = paragraph(run_setting(run));
   if (run.experiment.settings.one_gpu) lead += paragraph(one_gpu_in_words(run.experiment.settings));
   for (const std::string& warning : origin.warnings)
     lead += element("pre", warning, " class=\"warning\"") + Html{"\n"};
   HtmlPage page{.title = run_title(run),
                 .lead = lead,
-                .sections = {{"figures", "Key figures", figures_html(run)},
+                .sections = {{"answer", "In short", answer_html(run, changes)},
+                             {"figures", "Key figures", figures_html(run)},
                              {"limits", "What limits it", limits_html(run)},
+                             {"changes", "What would help", changes_html(run, changes)},
                              {"where", "Where the time goes", where_html(run)},
                              {"timeline", "Timeline", timeline_html(run)},
                              {"updates", "Updates and staleness", updates_html(run)},
@@ -62,8 +64,8 @@ std::string report_html(const Run& run, const PageOrigin& origin) {
                              {"links", "Links", links_html(run)},
                              {"layers", "Kernels and layers", layers_html(run)},
                              {"ranks", "Ranks", ranks_html(run)},
-                             {"memory", "Memory per GPU", memory_html(run)},
-                             {"needs", "Energy and cost", needs_html(run) + power_html(run)},
+                             {"memory", "Memory per GPU", memory_html(run), true},
+                             {"needs", "Energy and cost", needs_html(run) + power_html(run), true},
                              {"job", "The whole job", job_html(run)},
                              {"faults", "Faults and checkpoints", faults_html(run)},
                              {"trust", "Sources of the numbers", trust_html(run, origin)},

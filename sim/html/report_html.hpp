@@ -3,6 +3,7 @@
 // browser without a network. Only the zoom of the timeline needs a script.
 
 #include "experiment/resolve.hpp"
+#include "explain/what_would_help.hpp"
 #include "run/run.hpp"
 
 #include <string>
@@ -25,9 +26,15 @@ struct PageOrigin {
   bool has_measured_times = false;  ///< a user's trace provides compute times
 };
 
+/// Changes that were simulated to say what would help, as `explain` does.
+struct PageChanges {
+  std::vector<WhatIfRow> rows = {};  ///< by throughput, highest first
+  std::string why_none = {};         ///< a sentence, if none was tried
+};
+
 PageOrigin page_origin(const ResolvedExperiment& resolved, const std::string& version);
 
 /// The whole file. The text depends only on the arguments.
-std::string report_html(const Run& run, const PageOrigin& origin);
+std::string report_html(const Run& run, const PageOrigin& origin, const PageChanges& changes = {});
 
 }  // namespace trainyard

@@ -22,7 +22,7 @@ namespace {
 Html tile(std::string_view name, std::string_view value, std::string_view remark) {
   return element("div",
                  element("dt", name) + element("dd", value, " class=\"value\"") +
-                     (remark.empty() ? Html{} : element("dd", remark, " class=\"remark\"")),
+                     (remark.empty() ? Html{} : element("dd", prose(remark), " class=\"remark\"")),
                  " class=\"tile\"") +
          Html{"\n"};
 }
@@ -123,7 +123,7 @@ Html figures_html(const Run& run, std::span<const Figure> table) {
 }
 
 Html limits_html(const Run& run) {
-  Html html = element("p", limit_in_words(run), " class=\"verdict\"") + Html{"\n"};
+  const Html words = element("p", prose(limit_in_words(run)), " class=\"verdict\"") + Html{"\n"};
   HtmlTable table("limits", {{"limit", true}, {"value"}, {"meaning", true}});
   if (!run.links.busiest.empty()) {
     const LinkRow* const link = busiest(run.links.rows);
@@ -147,7 +147,7 @@ Html limits_html(const Run& run) {
       table.row("storage", percent(*run.input->storage_utilization), "of the storage's rate");
     }
   }
-  return table.empty() ? html : html + table.html();
+  return in_columns({words, table.empty() ? Html{} : table.html()});
 }
 
 Html needs_html(const Run& run) {

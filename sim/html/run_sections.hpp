@@ -8,6 +8,12 @@
 
 namespace trainyard {
 
+/// The head: the time with its expected error, the limit in a sentence, the changes that help most.
+Html answer_html(const Run& run, const PageChanges& changes);
+
+/// All changes that were tried.
+Html changes_html(const Run& run, const PageChanges& changes);
+
 /// The key figures of the table that the run has.
 Html figures_html(const Run& run, std::span<const Figure> table = figures());
 Html limits_html(const Run& run);

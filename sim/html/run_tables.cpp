@@ -5,11 +5,16 @@
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
 #include "run/layout_parts.hpp"
+#include "run/step_parts.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <utility>
 
 namespace trainyard {
 
@@ -31,37 +36,74 @@ bool are_alike(const Run& run) {
 
 namespace {
 
+/// For each collective the time for which it kept a rank from computing: of the first rank of the class that
+/// waits longest for it.
+std::vector<Seconds> exposed_times(const Run& run) {
+  std::vector<Seconds> times(step_of(run).collectives.size());
+  for (const ClassStep& one : step_of(run).classes) {
+    for (const ExposedCollective& its : step_parts(run, one).collectives)
+      times[at(its.collective)] = std::max(times[at(its.collective)], its.exposed);
+  }
+  return times;
+}
+
+/// For a cell: empty where it is zero.
+std::optional<Seconds> if_any(Seconds time) { return time > Seconds{} ? std::optional(time) : std::nullopt; }
+
+/// The step's collectives, those with the longest exposed times first, then in order.
+std::vector<std::size_t> exposed_first(const std::vector<Seconds>& exposed) {
+  std::vector<std::size_t> order(exposed.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return exposed[i]; });
+  return order;
+}
+
 /// Collectives of ranks that share a model or replay traces of their own: which groups run them, and how
 /// often.
 Html layout_collectives_html(const Run& run) {
   HtmlTable table("collectives", {{"collective", true},
                                   {"operation", true},
                                   {"groups", true},
-                                  {"times"},
                                   {"algorithm", true},
                                   {"protocol", true},
+                                  {"exposed"},
+                                  {"times"},
                                   {"size"},
                                   {"takes"},
                                   {"bound"},
                                   {"algbw"},
                                   {"busbw"}});
-  std::vector<const CollectiveRow*> rows;
-  for (const CollectiveRow& row : step_of(run).collectives) rows.push_back(&row);
-  std::ranges::stable_sort(rows, std::greater{},
-                           [](const CollectiveRow* row) { return row->rounds * (row->end - row->start); });
-  for (const CollectiveRow* row : rows) {
+  const std::vector<CollectiveRow>& rows = step_of(run).collectives;
+  const std::vector<Seconds> exposed = exposed_times(run);
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  // Collectives of divided layers keep the rank from computing as long as they run, but for what passes
+  // overlap.
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) {
+    const Seconds in_step = rows[i].rounds * (rows[i].end - rows[i].start);
+    return std::pair(is_of_replicas(rows[i].axis) ? exposed[i] : in_step, in_step);
+  });
+  for (const std::size_t i : order) {
     if (table.rows() == most_rows_listed) break;
-    table.row(row->name, config::name_of(row->operation), config::name_of(row->axis), grouped(row->rounds),
-              row->algorithm, row->protocol, row->size, row->end - row->start, row->bound, row->algbw,
-              row->busbw);
+    const CollectiveRow& row = rows[i];
+    table.row(row.name, config::name_of(row.operation), config::name_of(row.axis), row.algorithm,
+              row.protocol, if_any(exposed[i]), grouped(row.rounds), row.size, row.end - row.start, row.bound,
+              row.algbw, row.busbw);
+  }
+  std::string listed;
+  if (rows.size() > table.rows()) {
+    listed = fmt::format(", {} of {}; collectives.csv has all", table.rows(),
+                         grouped(static_cast<std::int64_t>(rows.size())));
   }
   return paragraph(fmt::format(
-             "Those that take longest in a step first{}. Times: how often a step runs it. Takes: its first "
-             "run. Bound: the shortest time that any algorithm could take on this network. algbw: size over "
-             "time. busbw: comparable with the bandwidth of a link, as in nccl-tests.",
-             rows.size() > table.rows() ? fmt::format(", {} of {}; collectives.csv has all", table.rows(),
-                                                      grouped(static_cast<std::int64_t>(rows.size())))
-                                        : "")) +
+             "Those that keep ranks longest from computing first{}. Exposed: time in which a rank waits for "
+             "a "
+             "collective of gradients or parameters and computes nothing; of collectives of layers only the "
+             "sum is known, and they are in the order of their time in a step. Times: how often a step runs "
+             "it. Takes: its first run. Bound: the shortest time that any algorithm could take on this "
+             "network. algbw: size over time. busbw: comparable with the bandwidth of a link, as in "
+             "nccl-tests.",
+             listed)) +
          table.html(table.rows() > 20);
 }
 
@@ -74,6 +116,7 @@ Html collectives_html(const Run& run) {
                                   {"operation", true},
                                   {"algorithm", true},
                                   {"protocol", true},
+                                  {"exposed"},
                                   {"channels"},
                                   {"size"},
                                   {"tensors"},
@@ -83,18 +126,23 @@ Html collectives_html(const Run& run) {
                                   {"bound"},
                                   {"algbw"},
                                   {"busbw"}});
-  for (const CollectiveRow& row : step_of(run).collectives) {
+  const std::vector<Seconds> exposed = exposed_times(run);
+  for (const std::size_t i : exposed_first(exposed)) {
     if (table.rows() == most_rows_listed) break;
-    table.row(row.name, config::name_of(row.operation), row.algorithm, row.protocol, grouped(row.channels),
-              row.size, grouped(row.tensors), row.ready, row.start, row.end - row.start, row.bound, row.algbw,
-              row.busbw);
+    const CollectiveRow& row = step_of(run).collectives[i];
+    table.row(row.name, config::name_of(row.operation), row.algorithm, row.protocol, if_any(exposed[i]),
+              grouped(row.channels), row.size, grouped(row.tensors), row.ready, row.start,
+              row.end - row.start, row.bound, row.algbw, row.busbw);
   }
   Html html = paragraph(
-      "Ready: the gradients of all ranks are complete. Starts: the communication stream is free too. Bound: "
+      "Those with the longest exposed time first, then in order. Exposed: time in which a rank waits for it "
+      "and "
+      "computes nothing. Ready: the gradients of all ranks are complete. Starts: the communication stream is "
+      "free too. Bound: "
       "the shortest time that any algorithm could take on this network. algbw: size over time. busbw: "
       "comparable with the bandwidth of a link, as in nccl-tests.");
   if (step_of(run).collectives.size() > table.rows()) {
-    html += paragraph(fmt::format("The first {} of {}; collectives.csv has all.", table.rows(),
+    html += paragraph(fmt::format("{} of {}; collectives.csv has all.", table.rows(),
                                   grouped(static_cast<std::int64_t>(step_of(run).collectives.size()))));
   }
   return html + table.html(step_of(run).collectives.size() > 20);

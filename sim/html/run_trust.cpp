@@ -10,12 +10,6 @@ namespace trainyard {
 
 namespace {
 
-Html list_of(const std::vector<std::string>& texts) {
-  Html items;
-  for (const std::string& text : texts) items += element("li", text) + Html{"\n"};
-  return element("ul", items) + Html{"\n"};
-}
-
 Html shares_html(const Run& run) {
   const ComputeSourceShares& shares = run.compute_sources;
   std::vector<BarPart> bar;

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
+#include <functional>
 #include <optional>
 
 namespace trainyard {
@@ -65,7 +66,11 @@ PartWords words_in_layout(StepPart part) {
   return words;
 }
 
-Html parts_html(const Run& run, const StepParts& split) {
+struct PartsOfStep {
+  Html bar, table;
+};
+
+PartsOfStep parts_of_step(const Run& run, const StepParts& split) {
   std::vector<BarPart> bar;
   HtmlTable table("parts of the step time", {{"part", true}, {"time"}, {"share"}, {"meaning", true}});
   Seconds sum;
@@ -82,7 +87,7 @@ Html parts_html(const Run& run, const StepParts& split) {
   }
   table.row("sum", sum, percent(sum / run.pace.time),
             updates_of(run) ? "the time of an update" : "the step time");
-  return stacked_bar("parts of the step time", bar) + table.html();
+  return {.bar = stacked_bar("parts of the step time", bar), .table = table.html()};
 }
 
 Html kinds_html(const Run& run, const ClassStep& one) {
@@ -102,7 +107,9 @@ Html exposed_html(const Run& run, const ClassStep& one_class, const StepParts& s
   if (split.collectives.empty()) return {};
   HtmlTable table("exposed collectives",
                   {{"collective", true}, {"operation", true}, {"exposed"}, {"of the step"}, {"takes"}});
-  for (const ExposedCollective& one : split.collectives) {
+  std::vector<ExposedCollective> longest = split.collectives;
+  std::ranges::stable_sort(longest, std::greater{}, &ExposedCollective::exposed);
+  for (const ExposedCollective& one : longest) {
     const CollectiveRow& row = step_of(run).collectives[at(one.collective)];
     table.row(row.name, config::name_of(row.operation), one.exposed, percent(one.exposed / run.pace.time),
               row.end - row.start);
@@ -144,11 +151,13 @@ Html stages_html(const Run& run) {
 Html layout_html(const Run& run) {
   const ClassStep& last = slowest_class(step_of(run));
   const StepParts split = step_parts(run, last);
+  const PartsOfStep parts = parts_of_step(run, split);
   return paragraph(
              fmt::format("Layout: {}. The step time, split into parts along the compute stream of {}, which "
                          "ends last.",
                          layout_in_words(run), rank_in_words(run, last))) +
-         parts_html(run, split) + stages_html(run) + exposed_html(run, last, split) + kinds_html(run, last);
+         parts.bar + in_columns({parts.table, exposed_html(run, last, split) + kinds_html(run, last)}) +
+         stages_html(run);
 }
 
 /// The step of one class of ranks.
@@ -156,13 +165,15 @@ Html class_html(const Run& run, const ClassStep& one) {
   const StepParts split = step_parts(run, one);
   Html html = paragraph(fmt::format("The step time, split into parts along the compute stream of {}.",
                                     rank_in_words(run, one)));
-  html += parts_html(run, split);
+  const PartsOfStep parts = parts_of_step(run, split);
+  html += parts.bar;
+  Html overlap;
   if (run.ranks > 1 && one.communication > Seconds{}) {
-    html += paragraph(fmt::format("Communication takes {} in total; {} of it is hidden by compute.",
-                                  estimate(one.communication),
-                                  percent(hidden_communication(one) / one.communication)));
+    overlap = paragraph(fmt::format("Communication takes {} in total; {} of it is hidden by compute.",
+                                    estimate(one.communication),
+                                    percent(hidden_communication(one) / one.communication)));
   }
-  return html + exposed_html(run, one, split) + kinds_html(run, one);
+  return html + in_columns({parts.table + overlap + exposed_html(run, one, split), kinds_html(run, one)});
 }
 
 }  // namespace
@@ -170,10 +181,11 @@ Html class_html(const Run& run, const ClassStep& one) {
 Html where_html(const Run& run) {
   Html html;
   if (updates_of(run)) {
-    html = paragraph("The time of an update, split into parts: means over the ranks.") +
-           parts_html(run, step_parts(run));
-    for (const ClassStep& one : step_of(run).classes) html += kinds_html(run, one);
-    return html;
+    const PartsOfStep parts = parts_of_step(run, step_parts(run));
+    std::vector<Html> blocks{parts.table};
+    for (const ClassStep& one : step_of(run).classes) blocks.push_back(kinds_html(run, one));
+    return paragraph("The time of an update, split into parts: means over the ranks.") + parts.bar +
+           in_columns(blocks);
   }
   if (run.experiment.layout) return layout_html(run);
   for (const ClassStep& one : step_of(run).classes) html += class_html(run, one);

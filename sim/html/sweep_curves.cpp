@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -43,6 +44,21 @@ std::string values_in_words(const SweepResult& result, const Series& series,
   for (std::size_t i = first; i < last; ++i)
     text += fmt::format("{}{}={}", text.empty() ? "" : ", ", result.sweep.keys[keys[i]], values[keys[i]]);
   return text;
+}
+
+/// Those of the keys in which the series differ.
+std::vector<std::size_t> differing(const SweepResult& result, const std::vector<Series>& series,
+                                   const std::vector<std::size_t>& keys) {
+  std::vector<std::size_t> differing;
+  const auto value = [&](const Series& one, std::size_t key) {
+    return result.sweep.points[result.rows[one.rows.front()].point][key];
+  };
+  for (const std::size_t key : keys) {
+    if (std::ranges::any_of(series,
+                            [&](const Series& one) { return value(one, key) != value(series.front(), key); }))
+      differing.push_back(key);
+  }
+  return differing;
 }
 
 struct CurveFigures {
@@ -144,6 +160,23 @@ Html throughput_plot(const CurvePanel& panel, const CurveFigures& figures) {
   return plot.html();
 }
 
+Html per_gpu_plot(const CurvePanel& panel, const CurveFigures& figures) {
+  std::vector<double> ranks;
+  std::vector<double> rates;
+  const auto per_gpu = [&](std::size_t row) { return figures.throughput(row) / figures.ranks(row); };
+  for (const Series& series : panel.series) {
+    for (const std::size_t row : series.rows) {
+      ranks.push_back(figures.ranks(row));
+      rates.push_back(per_gpu(row));
+    }
+  }
+  FluidPlot plot("throughput per GPU over GPUs; " + panel.title, ranks_axis(ranks), "GPUs",
+                 linear_axis(rates, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick),
+                 "throughput per GPU, samples/s");
+  add_curves(plot, panel, figures, per_gpu, [](double rate) { return rounded(rate) + " samples/s per GPU"; });
+  return plot.html();
+}
+
 Html efficiency_plot(const CurvePanel& panel, const CurveFigures& figures, bool is_strong) {
   std::vector<double> ranks;
   std::vector<double> shares{1, drawn_from};
@@ -171,6 +204,33 @@ Html efficiency_plot(const CurvePanel& panel, const CurveFigures& figures, bool 
 
 }  // namespace
 
+std::vector<std::string> telling_names(const SweepResult& result, const std::vector<Series>& all) {
+  const std::vector<std::size_t> keys = telling_keys(result, all);
+  std::vector<std::string> names;
+  for (const Series& series : all) {
+    names.push_back(values_in_words(result, series, keys, 0, keys.size()));
+    if (names.back().empty()) names.back() = result.sweep.name;
+  }
+  return names;
+}
+
+namespace {
+
+/// Names the series of a panel by the keys in which they differ, and the panel by the others.
+void name_panel(const SweepResult& result, const std::vector<std::size_t>& keys, CurvePanel& panel) {
+  const std::vector<std::size_t> its = differing(result, panel.series, keys);
+  std::vector<std::size_t> common;
+  std::ranges::set_difference(keys, its, std::back_inserter(common));
+  panel.title = values_in_words(result, panel.series.front(), common, 0, common.size());
+  for (const Series& series : panel.series) {
+    panel.names.push_back(values_in_words(result, series, its, 0, its.size()));
+    if (panel.names.back().empty())
+      panel.names.back() = panel.title.empty() ? result.sweep.name : panel.title;
+  }
+}
+
+}  // namespace
+
 std::vector<CurvePanel> curve_panels(const SweepResult& result) {
   const std::vector<Series> all = series_of(result);
   if (all.empty()) return {};
@@ -182,16 +242,14 @@ std::vector<CurvePanel> curve_panels(const SweepResult& result) {
     for (const Series& series : all) {
       const std::string title = values_in_words(result, series, keys, 0, in_title);
       const auto [place, is_new] = places.try_emplace(title, panels.size());
-      if (is_new) panels.push_back({.title = title, .series = {}, .names = {}});
-      CurvePanel& panel = panels[place->second];
-      panel.series.push_back(series);
-      panel.names.push_back(values_in_words(result, series, keys, in_title, keys.size()));
-      if (panel.names.back().empty()) panel.names.back() = title.empty() ? result.sweep.name : title;
+      if (is_new) panels.emplace_back();
+      panels[place->second].series.push_back(series);
     }
     if (std::ranges::all_of(panels,
                             [](const CurvePanel& panel) { return panel.series.size() <= most_together; }))
       break;
   }
+  for (CurvePanel& panel : panels) name_panel(result, keys, panel);
   return panels;
 }
 
@@ -208,7 +266,7 @@ Html scaling_curves(const SweepResult& result) {
     const CurvePanel& panel = panels[i];
     if (!panel.title.empty()) html += subheading(panel.title);
     html += element("div",
-                    throughput_plot(panel, figures) +
+                    throughput_plot(panel, figures) + per_gpu_plot(panel, figures) +
                         efficiency_plot(panel, figures, is_strong_scaling(result.sweep)),
                     " class=\"plots\"") +
             Html{"\n"};

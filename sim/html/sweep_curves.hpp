@@ -1,6 +1,6 @@
 #pragma once
-// The charts of a sweep's page: throughput and efficiency of its series over the number of GPUs, and time and
-// cost or energy of a training at each point.
+// The charts of a sweep's page: throughput, throughput per GPU and efficiency of its series over the number
+// of GPUs, and time and cost or energy of a training at each point.
 
 #include "html/html.hpp"
 #include "sweep/choice.hpp"
@@ -14,10 +14,14 @@ namespace trainyard {
 
 /// Series that are drawn together: few enough to be distinguishable.
 struct CurvePanel {
-  std::string title;  ///< common values of its series; empty if it contains all series
+  std::string title;  ///< common values of its series, without those of all series; empty if it contains all
   std::vector<Series> series;
-  std::vector<std::string> names;  ///< of each, without values in the title or equal everywhere
+  std::vector<std::string> names;  ///< of each: the keys in which its series differ
 };
+
+/// The names of all series without keys whose value is the same in all of them; of a single one the sweep's
+/// name.
+std::vector<std::string> telling_names(const SweepResult& result, const std::vector<Series>& all);
 
 /// The series grouped by the values of their first keys, as few as needed for at most eight series per group.
 std::vector<CurvePanel> curve_panels(const SweepResult& result);

@@ -3,8 +3,10 @@
 #include "html/fluid_plot.hpp"
 #include "html/html_page.hpp"
 #include "html/known_errors.hpp"
+#include "html/sweep_answer.hpp"
 #include "html/sweep_curves.hpp"
 #include "html/sweep_learning.hpp"
+#include "html/sweep_points.hpp"
 #include "html/sweep_published.hpp"
 #include "report/page.hpp"
 #include "report/sweep_words.hpp"
@@ -39,11 +41,11 @@ Html what_html(const SweepResult& result) {
     if (known.size() > most_values) values += ", ...";
     table.row(result.sweep.keys[key], grouped(static_cast<std::int64_t>(known.size())), values);
   }
-  if (!table.empty()) html += table.html();
-  if (result.sweep.set.empty()) return html;
+  const Html varied = table.empty() ? Html{} : table.html();
+  if (result.sweep.set.empty()) return html + varied;
   HtmlTable set("set for every point", {{"set for every point", true}, {"value", true}});
   for (const auto& [key, value] : result.sweep.set) set.row(key, value);
-  return html + set.html();
+  return html + in_columns({varied, set.html()});
 }
 
 /// The size up to which each series scales well.
@@ -51,6 +53,7 @@ Html stops_html(const SweepResult& result) {
   const std::vector<Series> all = series_of(result);
   if (std::ranges::none_of(all, [](const Series& series) { return series.rows.size() > 1; })) return {};
   const std::vector<std::optional<double>> reached = efficiencies(result);
+  const std::vector<std::string> names = telling_names(result, all);
   const auto ranks = [&](std::size_t row) {
     return count_text(figure(result, result.rows[row], "ranks").value());
   };
@@ -65,8 +68,7 @@ Html stops_html(const SweepResult& result) {
     std::string scales_to = last ? ranks(*last) : "none";
     if (const std::string range = scaling_range_in_words(result, series); !range.empty())
       scales_to += fmt::format(" ({})", range);
-    table.row(series.name.empty() ? result.sweep.name : series.name, scales_to,
-              last ? percent(*reached[*last]) : "", ranks(series.rows.back()),
+    table.row(names[table.rows()], scales_to, last ? percent(*reached[*last]) : "", ranks(series.rows.back()),
               percent(*reached[series.rows.back()]));
   }
   std::string rule = "Scales to: " + scaling_rule_in_words(result.sweep) + ".";
@@ -86,17 +88,12 @@ Html choice_html(const SweepResult& result) {
   const auto name = [&](std::size_t row) { return point_in_words(result.sweep, result.rows[row].point); };
   const std::string compared = needs_compared(needs);
   HtmlTable best("which point to take", {{"choice", true}, {"point"}, {"keys", true}, {compared, true}});
-  const auto add = [&](const char* label, const std::optional<std::size_t>& row) {
-    if (!row) return;
-    best.row(label, grouped(static_cast<std::int64_t>(result.rows[*row].point)), name(*row),
-             needs_in_words(result, needs[*row]));
-  };
-  add("fastest", choice.fastest);
-  add("cheapest", choice.cheapest);
-  add("least energy", choice.least_energy);
-  add("most accurate", choice.most_accurate);
+  for (const auto& [label, row] : best_rows(choice)) {
+    best.row(label, grouped(static_cast<std::int64_t>(result.rows[row].point)), name(row),
+             needs_in_words(result, needs[row]));
+  }
   if (const std::string words = intervals_in_words(result, needs); !words.empty()) html += paragraph(words);
-  html += best.html() + needs_plot(result, needs, choice);
+  html += in_columns({best.html(), needs_plot(result, needs, choice)});
   if (choice.pareto.size() < 2) return html;
   HtmlTable front("Pareto front", {{"point"}, {"keys", true}, {compared, true}});
   for (const std::size_t row : choice.pareto) {
@@ -111,48 +108,6 @@ Html choice_html(const SweepResult& result) {
                  ? fmt::format("The fastest {} of {} points. ", front.rows(), choice.pareto.size())
                  : "")) +
          front.html(choice.pareto.size() > 20);
-}
-
-Html rows_html(const SweepResult& result) {
-  if (result.rows.empty()) return {};
-  const SweepColumns shown(result);
-  std::vector<HtmlColumn> columns{{"point", true}};
-  for (const std::string& head : shown.heads())
-    columns.push_back({head, columns.size() <= result.sweep.keys.size()});
-  columns.push_back({"share of the highest samples/s", true});
-  double highest = 0;
-  for (const SweepRow& row : result.rows)
-    highest = std::max(highest, figure(result, row, throughput_figure).value_or(0));
-  HtmlTable table("points", std::move(columns));
-  for (const SweepRow& row : result.rows) {
-    if (table.rows() == most_rows) break;
-    std::vector<std::string> cells = shown.cells(row);
-    cells.insert(cells.begin(), grouped(static_cast<std::int64_t>(row.point)));
-    if (row.status == PointStatus::done) {
-      std::vector<Html> markup;
-      for (const std::string& cell : cells) markup.push_back(as_text(cell));
-      markup.push_back(share_bar(
-          "compute", figure(result, row, throughput_figure).value_or(0) / std::max(highest, 1e-300)));
-      table.row(markup);
-    } else {
-      cells.resize(1 + result.sweep.keys.size());
-      table.row_with_remark(cells, "failed; the reason is below");
-    }
-  }
-  Html html;
-  if (is_strong_scaling(result.sweep) && !series_of(result).empty()) {
-    html += paragraph(
-        "Speedup and efficiency are relative to the smallest run of each series; sweep.csv also has those "
-        "relative to one GPU with the same batch per GPU.");
-  }
-  return html +
-         paragraph(table.rows() < result.rows.size()
-                       ? fmt::format("The first {} of {} points; sweep.csv, next to this page, has all of "
-                                     "them with more columns.",
-                                     table.rows(), grouped(static_cast<std::int64_t>(result.rows.size())))
-                       : "sweep.csv, next to this page, has the finished points with more columns, in SI "
-                         "base units.") +
-         table.html(table.rows() > 30);
 }
 
 Html failures_html(const SweepResult& result) {
@@ -197,18 +152,20 @@ std::string sweep_html(const SweepResult& result, const SweepOrigin& origin) {
       .title = fmt::format("{}: {}", result.sweep.name,
                            count(static_cast<std::int64_t>(result.sweep.points.size()), "point")),
       .lead = lead,
-      .sections = {{"what", "What was varied", what_html(result)},
+      .sections = {{"answer", "In short", sweep_answer(result)},
+                   {"chart", "Chart of the points", points_chart(result)},
+                   {"points", "Points", points_table(result)},
                    {"scaling", "Scaling", scaling_curves(result)},
                    {"published", "Predicted and published", published_html(result)},
                    {"stops", "Where scaling stops", stops_html(result)},
                    {"choice", "Which point to take", choice_html(result)},
                    {"learning", "Learning", learning_plots(result)},
-                   {"points", "Points", rows_html(result)},
                    {"failures", "Points that failed", failures_html(result)},
+                   {"what", "What was varied", what_html(result)},
                    {"trust", "Sources of the numbers", sweep_trust_html(origin)},
                    {"errors", "Known errors of predictions", known_errors_html()},
                    {"sweep", "The sweep", resolved_html(origin)}},
-      .timeline = {},
+      .points = points_json(result),
       .version = origin.version};
   return html_text(page);
 }

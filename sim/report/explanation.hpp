@@ -6,6 +6,7 @@
 #include "run/run.hpp"
 #include "run/step_parts.hpp"
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -62,8 +63,16 @@ std::string layer_shown(const std::string& layer);
 /// The changes with the largest gains, in one sentence.
 std::string help_in_words(const ExplainedRun& explained);
 
-/// Throughput with a change divided by that without, minus 1; none if the change is impossible.
-std::optional<double> gain(const ExplainedRun& explained, const WhatIfRow& row);
+/// Throughput with a change divided by that of the unchanged run, minus 1; none if the change is impossible.
+std::optional<double> gain(const Run& run, const WhatIfRow& row);
+
+/// "+92.1 %", or "3.4 times".
+std::string gain_in_words(double gain);
+
+/// Up to `most` changes with the largest gains, of at least least_gain; only the best of several changes to
+/// one key.
+std::vector<const WhatIfRow*> largest_gains(const Run& run, const std::vector<WhatIfRow>& rows,
+                                            std::size_t most);
 
 /// Whether the step time in summary.json differs from the current result beyond its digits.
 bool differs_from_saved(const ExplainedRun& explained);

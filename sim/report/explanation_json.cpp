@@ -90,7 +90,7 @@ Json change_json(const ExplainedRun& explained, const WhatIfRow& row) {
   for (const auto& [key, value] : row.what.set) set[key] = value;
   json["step_time_s"] = row.step_time ? Json(row.step_time->si()) : Json();
   json["throughput_samples_per_s"] = number_or_null(row.throughput);
-  json["gain"] = number_or_null(gain(explained, row));
+  json["gain"] = number_or_null(gain(explained.run, row));
   json["remark"] = null_if_empty(row.what.remark);
   json["reason"] = null_if_empty(row.what.reason);
   return json;

@@ -222,7 +222,7 @@ void write_help(Page& out, const ExplainedRun& explained) {
       const std::string key = set_argument(row.what.set[i]);
       out.line(i == 0 ? help_line(in_device_words(run.experiment.platform, row.what.change),
                                   human_like(*row.step_time, run.pace.time), rounded(*row.throughput),
-                                  signed_percent(*gain(explained, row)), key)
+                                  signed_percent(*gain(run, row)), key)
                       : help_line("", "", "", "", key));
     }
     if (!row.what.remark.empty()) remarks.push_back(&row);

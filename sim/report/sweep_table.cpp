@@ -1,4 +1,3 @@
-#include "report/expected_error.hpp"
 #include "report/page.hpp"
 #include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
@@ -12,9 +11,7 @@
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
-#include <functional>
 #include <optional>
 
 namespace trainyard {
@@ -106,15 +103,10 @@ void write_choice(Page& out, const SweepResult& result) {
     out.paragraph("no point is within these limits", 2);
     return;
   }
-  const auto write = [&](const char* label, const std::optional<std::size_t>& row) {
-    if (!row) return;
-    out.text_row(label, fmt::format("{}: {}", point_in_words(result.sweep, result.rows[*row].point),
-                                    needs_in_words(result, needs[*row])));
-  };
-  write("fastest", choice.fastest);
-  write("cheapest", choice.cheapest);
-  write("least energy", choice.least_energy);
-  write("most accurate", choice.most_accurate);
+  for (const auto& [label, row] : best_rows(choice)) {
+    out.text_row(label, fmt::format("{}: {}", point_in_words(result.sweep, result.rows[row].point),
+                                    needs_in_words(result, needs[row])));
+  }
   if (choice.pareto.size() > 1) write_front(out, result, needs, choice);
   if (const std::string words = intervals_in_words(result, needs); !words.empty()) out.paragraph(words, 2);
 }
@@ -153,29 +145,9 @@ void write_scaling(Page& out, const SweepResult& result) {
       out.paragraph(fmt::format("and {} more series", all.size() - most_listed), 2);
       break;
     }
-    const auto ranks = [&](std::size_t row) { return figure(result, result.rows[row], "ranks").value(); };
-    const auto efficiency = [&](std::size_t row) { return percent(reached[row].value()); };
-    const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
-    std::string text =
-        last ? fmt::format("{} GPUs ({})", count_text(ranks(*last)), efficiency(*last)) : "none";
-    if (const std::string range = scaling_range_in_words(result, series); !range.empty())
-      text += ", " + range;
-    if (!last || *last != series.rows.back()) {
-      text += fmt::format("; {} on {} GPUs", efficiency(series.rows.back()),
-                          count_text(ranks(series.rows.back())));
-    }
+    const std::string text = scaling_in_words(result, series, reached);
     out.paragraph(series.name.empty() ? text : series.name + ": " + text, 2);
   }
-}
-
-/// "100 Gbps to 200 Gbps +57.3 %, to 400 Gbps +0.4 %: less than 1 % from 200 Gbps on".
-std::string gain_in_words(const GainSeries& series) {
-  std::string text = series.values.front();
-  for (std::size_t i = 0; i < series.gains.size(); ++i)
-    text += fmt::format("{}to {} {}", i == 0 ? " " : ", ", series.values[i + 1], signed_percent(series.gains[i]));
-  if (const auto end = gain_ends_at(series); end && series.gains.size() > 1)
-    text += fmt::format(": less than {} from {} on", percent(little_gain), series.values[*end]);
-  return text;
 }
 
 void write_gains(Page& out, const SweepResult& result) {
@@ -188,30 +160,8 @@ void write_gains(Page& out, const SweepResult& result) {
       out.paragraph(fmt::format("and {} more series", all.size() - most_listed), 2);
       break;
     }
-    const std::string where = series.others.empty() ? "" : fmt::format(" with {}", series.others);
-    out.paragraph(fmt::format("{}{}: {}", series.key, where, gain_in_words(series)), 2);
+    out.paragraph(fmt::format("{}: {}", name_in_words(series), gain_in_words(series)), 2);
   }
-}
-
-/// The widest expected error of the points, relative to their throughputs; empty if none has one.
-std::string expected_errors(const SweepResult& result) {
-  constexpr std::string_view lowest = "throughput_low_samples_per_s";
-  if (!has_figure(result, lowest)) return {};  // an older store
-  std::optional<ExpectedError> widest;
-  for (const SweepRow& row : result.rows) {
-    const auto throughput = figure(result, row, "throughput_samples_per_s");
-    const auto low = figure(result, row, lowest);
-    const auto high = figure(result, row, "throughput_high_samples_per_s");
-    if (!throughput || !low || !high) continue;
-    if (!widest) widest.emplace();
-    widest->low = std::min(widest->low, *low / *throughput - 1);
-    widest->high = std::max(widest->high, *high / *throughput - 1);
-  }
-  if (!widest) return {};
-  return fmt::format(
-      "expected error of samples/s: within {} in 80 % of comparable published runs, for every "
-      "point; sweep.csv has the interval of each",
-      error_range(*widest));
 }
 
 }  // namespace
@@ -242,7 +192,7 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool co
   if (!rows.empty()) text += table(result, rows);
   text += published_text(result);
   Page below(colour);
-  if (const std::string words = expected_errors(result); !words.empty()) {
+  if (const std::string words = expected_errors_in_words(result); !words.empty()) {
     below.line("");
     below.paragraph(words, 0);
   }

@@ -1,5 +1,6 @@
 #include "report/sweep_words.hpp"
 
+#include "report/expected_error.hpp"
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
 #include "run/figures.hpp"
@@ -30,6 +31,7 @@ constexpr const char* efficiency_figure = "scaling_efficiency";
 constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", as_count},
                                          {"step", "step_time_s", as_time},
                                          {"samples/s", "throughput_samples_per_s", rounded_like},
+                                         {"samples/s per GPU", per_gpu_figure, rounded_like},
                                          {"speedup", speedup_figure, as_speedup},
                                          {"efficiency", efficiency_figure, as_percent},
                                          {"exposed comm.", "exposed_communication_s", as_time},
@@ -73,7 +75,14 @@ std::vector<SweepColumn> columns_of(const Sweep& sweep) {
 
 }  // namespace
 
-SweepColumns::SweepColumns(const SweepResult& result) : result_(result) {
+std::optional<double> throughput_per_gpu(const SweepResult& result, const SweepRow& row) {
+  const std::optional<double> throughput = figure_if_stored(result, row, "throughput_samples_per_s");
+  const std::optional<double> ranks = figure_if_stored(result, row, "ranks");
+  if (!throughput || !ranks || *ranks <= 0) return std::nullopt;
+  return *throughput / *ranks;
+}
+
+SweepColumns::SweepColumns(const SweepResult& result, bool has_per_gpu) : result_(result) {
   if (is_strong_scaling(result.sweep)) {
     const std::vector<std::optional<RelativeScaling>> scaling = relative_scaling(result);
     for (std::size_t i = 0; i < scaling.size(); ++i) {
@@ -81,8 +90,9 @@ SweepColumns::SweepColumns(const SweepResult& result) : result_(result) {
     }
   }
   for (const SweepColumn& column : columns_of(result.sweep)) {
-    const auto has = [&](const SweepRow& row) { return figure(result, row, column.figure).has_value(); };
-    if (!has_figure(result, column.figure)) continue;
+    const auto has = [&](const SweepRow& row) { return value(row, column).has_value(); };
+    const bool is_per_gpu = column.figure == std::string_view(per_gpu_figure);
+    if (is_per_gpu ? !has_per_gpu : !has_figure(result, column.figure)) continue;
     const bool is_key = std::ranges::find(result.sweep.keys, column.figure) != result.sweep.keys.end();
     if (is_key || std::ranges::none_of(result.rows, has)) continue;
     columns_.push_back(column);
@@ -96,7 +106,18 @@ std::optional<double> SweepColumns::value(const SweepRow& row, const SweepColumn
     if (column.figure == std::string_view(speedup_figure)) return relative->second.speedup;
     if (column.figure == std::string_view(efficiency_figure)) return relative->second.efficiency;
   }
+  if (column.figure == std::string_view(per_gpu_figure)) return throughput_per_gpu(result_, row);
   return figure(result_, row, column.figure);
+}
+
+std::vector<std::string> SweepColumns::figures() const {
+  std::vector<std::string> names;
+  for (const SweepColumn& column : columns_) names.emplace_back(column.figure);
+  return names;
+}
+
+std::optional<double> SweepColumns::number(const SweepRow& row, std::size_t index) const {
+  return value(row, columns_.at(index));
 }
 
 std::vector<std::string> SweepColumns::heads() const {
@@ -191,6 +212,51 @@ std::string limits_in_words(const Goal& goal) {
   return fmt::format("{}", fmt::join(limits, ", "));
 }
 
+std::vector<std::pair<const char*, std::size_t>> best_rows(const Choice& choice) {
+  std::vector<std::pair<const char*, std::size_t>> rows;
+  for (const auto& [label, row] :
+       {std::pair("fastest", choice.fastest), std::pair("cheapest", choice.cheapest),
+        std::pair("least energy", choice.least_energy), std::pair("most accurate", choice.most_accurate)}) {
+    if (row) rows.emplace_back(label, *row);
+  }
+  return rows;
+}
+
+std::string scaling_in_words(const SweepResult& result, const Series& series,
+                             const std::vector<std::optional<double>>& reached) {
+  const auto ranks = [&](std::size_t row) {
+    return count_text(figure(result, result.rows[row], "ranks").value());
+  };
+  const auto efficiency = [&](std::size_t row) { return percent(reached[row].value()); };
+  const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
+  const auto gpus = [&](std::size_t row) { return ranks(row) + (ranks(row) == "1" ? " GPU" : " GPUs"); };
+  std::string text = last ? fmt::format("{} ({})", gpus(*last), efficiency(*last)) : "none";
+  if (const std::string range = scaling_range_in_words(result, series); !range.empty()) text += ", " + range;
+  const std::size_t largest = series.rows.back();
+  if (!last || *last != largest) text += fmt::format("; {} on {}", efficiency(largest), gpus(largest));
+  return text;
+}
+
+std::string expected_errors_in_words(const SweepResult& result) {
+  constexpr std::string_view lowest = "throughput_low_samples_per_s";
+  if (!has_figure(result, lowest)) return {};  // an older store
+  std::optional<ExpectedError> widest;
+  for (const SweepRow& row : result.rows) {
+    const auto throughput = figure(result, row, "throughput_samples_per_s");
+    const auto low = figure(result, row, lowest);
+    const auto high = figure(result, row, "throughput_high_samples_per_s");
+    if (!throughput || !low || !high) continue;
+    if (!widest) widest.emplace();
+    widest->low = std::min(widest->low, *low / *throughput - 1);
+    widest->high = std::max(widest->high, *high / *throughput - 1);
+  }
+  if (!widest) return {};
+  return fmt::format(
+      "expected error of samples/s: within {} in 80 % of comparable published runs, for every "
+      "point; sweep.csv has the interval of each",
+      error_range(*widest));
+}
+
 std::string scaling_range_in_words(const SweepResult& result, const Series& series) {
   const std::optional<EfficientRange> range = efficient_range(result, series, scales_well);
   if (!range) return {};
@@ -205,6 +271,19 @@ std::string scaling_range_in_words(const SweepResult& result, const Series& seri
   if (range->is_open) high = "at least " + high;
   if (range->low == range->high) return high + " within the expected error";
   return fmt::format("{} to {} within the expected error", low, high);
+}
+
+std::string name_in_words(const GainSeries& series) {
+  return series.key + (series.others.empty() ? "" : " with " + series.others);
+}
+
+std::string gain_in_words(const GainSeries& series) {
+  std::string text = series.values.front();
+  for (std::size_t i = 0; i < series.gains.size(); ++i)
+    text += fmt::format("{}to {} {}", i == 0 ? " " : ", ", series.values[i + 1], signed_percent(series.gains[i]));
+  if (const auto end = gain_ends_at(series); end && series.gains.size() > 1)
+    text += fmt::format(": less than {} from {} on", percent(little_gain), series.values[*end]);
+  return text;
 }
 
 std::string scaling_rule_in_words(const Sweep& sweep) {

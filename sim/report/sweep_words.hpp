@@ -2,6 +2,7 @@
 // Common parts of a sweep's table and its page: the columns of a row, and choices in words.
 
 #include "sweep/choice.hpp"
+#include "sweep/gains.hpp"
 #include "sweep/scaling.hpp"
 #include "sweep/sweep_result.hpp"
 
@@ -9,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -23,14 +25,22 @@ struct SweepColumn {
   std::string (*text)(double number, double largest);  ///< `largest` of the column
 };
 
-/// The varied keys, and the figures that some row has. Under strong scaling the speedup and the efficiency
-/// are relative to the smallest run of a row's series, as in the text on the limits of scaling. Keeps a
-/// reference to the result.
+/// Throughput over the number of GPUs: a column that is derived from two figures.
+inline constexpr const char* per_gpu_figure = "throughput_per_gpu_samples_per_s";
+std::optional<double> throughput_per_gpu(const SweepResult& result, const SweepRow& row);
+
+/// The varied keys, and the figures that some row has; `has_per_gpu`: with the throughput per GPU. Under
+/// strong scaling the speedup and the efficiency are relative to the smallest run of a row's series, as in
+/// the text on the limits of scaling. Keeps a reference to the result.
 class SweepColumns {
 public:
-  explicit SweepColumns(const SweepResult& result);
+  explicit SweepColumns(const SweepResult& result, bool has_per_gpu = false);
 
   [[nodiscard]] std::vector<std::string> heads() const;
+  /// The figures of the columns after the keys.
+  [[nodiscard]] std::vector<std::string> figures() const;
+  /// Of a finished row and the column of figures()[index].
+  [[nodiscard]] std::optional<double> number(const SweepRow& row, std::size_t index) const;
   /// For a finished or failed row: "-" if there is no figure.
   [[nodiscard]] std::vector<std::string> cells(const SweepRow& row) const;
 
@@ -66,9 +76,26 @@ std::string intervals_in_words(const SweepResult& result, const std::vector<Need
 /// "within 8 h 00 min, on at most 64 GPUs"; empty without limits.
 std::string limits_in_words(const Goal& goal);
 
+/// The points to choose, with the names of the choices: "fastest".
+std::vector<std::pair<const char*, std::size_t>> best_rows(const Choice& choice);
+
+/// Up to which size a series scales: "8 GPUs (97.6 %), 8 to at least 64 within the expected error; 76.0 % on
+/// 64 GPUs". `reached`: efficiencies(result).
+std::string scaling_in_words(const SweepResult& result, const Series& series,
+                             const std::vector<std::optional<double>>& reached);
+
+/// The widest expected error of the points, relative to their throughputs; empty if none has one.
+std::string expected_errors_in_words(const SweepResult& result);
+
 /// "32 to 128 within the expected error", "fewer than 8 to at least 64 within the expected error"; empty if
 /// the error is unknown.
 std::string scaling_range_in_words(const SweepResult& result, const Series& series);
+
+/// "platform.fabric.nic with platform.node.nics=1".
+std::string name_in_words(const GainSeries& series);
+
+/// "100 Gbps to 200 Gbps +57.3 %, to 400 Gbps +0.4 %: less than 1 % from 200 Gbps on".
+std::string gain_in_words(const GainSeries& series);
 
 /// The meaning of efficient_up_to(result, series, scales_well) for a sweep.
 std::string scaling_rule_in_words(const Sweep& sweep);

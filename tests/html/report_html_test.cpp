@@ -17,6 +17,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace trainyard;
@@ -28,7 +29,20 @@ const PageOrigin origin{.version = "9.8.7",
                         .warnings = {"tiny.yaml:3:1: warning: <odd>"},
                         .sources = {{.file = "platform pair", .source = "a page & its \"date\""}}};
 
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+/// Without the elements that keep numbers and their units on a line.
+std::string without_spans(std::string text) {
+  constexpr std::string_view begin = "<span class=\"n\">";
+  constexpr std::string_view end = "</span>";
+  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
+    text.erase(at, begin.size());
+    text.erase(text.find(end, at), end.size());
+  }
+  return text;
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return without_spans(text).find(part) != std::string::npos;
+}
 
 /// "min 05 s", after a number.
 bool is_duration(const std::string& unit) {
@@ -342,6 +356,77 @@ TEST_CASE("a run of many updates shows its workers, servers and how old gradient
   CHECK(has(page, "<dt>staleness</dt><dd class=\"value\">1.40</dd>"));
   CHECK(has(page, "updates on average, 2 at most (1 is fresh)"));
   CHECK_FALSE(has(page, "<section id=\"ranks\">"));
+}
+
+TEST_CASE(
+    "a page begins with the time and its expected error, the limit in a sentence, and the best three "
+    "changes") {
+  const Run run = sample_result();
+  const auto change = [&](std::string name, Overrides set, double factor) {
+    return WhatIfRow{
+        .what = {.change = std::move(name), .set = std::move(set), .remark = "a <remark>", .reason = {}},
+        .step_time = run.pace.time / factor,
+        .throughput = run.pace.throughput * factor};
+  };
+  PageChanges changes;
+  changes.rows = {change("GPUs four times as fast", {{"gpu.speed", "4"}}, 4),
+                  change("GPUs twice as fast", {{"gpu.speed", "2"}}, 2.5),
+                  change("NICs of 50 Gbps", {{"platform.fabric.nic", "50 Gbps"}}, 1.25),
+                  change("<i>buckets</i>", {{"stack.bucket_cap", "1 MiB"}}, 1.125),
+                  change("a fourth", {{"batch_per_gpu", "2"}}, 1.0625),
+                  {.what = {.change = "tree", .set = {}, .remark = {}, .reason = "tree needs <two>"},
+                   .step_time = {},
+                   .throughput = {}}};
+  const std::string page = report_html(run, origin, changes);
+  CHECK(page.find("<section id=\"answer\">") < page.find("<section id=\"figures\">"));
+  const std::string head = answer_html(run, changes).markup;
+  // 13 ms over 1.08 and over 0.88
+  CHECK(has(head, "<strong>13.0 ms</strong> step time (12.0 ms to 14.8 ms)"));
+  CHECK(has(head, "-12 to +8 %"));
+  CHECK(has(head, "class=\"verdict\""));
+  CHECK(has(head, "4.00 times the samples/s</strong> with GPUs four times as fast"));
+  CHECK(has(head, "+25.0 % samples/s</strong> with NICs of 50 Gbps"));
+  CHECK(has(head, "<code>--set platform.fabric.nic=&quot;50 Gbps&quot;</code>"));
+  CHECK(has(head, "with &lt;i&gt;buckets&lt;/i&gt;"));
+  CHECK_FALSE(has(head, "GPUs twice as fast"));  // the same key as the best
+  CHECK_FALSE(has(head, "a fourth"));
+  const std::string table = changes_html(run, changes).markup;
+  for (const char* const part :
+       {"GPUs twice as fast", "a fourth", "1 more could not be tried", "a &lt;remark&gt;",
+        "tree: tree needs &lt;two&gt;", "<td>unchanged</td><td></td><td>13.00 ms</td>"})
+    CHECK(has(table, part));
+}
+
+TEST_CASE("a page without tried changes says why, or nothing") {
+  CHECK(has(answer_html(sample_result(), {.why_none = "None, because <it> takes long."}).markup,
+            "None, because &lt;it&gt; takes long."));
+  CHECK_FALSE(has(answer_html(sample_result(), {}).markup, "Changes that help"));
+  CHECK(changes_html(sample_result(), {}).markup.empty());
+  Run run = sample_result();
+  run.expected_error = unknown("no run is <like> it");
+  CHECK(has(answer_html(run, {}).markup, "Expected error unknown: no run is &lt;like&gt; it."));
+}
+
+TEST_CASE("a number stays on a line with its unit, and texts that are copied have ordinary blanks") {
+  CHECK(prose("takes 2 min 10 s, or 5.3 % of (4.1 ms).").markup ==
+        "takes <span class=\"n\">2 min 10 s,</span> or <span class=\"n\">5.3 %</span> of "
+        "<span class=\"n\">(4.1 ms).</span>");
+  CHECK(prose("batch 128 <b> layer1 of 3").markup == "batch 128 &lt;b&gt; layer1 of 3");
+  CHECK(prose(" 8 h").markup == " <span class=\"n\">8 h</span>");
+  CHECK(prose("x.nic=10 Gbps, n=4: 15 comparable runs").markup ==
+        "x.nic=<span class=\"n\">10 Gbps,</span> n=4: 15 comparable runs");
+  CHECK(prose("").markup.empty());
+}
+
+TEST_CASE("collectives that keep ranks from computing come first") {
+  Run run = sample_result();
+  Step& step = step_in(run);
+  CollectiveRow hidden = step.collectives.front();
+  hidden.name = "hidden one";
+  step.collectives.insert(step.collectives.begin(), hidden);
+  for (TimelineEvent& event : step.bars) event.collective += event.collective >= 0 ? 1 : 0;
+  const std::string table = collectives_html(run).markup;
+  CHECK(table.find(step.collectives.back().name) < table.find("hidden one"));
 }
 
 TEST_CASE("a job with faults shows where its time goes and the intervals that were simulated") {

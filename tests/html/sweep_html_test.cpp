@@ -1,11 +1,14 @@
 #include "html/sweep_html.hpp"
 
 #include "../sweep/hand_made.hpp"
+#include "html/sweep_answer.hpp"
 #include "html/sweep_curves.hpp"
 #include "html/sweep_learning.hpp"
+#include "html/sweep_points.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,7 +17,16 @@ using namespace trainyard;
 
 namespace {
 
-bool page_has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+/// Ignores the elements that keep numbers and their units on a line.
+bool page_has(std::string text, std::string_view part) {
+  constexpr std::string_view begin = "<span class=\"n\">";
+  constexpr std::string_view end = "</span>";
+  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
+    text.erase(at, begin.size());
+    text.erase(text.find(end, at), end.size());
+  }
+  return text.find(part) != std::string::npos;
+}
 
 /// Two models on 1 and 2 nodes, one point of which fails.
 SweepResult two_models() {
@@ -127,7 +139,7 @@ TEST_CASE("of runs on as many GPUs all are marked, told apart, and the best is i
     CHECK(std::ranges::count(points, ',') == 2);  // one per number of GPUs
     ++lines;
   }
-  CHECK(lines == 2);
+  CHECK(lines == 3);  // throughput, throughput per GPU, efficiency
 }
 
 TEST_CASE("a sweep of no points, or without numbers of GPUs, has a page without curves") {
@@ -164,6 +176,117 @@ TEST_CASE("a sweep's page has the sources of its files, and says where they coul
   CHECK(page_has(page, "model: resnet50\n"));
   CHECK(page_has(page, "could not be read again for this page: cannot read &#39;c.yaml&#39;"));
   CHECK_FALSE(page_has(sweep_html(two_models(), {}), "<section id=\"trust\">"));
+}
+
+TEST_CASE("a panel's names have only the keys in which its own series differ") {
+  std::vector<MadeRow> rows;
+  for (const char* const ranks : {"1", "2"}) {
+    for (int batch = 0; batch < 9; ++batch)
+      rows.push_back(
+          {.values = {"a", std::to_string(batch), ranks}, .ranks = ranks[0] - '0' + 0.0, .throughput = 1});
+    for (const char* const batch : {"7", "8"})
+      rows.push_back({.values = {"b", batch, ranks}, .ranks = ranks[0] - '0' + 0.0, .throughput = 1});
+  }
+  for (MadeRow& row : rows) row.values.insert(row.values.begin() + 1, row.values[0] == "a" ? "x" : "y");
+  const std::vector<CurvePanel> panels =
+      curve_panels(made_result({"model", "precision", "batch_per_gpu", "nodes"}, rows));
+  REQUIRE(panels.size() == 11);  // nine series do not fit into one
+  CHECK(panels.front().title == "model=a, precision=x, batch_per_gpu=0");
+  std::erase_if(rows, [](const MadeRow& row) { return row.values[0] == "a" && row.values[2] < "5"; });
+  rows.push_back({.values = {"c", "x", "5", "1"}, .ranks = 1, .throughput = 1});
+  rows.push_back({.values = {"d", "x", "5", "1"}, .ranks = 1, .throughput = 1});
+  rows.push_back({.values = {"e", "x", "5", "1"}, .ranks = 1, .throughput = 1});
+  const std::vector<CurvePanel> few =
+      curve_panels(made_result({"model", "precision", "batch_per_gpu", "nodes"}, rows));
+  REQUIRE(few.size() == 5);
+  CHECK(few[0].title == "model=a, precision=x");
+  CHECK(few[0].names ==
+        std::vector<std::string>{"batch_per_gpu=5", "batch_per_gpu=6", "batch_per_gpu=7", "batch_per_gpu=8"});
+  CHECK(few[2].title == "model=c, precision=x, batch_per_gpu=5");
+  CHECK(few[2].names == std::vector<std::string>{few[2].title});
+}
+
+TEST_CASE("a sweep's page begins with its answer") {
+  const std::string page = sweep_html(two_models(), {});
+  const std::size_t answer = page.find("<section id=\"answer\">");
+  REQUIRE(answer != std::string::npos);
+  CHECK(answer < page.find("<section id=\"chart\">"));
+  CHECK(page.find("<section id=\"chart\">") < page.find("<section id=\"points\">"));
+  CHECK(page.find("<section id=\"points\">") < page.find("<section id=\"scaling\">"));
+  const std::string head = sweep_answer(two_models()).markup;
+  CHECK(page_has(head, "<strong>fastest</strong>: model=a, nodes=2: an epoch in 1 h 20 min"));
+  CHECK(page_has(head, "<li>model=a: <strong>4 GPUs (100.0 %)</strong>; 75.0 % on 8 GPUs</li>"));
+  CHECK(page_has(head, "<strong>cheapest, least energy</strong>: model=a, nodes=1: an epoch in 2 h 00 min"));
+  CHECK(page_has(head, "within 2 h 47 min"));
+  SweepResult slow = two_models();
+  slow.sweep.goal.deadline = Seconds(1);
+  CHECK(page_has(sweep_answer(slow).markup, "No point is within these limits."));
+}
+
+TEST_CASE(
+    "without epochs the answer is the highest throughput, also per GPU; without finished points there is "
+    "none") {
+  const SweepResult result = made_result(
+      {"batch_per_gpu"},
+      {{.values = {"1"}, .ranks = 4, .throughput = 20}, {.values = {"2"}, .ranks = 4, .throughput = 30}});
+  CHECK(page_has(sweep_answer(result).markup, "batch_per_gpu=2</strong>: 30.0 samples/s, 7.50 per GPU"));
+  CHECK(sweep_answer(made_result({"batch_per_gpu"}, {{.values = {"1"}, .status = PointStatus::wrong}}))
+            .markup.empty());
+}
+
+TEST_CASE("of many series the answer lists those that stop before their largest run") {
+  SweepResult result = series_of_size(3, 4);
+  CHECK(page_has(sweep_answer(result).markup, "12 of 12 series scale to their largest run."));
+  result.rows[3].figures[4] = 0.5;  // the efficiency of m0, b1 on 2 GPUs
+  const std::string head = sweep_answer(result).markup;
+  CHECK(page_has(head, "11 of 12 series scale to their largest run; the others stop earlier:"));
+  CHECK(page_has(head, "model=m0, batch_per_gpu=b1: <strong>1 GPU (100.0 %)</strong>; 50.0 % on 2 GPUs"));
+  CHECK_FALSE(page_has(head, "batch_per_gpu=b2"));
+}
+
+TEST_CASE("the points of a page read back as JSON: keys, figures, and what the table's columns are") {
+  SweepResult result = two_models();
+  result.sweep.points[2][0] = "b</script>\"";
+  const nlohmann::json json = nlohmann::json::parse(points_json(result));
+  CHECK(json["points"] == 4);
+  CHECK(json["rows"] == 4);
+  CHECK(json["keys"][0]["name"] == "model");
+  CHECK(json["keys"][0]["values"] == nlohmann::json({"a", "b</script>\"", "b"}));
+  CHECK(json["keys"][0]["of"] == nlohmann::json({0, 0, 1, 2}));
+  CHECK(json["keys"][1]["is_scale"] == true);
+  const auto named = [&](const std::string& name) {
+    const auto& figures = json["figures"];
+    const auto found = std::ranges::find_if(figures, [&](const auto& one) { return one["name"] == name; });
+    REQUIRE(found != figures.end());
+    return *found;
+  };
+  CHECK(named("throughput_per_gpu_samples_per_s")["values"] == nlohmann::json({25, 18.75, 15, nullptr}));
+  CHECK(named("throughput_samples_per_s")["unit"] == "samples/s");
+  CHECK(json["x"].get<std::string>().starts_with("figure"));
+  CHECK(json["colour"] == "key 0");
+  CHECK(json["columns"][0] == "point");
+  CHECK(json["columns"][2] == "key 1");
+  // As many columns as the table has heads, but for the bars.
+  const std::string table = points_table(result).markup;
+  std::size_t heads = 0;
+  for (std::size_t at = table.find("<th"); at != std::string::npos; at = table.find("<th", at + 1)) ++heads;
+  CHECK(json["columns"].size() + 2 == heads);  // the bars, and <thead>
+  CHECK(page_has(table, "<th>samples/s</th><th>samples/s per GPU</th>"));
+  CHECK_FALSE(page_has(sweep_html(result, {}), "b</script>"));
+  CHECK(points_json(made_result({"nodes"}, {})).empty());
+  CHECK(points_chart(made_result({"nodes"}, {{.values = {"1"}, .throughput = 1}})).markup.empty());
+}
+
+TEST_CASE("the cells of points beyond the table are in the data, up to a number that a browser can hold") {
+  std::vector<MadeRow> rows;
+  for (int i = 0; i < 6000; ++i)
+    rows.push_back({.values = {std::to_string(i)}, .ranks = 4, .throughput = 100.0 + i});
+  const nlohmann::json json = nlohmann::json::parse(points_json(made_result({"batch_per_gpu"}, rows)));
+  CHECK(json["points"] == 6000);
+  CHECK(json["rows"] == 5000);
+  CHECK(json["more"].size() == 4500);
+  CHECK(json["more"][0][0] == "500");
+  CHECK(json["more"][0].size() == json["columns"].size());
 }
 
 TEST_CASE("what is the same in every series is in no name") {

@@ -6,7 +6,8 @@ usage: report.py PROGRAM SOURCE_DIR [--screenshots DIR]
 Writes pages of runs and sweeps of all kinds and checks of each: the console is empty, nothing is loaded, sections and
 charts are there with a size, no two texts of a chart overlap, the page is nowhere wider than the window, text has a
 contrast of 4.5 in light and dark. Of the timeline: wheel, buttons, keys, dragging and a touch change what is shown, the
-tooltip shows. Without script the page reads as well. --screenshots also writes every page in light and dark, wide and
+tooltip shows. Of a sweep's chart and table: axes, colour, filter and order change what is shown. Contents stay in view, and
+a number stays on a line with its unit. Without script the page reads as well. --screenshots also writes every page in light and dark, wide and
 narrow, as printed and in grey, for people to look at. Exit status 1: something is wrong.
 """
 
@@ -30,8 +31,8 @@ from selenium.webdriver.common.keys import Keys
 WIDTHS = (360, 800, 1600)
 SCHEMES = ("light", "dark")
 
-RUN = {"figures", "limits", "where", "timeline", "layers", "memory", "needs", "trust", "errors", "experiment"}
-SWEEP = {"what", "points", "trust", "errors", "sweep"}
+RUN = {"answer", "figures", "limits", "where", "timeline", "layers", "memory", "needs", "trust", "errors", "experiment"}
+SWEEP = {"answer", "what", "points", "trust", "errors", "sweep"}
 # Names that are markup, as a layer, an experiment's file and a value of a sweep.
 HOSTILE = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 1'>\"&"
 HOSTILE_FILE = "<img src=x onerror='window.broken=1'>.yaml"
@@ -47,15 +48,17 @@ PAGES = {
     "faults": (["run", "bert_large_dgx_a100_faults"], RUN | {"collectives", "faults"}, 2),
     "input": (["run", "resnet50_dgx2_input"], RUN, 1),
     "tianshu": (["sweep", "tianshu", "--set", "ranks=1,8,64,1000", "--set", "batch_per_gpu=4,32,64"],
-                SWEEP | {"scaling", "stops"}, 9),
+                SWEEP | {"chart", "scaling", "stops"}, 14),
     "imagenet_in_an_hour": (["sweep", "imagenet_in_an_hour", "--set", "ranks=8,64,256,352"],
-                            SWEEP | {"scaling", "stops", "published"}, 5),
-    "cloud_cost": (["sweep", "cloud_cost"], SWEEP | {"scaling", "stops", "choice"}, 3),
-    "trade_off": (["sweep", "digits_trade_off", "--set", "learn.rate.rule=fixed"], SWEEP | {"learning", "choice"}, 3),
+                            SWEEP | {"chart", "scaling", "stops", "published"}, 7),
+    "cloud_cost": (["sweep", "cloud_cost"], SWEEP | {"chart", "scaling", "stops", "choice"}, 5),
+    "trade_off": (["sweep", "digits_trade_off", "--set", "learn.rate.rule=fixed"], SWEEP | {"chart", "learning", "choice"}, 4),
+    "many": (["sweep", "resnet50_dgx2", "--set", "batch_per_gpu=1..60 step 1", "--set", "gpus=1,2", "--set",
+              "platform.fabric.nic=10 Gbps,25 Gbps,40 Gbps,50 Gbps,100 Gbps"], SWEEP | {"chart"}, None),
     "failures": (["sweep", "gpt2_small_dgx2", "--set", "batch_per_gpu=8,32,64"], SWEEP | {"failures"}, 0),
     "hostile": (["run", HOSTILE_FILE], RUN - {"memory"} | {"collectives"}, 0),
     "hostile_sweep": (["sweep", HOSTILE_FILE, "--set", "gpus=2,4", "--set", f"precision=fp32,{HOSTILE}"],
-                      SWEEP | {"scaling", "failures"}, 2),
+                      SWEEP | {"chart", "scaling", "failures"}, 4),
 }
 
 # What the page itself is asked. Relative luminance and contrast are those of WCAG 2.
@@ -107,6 +110,9 @@ for (const figure of document.querySelectorAll("figure, .stack, .share")) {
     const limit = window && getComputedStyle(window).overflow !== "visible" ? window.getBoundingClientRect() : {left: 0, right: innerWidth};
     if (one.box.left < limit.left - 0.5 || one.box.right > limit.right + 0.5) faults.push(`"${one.text}" is cut off`);
   }
+}
+for (const one of document.querySelectorAll(".n, .value")) {
+  if (isShown(one) && one.getClientRects().length > 1) faults.push(`"${one.textContent}" is on two lines`);
 }
 const root = document.documentElement;
 if (root.scrollWidth > root.clientWidth) faults.push(`the page is ${root.scrollWidth} wide in a window of ${root.clientWidth}`);
@@ -182,7 +188,7 @@ def check_views(pages, name, file, plots):
             answer = pages.driver.execute_script(SCRIPT)
             for fault in answer["faults"]:
                 pages.expect(False, f"{name} at {width} px, {scheme}", fault)
-            pages.expect(answer["plots"] == plots, name, f"has {answer['plots']} plots, not {plots}")
+            pages.expect(plots is None or answer["plots"] == plots, name, f"has {answer['plots']} plots, not {plots}")
             pages.expect(answer["charts"] > 0, name, "has no chart")
             for entry in pages.driver.get_log("browser"):
                 pages.expect(False, f"{name} at {width} px, {scheme}", f"console: {entry['message']}")
@@ -264,6 +270,91 @@ def check_timeline(pages, name, file):
         pages.expect(False, name, f"console: {entry['message']}")
 
 
+def check_contents(pages, name, file):
+    """They stay in view, mark the section in view, and cover no heading."""
+    for width in (360, 1400):
+        pages.view(width, "light")
+        pages.open(file)
+        driver = pages.driver
+        driver.execute_script("document.querySelector('nav a[href=\"#trust\"]').click()")
+        time.sleep(0.3)
+        answer = driver.execute_script(
+            "const box = (one) => document.querySelector(one).getBoundingClientRect();"
+            "const nav = box('nav'), head = box('#trust h2');"
+            "return {nav: nav.top >= -1 && nav.top < 50, free: innerWidth < 1200 ? head.top >= nav.bottom - 1 : head.left >= nav.right,"
+            "current: (document.querySelector('nav [aria-current]') || {}).hash};")
+        pages.expect(answer["nav"], f"{name} at {width} px", "the contents are out of view")
+        pages.expect(answer["free"], f"{name} at {width} px", "the contents cover the heading")
+        pages.expect(answer["current"] == "#trust", f"{name} at {width} px", f"the contents mark {answer['current']}")
+
+
+def check_points(pages, name, file):
+    """The chart and the table of a sweep of 24 points, by the keyboard where that is different."""
+    pages.view(1200, "light")
+    pages.open(file)
+    driver = pages.driver
+    find = lambda what: driver.find_element(By.CSS_SELECTOR, what)  # noqa: E731
+    marks = lambda: len(driver.find_elements(By.CSS_SELECTOR, "#points-plot .field .mark"))  # noqa: E731
+    rows = lambda: len(driver.find_elements(By.CSS_SELECTOR, "#points-table tbody tr"))  # noqa: E731
+    titles = lambda: (find("#points-plot .up-title").text, find("#points-plot figcaption").text)  # noqa: E731
+    cells = lambda column: driver.execute_script(  # noqa: E731
+        "return [...document.querySelectorAll('#points-table tbody tr')].map((row) => row.cells[arguments[0]].textContent);", column)
+
+    def choose(what, text):
+        for option in find(what).find_elements(By.TAG_NAME, "option"):
+            if option.text == text:
+                option.click()
+                return
+        pages.expect(False, name, f"{what} does not offer {text}")
+
+    pages.expect((marks(), rows()) == (24, 24), name, f"has {marks()} marks and {rows()} rows of 24 points")
+    before = titles()
+    pages.expect(before == ("throughput, samples/s", "ranks, GPUs"), name, f"the axes are {before}")
+    choose("#points-y", "throughput per GPU")
+    choose("#points-x", "platform")
+    pages.expect(titles() == ("throughput per GPU, samples/s", "platform"), name, f"the axes are {titles()}")
+    choose("#points-colour", "nodes")
+    legend = find("#points-plot .legend").text
+    pages.expect("nodes=8" in legend and "platform=" not in legend, name, f"the legend reads {legend}")
+    choose("#points-colour", "none")
+    pages.expect(not driver.find_elements(By.CSS_SELECTOR, "#points-plot .legend"), name, "a legend without colours")
+    choose("#points-filters label:nth-child(1) select", "8")
+    pages.expect((marks(), rows()) == (6, 6), name, f"{marks()} marks and {rows()} rows of the 6 on 8 nodes")
+    pages.expect("6 of 24" in find("#points-shown").text, name, "does not say how many are shown")
+    choose("#points-filters label:nth-child(1) select", "all")
+    heads = driver.find_elements(By.CSS_SELECTOR, "#points-table th")
+    column = [head.text for head in heads].index("samples/s")
+    button = heads[column].find_element(By.TAG_NAME, "button")
+    number = lambda text: float(text.replace(",", ""))  # noqa: E731
+    button.send_keys(Keys.ENTER)
+    rates = [number(text) for text in cells(column)]
+    pages.expect(rates == sorted(rates, reverse=True), name, f"the largest is not first: {rates}")
+    pages.expect(heads[column].get_attribute("aria-sort") == "descending", name, "the order is not announced")
+    button.send_keys(Keys.ENTER)
+    pages.expect([number(text) for text in cells(column)] == rates[::-1], name, "the order does not turn")
+    heads[2].find_element(By.TAG_NAME, "button").click()
+    pages.expect(cells(2) == sorted(cells(2)), name, f"not in the order of a text: {cells(2)}")
+    for entry in driver.get_log("browser"):
+        pages.expect(False, name, f"console: {entry['message']}")
+
+
+def check_many_points(pages, name, file):
+    """Rows that the page's text leaves out are sorted in."""
+    pages.view(1200, "light")
+    pages.open(file)
+    driver = pages.driver
+    rows = driver.find_elements(By.CSS_SELECTOR, "#points-table tbody tr")
+    pages.expect(len(rows) == 500, name, f"{len(rows)} rows, not 500")
+    driver.find_element(By.CSS_SELECTOR, "#points-table th button").click()
+    driver.find_element(By.CSS_SELECTOR, "#points-table th button").click()
+    first = driver.find_element(By.CSS_SELECTOR, "#points-table tbody tr")
+    cells = [cell.text for cell in first.find_elements(By.TAG_NAME, "td")]
+    pages.expect(cells[0] == "599" and len(cells) == len(driver.find_elements(By.CSS_SELECTOR, "#points-table th")),
+                 name, f"the last point is not first: {cells}")
+    for entry in driver.get_log("browser"):
+        pages.expect(False, name, f"console: {entry['message']}")
+
+
 def check_copying(pages, name, file):
     pages.open(file)
     copy = pages.driver.find_element(By.CLASS_NAME, "copy")
@@ -280,6 +371,15 @@ def check_without_script(pages, name, file):
     pages.expect(pages.driver.find_element(By.CLASS_NAME, "still").is_displayed(), name, "no timeline without script")
     pages.expect(not pages.driver.find_element(By.ID, "timeline-view").is_displayed(), name, "an empty timeline without script")
     pages.expect(not pages.driver.find_element(By.CLASS_NAME, "copy").is_displayed(), name, "a copy button without script")
+    pages.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def check_sweep_without_script(pages, name, file):
+    pages.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    pages.open(file)
+    pages.expect(not pages.driver.find_element(By.ID, "points-view").is_displayed(), name, "controls without script")
+    pages.expect(pages.driver.find_element(By.CSS_SELECTOR, "#points-table tbody tr").is_displayed(), name, "no table without script")
+    pages.expect(pages.driver.find_element(By.CSS_SELECTOR, "#scaling figure.plot").is_displayed(), name, "no chart without script")
     pages.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
@@ -347,6 +447,10 @@ def main():
                     check_timeline(pages, name, file)
                 if name.startswith("hostile"):
                     check_hostile(pages, name, file)
+            check_contents(pages, "dgx2", files["dgx2"])
+            check_points(pages, "cloud_cost", files["cloud_cost"])
+            check_many_points(pages, "many", files["many"])
+            check_sweep_without_script(pages, "cloud_cost", files["cloud_cost"])
             check_copying(pages, "dgx2", files["dgx2"])
             check_without_script(pages, "dgx2", files["dgx2"])
             if options.screenshots:

@@ -1,0 +1,13 @@
+#pragma once
+// The head of a sweep's page: the conclusions from its points.
+
+#include "html/html.hpp"
+#include "sweep/sweep_result.hpp"
+
+namespace trainyard {
+
+/// The points to choose, or without times of a training the point with the highest throughput; where scaling
+/// stops; how predictions compare with published figures; the expected error. Empty if no point is finished.
+Html sweep_answer(const SweepResult& result);
+
+}  // namespace trainyard
