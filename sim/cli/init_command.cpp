@@ -91,12 +91,14 @@ GpuAnswers gpu_in(const InitPlatformOptions& options, const config::Catalogue& c
   if (gpu.is_data_sheet()) {
     gpu.profile = options.gpu.value_or("");
     if (is_gpu_profile(catalogue, gpu.profile))
-      throw CLI::ValidationError("--gpu-memory", gpu.profile + " has a profile; give the new one another name");
+      throw CLI::ValidationError("--gpu-memory",
+                                 gpu.profile + " has a profile; give the new one another name");
     if (!gpu.memory) throw CLI::RequiredError("--gpu-memory SIZE");
     if (gpu.peaks.empty()) throw CLI::RequiredError("--gpu-peak RATE");
   } else {
-    for (const auto& [name, text] : {std::pair("--gpu-bandwidth", options.bandwidth),
-                                     std::pair("--gpu-power", options.tdp), std::pair("--gpu-like", options.like)}) {
+    for (const auto& [name, text] :
+         {std::pair("--gpu-bandwidth", options.bandwidth), std::pair("--gpu-power", options.tdp),
+          std::pair("--gpu-like", options.like)}) {
       if (text) throw CLI::ValidationError(name, "needs --gpu-memory and --gpu-peak");
     }
     answers.gpu = options.gpu.value_or("");
@@ -113,14 +115,15 @@ std::string name_of_platform(const InitPlatformOptions& options) {
   const std::string name = options.name  ? *options.name
                            : options.out ? fs::path(*options.out).stem().string()
                                          : std::string("my_cluster");
-  if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
-                          std::string::npos) {
+  if (name.empty() ||
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
+          std::string::npos) {
     throw CLI::ValidationError("--name", in_quotes(name) + " is not a name: use letters, digits, _ and -");
   }
   if (options.out && fs::path(*options.out).stem().string() != name) {
-    throw CLI::ValidationError("--name",
-                               fmt::format("a platform has the name of its file: -o {}.yaml, or --name {}", name,
-                                           fs::path(*options.out).stem().string()));
+    throw CLI::ValidationError(
+        "--name", fmt::format("a platform has the name of its file: -o {}.yaml, or --name {}", name,
+                              fs::path(*options.out).stem().string()));
   }
   return name;
 }
@@ -134,11 +137,14 @@ std::string next_steps(const std::string& file, const std::optional<std::string>
   const std::string word = shell_word(file);
   const std::string set = nodes > 1 ? fmt::format(" --set nodes={}", nodes) : std::string();
   std::string text = fmt::format("wrote {}\n", file);
-  if (profile) text += fmt::format("wrote {}: a short GPU profile, whose missing figures are assumed\n", *profile);
-  return text + fmt::format("next:  trainyard topology {0}\n"
-                            "       trainyard collective all_reduce --platform {0}{1}\n"
-                            "       trainyard init experiment --platform {0} -o job.yaml && trainyard run job.yaml{2}",
-                            word, nodes > 1 ? fmt::format(" --nodes {}", nodes) : std::string(), set);
+  if (profile)
+    text += fmt::format("wrote {}: a short GPU profile, whose missing figures are assumed\n", *profile);
+  return text +
+         fmt::format(
+             "next:  trainyard topology {0}\n"
+             "       trainyard collective all_reduce --platform {0}{1}\n"
+             "       trainyard init experiment --platform {0} -o job.yaml && trainyard run job.yaml{2}",
+             word, nodes > 1 ? fmt::format(" --nodes {}", nodes) : std::string(), set);
 }
 
 /// The node by its files, or by answers alone.
@@ -165,7 +171,9 @@ void init_platform(const InitPlatformOptions& options) {
 
   const bool is_terminal = ::isatty(STDIN_FILENO) == 1;
   const auto is_profile = [&](const std::string& name) { return is_gpu_profile(catalogue, name); };
-  const auto ask_rest = [&](bool has_layout) { ask(std::cin, std::cerr, has_layout, is_profile, answers, gpu); };
+  const auto ask_rest = [&](bool has_layout) {
+    ask(std::cin, std::cerr, has_layout, is_profile, answers, gpu);
+  };
   if (files.empty()) {
     const bool is_answered = answers.gpus && (!answers.gpu.empty() || gpu.is_data_sheet());
     if (!is_answered && is_terminal) ask_rest(false);
@@ -183,9 +191,10 @@ void init_platform(const InitPlatformOptions& options) {
 
   std::optional<std::string> profile_file, profile_text;
   if (gpu.is_data_sheet()) {
-    if (!options.out)
-      throw CLI::RequiredError("-o FILE, since a GPU profile is written beside the platform");
-    std::string title = !gpu.profile.empty() ? gpu.profile : !product.empty() ? product : answers.name + " GPU";
+    if (!options.out) throw CLI::RequiredError("-o FILE, since a GPU profile is written beside the platform");
+    std::string title = !gpu.profile.empty() ? gpu.profile
+                        : !product.empty()   ? product
+                                             : answers.name + " GPU";
     std::string name = file_name_of(title);
     if (name.empty() || name == fs::path(*options.out).stem().string()) name += "_gpu";
     const fs::path file = fs::path(*options.out).parent_path() / (name + ".yaml");
@@ -223,7 +232,8 @@ void init_platform(const InitPlatformOptions& options) {
 }
 
 /// A job that fits most GPUs: small steps of the model, in the precision that the GPU is fast in.
-std::string experiment_text(const std::string& platform, const std::string& model, const std::string& schema) {
+std::string experiment_text(const std::string& platform, const std::string& model,
+                            const std::string& schema) {
   std::string text = schema.empty() ? schema : "# yaml-language-server: $schema=" + schema + "\n";
   return text + fmt::format(
                     R"(# Written by `trainyard init experiment`. It runs as it stands: trainyard run FILE
@@ -240,7 +250,7 @@ sync:
   algorithm: auto        # as NCCL would choose; ring, tree and more in workloads/README.md
   update: sync           # k_sync, async, local_sgd and more
 
-# Measured throughput of one GPU with this batch scales all kernel times, and halves the usual error:
+# If you have measured the throughput of one GPU with this batch, all kernel times are scaled to it:
 # one_gpu: 380 samples/s
 
 # The whole training, with its energy and rent:
@@ -263,8 +273,8 @@ void init_experiment(const InitExperimentOptions& options) {
     const fs::path folder = options.out ? fs::path(*options.out).parent_path() : fs::path();
     const fs::path beside = fs::relative(name, folder.empty() ? fs::path(".") : folder, error);
     const std::string path = error || beside.empty() ? name : beside.string();
-    return path.find_first_not_of(
-               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == std::string::npos
+    return path.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") ==
+                   std::string::npos
                ? path
                : in_quotes(path);
   };
@@ -281,10 +291,11 @@ void add_platform(CLI::App& init) {
   auto options = std::make_shared<InitPlatformOptions>();
   CLI::App& command = *init.add_subcommand(
       "platform", "write the platform of your cluster, from what programs print on one of its nodes");
-  command.add_option("FILE", options->files,
-                     "output of nvidia-smi topo -m, with that of nvidia-smi -q (-x) beside it; NCCL's topology "
-                     "(NCCL_TOPO_DUMP_FILE); or lstopo --of xml. Without a file: --gpus, or questions on a "
-                     "terminal");
+  command.add_option(
+      "FILE", options->files,
+      "output of nvidia-smi topo -m, with that of nvidia-smi -q (-x) beside it; NCCL's topology "
+      "(NCCL_TOPO_DUMP_FILE); or lstopo --of xml. Without a file: --gpus, or questions on a "
+      "terminal");
   add_value(command, "--name", options->name, "NAME", "name of the platform (default: that of the file)");
   add_value(command, "--gpu", options->gpu, "GPU",
             "profile of the GPUs, if the files do not tell; with --gpu-memory, the name of a new one");
@@ -311,11 +322,12 @@ void add_platform(CLI::App& init) {
             "profile from which the rest is scaled (default: a100_sxm4_80gb)");
   add_value(command, "-o,--out", options->out, "FILE", "write to this file (default: stdout)");
   command.add_flag("--force", options->force, "replace existing files");
-  add_examples(command,
-               {"trainyard init platform --gpus 8 --gpu h100_sxm_80gb --nvlink 18 --nics 8 --nic \"400 Gbps\"",
-                "trainyard init platform --gpus 4 --gpu \"RTX 4090\" --gpu-memory \"24 GB\" --gpu-peak \"165 "
-                "TFLOP/s\" -o own.yaml",
-                "nvidia-smi topo -m > topo.txt && trainyard init platform topo.txt -o own.yaml  | cat"});
+  add_examples(
+      command,
+      {"trainyard init platform topo.txt --gpu a100_sxm4_80gb -o my_cluster.yaml",
+       "trainyard init platform --gpus 8 --gpu h100_sxm_80gb --nvlink 18 --nics 8 --nic \"400 Gbps\"",
+       "trainyard init platform --gpus 2 --gpu-memory \"24 GB\" --gpu-peak \"165 TFLOP/s\" -o own.yaml"},
+      "topo.txt is the output of nvidia-smi topo -m on a node.");
   command.callback([options] { init_platform(*options); });
 }
 
@@ -327,8 +339,9 @@ void add_experiment(CLI::App& init) {
   add_value(command, "--platform", options->platform, "PLATFORM", "name or path (default: dgx_a100)");
   add_value(command, "-o,--out", options->out, "FILE", "write to this file (default: stdout)");
   command.add_flag("--force", options->force, "replace an existing file");
-  add_examples(command, {"trainyard init experiment", "trainyard init experiment --model bert_large --platform "
-                                                      "dgx_h100 -o job.yaml"});
+  add_examples(command, {"trainyard init experiment",
+                         "trainyard init experiment --model bert_large --platform "
+                         "dgx_h100 -o job.yaml"});
   command.callback([options] { init_experiment(*options); });
 }
 

@@ -26,7 +26,8 @@ void validate(const GpuProfile& gpu, config::Problems& problems) {
   require_beside("kernels", gpu.kernels);
   require_beside("vector_kernels", gpu.vector_kernels);
   const MatrixUnits& units = gpu.matrix;
-  const bool has_peak = units.fp32.peak.value > FlopRate() || units.tf32 || units.fp16 || units.bf16 || units.fp8;
+  const bool has_peak =
+      units.fp32.peak.value > FlopRate() || units.tf32 || units.fp16 || units.bf16 || units.fp8;
   if (!has_peak && problems.readable("matrix"))
     problems.error("matrix", "no peak rate is stated", "fp16: {peak: 142 TFLOP/s}");
   if (units.fp16 && problems.readable("matrix") && units.fp16->peak.value < units.fp32.peak.value) {
@@ -41,8 +42,9 @@ GpuProfile reference_of(const GpuProfile& gpu, const config::Document& document,
   file = path.string();
   GpuProfile reference = config::read<GpuProfile>(config::load(path), validate);
   if (is_short(reference)) {
-    throw InputError(fmt::format("{}: '{}', which 'like' names, is a short profile itself", document.name, name),
-                     "like: a100_sxm4_80gb, or another complete profile of `trainyard list gpus`");
+    throw InputError(
+        fmt::format("{}: '{}', which 'like' names, is a short profile itself", document.name, name),
+        "like: a100_sxm4_80gb, or another complete profile of `trainyard list gpus`");
   }
   return reference;
 }

@@ -289,8 +289,9 @@ template <>
 struct Keys<MatrixUnits> {
   static auto table() {
     return keys(
-        optional("fp32", &MatrixUnits::fp32,
-                 "fp32 without tensor cores; also the rate of vector work; default for GPUs: scaled, see like"),
+        optional(
+            "fp32", &MatrixUnits::fp32,
+            "fp32 without tensor cores; also the rate of vector work; default for GPUs: scaled, see like"),
         optional("tf32", &MatrixUnits::tf32, "TF32 tensor cores; without this key tf32 runs as fp32"),
         optional("fp16", &MatrixUnits::fp16, "fp16 with fp32 accumulation, for fp16 and amp"),
         optional("bf16", &MatrixUnits::bf16, "bfloat16 with fp32 accumulation, for bf16 and amp_bf16"),
@@ -425,7 +426,8 @@ struct Keys<GpuProfile> {
                  "time per JPEG image of the hardware decoder, which runs in parallel with kernels; for "
                  "experiments that decode on the GPU")
             .positive(1),
-        required("matrix", &GpuProfile::matrix, "matrix products and convolutions by data type; one peak is enough"),
+        required("matrix", &GpuProfile::matrix,
+                 "matrix products and convolutions by data type; one peak is enough"),
         optional("vector", &GpuProfile::vector, "ops limited by memory bandwidth; default: scaled, see like"),
         optional("roofline", &GpuProfile::roofline,
                  "curve for all work without a measured kernel or a fit; default: scaled, see like"),

@@ -11,7 +11,8 @@ namespace {
 
 void fill(std::optional<ConvPasses>& passes, const std::optional<ConvPasses>& from, const std::string& why) {
   if (passes || !from) return;
-  passes = ConvPasses{as_assumed(from->forward, why), as_assumed(from->dgrad, why), as_assumed(from->wgrad, why)};
+  passes =
+      ConvPasses{as_assumed(from->forward, why), as_assumed(from->dgrad, why), as_assumed(from->wgrad, why)};
 }
 
 template <class T>
@@ -26,7 +27,9 @@ struct Unit {
 };
 
 const MatrixRates* known(const std::optional<MatrixRates>& rates) { return rates ? &*rates : nullptr; }
-const MatrixRates* known(const MatrixRates& rates) { return rates.peak.value > FlopRate() ? &rates : nullptr; }
+const MatrixRates* known(const MatrixRates& rates) {
+  return rates.peak.value > FlopRate() ? &rates : nullptr;
+}
 
 /// How many times the reference's peak the own one is, and in what.
 struct PeakRatio {
@@ -53,10 +56,10 @@ public:
       : gpu_(gpu),
         from_(reference),
         ratio_(peak_ratio(gpu.matrix, reference.matrix)),
-        in_proportion_(ratio_.of.empty() ? "as on " + reference.name
-                                         : fmt::format("{} times that of {}, as its peak in {}",
-                                                       shortest(four_digits(ratio_.value)), reference.name,
-                                                       ratio_.of)),
+        in_proportion_(ratio_.of.empty()
+                           ? "as on " + reference.name
+                           : fmt::format("{} times that of {}, as its peak in {}",
+                                         shortest(four_digits(ratio_.value)), reference.name, ratio_.of)),
         as_there_("as on " + reference.name) {}
 
   void run() {
@@ -72,8 +75,9 @@ public:
     }
     fill(gpu_.kernel_share, from_.kernel_share, as_there_);
     if (!gpu_.power && from_.power && gpu_.tdp.value > Watts()) {
-      gpu_.power = GpuPower{as_assumed(from_.power->idle, as_there_), as_assumed(from_.power->vector, as_there_),
-                            as_assumed(from_.power->matrix, as_there_)};
+      gpu_.power =
+          GpuPower{as_assumed(from_.power->idle, as_there_), as_assumed(from_.power->vector, as_there_),
+                   as_assumed(from_.power->matrix, as_there_)};
     }
     if (!gpu_.variation && from_.variation) {
       gpu_.variation.emplace();
@@ -90,7 +94,8 @@ public:
 private:
   void fill_memory() {
     if (gpu_.memory.bandwidth.value <= Bandwidth()) {
-      gpu_.memory.bandwidth = {ratio_.value * from_.memory.bandwidth.value, Provenance::assumed, in_proportion_};
+      gpu_.memory.bandwidth = {ratio_.value * from_.memory.bandwidth.value, Provenance::assumed,
+                               in_proportion_};
     }
     fill(gpu_.memory.context, from_.memory.context, as_there_);
   }
@@ -137,8 +142,7 @@ private:
   void fill_vector() {
     const std::string why = "part of the bandwidth as on " + from_.name;
     const auto rate = [&](Sourced<double> VectorRates::*member) {
-      if ((gpu_.vector.*member).value == 0)
-        gpu_.vector.*member = as_assumed(from_.vector.*member, why);
+      if ((gpu_.vector.*member).value == 0) gpu_.vector.*member = as_assumed(from_.vector.*member, why);
     };
     const bool is_empty = gpu_.vector.elementwise.value == 0;
     rate(&VectorRates::elementwise);

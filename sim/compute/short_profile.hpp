@@ -1,6 +1,6 @@
 #pragma once
-// GPU profiles with little more than memory and a peak rate: what they lack is scaled from another profile and
-// counts as assumed.
+// GPU profiles with little more than memory and a peak rate: what they lack is scaled from another profile
+// and counts as assumed.
 
 #include "compute/gpu_profile.hpp"
 #include "config/problems.hpp"
@@ -10,8 +10,8 @@
 
 namespace trainyard {
 
-/// The profile that short ones are scaled from unless they name another (key `like`): products and attention of
-/// the A100 are fitted, and it has the units of all later GPUs but fp8.
+/// The profile that short ones are scaled from unless they name another (key `like`): products and attention
+/// of the A100 are fitted, and it has the units of all later GPUs but fp8.
 inline constexpr std::string_view usual_reference = "a100_sxm4_80gb";
 
 /// Whether the profile names another, or lacks a figure that op_time needs.

@@ -149,27 +149,36 @@ private:
   std::vector<LinkFile> entries_;
 };
 
-bool has_same_figures(const NodeLink& a, const NodeLink& b) {
-  return a.kind_one == b.kind_one && a.kind_other == b.kind_other && a.figures.kind == b.figures.kind &&
-         a.figures.lanes == b.figures.lanes && a.figures.bandwidth == b.figures.bandwidth &&
-         a.figures.effective == b.figures.effective && a.figures.latency == b.figures.latency;
+/// Equal for links with the same kinds of ends and the same figures.
+std::string figures_key(const NodeLink& link) {
+  const auto figure = [](const auto& value) {
+    return fmt::format("{:a}/{}/{}", value.value.si(), static_cast<int>(value.provenance), value.source);
+  };
+  const LinkFile& figures = link.figures;
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}", static_cast<int>(link.kind_one),
+                     static_cast<int>(link.kind_other), static_cast<int>(figures.kind), figures.lanes,
+                     figure(figures.bandwidth),
+                     figures.effective ? figure(*figures.effective) : std::string(), figure(figures.latency));
 }
 
 }  // namespace
 
 std::vector<LinkFile> grouped(const std::vector<NodeLink>& links) {
-  std::vector<LinkFile> entries;
-  std::vector<bool> done(links.size());
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    if (done[i]) continue;
+  struct Group {
+    const NodeLink* first;
     std::vector<Ends> ends;
-    for (std::size_t j = i; j < links.size(); ++j) {
-      if (done[j] || !has_same_figures(links[i], links[j])) continue;
-      done[j] = true;
-      ends.emplace_back(links[j].one, links[j].other);
-    }
-    const LinkFile& figures = links[i].figures;
-    for (LinkFile& entry : Grouping(links[i].kind_one, links[i].kind_other, figures, ends).entries())
+  };
+  std::vector<Group> groups;  // in the order of their first links
+  std::map<std::string, std::size_t> places;
+  for (const NodeLink& link : links) {
+    const auto [place, is_new] = places.emplace(figures_key(link), groups.size());
+    if (is_new) groups.push_back({&link, {}});
+    groups[place->second].ends.emplace_back(link.one, link.other);
+  }
+  std::vector<LinkFile> entries;
+  for (const Group& group : groups) {
+    const NodeLink& first = *group.first;
+    for (LinkFile& entry : Grouping(first.kind_one, first.kind_other, first.figures, group.ends).entries())
       entries.push_back(std::move(entry));
   }
   return entries;

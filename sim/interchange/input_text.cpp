@@ -79,6 +79,8 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
+std::string base_name(const std::string& file) { return file.substr(file.rfind('/') + 1); }
+
 std::string shown(std::string_view text, std::size_t most) {
   std::string result = "'";
   for (const char c : text.substr(0, most)) {

@@ -32,6 +32,9 @@ std::vector<std::string_view> lines_of(std::string_view text);
 /// The words of a line, separated by blanks and tabs.
 std::vector<std::string_view> words_of(std::string_view line);
 
+/// The name of a file without its folders: results do not copy paths of a user's computer.
+std::string base_name(const std::string& file);
+
 /// At most `most` characters of a text of unknown origin in quotes, with control characters replaced.
 std::string shown(std::string_view text, std::size_t most = 40);
 

@@ -13,8 +13,8 @@
 namespace trainyard {
 
 struct KnownGpu {
-  std::string_view profile;                 ///< in platforms/gpus; empty: none is shipped
-  std::vector<std::string_view> products;   ///< as drivers write them, without "NVIDIA", "Tesla" and the like
+  std::string_view profile;                ///< in platforms/gpus; empty: none is shipped
+  std::vector<std::string_view> products;  ///< as drivers write them, without "NVIDIA", "Tesla" and the like
   std::vector<std::string_view> pci_devices;  ///< "10de:20b5"
   std::optional<LinkKind> nvlink = {};
   int nvlink_lanes = 0;  ///< of a GPU; 0: none

@@ -28,27 +28,32 @@ LinkFile nvlink_link(LinkKind kind, int lanes, double lane) {
   link.kind = kind;
   link.lanes = lanes;
   const double rate = lane > 0 ? lane : lane_of(kind);
-  link.bandwidth = {Bandwidth(rate * gigabytes_per_second * lanes), Provenance::specified,
-                    fmt::format("{} of {} GB/s; NVIDIA's data sheets", plural(lanes, "NVLink"), shortest(rate))};
+  link.bandwidth = {
+      Bandwidth(rate * gigabytes_per_second * lanes), Provenance::specified,
+      fmt::format("{} of {} GB/s; NVIDIA's data sheets", plural(lanes, "NVLink"), shortest(rate))};
   if (lane > 0) {  // NCCL plans with 12 of GA102's 14.06
     constexpr double planned = 12 / 14.0625;
-    link.effective = assumed_rate(planned * rate * lanes, "12 of 14.06 GB/s a lane is what NCCL plans with; "
-                                                          "NCCL src/graph/topo.h");
+    link.effective = assumed_rate(planned * rate * lanes,
+                                  "12 of 14.06 GB/s a lane is what NCCL plans with; "
+                                  "NCCL src/graph/topo.h");
   }
   return link;
 }
 
 Sourced<Bandwidth> effective_nvlink_lane(LinkKind kind, bool through_switch) {
   switch (kind) {
-    case LinkKind::nvlink1: return assumed_rate(18.3, "as on dgx1_p100, where copies reach it");
+    case LinkKind::nvlink1:
+      return assumed_rate(18.3, "as on dgx1_p100, where copies reach it");
     case LinkKind::nvlink2:
       return through_switch ? assumed_rate(20.4, "as on dgx2, where it is fitted")
                             : assumed_rate(22.6, "as on dgx1v, where it is fitted");
     case LinkKind::nvlink3:
       return through_switch ? assumed_rate(19.7, "as on dgx_a100, where it is fitted")
                             : assumed_rate(17.3, "as between two A100 with bridges (dss8440_nvlink)");
-    case LinkKind::nvlink4: return assumed_rate(21.4, "as on dgx_h100, where it is fitted");
-    default: return assumed_rate(43.3, "as on dgx_b200, where it is fitted");
+    case LinkKind::nvlink4:
+      return assumed_rate(21.4, "as on dgx_h100, where it is fitted");
+    default:
+      return assumed_rate(43.3, "as on dgx_b200, where it is fitted");
   }
 }
 
@@ -61,8 +66,9 @@ LinkFile xgmi_link(const std::string& generation, int lanes) {
   LinkFile link;
   link.kind = LinkKind::infinity_fabric;
   link.lanes = lanes;
-  link.bandwidth = {Bandwidth(rate * gigabytes_per_second * lanes), Provenance::specified,
-                    fmt::format("{} of {} GB/s; AMD's data sheets", plural(lanes, "xGMI link"), shortest(rate))};
+  link.bandwidth = {
+      Bandwidth(rate * gigabytes_per_second * lanes), Provenance::specified,
+      fmt::format("{} of {} GB/s; AMD's data sheets", plural(lanes, "xGMI link"), shortest(rate))};
   link.effective = assumed_rate(planned * lanes, "what RCCL plans with; ROCm/rccl src/graph/topo.h");
   return link;
 }
@@ -111,8 +117,7 @@ Sourced<Seconds> usual_link_latency(LinkKind kind) {
 Sourced<Seconds> usual_network_latency(Transport transport) {
   if (transport == Transport::tcp)
     return {Seconds(20e-6), Provenance::assumed, "as gcp_a3_highgpu: half of a ping; measure yours"};
-  if (transport == Transport::efa)
-    return {Seconds(21.6e-6), Provenance::assumed, "as EFA on p3dn_24xlarge"};
+  if (transport == Transport::efa) return {Seconds(21.6e-6), Provenance::assumed, "as EFA on p3dn_24xlarge"};
   return {Seconds(1.8e-6), Provenance::assumed, "as between DGX-2s over InfiniBand; measure yours"};
 }
 

@@ -126,8 +126,8 @@ private:
     const std::size_t count = distances.ids.size();
     if (count > most_distances || distances.values.size() != count * count) {
       throw input_error(input_.name, element.line,
-                        fmt::format("{} values for {} devices in distances {}", distances.values.size(), count,
-                                    shown(distances.name)));
+                        fmt::format("{} values for {} devices in distances {}", distances.values.size(),
+                                    count, shown(distances.name)));
     }
     result_.distances.push_back(std::move(distances));
   }
@@ -143,7 +143,10 @@ bool is_gpu(const LstopoPci& pci) {
   return is_display && is_maker;
 }
 
-bool is_nic(const LstopoPci& pci) { return pci.pci_class == "0200" || pci.pci_class == "0207"; }
+/// Ethernet and InfiniBand; older InfiniBand cards are of the class 0c06.
+bool is_nic(const LstopoPci& pci) {
+  return pci.pci_class == "0200" || pci.pci_class == "0207" || pci.pci_class == "0c06";
+}
 
 bool has_fabric(const LstopoPci& pci) {
   return std::ranges::any_of(pci.devices, &LstopoDevice::is_openfabrics) || pci.pci_class == "0207";
@@ -184,8 +187,9 @@ PcieLink pcie_of(double speed) {
 class HwlocLayout {
 public:
   explicit HwlocLayout(const Lstopo& topology) : topology_(topology) {
-    layout_.origin = "lstopo (" + topology.file + ")";
-    visit(topology, [&](const LstopoPci& pci) { has_fabric_ = has_fabric_ || (is_nic(pci) && has_fabric(pci)); });
+    layout_.origin = "lstopo (" + base_name(topology.file) + ")";
+    visit(topology,
+          [&](const LstopoPci& pci) { has_fabric_ = has_fabric_ || (is_nic(pci) && has_fabric(pci)); });
   }
 
   NodeLayout make() {
@@ -219,6 +223,7 @@ private:
 
   /// A bridge with one way down is a part of the link below it.
   void add(const LstopoPci& pci, int parent) {
+    if (layout_.devices.size() >= most_layout_devices) throw too_many_devices(topology_.file);
     const PcieLink up = pcie_of(pci.speed);
     if (is_kept(pci)) {
       layout_.devices.push_back({is_gpu(pci) ? DeviceKind::gpu : DeviceKind::nic, parent, up, pci.bus});
@@ -264,7 +269,8 @@ private:
       const auto one = places_.find(distances.ids[i]);
       if (one == places_.end() || layout_.devices[one->second].kind != DeviceKind::gpu) continue;
       for (std::size_t j = 0; j < count; ++j) {
-        const int lanes = static_cast<int>(std::lround(std::min(distances.values[i * count + j], 1e7) / per_lane));
+        const int lanes =
+            static_cast<int>(std::lround(std::min(distances.values[i * count + j], 1e7) / per_lane));
         const auto other = places_.find(distances.ids[j]);
         if (i == j || lanes == 0) continue;
         if (other == places_.end()) {

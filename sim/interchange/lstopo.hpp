@@ -1,6 +1,6 @@
 #pragma once
-// What hwloc writes with `lstopo --of xml`: sockets, PCIe bridges, GPUs, network cards and NVLinks. Versions 2
-// and 3 of its XML.
+// What hwloc writes with `lstopo --of xml`: sockets, PCIe bridges, GPUs, network cards and NVLinks. Versions
+// 2 and 3 of its XML.
 
 #include "interchange/node_layout.hpp"
 #include "interchange/xml.hpp"
@@ -43,7 +43,7 @@ struct LstopoDistances {
 
 struct Lstopo {
   std::string file;
-  std::string version;  ///< "2.0", "3.0"; "1" if not stated
+  std::string version;                  ///< "2.0", "3.0"; "1" if not stated
   std::vector<LstopoPackage> packages;  ///< one without PCI devices of its own if the file has none
   std::vector<LstopoDistances> distances;
 

@@ -32,6 +32,7 @@ public:
     add_answered_nics();
     fill_pcie();
     place_nvlinks();
+    note_xgmi();
     number_devices();
     PlatformFile& file = draft_.file;
     file.name = answers_.name;
@@ -102,9 +103,9 @@ private:
     }
     if (assumed_.empty()) return;
     assume(fmt::format("PCIe {} with 16 lanes where the file states none ({})", generation,
-                       answers_.pcie         ? "--pcie"
-                       : gpu_ != nullptr     ? "the generation of the GPU"
-                                             : "the GPU is not known; state it with --pcie"));
+                       answers_.pcie     ? "--pcie"
+                       : gpu_ != nullptr ? "the generation of the GPU"
+                                         : "the GPU is not known; state it with --pcie"));
   }
 
   [[nodiscard]] PcieLink widest_below(int place) const {
@@ -143,8 +144,7 @@ private:
     if (links.empty() || layout_.is_xgmi || gpus.size() < 3 || links.size() != pairs) return;
     const int lanes = links.front().lanes;
     const auto is_equal = [&](const GpuLink& link) {
-      return link.lanes == lanes && link.other >= 0 &&
-             layout_.devices[link.other].kind == DeviceKind::gpu;
+      return link.lanes == lanes && link.other >= 0 && layout_.devices[link.other].kind == DeviceKind::gpu;
     };
     const int most = gpu_ != nullptr && gpu_->nvlink_lanes > 0 ? gpu_->nvlink_lanes : most_nvlinks;
     if (!std::ranges::all_of(links, is_equal) || lanes * (std::ssize(gpus) - 1) <= most) return;
@@ -155,6 +155,14 @@ private:
   }
 
   void comment(std::string text) { draft_.comments.push_back(std::move(text)); }
+
+  void note_xgmi() {
+    if (!layout_.is_xgmi) return;
+    draft_.warnings.emplace_back(
+        "xGMI links carry one ring in each direction here, where RCCL uses all: collectives come out too "
+        "slow");
+    comment("note: " + draft_.warnings.back());
+  }
 
   [[nodiscard]] bool has_switches() const {
     return std::ranges::any_of(layout_.gpu_links, [](const GpuLink& link) { return link.other < 0; });
@@ -186,8 +194,8 @@ private:
     std::vector<NodeLink> links;
     for (const GpuLink& link : layout_.gpu_links) {
       const DeviceKind other = link.other < 0 ? DeviceKind::nvswitch : layout_.devices[link.other].kind;
-      links.push_back(
-          {DeviceKind::gpu, other, numbers_[link.one], link.other < 0 ? 0 : numbers_[link.other], figures_of(link)});
+      links.push_back({DeviceKind::gpu, other, numbers_[link.one], link.other < 0 ? 0 : numbers_[link.other],
+                       figures_of(link)});
     }
     for (const DeviceKind kind : {DeviceKind::gpu, DeviceKind::nic, DeviceKind::pcie_switch}) {
       for (const int place : layout_.of_kind(kind)) add_pcie(place, links);
@@ -196,8 +204,8 @@ private:
     const LinkKind between = layout_.socket_link.value_or(LinkKind::upi);
     for (int one = 0; one < sockets; ++one) {
       for (int other = one + 1; other < sockets; ++other) {
-        links.push_back({DeviceKind::cpu, DeviceKind::cpu, one, other,
-                         socket_link(between, layout_.socket_generation)});
+        links.push_back(
+            {DeviceKind::cpu, DeviceKind::cpu, one, other, socket_link(between, layout_.socket_generation)});
       }
     }
     if (sockets > 1 && !layout_.socket_link) assume("sockets are Intel's of 2017 to 2021, joined by UPI");
@@ -241,9 +249,9 @@ private:
     node.peer_to_peer = false;
     const double pcie3 = 3.93e9;
     const bool is_old = usual_.transfers <= 8;
-    node.effective.staged = Sourced<Bandwidth>{
-        Bandwidth(is_old ? pcie3 : 2 * pcie3), Provenance::assumed,
-        is_old ? "as two RTX 2080 Ti on PCIe 3 (nccl-tests, 2019)" : "twice that of two RTX 2080 Ti on PCIe 3"};
+    node.effective.staged = Sourced<Bandwidth>{Bandwidth(is_old ? pcie3 : 2 * pcie3), Provenance::assumed,
+                                               is_old ? "as two RTX 2080 Ti on PCIe 3 (nccl-tests, 2019)"
+                                                      : "twice that of two RTX 2080 Ti on PCIe 3"};
     assume("GeForce boards since Turing have no peer-to-peer access over PCIe");
   }
 
@@ -270,7 +278,8 @@ private:
   }
 
   Sourced<Bandwidth> nic_rate() {
-    if (answers_.nic_rate) return {*answers_.nic_rate, Provenance::specified, "stated when this file was written"};
+    if (answers_.nic_rate)
+      return {*answers_.nic_rate, Provenance::specified, "stated when this file was written"};
     if (layout_.nics.rate) return {*layout_.nics.rate, Provenance::specified, layout_.origin};
     const std::vector<int> nics = layout_.of_kind(DeviceKind::nic);
     const double transfers = layout_.devices[nics.front()].up.transfers;
@@ -282,7 +291,8 @@ private:
   }
 
   Sourced<bool> gpudirect(Transport transport) {
-    if (layout_.nics.gpudirect) return {*layout_.nics.gpudirect, Provenance::specified, "gdr in " + layout_.origin};
+    if (layout_.nics.gpudirect)
+      return {*layout_.nics.gpudirect, Provenance::specified, "gdr in " + layout_.origin};
     if (gpu_ != nullptr && !gpu_->has_peer_to_peer)
       return {false, Provenance::assumed, "GeForce boards have no GPUDirect"};
     if (transport == Transport::tcp) return {false, Provenance::assumed, "sockets go through host memory"};
@@ -320,9 +330,8 @@ NodeLayout layout_of(const PlatformAnswers& answers) {
   for (int i = 0; i < gpus; ++i) {
     layout.devices.push_back({DeviceKind::gpu, i * sockets / gpus, {}, fmt::format("gpu{}", i)});
   }
-  layout.assumptions.push_back(sockets == 1
-                                   ? "all GPUs have ports of one socket"
-                                   : "half of the GPUs have ports of one socket, half of another");
+  layout.assumptions.push_back(sockets == 1 ? "all GPUs have ports of one socket"
+                                            : "half of the GPUs have ports of one socket, half of another");
   check_counts(layout, "trainyard init platform");
   return layout;
 }
@@ -334,11 +343,13 @@ std::string profile_of_gpus(const NodeLayout& layout) {
   if (differ(layout.products) || (layout.products.empty() && differ(layout.pci_devices))) {
     const std::vector<std::string>& names = layout.products.empty() ? layout.pci_devices : layout.products;
     const auto other = std::ranges::find_if(names, [&](const auto& name) { return name != names.front(); });
-    throw InputError(fmt::format("{}: GPUs differ, {} and {}", layout.origin, shown(names.front()), shown(*other)),
-                     "a node has GPUs of one kind: name that of the job with --gpu");
+    throw InputError(
+        fmt::format("{}: GPUs differ, {} and {}", layout.origin, shown(names.front()), shown(*other)),
+        "a node has GPUs of one kind: name that of the job with --gpu");
   }
-  const KnownGpu* const gpu = known_gpu(layout.products.empty() ? std::string() : layout.products.front(),
-                                        layout.pci_devices.empty() ? std::string() : layout.pci_devices.front());
+  const KnownGpu* const gpu =
+      known_gpu(layout.products.empty() ? std::string() : layout.products.front(),
+                layout.pci_devices.empty() ? std::string() : layout.pci_devices.front());
   return gpu == nullptr ? std::string() : std::string(gpu->profile);
 }
 

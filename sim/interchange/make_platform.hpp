@@ -1,6 +1,6 @@
 #pragma once
-// A platform from the layout of a node and what the user adds. What nobody says is assumed, with the reason in
-// the file.
+// A platform from the layout of a node and what the user adds. What nobody says is assumed, with the reason
+// in the file.
 
 #include "interchange/node_layout.hpp"
 #include "platform/platform_file.hpp"
@@ -38,8 +38,8 @@ NodeLayout layout_of(const PlatformAnswers& answers);
 /// The profile of the layout's GPUs; empty if they are unknown. Throws InputError if they differ.
 std::string profile_of_gpus(const NodeLayout& layout);
 
-/// `answers.gpu` must name a profile, and so does node.gpus.profile. Throws InputError if the answers contradict
-/// the layout, or if the generation of its NVLinks is not known.
+/// `answers.gpu` must name a profile, and so does node.gpus.profile. Throws InputError if the answers
+/// contradict the layout, or if the generation of its NVLinks is not known.
 PlatformDraft make_platform(NodeLayout layout, const PlatformAnswers& answers);
 
 /// The links as few entries of a platform file: lists of devices with the same figures.

@@ -43,7 +43,7 @@ struct Card {
 class TreeLayout {
 public:
   explicit TreeLayout(const NcclTopology& topology) : topology_(topology) {
-    layout_.origin = "NCCL's topology (" + topology.file + ")";
+    layout_.origin = "NCCL's topology (" + base_name(topology.file) + ")";
   }
 
   NodeLayout make() {
@@ -87,6 +87,7 @@ private:
   }
 
   int add(LayoutDevice device) {
+    if (layout_.devices.size() >= most_layout_devices) throw too_many_devices(topology_.file);
     layout_.devices.push_back(std::move(device));
     return static_cast<int>(layout_.devices.size()) - 1;
   }
@@ -96,6 +97,7 @@ private:
     if (cpu.numa < 0) layout_.is_affinity_known = false;
     for (const NcclPci& pci : cpu.pci) add_pci(pci, place, {});
     for (const NcclNet& net : cpu.nets) {
+      if (cards_.size() >= most_layout_devices) throw too_many_devices(topology_.file);
       cards_.push_back({place, {}, net.name, {net}, {}, {}});
     }
   }
@@ -131,9 +133,8 @@ private:
         below = std::max(below, pcie_bandwidth(device.up));
     }
     if (pcie_bandwidth(up) < below) {
-      layout_.warnings.push_back(fmt::format(
-          "the link of switch {} upwards ({} GT/s on {} lanes) is slower than one below it: kept",
-          layout_.devices[place].name, shortest(up.transfers), up.lanes));
+      narrow_[fmt::format("{} GT/s on {} lanes", shortest(up.transfers), up.lanes)].push_back(
+          layout_.devices[place].name);
     }
   }
 
@@ -151,10 +152,10 @@ private:
     if (pci.nets.empty()) cards_.push_back({parent, up, pci.bus, {}, pci.pci_class, pci.vendor});
     const std::size_t before = cards_.size();
     for (const NcclNet& net : pci.nets) {
-      const auto same = std::find_if(cards_.begin() + static_cast<std::ptrdiff_t>(before), cards_.end(),
-                                     [&](const Card& card) {
-                                       return net.port > 0 && card.ports.front().guid == net.guid;
-                                     });
+      if (cards_.size() >= most_layout_devices) throw too_many_devices(topology_.file);
+      const auto same =
+          std::find_if(cards_.begin() + static_cast<std::ptrdiff_t>(before), cards_.end(),
+                       [&](const Card& card) { return net.port > 0 && card.ports.front().guid == net.guid; });
       if (same != cards_.end())
         same->ports.push_back(net);
       else
@@ -188,8 +189,9 @@ private:
     }
     std::erase_if(cards_, [&](const Card& card) { return !is_kept(card); });
     if (!dropped.empty()) {
-      layout_.warnings.push_back(fmt::format("{} left out ({}): {}", plural(std::ssize(dropped), "network port"),
-                                             why, fmt::join(dropped, ", ")));
+      layout_.warnings.push_back(fmt::format("{} left out ({}): {}",
+                                             plural(std::ssize(dropped), "network port"), why,
+                                             fmt::join(dropped, ", ")));
     }
   }
 
@@ -314,13 +316,18 @@ private:
   }
 
   void note_unknown_links() {
+    for (const auto& [rate, switches] : narrow_) {
+      layout_.warnings.push_back(fmt::format(
+          "the link upwards of {} ({}) is slower than one below it: kept, as such faults count: {}",
+          plural(std::ssize(switches), "PCIe bridge"), rate, fmt::join(switches, ", ")));
+    }
     if (without_class_ > 0 && layout_.count(DeviceKind::nic) == 0) {
       layout_.warnings.push_back(
           fmt::format("{} without class are left out", plural(without_class_, "PCI device")));
     }
     if (!unstated_.empty()) {
-      layout_.warnings.push_back(fmt::format("PCIe speed or width not stated: {}",
-                                             fmt::join(unstated_, ", ")));
+      layout_.warnings.push_back(
+          fmt::format("PCIe speed or width not stated: {}", fmt::join(unstated_, ", ")));
     }
   }
 
@@ -330,6 +337,7 @@ private:
   std::vector<std::pair<int, const NcclPci*>> gpus_;
   std::map<std::string, int> gpu_places_;
   std::vector<std::string> unstated_;
+  std::map<std::string, std::vector<std::string>> narrow_;  ///< switches by the rate of their slow link
   int without_class_ = 0;
 };
 

@@ -29,8 +29,9 @@ int whole(const InputText& input, const XmlElement& element, std::string_view na
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), number, is_hexadecimal ? 16 : 10);
   if (error != std::errc{} || end != text.data() + text.size()) {
-    throw input_error(input.name, element.line,
-                      fmt::format("{} of <{}> is {}, not a whole number", name, element.name, shown(written)));
+    throw input_error(
+        input.name, element.line,
+        fmt::format("{} of <{}> is {}, not a whole number", name, element.name, shown(written)));
   }
   return number;
 }
@@ -71,7 +72,8 @@ private:
     NcclNet net;
     net.name = element.attribute("name");
     net.megabits = whole(input_, element, "speed", 0);
-    if (net.megabits < 0) {
+    constexpr double most_megabits = 1e8;  // 100 Tb/s
+    if (net.megabits < 0 || net.megabits > most_megabits) {
       throw input_error(input_.name, element.line, fmt::format("a speed of {} Mbit/s", net.megabits));
     }
     net.port = whole(input_, element, "port", 0);
@@ -180,7 +182,8 @@ bool is_gpu(const NcclPci& pci) {
 }
 
 bool is_nic(const NcclPci& pci) {
-  return !pci.gpu && (pci.has_nic || pci.pci_class.starts_with("0x0200") || pci.pci_class.starts_with("0x0207"));
+  return !pci.gpu &&
+         (pci.has_nic || pci.pci_class.starts_with("0x0200") || pci.pci_class.starts_with("0x0207"));
 }
 
 bool is_nvswitch(const NcclPci& pci) { return pci.pci_class.starts_with("0x0680"); }

@@ -1,5 +1,6 @@
 #pragma once
-// NCCL's topology as XML: what it writes to NCCL_TOPO_DUMP_FILE, and what providers give it as NCCL_TOPO_FILE.
+// NCCL's topology as XML: what it writes to NCCL_TOPO_DUMP_FILE, and what providers give it as
+// NCCL_TOPO_FILE.
 
 #include "interchange/node_layout.hpp"
 
@@ -37,7 +38,7 @@ struct NcclGpu {
 
 struct NcclPci {
   std::string bus;
-  std::string pci_class;    ///< "0x030200"; providers' files may have none
+  std::string pci_class;  ///< "0x030200"; providers' files may have none
   std::string vendor, device;
   std::string speed;  ///< as written: "16.0 GT/s PCIe"
   int width = 0;
@@ -62,7 +63,8 @@ struct NcclTopology {
   std::vector<NcclCpu> cpus;
 };
 
-/// By PCI class, or by the element inside. Source: PCI-SIG, Code and ID Assignment; NVIDIA/nccl src/graph/xml.h.
+/// By PCI class, or by the element inside. Source: PCI-SIG, Code and ID Assignment; NVIDIA/nccl
+/// src/graph/xml.h.
 bool is_gpu(const NcclPci& pci);
 bool is_nic(const NcclPci& pci);
 bool is_nvswitch(const NcclPci& pci);

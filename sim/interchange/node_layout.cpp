@@ -43,6 +43,11 @@ std::string_view pcie_connection(const NodeLayout& layout, int one, int other) {
   return switches <= 1 ? "PIX" : "PXB";
 }
 
+InputError too_many_devices(const std::string& file) {
+  return input_error(file, 0, fmt::format("more than {} devices", most_layout_devices),
+                     "a node has at most 256 of a kind");
+}
+
 void check_counts(const NodeLayout& layout, const std::string& file) {
   if (layout.count(DeviceKind::gpu) == 0) {
     throw input_error(file, 0, "the file names no GPU",

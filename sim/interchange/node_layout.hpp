@@ -60,9 +60,9 @@ struct NodeLayout {
   std::optional<LinkKind> socket_link;  ///< between sockets, if the file tells
   std::string socket_generation;        ///< "Sapphire Rapids": decides the rate of that link
   std::string cpu_model;
-  std::vector<std::string> products;    ///< names of the GPUs, in their order; empty if unknown
-  std::vector<std::string> pci_devices; ///< "10de:20b5", in the same way
-  std::optional<Bytes> gpu_memory;      ///< that the driver leaves of a GPU's
+  std::vector<std::string> products;     ///< names of the GPUs, in their order; empty if unknown
+  std::vector<std::string> pci_devices;  ///< "10de:20b5", in the same way
+  std::optional<Bytes> gpu_memory;       ///< that the driver leaves of a GPU's
   LayoutNics nics;
   bool is_affinity_known = true;         ///< which devices belong to which socket
   std::vector<std::string> assumptions;  ///< of the reader, for comments in the platform
@@ -75,6 +75,10 @@ struct NodeLayout {
 
 /// How two devices are joined over PCIe, in the words of `nvidia-smi topo -m`: PIX, PXB, PHB, NODE or SYS.
 std::string_view pcie_connection(const NodeLayout& layout, int one, int other);
+
+/// Readers stop beyond this: 256 of each kind of device is the most of a platform.
+inline constexpr std::size_t most_layout_devices = 5 * std::size_t{256};
+InputError too_many_devices(const std::string& file);
 
 /// Throws InputError if the node has no GPU, or more devices of a kind than a platform may have.
 void check_counts(const NodeLayout& layout, const std::string& file);

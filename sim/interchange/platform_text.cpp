@@ -29,8 +29,12 @@ std::string schema_line(const std::string& schema) {
 /// A comment of one or more lines, at most 110 columns wide.
 std::string comment_lines(std::string_view text) {
   constexpr std::size_t width = 110;
+  std::string plain(text);
+  for (char& c : plain) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
   std::string result, line = "#";
-  for (const std::string_view word : words_of(text)) {
+  for (const std::string_view word : words_of(plain)) {
     if (line.size() + 1 + word.size() > width && line.size() > 3) {
       result += line + '\n';
       line = "#  ";
@@ -41,6 +45,13 @@ std::string comment_lines(std::string_view text) {
   return result + line + '\n';
 }
 
+/// Network cards are sold in bits: "200 Gbps", if that reads back to the same bits.
+std::string rate_of_card(const Sourced<Bandwidth>& rate) {
+  const std::string text = shortest(rate.value.si() * 8 / 1e9) + " Gbps";
+  const auto parsed = parse_quantity<Bandwidth>(text);
+  return parsed && *parsed == rate.value ? text : exact(rate.value);
+}
+
 std::string value_text(double value) { return shortest(value); }
 std::string value_text(bool value) { return value ? "true" : "false"; }
 template <class Q>
@@ -49,11 +60,16 @@ std::string value_text(Q value) {
 }
 
 template <class T>
-std::string figure(const Sourced<T>& value) {
-  const std::string text = value_text(value.value);
+std::string figure(const Sourced<T>& value, const std::string& text) {
   if (value.provenance == Provenance::unstated) return text;
   const auto index = static_cast<std::size_t>(value.provenance);
-  return fmt::format("{{value: {}, {}: {}}}", text, config::provenance_keys.at(index), double_quoted(value.source));
+  return fmt::format("{{value: {}, {}: {}}}", text, config::provenance_keys.at(index),
+                     double_quoted(value.source));
+}
+
+template <class T>
+std::string figure(const Sourced<T>& value) {
+  return figure(value, value_text(value.value));
 }
 
 /// Figures with a source that come again are anchors: "&latency1", "*latency1".
@@ -104,7 +120,8 @@ std::string links_text(const std::vector<LinkFile>& links) {
   std::string text;
   for (const LinkFile& link : links) {
     text += fmt::format("    - between: [{}, {}]\n", end_text(link.between[0]), end_text(link.between[1]));
-    if (link.pairing != Pairing::all) text += fmt::format("      pairing: {}\n", config::name_of(link.pairing));
+    if (link.pairing != Pairing::all)
+      text += fmt::format("      pairing: {}\n", config::name_of(link.pairing));
     text += fmt::format("      kind: {}\n      lanes: {}\n", config::name_of(link.kind), link.lanes);
     text += fmt::format("      bandwidth: {}\n", anchors.use("bandwidth", figure(link.bandwidth)));
     if (link.effective)
@@ -117,7 +134,8 @@ std::string links_text(const std::vector<LinkFile>& links) {
 std::string effective_text(const EffectiveFile& effective) {
   std::string text;
   const auto add = [&](const auto& key) {
-    if (const auto& rate = effective.*key.member) text += fmt::format("    {}: {}\n", key.name, figure(*rate));
+    if (const auto& rate = effective.*key.member)
+      text += fmt::format("    {}: {}\n", key.name, figure(*rate));
   };
   config::Keys<EffectiveFile>::table()([&](const auto&... key) { (add(key), ...); });
   return text.empty() ? text : "  effective:  # per lane and direction; staged: per connection\n" + text;
@@ -126,7 +144,7 @@ std::string effective_text(const EffectiveFile& effective) {
 std::string fabric_text(const FabricFile& fabric) {
   std::string text = fmt::format("fabric:\n  kind: {}\n  transport: {}\n", config::name_of(fabric.kind),
                                  config::name_of(fabric.transport));
-  if (fabric.nic) text += fmt::format("  nic: {}\n", figure(*fabric.nic));
+  if (fabric.nic) text += fmt::format("  nic: {}\n", figure(*fabric.nic, rate_of_card(*fabric.nic)));
   text += fmt::format("  efficiency: {}\n", figure(fabric.efficiency));
   if (fabric.latency) text += fmt::format("  latency: {}\n", figure(*fabric.latency));
   return text + fmt::format("  gpudirect: {}\n", figure(fabric.gpudirect));
@@ -137,7 +155,9 @@ std::string fabric_text(const FabricFile& fabric) {
 std::string platform_text(const PlatformDraft& draft, const std::string& schema) {
   const PlatformFile& file = draft.file;
   std::string text = schema_line(schema);
-  text += "# Written by `trainyard init platform`; `trainyard topology FILE` prints every figure with its source.\n";
+  text +=
+      "# Written by `trainyard init platform`; `trainyard topology FILE` prints every figure with its "
+      "source.\n";
   for (const std::string& comment : draft.comments) text += comment_lines(comment);
   text += fmt::format("name: {}\ntitle: {}\n\nnode:\n", file.name, double_quoted(file.title));
   text += fmt::format("  gpus: {{count: {}, profile: {}}}\n", file.node.gpus->count,
@@ -151,7 +171,7 @@ std::string platform_text(const PlatformDraft& draft, const std::string& schema)
   if (!file.node.peer_to_peer) text += "  peer_to_peer: false\n";
   text += effective_text(file.node.effective);
   if (file.fabric) text += '\n' + fabric_text(*file.fabric);
-  text += "\nsource:\n";
+  if (!file.source.empty()) text += "\nsource:\n";
   for (const std::string& source : file.source) text += fmt::format("  - {}\n", double_quoted(source));
   return text;
 }
@@ -164,13 +184,17 @@ std::string short_profile_text(const DataSheet& sheet, const std::string& schema
   text += fmt::format("name: {}\ntitle: {}\n", sheet.name, double_quoted(sheet.title));
   if (!sheet.like.empty()) text += fmt::format("like: {}\n", sheet.like);
   const char* const source = "data sheet, as stated when this file was written";
-  text += fmt::format("memory:\n  capacity: {{value: {}, specified: {}}}\n", exact(sheet.memory), double_quoted(source));
+  text += fmt::format("memory:\n  capacity: {{value: {}, specified: {}}}\n", exact(sheet.memory),
+                      double_quoted(source));
   if (sheet.bandwidth)
-    text += fmt::format("  bandwidth: {{value: {}, specified: {}}}\n", exact(*sheet.bandwidth), double_quoted(source));
-  if (sheet.tdp) text += fmt::format("tdp: {{value: {}, specified: {}}}\n", exact(*sheet.tdp), double_quoted(source));
+    text += fmt::format("  bandwidth: {{value: {}, specified: {}}}\n", exact(*sheet.bandwidth),
+                        double_quoted(source));
+  if (sheet.tdp)
+    text += fmt::format("tdp: {{value: {}, specified: {}}}\n", exact(*sheet.tdp), double_quoted(source));
   text += "matrix:\n";
   for (const auto& [dtype, peak] : sheet.peaks) {
-    text += fmt::format("  {}: {{peak: {{value: {}, specified: {}}}}}\n", dtype, exact(peak), double_quoted(source));
+    text += fmt::format("  {}: {{peak: {{value: {}, specified: {}}}}}\n", dtype, exact(peak),
+                        double_quoted(source));
   }
   return text;
 }

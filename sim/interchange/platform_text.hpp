@@ -1,6 +1,6 @@
 #pragma once
-// A drafted platform, and a short GPU profile, as YAML for people: comments at the head, links in short lists,
-// figures with their sources. Unlike config/write.hpp, nothing that has its default.
+// A drafted platform, and a short GPU profile, as YAML for people: comments at the head, links in short
+// lists, figures with their sources. Unlike config/write.hpp, nothing that has its default.
 
 #include "interchange/make_platform.hpp"
 #include "units/quantity.hpp"
@@ -22,7 +22,7 @@ struct DataSheet {
   Bytes memory;
   std::optional<Bandwidth> bandwidth;
   std::vector<std::pair<std::string, FlopRate>> peaks;  ///< by data type: fp16, fp32 ...
-  std::string like;                                     ///< profile that the rest is scaled from; empty: the default
+  std::string like;  ///< profile that the rest is scaled from; empty: the default
   std::optional<Watts> tdp;
 };
 

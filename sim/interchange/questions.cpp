@@ -64,8 +64,8 @@ private:
   std::ostream& out_;
 };
 
-void ask_gpu(Asker& asker, const std::function<bool(const std::string&)>& is_profile, PlatformAnswers& answers,
-             GpuAnswers& gpu) {
+void ask_gpu(Asker& asker, const std::function<bool(const std::string&)>& is_profile,
+             PlatformAnswers& answers, GpuAnswers& gpu) {
   if (!answers.gpu.empty() || gpu.is_data_sheet()) return;
   asker.ask("GPU: a profile of 'trainyard list gpus', or the name of another", {},
             [&](const std::string& text) -> std::string {
@@ -84,13 +84,14 @@ void ask_gpu(Asker& asker, const std::function<bool(const std::string&)>& is_pro
               }
               return {};
             });
-  asker.ask("memory bandwidth (empty: in proportion to the peak)", {}, [&](const std::string& text) -> std::string {
-    if (text.empty()) return {};
-    const auto parsed = parse_quantity<Bandwidth>(text);
-    if (!parsed) return parsed.error().message + "; " + parsed.error().hint;
-    gpu.bandwidth = *parsed;
-    return {};
-  });
+  asker.ask("memory bandwidth (empty: in proportion to the peak)", {},
+            [&](const std::string& text) -> std::string {
+              if (text.empty()) return {};
+              const auto parsed = parse_quantity<Bandwidth>(text);
+              if (!parsed) return parsed.error().message + "; " + parsed.error().hint;
+              gpu.bandwidth = *parsed;
+              return {};
+            });
 }
 
 }  // namespace
@@ -102,11 +103,13 @@ std::pair<std::string, FlopRate> peak_in(std::string_view text) {
     throw InputError(fmt::format("{} is not a data type of peaks", shown(dtype)),
                      "fp32, tf32, fp16, bf16 or fp8: fp32=82.6 TFLOP/s");
   }
-  const auto rate = parse_quantity<FlopRate>(equals == std::string_view::npos ? text : text.substr(equals + 1));
+  const auto rate =
+      parse_quantity<FlopRate>(equals == std::string_view::npos ? text : text.substr(equals + 1));
   if (!rate) throw InputError(rate.error().message, rate.error().hint);
   constexpr double least = 1e9, most = 1e17;  // as in GPU profiles
   if (rate->si() < least || rate->si() > most) {
-    throw InputError(fmt::format("a peak of {} is not that of a GPU", human(*rate)), "82.6 TFLOP/s, for example");
+    throw InputError(fmt::format("a peak of {} is not that of a GPU", human(*rate)),
+                     "82.6 TFLOP/s, for example");
   }
   return {std::string(dtype), *rate};
 }
@@ -133,7 +136,8 @@ void ask(std::istream& in, std::ostream& out, bool has_layout,
   if (answers.nodes > 1) nodes = answers.nodes;
   asker.number("nodes", 1, 1, 1'000'000, nodes);
   answers.nodes = *nodes;
-  asker.number("network cards of a node", answers.nodes > 1 ? 1 : 0, answers.nodes > 1 ? 1 : 0, 256, answers.nics);
+  asker.number("network cards of a node", answers.nodes > 1 ? 1 : 0, answers.nodes > 1 ? 1 : 0, 256,
+               answers.nics);
   if (*answers.nics > 0) asker.quantity<Bandwidth>("rate of a card", "100 Gbps", answers.nic_rate);
 }
 

@@ -54,9 +54,9 @@ NodeFileKind recognise_node_file(const InputText& input) {
   const std::string_view other = root.empty() ? other_text(input) : other_xml(root);
   if (!other.empty()) throw input_error(input.name, 0, fmt::format("this is {}", other), what_is_read);
   throw input_error(input.name, 0,
-                    root.empty() ? "no description of a node: the text has no matrix of GPUs"
-                                 : fmt::format("an XML file of <{}>, which is no description of a node",
-                                               shown(root)),
+                    root.empty()
+                        ? "no description of a node: the text has no matrix of GPUs"
+                        : fmt::format("an XML file of <{}>, which is no description of a node", shown(root)),
                     what_is_read);
 }
 

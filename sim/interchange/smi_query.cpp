@@ -38,10 +38,10 @@ std::string pci_device(std::string_view text) {
 void check_count(const SmiQuery& query) {
   if (query.gpus.empty()) throw input_error(query.file, 0, "the output of nvidia-smi -q names no GPU");
   if (query.attached != 0 && query.attached != std::ssize(query.gpus)) {
-    throw input_error(query.file, 0,
-                      fmt::format("{} GPUs are attached, but {} are described", query.attached,
-                                  query.gpus.size()),
-                      "is the file complete?");
+    throw input_error(
+        query.file, 0,
+        fmt::format("{} GPUs are attached, but {} are described", query.attached, query.gpus.size()),
+        "is the file complete?");
   }
   if (static_cast<double>(query.gpus.size()) > config::most_count) {
     throw input_error(query.file, 0, fmt::format("{} GPUs; a node has at most 256", query.gpus.size()));
@@ -152,7 +152,15 @@ SmiQuery read_smi_query(const InputText& input) {
 
 void add_facts(NodeLayout& layout, const SmiQuery& query) {
   const std::vector<int> places = layout.of_kind(DeviceKind::gpu);
-  if (places.size() != query.gpus.size()) {
+  for (const SmiGpu& gpu : query.gpus) {
+    if (!gpu.is_divided) continue;
+    throw input_error(query.file, 0,
+                      fmt::format("GPU {} is divided (MIG): a rank would have a part of it", gpu.bus),
+                      "turn it off (nvidia-smi -mig 0) and write the file again");
+  }
+  // `nvidia-smi -q -i 0` describes one of those it counts
+  const bool is_one_of_all = query.gpus.size() == 1 && query.attached == std::ssize(places);
+  if (places.size() != query.gpus.size() && !is_one_of_all) {
     throw input_error(query.file, 0,
                       fmt::format("{} GPUs here, {} in {}", query.gpus.size(), places.size(), layout.origin),
                       "both files have to be of the same node");
@@ -160,20 +168,15 @@ void add_facts(NodeLayout& layout, const SmiQuery& query) {
   layout.products.clear();
   layout.pci_devices.clear();
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const SmiGpu& gpu = query.gpus[i];
-    if (gpu.is_divided) {
-      throw input_error(query.file, 0,
-                        fmt::format("GPU {} is divided (MIG): a rank would have a part of it", gpu.bus),
-                        "turn it off (nvidia-smi -mig 0) and write the file again");
-    }
+    const SmiGpu& gpu = query.gpus[is_one_of_all ? 0 : i];
     layout.products.push_back(gpu.product);
     layout.pci_devices.push_back(gpu.pci_device);
     PcieLink& up = layout.devices[places[i]].up;
     if (up.transfers == 0) up.transfers = transfers_of_generation(gpu.pcie_generation);
     if (up.lanes == 0) up.lanes = gpu.pcie_lanes_now != 0 ? gpu.pcie_lanes_now : gpu.pcie_lanes;
-    if (gpu.pcie_lanes_now != 0 && gpu.pcie_lanes_now < gpu.pcie_lanes) {
-      layout.warnings.push_back(fmt::format("GPU {} uses {} of {} PCIe lanes: kept", gpu.bus,
-                                            gpu.pcie_lanes_now, gpu.pcie_lanes));
+    if (gpu.pcie_lanes_now != 0 && gpu.pcie_lanes_now < gpu.pcie_lanes && (i == 0 || !is_one_of_all)) {
+      layout.warnings.push_back(
+          fmt::format("GPU {} uses {} of {} PCIe lanes: kept", gpu.bus, gpu.pcie_lanes_now, gpu.pcie_lanes));
     }
   }
   layout.gpu_memory = query.gpus.front().memory;
@@ -181,14 +184,20 @@ void add_facts(NodeLayout& layout, const SmiQuery& query) {
 
 NodeLayout layout_of(const SmiQuery& query) {
   NodeLayout layout;
-  layout.origin = "nvidia-smi -q (" + query.file + ")";
+  layout.origin = "nvidia-smi -q (" + base_name(query.file) + ")";
   layout.is_affinity_known = false;
   layout.devices.push_back({DeviceKind::cpu, -1, {}, {}});
   for (const SmiGpu& gpu : query.gpus) layout.devices.push_back({DeviceKind::gpu, 0, {}, gpu.bus});
+  add_facts(layout, query);
+  if (query.attached != 0 && query.attached != std::ssize(query.gpus)) {
+    throw input_error(
+        query.file, 0,
+        fmt::format("{} GPUs are attached, but {} are described", query.attached, query.gpus.size()),
+        "is the file complete? Write it without -i, or add the output of nvidia-smi topo -m");
+  }
   layout.assumptions.emplace_back(
       "nvidia-smi -q does not show how GPUs are joined: all below one socket (add the output of nvidia-smi "
       "topo -m)");
-  add_facts(layout, query);
   return layout;
 }
 

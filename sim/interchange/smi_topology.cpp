@@ -55,12 +55,10 @@ std::optional<int> lanes_of(std::string_view cell) {
 }
 
 /// The affinities behind the cells of a row. "CPU Affinity" may be empty: the row is then shorter.
-void read_affinity(const std::vector<std::string_view>& words, std::size_t begin, SmiTopology& topology) {
-  const auto word = [&](std::size_t i) {
-    return begin + i < words.size() ? std::string(words[begin + i]) : std::string();
-  };
-  topology.cpu_affinity.push_back(word(0));
-  topology.numa_affinity.push_back(word(1));
+void read_affinity(const std::vector<std::string_view>& words, std::size_t row, SmiTopology& topology) {
+  const std::size_t begin = topology.devices.size() + 1;
+  if (begin < words.size()) topology.cpu_affinity[row] = words[begin];
+  if (begin + 1 < words.size()) topology.numa_affinity[row] = words[begin + 1];
 }
 
 void read_row(const std::vector<std::string_view>& words, int line, std::vector<bool>& seen,
@@ -98,18 +96,18 @@ void read_row(const std::vector<std::string_view>& words, int line, std::vector<
   for (std::size_t i = 0; i < columns; ++i) {
     topology.cells[row][i] = words[i + 1] == "SOC" ? "SYS" : std::string(words[i + 1]);
   }
-  if (is_gpu_name(name)) read_affinity(words, columns + 1, topology);
+  if (is_gpu_name(name)) read_affinity(words, row, topology);
 }
 
 void check_symmetry(const SmiTopology& topology, int line) {
   for (std::size_t i = 0; i < topology.devices.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (topology.cells[i][j] == topology.cells[j][i]) continue;
-      throw input_error(topology.file, line,
-                        fmt::format("{} to {} is {}, but {} to {} is {}", topology.devices[j],
-                                    topology.devices[i], topology.cells[j][i], topology.devices[i],
-                                    topology.devices[j], topology.cells[i][j]),
-                        "both directions have to be alike: is the file complete?");
+      throw input_error(
+          topology.file, line,
+          fmt::format("{} to {} is {}, but {} to {} is {}", topology.devices[j], topology.devices[i],
+                      topology.cells[j][i], topology.devices[i], topology.devices[j], topology.cells[i][j]),
+          "both directions have to be alike: is the file complete?");
     }
     if (topology.cells[i][i] != "X") {
       throw input_error(topology.file, line,
@@ -156,7 +154,7 @@ public:
         sockets_(count_),
         below_switches_(count_),
         below_one_switch_(count_) {
-    layout_.origin = "nvidia-smi topo -m (" + topology.file + ")";
+    layout_.origin = "nvidia-smi topo -m (" + base_name(topology.file) + ")";
   }
 
   NodeLayout make() {
@@ -189,21 +187,23 @@ private:
 
   /// NVLinks hide the sockets of two GPUs: then their affinity tells.
   void join_by_affinity() {
-    const auto is_known = [](const std::string& text) { return !text.empty() && text != "N/A"; };
-    const auto all_known = [&](const std::vector<std::string>& affinity) {
-      return !affinity.empty() && std::ranges::all_of(affinity, is_known);
+    const auto all_gpus = [&](const std::vector<std::string>& affinity, const auto& is_known) {
+      for (std::size_t i = 0; i < count_; ++i) {
+        if (is_gpu_name(topology_.devices[i]) && !is_known(affinity[i])) return false;
+      }
+      return true;
     };
+    const auto is_stated = [](const std::string& text) { return !text.empty() && text != "N/A"; };
     const auto is_number = [](const std::string& text) {
-      return text.find_first_not_of("0123456789") == std::string::npos;
+      return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
     };
     const std::vector<std::string>* affinity = nullptr;
-    if (all_known(topology_.numa_affinity) && std::ranges::all_of(topology_.numa_affinity, is_number)) {
+    if (all_gpus(topology_.numa_affinity, is_number)) {
       affinity = &topology_.numa_affinity;
-    } else if (all_known(topology_.cpu_affinity)) {
+    } else if (all_gpus(topology_.cpu_affinity, is_stated)) {
       affinity = &topology_.cpu_affinity;
     }
-    const auto gpus = static_cast<std::size_t>(topology_.gpus());
-    for (std::size_t i = 0; i < gpus; ++i) {
+    for (std::size_t i = 0; i < count_; ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         if (!lanes_of(topology_.cells[i][j])) continue;
         if (affinity == nullptr || (*affinity)[i] == (*affinity)[j]) sockets_.join(i, j);
@@ -242,8 +242,8 @@ private:
       if (is_new) upper->second = add(DeviceKind::pcie_switch, parent);
       parent = upper->second;
     }
-    const bool is_alone = std::ranges::count_if(
-                              numbers(), [&](std::size_t i) { return below_one_switch_.of(i) == own; }) == 1;
+    const bool is_alone =
+        std::ranges::count_if(numbers(), [&](std::size_t i) { return below_one_switch_.of(i) == own; }) == 1;
     if (is_alone && sets == 1) return parent;
     const auto [lower, is_new] = lower_places_.try_emplace(own, 0);
     if (is_new) lower->second = add(DeviceKind::pcie_switch, parent);
@@ -262,8 +262,8 @@ private:
       const int parent = parent_of(i);
       const bool is_gpu_row = is_gpu_name(topology_.devices[i]);
       const std::string& card = topology_.card_names[i];
-      places_[i] =
-          add(is_gpu_row ? DeviceKind::gpu : DeviceKind::nic, parent, card.empty() ? topology_.devices[i] : card);
+      places_[i] = add(is_gpu_row ? DeviceKind::gpu : DeviceKind::nic, parent,
+                       card.empty() ? topology_.devices[i] : card);
     }
   }
 
@@ -339,6 +339,8 @@ SmiTopology read_smi_topology(const InputText& input) {
       }
       topology.cells.assign(count, std::vector<std::string>(count));
       topology.card_names.resize(count);
+      topology.cpu_affinity.resize(count);
+      topology.numa_affinity.resize(count);
       seen.resize(count);
       continue;
     }
@@ -364,8 +366,8 @@ SmiTopology read_smi_topology(const InputText& input) {
 NodeLayout layout_of(const SmiTopology& topology) {
   NodeLayout layout = MatrixLayout(topology).make();
   if (!topology.without_column.empty()) {
-    layout.warnings.push_back(fmt::format("rows without a column are left out: {}",
-                                          fmt::join(topology.without_column, ", ")));
+    layout.warnings.push_back(
+        fmt::format("rows without a column are left out: {}", fmt::join(topology.without_column, ", ")));
   }
   if (!layout.is_affinity_known) {
     layout.assumptions.emplace_back(

@@ -12,7 +12,7 @@ struct SmiTopology {
   std::string file;
   std::vector<std::string> devices;             ///< "GPU0", "NIC0", "mlx5_0", in the order of the columns
   std::vector<std::vector<std::string>> cells;  ///< "X", "NV12", "PIX" ..., a row for each device
-  std::vector<std::string> cpu_affinity;        ///< "0-23", of GPUs; empty where the row ends before
+  std::vector<std::string> cpu_affinity;        ///< "0-23", a text for each device; of GPUs only
   std::vector<std::string> numa_affinity;       ///< "0"; "N/A" where the driver does not know
   int rows = 0;                                 ///< of devices, with those that have no column
   std::vector<std::string> without_column;      ///< names of such rows
@@ -26,8 +26,8 @@ struct SmiTopology {
 bool has_smi_matrix(const InputText& input);
 
 /// Reads the first matrix of a text, which may stand between other lines. Throws InputError if a row is
-/// missing or too short, a word is not one of the program's, the matrix is not symmetric (naming the pair), or
-/// it is that of `nvidia-smi topo -p2p`.
+/// missing or too short, a word is not one of the program's, the matrix is not symmetric (naming the pair),
+/// or it is that of `nvidia-smi topo -p2p`.
 SmiTopology read_smi_topology(const InputText& input);
 
 /// The node: sockets by NUMA or CPU affinity, PCIe switches as PIX and PXB ask for them. Where NVLinks hide

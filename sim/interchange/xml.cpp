@@ -42,9 +42,15 @@ public:
       throw input_error(input_.name, element.line, fmt::format("more than {} elements", most_xml_elements));
     }
     for (const pugi::xml_attribute& attribute : node.attributes()) {
+      if (element.attributes.size() >= most_xml_attributes) {
+        throw input_error(
+            input_.name, element.line,
+            fmt::format("<{}> has more than {} attributes", shown(element.name), most_xml_attributes));
+      }
       if (element.has(attribute.name())) {
-        throw input_error(input_.name, element.line,
-                          fmt::format("<{}> has the attribute {} twice", element.name, attribute.name()));
+        throw input_error(
+            input_.name, element.line,
+            fmt::format("<{}> has the attribute {} twice", shown(element.name), shown(attribute.name())));
       }
       element.attributes.emplace_back(attribute.name(), attribute.value());
     }
@@ -91,12 +97,11 @@ XmlElement parse_xml(const InputText& input) {
   const Lines lines(input.text);
   pugi::xml_document document;
   const pugi::xml_parse_result result =
-      document.load_buffer(input.text.data(), input.text.size(), pugi::parse_default | pugi::parse_trim_pcdata,
-                           pugi::encoding_utf8);
+      document.load_buffer(input.text.data(), input.text.size(),
+                           pugi::parse_default | pugi::parse_trim_pcdata, pugi::encoding_utf8);
   if (!result) {
     throw input_error(input.name, lines.at(result.offset),
-                      fmt::format("not well-formed XML: {}", result.description()),
-                      "is the file complete?");
+                      fmt::format("not well-formed XML: {}", result.description()), "is the file complete?");
   }
   const pugi::xml_node root = document.document_element();
   if (root.empty()) throw input_error(input.name, 0, "an XML file without elements");

@@ -29,6 +29,7 @@ struct XmlElement {
 /// Elements deeper than this are an error: no format of this folder has them.
 inline constexpr int deepest_xml = 64;
 inline constexpr int most_xml_elements = 500'000;
+inline constexpr std::size_t most_xml_attributes = 64;
 
 /// The root element. Entities that a document declares are not expanded, and nothing else is loaded. Throws
 /// InputError with the line.

@@ -19,7 +19,7 @@ TEST_CASE("a matrix is read with its cards, affinities and legend") {
   CHECK(topology.cells[0][1] == "NV4");
   CHECK(topology.cells[2][5] == "PXB");
   CHECK(topology.card_names[4] == "mlx5_0");
-  CHECK(topology.numa_affinity == std::vector<std::string>{"0", "0", "1", "1"});
+  CHECK(topology.numa_affinity == std::vector<std::string>{"0", "0", "1", "1", "", ""});
 }
 
 TEST_CASE("the written platform joins its devices as the matrix says") {
@@ -69,10 +69,12 @@ TEST_CASE("missing rows, short rows, unknown words and huge numbers of lanes are
     return testing::message_of([&] { read_smi_topology(input(text)); });
   };
   const std::string two = testing::equal_matrix(2, "PIX");
-  CHECK(errors(two.substr(0, two.find("GPU1  PIX"))).find("GPU1 has a column, but no row") != std::string::npos);
+  CHECK(errors(two.substr(0, two.find("GPU1  PIX"))).find("GPU1 has a column, but no row") !=
+        std::string::npos);
   CHECK(errors("GPU0 GPU1\nGPU0 X\n").find(":2:") != std::string::npos);
   CHECK(errors(testing::equal_matrix(2, "NV0")).find("'NV0' is not a connection") != std::string::npos);
-  CHECK(errors(testing::equal_matrix(2, "NV99999999999999999999")).find("not a connection") != std::string::npos);
+  CHECK(errors(testing::equal_matrix(2, "NV99999999999999999999")).find("not a connection") !=
+        std::string::npos);
   CHECK(errors(testing::equal_matrix(2, "NV4096")).find("not a connection") != std::string::npos);
   CHECK(errors("GPU0 GPU0\nGPU0 X PIX\n").find("'GPU0' twice") != std::string::npos);
   std::string wide = "GPU0";
@@ -106,7 +108,10 @@ TEST_CASE("any tree of sockets and switches comes back from its matrix") {
     for (int i = 0; i < gpus; ++i) {
       text += "GPU" + std::to_string(i);
       for (int j = 0; j < gpus; ++j) {
-        text += i == j ? " X" : place[i] == place[j] ? " PIX" : place[i] / 2 == place[j] / 2 ? " PHB" : " SYS";
+        text += i == j                         ? " X"
+                : place[i] == place[j]         ? " PIX"
+                : place[i] / 2 == place[j] / 2 ? " PHB"
+                                               : " SYS";
       }
       text += "\n";
     }
