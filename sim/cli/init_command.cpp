@@ -152,12 +152,18 @@ NodeLayout layout_from(const std::vector<InputText>& files, const PlatformAnswer
   return files.empty() ? layout_of(answers) : read_node(files);
 }
 
-/// A path of the GPU's profile is one from the current folder; the platform's own folder may be another.
-std::string profile_from(const std::string& gpu) {
-  if (!config::is_path(gpu)) return gpu;
+/// A path as the file `out` names it: from its own folder, while options name it from the current one.
+std::string path_from(const std::optional<std::string>& out, const std::string& name) {
+  if (!config::is_path(name) || fs::path(name).is_absolute()) return name;
+  const fs::path folder = out ? fs::path(*out).parent_path() : fs::path();
   std::error_code error;
-  const fs::path whole = fs::absolute(gpu, error);
-  return error ? gpu : whole.string();
+  const fs::path beside = fs::relative(name, folder.empty() ? fs::path(".") : folder, error);
+  return error || beside.empty() ? name : beside.string();
+}
+
+/// What nvidia-smi says that the driver leaves of the memory.
+std::optional<Bytes> usable_of(const NodeLayout& layout, Bytes memory) {
+  return layout.gpu_memory && *layout.gpu_memory <= memory ? layout.gpu_memory : std::nullopt;
 }
 
 void init_platform(const InitPlatformOptions& options) {
@@ -202,17 +208,19 @@ void init_platform(const InitPlatformOptions& options) {
     profile_file = file.string();
     profile_text = short_profile_text({.name = name,
                                        .title = title,
-                                       .memory = *gpu.memory,
+                                       .memory = as_sold(*gpu.memory),
                                        .bandwidth = gpu.bandwidth,
                                        .peaks = gpu.peaks,
                                        .like = gpu.like,
-                                       .tdp = gpu.tdp},
+                                       .tdp = gpu.tdp,
+                                       .usable = usable_of(layout, as_sold(*gpu.memory))},
                                       schema(catalogue, "platforms/schema/gpu.json"));
     load_gpu_profile(config::parse(*profile_file, *profile_text));
     answers.gpu = name + ".yaml";
     if (layout.products.empty()) layout.products.push_back(title);
   } else {
-    answers.gpu = profile_from(answers.gpu);
+    (void)config::find(catalogue, config::Kind::gpu, answers.gpu);  // reports a name or path without a file
+    answers.gpu = path_from(options.out, answers.gpu);
   }
 
   const PlatformDraft draft = make_platform(std::move(layout), answers);
@@ -238,9 +246,9 @@ std::string experiment_text(const std::string& platform, const std::string& mode
   return text + fmt::format(
                     R"(# Written by `trainyard init experiment`. It runs as it stands: trainyard run FILE
 # `trainyard schema experiment` has every key; any can be tried without an edit: trainyard run FILE --set nodes=4
-platform: {0}            # trainyard list platforms, or the path of your own
+{0} # trainyard list platforms, or the path of your own
 nodes: 1                 # GPUs of all of them take part; gpus: 4 for fewer
-model: {1}               # trainyard list models, or your own list of layers
+{1} # trainyard list models, or your own list of layers
 stack: pytorch_ddp       # trainyard list stacks: framework with its buckets, overlap and libraries
 precision: fp32          # fp32, tf32, fp16, amp, bf16, amp_bf16, fp8
 batch_per_gpu: 32        # samples of a step on one GPU; trainyard memory FILE says what fits
@@ -256,7 +264,7 @@ sync:
 # The whole training, with its energy and rent:
 # job: {{epochs: 90}}
 )",
-                    platform, model);
+                    fmt::format("{:24}", "platform: " + platform), fmt::format("{:24}", "model: " + model));
 }
 
 void init_experiment(const InitExperimentOptions& options) {
@@ -268,15 +276,11 @@ void init_experiment(const InitExperimentOptions& options) {
   (void)config::find(catalogue, config::Kind::platform, platform);
   (void)config::find(catalogue, config::Kind::model, model);
   const auto from_file = [&](const std::string& name) {
-    if (!config::is_path(name)) return name;
-    std::error_code error;
-    const fs::path folder = options.out ? fs::path(*options.out).parent_path() : fs::path();
-    const fs::path beside = fs::relative(name, folder.empty() ? fs::path(".") : folder, error);
-    const std::string path = error || beside.empty() ? name : beside.string();
-    return path.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") ==
-                   std::string::npos
-               ? path
-               : in_quotes(path);
+    const std::string path = path_from(options.out, name);
+    const bool is_plain =
+        path.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") ==
+        std::string::npos;
+    return is_plain ? path : in_quotes(path);
   };
   const std::string text = experiment_text(from_file(platform), from_file(model),
                                            schema(catalogue, "workloads/schema/experiment.json"));
@@ -311,7 +315,8 @@ void add_platform(CLI::App& init) {
   add_value(command, "--nic", options->nic, "RATE", "rate of a network card: \"200 Gbps\"");
   add_choice<Transport>(command, "--transport", options->transport, "TRANSPORT", "the network: {}");
   add_value(command, "--gpu-memory", options->memory, "SIZE",
-            "memory of a GPU without a profile, as on its data sheet: \"24 GB\"");
+            "memory of a GPU without a profile, as on its data sheet: \"24 GB\" (whole GB are GiB, as makers "
+            "count)");
   add_repeatable(command, "--gpu-peak", options->peaks, "RATE",
                  "its dense peak in fp16 with sums in fp32, \"165 TFLOP/s\", or of a data type, repeatable: "
                  "\"fp32=82.6 TFLOP/s\"");

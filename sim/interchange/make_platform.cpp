@@ -37,9 +37,7 @@ public:
     PlatformFile& file = draft_.file;
     file.name = answers_.name;
     const int gpus = layout_.count(DeviceKind::gpu);
-    file.title = fmt::format("{} with {} each", answers_.nodes > 1 ? "Nodes" : "Node",
-                             plural(gpus, product() + " GPU"));
-    if (answers_.nodes <= 1) file.title = fmt::format("Node with {}", plural(gpus, product() + " GPU"));
+    file.title = fmt::format("node with {} {}", gpus, product());
     file.node.gpus = GpusFile{gpus, answers_.gpu};
     add_devices();
     add_links();

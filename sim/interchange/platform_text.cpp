@@ -5,6 +5,7 @@
 #include "units/text.hpp"
 
 #include <cctype>
+#include <cmath>
 #include <fmt/format.h>
 #include <map>
 
@@ -186,6 +187,8 @@ std::string short_profile_text(const DataSheet& sheet, const std::string& schema
   const char* const source = "data sheet, as stated when this file was written";
   text += fmt::format("memory:\n  capacity: {{value: {}, specified: {}}}\n", exact(sheet.memory),
                       double_quoted(source));
+  if (sheet.usable)
+    text += fmt::format("  usable: {{value: {}, measured: \"nvidia-smi -q\"}}\n", exact(*sheet.usable));
   if (sheet.bandwidth)
     text += fmt::format("  bandwidth: {{value: {}, specified: {}}}\n", exact(*sheet.bandwidth),
                         double_quoted(source));
@@ -197,6 +200,12 @@ std::string short_profile_text(const DataSheet& sheet, const std::string& schema
                         double_quoted(source));
   }
   return text;
+}
+
+Bytes as_sold(Bytes memory) {
+  constexpr double gb = 1e9, gib = 1024.0 * 1024 * 1024;
+  const double whole = memory.si() / gb;
+  return whole == std::floor(whole) ? Bytes(whole * gib) : memory;
 }
 
 std::string file_name_of(std::string_view product) {

@@ -24,7 +24,11 @@ struct DataSheet {
   std::vector<std::pair<std::string, FlopRate>> peaks;  ///< by data type: fp16, fp32 ...
   std::string like;  ///< profile that the rest is scaled from; empty: the default
   std::optional<Watts> tdp;
+  std::optional<Bytes> usable;  ///< of the memory, as nvidia-smi shows it
 };
+
+/// Makers write GB for the GiB of a GPU's memory: whole GB become as many GiB, other sizes stay.
+Bytes as_sold(Bytes memory);
 
 /// A short GPU profile, which compute/short_profile.hpp completes.
 std::string short_profile_text(const DataSheet& sheet, const std::string& schema = {});

@@ -37,12 +37,6 @@ std::string pci_device(std::string_view text) {
 
 void check_count(const SmiQuery& query) {
   if (query.gpus.empty()) throw input_error(query.file, 0, "the output of nvidia-smi -q names no GPU");
-  if (query.attached != 0 && query.attached != std::ssize(query.gpus)) {
-    throw input_error(
-        query.file, 0,
-        fmt::format("{} GPUs are attached, but {} are described", query.attached, query.gpus.size()),
-        "is the file complete?");
-  }
   if (static_cast<double>(query.gpus.size()) > config::most_count) {
     throw input_error(query.file, 0, fmt::format("{} GPUs; a node has at most 256", query.gpus.size()));
   }

@@ -189,3 +189,9 @@ TEST_CASE("a peak names its data type, or is that of fp16") {
   CHECK_FALSE(message_of([] { peak_in("165"); }).empty());
   CHECK_FALSE(message_of([] { peak_in("1 FLOP/s"); }).empty());
 }
+
+TEST_CASE("whole GB of a data sheet are GiB; other sizes stay") {
+  CHECK(as_sold(Bytes(24e9)) == Bytes(24 * 1073741824.0));
+  CHECK(as_sold(Bytes(24 * 1073741824.0)) == Bytes(24 * 1073741824.0));
+  CHECK(as_sold(Bytes(24564 * 1048576.0)) == Bytes(24564 * 1048576.0));
+}

@@ -135,6 +135,31 @@ TEST_CASE("a divided GPU, other counts and a second file of a kind are refused")
         }).find("of the same kind as a.txt") != std::string::npos);
 }
 
+TEST_CASE(
+    "nvidia-smi -q of one GPU out of all holds for all, and MIG is the reason even if some are missing") {
+  const std::string one = with(query_xml(1), "<attached_gpus>1", "<attached_gpus>2");
+  const NodeLayout layout = read_node({{"topo.txt", testing::equal_matrix(2, "NV12")}, {"q.xml", one}});
+  CHECK(layout.products.size() == 2);
+  CHECK(profile_of_gpus(layout) == "a100_sxm4_40gb");
+  const std::string divided = with(query_xml(1, "Enabled"), "<attached_gpus>1", "<attached_gpus>4");
+  CHECK(message_of([&] { read_node({{"q.xml", divided}}); }).find("MIG") != std::string::npos);
+}
+
+TEST_CASE("files that would take long are refused at once") {
+  std::string nets = "<system version=\"1\"><cpu><nic>";
+  for (int i = 0; i < 5000; ++i)
+    nets += "<net name=\"mlx5_" + std::to_string(i) + "\" port=\"1\" guid=\"" + std::to_string(i) + "\"/>";
+  nets += "</nic><pci busid=\"0\"><gpu/></pci></cpu></system>";
+  CHECK(message_of([&] {
+          read_node({{"a.xml", nets}});
+        }).find("more than 1280 devices") != std::string::npos);
+  std::string attributes = "<system";
+  for (int i = 0; i < 1000; ++i) attributes += " a" + std::to_string(i) + "=\"\"";
+  CHECK(message_of([&] {
+          read_node({{"a.xml", attributes + "/>"}});
+        }).find("attributes") != std::string::npos);
+}
+
 TEST_CASE("lstopo gives sockets, switches, cards and NVLinks; bridges with one way down are left out") {
   const Lstopo read = read_lstopo(input(lstopo_xml));
   CHECK(read.version == "2.0");
