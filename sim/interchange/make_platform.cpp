@@ -1,5 +1,6 @@
 #include "interchange/make_platform.hpp"
 
+#include "config/fields.hpp"
 #include "interchange/known_gpus.hpp"
 #include "interchange/link_rates.hpp"
 #include "interchange/pcie_rates.hpp"
