@@ -24,8 +24,10 @@ struct KnownGpu {
   std::string_view remark = {};  ///< how it differs from the profile
 };
 
-/// In no particular order. Source of the device numbers: the PCI ID Repository (pci-ids.ucw.cz); of links and
-/// generations: NVIDIA's and AMD's data sheets.
+/// In no particular order. Source of the device numbers: Debian's pci.ids; of the H200 and L40S
+/// NVIDIA/gpu-admin-tools gpu/devid_names.py; of the B200, H100 and MI300X also topology dumps of NCCL and
+/// RCCL. Links and generations of PCIe: NVIDIA's and AMD's data sheets. A number that two products share is
+/// left out.
 std::span<const KnownGpu> known_gpus();
 
 /// By product ("NVIDIA A100-SXM4-80GB") or, without one, by PCI device; null if unknown.
