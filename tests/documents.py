@@ -3,8 +3,8 @@
 
 In CONTRIBUTING.md, the pages of docs/, README.md and the README.md of each folder, a fenced block marked `console` holds commands after
 "$ " and what they print. A line that is just "..." stands for any lines. Blocks of one file share a folder, so that a
-later command can use what an earlier one wrote. A block marked `yaml` that begins with a comment "# NAME.yaml" is a file in
-that folder. `./dev` commands install and build: they are run by .ci/run and the
+later command can use what an earlier one wrote. A block marked `yaml` or `text` that begins with a comment "# NAME.yaml" or
+"# NAME.txt" is a file in that folder. `./dev` commands install and build: they are run by .ci/run and the
 clean-root test, and here it is only checked that they exist. git is not run, nor are containers: a build machine has no
 engine for them.
 
@@ -29,7 +29,7 @@ def blocks(text):
 
 def files(text):
     """Names and contents of the files that a document shows."""
-    return re.findall(r"^```yaml\n# (\w+\.yaml)\n(.*?)^```", text, flags=re.M | re.S)
+    return re.findall(r"^```(?:yaml|text)\n# (\w+\.(?:yaml|txt))\n(.*?)^```", text, flags=re.M | re.S)
 
 
 def commands(block):
@@ -86,6 +86,7 @@ def run_help_examples(program, source):
         }.items():
             text = (source / original).read_text()
             (work / copy).write_text(re.sub("^name: .*", f"name: {copy.removesuffix('.yaml')}", text, flags=re.M))
+        (work / "topo.txt").write_text("GPU0 GPU1\nGPU0 X NV12\nGPU1 NV12 X\n")
         env["TRAINYARD_DATA"] = str(source)
         for command, text in names_of_commands(env):
             examples = re.findall(r"^  (trainyard .*)$", text.partition("\nExamples:\n")[2], flags=re.M)

@@ -79,6 +79,8 @@ for shell in bash zsh fish; do
   expect $shell 'trainyard calibrate gpu --scale-from v100_sxm2_1' v100_sxm2_16gb t4
   expect $shell 'trainyard collective all_reduce --platform dgx' dgx2 ts4
   expect $shell 'trainyard check no' note.csv
+  expect $shell 'trainyard init platform no' note.csv
+  expect $shell 'trainyard init platform --gpu v100_sxm2_1' v100_sxm2_16gb t4
 done
 expect bash 'trainyard run resnet50_dgx2 --out r' results note.csv
 

@@ -1,4 +1,5 @@
 #include "calibration/calibrate_gpu.hpp"
+#include "compute/short_profile.hpp"
 
 #include <fmt/format.h>
 #include <set>
@@ -6,24 +7,12 @@
 namespace trainyard {
 namespace {
 
-/// Another GPU's figure as an assumption about this one.
-template <class T>
-Sourced<T> assumed(const Sourced<T>& figure, const std::string& why) {
-  return {figure.value, Provenance::assumed, why};
-}
-
-ConvPasses assumed(const ConvPasses& passes, const std::string& why) {
-  return {assumed(passes.forward, why), assumed(passes.dgrad, why), assumed(passes.wgrad, why)};
-}
-
 /// Takes over the fractions of the peak from `from`; the peak stays.
 void scale_rates(MatrixRates& rates, const MatrixRates& from, const std::string& why) {
   rates.gemm.reset();
   rates.conv.reset();
   rates.conv_nhwc.reset();
-  if (from.gemm) rates.gemm = assumed(*from.gemm, why);
-  if (from.conv) rates.conv = assumed(*from.conv, why);
-  if (from.conv_nhwc) rates.conv_nhwc = assumed(*from.conv_nhwc, why);
+  fill_curves(rates, from, why);
 }
 
 void scale_tensor_rates(std::optional<MatrixRates>& rates, const std::optional<MatrixRates>& own,
@@ -45,17 +34,17 @@ GpuProfile scaled(const GpuProfile& specification, const GpuProfile& source) {
   scale_tensor_rates(gpu.matrix.fp8, from.fp8, from, why);
   const std::string share = "part of the bandwidth as on " + source.name;
   const VectorRates& vector = source.vector;
-  gpu.vector = {assumed(vector.elementwise, share),
-                assumed(vector.batch_norm, share),
-                assumed(vector.layer_norm, share),
-                assumed(vector.pooling, share),
-                assumed(vector.softmax, share),
+  gpu.vector = {as_assumed(vector.elementwise, share),
+                as_assumed(vector.batch_norm, share),
+                as_assumed(vector.layer_norm, share),
+                as_assumed(vector.pooling, share),
+                as_assumed(vector.softmax, share),
                 std::nullopt,
-                assumed(vector.embedding, share),
-                assumed(vector.optimizer, share),
-                assumed(vector.t0, "as on " + source.name)};
-  if (vector.softmax_wide) gpu.vector.softmax_wide = assumed(*vector.softmax_wide, share);
-  gpu.roofline = assumed(source.roofline, "as on " + source.name);
+                as_assumed(vector.embedding, share),
+                as_assumed(vector.optimizer, share),
+                as_assumed(vector.t0, "as on " + source.name)};
+  if (vector.softmax_wide) gpu.vector.softmax_wide = as_assumed(*vector.softmax_wide, share);
+  gpu.roofline = as_assumed(source.roofline, "as on " + source.name);
   gpu.kernels.reset();
   gpu.vector_kernels.reset();
   gpu.kernel_table = {};

@@ -156,6 +156,7 @@ GpuProfile make_profile(const Bases& bases, const config::Catalogue& catalogue, 
   GpuProfile gpu =
       bases.specification ? *bases.specification : specification_of(recordings.front().facts, name);
   gpu.name = name;
+  gpu.like.reset();  // a short profile is complete by now
   if (bases.scale_from) gpu = scale(gpu, *bases.scale_from, load_checked_profiles(catalogue));
   return recordings.empty() ? gpu : calibrate(gpu, recordings, keep);
 }

@@ -120,6 +120,7 @@ void add_commands(CLI::App& program) {
   add_sweep(program);
   add_validate(program);
   add_calibrate(program);
+  add_init(program);
   add_list(program);
   add_check(program);
   add_keys(program);

@@ -1,6 +1,8 @@
 #include "compute/gpu_profile.hpp"
 
 #include "compute/gpu_speed.hpp"
+#include "compute/short_profile.hpp"
+#include "config/catalogue.hpp"
 #include "config/read.hpp"
 #include "config/read_file.hpp"
 #include "workload/csv.hpp"
@@ -8,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fmt/format.h>
 #include <utility>
 
 namespace trainyard {
@@ -23,13 +26,36 @@ void validate(const GpuProfile& gpu, config::Problems& problems) {
   require_beside("kernels", gpu.kernels);
   require_beside("vector_kernels", gpu.vector_kernels);
   const MatrixUnits& units = gpu.matrix;
+  const bool has_peak =
+      units.fp32.peak.value > FlopRate() || units.tf32 || units.fp16 || units.bf16 || units.fp8;
+  if (!has_peak && problems.readable("matrix"))
+    problems.error("matrix", "no peak rate is stated", "fp16: {peak: 142 TFLOP/s}");
   if (units.fp16 && problems.readable("matrix") && units.fp16->peak.value < units.fp32.peak.value) {
     problems.warning("matrix.fp16.peak", "the fp16 peak is below the fp32 peak");
   }
 }
 
+/// The profile that a short one is scaled from: complete itself, so that figures are assumed once.
+GpuProfile reference_of(const GpuProfile& gpu, const config::Document& document, std::string& file) {
+  const std::string name = gpu.like.value_or(std::string(usual_reference));
+  const auto path = config::find(config::find_catalogue(), config::Kind::gpu, name, document.name);
+  file = path.string();
+  GpuProfile reference = config::read<GpuProfile>(config::load(path), validate);
+  if (is_short(reference)) {
+    throw InputError(
+        fmt::format("{}: '{}', which 'like' names, is a short profile itself", document.name, name),
+        "like: a100_sxm4_80gb, or another complete profile of `trainyard list gpus`");
+  }
+  return reference;
+}
+
 GpuProfile read_profile(const config::Document& document, std::vector<Diagnostic>* warnings) {
-  return config::read<GpuProfile>(document, validate, warnings);
+  GpuProfile gpu = config::read<GpuProfile>(document, validate, warnings);
+  if (!is_short(gpu)) return gpu;
+  std::string file;
+  complete(gpu, reference_of(gpu, document, file));
+  gpu.like_file = file;
+  return gpu;
 }
 
 /// The kernels of a recording that the profile names under `key`.

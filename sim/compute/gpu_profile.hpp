@@ -144,6 +144,7 @@ struct GpuProfile {
   std::optional<int> year;  ///< in which the GPU came out
   Sourced<double> compute_capability;
   std::optional<Sourced<int>> sms;  ///< streaming multiprocessors; of a processor: its cores
+  std::optional<std::string> like;  ///< profile that missing figures are scaled from (short_profile.hpp)
   std::optional<double> speed;      ///< what-if (gpu_speed.hpp); empty once the rates below include it
   std::optional<Sourced<double>> kernel_share;  ///< `kept` of GpuUse (gpu_use.hpp)
   GpuMemory memory;
@@ -164,6 +165,7 @@ struct GpuProfile {
   bool is_processor = false;               ///< processor_profile.hpp; not a key
   std::optional<Sourced<Bandwidth>> sums;  ///< of a processor; not a key
   double has_speed = 1;                    ///< the speed included in the rates; not a key
+  std::string like_file;                   ///< of a short profile: the file of `like`; not a key
 };
 
 /// Reads and checks a profile and its kernel table. Throws InputError with every problem found, FileError if
@@ -287,7 +289,9 @@ template <>
 struct Keys<MatrixUnits> {
   static auto table() {
     return keys(
-        required("fp32", &MatrixUnits::fp32, "fp32 without tensor cores; also the rate of vector work"),
+        optional(
+            "fp32", &MatrixUnits::fp32,
+            "fp32 without tensor cores; also the rate of vector work; default for GPUs: scaled, see like"),
         optional("tf32", &MatrixUnits::tf32, "TF32 tensor cores; without this key tf32 runs as fp32"),
         optional("fp16", &MatrixUnits::fp16, "fp16 with fp32 accumulation, for fp16 and amp"),
         optional("bf16", &MatrixUnits::bf16, "bfloat16 with fp32 accumulation, for bf16 and amp_bf16"),
@@ -301,20 +305,20 @@ struct Keys<VectorRates> {
     const auto fraction = [](auto key) { return key.positive(1); };
     return keys(
         fraction(
-            required("elementwise", &VectorRates::elementwise, "fraction of the bandwidth, elementwise ops")),
-        fraction(required("batch_norm", &VectorRates::batch_norm,
+            optional("elementwise", &VectorRates::elementwise, "fraction of the bandwidth, elementwise ops")),
+        fraction(optional("batch_norm", &VectorRates::batch_norm,
                           "fraction of the bandwidth, batch normalisation (3 passes forward, 5 backward)")),
-        fraction(required("layer_norm", &VectorRates::layer_norm,
+        fraction(optional("layer_norm", &VectorRates::layer_norm,
                           "fraction of the bandwidth, layer normalisation (2 passes forward, 3 backward)")),
-        fraction(required("pooling", &VectorRates::pooling, "fraction of the bandwidth, pooling")),
-        fraction(required("softmax", &VectorRates::softmax, "fraction of the bandwidth, softmax")),
+        fraction(optional("pooling", &VectorRates::pooling, "fraction of the bandwidth, pooling")),
+        fraction(optional("softmax", &VectorRates::softmax, "fraction of the bandwidth, softmax")),
         fraction(optional("softmax_wide", &VectorRates::softmax_wide,
                           "the same over rows of more than 1,024 values; default: as softmax")),
         fraction(
-            required("embedding", &VectorRates::embedding, "fraction of the bandwidth, embedding look-ups")),
+            optional("embedding", &VectorRates::embedding, "fraction of the bandwidth, embedding look-ups")),
         fraction(
-            required("optimizer", &VectorRates::optimizer, "fraction of the bandwidth, parameter updates")),
-        required("t0", &VectorRates::t0, "fixed time of each of these ops").between(0, longest_t0));
+            optional("optimizer", &VectorRates::optimizer, "fraction of the bandwidth, parameter updates")),
+        optional("t0", &VectorRates::t0, "fixed time of each of these ops").between(0, longest_t0));
   }
 };
 
@@ -326,7 +330,8 @@ struct Keys<GpuMemory> {
                          "the part of the capacity that the driver leaves to processes: the total that "
                          "nvidia-smi shows")
                     .positive(1e14),
-                required("bandwidth", &GpuMemory::bandwidth, "peak bandwidth, reads and writes together")
+                optional("bandwidth", &GpuMemory::bandwidth,
+                         "peak bandwidth, reads and writes together; default: scaled, see like")
                     .between(1e8, 1e14),
                 optional("context", &GpuMemory::context, "memory used by the CUDA context and its libraries")
                     .between(0, 1e11));
@@ -406,6 +411,9 @@ struct Keys<GpuProfile> {
                  "fraction of the multiprocessors and of the memory bandwidth that a kernel always keeps "
                  "while communication runs; default: 0.5")
             .positive(1),
+        optional("like", &GpuProfile::like,
+                 "profile that figures missing here are scaled from, as assumed; default if any is missing: "
+                 "a100_sxm4_80gb"),
         optional("speed", &GpuProfile::speed, "for what-ifs: factor on the speed of every kernel; default: 1")
             .between(0.01, GpuProfile::highest_speed),
         required("memory", &GpuProfile::memory, "device memory"),
@@ -418,9 +426,11 @@ struct Keys<GpuProfile> {
                  "time per JPEG image of the hardware decoder, which runs in parallel with kernels; for "
                  "experiments that decode on the GPU")
             .positive(1),
-        required("matrix", &GpuProfile::matrix, "matrix products and convolutions by data type"),
-        required("vector", &GpuProfile::vector, "ops limited by memory bandwidth"),
-        required("roofline", &GpuProfile::roofline, "curve for all work without a measured kernel or a fit"),
+        required("matrix", &GpuProfile::matrix,
+                 "matrix products and convolutions by data type; one peak is enough"),
+        optional("vector", &GpuProfile::vector, "ops limited by memory bandwidth; default: scaled, see like"),
+        optional("roofline", &GpuProfile::roofline,
+                 "curve for all work without a measured kernel or a fit; default: scaled, see like"),
         optional("kernels", &GpuProfile::kernels, "CSV of measured kernels in the same folder"),
         optional("vector_kernels", &GpuProfile::vector_kernels,
                  "another CSV, whose vector ops replace those of 'kernels'"),

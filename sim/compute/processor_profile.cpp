@@ -1,7 +1,9 @@
 #include "compute/processor_profile.hpp"
 
+#include "compute/short_profile.hpp"
 #include "config/read.hpp"
 #include "config/suggest.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -32,6 +34,10 @@ GpuProfile load_processor_profile(const config::Document& document, const std::s
         problems.check_name(read.name);
         if (problems.readable("memory_modes") && read.memory_modes.empty())
           problems.error("memory_modes", "no mode is named", "memory_modes: {ddr4: {capacity: ...}}");
+        for (const std::string& figure : missing_figures(read.matrix, read.vector)) {
+          const std::size_t dot = figure.find('.');
+          problems.error(figure.substr(0, dot), "key " + in_quotes(figure.substr(dot + 1)) + " is missing");
+        }
       },
       warnings);
   const MemoryMode& memory = mode_named(file, memory_mode);

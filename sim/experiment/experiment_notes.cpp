@@ -52,6 +52,14 @@ std::string staging_note(const Stack& stack) {
       stack.name);
 }
 
+std::vector<std::string> profile_notes(const ResolvedExperiment& resolved) {
+  if (!resolved.gpu.like) return {};
+  return {
+      fmt::format("what {} does not state of the GPU is assumed, scaled from {}: all kernel times rest on it "
+                  "(key like)",
+                  resolved.gpu.name, *resolved.gpu.like)};
+}
+
 std::vector<std::string> speed_notes(const ResolvedExperiment& resolved) {
   std::vector<std::string> notes;
   if (resolved.gpu.has_speed != 1) {

@@ -15,6 +15,9 @@ std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, in
 /// Of a stack whose GPUs exchange data through the memory of the host.
 std::string staging_note(const Stack& stack);
 
+/// Of a short GPU profile: what its figures are scaled from.
+std::vector<std::string> profile_notes(const ResolvedExperiment& resolved);
+
 /// Of hypothetical hardware (speed factors other than 1).
 std::vector<std::string> speed_notes(const ResolvedExperiment& resolved);
 

@@ -309,6 +309,7 @@ private:
     for (const auto& table : {resolved_.gpu.kernels, resolved_.gpu.vector_kernels}) {
       if (table) files_.paths.insert((gpu.parent_path() / *table).string());
     }
+    if (!resolved_.gpu.like_file.empty()) files_.paths.insert(resolved_.gpu.like_file);
     errors_.run(document_, "precision", [&] { matrix_dtype(resolved_.gpu, settings_.precision); });
   }
 
@@ -646,6 +647,7 @@ private:
       resolved_.notes.push_back(staging_note(resolved_.stack));
     if (const auto& note = resolved_.library.note; note && cluster.ranks() > 1)
       resolved_.notes.push_back(*note);
+    for (std::string& note : profile_notes(resolved_)) resolved_.notes.push_back(std::move(note));
     for (std::string& note : speed_notes(resolved_)) resolved_.notes.push_back(std::move(note));
     if (!has_platform_ || !has_stack_) return;
     for (std::string& note : persistent_notes(resolved_)) resolved_.notes.push_back(std::move(note));

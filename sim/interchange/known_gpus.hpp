@@ -1,0 +1,39 @@
+#pragma once
+// The GPUs of the catalogue by the names that drivers give them and by PCI device, with the links that a
+// platform needs to know.
+
+#include "platform/platform.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+struct KnownGpu {
+  std::string_view profile;                ///< in platforms/gpus; empty: none is shipped
+  std::vector<std::string_view> products;  ///< as drivers write them, without "NVIDIA", "Tesla" and the like
+  std::vector<std::string_view> pci_devices;  ///< "10de:20b5"
+  std::optional<LinkKind> nvlink = {};
+  int nvlink_lanes = 0;  ///< of a GPU; 0: none
+  int pcie_generation = 0;
+  bool has_peer_to_peer = true;  ///< over PCIe
+  double nvlink_lane = 0;        ///< GB/s and direction, if it is not that of its kind
+  std::string_view remark = {};  ///< how it differs from the profile
+};
+
+/// In no particular order. Source of the device numbers: Debian's pci.ids; of the H200 and L40S
+/// NVIDIA/gpu-admin-tools gpu/devid_names.py; of the B200, H100 and MI300X also topology dumps of NCCL and
+/// RCCL. Links and generations of PCIe: NVIDIA's and AMD's data sheets. A number that two products share is
+/// left out.
+std::span<const KnownGpu> known_gpus();
+
+/// By product ("NVIDIA A100-SXM4-80GB") or, without one, by PCI device; null if unknown.
+const KnownGpu* known_gpu(std::string_view product, std::string_view pci_device);
+
+/// By the name of a profile; null if none is listed.
+const KnownGpu* gpu_of_profile(std::string_view profile);
+
+}  // namespace trainyard

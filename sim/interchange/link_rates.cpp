@@ -1,0 +1,130 @@
+#include "interchange/link_rates.hpp"
+
+#include "config/fields.hpp"
+#include "platform/names.hpp"
+#include "units/plural.hpp"
+#include "units/text.hpp"
+
+#include <fmt/format.h>
+
+namespace trainyard {
+namespace {
+
+constexpr double gigabytes_per_second = 1e9;
+
+double lane_of(LinkKind kind) {
+  if (kind == LinkKind::nvlink1) return 20;
+  return kind == LinkKind::nvlink5 ? 50 : 25;
+}
+
+Sourced<Bandwidth> assumed_rate(double gigabytes, std::string why) {
+  return {Bandwidth(gigabytes * gigabytes_per_second), Provenance::assumed, std::move(why)};
+}
+
+}  // namespace
+
+LinkFile nvlink_link(LinkKind kind, int lanes, double lane) {
+  LinkFile link;
+  link.kind = kind;
+  link.lanes = lanes;
+  const double rate = lane > 0 ? lane : lane_of(kind);
+  link.bandwidth = {
+      Bandwidth(rate * gigabytes_per_second * lanes), Provenance::specified,
+      fmt::format("{} of {} GB/s; NVIDIA's data sheets", plural(lanes, "NVLink"), shortest(rate))};
+  if (lane > 0) {  // NCCL plans with 12 of GA102's 14.06
+    constexpr double planned = 12 / 14.0625;
+    link.effective = assumed_rate(planned * rate * lanes,
+                                  "12 of 14.06 GB/s a lane is what NCCL plans with; "
+                                  "NCCL src/graph/topo.h");
+  }
+  return link;
+}
+
+Sourced<Bandwidth> effective_nvlink_lane(LinkKind kind, bool through_switch) {
+  switch (kind) {
+    case LinkKind::nvlink1:
+      return assumed_rate(18.3, "as on dgx1_p100, where copies reach it");
+    case LinkKind::nvlink2:
+      return through_switch ? assumed_rate(20.4, "as on dgx2, where it is fitted")
+                            : assumed_rate(22.6, "as on dgx1v, where it is fitted");
+    case LinkKind::nvlink3:
+      return through_switch ? assumed_rate(19.7, "as on dgx_a100, where it is fitted")
+                            : assumed_rate(17.3, "as between two A100 with bridges (dss8440_nvlink)");
+    case LinkKind::nvlink4:
+      return assumed_rate(21.4, "as on dgx_h100, where it is fitted");
+    default:
+      return assumed_rate(43.3, "as on dgx_b200, where it is fitted");
+  }
+}
+
+LinkFile xgmi_link(const std::string& generation, int lanes) {
+  // planned: ROCm/rccl src/graph/topo.h, VEGA_XGMI_WIDTH, MI200_XGMI_WIDTH, GFX94X_XGMI_WIDTH
+  double rate = 46, planned = 24;
+  if (generation.find("90a") != std::string::npos || generation == "910") rate = 50, planned = 36;
+  if (generation.find("94") != std::string::npos || generation.find("95") != std::string::npos)
+    rate = 64, planned = 48;
+  LinkFile link;
+  link.kind = LinkKind::infinity_fabric;
+  link.lanes = lanes;
+  link.bandwidth = {
+      Bandwidth(rate * gigabytes_per_second * lanes), Provenance::specified,
+      fmt::format("{} of {} GB/s; AMD's data sheets", plural(lanes, "xGMI link"), shortest(rate))};
+  link.effective = assumed_rate(planned * lanes, "what RCCL plans with; ROCm/rccl src/graph/topo.h");
+  return link;
+}
+
+LinkFile socket_link(LinkKind kind, const std::string& generation) {
+  LinkFile link;
+  link.kind = kind;
+  const bool is_new = generation == "Sapphire Rapids";
+  const auto planned = [&](double rate, const char* sockets) {
+    link.effective = assumed_rate(
+        rate, fmt::format("what NCCL plans with between {} sockets; NCCL src/graph/topo.h", sockets));
+  };
+  switch (kind) {
+    case LinkKind::qpi:
+      link.lanes = 2;
+      link.bandwidth = assumed_rate(38.4, "2 QPI links of 9.6 GT/s, 2 bytes each, as in a DGX-1");
+      planned(6, "Broadwell");
+      break;
+    case LinkKind::upi:
+      link.lanes = is_new ? 3 : 2;
+      link.bandwidth = is_new ? assumed_rate(96, "3 UPI links of 16 GT/s, 2 bytes each, as in a DGX H100")
+                              : assumed_rate(41.6, "2 UPI links of 10.4 GT/s, 2 bytes each");
+      planned(is_new ? 22 : 10, is_new ? "Sapphire Rapids" : "Skylake");
+      break;
+    case LinkKind::xbus:
+      link.lanes = 1;
+      link.bandwidth = assumed_rate(32, "X-bus, as in an AC922");
+      planned(32, "POWER9");
+      break;
+    default:
+      link.kind = LinkKind::infinity_fabric;
+      link.lanes = 3;
+      link.bandwidth = assumed_rate(108, "3 links of 16 lanes at 18 GT/s, 36 GB/s each, as in a DGX A100");
+      planned(16, "EPYC");
+  }
+  return link;
+}
+
+Sourced<Seconds> usual_link_latency(LinkKind kind) {
+  const bool is_nv = is_nvlink(kind);
+  return {usual_latency(kind), Provenance::assumed,
+          is_nv ? "as a link of a DGX-2, whose peer-to-peer writes cross two in 2.3-2.7 us"
+                : "a switch or port forwards in 0.1-0.2 us"};
+}
+
+Sourced<Seconds> usual_network_latency(Transport transport) {
+  if (transport == Transport::tcp)
+    return {Seconds(20e-6), Provenance::assumed, "as gcp_a3_highgpu: half of a ping; measure yours"};
+  if (transport == Transport::efa) return {Seconds(21.6e-6), Provenance::assumed, "as EFA on p3dn_24xlarge"};
+  return {Seconds(1.8e-6), Provenance::assumed, "as between DGX-2s over InfiniBand; measure yours"};
+}
+
+Sourced<double> usual_network_efficiency(Transport transport) {
+  if (transport == Transport::tcp || transport == Transport::efa)
+    return {0.91, Provenance::assumed, "as TCP between two i3en.24xlarge: 91 of 100 Gb/s"};
+  return {0.96, Provenance::assumed, "as InfiniBand, 12 of a 100 Gb/s card's 12.5 GB/s"};
+}
+
+}  // namespace trainyard

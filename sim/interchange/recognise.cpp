@@ -1,0 +1,94 @@
+#include "interchange/recognise.hpp"
+
+#include "interchange/lstopo.hpp"
+#include "interchange/nccl_topology.hpp"
+#include "interchange/smi_query.hpp"
+#include "interchange/smi_topology.hpp"
+#include "interchange/xml.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+namespace trainyard {
+namespace {
+
+constexpr const char* what_is_read =
+    "read are: nvidia-smi topo -m, nvidia-smi -q (-x), NCCL_TOPO_DUMP_FILE, lstopo --of xml";
+
+/// The word for an XML file of another program, by its root; empty if unknown.
+std::string_view other_xml(std::string_view root) {
+  if (root == "graphs") return "a graph dump of NCCL (NCCL_GRAPH_DUMP_FILE), not its topology";
+  if (root == "platform") return "a platform of SimGrid";
+  if (root == "html" || root == "HTML") return "a web page";
+  if (root == "mxfile" || root == "svg") return "a drawing";
+  return {};
+}
+
+std::string_view other_text(const InputText& input) {
+  const std::string_view text = input.text;
+  const std::size_t begin = text.find_first_not_of(" \t\n");
+  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
+  if (begin != std::string_view::npos && (text[begin] == '{' || text[begin] == '[')) {
+    if (has("\"traceEvents\"")) return "a Chrome trace";
+    if (has("\"schema\"") && has("\"nodes\"")) return "an execution trace";
+    return "JSON";
+  }
+  if (has("# nThread") || has("out-of-place")) return "output of nccl-tests";
+  if (has("NVIDIA-SMI") && has("Driver Version")) return "the overview of nvidia-smi, which shows no links";
+  if (has("\nnode:") || has("$schema=")) return "a YAML file of trainyard";
+  if (has("npus_count")) return "a network of ASTRA-sim";
+  if (has("rocm-smi") || has("ROCm System Management Interface")) return "output of rocm-smi";
+  return {};
+}
+
+}  // namespace
+
+NodeFileKind recognise_node_file(const InputText& input) {
+  const std::string root = root_of_xml(input.text);
+  if (root == "system") return NodeFileKind::nccl_topology;
+  if (root == "nvidia_smi_log") return NodeFileKind::smi_query;
+  if (root == "topology") return NodeFileKind::lstopo;
+  if (root.empty() && has_smi_matrix(input)) return NodeFileKind::smi_topology;
+  if (root.empty() && is_smi_query_text(input)) return NodeFileKind::smi_query;
+  const std::string_view other = root.empty() ? other_text(input) : other_xml(root);
+  if (!other.empty()) throw input_error(input.name, 0, fmt::format("this is {}", other), what_is_read);
+  throw input_error(input.name, 0,
+                    root.empty()
+                        ? "no description of a node: the text has no matrix of GPUs"
+                        : fmt::format("an XML file of <{}>, which is no description of a node", shown(root)),
+                    what_is_read);
+}
+
+NodeLayout read_node(const std::vector<InputText>& files) {
+  std::map<NodeFileKind, const InputText*> by_kind;
+  for (const InputText& file : files) {
+    const auto [found, is_new] = by_kind.emplace(recognise_node_file(file), &file);
+    if (!is_new) {
+      throw input_error(file.name, 0, fmt::format("of the same kind as {}", found->second->name),
+                        "one file of a kind: all nodes of a platform are alike");
+    }
+  }
+  const auto file = [&](NodeFileKind kind) {
+    const auto found = by_kind.find(kind);
+    return found == by_kind.end() ? nullptr : found->second;
+  };
+  const InputText* const nccl = file(NodeFileKind::nccl_topology);
+  const InputText* const matrix = file(NodeFileKind::smi_topology);
+  const InputText* const query = file(NodeFileKind::smi_query);
+  const InputText* const hwloc = file(NodeFileKind::lstopo);
+  if (nccl != nullptr && matrix != nullptr) {
+    throw input_error(matrix->name, 0, fmt::format("both this and {} are the topology", nccl->name),
+                      "leave out one of them: NCCL's has more");
+  }
+  NodeLayout layout = nccl != nullptr     ? layout_of(read_nccl_topology(*nccl))
+                      : matrix != nullptr ? layout_of(read_smi_topology(*matrix))
+                      : hwloc != nullptr  ? layout_of(read_lstopo(*hwloc))
+                                          : layout_of(read_smi_query(*query));
+  const bool is_query_alone = nccl == nullptr && matrix == nullptr && hwloc == nullptr;
+  if (query != nullptr && !is_query_alone) add_facts(layout, read_smi_query(*query));
+  if (hwloc != nullptr && (nccl != nullptr || matrix != nullptr)) add_facts(layout, read_lstopo(*hwloc));
+  return layout;
+}
+
+}  // namespace trainyard

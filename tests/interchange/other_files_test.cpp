@@ -1,0 +1,240 @@
+// nvidia-smi -q, lstopo, what other files are, and several files together.
+
+#include "interchange/inputs.hpp"
+#include "interchange/lstopo.hpp"
+#include "interchange/pcie_rates.hpp"
+#include "interchange/smi_query.hpp"
+#include "interchange/smi_topology.hpp"
+#include "platform/connection.hpp"
+
+#include <doctest/doctest.h>
+#include <string>
+
+using namespace trainyard;
+using testing::input;
+using testing::message_of;
+using testing::with;
+
+namespace {
+
+std::string query_xml(int gpus, const std::string& mig = "Disabled") {
+  std::string text =
+      "<?xml version=\"1.0\" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v12.dtd\">\n"
+      "<nvidia_smi_log>\n<driver_version>535.54</driver_version>\n<attached_gpus>" +
+      std::to_string(gpus) + "</attached_gpus>\n";
+  for (int i = 0; i < gpus; ++i) {
+    text +=
+        "<gpu id=\"0000000" + std::to_string(i) +
+        ":01:00.0\"><product_name>NVIDIA A100-SXM4-40GB</product_name><mig_mode><current_mig>" + mig +
+        "</current_mig></mig_mode><pci><pci_device_id>20B010DE</pci_device_id><pci_gpu_link_info><pcie_gen>"
+        "<max_link_gen>4</max_link_gen></pcie_gen><link_widths><max_link_width>16x</max_link_width>"
+        "<current_link_width>8x</current_link_width></link_widths></pci_gpu_link_info></pci>"
+        "<fb_memory_usage><total>40960 MiB</total></fb_memory_usage></gpu>\n";
+  }
+  return text + "</nvidia_smi_log>\n";
+}
+
+constexpr const char* query_text =
+    "\n==============NVSMI LOG==============\n\n"
+    "Timestamp                                 : Fri Aug  4 11:44:30 2023\n"
+    "Driver Version                            : 535.54.03\n\n"
+    "Attached GPUs                             : 1\n"
+    "GPU 00000000:01:00.0\n"
+    "    Product Name                          : NVIDIA H100 80GB HBM3\n"
+    "    MIG Mode\n"
+    "        Current                           : Disabled\n"
+    "    PCI\n"
+    "        Bus                               : 0x01\n"
+    "        Device Id                         : 0x233010DE\n"
+    "        GPU Link Info\n"
+    "            PCIe Generation\n"
+    "                Max                       : 5\n"
+    "                Current                   : 1\n"
+    "            Link Width\n"
+    "                Max                       : 16x\n"
+    "                Current                   : 16x\n"
+    "    FB Memory Usage\n"
+    "        Total                             : 81559 MiB\n"
+    "        Used                              : 4 MiB\n";
+
+constexpr const char* lstopo_xml = R"(<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE topology SYSTEM "hwloc2.dtd">
+<topology version="2.0">
+  <object type="Machine">
+    <object type="Package" gp_index="3"><info name="CPUModel" value="Intel(R) Xeon(R) Gold 6248"/>
+      <object type="NUMANode" gp_index="4"/>
+      <object type="Bridge" gp_index="10" bridge_type="0-1">
+        <object type="Bridge" gp_index="11" bridge_type="1-1" pci_type="0604 [8086:2030] [0:0] 04 00" pci_link_speed="15.753846">
+          <object type="Bridge" gp_index="12" bridge_type="1-1" pci_type="0604 [10b5:9781] [0:0] b0 00" pci_link_speed="15.753846">
+            <object type="PCIDev" gp_index="20" pci_busid="0000:34:00.0" pci_type="0302 [10de:1db1] [0:0] a1 00" pci_link_speed="15.753846">
+              <object type="OSDev" gp_index="30" name="nvml0" osdev_type="1"><info name="GPUModel" value="Tesla V100-SXM2-16GB"/></object>
+            </object>
+          </object>
+          <object type="Bridge" gp_index="13" bridge_type="1-1" pci_type="0604 [10b5:9781] [0:0] b0 00" pci_link_speed="15.753846">
+            <object type="PCIDev" gp_index="21" pci_busid="0000:36:00.0" pci_type="0302 [10de:1db1] [0:0] a1 00" pci_link_speed="7.876923">
+              <object type="OSDev" gp_index="31" name="nvml1" osdev_type="1"><info name="GPUModel" value="Tesla V100-SXM2-16GB"/></object>
+            </object>
+          </object>
+        </object>
+        <object type="PCIDev" gp_index="22" pci_busid="0000:3b:00.0" pci_type="0207 [15b3:1017] [0:0] 00 00" pci_link_speed="15.753846">
+          <object type="OSDev" gp_index="32" name="ib0" osdev_type="2"/>
+          <object type="OSDev" gp_index="33" name="mlx5_0" osdev_type="3"/>
+        </object>
+        <object type="PCIDev" gp_index="23" pci_busid="0000:01:00.0" pci_type="0300 [1a03:2000] [0:0] 41 00"/>
+      </object>
+    </object>
+  </object>
+  <distances2hetero nbobjs="2" kind="25" name="NVLinkBandwidth">
+    <indexes length="14">OSDev:30 OSDev:31 </indexes>
+    <u64values length="20">1000000 50000 50000 1000000 </u64values>
+  </distances2hetero>
+</topology>
+)";
+
+}  // namespace
+
+TEST_CASE("nvidia-smi -q says product, memory and PCIe link, as XML and as text") {
+  const SmiQuery xml = read_smi_query(input(query_xml(2)));
+  REQUIRE(xml.gpus.size() == 2);
+  CHECK(xml.gpus[1].product == "NVIDIA A100-SXM4-40GB");
+  CHECK(xml.gpus[1].pci_device == "10de:20b0");
+  CHECK(xml.gpus[1].pcie_generation == 4);
+  CHECK(xml.gpus[1].memory == Bytes(40960.0 * 1048576));
+  const SmiQuery text = read_smi_query(input(query_text));
+  REQUIRE(text.gpus.size() == 1);
+  CHECK(text.driver == "535.54.03");
+  CHECK(text.gpus[0].product == "NVIDIA H100 80GB HBM3");
+  CHECK(text.gpus[0].pcie_generation == 5);
+  CHECK(text.gpus[0].pcie_lanes == 16);
+  CHECK(text.gpus[0].memory == Bytes(81559.0 * 1048576));
+  CHECK(profile_of_gpus(layout_of(text)) == "h100_sxm_80gb");
+}
+
+TEST_CASE("a matrix and nvidia-smi -q of the same node are joined") {
+  const NodeLayout layout =
+      read_node({{"topo.txt", testing::equal_matrix(2, "NV12")}, {"q.xml", query_xml(2)}});
+  CHECK(profile_of_gpus(layout) == "a100_sxm4_40gb");
+  const LayoutDevice& gpu = layout.devices[layout.of_kind(DeviceKind::gpu)[0]];
+  CHECK(gpu.up == PcieLink{16, 8});
+  CHECK(layout.warnings.size() == 2);  // 8 of 16 lanes, kept
+  const auto other = message_of([] {
+    read_node({{"topo.txt", testing::equal_matrix(4, "NV12")}, {"q.xml", query_xml(2)}});
+  });
+  CHECK(other.find("2 GPUs here, 4 in") != std::string::npos);
+}
+
+TEST_CASE("a divided GPU, other counts and a second file of a kind are refused") {
+  CHECK(message_of([] { read_node({{"q.xml", query_xml(1, "Enabled")}}); }).find("MIG") != std::string::npos);
+  const std::string cut = with(query_xml(2), "<attached_gpus>2", "<attached_gpus>8");
+  CHECK(message_of([&] {
+          read_node({{"q.xml", cut}});
+        }).find("8 GPUs are attached, but 2") != std::string::npos);
+  const std::string text = testing::equal_matrix(2, "PIX");
+  CHECK(message_of([&] {
+          read_node({{"a.txt", text}, {"b.txt", text}});
+        }).find("of the same kind as a.txt") != std::string::npos);
+}
+
+TEST_CASE(
+    "nvidia-smi -q of one GPU out of all holds for all, and MIG is the reason even if some are missing") {
+  const std::string one = with(query_xml(1), "<attached_gpus>1", "<attached_gpus>2");
+  const NodeLayout layout = read_node({{"topo.txt", testing::equal_matrix(2, "NV12")}, {"q.xml", one}});
+  CHECK(layout.products.size() == 2);
+  CHECK(profile_of_gpus(layout) == "a100_sxm4_40gb");
+  const std::string divided = with(query_xml(1, "Enabled"), "<attached_gpus>1", "<attached_gpus>4");
+  CHECK(message_of([&] { read_node({{"q.xml", divided}}); }).find("MIG") != std::string::npos);
+}
+
+TEST_CASE("files that would take long are refused at once") {
+  std::string nets = "<system version=\"1\"><cpu><nic>";
+  for (int i = 0; i < 5000; ++i)
+    nets += "<net name=\"mlx5_" + std::to_string(i) + "\" port=\"1\" guid=\"" + std::to_string(i) + "\"/>";
+  nets += "</nic><pci busid=\"0\"><gpu/></pci></cpu></system>";
+  CHECK(message_of([&] {
+          read_node({{"a.xml", nets}});
+        }).find("more than 1280 devices") != std::string::npos);
+  std::string attributes = "<system";
+  for (int i = 0; i < 1000; ++i) attributes += " a" + std::to_string(i) + "=\"\"";
+  CHECK(message_of([&] {
+          read_node({{"a.xml", attributes + "/>"}});
+        }).find("attributes") != std::string::npos);
+}
+
+TEST_CASE("lstopo gives sockets, switches, cards and NVLinks; bridges with one way down are left out") {
+  const Lstopo read = read_lstopo(input(lstopo_xml));
+  CHECK(read.version == "2.0");
+  CHECK(read.count(&LstopoDevice::is_gpu) == 2);
+  CHECK(read.count(&LstopoDevice::is_network) == 1);
+  CHECK(read.count(&LstopoDevice::is_openfabrics) == 1);
+  const NodeLayout layout = layout_of(read);
+  CHECK(layout.count(DeviceKind::pcie_switch) == 1);
+  CHECK(layout.count(DeviceKind::nic) == 1);
+  CHECK(layout.devices[layout.of_kind(DeviceKind::gpu)[1]].up == PcieLink{8, 8});
+  REQUIRE(layout.gpu_links.size() == 1);
+  CHECK(layout.gpu_links[0].lanes == 2);
+  CHECK(layout.socket_link == LinkKind::upi);
+  const Platform platform = testing::written_and_read(layout, testing::answers("v100_sxm2_16gb"));
+  CHECK(connection(platform, platform.gpus[0], platform.gpus[1]) == "NV2");
+  CHECK(connection(platform, platform.gpus[0], platform.nics[0]) == "PHB");
+}
+
+TEST_CASE("the kinds of devices are numbers up to version 2 of lstopo's XML and bits from 3 on") {
+  const std::string text = with(lstopo_xml, "<topology version=\"2.0\">", "<topology version=\"3.0\">");
+  CHECK(read_lstopo(input(text)).count(&LstopoDevice::is_gpu) == 0);  // 1 is no GPU there
+  CHECK(message_of([] {
+          read_lstopo(input(with(lstopo_xml, "1000000 50000 50000 1000000", "1000000 50000")));
+        }).find("2 values for 2 devices") != std::string::npos);
+}
+
+TEST_CASE("files of other programs are named for what they are") {
+  const auto error = [](const std::string& text) {
+    return message_of([&] { recognise_node_file(input(text)); });
+  };
+  CHECK(error("<graphs version=\"1\"/>").find("graph dump of NCCL") != std::string::npos);
+  CHECK(error("<?xml version='1.0'?>\n<platform version=\"4.1\"/>").find("SimGrid") != std::string::npos);
+  CHECK(error("{\"traceEvents\": []}").find("Chrome trace") != std::string::npos);
+  CHECK(error("# nThread 1 nGpus 8\n").find("nccl-tests") != std::string::npos);
+  CHECK(error("name: x\nnode:\n  gpus: 1\n").find("trainyard") != std::string::npos);
+  CHECK(error("<unheard/>").find("<'unheard'>") != std::string::npos);
+  CHECK(error("hello\n").find("no description of a node") != std::string::npos);
+}
+
+TEST_CASE("binary, empty and UTF-16 files are refused before they are read") {
+  CHECK(message_of([] { input(""); }).find("empty") != std::string::npos);
+  CHECK(message_of([] { input(std::string_view("GPU0\0", 5)); }).find("binary") != std::string::npos);
+  CHECK(message_of([] { input("\xff\xfeG"); }).find("UTF-16") != std::string::npos);
+}
+
+TEST_CASE("PCIe speeds are read in all their spellings") {
+  CHECK(transfers_in("16.0 GT/s PCIe") == 16);
+  CHECK(transfers_in("2.5 GT/s") == 2.5);
+  CHECK(transfers_in("32 GT/s PCIe/s") == 32);
+  CHECK_FALSE(transfers_in(""));
+  CHECK_FALSE(transfers_in("Unknown"));
+  CHECK_FALSE(transfers_in("-8 GT/s"));
+  CHECK_FALSE(transfers_in("1e9 GT/s"));
+  CHECK(pcie_bandwidth({8, 16}) == Bandwidth(15.75e9));
+  CHECK(pcie_bandwidth({5, 8}) == Bandwidth(4e9));
+  CHECK(pcie_bandwidth({32, 16}) == Bandwidth(63e9));
+}
+
+TEST_CASE("no change of a byte ends the program, whatever it does to the meaning") {
+  for (const std::string& text : {std::string(testing::two_pairs), std::string(testing::switched_node),
+                                  query_xml(2), std::string(query_text), std::string(lstopo_xml)}) {
+    for (std::size_t at = 0; at < text.size(); at += 7) {
+      for (const char c : {'\x01', '<', '>', '"', '9', ' ', '\n', '\xff'}) {
+        std::string other = text;
+        other[at] = c;
+        try {
+          const NodeLayout layout = read_node({input(other)});
+          make_platform(layout, testing::answers("a100_sxm4_80gb"));
+        } catch (const InputError&) {
+        }
+      }
+      try {
+        read_node({input(text.substr(0, at + 1))});
+      } catch (const InputError&) {
+      }
+    }
+  }
+}
