@@ -7,7 +7,6 @@
 
 #include <CLI/Error.hpp>
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
 #include <optional>
 #include <string_view>
@@ -24,24 +23,24 @@ std::string_view trimmed(std::string_view text) {
 }
 
 /// "step_time" for step_time_s.
-bool is_named(const Figure& figure, std::string_view name) {
-  if (figure.field == name) return true;
-  constexpr std::array<std::string_view, 7> units{"_s", "_bytes", "_samples_per_s", "_tokens_per_s", "_j", "_w", "_usd"};
-  return std::ranges::any_of(units, [&](std::string_view unit) {
-    return figure.field.size() == name.size() + unit.size() && figure.field.starts_with(name) &&
-           figure.field.ends_with(unit);
-  });
+std::string_view without_unit(std::string_view field) {
+  for (const std::string_view unit :
+       {"_samples_per_s", "_tokens_per_s", "_bytes", "_usd", "_s", "_j", "_w"}) {
+    if (field.ends_with(unit)) return field.substr(0, field.size() - unit.size());
+  }
+  return field;
 }
 
 const Figure& figure_named(std::string_view name) {
   std::vector<std::string_view> fields;
   for (const Figure& figure : figures()) {
     if (figure.unit == FigureUnit::text) continue;
-    if (is_named(figure, name)) return figure;
-    fields.push_back(figure.field);
+    if (figure.field == name || without_unit(figure.field) == name) return figure;
+    fields.push_back(without_unit(figure.field));
   }
   const std::string hint = config::suggest(name, fields);
-  wrong(fmt::format("'{}' is no figure of summary.json that is a number{}{}", name, hint.empty() ? "" : "; ", hint));
+  wrong(fmt::format("'{}' is no figure of summary.json that is a number{}{}", name, hint.empty() ? "" : "; ",
+                    hint));
 }
 
 template <class Q>
@@ -53,7 +52,8 @@ double quantity(std::string_view text) {
 
 double number(std::string_view text, const Figure& figure) {
   const bool is_percent = text.ends_with('%');
-  if (is_percent && figure.unit != FigureUnit::share) wrong(fmt::format("{} is no share: leave out the %", figure.field));
+  if (is_percent && figure.unit != FigureUnit::share)
+    wrong(fmt::format("{} is no share: leave out the %", figure.field));
   if (is_percent) text = trimmed(text.substr(0, text.size() - 1));
   for (const std::string_view unit : {"samples/s", "tokens/s", "x"}) {
     if (text.ends_with(unit)) text = trimmed(text.substr(0, text.size() - unit.size()));
@@ -120,7 +120,8 @@ void require(const std::vector<Assertion>& assertions, const Run& run) {
   for (const Assertion& assertion : assertions) {
     const std::string problem = problem_of(assertion, run);
     if (problem.empty()) continue;
-    problems += fmt::format("{}'{}' does not hold: {}", problems.empty() ? "" : "\n  ", assertion.text, problem);
+    problems +=
+        fmt::format("{}'{}' does not hold: {}", problems.empty() ? "" : "\n  ", assertion.text, problem);
   }
   if (!problems.empty()) throw LimitMissed(problems);
 }

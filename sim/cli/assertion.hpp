@@ -9,14 +9,14 @@
 namespace trainyard {
 
 struct Assertion {
-  std::string text;            ///< as given
+  std::string text;  ///< as given
   const Figure* figure = nullptr;
-  std::string sign;            ///< <, <=, > or >=
-  double limit = 0;            ///< in SI base units
+  std::string sign;  ///< <, <=, > or >=
+  double limit = 0;  ///< in SI base units
 };
 
-/// FIGURE SIGN VALUE. The figure is a field of summary.json, with or without its unit ("step_time"); the value has a unit
-/// where the figure has one ("130 ms", "80 %", "12 GB"). Throws CLI::ValidationError.
+/// FIGURE SIGN VALUE. The figure is a field of summary.json, with or without its unit ("step_time"); the
+/// value has a unit where the figure has one ("130 ms", "80 %", "12 GB"). Throws CLI::ValidationError.
 Assertion read_assertion(const std::string& text);
 
 /// Throws LimitMissed with all that do not hold. A figure that is not modelled holds nothing.

@@ -41,7 +41,8 @@ constexpr Reader readers[] = {
     {config::Kind::platform,
      [](const auto& file, Warnings& warnings) {
        const Platform platform = load_platform(file, &warnings);
-       std::ignore = config::find(config::find_catalogue(), profile_kind(platform), platform.gpu_profile, file.name);
+       std::ignore =
+           config::find(config::find_catalogue(), profile_kind(platform), platform.gpu_profile, file.name);
      }},
     {config::Kind::gpu, [](const auto& file, Warnings& warnings) { load_gpu_profile(file, &warnings); }},
     {config::Kind::processor,

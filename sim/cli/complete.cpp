@@ -123,7 +123,8 @@ std::optional<config::Kind> kind_named_by(std::string_view key) {
 /// Keys, or behind "=" the names that a key's value may be.
 void Answer::add_settings(const std::string& before) {
   const std::size_t sign = typed_.find('=', before.size());
-  const std::string key = typed_.substr(before.size(), sign == std::string::npos ? sign : sign - before.size());
+  const std::string key =
+      typed_.substr(before.size(), sign == std::string::npos ? sign : sign - before.size());
   for (const KeyGroup& group : key_groups()) {
     for (const config::ListedKey& its : keys_of(group)) {
       if (sign == std::string::npos) {
@@ -135,7 +136,8 @@ void Answer::add_settings(const std::string& before) {
   }
   const auto kind = kind_named_by(key);
   if (sign == std::string::npos || !kind) return;
-  for (const std::string& name : config::names(config::find_catalogue(), *kind)) add(before + key + '=' + name);
+  for (const std::string& name : config::names(config::find_catalogue(), *kind))
+    add(before + key + '=' + name);
 }
 
 /// `before`: "--fidelity=" if the value is part of that word.

@@ -10,12 +10,13 @@ namespace trainyard {
 
 const std::vector<KeyGroup>& key_groups() {
   using config::Kind;
-  static const std::vector<KeyGroup> groups{{Kind::experiment, "", "the experiment"},
-                                            {Kind::platform, "platform.", "its platform"},
-                                            {Kind::gpu, "gpu.", "the platform's GPU profile"},
-                                            {Kind::processor, "processor.", "the platform's processor profile"},
-                                            {Kind::model, "model.", "its model"},
-                                            {Kind::stack, "stack.", "its stack"}};
+  static const std::vector<KeyGroup> groups{
+      {Kind::experiment, "", "the experiment"},
+      {Kind::platform, "platform.", "its platform"},
+      {Kind::gpu, "gpu.", "the platform's GPU profile"},
+      {Kind::processor, "processor.", "the platform's processor profile"},
+      {Kind::model, "model.", "its model"},
+      {Kind::stack, "stack.", "its stack"}};
   return groups;
 }
 

@@ -73,7 +73,9 @@ void explain_run(const ExplainOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
   const Asked asked = asked_for(catalogue, options);
   Overrides overrides = overrides_of(
-      catalogue, {.experiment = asked.experiment, .keys = options.keys, .set = options.set, .one_gpu = options.one_gpu});
+      catalogue,
+      {.experiment = asked.experiment, .keys = options.keys, .set = options.set, .one_gpu = options.one_gpu},
+      "RUN");
   InputFiles files;
   ResolvedExperiment resolved = resolve(catalogue, asked.experiment, overrides, files);
   print_diagnostics(resolved.warnings);
@@ -120,11 +122,10 @@ void add_explain(CLI::App& program) {
   add_one_gpu_option(command, options->one_gpu, "; changes keep the factor on kernel times");
   add_jobs_option(command, options->jobs, "simulations");
   command.add_flag("--json", options->json, "print JSON in SI base units");
-  add_examples(command,
-               {"trainyard explain resnet50_p3_16xlarge_x2",
-                "trainyard explain --model bert_large --platform p4d_24xlarge --nodes 16",
-                "trainyard explain resnet50_dgx2 --nodes 64 --set platform.fabric.nic=\"25 Gbps\"",
-                "trainyard explain my_experiment.yaml -j 2 --json"});
+  add_examples(command, {"trainyard explain resnet50_p3_16xlarge_x2",
+                         "trainyard explain --model bert_large --platform p4d_24xlarge --nodes 16",
+                         "trainyard explain resnet50_dgx2 --nodes 64 --set platform.fabric.nic=\"25 Gbps\"",
+                         "trainyard explain my_experiment.yaml -j 2 --json"});
   command.callback([options] { explain_run(*options); });
 }
 

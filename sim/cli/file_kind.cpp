@@ -69,7 +69,8 @@ std::vector<std::string> kind_texts(std::string_view KindWord::*form) {
 }
 
 config::Shape shape_of(Kind kind) {
-  return with_file_of<config::Shape>(kind, [&]<class File>(const File&) { return config::shape_of<File>({}); });
+  return with_file_of<config::Shape>(kind,
+                                     [&]<class File>(const File&) { return config::shape_of<File>({}); });
 }
 
 nlohmann::ordered_json schema_of(Kind kind) {

@@ -23,7 +23,9 @@ struct KeysOptions {
   bool json = false;
 };
 
-char folded(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
+char folded(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
 
 bool contains(std::string_view text, std::string_view part) {
   const auto same = [](char a, char b) { return folded(a) == folded(b); };
@@ -101,10 +103,12 @@ void add_keys(CLI::App& program) {
   auto options = std::make_shared<KeysOptions>();
   CLI::App& command = *program.add_subcommand(
       "keys", "print the keys that --set takes, each with its unit, default and effect");
-  command.add_option("PATTERN", options->pattern,
-                     "only keys that contain this text, or whose effect does; with * a pattern of the whole key");
+  command.add_option(
+      "PATTERN", options->pattern,
+      "only keys that contain this text, or whose effect does; with * a pattern of the whole key");
   command.add_flag("--json", options->json, "print JSON: a list of keys");
-  add_examples(command, {"trainyard keys nic", "trainyard keys \"stack.*bucket*\"", "trainyard keys sync. --json"});
+  add_examples(command,
+               {"trainyard keys nic", "trainyard keys \"stack.*bucket*\"", "trainyard keys sync. --json"});
   command.callback([options] { print_keys(*options); });
 }
 

@@ -74,7 +74,8 @@ std::vector<std::string> with_keys(std::vector<std::string> set, const KeyOption
     if (!options.values[i]) continue;
     const KeyOption& its = key_options[i];
     if (std::ranges::find(given, its.key, &Overrides::value_type::first) != given.end())
-      throw CLI::ValidationError(its.option, fmt::format("is short for --set {}={}: give one of them", its.key, its.type));
+      throw CLI::ValidationError(
+          its.option, fmt::format("is short for --set {}={}: give one of them", its.key, its.type));
     set.push_back(fmt::format("{}={}", its.key, *options.values[i]));
   }
   return set;
@@ -91,19 +92,34 @@ std::string as_options(const Overrides& overrides) {
   return text;
 }
 
-Overrides with_default_batch(const config::Catalogue& catalogue, const std::string& experiment, Overrides overrides) {
+Overrides with_default_batch(const config::Catalogue& catalogue, const std::string& experiment,
+                             Overrides overrides, const std::string& argument) {
   if (experiment != no_file) return overrides;
+  const auto sets = [&](std::string_view key) {
+    return std::ranges::find(overrides, key, &Overrides::value_type::first) != overrides.end();
+  };
+  const bool has_source = sets("model") || sets("trace") || sets("traces");
+  if (!sets("platform") && !has_source)
+    throw CLI::ValidationError(argument + " is required, or --platform and --model");
+  if (!sets("platform"))
+    throw CLI::ValidationError("--platform NAME is required without " + argument +
+                               "; 'trainyard list platforms' shows them");
+  if (!has_source)
+    throw CLI::ValidationError("--model NAME is required without " + argument +
+                               "; 'trainyard list models' shows them");
   if (const auto batch = default_batch(catalogue, overrides)) {
-    print_message(fmt::format("note: batch {} per GPU, the largest power of two up to {} that fits; --batch sets it",
-                              *batch, most_default_batch));
+    print_message(
+        fmt::format("note: batch {} per GPU, the largest power of two up to {} that fits; --batch sets it",
+                    *batch, most_default_batch));
     overrides.emplace_back("batch_per_gpu", std::to_string(*batch));
   }
   return overrides;
 }
 
 void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
-  command.add_option("EXPERIMENT", options.experiment,
-                     "name of a shipped experiment, or the path of a YAML file (default: --model and --platform)");
+  command.add_option(
+      "EXPERIMENT", options.experiment,
+      "name of a shipped experiment, or the path of a YAML file (default: --model and --platform)");
   add_key_options(command, options.keys);
   add_repeatable(command, "--set", options.set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: overrides a key of the experiment (nodes=4) or of a file it names "
@@ -130,9 +146,10 @@ std::vector<std::string> with_one_gpu(std::vector<std::string> set,
   return set;
 }
 
-Overrides overrides_of(const config::Catalogue& catalogue, const ExperimentOptions& options) {
+Overrides overrides_of(const config::Catalogue& catalogue, const ExperimentOptions& options,
+                       const std::string& argument) {
   const std::vector<std::string> set = with_one_gpu(with_keys(options.set, options.keys), options.one_gpu);
-  return with_default_batch(catalogue, options.experiment, overrides_of(set));
+  return with_default_batch(catalogue, options.experiment, overrides_of(set), argument);
 }
 
 Platform platform_with(const std::filesystem::path& file, const std::vector<std::string>& set) {

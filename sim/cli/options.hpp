@@ -36,7 +36,8 @@ void add_choice(CLI::App& command, const std::string& name, Value& value, const 
 void add_repeatable(CLI::App& command, const std::string& name, std::vector<std::string>& values,
                     const std::string& type, const std::string& text);
 
-/// The keys that have an option of their own: --model, --platform, --stack, --nodes, --gpus, --batch, --precision,
+/// The keys that have an option of their own: --model, --platform, --stack, --nodes, --gpus, --batch,
+/// --precision,
 /// --optimizer. Empty where an option is not given.
 struct KeyOptions {
   std::array<std::optional<std::string>, 8> values;
@@ -52,7 +53,7 @@ std::vector<std::string> with_keys(std::vector<std::string> set, const KeyOption
 std::string as_options(const Overrides& overrides);
 
 struct ExperimentOptions {
-  std::string experiment;        ///< name or path; empty: the overrides say everything
+  std::string experiment;  ///< name or path; empty: the overrides say everything
   KeyOptions keys;
   std::vector<std::string> set;  ///< KEY=VALUE, in the order given
   std::optional<std::string> one_gpu;
@@ -65,18 +66,22 @@ void add_one_gpu_option(CLI::App& command, std::optional<std::string>& one_gpu, 
 std::vector<std::string> with_one_gpu(std::vector<std::string> set,
                                       const std::optional<std::string>& one_gpu);
 
-/// The overrides of all these options. Without an experiment, a batch that fits where none is set, which a note on stderr
-/// tells.
-Overrides overrides_of(const config::Catalogue& catalogue, const ExperimentOptions& options);
+/// The overrides of all these options. Without an experiment, a batch that fits where none is set, which a
+/// note on stderr tells. Throws CLI::ValidationError if neither an experiment nor a platform and a model are
+/// named; `argument`: what the command calls the experiment.
+Overrides overrides_of(const config::Catalogue& catalogue, const ExperimentOptions& options,
+                       const std::string& argument = "EXPERIMENT");
 
-/// The same, of texts KEY=VALUE.
-Overrides with_default_batch(const config::Catalogue& catalogue, const std::string& experiment, Overrides overrides);
+/// The same for overrides.
+Overrides with_default_batch(const config::Catalogue& catalogue, const std::string& experiment,
+                             Overrides overrides, const std::string& argument);
 
-/// Adds EXPERIMENT, which may be left out, the options of keys, --set and --one-gpu. `options` must live as long as the command.
+/// Adds EXPERIMENT, which may be left out, the options of keys, --set and --one-gpu. `options` must live as
+/// long as the command.
 void add_experiment_options(CLI::App& command, ExperimentOptions& options);
 
-/// A platform's file with the texts of --set, whose keys begin with "platform.", as for experiments. Prints warnings.
-/// Throws CLI::ValidationError for another key.
+/// A platform's file with the texts of --set, whose keys begin with "platform.", as for experiments. Prints
+/// warnings. Throws CLI::ValidationError for another key.
 Platform platform_with(const std::filesystem::path& file, const std::vector<std::string>& set);
 
 /// Adds -j, --jobs: the number of `what` ("simulations") that run in parallel.

@@ -128,17 +128,20 @@ void add_run(CLI::App& program) {
   add_value(command, "--target", options->target, "TARGET",
             "also print time, energy and cost of a job that trains until this target of the model's "
             "convergence is reached, as job.target=TARGET");
-  add_repeatable(command, "--assert", options->assertions, "CONDITION",
-                 "repeatable: exit with 1 if a figure of summary.json is not as stated, such as \"step_time < 130 "
-                 "ms\" or \"scaling_efficiency >= 80 %\"");
-  add_examples(command, {"trainyard run --model vgg16 --platform minsky --nodes 64",
-                         "trainyard run resnet50_dgx2 --nodes 64 --set platform.fabric.nic=\"25 Gbps\"",
-                         "trainyard run resnet50_dgx2 --batch 64 --out results",
-                         "trainyard run resnet50_dgx2 --set precision=amp --one-gpu \"803 samples/s\"",
-                         "trainyard run resnet50_p3_16xlarge_x2 --epochs 90",
-                         "trainyard run resnet50_p3_16xlarge_x2 --target \"75.9 % top-1\"",
-                         "trainyard run bert_base_p3dn --fidelity rounds --json",
-                         "trainyard run resnet50_dgx2 --assert \"step_time < 400 ms\" --assert \"memory_peak < 30 GiB\""});
+  add_repeatable(
+      command, "--assert", options->assertions, "CONDITION",
+      "repeatable: exit with 1 if a figure of summary.json is not as stated, such as \"step_time < 130 "
+      "ms\" or \"scaling_efficiency >= 80 %\"");
+  add_examples(
+      command,
+      {"trainyard run --model vgg16 --platform minsky --nodes 64",
+       "trainyard run resnet50_dgx2 --nodes 64 --set platform.fabric.nic=\"25 Gbps\"",
+       "trainyard run resnet50_dgx2 --batch 64 --out results",
+       "trainyard run resnet50_dgx2 --set precision=amp --one-gpu \"803 samples/s\"",
+       "trainyard run resnet50_p3_16xlarge_x2 --epochs 90",
+       "trainyard run resnet50_p3_16xlarge_x2 --target \"75.9 % top-1\"",
+       "trainyard run bert_base_p3dn --fidelity rounds --json",
+       "trainyard run resnet50_dgx2 --assert \"step_time < 400 ms\" --assert \"memory_peak < 30 GiB\""});
   command.callback([options] { run_experiment(*options); });
 }
 

@@ -97,7 +97,7 @@ void add_default_batch(const config::Catalogue& catalogue, SweepFile& file) {
   add_first(file.vary);
   std::ranges::for_each(file.zip, add_first);
   const std::size_t given = first.size();
-  const Overrides all = with_default_batch(catalogue, no_file, std::move(first));
+  const Overrides all = with_default_batch(catalogue, no_file, std::move(first), "SWEEP");
   if (all.size() > given) file.set.insert(all.back());
 }
 

@@ -14,7 +14,7 @@
 namespace trainyard {
 
 struct SweepOptions {
-  std::string sweep;             ///< name or path, of a sweep or an experiment; empty: the keys say everything
+  std::string sweep;  ///< name or path, of a sweep or an experiment; empty: the keys say everything
   KeyOptions keys;
   std::vector<std::string> set;  ///< KEY=V1,V2, in the order given
   std::optional<std::string> one_gpu;

@@ -198,7 +198,8 @@ std::vector<const VectorKernel*> alike(const KernelTable& table, const Op& op, D
   std::vector<const VectorKernel*> kernels;
   const bool is_wide = is_wide_softmax(op.kind, row_of(op));
   for (const VectorKernel& kernel : table.vectors) {
-    if (kernel.kind == op.kind && is_wide_softmax(kernel.kind, kernel.row) == is_wide) kernels.push_back(&kernel);
+    if (kernel.kind == op.kind && is_wide_softmax(kernel.kind, kernel.row) == is_wide)
+      kernels.push_back(&kernel);
   }
   const auto keep = [&](const auto& is_alike) {
     if (std::ranges::any_of(kernels, is_alike)) std::erase_if(kernels, std::not_fn(is_alike));

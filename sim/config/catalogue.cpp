@@ -60,8 +60,9 @@ std::string named_elsewhere(const Catalogue& catalogue, Kind kind, std::string_v
     if (std::ranges::find(its, name) == its.end()) continue;
     return fmt::format("{0} is a {1}: {2}", name, word_of(other),
                        other == Kind::platform ? fmt::format("--platform {} --model resnet50", name)
-                       : other == Kind::model  ? fmt::format("--model {} --platform dgx2", name)
-                                               : fmt::format("--stack {} --model resnet50 --platform dgx2", name));
+                       : other == Kind::model
+                           ? fmt::format("--model {} --platform dgx2", name)
+                           : fmt::format("--stack {} --model resnet50 --platform dgx2", name));
   }
   return {};
 }
@@ -73,11 +74,26 @@ std::string listed(Kind kind, const std::vector<std::string>& known) {
   return fmt::format("'trainyard list' shows all {} names of kind {}", known.size(), word_of(kind));
 }
 
+/// A suggestion, and the other names that begin like the word: "did you mean 'resnet18'? also: resnet34,
+/// resnet50".
+std::string with_namesakes(std::string suggestion, std::string_view word,
+                           const std::vector<std::string>& known) {
+  constexpr std::size_t most = 12;
+  std::vector<std::string> others;
+  for (const std::string& name : known) {
+    const bool is_suggested = suggestion.find("'" + name + "'") != std::string::npos;
+    if (!word.empty() && name.starts_with(word) && !is_suggested) others.push_back(name);
+  }
+  if (others.empty() || others.size() > most) return suggestion;
+  return fmt::format("{}{}{}", suggestion,
+                     suggestion.empty() ? "names that begin so: " : " also: ", fmt::join(others, ", "));
+}
+
 [[noreturn]] void unknown_name(const Catalogue& catalogue, Kind kind, std::string_view name) {
   const std::vector<std::string> known = names(catalogue, kind);
   const std::string local = std::string(name) + std::string(extension);
   std::string hint = named_elsewhere(catalogue, kind, name);
-  if (hint.empty()) hint = did_you_mean(name, known);
+  if (hint.empty()) hint = with_namesakes(did_you_mean(name, known), name, known);
   if (is_file(local)) hint = "to use the file here, write ./" + local;
   if (catalogue.roots.empty())
     hint = "no platforms/ and workloads/ found: set TRAINYARD_DATA to their folder";

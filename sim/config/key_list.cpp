@@ -72,13 +72,15 @@ public:
   std::vector<ListedKey> keys;
 
   void add_mapping(const Shape& shape, const std::string& path) {
-    for (const Shape::Key& key : shape.keys) add(key, path.empty() ? std::string(key.name) : join(path, key.name));
+    for (const Shape::Key& key : shape.keys)
+      add(key, path.empty() ? std::string(key.name) : join(path, key.name));
   }
 
 private:
   void add(const Shape::Key& key, const std::string& path) {
     const Shape& shape = key.shape;
-    const bool has_own_value = shape.kind != Shape::Kind::mapping || !shape.short_form.empty() || shape.names_key;
+    const bool has_own_value =
+        shape.kind != Shape::Kind::mapping || !shape.short_form.empty() || shape.names_key;
     if (has_own_value || shape.keys.empty()) {
       ListedKey listed{path, form_of(shape), default_text(key.default_value), key.is_required, key.doc, {}};
       for (const Shape::Choice& choice : shape.choices) listed.names.push_back(choice.text);
@@ -112,7 +114,8 @@ std::vector<ListedKey> list_keys(const Shape& shape, std::string_view prefix) {
 
 UnknownKey unknown_key(const Shape& root, std::string_view path) {
   auto parsed = parse_path(path);
-  if (const auto* error = std::get_if<PathError>(&parsed)) return {error->message, "a path looks like links[0].bandwidth"};
+  if (const auto* error = std::get_if<PathError>(&parsed))
+    return {error->message, "a path looks like links[0].bandwidth"};
   Shape shape = root;
   for (const PathStep& step : std::get<std::vector<PathStep>>(parsed)) {
     if (shape.kind == Shape::Kind::reference) shape = shape.definition();

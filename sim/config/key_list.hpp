@@ -9,18 +9,19 @@
 
 namespace trainyard::config {
 
-/// A key that has a value of its own. `path` has N for an index and NAME for a key that users choose: links[N].lanes.
+/// A key that has a value of its own. `path` has N for an index and NAME for a key that users choose:
+/// links[N].lanes.
 struct ListedKey {
   std::string path;
-  std::string form;                    ///< "whole number, 1 to 1000000", "bandwidth (25 GB/s)", "a | b | c"
-  std::string default_value;           ///< empty: none
+  std::string form;           ///< "whole number, 1 to 1000000", "bandwidth (25 GB/s)", "a | b | c"
+  std::string default_value;  ///< empty: none
   bool is_required = false;
-  std::string_view doc;                ///< meaning and effect
-  std::vector<std::string_view> names; ///< for choices
+  std::string_view doc;                 ///< meaning and effect
+  std::vector<std::string_view> names;  ///< for choices
 };
 
-/// All keys of this shape, in the order of its tables; `prefix` stands before each path. What contains itself is listed
-/// once.
+/// All keys of this shape, in the order of its tables; `prefix` stands before each path. What contains itself
+/// is listed once.
 std::vector<ListedKey> list_keys(const Shape& shape, std::string_view prefix = {});
 
 /// Why a path names no key of this shape, as reading says it; empty if it does name one.

@@ -179,7 +179,8 @@ bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> key
     const Step step(reader, entry.key);
     const Node as_written = make_node(Node::Kind::null, entry.mark);
     reader.problems.unreadable(reader.path, entry.mark, width_of(reader.document, as_written),
-                               "unknown key " + in_quotes(entry.key), key_hint(entry.key, names, other_words));
+                               "unknown key " + in_quotes(entry.key),
+                               key_hint(entry.key, names, other_words));
   }
   for (const KeyInfo& key : keys) {
     if (!key.is_required || node.find(key.name) != nullptr) continue;

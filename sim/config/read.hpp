@@ -53,8 +53,8 @@ void refuse_choice(Reader& reader, const Node& node, std::span<const std::string
 /// What is said after an unknown key: the key that is called so, or a name like it, or all names.
 std::string key_hint(std::string_view word, std::span<const std::string_view> names,
                      std::span<const OtherWord> other_words);
-/// True if `node` is a mapping; reports its unknown keys and missing required ones. `other_words`: what users call
-/// some of them.
+/// True if `node` is a mapping; reports its unknown keys and missing required ones. `other_words`: what users
+/// call some of them.
 bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> keys,
                   std::span<const OtherWord> other_words = {});
 /// The mapping that `node` is short for, in which it is the value of `keys`: Keys::short_form.
@@ -71,8 +71,8 @@ const Node* open_sourced(Reader& reader, const Node& node, Provenance& provenanc
 template <class T>
 void read_node(Reader& reader, const Node& node, const Range& range, T& value);
 
-/// Whether `--set KEY=none` leaves out a key of this type. Not where "none" is one of its names, nor where a text
-/// names a file and has a default, which is not none.
+/// Whether `--set KEY=none` leaves out a key of this type. Not where "none" is one of its names, nor where a
+/// text names a file and has a default, which is not none.
 template <class T>
 constexpr bool may_be_unset() {
   if constexpr (is_optional<T>)

@@ -32,7 +32,8 @@ Paths in_block(std::string_view block, std::initializer_list<std::string_view> k
 /// Keys of `sync` that another kind of synchronisation has.
 Paths of_other_kinds(SyncKind kind) {
   if (kind == SyncKind::parameter_server) return in_block("sync", {"algorithm", "compression", "keep"});
-  Paths paths = in_block("sync", {"k", "adaptive_k", "bound", "fetch_every", "backups", "shards", "placement"});
+  Paths paths =
+      in_block("sync", {"k", "adaptive_k", "bound", "fetch_every", "backups", "shards", "placement"});
   Paths more;
   if (kind == SyncKind::all_reduce) more = in_block("sync", {"compression", "keep"});
   if (kind == SyncKind::dataparallel_gpu0)
@@ -74,7 +75,8 @@ Paths of_other_distributions(random::Kind kind, std::string_view block) {
 /// One document and the overrides that will be put into it.
 class Replacing {
 public:
-  Replacing(config::Document& document, const Texts& overrides) : document_(document), overrides_(overrides) {}
+  Replacing(config::Document& document, const Texts& overrides)
+      : document_(document), overrides_(overrides) {}
 
   /// The last value on the command line.
   [[nodiscard]] std::optional<std::string> set(std::string_view key) const {
@@ -162,8 +164,8 @@ void replace_length(Replacing& replacing) {
   }
 }
 
-/// A step comes from one source. The optimizer, a measurement on one GPU, the target of a job and the overrides of its
-/// file are a model's own.
+/// A step comes from one source. The optimizer, a measurement on one GPU, the target of a job and the
+/// overrides of its file are a model's own.
 void replace_source(Replacing& replacing) {
   constexpr std::array<std::string_view, 3> sources{"model", "trace", "traces"};
   for (const std::string_view source : sources) {
@@ -174,7 +176,8 @@ void replace_source(Replacing& replacing) {
     }
     const Paths of_model = replacing.overrides_of_files({"model"});
     keys.insert(keys.end(), of_model.begin(), of_model.end());
-    for (const char* const key : {"optimizer", "one_gpu", "one_gpu_scale", "job.target"}) keys.emplace_back(key);
+    for (const char* const key : {"optimizer", "one_gpu", "one_gpu_scale", "job.target"})
+      keys.emplace_back(key);
     replacing.remove(source, keys);
   }
 }

@@ -9,10 +9,10 @@
 
 namespace trainyard {
 
-/// Removes from an experiment's document the keys that belong to another value of a key that `overrides` set: with
-/// sync.kind=all_reduce the number of shards, with another model the optimizer and the overrides of the file's model.
-/// Keys that `overrides` set themselves stay. To be called before they are applied. Returns a note for each override
-/// that left something out; the length of a job is replaced without one.
+/// Removes from an experiment's document the keys that belong to another value of a key that `overrides` set:
+/// with sync.kind=all_reduce the number of shards, with another model the optimizer and the overrides of the
+/// file's model. Keys that `overrides` set themselves stay. To be called before they are applied. Returns a
+/// note for each override that left something out; the length of a job is replaced without one.
 std::vector<std::string> remove_replaced_keys(
     config::Document& document, const std::vector<std::pair<std::string, std::string>>& overrides);
 

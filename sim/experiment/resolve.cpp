@@ -313,10 +313,13 @@ private:
     errors_.run(document_, "precision", [&] { matrix_dtype(resolved_.gpu, settings_.precision); });
   }
 
-  /// Price and power are those of the machine as it is sold, with its own GPUs.
+  /// Price and power are those of the machine as it is sold, with its own GPUs. An experiment's file that
+  /// names other GPUs has decided that they hold. The resolved experiment says so, too, so that it gives the
+  /// same figures.
   void drop_price_of_other_gpus(const fs::path& path) {
     constexpr const char* profile = "platform.node.gpus.profile";
-    if (!set_.contains(profile)) return;
+    const auto given = set_.find(profile);
+    if (given == set_.end() || given->second.written_at) return;
     const std::string its_own = load_once(files_, path).nearest("node.gpus.profile").scalar;
     Platform& platform = resolved_.platform;
     if (its_own == platform.gpu_profile) return;
@@ -327,6 +330,8 @@ private:
     const bool has_power = (platform.power.max || platform.power.overhead) && !sets("platform.node.power");
     if (has_price) platform.price = {};
     if (has_power) platform.power = {};
+    if (has_price) settings_.set["platform.node.price"] = config::unset_text;
+    if (has_power) settings_.set["platform.node.power"] = config::unset_text;
     if (has_price || has_power)
       gpu_notes_.push_back(fmt::format("{} of {} left out: with {} in place of {} it is another machine",
                                        has_price && has_power ? "price and power"
@@ -683,9 +688,11 @@ void require_what_and_where(const Overrides& overrides) {
     return std::ranges::find(overrides, key, &Overrides::value_type::first) != overrides.end();
   };
   if (!sets("platform"))
-    throw InputError("no experiment and no platform is named", "--platform NAME; 'trainyard list platforms' shows them");
+    throw InputError("no experiment and no platform is named",
+                     "--platform NAME; 'trainyard list platforms' shows them");
   if (!sets("model") && !sets("trace") && !sets("traces"))
-    throw InputError("no experiment and no model is named", "--model NAME; 'trainyard list models' shows them");
+    throw InputError("no experiment and no model is named",
+                     "--model NAME; 'trainyard list models' shows them");
 }
 
 }  // namespace

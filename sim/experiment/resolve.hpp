@@ -33,9 +33,9 @@ using Overrides = std::vector<std::pair<std::string, std::string>>;
 std::string_view file_named_by(std::string_view path);
 
 struct ResolvedExperiment {
-  std::string name;     ///< name of the experiment: its file's stem; what runs on what, if there is no file
+  std::string name;  ///< name of the experiment: its file's stem; what runs on what, if there is no file
   bool is_changed = false;  ///< overrides were given: it is not what the file of this name says
-  Experiment settings;  ///< its keys with all defaults filled in and overrides applied
+  Experiment settings;      ///< its keys with all defaults filled in and overrides applied
   Platform platform;
   GpuProfile gpu;
   Stack stack;
@@ -75,8 +75,8 @@ const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank);
 /// The placement of these settings' ranks on the platform. Throws InputError if there are fewer GPUs.
 std::shared_ptr<const Cluster> cluster_for(const Platform& platform, const Experiment& settings);
 
-/// In place of an experiment's name: there is no file, and overrides say everything. They must name a platform and a
-/// model (or trace) and set the batch; the stack is pytorch_ddp if they name none.
+/// In place of an experiment's name: there is no file, and overrides say everything. They must name a
+/// platform and a model (or trace) and set the batch; the stack is pytorch_ddp if they name none.
 inline constexpr const char* no_file = "";
 
 /// Reads an experiment (name or path) and the files it names. Throws one InputError with all their errors, or

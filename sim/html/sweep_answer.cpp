@@ -116,7 +116,8 @@ Html gains(const SweepResult& result) {
   for (std::size_t i = 0; i < std::min(all.size(), most_in_answer); ++i)
     items += answer_item(name_in_words(all[i]), gain_in_words(all[i]));
   Html html = subheading("What more of a key gains") +
-              paragraph("Samples/s relative to the value before, with all other keys equal.") + answer_list(items);
+              paragraph("Samples/s relative to the value before, with all other keys equal.") +
+              answer_list(items);
   if (all.size() > most_in_answer)
     html += paragraph(fmt::format("{} more series are in the table.", all.size() - most_in_answer));
   return html;
@@ -145,7 +146,8 @@ Html published_differences(const SweepResult& result) {
 
 Html sweep_answer(const SweepResult& result) {
   if (failures(result) == result.rows.size()) return {};
-  Html html = in_columns({best_points(result), scaling_limits(result), gains(result)}) + published_differences(result);
+  Html html = in_columns({best_points(result), scaling_limits(result), gains(result)}) +
+              published_differences(result);
   if (const std::string words = expected_errors_in_words(result); !words.empty())
     html += paragraph(std::string(1, static_cast<char>(std::toupper(words.front()))) + words.substr(1) + ".");
   return html;

@@ -42,7 +42,10 @@ std::string batch_in_words(const ResolvedExperiment& experiment) {
 std::string what_runs(const ResolvedExperiment& experiment, int nodes) {
   std::string what = experiment.classes.front().trace.model;
   if (what.empty()) what = "a trace";
-  if (experiment.model) what = experiment.model->title.substr(0, experiment.model->title.find(','));
+  if (experiment.model) {
+    const std::string& title = experiment.model->title;
+    what = title.empty() ? experiment.model->name : title.substr(0, title.find(','));
+  }
   const auto changes_model = [](const auto& entry) {
     return entry.first.starts_with("model.") && !entry.first.ends_with(".sequence_length");
   };

@@ -15,7 +15,8 @@ namespace trainyard {
 /// "VGG-16 on 64 nodes of minsky"
 std::string what_runs(const ResolvedExperiment& experiment, int nodes);
 
-/// The same after the experiment's name, if it runs as its file says: "resnet50_dgx2: ResNet-50 on 1 node of dgx2".
+/// The same after the experiment's name, if it runs as its file says: "resnet50_dgx2: ResNet-50 on 1 node of
+/// dgx2".
 std::string name_and_what(const ResolvedExperiment& experiment, int nodes);
 
 /// "resnet50_dgx2: ResNet-50 on 1 node of dgx2, training step"

@@ -280,7 +280,8 @@ std::string name_in_words(const GainSeries& series) {
 std::string gain_in_words(const GainSeries& series) {
   std::string text = series.values.front();
   for (std::size_t i = 0; i < series.gains.size(); ++i)
-    text += fmt::format("{}to {} {}", i == 0 ? " " : ", ", series.values[i + 1], signed_percent(series.gains[i]));
+    text +=
+        fmt::format("{}to {} {}", i == 0 ? " " : ", ", series.values[i + 1], signed_percent(series.gains[i]));
   if (const auto end = gain_ends_at(series); end && series.gains.size() > 1)
     text += fmt::format(": less than {} from {} on", percent(little_gain), series.values[*end]);
   return text;

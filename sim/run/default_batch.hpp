@@ -10,8 +10,8 @@ namespace trainyard {
 /// Samples per GPU that a batch is not chosen above.
 inline constexpr int most_default_batch = 64;
 
-/// The largest power of two up to most_default_batch with which the step fits into its GPUs; 1 if none does. Empty if
-/// `overrides` set the batch. They are those of an experiment without a file. Throws as resolve().
+/// The largest power of two up to most_default_batch with which the step fits into its GPUs; 1 if none does.
+/// Empty if `overrides` set the batch. They are those of an experiment without a file. Throws as resolve().
 std::optional<int> default_batch(const config::Catalogue& catalogue, const Overrides& overrides);
 
 }  // namespace trainyard

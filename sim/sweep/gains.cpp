@@ -62,7 +62,8 @@ void add_gains_of(const SweepResult& result, std::size_t key, std::vector<GainSe
   };
   for (std::size_t i = first; i < all.size(); ++i) {
     GainSeries& series = all[i];
-    std::ranges::stable_sort(series.rows, {}, [&](std::size_t row) { return number_and_unit(value(row))->first; });
+    std::ranges::stable_sort(series.rows, {},
+                             [&](std::size_t row) { return number_and_unit(value(row))->first; });
     for (const std::size_t row : series.rows) series.values.push_back(value(row));
     for (std::size_t k = 1; k < series.rows.size(); ++k)
       series.gains.push_back(throughput(series.rows[k]) / throughput(series.rows[k - 1]) - 1);
@@ -74,7 +75,8 @@ void add_gains_of(const SweepResult& result, std::size_t key, std::vector<GainSe
 std::vector<GainSeries> gains_of(const SweepResult& result) {
   std::vector<GainSeries> all;
   for (std::size_t key = 0; key < result.sweep.keys.size(); ++key) {
-    if (!is_scale_key(result.sweep.keys[key]) && is_measure(result.sweep, key)) add_gains_of(result, key, all);
+    if (!is_scale_key(result.sweep.keys[key]) && is_measure(result.sweep, key))
+      add_gains_of(result, key, all);
   }
   std::erase_if(all, [](const GainSeries& series) { return series.rows.size() < 2; });
   return all;

@@ -1,5 +1,6 @@
 #pragma once
-// What more of a varied key gains: the throughput of points that differ in one key alone, such as the rate of a NIC.
+// What more of a varied key gains: the throughput of points that differ in one key alone, such as the rate of
+// a NIC.
 
 #include "sweep/sweep_result.hpp"
 
@@ -10,7 +11,8 @@
 
 namespace trainyard {
 
-/// A step to the next larger value that gains less is not worth much: what the text calls the end of the gain.
+/// A step to the next larger value that gains less is not worth much: what the text calls the end of the
+/// gain.
 inline constexpr double little_gain = 0.01;
 
 /// Rows that differ only in `key`, in ascending order of its value; at least two.
@@ -22,11 +24,12 @@ struct GainSeries {
   std::vector<double> gains;        ///< throughput over that of the value before, less 1; one fewer than rows
 };
 
-/// Of every varied key whose values are numbers with one unit, except those that count GPUs (scaling.hpp). In the order of
-/// keys, then of their first rows; without failed rows.
+/// Of every varied key whose values are numbers with one unit, except those that count GPUs (scaling.hpp). In
+/// the order of keys, then of their first rows; without failed rows.
 std::vector<GainSeries> gains_of(const SweepResult& result);
 
-/// The place in `values` from which on each larger value gains less than little_gain; nothing if the last still gains more.
+/// The place in `values` from which on each larger value gains less than little_gain; nothing if the last
+/// still gains more.
 std::optional<std::size_t> gain_ends_at(const GainSeries& series);
 
 }  // namespace trainyard

@@ -305,10 +305,11 @@ void validate(const ModelFile& file, config::Problems& problems) {
   });
 }
 
-/// Transformers are published with Adam, the convolutional networks with SGD and momentum; a file may say otherwise.
+/// Transformers are published with Adam, the convolutional networks with SGD and momentum; a file may say
+/// otherwise.
 Optimizer usual_optimizer(std::optional<ModelFamily> family) {
-  constexpr std::array transformers{ModelFamily::vit, ModelFamily::bert, ModelFamily::gpt2, ModelFamily::decoder,
-                                    ModelFamily::encoder_decoder};
+  constexpr std::array transformers{ModelFamily::vit, ModelFamily::bert, ModelFamily::gpt2,
+                                    ModelFamily::decoder, ModelFamily::encoder_decoder};
   const bool is_transformer = family && std::ranges::find(transformers, *family) != transformers.end();
   return is_transformer ? Optimizer::adam : Optimizer::momentum;
 }

@@ -103,8 +103,9 @@ struct Keys<ModelFile> {
             .at_most(1e15),
         optional("input", &ModelFile::input,
                  "size of a stored sample and cost of decoding it; for experiments with data loading"),
-        optional("optimizer", &ModelFile::optimizer,
-                 "rule that experiments use which name none; default: adam for transformers, otherwise momentum"),
+        optional(
+            "optimizer", &ModelFile::optimizer,
+            "rule that experiments use which name none; default: adam for transformers, otherwise momentum"),
         optional("convergence", &ModelFile::convergence,
                  "published numbers of samples to a target by batch, a list with an item for each recipe"),
         optional("fixed_epochs", &ModelFile::fixed_epochs,

@@ -236,7 +236,7 @@ TEST_CASE("completion offers the values of options and arguments") {
   CHECK(completion_of({"run", "--fidelity", "="}) == Lines{"none", "closed", "flow", "rounds", "messages"});
   CHECK(completion_of({"schema", "exp"}) == Lines{"none", "experiment"});
   CHECK(completion_of({"completion", ""}) == Lines{"none", "bash", "zsh", "fish"});
-  CHECK(completion_of({"run", "x", "--set", ""}) == Lines{"none"});
+  CHECK(completion_of({"run", "x", "--set", "nod"}) == Lines{"none", "nodes="});
   CHECK(completion_of({"run", "x", "--out", ""}) == Lines{"folders"});
   CHECK(completion_of({"trace", "x", "-o", ""}) == Lines{"files"});
   CHECK(completion_of({"check", "a.yaml", "b"}) == Lines{"files"});

@@ -13,9 +13,9 @@ TEST_CASE("model and machine are enough, and the options are short for --set") {
   CHECK(asked.code == 0);
   CHECK(asked.out.starts_with("VGG-16 on 4 nodes of minsky, training step\n"));
   CHECK(has(asked.err, "note: batch 64 per GPU"));
-  const Ended with_keys = run_program({"run", "--json", "--model", "vgg16", "--platform", "minsky", "--batch", "16",
-                                       "--precision", "fp16", "--optimizer", "sgd", "--gpus", "2", "--stack",
-                                       "horovod"});
+  const Ended with_keys =
+      run_program({"run", "--json", "--model", "vgg16", "--platform", "minsky", "--batch", "16",
+                   "--precision", "fp16", "--optimizer", "sgd", "--gpus", "2", "--stack", "horovod"});
   REQUIRE(with_keys.code == 0);
   const Json summary = Json::parse(with_keys.out);
   CHECK(summary["experiment"] == "vgg16 on minsky");
@@ -24,13 +24,15 @@ TEST_CASE("model and machine are enough, and the options are short for --set") {
   CHECK(summary["optimizer"] == "sgd");
   CHECK(summary["ranks"] == 2);
   CHECK(summary["stack"] == "horovod");
-  const Ended by_set = run_program({"run", "--set", "model=vgg16", "--set", "platform=minsky", "--set", "nodes=4"});
+  const Ended by_set =
+      run_program({"run", "--set", "model=vgg16", "--set", "platform=minsky", "--set", "nodes=4"});
   CHECK(by_set.out == asked.out);
 }
 
 TEST_CASE("titles say what ran: the experiment's name only where it runs as its file says") {
   CHECK(run_program({"run", "resnet50_dgx2"}).out.starts_with("resnet50_dgx2: ResNet-50"));
-  CHECK(run_program({"run", "resnet50_dgx2", "--model", "vgg16"}).out.starts_with("VGG-16 on 1 node of dgx2,"));
+  CHECK(
+      run_program({"run", "resnet50_dgx2", "--model", "vgg16"}).out.starts_with("VGG-16 on 1 node of dgx2,"));
 }
 
 TEST_CASE("a name of another kind is answered with what was probably meant") {
@@ -38,7 +40,10 @@ TEST_CASE("a name of another kind is answered with what was probably meant") {
   CHECK(ended.code == 3);
   CHECK(has(ended.err, "minsky is a platform: --platform minsky --model resnet50"));
   CHECK(has(run_program({"run", "vgg16"}).err, "vgg16 is a model: --model vgg16 --platform dgx2"));
-  CHECK(has(run_program({"run"}).err, "--platform NAME"));
+  const Ended nothing = run_program({"run"});
+  CHECK(nothing.code == 2);
+  CHECK(has(nothing.err, "EXPERIMENT is required, or --platform and --model"));
+  CHECK(has(run_program({"run", "--platform", "dgx2"}).err, "--model NAME is required without EXPERIMENT"));
   CHECK(run_program({"run", "resnet50_dgx2", "--nodes", "2", "--set", "nodes=2"}).code == 2);
 }
 
@@ -104,8 +109,8 @@ TEST_CASE("topology and collective take keys of the platform") {
   CHECK(run_program({"topology", "dgx_a100", "--set", "nodes=1"}).code == 2);
   const auto rate = [](const char* nics) {
     const std::string key = std::string("platform.node.nics=") + nics;
-    const Ended ended = run_program({"collective", "all_reduce", "--platform", "dgx_a100", "--nodes", "2", "-b", "1G",
-                                     "-e", "1G", "--set", key, "--json"});
+    const Ended ended = run_program({"collective", "all_reduce", "--platform", "dgx_a100", "--nodes", "2",
+                                     "-b", "1G", "-e", "1G", "--set", key, "--json"});
     return Json::parse(ended.out)["rows"][0]["time_s"].get<double>();
   };
   CHECK(rate("1") > 4 * rate("8"));

@@ -23,7 +23,9 @@ inline std::string content(const std::filesystem::path& file) {
   return text.str();
 }
 
-inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+inline bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 /// A folder of its own for each test, removed at its end.
 class Scratch {

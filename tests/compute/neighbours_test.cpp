@@ -176,8 +176,8 @@ TEST_CASE("vector ops are corrected by kernels of their layout and type, where a
   CHECK(ratio(Precision::fp32, Layout::nhwc) == doctest::Approx(2));
   CHECK(ratio(Precision::amp, Layout::nhwc) == doctest::Approx(2));  // of another type, but of this layout
   const GpuProfile without_layouts = tiny_with(kernel("forward", "fp32", 3));
-  CHECK(microseconds(without_layouts, of_bytes(OpKind::batch_norm_forward, 1e6), Precision::amp, Layout::nhwc) ==
-        doctest::Approx((0.1 + 3) / 1.1 * curve));
+  CHECK(microseconds(without_layouts, of_bytes(OpKind::batch_norm_forward, 1e6), Precision::amp,
+                     Layout::nhwc) == doctest::Approx((0.1 + 3) / 1.1 * curve));
 }
 
 TEST_CASE("convolutions in nhwc use what was measured in nhwc, and nchw's where that is all there is") {

@@ -28,7 +28,8 @@ TEST_CASE("every key is listed with its form, and what lies in lists with N") {
 
 TEST_CASE("a path is a key, or is answered like a key in a file") {
   const Shape shape = shape_of<Yard>({});
-  for (const char* const known : {"title", "links[3].bandwidth", "links", "power.idle", "links[0].bandwidth.value"}) {
+  for (const char* const known :
+       {"title", "links[3].bandwidth", "links", "power.idle", "links[0].bandwidth.value"}) {
     CAPTURE(known);
     CHECK(unknown_key(shape, known).message.empty());
   }

@@ -35,22 +35,25 @@ using Keys = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("another kind of synchronisation or another rule takes the keys of the file's with it") {
-  const std::string servers = "sync: {kind: parameter_server, update: k_sync, k: 3, shards: 4, placement: gpus}";
+  const std::string servers =
+      "sync: {kind: parameter_server, update: k_sync, k: 3, shards: 4, placement: gpus}";
   CHECK(left_in_sync(servers, {{"sync.kind", "all_reduce"}}) == Keys{"kind"});
   CHECK(left_in_sync(servers, {{"sync.kind", "parameter_server"}}) ==
         Keys{"kind", "update", "k", "shards", "placement"});
   CHECK(left_in_sync(servers, {{"sync.update", "async"}}) == Keys{"kind", "update", "shards", "placement"});
   CHECK(left_in_sync(servers, {{"sync.kind", "all_reduce"}, {"sync.shards", "2"}}) == Keys{"kind", "shards"});
-  CHECK(left_in_sync("sync: {kind: peer_to_peer, compression: top_k, keep: 0.01}", {{"sync.kind", "all_reduce"}}) ==
-        Keys{"kind"});
+  CHECK(left_in_sync("sync: {kind: peer_to_peer, compression: top_k, keep: 0.01}",
+                     {{"sync.kind", "all_reduce"}}) == Keys{"kind"});
   CHECK(left_in_sync("sync: {kind: peer_to_peer, compression: top_k, keep: 0.01}",
                      {{"sync.compression", "fp16"}}) == Keys{"kind", "compression"});
-  CHECK(left_in_sync(servers, {{"sync.kind", "ring"}}).size() == 5);  // no such kind: an error when it is read
+  CHECK(left_in_sync(servers, {{"sync.kind", "ring"}}).size() ==
+        5);  // no such kind: an error when it is read
 }
 
 TEST_CASE("a distribution of another kind keeps the mean alone") {
   config::Document document = config::parse("e.yaml", "random: {step: {kind: normal, mean: 1, sd: 0.1}}");
-  const auto notes = remove_replaced_keys(document, {{"random.step.kind", "pareto"}, {"random.step.shape", "3"}});
+  const auto notes =
+      remove_replaced_keys(document, {{"random.step.kind", "pareto"}, {"random.step.shape", "3"}});
   CHECK(document.root.find("random")->find("step")->entries.size() == 2);
   REQUIRE(notes.size() == 1);
   CHECK(notes.front() == "random.step.kind=pareto leaves out of the experiment's file: random.step.sd");
@@ -62,8 +65,8 @@ TEST_CASE("a model brings its own optimizer, and takes that of the file's model 
   CHECK(bert.is_changed);
   REQUIRE(!bert.notes.empty());
   CHECK(bert.notes.front() == "model=bert_base leaves out of the experiment's file: optimizer");
-  CHECK(shipped_experiment("resnet50_dgx2", {{"model", "bert_base"}, {"optimizer", "sgd"}}).settings.optimizer ==
-        Optimizer::sgd);
+  CHECK(shipped_experiment("resnet50_dgx2", {{"model", "bert_base"}, {"optimizer", "sgd"}})
+            .settings.optimizer == Optimizer::sgd);
   CHECK(shipped_experiment("resnet50_dgx2", {{"model", "resnet50"}}).notes ==
         shipped_experiment("resnet50_dgx2").notes);
   CHECK(!shipped_experiment("resnet50_dgx2").is_changed);
@@ -77,20 +80,25 @@ TEST_CASE("none unsets a key, but not where it is a name or the default is a fil
   CHECK(shipped_experiment("resnet50_dgx2", k_sync).settings.sync.k == 3);
   CHECK(!shipped_experiment("resnet50_dgx2", unset).settings.sync.k);
   CHECK(shipped_experiment("resnet50_dgx2", unset).settings.sync.update == UpdateRule::sync);
-  CHECK(shipped_experiment("resnet50_dgx2", {{"optimizer", "none"}, {"model", "bert_base"}}).settings.optimizer ==
-        Optimizer::adam);
+  CHECK(shipped_experiment("resnet50_dgx2", {{"optimizer", "none"}, {"model", "bert_base"}})
+            .settings.optimizer == Optimizer::adam);
   CHECK(shipped_experiment("resnet50_dgx2", {{"sync", "none"}}).settings.sync.kind == SyncKind::all_reduce);
-  CHECK(shipped_experiment("resnet50_dgx2", {{"platform.fabric", "none"}}).platform.fabric.kind == FabricKind::none);
-  CHECK(error_of("resnet50_dgx2", {{"software", "none"}}).find("unknown software 'none'") != std::string::npos);
-  CHECK(error_of("resnet50_dgx2", {{"platform", "none"}}).find("unknown platform 'none'") != std::string::npos);
-  const ResolvedExperiment peers = shipped_experiment(
-      "resnet50_dgx2", {{"sync.kind", "peer_to_peer"}, {"sync.compression", "none"}});
+  CHECK(shipped_experiment("resnet50_dgx2", {{"platform.fabric", "none"}}).platform.fabric.kind ==
+        FabricKind::none);
+  CHECK(error_of("resnet50_dgx2", {{"software", "none"}}).find("unknown software 'none'") !=
+        std::string::npos);
+  CHECK(error_of("resnet50_dgx2", {{"platform", "none"}}).find("unknown platform 'none'") !=
+        std::string::npos);
+  const ResolvedExperiment peers =
+      shipped_experiment("resnet50_dgx2", {{"sync.kind", "peer_to_peer"}, {"sync.compression", "none"}});
   CHECK(peers.settings.sync.compression == Compression::none);
 }
 
 TEST_CASE("what users call a key is answered with the key") {
-  CHECK(error_of("resnet50_dgx2", {{"batch", "4"}}).find("did you mean 'batch_per_gpu'?") != std::string::npos);
-  CHECK(error_of("resnet50_dgx2", {{"tp", "4"}}).find("did you mean 'parallelism.tensor'?") != std::string::npos);
+  CHECK(error_of("resnet50_dgx2", {{"batch", "4"}}).find("did you mean 'batch_per_gpu'?") !=
+        std::string::npos);
+  CHECK(error_of("resnet50_dgx2", {{"tp", "4"}}).find("did you mean 'parallelism.tensor'?") !=
+        std::string::npos);
 }
 
 TEST_CASE("an experiment needs no file") {
@@ -102,7 +110,8 @@ TEST_CASE("an experiment needs no file") {
   CHECK(error({{"platform", "dgx2"}}).find("--model NAME") != std::string::npos);
   CHECK(error({{"platform", "dgx2"}, {"model", "vgg16"}}).find("batch_per_gpu") != std::string::npos);
   const ResolvedExperiment vgg =
-      resolve(catalogue, no_file, {{"platform", "minsky"}, {"model", "vgg16"}, {"batch_per_gpu", "32"}, {"nodes", "4"}});
+      resolve(catalogue, no_file,
+              {{"platform", "minsky"}, {"model", "vgg16"}, {"batch_per_gpu", "32"}, {"nodes", "4"}});
   CHECK(vgg.name == "vgg16 on minsky");
   CHECK(vgg.settings.stack == "pytorch_ddp");
   CHECK(vgg.cluster->ranks() == 16);
@@ -117,7 +126,8 @@ TEST_CASE("another GPU takes price and power of the machine with it") {
   CHECK(!changed.platform.power.overhead);
   REQUIRE(!changed.notes.empty());
   CHECK(changed.notes.back() ==
-        "price and power of p3_2xlarge left out: with a100_sxm4_40gb in place of v100_sxm2_16gb it is another machine");
+        "price and power of p3_2xlarge left out: with a100_sxm4_40gb in place of v100_sxm2_16gb it is "
+        "another machine");
   const Overrides same{{"platform.node.gpus.profile", "v100_sxm2_16gb"}};
   CHECK(shipped_experiment("resnet50_p3_2xlarge", same).platform.price.hour);
   const ResolvedExperiment priced = shipped_experiment(

@@ -27,7 +27,7 @@ node:
     - {{between: ["pcie_switch[0-3]", cpu0], kind: pcie3, bandwidth: 15.75 GB/s, latency: 0.2 us}}
 fabric: {{{}, nic: 100 Gbps, latency: 2 us}}
 )",
-                                                                 nics, fabric)));
+                                                              nics, fabric)));
 }
 
 /// Numbers of the PCIe switches below which NICs are.
@@ -56,7 +56,8 @@ TEST_CASE("NICs in use are spread evenly and numbered from 0, and the others are
   for (const int used : {1, 2, 3, 4}) {
     const Platform platform = four_rails(fmt::format("nics: {}", used));
     REQUIRE(platform.nics.size() == static_cast<std::size_t>(used));
-    for (int i = 0; i < used; ++i) CHECK(platform.node[platform.nics[static_cast<std::size_t>(i)]].number == i);
+    for (int i = 0; i < used; ++i)
+      CHECK(platform.node[platform.nics[static_cast<std::size_t>(i)]].number == i);
   }
 }
 

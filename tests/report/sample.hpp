@@ -153,6 +153,7 @@ inline Run sample_result() {
   Run run;
   ResolvedExperiment& experiment = run.experiment;
   experiment.name = "tiny";
+  experiment.platform.name = "two";
   experiment.platform.title = "Two GPUs";
   experiment.classes = {{.name = "all ranks", .ranks = {Rank{0}, Rank{1}}, .trace = {}}};
   experiment.settings.platform = "pair";

@@ -30,7 +30,7 @@ bool contains(const std::string& text, std::string_view part) { return text.find
 }  // namespace
 
 TEST_CASE("the summary of a small step reads as it should") {
-  CHECK(summary_text(sample_result(), false) == R"(tiny: toy training step
+  CHECK(summary_text(sample_result(), false) == R"(tiny: toy on 1 node of two, training step
   2 GPUs of 1 x Two GPUs; pytorch_ddp, fp32, momentum, batch 64 per GPU
 
   step time       13.0 ms           one optimizer update with 128 samples

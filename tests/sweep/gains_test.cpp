@@ -40,9 +40,12 @@ TEST_CASE("a gain that comes back later has not ended") {
 }
 
 TEST_CASE("words, numbers of GPUs, mixed units and failed points have no gains") {
-  CHECK(gains_of(made_result({"precision"}, {{.values = {"fp32"}, .throughput = 1}, {.values = {"amp"}, .throughput = 2}}))
+  CHECK(gains_of(made_result({"precision"},
+                             {{.values = {"fp32"}, .throughput = 1}, {.values = {"amp"}, .throughput = 2}}))
             .empty());
-  CHECK(gains_of(made_result({"gpus"}, {{.values = {"1"}, .throughput = 1}, {.values = {"2"}, .throughput = 2}})).empty());
+  CHECK(gains_of(
+            made_result({"gpus"}, {{.values = {"1"}, .throughput = 1}, {.values = {"2"}, .throughput = 2}}))
+            .empty());
   CHECK(gains_of(made_result({"platform.fabric.nic"}, {{.values = {"100 Gbps"}, .throughput = 1},
                                                        {.values = {"25 GB/s"}, .throughput = 2}}))
             .empty());
