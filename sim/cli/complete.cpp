@@ -125,19 +125,19 @@ void Answer::add_settings(const std::string& before) {
   const std::size_t sign = typed_.find('=', before.size());
   const std::string key =
       typed_.substr(before.size(), sign == std::string::npos ? sign : sign - before.size());
+  const std::string setting = before + key + '=';
   for (const KeyGroup& group : key_groups()) {
     for (const config::ListedKey& its : keys_of(group)) {
       if (sign == std::string::npos) {
         add(before + its.path + '=', std::string(its.doc));
       } else if (its.path == key) {
-        for (const std::string_view name : its.names) add(before + key + '=' + std::string(name));
+        for (const std::string_view name : its.names) add(setting + std::string(name));
       }
     }
   }
   const auto kind = kind_named_by(key);
   if (sign == std::string::npos || !kind) return;
-  for (const std::string& name : config::names(config::find_catalogue(), *kind))
-    add(before + key + '=' + name);
+  for (const std::string& name : config::names(config::find_catalogue(), *kind)) add(setting + name);
 }
 
 /// `before`: "--fidelity=" if the value is part of that word.

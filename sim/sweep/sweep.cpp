@@ -146,6 +146,7 @@ std::string_view value_at(const Sweep& sweep, const PointValues& values, std::st
 }
 
 std::string experiment_name(const Sweep& sweep) {
+  if (sweep.experiment == no_file) return "of the command line";
   return config::is_path(sweep.experiment) ? std::filesystem::path(sweep.experiment).stem().string()
                                            : sweep.experiment;
 }
