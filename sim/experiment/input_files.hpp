@@ -63,6 +63,7 @@ struct InputFiles {
   std::optional<Protocols> protocols;
   std::map<std::string, std::shared_ptr<const PublishedErrors>> published_errors;  ///< by path
   bool wants_published_errors = true;  ///< false: predictions need no expected error
+  bool machines_exist = false;         ///< true: with GPUs that overrides name, too, so price and power hold
   std::set<std::string> paths;         ///< of all files read
 };
 

@@ -319,7 +319,7 @@ private:
   void drop_price_of_other_gpus(const fs::path& path) {
     constexpr const char* profile = "platform.node.gpus.profile";
     const auto given = set_.find(profile);
-    if (given == set_.end() || given->second.written_at) return;
+    if (files_.machines_exist || given == set_.end() || given->second.written_at) return;
     const std::string its_own = load_once(files_, path).nearest("node.gpus.profile").scalar;
     Platform& platform = resolved_.platform;
     if (its_own == platform.gpu_profile) return;

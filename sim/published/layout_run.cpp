@@ -325,6 +325,7 @@ ResolvedExperiment inputs_of(const config::Catalogue& catalogue, const LayoutRun
   for (const auto& [key, value] : run.machine->set) overrides.emplace_back("platform." + key, value);
   for (const auto& [key, value] : run.settings) overrides.emplace_back(key, value);
   const std::string name = fmt::format("{}:{}", run.row->file, run.row->line);
+  files.machines_exist = true;
   return resolve(catalogue, config::parse(name, experiment_text(run)), {}, overrides, files);
 }
 

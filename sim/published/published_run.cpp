@@ -105,6 +105,7 @@ ResolvedExperiment inputs_of(const config::Catalogue& catalogue, const Published
       overrides.emplace_back(key, filled_in(value, catalogue, run, machine));
   }
   overrides.insert(overrides.end(), further.begin(), further.end());
+  files.machines_exist = true;
   return resolve(catalogue, document_of(run, machine), {}, overrides, files);
 }
 
