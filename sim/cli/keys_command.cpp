@@ -27,12 +27,7 @@ char folded(char letter) {
   return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
 
-bool contains(std::string_view text, std::string_view part) {
-  const auto same = [](char a, char b) { return folded(a) == folded(b); };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
-}
-
-/// Whether a text has the parts between the stars of a pattern, in their order.
+/// Whether a text has the parts between the stars of a pattern, in their order; capitals do not count.
 bool matches(std::string_view text, std::string_view pattern) {
   while (!pattern.empty()) {
     const std::size_t star = std::min(pattern.find('*'), pattern.size());
@@ -48,8 +43,8 @@ bool matches(std::string_view text, std::string_view pattern) {
 
 bool is_asked_for(const config::ListedKey& key, const std::optional<std::string>& pattern) {
   if (!pattern) return true;
-  return pattern->find('*') == std::string::npos ? contains(key.path, *pattern) || contains(key.doc, *pattern)
-                                                 : matches(key.path, *pattern);
+  const bool is_of_effects = pattern->find('*') == std::string::npos;
+  return matches(key.path, *pattern) || (is_of_effects && matches(key.doc, *pattern));
 }
 
 std::string key_text(const config::ListedKey& key) {
@@ -105,7 +100,7 @@ void add_keys(CLI::App& program) {
       "keys", "print the keys that --set takes, each with its unit, default and effect");
   command.add_option(
       "PATTERN", options->pattern,
-      "only keys that contain this text, or whose effect does; with * a pattern of the whole key");
+      "only keys that contain this text, or whose effect does; with * (any text) only keys are searched");
   command.add_flag("--json", options->json, "print JSON: a list of keys");
   add_examples(command,
                {"trainyard keys nic", "trainyard keys \"stack.*bucket*\"", "trainyard keys sync. --json"});

@@ -3,6 +3,7 @@
 #include "config/error_at.hpp"
 #include "config/read.hpp"
 #include "experiment/resolve.hpp"
+#include "experiment/sync_keys.hpp"
 #include "learn/replay.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
@@ -17,23 +18,23 @@ namespace {
 
 void check_sync(const Sync& sync, config::Problems& problems) {
   const std::string rule(config::name_of(sync.update));
-  const auto belongs = [&](const char* key, bool is_given, bool is_known, bool is_needed, const char* whose) {
-    if (is_given && !is_known)
+  const auto belongs = [&](const char* key, bool is_given, bool is_needed, const char* whose) {
+    if (is_given && !has_key(sync.update, key))
       problems.error(std::string("sync.") + key,
                      fmt::format("'{}' applies only to {}; sync.update is '{}'", key, whose, rule));
     if (!is_given && is_needed)
       problems.error("sync.update", fmt::format("'{}' needs '{}'", rule, key),
                      fmt::format("add '{}' to 'sync'", key));
   };
-  const UpdateRule update = sync.update;
-  const bool has_steps = update == UpdateRule::local_sgd || update == UpdateRule::downpour;
-  belongs("k", sync.k.has_value(), takes_k(update), takes_k(update), "the k_* update rules");
-  belongs("adaptive_k", sync.adaptive_k.has_value(), takes_k(update), false, "the k_* update rules");
-  belongs("bound", sync.bound.has_value(), update == UpdateRule::ssp, update == UpdateRule::ssp, "ssp");
-  belongs("push_every", sync.push_every.has_value(), has_steps, has_steps, "local_sgd and downpour");
-  belongs("fetch_every", sync.fetch_every.has_value(), update == UpdateRule::downpour,
-          update == UpdateRule::downpour, "downpour");
-  belongs("backups", sync.backups.has_value(), update == UpdateRule::sync, false, "sync");
+  const auto needs = [&](const char* key, bool is_given, const char* whose) {
+    belongs(key, is_given, has_key(sync.update, key), whose);
+  };
+  needs("k", sync.k.has_value(), "the k_* update rules");
+  belongs("adaptive_k", sync.adaptive_k.has_value(), false, "the k_* update rules");
+  needs("bound", sync.bound.has_value(), "ssp");
+  needs("push_every", sync.push_every.has_value(), "local_sgd and downpour");
+  needs("fetch_every", sync.fetch_every.has_value(), "downpour");
+  belongs("backups", sync.backups.has_value(), false, "sync");
 }
 
 /// Reports keys of `sync` that belong to other kinds.
@@ -46,16 +47,16 @@ void check_kind(const Sync& sync, config::Problems& problems) {
                      "kind: all_reduce");
     return;
   }
-  const auto needs_servers = [&](const char* key, std::string_view setting, std::string_view because) {
+  const auto belongs_to_servers = [&](const char* key, std::string_view setting, std::string_view because) {
     problems.error(key, fmt::format("'{}' needs parameter servers; {} {}", setting, kind, because),
                    "kind: parameter_server");
   };
-  if (sync.update != UpdateRule::sync && sync.update != UpdateRule::local_sgd)
-    needs_servers("sync.update", config::name_of(sync.update), "waits for every rank");
+  if (needs_servers(sync.update))
+    belongs_to_servers("sync.update", config::name_of(sync.update), "waits for every rank");
   if (sync.update == UpdateRule::sync && sync.backups.value_or(0) > 0)
-    needs_servers("sync.backups", "backups", "waits for every rank");
-  if (sync.shards) needs_servers("sync.shards", "shards", "has none");
-  if (sync.placement) needs_servers("sync.placement", "placement", "has none");
+    belongs_to_servers("sync.backups", "backups", "waits for every rank");
+  if (sync.shards) belongs_to_servers("sync.shards", "shards", "has none");
+  if (sync.placement) belongs_to_servers("sync.placement", "placement", "has none");
   if (sync.kind != SyncKind::dataparallel_gpu0) return;
   if (sync.update == UpdateRule::local_sgd)
     problems.error(

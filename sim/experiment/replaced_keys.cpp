@@ -2,6 +2,7 @@
 
 #include "config/fields.hpp"
 #include "experiment/experiment.hpp"
+#include "experiment/sync_keys.hpp"
 
 #include <algorithm>
 #include <array>
@@ -45,16 +46,9 @@ Paths of_other_kinds(SyncKind kind) {
 /// Keys of `sync` that another update rule has.
 Paths of_other_rules(UpdateRule rule) {
   Paths paths;
-  const auto add = [&](bool is_of_rule, std::initializer_list<std::string_view> keys) {
-    if (is_of_rule) return;
-    const Paths more = in_block("sync", keys);
-    paths.insert(paths.end(), more.begin(), more.end());
-  };
-  add(takes_k(rule), {"k", "adaptive_k"});
-  add(rule == UpdateRule::ssp, {"bound"});
-  add(rule == UpdateRule::local_sgd || rule == UpdateRule::downpour, {"push_every"});
-  add(rule == UpdateRule::downpour, {"fetch_every"});
-  add(rule == UpdateRule::sync, {"backups"});
+  for (const std::string_view key : keys_of_rules) {
+    if (!has_key(rule, key)) paths.push_back(fmt::format("sync.{}", key));
+  }
   return paths;
 }
 
@@ -195,8 +189,7 @@ void replace_sync(Replacing& replacing) {
   if (const auto kind = named<SyncKind>(replacing.replaced("sync.kind"))) {
     Paths keys = of_other_kinds(*kind);
     const auto rule = config::value_named<UpdateRule>(replacing.in_file("sync.update"));
-    const bool needs_servers = rule && *rule != UpdateRule::sync && *rule != UpdateRule::local_sgd;
-    if (*kind != SyncKind::parameter_server && needs_servers) {
+    if (*kind != SyncKind::parameter_server && rule && needs_servers(*rule)) {
       keys.emplace_back("sync.update");
       keys.emplace_back("sync.push_every");
     }

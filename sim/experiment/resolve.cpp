@@ -682,19 +682,6 @@ const config::Document& document_without_file() {
   return document;
 }
 
-/// Throws InputError if an experiment without a file has no machine, or nothing that runs on it.
-void require_what_and_where(const Overrides& overrides) {
-  const auto sets = [&](std::string_view key) {
-    return std::ranges::find(overrides, key, &Overrides::value_type::first) != overrides.end();
-  };
-  if (!sets("platform"))
-    throw InputError("no experiment and no platform is named",
-                     "--platform NAME; 'trainyard list platforms' shows them");
-  if (!sets("model") && !sets("trace") && !sets("traces"))
-    throw InputError("no experiment and no model is named",
-                     "--model NAME; 'trainyard list models' shows them");
-}
-
 }  // namespace
 
 std::string_view file_named_by(std::string_view path) {
@@ -761,10 +748,7 @@ const config::Document& experiment_document(const config::Catalogue& catalogue, 
 
 ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string& name,
                            const Overrides& overrides, InputFiles& files) {
-  if (name == no_file) {
-    require_what_and_where(overrides);
-    return resolve(catalogue, document_without_file(), {}, overrides, files);
-  }
+  if (name == no_file) return resolve(catalogue, document_without_file(), {}, overrides, files);
   const fs::path file = config::find(catalogue, config::Kind::experiment, name);
   return resolve(catalogue, load_once(files, file), file, overrides, files);
 }

@@ -106,8 +106,9 @@ TEST_CASE("an experiment needs no file") {
   const auto error = [&](const Overrides& overrides) {
     return to_string(errors_of([&] { resolve(catalogue, no_file, overrides); }).at(0));
   };
-  CHECK(error({}).find("--platform NAME") != std::string::npos);
-  CHECK(error({{"platform", "dgx2"}}).find("--model NAME") != std::string::npos);
+  CHECK(error({}).find("key 'platform' is missing") != std::string::npos);
+  CHECK(error({{"platform", "dgx2"}, {"batch_per_gpu", "32"}}).find("'model' or 'trace' is missing") !=
+        std::string::npos);
   CHECK(error({{"platform", "dgx2"}, {"model", "vgg16"}}).find("batch_per_gpu") != std::string::npos);
   const ResolvedExperiment vgg =
       resolve(catalogue, no_file,
