@@ -10,7 +10,7 @@
 
 namespace trainyard {
 
-/// An experiment as the command line gives it, and what it resolves to.
+/// An experiment as the command line gives it, and as it resolves.
 struct AskedExperiment {
   const config::Catalogue& catalogue;
   const std::string& experiment;

@@ -50,7 +50,7 @@ void read_scalar(Reader& reader, const Node& node, const Range& range, Q& value)
 /// Reports that the node is none of `names`; `what`: their kind, for the message.
 void refuse_choice(Reader& reader, const Node& node, std::span<const std::string_view> names,
                    std::string_view what);
-/// What is said after an unknown key: the key that is called so, or a name like it, or all names.
+/// The hint for an unknown key: the key that is called so, or a name like it, or all names.
 std::string key_hint(std::string_view word, std::span<const std::string_view> names,
                      std::span<const OtherWord> other_words);
 /// True if `node` is a mapping; reports its unknown keys and missing required ones. `other_words`: what users

@@ -55,7 +55,7 @@ std::string staging_note(const Stack& stack) {
 std::vector<std::string> profile_notes(const ResolvedExperiment& resolved) {
   if (!resolved.gpu.like) return {};
   return {
-      fmt::format("what {} does not state of the GPU is assumed, scaled from {}: all kernel times rest on it "
+      fmt::format("figures of the GPU that {} does not state are assumed, scaled from {}: all kernel times rest on it "
                   "(key like)",
                   resolved.gpu.name, *resolved.gpu.like)};
 }

@@ -15,7 +15,7 @@ std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, in
 /// Of a stack whose GPUs exchange data through the memory of the host.
 std::string staging_note(const Stack& stack);
 
-/// Of a short GPU profile: what its figures are scaled from.
+/// The profile from which the figures of a short GPU profile are scaled.
 std::vector<std::string> profile_notes(const ResolvedExperiment& resolved);
 
 /// Of hypothetical hardware (speed factors other than 1).

@@ -34,7 +34,7 @@ std::string_view file_named_by(std::string_view path);
 
 struct ResolvedExperiment {
   std::string name;  ///< name of the experiment: its file's stem; what runs on what, if there is no file
-  bool is_changed = false;  ///< overrides were given: it is not what the file of this name says
+  bool is_changed = false;  ///< overrides were given, so it differs from the file of this name
   Experiment settings;      ///< its keys with all defaults filled in and overrides applied
   Platform platform;
   GpuProfile gpu;

@@ -108,14 +108,14 @@ Html scaling_limits(const SweepResult& result) {
   return html;
 }
 
-/// What more of a key gains, key by key.
+/// The gain from larger values, key by key.
 Html gains(const SweepResult& result) {
   const std::vector<GainSeries> all = gains_of(result);
   if (all.empty()) return {};
   Html items;
   for (std::size_t i = 0; i < std::min(all.size(), most_in_answer); ++i)
     items += answer_item(name_in_words(all[i]), gain_in_words(all[i]));
-  Html html = subheading("What more of a key gains") +
+  Html html = subheading("Gain from larger values") +
               paragraph("Samples/s relative to the value before, with all other keys equal.") +
               answer_list(items);
   if (all.size() > most_in_answer)

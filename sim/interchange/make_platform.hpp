@@ -1,5 +1,5 @@
 #pragma once
-// A platform from the layout of a node and what the user adds. What nobody says is assumed, with the reason
+// A platform from the layout of a node and the user's options. Figures that nobody states are assumed, with the reason
 // in the file.
 
 #include "interchange/node_layout.hpp"

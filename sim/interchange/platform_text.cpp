@@ -180,7 +180,7 @@ std::string platform_text(const PlatformDraft& draft, const std::string& schema)
 std::string short_profile_text(const DataSheet& sheet, const std::string& schema) {
   std::string text = schema_line(schema);
   text +=
-      "# Written by `trainyard init platform` from a data sheet. What is not here is scaled from the GPU "
+      "# Written by `trainyard init platform` from a data sheet. Missing figures are scaled from the GPU "
       "'like'\n# and counts as assumed; `trainyard calibrate gpu` measures it.\n";
   text += fmt::format("name: {}\ntitle: {}\n", sheet.name, double_quoted(sheet.title));
   if (!sheet.like.empty()) text += fmt::format("like: {}\n", sheet.like);

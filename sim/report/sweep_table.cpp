@@ -153,7 +153,7 @@ void write_scaling(Page& out, const SweepResult& result) {
 void write_gains(Page& out, const SweepResult& result) {
   const std::vector<GainSeries> all = gains_of(result);
   if (all.empty()) return;
-  out.heading("what more of a key gains", "samples/s relative to the value before; all other keys equal");
+  out.heading("gain from larger values", "samples/s relative to the value before; all other keys equal");
   std::size_t listed = 0;
   for (const GainSeries& series : all) {
     if (++listed > most_listed) {

@@ -1,5 +1,5 @@
 #pragma once
-// What more of a varied key gains: the throughput of points that differ in one key alone, such as the rate of
+// The gain from larger values of a varied key: the throughput of points that differ in one key alone, such as the rate of
 // a NIC.
 
 #include "sweep/sweep_result.hpp"
@@ -11,8 +11,7 @@
 
 namespace trainyard {
 
-/// A step to the next larger value that gains less is not worth much: what the text calls the end of the
-/// gain.
+/// Where each step to the next larger value gains less than this, the gain has ended.
 inline constexpr double little_gain = 0.01;
 
 /// Rows that differ only in `key`, in ascending order of its value; at least two.
