@@ -23,6 +23,7 @@
 #include "experiment/software_use.hpp"
 #include "experiment/sparse_gradients.hpp"
 #include "experiment/stack_rules.hpp"
+#include "experiment/swapped_gpus.hpp"
 #include "experiment/trace_checks.hpp"
 #include "learn/samples.hpp"
 #include "platform/channels.hpp"
@@ -260,7 +261,7 @@ public:
     if (errors_.is_empty() && files_.wants_published_errors) read_published_errors();
     errors_.finish();
     if (resolved_.name.empty()) resolved_.name = what_on_what();
-    resolved_.notes.insert(resolved_.notes.end(), gpu_notes_.begin(), gpu_notes_.end());
+    if (gpu_note_) resolved_.notes.push_back(*gpu_note_);
     return std::move(resolved_);
   }
 
@@ -291,7 +292,7 @@ private:
     const fs::path path = find(config::Kind::platform, settings_.platform);
     resolved_.platform = read(files_.platforms, path, "platform", load_platform);
     has_platform_ = true;
-    drop_price_of_other_gpus(path);
+    leave_out_price_of_other_gpus(path);
     const Platform& platform = resolved_.platform;
     const fs::path gpu = config::find(catalogue_, profile_kind(platform), platform.gpu_profile, path);
     const char* const other = platform.ranks_on_processors ? "gpu" : "processor";
@@ -313,31 +314,13 @@ private:
     errors_.run(document_, "precision", [&] { matrix_dtype(resolved_.gpu, settings_.precision); });
   }
 
-  /// Price and power are those of the machine as it is sold, with its own GPUs. An experiment's file that
-  /// names other GPUs has decided that they hold. The resolved experiment says so, too, so that it gives the
-  /// same figures.
-  void drop_price_of_other_gpus(const fs::path& path) {
-    constexpr const char* profile = "platform.node.gpus.profile";
-    const auto given = set_.find(profile);
+  /// An experiment's file that names other GPUs, and a machine that exists with them, keep price and power.
+  void leave_out_price_of_other_gpus(const fs::path& path) {
+    const auto given = set_.find("platform.node.gpus.profile");
     if (files_.machines_exist || given == set_.end() || given->second.written_at) return;
-    const std::string its_own = load_once(files_, path).nearest("node.gpus.profile").scalar;
-    Platform& platform = resolved_.platform;
-    if (its_own == platform.gpu_profile) return;
-    const auto sets = [&](std::string_view block) {
-      return std::ranges::any_of(set_, [&](const auto& entry) { return entry.first.starts_with(block); });
-    };
-    const bool has_price = (platform.price.hour || platform.price.list) && !sets("platform.node.price");
-    const bool has_power = (platform.power.max || platform.power.overhead) && !sets("platform.node.power");
-    if (has_price) platform.price = {};
-    if (has_power) platform.power = {};
-    if (has_price) settings_.set["platform.node.price"] = config::unset_text;
-    if (has_power) settings_.set["platform.node.power"] = config::unset_text;
-    if (has_price || has_power)
-      gpu_notes_.push_back(fmt::format("{} of {} left out: with {} in place of {} it is another machine",
-                                       has_price && has_power ? "price and power"
-                                       : has_price            ? "price"
-                                                              : "power",
-                                       platform.name, platform.gpu_profile, its_own));
+    const std::string own_gpus = load_once(files_, path).nearest("node.gpus.profile").scalar;
+    if (own_gpus != resolved_.platform.gpu_profile)
+      gpu_note_ = leave_out_price_and_power(resolved_.platform, own_gpus, settings_.set);
   }
 
   /// The platform has no profile of the kind that an override names.
@@ -670,7 +653,7 @@ private:
   ErrorCollector errors_;
   ResolvedExperiment resolved_;
   Experiment& settings_ = resolved_.settings;
-  std::vector<std::string> gpu_notes_;
+  std::optional<std::string> gpu_note_;  ///< on price and power of swapped GPUs
   bool has_platform_ = false;
   bool has_stack_ = false;
   bool bypasses_gpu_links_ = false;  ///< the stack copies through host memory instead of using the platform's
