@@ -54,10 +54,10 @@ std::string staging_note(const Stack& stack) {
 
 std::vector<std::string> profile_notes(const ResolvedExperiment& resolved) {
   if (!resolved.gpu.like) return {};
-  return {
-      fmt::format("figures of the GPU that {} does not state are assumed, scaled from {}: all kernel times rest on it "
-                  "(key like)",
-                  resolved.gpu.name, *resolved.gpu.like)};
+  return {fmt::format(
+      "figures of the GPU that {} does not state are assumed, scaled from {}: all kernel times rest on it "
+      "(key like)",
+      resolved.gpu.name, *resolved.gpu.like)};
 }
 
 std::vector<std::string> speed_notes(const ResolvedExperiment& resolved) {

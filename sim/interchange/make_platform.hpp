@@ -1,6 +1,6 @@
 #pragma once
-// A platform from the layout of a node and the user's options. Figures that nobody states are assumed, with the reason
-// in the file.
+// A platform from the layout of a node and the user's options. Figures that nobody states are assumed, with
+// the reason in the file.
 
 #include "interchange/node_layout.hpp"
 #include "platform/platform_file.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-// The gain from larger values of a varied key: the throughput of points that differ in one key alone, such as the rate of
-// a NIC.
+// The gain from larger values of a varied key: the throughput of points that differ in one key alone, such as
+// the rate of a NIC.
 
 #include "sweep/sweep_result.hpp"
 
