@@ -90,7 +90,7 @@ def run_tables(experiment, settings=None, **more):
     """
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "out")
-        trainyard("run", experiment, "--out", out, *_flat(_settings(settings, more)))
+        trainyard("run", experiment, "--out", out, "--no-page", *_flat(_settings(settings, more)))
         tables = {file.stem: pandas.read_csv(file) for file in sorted(out.glob("*.csv"))}
         tables["summary"] = json.loads((out / "summary.json").read_text())
         tables["timeline"] = _timeline(json.loads((out / "trace.json").read_text())["traceEvents"])

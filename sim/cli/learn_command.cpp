@@ -64,8 +64,7 @@ Overrides with_learner(Overrides overrides, bool is_in_file) {
 }
 
 void learn_experiment(const LearnOptions& options) {
-  const auto files = empty_run_files();
-  if (options.out) check_out_dir(*options.out, files, options.force);
+  if (options.out) check_out_dir(*options.out, run_file_names(), options.force);
   const config::Catalogue catalogue = config::find_catalogue();
   InputFiles input;
   const bool is_in_file =
@@ -76,7 +75,8 @@ void learn_experiment(const LearnOptions& options) {
   const Run run = simulate(resolved, {});
   const std::string summary =
       options.out || options.json ? json_text(summary_json(run, usage_so_far())) : std::string();
-  if (options.out) write_out_dir(*options.out, run_files(resolved, run, summary), options.force);
+  if (options.out)
+    write_out_dir(*options.out, run_files(resolved, run, summary), run_file_names(), options.force);
   print_result(options.json ? summary : learning_text(run, wants_colour()));
 }
 

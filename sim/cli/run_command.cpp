@@ -33,6 +33,7 @@ struct RunOptions {
   ExperimentOptions what;
   std::optional<std::string> out;
   bool force = false;
+  bool no_page = false;
   bool json = false;
   std::optional<std::string> fidelity;
   std::string epochs;
@@ -71,12 +72,14 @@ Overrides with_target(Overrides overrides, const std::string& target) {
 }
 
 void run_experiment(const RunOptions& options) {
+  if (options.no_page && !options.out)
+    throw CLI::ValidationError("--no-page", "is for --out DIR, which writes the page");
   SimulateOptions how;
   std::vector<Assertion> assertions;
   for (const std::string& text : options.assertions) assertions.push_back(read_assertion(text));
   if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
   const config::Catalogue catalogue = config::find_catalogue();
-  if (options.out) check_out_dir(*options.out, empty_run_files(), options.force);
+  if (options.out) check_out_dir(*options.out, run_file_names(), options.force);
   const Overrides overrides =
       with_target(with_epochs(overrides_of(catalogue, options.what), options.epochs), options.target);
   InputFiles files;
@@ -85,7 +88,7 @@ void run_experiment(const RunOptions& options) {
 
   // Each is simulated in its own process, which must start before this one simulates.
   PageChanges changes;
-  if (options.out)
+  if (options.out && !options.no_page)
     changes = changes_for_page({.catalogue = catalogue,
                                 .experiment = options.what.experiment,
                                 .overrides = overrides,
@@ -98,8 +101,10 @@ void run_experiment(const RunOptions& options) {
   const std::string summary =
       options.out || options.json ? json_text(summary_json(run, usage_so_far())) : std::string();
   if (options.out) {
-    write_out_dir(*options.out, run_files(resolved, run, summary, worth_showing(std::move(changes), run)),
-                  options.force);
+    write_out_dir(*options.out,
+                  options.no_page ? run_tables(run, summary)
+                                  : run_files(resolved, run, summary, worth_showing(std::move(changes), run)),
+                  run_file_names(), options.force);
   }
   print_result(options.json ? summary : summary_text(run, wants_colour()));
   require(assertions, run);
@@ -119,6 +124,9 @@ void add_run(CLI::App& program) {
       "many updates add workers.csv, staleness.csv and servers.csv, jobs with faults checkpoints.csv, with "
       "'learn' learning.csv");
   command.add_flag("--force", options->force, "replace the folder if it holds an earlier result");
+  command.add_flag(
+      "--no-page", options->no_page,
+      "write no report.html, which takes most of the time of --out: changes are simulated for it");
   command.add_flag("--json", options->json, "print the summary as JSON, in SI base units");
   add_choice<Fidelity>(command, "--fidelity", options->fidelity, "F",
                        "level of detail of collectives, cheapest first: {} (default: the experiment's, else "

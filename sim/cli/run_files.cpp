@@ -23,24 +23,23 @@ Seconds seconds(const timeval& time) {
 
 }  // namespace
 
-Files empty_run_files() {
-  return {{"summary.json", {}},
-          {"ops.csv", {}},
-          {"ranks.csv", {}},
-          {"links.csv", {}},
-          {"trace.json", {}},
-          {"report.html", {}},
-          {"collectives.csv", {}},
-          {"workers.csv", {}},
-          {"staleness.csv", {}},
-          {"checkpoints.csv", {}},
-          {"servers.csv", {}},
-          {"learning.csv", {}},
-          {"experiment.resolved.yaml", {}}};
+std::set<std::string> run_file_names() {
+  return {"summary.json",
+          "ops.csv",
+          "ranks.csv",
+          "links.csv",
+          "trace.json",
+          "report.html",
+          "workers.csv",
+          "staleness.csv",
+          "collectives.csv",
+          "checkpoints.csv",
+          "servers.csv",
+          "learning.csv",
+          "experiment.resolved.yaml"};
 }
 
-Files run_files(const ResolvedExperiment& resolved, const Run& run, const std::string& summary,
-                const PageChanges& changes) {
+Files run_tables(const Run& run, const std::string& summary) {
   Files files;
   files["summary.json"] = summary;
   files["ops.csv"] = ops_csv(run);
@@ -48,7 +47,6 @@ Files run_files(const ResolvedExperiment& resolved, const Run& run, const std::s
   files["links.csv"] = links_csv(run.links.rows);
   files["collectives.csv"] = collectives_csv(run);
   files["trace.json"] = trace_json(run);
-  files["report.html"] = report_html(run, page_origin(resolved, version()), changes);
   if (updates_of(run)) {
     files["workers.csv"] = workers_csv(*updates_of(run));
     files["staleness.csv"] = staleness_csv(*updates_of(run));
@@ -57,6 +55,13 @@ Files run_files(const ResolvedExperiment& resolved, const Run& run, const std::s
   if (run.learning) files["learning.csv"] = learning_csv(*run.learning);
   if (run.faults && !run.faults->intervals.empty()) files["checkpoints.csv"] = checkpoints_csv(*run.faults);
   files["experiment.resolved.yaml"] = resolved_text(run);
+  return files;
+}
+
+Files run_files(const ResolvedExperiment& resolved, const Run& run, const std::string& summary,
+                const PageChanges& changes) {
+  Files files = run_tables(run, summary);
+  files["report.html"] = report_html(run, page_origin(resolved, version()), changes);
   return files;
 }
 

@@ -7,14 +7,18 @@
 #include "run/run.hpp"
 
 #include <map>
+#include <set>
 #include <string>
 
 namespace trainyard {
 
-/// The names of files that --out may contain, without their contents: for checks before a run.
-std::map<std::string, std::string> empty_run_files();
+/// The names of all files that --out may contain.
+std::set<std::string> run_file_names();
 
-/// The files of this run. `summary`: the content of summary.json. `changes`: for report.html.
+/// The files of this run except report.html. `summary`: the content of summary.json.
+std::map<std::string, std::string> run_tables(const Run& run, const std::string& summary);
+
+/// The same with report.html, which shows `changes`.
 std::map<std::string, std::string> run_files(const ResolvedExperiment& resolved, const Run& run,
                                              const std::string& summary, const PageChanges& changes = {});
 

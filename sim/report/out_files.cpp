@@ -154,15 +154,15 @@ bool is_plain_file(const fs::path& path) {
   return ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
-void check_existing_dir(const fs::path& target, const fs::path& shown,
-                        const std::map<std::string, std::string>& files, bool force) {
+void check_existing_dir(const fs::path& target, const fs::path& shown, const std::set<std::string>& own,
+                        bool force) {
   if (!is_present(target)) return;
   std::error_code error;
   if (!fs::is_directory(target, error)) fail(shown, "it exists and is not a folder");
   for (const fs::path& entry : config::entries(target, error)) {
     const std::string name = entry.filename().string();
     if (!force) fail(shown, "the folder exists and is not empty; --force replaces it");
-    if (!files.contains(name) || !is_plain_file(entry)) {
+    if (!own.contains(name) || !is_plain_file(entry)) {
       fail(shown, fmt::format("it holds '{}', which trainyard did not write; choose another folder", name));
     }
   }
@@ -171,14 +171,14 @@ void check_existing_dir(const fs::path& target, const fs::path& shown,
 
 /// Removes an old folder file by file: files that somebody has put there since the check remain, and the
 /// folder with them.
-void remove_old(const fs::path& dir, const std::map<std::string, std::string>& files) {
-  for (const auto& [name, text] : files) ::unlink((dir / name).c_str());
+void remove_old(const fs::path& dir, const std::set<std::string>& own) {
+  for (const std::string& name : own) ::unlink((dir / name).c_str());
   ::rmdir(dir.c_str());
 }
 
 /// Puts the complete folder in its place; an old one is first renamed and restored if that fails.
 void replace_dir(const fs::path& complete, const fs::path& target, const fs::path& shown,
-                 const std::map<std::string, std::string>& files) {
+                 const std::set<std::string>& own) {
   const fs::path aside = sibling(target, "old");
   const bool has_old = is_present(target);
   if (has_old && ::rename(target.c_str(), aside.c_str()) != 0) fail_with_errno(shown, errno);
@@ -187,7 +187,7 @@ void replace_dir(const fs::path& complete, const fs::path& target, const fs::pat
     if (has_old) ::rename(aside.c_str(), target.c_str());
     fail_with_errno(shown, error);
   }
-  if (has_old) remove_old(aside, files);  // the new one is complete: left-over files are not an error
+  if (has_old) remove_old(aside, own);  // the new one is complete: left-over files are not an error
 }
 
 /// True for a file without content of its own to replace: a device, a pipe, a terminal.
@@ -205,16 +205,17 @@ void check_existing_file(const fs::path& target, const fs::path& shown, bool for
 
 }  // namespace
 
-void check_out_dir(const fs::path& dir, const std::map<std::string, std::string>& files, bool force) {
+void check_out_dir(const fs::path& dir, const std::set<std::string>& own, bool force) {
   const fs::path target = settled(dir);
-  check_existing_dir(target, dir, files, force);
+  check_existing_dir(target, dir, own, force);
   check_parent(target, dir);
 }
 
-void write_out_dir(const fs::path& dir, const std::map<std::string, std::string>& files, bool force) {
+void write_out_dir(const fs::path& dir, const std::map<std::string, std::string>& files,
+                   const std::set<std::string>& own, bool force) {
   const SignalsHeld held;
   const fs::path target = settled(dir);
-  check_existing_dir(target, dir, files, force);
+  check_existing_dir(target, dir, own, force);
   Unfinished unfinished(target, dir);
   const fs::path partial = sibling(target, "partial");
   if (::mkdir(partial.c_str(), 0777) != 0) fail_with_errno(dir, errno);
@@ -224,7 +225,7 @@ void write_out_dir(const fs::path& dir, const std::map<std::string, std::string>
       fail(dir, "interrupted");  // the written files are removed first, then the signal arrives
     write_and_close(open_new(partial / name, dir / name), dir / name, text);
   }
-  replace_dir(partial, target, dir, files);
+  replace_dir(partial, target, dir, own);
   unfinished.complete();
 }
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -11,15 +12,14 @@ namespace trainyard {
 
 /// Writes the files (name -> content) as the folder `dir`. They are written into a sibling (DIR.partial-PID)
 /// that is renamed when all are complete. Missing folders above `dir` are created. A non-empty `dir` is an
-/// error without `force`. With it, `dir` is replaced if it holds only regular files of these names: a folder
-/// with any other content was not written by trainyard and remains unchanged. SIGINT and SIGTERM wait until
-/// the result is decided. Throws FileError after removing the written files.
+/// error without `force`. With it, `dir` is replaced if it holds only regular files of the names `own`: a
+/// folder with any other content was not written by trainyard and remains unchanged. SIGINT and SIGTERM wait
+/// until the result is decided. Throws FileError after removing the written files.
 void write_out_dir(const std::filesystem::path& dir, const std::map<std::string, std::string>& files,
-                   bool force);
+                   const std::set<std::string>& own, bool force);
 
 /// Throws the errors of write_out_dir about `dir` before writing: for a check before a long simulation.
-void check_out_dir(const std::filesystem::path& dir, const std::map<std::string, std::string>& files,
-                   bool force);
+void check_out_dir(const std::filesystem::path& dir, const std::set<std::string>& own, bool force);
 
 /// Writes one file, in the same way. Other things than regular files (/dev/stdout, a pipe) are written to
 /// directly, and signals are not delayed.

@@ -87,6 +87,24 @@ TEST_CASE("--out writes every file, and each of them reads back") {
   CHECK(Json::parse(again.out)["step_time_s"] == summary["step_time_s"]);
 }
 
+TEST_CASE("--no-page leaves out the page alone, and is for --out") {
+  const Scratch scratch;
+  REQUIRE(run_program({"run", "resnet50_dgx2", "--gpus", "4", "--out", scratch / "out", "--no-page"}).code ==
+          0);
+  std::set<std::string> tables = out_files;
+  tables.erase("report.html");
+  CHECK(scratch.names("out") == tables);
+  CHECK(run_program({"run", "resnet50_dgx2", "--no-page"}).code == 2);
+
+  // The page of an earlier run does not stay beside the tables of this one, and is not in their way.
+  REQUIRE(run_program({"run", "resnet50_dgx2", "--gpus", "4", "--out", scratch / "out", "--force"}).code ==
+          0);
+  REQUIRE(
+      run_program({"run", "resnet50_dgx2", "--gpus", "4", "--out", scratch / "out", "--no-page", "--force"})
+          .code == 0);
+  CHECK(scratch.names("out") == tables);
+}
+
 TEST_CASE("every rank's trace has an arrow to each collective of a step") {
   const Scratch scratch;
   REQUIRE(run_program({"run", "resnet50_dgx2", "--set", "gpus=2", "--out", scratch / "out"}).code == 0);

@@ -55,6 +55,7 @@ void put(const fs::path& file, const std::string& text) { std::ofstream(file) <<
 
 using Files = std::map<std::string, std::string>;
 const Files two_files{{"a.csv", "1\n"}, {"b.json", "{}\n"}};
+const std::set<std::string> two_names{"a.csv", "b.json"};
 
 std::string message_of(auto&& function) {
   try {
@@ -105,7 +106,7 @@ int ended_within_seconds(pid_t child, int seconds) {
 
 TEST_CASE("a folder is written with all its files, and the folders above it") {
   const Scratch scratch;
-  write_out_dir(scratch / "deep/er/out", two_files, false);
+  write_out_dir(scratch / "deep/er/out", two_files, two_names, false);
   CHECK(content(scratch / "deep/er/out/a.csv") == "1\n");
   CHECK(content(scratch / "deep/er/out/b.json") == "{}\n");
   CHECK(scratch.names() == std::set<std::string>{"deep"});
@@ -113,7 +114,7 @@ TEST_CASE("a folder is written with all its files, and the folders above it") {
 
 TEST_CASE("a trailing slash means the same folder") {
   const Scratch scratch;
-  write_out_dir(scratch / "out/", two_files, false);
+  write_out_dir(scratch / "out/", two_files, two_names, false);
   CHECK(content(scratch / "out/a.csv") == "1\n");
 }
 
@@ -121,10 +122,11 @@ TEST_CASE("nothing is overwritten without force") {
   const Scratch scratch;
   fs::create_directory(scratch / "out");
   put(scratch / "out/a.csv", "old");
-  const std::string message = message_of([&] { write_out_dir(scratch / "out", two_files, false); });
+  const std::string message =
+      message_of([&] { write_out_dir(scratch / "out", two_files, two_names, false); });
   CHECK(message == "cannot write '" + (scratch / "out").string() +
                        "': the folder exists and is not empty; --force replaces it");
-  CHECK(message_of([&] { check_out_dir(scratch / "out", two_files, false); }) == message);
+  CHECK(message_of([&] { check_out_dir(scratch / "out", two_names, false); }) == message);
   CHECK(content(scratch / "out/a.csv") == "old");
   CHECK(scratch.names() == std::set<std::string>{"out"});
 }
@@ -132,7 +134,7 @@ TEST_CASE("nothing is overwritten without force") {
 TEST_CASE("an empty folder may be filled") {
   const Scratch scratch;
   fs::create_directory(scratch / "out");
-  write_out_dir(scratch / "out", two_files, false);
+  write_out_dir(scratch / "out", two_files, two_names, false);
   CHECK(content(scratch / "out/a.csv") == "1\n");
   CHECK(scratch.names() == std::set<std::string>{"out"});
 }
@@ -141,7 +143,7 @@ TEST_CASE("force replaces an earlier result and leaves no trace of it") {
   const Scratch scratch;
   fs::create_directory(scratch / "out");
   put(scratch / "out/a.csv", "old");
-  write_out_dir(scratch / "out", two_files, true);
+  write_out_dir(scratch / "out", two_files, two_names, true);
   CHECK(content(scratch / "out/a.csv") == "1\n");
   CHECK(scratch.names() == std::set<std::string>{"out"});
 }
@@ -150,7 +152,7 @@ TEST_CASE("force never replaces a folder that holds anything else") {
   const Scratch scratch;
   fs::create_directory(scratch / "home");
   put(scratch / "home/thesis.tex", "years of work");
-  CHECK(message_of([&] { write_out_dir(scratch / "home", two_files, true); }) ==
+  CHECK(message_of([&] { write_out_dir(scratch / "home", two_files, two_names, true); }) ==
         "cannot write '" + (scratch / "home").string() +
             "': it holds 'thesis.tex', which trainyard did not write; choose another folder");
   CHECK(content(scratch / "home/thesis.tex") == "years of work");
@@ -159,8 +161,9 @@ TEST_CASE("force never replaces a folder that holds anything else") {
 TEST_CASE("force replaces regular files alone: a folder or a link that is called like one of them stays") {
   const Scratch scratch;
   const auto refuses = [&](const std::string& name) {
-    const std::string message = message_of([&] { write_out_dir(scratch / name, two_files, true); });
-    CHECK(message_of([&] { check_out_dir(scratch / name, two_files, true); }) == message);
+    const std::string message =
+        message_of([&] { write_out_dir(scratch / name, two_files, two_names, true); });
+    CHECK(message_of([&] { check_out_dir(scratch / name, two_names, true); }) == message);
     return message.find("'a.csv'") != std::string::npos;
   };
   fs::create_directories(scratch / "tree/a.csv/years");
@@ -184,17 +187,18 @@ TEST_CASE("force replaces regular files alone: a folder or a link that is called
 TEST_CASE("a file in the place of the folder or of one above it is an error") {
   const Scratch scratch;
   put(scratch / "file", "text");
-  CHECK(message_of([&] { write_out_dir(scratch / "file", two_files, true); }) ==
+  CHECK(message_of([&] { write_out_dir(scratch / "file", two_files, two_names, true); }) ==
         "cannot write '" + (scratch / "file").string() + "': it exists and is not a folder");
-  const std::string below = message_of([&] { write_out_dir(scratch / "file/out", two_files, false); });
+  const std::string below =
+      message_of([&] { write_out_dir(scratch / "file/out", two_files, two_names, false); });
   CHECK(below == "cannot write '" + (scratch / "file/out").string() + "': Not a directory");
-  CHECK(message_of([&] { check_out_dir(scratch / "file/out", two_files, false); }) == below);
+  CHECK(message_of([&] { check_out_dir(scratch / "file/out", two_names, false); }) == below);
   CHECK(content(scratch / "file") == "text");
 }
 
 TEST_CASE("a place that cannot be written to is told before anything is simulated") {
-  CHECK(message_of([] { check_out_dir("/proc/trainyard-out", two_files, false); }) != "no error");
-  CHECK(message_of([] { write_out_dir("/proc/trainyard-out", two_files, false); }) != "no error");
+  CHECK(message_of([] { check_out_dir("/proc/trainyard-out", two_names, false); }) != "no error");
+  CHECK(message_of([] { write_out_dir("/proc/trainyard-out", two_files, two_names, false); }) != "no error");
 }
 
 TEST_CASE("a limit on file sizes leaves nothing half-written") {
@@ -204,7 +208,7 @@ TEST_CASE("a limit on file sizes leaves nothing half-written") {
     const rlimit small{.rlim_cur = 1000, .rlim_max = 1000};
     ::setrlimit(RLIMIT_FSIZE, &small);
     try {
-      write_out_dir(scratch / "new/out", {{"a", "small"}, {"b", std::string(5000, 'x')}}, false);
+      write_out_dir(scratch / "new/out", {{"a", "small"}, {"b", std::string(5000, 'x')}}, {"a", "b"}, false);
     } catch (const FileError& error) {
       ::_exit(std::string(error.what()).ends_with("b': File too large") ? 5 : 6);
     }
@@ -221,9 +225,9 @@ TEST_CASE("a full disk leaves nothing half-written and keeps the earlier result"
     MESSAGE("not allowed to mount a small disk; the limit on file sizes is tested instead");
     return;
   }
-  write_out_dir(disk / "out", two_files, false);
+  write_out_dir(disk / "out", two_files, two_names, false);
   const std::string message = message_of([&] {
-    write_out_dir(disk / "out", {{"a.csv", "2\n"}, {"b.json", std::string(100000, 'x')}}, true);
+    write_out_dir(disk / "out", {{"a.csv", "2\n"}, {"b.json", std::string(100000, 'x')}}, two_names, true);
   });
   const std::string kept = content(disk / "out/a.csv");
   const auto names = std::distance(fs::directory_iterator(disk), fs::directory_iterator());
@@ -243,7 +247,7 @@ TEST_CASE("a signal while writing arrives when nothing is half-written") {
     ::pthread_sigmask(SIG_BLOCK, &interrupt, nullptr);
     ::raise(SIGINT);  // pending now, as if it came while the first file is written
     try {
-      write_out_dir(scratch / "out", two_files, false);
+      write_out_dir(scratch / "out", two_files, two_names, false);
     } catch (const FileError&) {
       ::pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
       ::_exit(1);
