@@ -148,6 +148,7 @@ Html sweep_answer(const SweepResult& result) {
   if (failures(result) == result.rows.size()) return {};
   Html html = in_columns({best_points(result), scaling_limits(result), gains(result)}) +
               published_differences(result);
+  if (const std::string words = above_peak_in_words(result); !words.empty()) html += paragraph(words + ".");
   if (const std::string words = expected_errors_in_words(result); !words.empty())
     html += paragraph(std::string(1, static_cast<char>(std::toupper(words.front()))) + words.substr(1) + ".");
   return html;

@@ -13,10 +13,17 @@ namespace trainyard {
 
 namespace {
 
-/// Exposed communication below this fraction of the step does not limit it: removing all of it gains less.
+/// A loss below this fraction of the time does not limit it: removing all of it gains hardly more.
 constexpr double negligible = 0.05;
 /// Collectives are limited by bandwidth if the busiest link is at least this busy, otherwise by latency.
 constexpr double saturated = 0.5;
+
+/// "gain at most 3.7 % more samples/s": relative to the throughput, as explain states the gain of a change.
+std::string network_gain_in_words(const Run& run) {
+  const Seconds gain = step_of(run).network_gain;
+  return fmt::format("A faster network would gain at most {} more samples/s.",
+                     percent(gain / (run.pace.time - gain)));
+}
 
 std::string compute_in_words(const Run& run) {
   const double share = run.pace.time.si() > 0 ? compute_time(run) / run.pace.time : 1;
@@ -36,8 +43,8 @@ std::string compute_in_words(const Run& run) {
   else
     communication = fmt::format("{} of {} of communication is exposed; the rest overlaps with compute.",
                                 estimate(exposed), estimate(all));
-  return fmt::format("Compute: kernels fill {} of the step. {} A faster network would gain at most {}.",
-                     percent(share), communication, percent(step_of(run).network_gain / run.pace.time));
+  return fmt::format("Compute: kernels fill {} of the step. {} {}", percent(share), communication,
+                     network_gain_in_words(run));
 }
 
 /// Work of a step besides computing and sending.
@@ -52,10 +59,10 @@ std::string_view overhead_in_words(const Run& run) {
 bool is_framework(const Run& run) { return step_of(run).network_gain < 0.5 * exposed_communication(run); }
 
 std::string framework_in_words(const Run& run) {
-  return fmt::format(
-      "Framework: no kernel runs for {}; {} of this goes to {}. A faster network would gain at most {}.",
-      estimate(exposed_communication(run)), estimate(exposed_communication(run) - step_of(run).network_gain),
-      overhead_in_words(run), percent(step_of(run).network_gain / run.pace.time));
+  return fmt::format("Framework: no kernel runs for {}; {} of this goes to {}. {}",
+                     estimate(exposed_communication(run)),
+                     estimate(exposed_communication(run) - step_of(run).network_gain), overhead_in_words(run),
+                     network_gain_in_words(run));
 }
 
 /// Time in which ranks add received data to their own, of all collectives of a step.
@@ -96,7 +103,7 @@ std::string communication_in_words(const Run& run) {
   if (tail.si() > 0) {
     text += fmt::format(" The last collective ends {} after the last gradient is ready.", estimate(tail));
   }
-  return text + cause_in_words(run);
+  return text + cause_in_words(run) + ' ' + network_gain_in_words(run);
 }
 
 /// "24 of 40 cores of a node decode 6,000 samples/s".
@@ -125,36 +132,52 @@ std::string waiting_in_words(const InputReport& input, double share) {
   return fmt::format("{}. GPUs wait for samples for {} of the time.", text, percent(share));
 }
 
-/// Empty if the host is fast.
-std::string host_in_words(const Run& run) {
+/// Time in which the GPU waits for the host.
+Seconds host_time(const Run& run) {
   Seconds host;
   for (const OpRow& layer : slowest_class(step_of(run)).ops)
     host += layer.kind == OpKind::host ? layer.duration : Seconds();
-  if (host <= negligible * run.pace.time) return {};
-  return fmt::format(" The GPU waits for the host during {} of the step.", percent(host / run.pace.time));
+  return host;
+}
+
+/// The link or server that is busiest, and for how long: "node0.nic0->fabric, busy for 45.5 % of the time".
+std::string busiest_in_words(const Run& run) {
+  const ServerRow* const server = busiest_server(*updates_of(run));
+  const bool is_server = server != nullptr && server->utilization > run.links.most;
+  return fmt::format("{}, busy for {} of the time",
+                     is_server ? "the " + server->name : elide(run.links.busiest, 60),
+                     percent(is_server ? server->utilization : run.links.most));
 }
 
 std::string updates_limit_in_words(const Run& run) {
   const Updates& updates = *updates_of(run);
   const WorkerRow sum = sum_of(updates.workers);
+  const Seconds all = static_cast<double>(updates.workers.size()) * updates.measured;
   const Seconds computing = sum.computing - sum.wasted;
   const Seconds waiting = sum.waiting + sum.wasted;
+  const auto share = [&](Seconds time) { return percent(time / all); };
   // Other causes of waiting would not matter if samples still came this late.
-  if (run.input && sum.loading >= std::max({negligible * computing, sum.communicating, waiting})) {
-    const Seconds all = static_cast<double>(updates.workers.size()) * updates.measured;
+  if (run.input && sum.loading >= std::max({negligible * computing, sum.communicating, waiting}))
     return waiting_in_words(*run.input, sum.loading / all);
+  if (std::max(sum.communicating, waiting) < negligible * all) {
+    return fmt::format(
+        "Compute: it fills {} of the ranks' time; {} goes to transfers of gradients and parameters, {} to "
+        "waits.",
+        share(computing), share(sum.communicating), share(waiting));
   }
-  if (computing >= sum.communicating && computing >= waiting)
-    return "Compute: it takes the largest part of the ranks' time.";
   if (waiting > sum.communicating) {
-    return "Waiting: ranks spend most of their time on waits or on gradients that the update rule discards.";
+    return fmt::format(
+        "Waiting: ranks spend {} of their time on waits{}; {} goes to compute, {} to transfers of gradients "
+        "and "
+        "parameters.",
+        share(waiting), sum.wasted > Seconds() ? " and on gradients that the update rule discards" : "",
+        share(computing), share(sum.communicating));
   }
-  const ServerRow* const server = busiest_server(updates);
-  const bool is_server = server != nullptr && server->utilization > run.links.most;
   return fmt::format(
-      "Communication: transfers of gradients and parameters take the largest part of the ranks' time. The "
-      "busiest resource is {}.",
-      is_server ? "the " + server->name : elide(run.links.busiest, 60));
+      "Communication: transfers of gradients and parameters take {} of the ranks' time, compute {}. The "
+      "busiest "
+      "resource is {}.",
+      share(sum.communicating), share(computing), busiest_in_words(run));
 }
 
 std::string step_in_words(const Run& run) {
@@ -196,14 +219,18 @@ std::string limit_in_words(const Run& run) {
   if (updates_of(run)) return updates_limit_in_words(run);
   if (run.input && run.input->exposed > negligible * run.pace.time)
     return waiting_in_words(*run.input, run.input->exposed / run.pace.time);
-  if (has_bubbles(run.experiment)) return layout_limit_in_words(run) + host_in_words(run);
-  return step_in_words(run) + host_in_words(run);
+  const std::string step = has_bubbles(run.experiment) ? layout_limit_in_words(run) : step_in_words(run);
+  const Seconds host = host_time(run);
+  if (host <= negligible * run.pace.time) return step;
+  const std::string waits =
+      fmt::format("he GPU waits for the host during {} of the step", percent(host / run.pace.time));
+  if (host <= exposed_communication(run)) return fmt::format("{} T{}.", step, waits);
+  return fmt::format("Host: t{}; kernels fill {}.", waits, percent(compute_time(run) / run.pace.time));
 }
 
 std::string above_peak_in_words(const Run& run) {
   if (!run.matrix || run.matrix->utilization <= 1) return {};
-  return "; more than the peak, because Winograd's algorithm needs fewer operations than the direct "
-         "convolutions counted";
+  return fmt::format("; {}", above_peak_reason);
 }
 
 }  // namespace trainyard

@@ -4,6 +4,7 @@
 #include "run/run.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace trainyard {
 
@@ -24,6 +25,11 @@ double busy_while_communicating(const Run& run);
 
 /// One or two sentences: compute or communication, why, and what would help.
 std::string limit_in_words(const Run& run);
+
+/// Why the counted FLOPs of a step can take less time than the GPU's peak allows.
+inline constexpr std::string_view above_peak_reason =
+    "more than the peak, because Winograd's algorithm needs fewer operations than the direct convolutions "
+    "counted";
 
 /// Why a step can need more FLOPs than the GPU's peak allows: "; counted as ...". Empty below the peak.
 std::string above_peak_in_words(const Run& run);

@@ -192,7 +192,8 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool co
   if (!rows.empty()) text += table(result, rows);
   text += published_text(result);
   Page below(colour);
-  if (const std::string words = expected_errors_in_words(result); !words.empty()) {
+  for (const std::string& words : {above_peak_in_words(result), expected_errors_in_words(result)}) {
+    if (words.empty()) continue;
     below.line("");
     below.paragraph(words, 0);
   }

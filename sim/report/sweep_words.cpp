@@ -1,6 +1,7 @@
 #include "report/sweep_words.hpp"
 
 #include "report/expected_error.hpp"
+#include "report/limits.hpp"
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
 #include "run/figures.hpp"
@@ -155,6 +156,14 @@ std::string one_gpu_in_words(const SweepResult& result) {
   if (scales.first <= 0) return {};
   return fmt::format("one GPU measured: {} samples/s; kernels x {}",
                      in_words(range_of("one_gpu_samples_per_s")), in_words(scales));
+}
+
+std::string above_peak_in_words(const SweepResult& result) {
+  const auto is_above = [&](const SweepRow& row) {
+    return figure_if_stored(result, row, "model_flops_utilization").value_or(0) > 1;
+  };
+  if (std::ranges::none_of(result.rows, is_above)) return {};
+  return fmt::format("MFU above 100 %: {}", above_peak_reason);
 }
 
 std::string reason_in_words(const SweepRow& row) {

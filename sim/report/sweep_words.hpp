@@ -60,6 +60,9 @@ std::string reason_in_words(const SweepRow& row);
 /// without measurement.
 std::string one_gpu_in_words(const SweepResult& result);
 
+/// Why points have an MFU above 100 %: "MFU above 100 %: ..."; empty if none has.
+std::string above_peak_in_words(const SweepResult& result);
+
 /// "90 epochs"; "the job" if the points say how long it is; "the learner's target".
 std::string training_in_words(const SweepResult& result);
 

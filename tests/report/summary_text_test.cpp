@@ -58,7 +58,7 @@ timeline of rank 0  f forward, b backward, o optimizer, . waiting; = communicati
 what limits it
   Communication: 2.00 ms is exposed, 15.4 % of the step. The last collective ends 2.00 ms after the
   last gradient is ready. The limit is bandwidth: node0.gpu0->node0.gpu1 carries 97.5 % of its
-  capacity while collectives run.
+  capacity while collectives run. A faster network would gain at most 18.2 % more samples/s.
   busiest link    node0.gpu0->node0.gpu1, busy for 30.0 % of the step (100 MB at 25.0 GB/s)
   lower bound     12.5 ms           all collectives at their bound; the step takes 4.0 % longer
   matrix FLOPs    3.38 TFLOP/s per GPU, 21.0 % of the fp32 peak (model FLOPs utilization)
@@ -154,7 +154,7 @@ TEST_CASE("a busy link means bandwidth, an idle one latency") {
 TEST_CASE("what waits for the framework's cycle is the framework's, not the network's") {
   Run run = sample_result();
   step_in(run).network_gain = Seconds(0.0005);
-  CHECK(has_all(limit_in_words(run), "Framework: ", " 2.00 ms", " 1.50 ms", " 3.8 %"));
+  CHECK(has_all(limit_in_words(run), "Framework: ", " 2.00 ms", " 1.50 ms", " 4.0 %"));
 }
 
 TEST_CASE("a host that keeps the GPU waiting is said to limit the step") {
@@ -163,7 +163,38 @@ TEST_CASE("a host that keeps the GPU waiting is said to limit the step") {
   OpRow& host = step_in(run).classes.front().ops.emplace_back();
   host.kind = OpKind::host;
   host.duration = 0.25 * run.pace.time;
-  CHECK(limit_in_words(run) == without + " The GPU waits for the host during 25.0 % of the step.");
+  host.duration = 0.1 * run.pace.time;  // less than the exposed communication
+  CHECK(limit_in_words(run) == without + " The GPU waits for the host during 10.0 % of the step.");
+  host.duration = 0.25 * run.pace.time;
+  CHECK(has_all(limit_in_words(run), "Host: the GPU waits for the host during 25.0 % of the step"));
+}
+
+TEST_CASE("the gain of a faster network is relative to the throughput, as explain states gains") {
+  Run run = sample_result();
+  step_in(run).network_gain = 0.2 * run.pace.time;
+  CHECK(has_all(limit_in_words(run), "Communication: ", "gain at most 25.0 % more samples/s"));
+}
+
+TEST_CASE("workers of many updates are limited by compute only if little else takes their time") {
+  Run run = sample_result();
+  Updates& updates = updates_in(run);
+  updates.measured = Seconds(1);
+  updates.servers = {{.name = "memory of node0.cpu1", .utilization = 0.99}};
+  const auto limit = [&](double computing, double communicating, double waiting) {
+    updates.workers = {{.rank = Rank{0},
+                        .node = NodeId{0},
+                        .computing = Seconds(computing),
+                        .communicating = Seconds(communicating),
+                        .waiting = Seconds(waiting),
+                        .loading = {},
+                        .wasted = {},
+                        .gradients = 5}};
+    return limit_in_words(run);
+  };
+  CHECK(has_all(limit(0.96, 0.03, 0.01), "Compute: it fills 96.0 %", "3.0 %", "1.0 %"));
+  CHECK(has_all(limit(0.46, 0.44, 0.1), "Communication: ", "44.0 %", "compute 46.0 %",
+                "the memory of node0.cpu1, busy for 99.0 %"));
+  CHECK(has_all(limit(0.6, 0.1, 0.3), "Waiting: ranks spend 30.0 %", "60.0 %", "10.0 %"));
 }
 
 TEST_CASE("accumulated micro-batches are told in the title and count for one GPU alone") {
