@@ -48,6 +48,9 @@ struct CollectiveOptions {
   std::vector<std::string> groups;
   std::vector<std::string> set;
   std::string links;
+  std::string csv;
+  std::string iterations = "20";
+  std::string warmup = "5";
   std::string fidelity = "flow";
   bool json = false;
   bool force = false;
@@ -133,7 +136,11 @@ void time_on_platform(const CollectiveOptions& options) {
   sweep.fidelity = choice<Fidelity>(options.fidelity);
   if (!options.protocol.empty()) sweep.protocol = choice<Protocol>(options.protocol);
   for (const std::string& text : options.groups) sweep.groups.push_back(rank_group(text));
-  if (!options.links.empty()) check_out_file(options.links, options.force);
+  whole_number("-n", options.iterations, 1);
+  whole_number("-w", options.warmup, 0);
+  for (const std::string& file : {options.links, options.csv}) {
+    if (!file.empty()) check_out_file(file, options.force);
+  }
   const int nodes = whole_number("--nodes", options.nodes, 1);
   const int gpus = count_or_all("--gpus", options.gpus);
   const int gpus_per_node = count_or_all("--gpus-per-node", options.gpus_per_node);
@@ -145,6 +152,7 @@ void time_on_platform(const CollectiveOptions& options) {
   const CollectiveReport report =
       time_collective(make_cluster(std::move(platform), nodes, gpus, gpus_per_node), sweep);
   if (!options.links.empty()) write_out_file(options.links, links_csv(report.links), options.force);
+  if (!options.csv.empty()) write_out_file(options.csv, timings_csv(report.rows), options.force);
   print_result(options.json ? json_text(collective_json(report)) : collective_table(report));
 }
 
@@ -190,9 +198,13 @@ void add_collective(CLI::App& program) {
                  "groups start together, or TIME later");
   add_repeatable(command, "--set", options->set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: overrides a key of the platform (platform.fabric.nic=\"25 Gbps\")");
+  add_value(command, "-n,--iters", options->iterations, "N",
+            "iterations, for scripts that call nccl-tests: simulated ones all take as long as the first");
+  add_value(command, "-w,--warmup_iters", options->warmup, "N", "iterations before these, likewise");
+  add_value(command, "--csv", options->csv, "FILE", "write the rows to this CSV file, in SI base units");
   add_value(command, "--links", options->links, "FILE", "write the traffic of every link to this CSV file");
   add_choice<Fidelity>(command, "--fidelity", options->fidelity, "F", "level of detail, cheapest first: {}");
-  command.add_flag("--force", options->force, "replace the file of --links if it exists");
+  command.add_flag("--force", options->force, "replace the files of --csv and --links if they exist");
   command.add_flag("--json", options->json, "print JSON in SI base units instead of the table");
   add_examples(command,
                {"trainyard collective all_reduce --platform dgx2 --gpus 12 -b 1M -e 1G -f 2",

@@ -164,11 +164,12 @@ void check_limit(const CollectiveValidation& collectives, const TrainingValidati
 }
 
 /// Names machines and frameworks that no rule recognises. Their rows are left out, with a warning; it is an
-/// error if nothing else is in the files.
+/// error if nothing else is in the files, and so are then models, of which published rows have many others.
 void report_missing_rules(const PublishedData& collectives, const PublishedData& training,
                           bool is_anything_predicted) {
   std::vector<Diagnostic> missing = missing_machines(collectives);
   std::ranges::move(missing_rules(training), std::back_inserter(missing));
+  if (!is_anything_predicted) std::ranges::move(missing_models(training), std::back_inserter(missing));
   if (missing.empty()) return;
   if (!is_anything_predicted) throw InputError(std::move(missing));
   for (Diagnostic& each : missing) each.severity = Severity::warning;

@@ -40,14 +40,21 @@ bool Problems::readable(std::string_view key_path) const {
   });
 }
 
-bool Problems::written(std::string_view key_path) const {
+const Node* Problems::find(std::string_view key_path) const {
   const Node* node = &document_.root;
   while (node != nullptr && !key_path.empty()) {
     const std::size_t end = std::min(key_path.find('.'), key_path.size());
     node = node->find(key_path.substr(0, end));
     key_path.remove_prefix(std::min(end + 1, key_path.size()));
   }
-  return node != nullptr;
+  return node;
+}
+
+bool Problems::written(std::string_view key_path) const { return find(key_path) != nullptr; }
+
+bool Problems::is_set(std::string_view key_path) const {
+  const Node* const node = find(key_path);
+  return node != nullptr && node->mark.source != 0;
 }
 
 void Problems::add(Diagnostic diagnostic, Mark mark) {

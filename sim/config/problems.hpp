@@ -29,6 +29,9 @@ public:
   /// Whether "node.peer_to_peer" stands in the file or was set, whatever its value. Mappings only, no lists.
   [[nodiscard]] bool written(std::string_view key_path) const;
 
+  /// Whether the value at "node.gpus.count" was set from outside the file (--set). Mappings only, no lists.
+  [[nodiscard]] bool is_set(std::string_view key_path) const;
+
   /// Used while reading: an error at a position, always kept, that makes `key_path` unreadable. `width`:
   /// characters underlined by the caret.
   void unreadable(std::string_view key_path, Mark mark, int width, std::string message,
@@ -40,6 +43,7 @@ public:
   void finish(std::vector<Diagnostic>* warnings);
 
 private:
+  [[nodiscard]] const Node* find(std::string_view key_path) const;
   /// What error() and warning() report, unless what it is about could not be read.
   void report(Severity severity, std::string_view key_path, std::string message, std::string hint);
   void add(Diagnostic diagnostic, Mark mark);

@@ -316,11 +316,19 @@ private:
 
   /// An experiment's file that names other GPUs, and a machine that exists with them, keep price and power.
   void leave_out_price_of_other_gpus(const fs::path& path) {
-    const auto given = set_.find("platform.node.gpus.profile");
-    if (files_.machines_exist || given == set_.end() || given->second.written_at) return;
-    const std::string own_gpus = load_once(files_, path).nearest("node.gpus.profile").scalar;
-    if (own_gpus != resolved_.platform.gpu_profile)
-      gpu_note_ = leave_out_price_and_power(resolved_.platform, own_gpus, settings_.set);
+    const auto is_given = [&](const char* key) {
+      const auto given = set_.find(key);
+      return given != set_.end() && !given->second.written_at;
+    };
+    const bool has_others = is_given("platform.node.gpus.profile") || is_given("platform.node.gpus.count");
+    if (files_.machines_exist || !has_others) return;
+    const config::Document& own = load_once(files_, path);
+    const std::string& count = own.nearest("node.gpus.count").scalar;
+    const std::string& profile = own.nearest("node.gpus.profile").scalar;
+    const Platform& platform = resolved_.platform;
+    if (profile != platform.gpu_profile || count != std::to_string(platform.gpus.size()))
+      gpu_note_ =
+          leave_out_price_and_power(resolved_.platform, fmt::format("{} {}", count, profile), settings_.set);
   }
 
   /// The platform has no profile of the kind that an override names.

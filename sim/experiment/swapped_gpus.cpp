@@ -25,11 +25,11 @@ std::optional<std::string> leave_out_price_and_power(Platform& platform, const s
     platform.power = {};
     set[power] = config::unset_text;
   }
-  return fmt::format("{} of {} left out: with {} in place of {} it is another machine",
+  return fmt::format("{} of {} left out: with {} {} in place of {} it is another machine",
                      has_price && has_power ? "price and power"
                      : has_price            ? "price"
                                             : "power",
-                     platform.name, platform.gpu_profile, own_gpus);
+                     platform.name, platform.gpus.size(), platform.gpu_profile, own_gpus);
 }
 
 }  // namespace trainyard

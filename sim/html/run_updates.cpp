@@ -108,7 +108,7 @@ Html updates_html(const Run& run) {
   add("update rule", rule_in_words(updates.settings), "which gradients an update waits for");
   add("updates", rounded(1 / updates.time.median.si()) + " /s",
       fmt::format("{} gradients each; {} measured in each of {} repeats",
-                  rounded(updates.gradients_per_update), grouped(updates.measured_updates),
+                  rounded(gradients_in_update(updates)), grouped(updates.measured_updates),
                   updates.counts.repeats));
   add("staleness", rounded(updates.staleness.mean),
       fmt::format("updates on average, {} at most (1 is fresh)", grouped(updates.staleness.max)));

@@ -76,7 +76,8 @@ DeviceCounts device_counts(const NodeFile& node, const config::Problems& problem
 }
 
 std::vector<std::vector<DevicePair>> link_ends(const NodeFile& node, config::Problems& problems) {
-  const DeviceCounts counts = device_counts(node, problems);
+  DeviceCounts counts = device_counts(node, problems);
+  if (problems.is_set(gpu_count_key)) counts[static_cast<std::size_t>(DeviceKind::gpu)] = -1;
   std::vector<std::vector<DevicePair>> result;
   LinkedBy<DeviceName> linked_by;
   for (std::size_t entry = 0; entry < node.links.size(); ++entry) {

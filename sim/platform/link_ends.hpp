@@ -60,6 +60,10 @@ bool check_pair(const End& one, const End& other, std::size_t entry, std::string
 /// Number of devices of each kind in the file; -1 if it could not be read.
 DeviceCounts device_counts(const NodeFile& node, const config::Problems& problems);
 
+/// Key of the number of GPUs. Set from outside the file it leaves GPUs out (gpus_in_use.hpp), and links may
+/// name more.
+inline constexpr std::string_view gpu_count_key = "node.gpus.count";
+
 /// For each entry of node.links, the pairs it joins, in the order of the lists. Reports unknown and missing
 /// devices, lists of unequal lengths, self-links and pairs linked twice; the entry then has no pairs.
 std::vector<std::vector<DevicePair>> link_ends(const NodeFile& node, config::Problems& problems);

@@ -2,6 +2,7 @@
 
 #include "config/problems.hpp"
 #include "config/read.hpp"
+#include "platform/gpus_in_use.hpp"
 #include "platform/link_ends.hpp"
 #include "platform/nics_in_use.hpp"
 #include "platform/node_routes.hpp"
@@ -184,6 +185,7 @@ Platform load_platform(const config::Document& document, std::vector<Diagnostic>
         check_nics_in_use(read, problems);
         pairs = link_ends(read.node, problems);
         file = read;
+        leave_out_gpus(file, pairs, problems);
         leave_out_nics(file, pairs);
         fabric = read_fabric(file, problems);
       },

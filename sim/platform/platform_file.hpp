@@ -115,7 +115,9 @@ template <>
 struct Keys<GpusFile> {
   static auto table() {
     return keys(
-        required("count", &GpusFile::count, "GPUs per node, numbered from gpu0; each can hold one rank")
+        required("count", &GpusFile::count,
+                 "GPUs per node, numbered from gpu0; each can hold one rank; fewer, set on the command line, "
+                 "leave GPUs and their links out")
             .between(1, most_count),
         required("profile", &GpusFile::profile,
                  "name of the GPU profile (platforms/gpus), which determines compute times and memory"));

@@ -36,6 +36,11 @@ public:
     add(row, "framework", "no rule recognises the framework " + in_quotes(row.framework),
         "check the column, or add a rule for the framework and name its file with --runs");
   }
+  void add_model(const PublishedRow& row) {
+    add(row, "model", "no rule recognises the model " + in_quotes(row.model),
+        "write it as shipped rows do (ResNet-50, BERT-Large), or add a rule for the model and name its file "
+        "with --runs");
+  }
   [[nodiscard]] std::vector<Diagnostic> errors() && {
     for (Diagnostic& error : errors_) {
       if (const int rows = rows_.at(error.message); rows > 1)
@@ -60,17 +65,31 @@ private:
   std::map<std::string, int> rows_;
 };
 
+/// Whether a row is to be predicted if rules recognise it.
+bool is_eligible(const PublishedData& training, const PublishedRow& row) {
+  if (!is_to_be_predicted(row) || first_match(training.run_rules.excluded, row) != nullptr) return false;
+  const auto measurement = training_measurement(row);
+  const auto* const reason = std::get_if<std::string>(&measurement);
+  return reason == nullptr || *reason != not_a_throughput;
+}
+
 }  // namespace
 
 std::vector<Diagnostic> missing_rules(const PublishedData& training) {
   MissingRules missing;
   for (const PublishedRow& row : training.rows) {
-    if (!is_to_be_predicted(row) || first_match(training.run_rules.excluded, row) != nullptr) continue;
-    const auto measurement = training_measurement(row);
-    if (const auto* reason = std::get_if<std::string>(&measurement); reason && *reason == not_a_throughput)
-      continue;
+    if (!is_eligible(training, row)) continue;
     if (first_match(training.machine_rules.machines, row) == nullptr) missing.add_machine(row);
     if (first_match(training.run_rules.stacks, row) == nullptr) missing.add_software(row);
+  }
+  return std::move(missing).errors();
+}
+
+std::vector<Diagnostic> missing_models(const PublishedData& training) {
+  MissingRules missing;
+  for (const PublishedRow& row : training.rows) {
+    if (is_eligible(training, row) && first_match(training.run_rules.models, row) == nullptr)
+      missing.add_model(row);
   }
   return std::move(missing).errors();
 }

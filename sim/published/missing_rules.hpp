@@ -13,6 +13,9 @@ namespace trainyard {
 /// training runs; for collectives see missing_machines().
 std::vector<Diagnostic> missing_rules(const PublishedData& training);
 
+/// The same for models.
+std::vector<Diagnostic> missing_models(const PublishedData& training);
+
 /// The same for rows about collectives, which need only a machine.
 std::vector<Diagnostic> missing_machines(const PublishedData& collectives);
 

@@ -133,6 +133,19 @@ std::string links_csv(std::span<const LinkRow> links) {
   return csv;
 }
 
+std::string timings_csv(std::span<const CollectiveTiming> timings) {
+  std::string csv =
+      "size_bytes,elements,group,algorithm,protocol,channels,time_s,algbw_bytes_per_s,busbw_bytes_per_s,"
+      "bound_s,"
+      "closed_form_s\n";
+  for (const CollectiveTiming& row : timings) {
+    append_row(csv, {si(row.size), std::to_string(row.elements), std::to_string(row.group), row.algorithm,
+                     row.protocol, std::to_string(row.channels), si(row.time), si(row.algbw), si(row.busbw),
+                     si(row.bound), si(row.closed_form)});
+  }
+  return csv;
+}
+
 std::string collectives_csv(const Run& run) {
   const bool has_groups = run.experiment.layout.has_value() || run.experiment.grid.has_value();
   std::string csv =

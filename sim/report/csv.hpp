@@ -2,6 +2,7 @@
 // The tables of --out as CSV (RFC 4180, but lines end in a plain newline): one row per op, rank, link and
 // collective. Column names contain SI base units; numbers have twelve significant digits.
 
+#include "run/collective_sweep.hpp"
 #include "run/run.hpp"
 
 #include <span>
@@ -38,6 +39,9 @@ std::string links_csv(std::span<const LinkRow> links);
 
 /// Every collective in launch order: its data, date, speed, and the highest possible speed.
 std::string collectives_csv(const Run& run);
+
+/// A collective of each size and group: time, bandwidths as nccl-tests defines them, bound and closed form.
+std::string timings_csv(std::span<const CollectiveTiming> timings);
 
 /// Appends a field of a CSV, quoted only if RFC 4180 requires it, so that the usual file has no quotes at
 /// all.

@@ -75,7 +75,7 @@ void write_activities(Page& out, const Updates& updates) {
 void write_updates(Page& out, const Updates& updates) {
   out.heading("updates");
   out.row("rate", rounded(1 / updates.time.median.si()) + " /s",
-          fmt::format("{} gradients per update", rounded(updates.gradients_per_update)));
+          fmt::format("{} gradients per update", rounded(gradients_in_update(updates))));
   out.row("staleness", rounded(updates.staleness.mean),
           fmt::format("updates on average, {} at most (1 is fresh)", grouped(updates.staleness.max)));
   if (updates.settings.rule == UpdateRule::ssp) {

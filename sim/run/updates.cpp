@@ -108,9 +108,13 @@ const ServerRow* busiest_server(const Updates& updates) {
   return most == updates.servers.end() ? nullptr : &*most;
 }
 
+double gradients_in_update(const Updates& updates) {
+  return updates.gradients_per_update * updates.settings.push_every;
+}
+
 double steps_of(const Updates& updates) {
-  return static_cast<double>(updates.measured_updates) * updates.gradients_per_update *
-         updates.settings.push_every * updates.ranks_per_worker;
+  return static_cast<double>(updates.measured_updates) * gradients_in_update(updates) *
+         updates.ranks_per_worker;
 }
 
 std::optional<Seconds> shown_until(const Updates& updates) {

@@ -54,7 +54,7 @@ struct Updates {
   std::int64_t measured_updates = 0;  ///< in each repeat
   UpdateTimes time;
   Seconds measured;  ///< length of the measured updates
-  double gradients_per_update = 0;
+  double gradients_per_update = 0;  ///< as they are pushed
   Staleness staleness;
   std::int64_t lead = 0;  ///< for ssp: largest number of steps by which a rank was ahead of the slowest
   Seconds wasted;         ///< cancelled computing time of all ranks, per update
@@ -75,6 +75,9 @@ Updates updates_from(const std::vector<TrainingRecord>& repeats, const Cluster& 
 
 /// The server with the largest utilization; null if there are none.
 const ServerRow* busiest_server(const Updates& updates);
+
+/// Mean number of gradients that an update has: what downpour pushes is a sum of several.
+double gradients_in_update(const Updates& updates);
 
 /// Steps of single ranks in all measured updates.
 double steps_of(const Updates& updates);

@@ -92,6 +92,25 @@ TEST_CASE("groups that share no link take what each takes alone, and groups that
   CHECK(time_of_group(late, 0) == doctest::Approx(low_alone).epsilon(1e-9));
 }
 
+TEST_CASE("--csv writes the rows of the table, and the iterations of nccl-tests change nothing") {
+  const Scratch scratch;
+  const std::vector<std::string> few{"collective", "all_reduce", "--platform", "dgx2", "--gpus",
+                                     "4",          "-b",         "1M",         "-e",   "4M"};
+  std::vector<std::string> many = few;
+  many.insert(many.end(), {"-n", "100", "-w", "0", "--csv", scratch / "rows.csv"});
+  const Ended ended = run_program(many);
+  REQUIRE(ended.code == 0);
+  CHECK(ended.out == run_program(few).out);
+  const std::string rows = content(scratch / "rows.csv");
+  CHECK(rows.starts_with("size_bytes,elements,group,algorithm,protocol,channels,time_s,"));
+  CHECK(std::ranges::count(rows, '\n') == 4);
+  CHECK(rows.find("\n1048576,262144,0,") != std::string::npos);
+  CHECK(run_program(many).code == 5);  // it is not overwritten
+  std::vector<std::string> wrong = few;
+  wrong.insert(wrong.end(), {"-n", "none"});
+  CHECK(run_program(wrong).code == 2);
+}
+
 TEST_CASE("--links writes what every link carried, and does not overwrite") {
   const Scratch scratch;
   const std::vector<std::string> command{"collective", "send_recv", "--platform", flat,

@@ -76,6 +76,12 @@ TEST_CASE("a short file is enough, and what no rule recognises is named with its
   CHECK(none.code == 3);
   CHECK(contains(none.err, "none.csv:2:1: error: " + machine));
   CHECK(contains(none.err, "none.csv:3:1: error: " + framework));
+
+  const std::string model =
+      "V100-SXM2-16GB,8,1,NVLink2 hybrid cube mesh,PyTorch 1.13 DDP,ResNot-50,fp32,64,2800,img/s\n";
+  const Ended unknown = run_program({"validate", scratch.put("model.csv", columns + model)});
+  CHECK(unknown.code == 3);
+  CHECK(contains(unknown.err, "model.csv:2:1: error: no rule recognises the model 'ResNot-50'"));
 }
 
 TEST_CASE("a limit is missed where nothing was scored that could keep it") {

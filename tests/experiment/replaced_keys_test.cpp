@@ -127,7 +127,7 @@ TEST_CASE("another GPU takes price and power of the machine with it") {
   CHECK(!changed.platform.power.overhead);
   REQUIRE(!changed.notes.empty());
   CHECK(changed.notes.back() ==
-        "price and power of p3_2xlarge left out: with a100_sxm4_40gb in place of v100_sxm2_16gb it is "
+        "price and power of p3_2xlarge left out: with 1 a100_sxm4_40gb in place of 1 v100_sxm2_16gb it is "
         "another machine");
   const Overrides same{{"platform.node.gpus.profile", "v100_sxm2_16gb"}};
   CHECK(shipped_experiment("resnet50_p3_2xlarge", same).platform.price.hour);

@@ -165,6 +165,16 @@ TEST_CASE("for runs of many updates, communication, exposed and in total, is per
   CHECK(json["communication_time_s"] == 0.0025);
 }
 
+TEST_CASE("an update of downpour counts all gradients whose sums it is made of") {
+  Run run = sample_result();
+  Updates& updates = updates_in(run);
+  updates.gradients_per_update = 1;
+  updates.time.median = Seconds(0.1);
+  CHECK(summary_text(run, false).find("  1.00 gradients per update") != std::string::npos);
+  updates.settings.push_every = 5;
+  CHECK(summary_text(run, false).find("  5.00 gradients per update") != std::string::npos);
+}
+
 TEST_CASE("topics of 'not modelled' are words, not field names") {
   for (const Figure& figure : figures()) CHECK(figure.topic.find('_') == std::string_view::npos);
 }

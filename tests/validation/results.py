@@ -5,8 +5,7 @@
 usage: results.py PROGRAM SOURCE_DIR [--update]
 
 Fits software to the shipped one-GPU runs, predicts the shipped measurements with every fit and compares what comes out
-with workloads/software/published.yaml and .csv, the tables between marks in README.md and docs/accuracy.md (of runs
-whose ranks share a model as well),
+with workloads/software/published.yaml and .csv, the tables between marks in README.md and docs/accuracy.md,
 training.svg, and workloads/published/errors: known_errors.csv, which the build puts into the program, and the errors of
 every run by fit. --update writes all of them. Exit status 1: they differ, 2: the program failed.
 """
@@ -20,6 +19,8 @@ import tempfile
 
 BEGIN = "<!-- training runs: ./dev published --update -->"
 END = "<!-- end of training runs -->"
+BEGIN_TOTALS = "<!-- totals: ./dev published --update -->"
+END_TOTALS = "<!-- end of totals -->"
 BEGIN_COMPARISONS = "<!-- comparisons: ./dev published --update -->"
 END_COMPARISONS = "<!-- end of comparisons -->"
 BEGIN_LAYOUTS = "<!-- runs that share a model: ./dev published --update -->"
@@ -240,6 +241,18 @@ def overview(found):
     return "\n".join(lines)
 
 
+def facts(found, printed):
+    """The first screen of README.md."""
+    linear, software = found["1gpu"]["all runs"], found["software"]["all runs"]
+    shared = dict(zip(("runs", "mean"), layouts(printed)[0]["all"]["software"]))
+    return "\n".join([
+        "| predicted from | runs | mean error |", "|---|---|---|",
+        f"| their machine and one measured GPU, `--one-gpu` | {linear['rows']} | {linear['mape']} % "
+        f"(that GPU's rate times their number: {linear['linear']} %) |",
+        f"| their machine, without a measurement | {software['rows']} | {software['mape']} % |",
+        f"| the same, for models that GPUs share | {shared['runs']} | {shared['mean']} % |"])
+
+
 def between_marks(document, text, first=BEGIN, last=END):
     """The document with `text` between its marks."""
     before, begin, rest = document.partition(first)
@@ -296,12 +309,12 @@ def main():
             wanted[published / "errors" / path.name] = path.read_text(encoding="utf-8")
     found = tables(printed)
     wanted[published / "errors/known_errors.csv"] = csv(found)
-    for path, text in ((source / "README.md", overview(found)), (source / "docs/accuracy.md", by_family(found))):
-        wanted[path] = between_marks(path.read_text(encoding="utf-8"), text)
     accuracy = source / "docs/accuracy.md"
+    for path, text in ((source / "README.md", facts(found, printed)), (accuracy, by_family(found))):
+        wanted[path] = between_marks(path.read_text(encoding="utf-8"), text)
+    wanted[accuracy] = between_marks(wanted[accuracy], overview(found) + "\n\n" + layout_overview(printed), BEGIN_TOTALS, END_TOTALS)
     wanted[accuracy] = between_marks(wanted[accuracy], comparisons(printed), BEGIN_COMPARISONS, END_COMPARISONS)
-    for path, text in ((source / "README.md", layout_overview(printed)), (accuracy, layout_tables(printed))):
-        wanted[path] = between_marks(wanted[path], text, BEGIN_LAYOUTS, END_LAYOUTS)
+    wanted[accuracy] = between_marks(wanted[accuracy], layout_tables(printed), BEGIN_LAYOUTS, END_LAYOUTS)
     wanted[accuracy] = between_marks(wanted[accuracy], layout_intervals(printed), BEGIN_INTERVALS, END_INTERVALS)
     wanted[accuracy] = between_marks(wanted[accuracy], target_table(printed), BEGIN_TARGETS, END_TARGETS)
     if not settle(wanted, is_update):
