@@ -224,7 +224,8 @@ def published(name):
 
 
 def errors(fit="software"):
-    """The errors of all published training runs with a fit ("nothing", "software" or "1gpu"), a row for each run.
+    """The errors of all published training runs with a fit, a row for each run: "nothing", "software" or "1gpu", and for runs
+    whose ranks share a model "layouts_nothing" or "layouts_software".
 
     They are the stored result of `trainyard validate`, which takes minutes. The totals in the top README.md are those of
     rows with `is_scored`; the others have incomplete sources or are one-GPU runs, to which software factors are

@@ -6,8 +6,8 @@ depend on fonts) is no longer what the committed notebook shows: then read the d
 --update. What the program prints is in them, so a change of a model's numbers shows here. The picture of a cell with a
 tag `picture:NAME` is kept as notebooks/NAME.png for the top README.
 
-An exercise is a cell with a blank, `guess = None`. The Markdown cell after it has its solution, folded: a block of Python
-that fills the blank, and a block of text that the exercise then prints. The solution runs as well, after the exercise;
+An exercise is a cell with a blank, `guess = None`. The Markdown cell after it has its solution, folded: a block that fills
+the blank, and a block of what the exercise then prints. The solution runs as well, after the exercise;
 it fails if the program does not call it right, and the text is compared or, with --update, written. solutions.py does it.
 
 usage: run.py PROGRAM SOURCE_DIR [--update] [NOTEBOOK...]

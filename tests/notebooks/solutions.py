@@ -4,22 +4,24 @@ An exercise is a code cell whose first lines are blanks, `guess = None`. The Mar
 
     <details><summary>Solution</summary>
 
-    ```python
+    <pre>
     guess = 0.88
-    ```
-    ```text
+    </pre>
+    <pre>
     right: the program says 0.8838
-    ```
+    </pre>
 
-A solved copy has the block of Python in place of the blanks. It is right if every verdict of ty.check() is.
+A solved copy has the first block in place of the blanks. It is right if every verdict of ty.check() is. The blocks are HTML,
+not Markdown's, because GitHub shows the inside of a folded part as it is.
 """
 
+import html
 import re
 
 import nbformat
 
 BLANK = re.compile(r"guess\w* = None\b.*\n")
-SOLUTION = re.compile(r"(<details><summary>Solution</summary>\n+```python\n)(.*?)(```\n```text\n)(.*?)(```\n)", re.DOTALL)
+SOLUTION = re.compile(r"(<details><summary>Solution</summary>\n+<pre>\n)(.*?)(</pre>\n<pre>\n)(.*?)(</pre>\n)", re.DOTALL)
 
 
 class NoSolution(Exception):
@@ -35,7 +37,7 @@ def solution_after(book, place):
     cell = book.cells[place + 1] if place + 1 < len(book.cells) else None
     found = SOLUTION.search(cell.source) if cell is not None and cell.cell_type == "markdown" else None
     if found is None:
-        raise NoSolution(f"no solution (a folded cell with blocks python and text) after the exercise\n{book.cells[place].source}")
+        raise NoSolution(f"no solution (folded, with two blocks) after the exercise\n{book.cells[place].source}")
     return found
 
 
@@ -48,7 +50,7 @@ def with_solved_cells(book):
             rest = book.cells[place - 1].source
             while blank := BLANK.match(rest):
                 rest = rest[blank.end():]
-            solved = nbformat.v4.new_code_cell(solution_after(book, place - 1).group(2) + rest)
+            solved = nbformat.v4.new_code_cell(html.unescape(solution_after(book, place - 1).group(2)) + rest)
             cells.append(nbformat.from_dict({**solved, "metadata": {"solves": place - 1}}))
         elif cell.cell_type == "markdown" and SOLUTION.search(cell.source):
             raise NoSolution(f"no exercise (a cell that begins with guess = None) before the solution\n{cell.source}")
@@ -70,7 +72,8 @@ def take_solved_cells(book):
         if verdicts != cell.source.count("ty.check("):
             faults += ["a solution is wrong:", *cell.source.splitlines(), *(f"=> {line}" for line in printed.splitlines())]
         answer = book.cells[place + 1]
-        answer.source = SOLUTION.sub(lambda found: "".join((*found.groups()[:3], printed, found.group(5))), answer.source, count=1)
+        found = SOLUTION.search(answer.source)
+        answer.source = answer.source[:found.start(4)] + html.escape(printed, quote=False) + answer.source[found.end(4):]
     return faults
 
 

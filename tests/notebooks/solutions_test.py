@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import solutions
 
 EXERCISE = "guess = None  # ms\nguess_b = None\n\nty.check(guess, 2)\nty.check(guess_b, 3)"
-SOLUTION = "<details><summary>Solution</summary>\n\n```python\nguess, guess_b = 2, 3\n```\n```text\nold\n```\n\nWhy.\n</details>"
+SOLUTION = "<details><summary>Solution</summary>\n\n<pre>\nguess, guess_b = 2, 3  # 3 &gt; 2\n</pre>\n<pre>\nold\n</pre>\n\nWhy.\n</details>"
 
 
 def book(*cells):
@@ -29,14 +29,14 @@ class Solutions(unittest.TestCase):
 
     def test_a_solution_stands_in_place_of_the_blanks(self):
         made = self.solved()
-        self.assertEqual(made.cells[3].source, "guess, guess_b = 2, 3\n\nty.check(guess, 2)\nty.check(guess_b, 3)")
+        self.assertEqual(made.cells[3].source, "guess, guess_b = 2, 3  # 3 > 2\n\nty.check(guess, 2)\nty.check(guess_b, 3)")
 
     def test_what_it_prints_is_written_beside_it_and_the_copy_is_taken_out(self):
         made = self.solved("right: the program says 2", "right: the program says 3")
         self.assertEqual(solutions.take_solved_cells(made), [])
         self.assertEqual([cell.source for cell in made.cells][:2], ["# Lesson", EXERCISE])
         self.assertEqual(len(made.cells), 4)
-        self.assertIn("```text\nright: the program says 2\nright: the program says 3\n```\n\nWhy.", made.cells[2].source)
+        self.assertIn("<pre>\nright: the program says 2\nright: the program says 3\n</pre>\n\nWhy.", made.cells[2].source)
         self.assertEqual(solutions.printed_by(made)[0], "[solution 1] right: the program says 2")
 
     def test_a_wrong_solution_is_a_fault(self):
