@@ -63,12 +63,15 @@ def _program():
 
 
 def data():
-    """The folder of the shipped files, with platforms/ and workloads/: $TRAINYARD_DATA, else that of the program."""
-    if named := os.environ.get("TRAINYARD_DATA"):
-        return pathlib.Path(named)
+    """The folder of the shipped files, with platforms/ and workloads/: $TRAINYARD_DATA if it has them, else the program's."""
+    named = os.environ.get("TRAINYARD_DATA")
     prefix = pathlib.Path(_program()).resolve().parent.parent
-    places = (prefix / "share" / "trainyard", prefix, HERE.parent)  # installed, and two of a checkout
-    return next((place for place in places if (place / "workloads").is_dir()), places[0])
+    # installed, and two of a checkout
+    places = [*([pathlib.Path(named)] if named else []), prefix / "share" / "trainyard", prefix, HERE.parent]
+    for place in places:
+        if (place / "workloads" / "published").is_dir():
+            return place
+    raise FileNotFoundError(f"no platforms/ and workloads/ in {', '.join(map(str, places))}: set TRAINYARD_DATA to their folder")
 
 
 def _text(value):
