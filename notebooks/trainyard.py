@@ -9,11 +9,14 @@ Settings are what `--set KEY=VALUE` takes: keyword arguments for keys without a 
     run("resnet50_dgx2", nodes=4)["scaling_efficiency"]
     run("resnet50_dgx2", {"platform.fabric.nic": "25 Gbps"}, nodes=4)
 
-The program is $TRAINYARD, else build/trainyard of this checkout, else trainyard on PATH.
+The program is $TRAINYARD, else the one that was installed with this file, else trainyard on PATH, else build/trainyard
+of this checkout. No path depends on the working folder. It needs pandas, and matplotlib for the lessons' pictures.
 """
 
+import importlib.util
 import io
 import json
+import math
 import numbers
 import os
 import pathlib
@@ -21,9 +24,18 @@ import shutil
 import subprocess
 import tempfile
 
+if missing := [name for name in ("pandas", "matplotlib") if importlib.util.find_spec(name) is None]:
+    raise ImportError(
+        f"trainyard needs {' and '.join(missing)}: install with 'apt-get install "
+        f"{' '.join(f'python3-{name}' for name in missing)}' or 'pip install {' '.join(missing)}'"
+    )
+
 import pandas
 
-CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
+HERE = pathlib.Path(__file__).resolve().parent
+
+#: The style of the lessons' pictures: plt.style.use(ty.STYLE).
+STYLE = str(HERE / "trainyard.mplstyle")
 
 
 class ProgramError(Exception):
@@ -38,11 +50,28 @@ class ProgramError(Exception):
 
 
 def _program():
-    built = CHECKOUT / "build" / "trainyard"
-    found = os.environ.get("TRAINYARD") or (built if built.exists() else shutil.which("trainyard"))
-    if not found:
-        raise FileNotFoundError("there is no build/trainyard: build it with ./dev run")
-    return str(found)
+    if named := os.environ.get("TRAINYARD"):
+        return named
+    # <prefix>/lib/python3/dist-packages/trainyard.py was installed with <prefix>/bin/trainyard
+    installed = [HERE.parents[2] / "bin" / "trainyard"] if HERE.name in ("dist-packages", "site-packages") else []
+    for program in (*installed, shutil.which("trainyard"), HERE.parent / "build" / "trainyard"):
+        if program and os.access(program, os.X_OK):
+            return str(program)
+    raise FileNotFoundError(
+        "the program trainyard was not found: build it with ./dev run, install it, or set TRAINYARD to its path"
+    )
+
+
+def data():
+    """The folder of the shipped files, with platforms/ and workloads/: $TRAINYARD_DATA if it has them, else the program's."""
+    named = os.environ.get("TRAINYARD_DATA")
+    prefix = pathlib.Path(_program()).resolve().parent.parent
+    # installed, and two of a checkout
+    places = [*([pathlib.Path(named)] if named else []), prefix / "share" / "trainyard", prefix, HERE.parent]
+    for place in places:
+        if (place / "workloads" / "published").is_dir():
+            return place
+    raise FileNotFoundError(f"no platforms/ and workloads/ in {', '.join(map(str, places))}: set TRAINYARD_DATA to their folder")
 
 
 def _text(value):
@@ -52,6 +81,11 @@ def _text(value):
 
 def _settings(settings, more):
     return [("--set", f"{key}={_text(value)}") for key, value in {**(settings or {}), **more}.items()]
+
+
+def _named(experiment):
+    """An experiment as an argument: none for None, where the settings name a model and a platform."""
+    return [] if experiment is None else [experiment]
 
 
 def _flat(pairs):
@@ -72,10 +106,10 @@ def trainyard(*arguments):
 def run(experiment, settings=None, **more):
     """One training step: the summary of `trainyard run EXPERIMENT --json`, a dictionary.
 
-    `experiment` is a shipped name or the path of a YAML file. Raises ProgramError, with exit code 4 if the step does not
-    fit into the GPU's memory.
+    `experiment` is a shipped name or the path of a YAML file, or None if the settings name a model and a platform. Raises
+    ProgramError, with exit code 4 if the step does not fit into the GPU's memory.
     """
-    return json.loads(trainyard("run", experiment, "--json", *_flat(_settings(settings, more))))
+    return json.loads(trainyard("run", *_named(experiment), "--json", *_flat(_settings(settings, more))))
 
 
 def run_tables(experiment, settings=None, **more):
@@ -90,7 +124,7 @@ def run_tables(experiment, settings=None, **more):
     """
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "out")
-        trainyard("run", experiment, "--out", out, "--no-page", *_flat(_settings(settings, more)))
+        trainyard("run", *_named(experiment), "--out", out, "--no-page", *_flat(_settings(settings, more)))
         tables = {file.stem: pandas.read_csv(file) for file in sorted(out.glob("*.csv"))}
         tables["summary"] = json.loads((out / "summary.json").read_text())
         tables["timeline"] = _timeline(json.loads((out / "trace.json").read_text())["traceEvents"])
@@ -115,7 +149,7 @@ def _timeline(events):
 
 
 def sweep(what, settings=None, **more):
-    """Many points of an experiment, or a shipped sweep: sweep.csv of `trainyard sweep`, a row for each point.
+    """Many points of an experiment, a shipped sweep, or None: sweep.csv of `trainyard sweep`, a row for each point.
 
     A setting that is a list is varied; the points are all combinations. The keys are those of the experiment, and `ranks`
     and `global_batch`. A point that cannot run is a row of failures.csv: `exit_code` and `reason` say why, and
@@ -130,7 +164,7 @@ def sweep(what, settings=None, **more):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "out")
         try:
-            trainyard("sweep", what, "--out", out, *_flat(_settings(varied, {})))
+            trainyard("sweep", *_named(what), "--out", out, *_flat(_settings(varied, {})))
         except ProgramError as error:
             if error.exit_code != 4 or not (out / "sweep.csv").exists():
                 raise
@@ -189,7 +223,26 @@ def names(kind):
 
 def published(name):
     """Published measurements, a row for each: workloads/published/NAME.csv."""
-    return pandas.read_csv(CHECKOUT / "workloads" / "published" / f"{name}.csv")
+    return pandas.read_csv(data() / "workloads" / "published" / f"{name}.csv")
+
+
+def errors(fit="software"):
+    """The errors of all published training runs with a fit, a row for each run: "nothing", "software" or "1gpu", and for runs
+    whose ranks share a model "layouts_nothing" or "layouts_software".
+
+    They are the stored result of `trainyard validate`, which takes minutes. The totals in the top README.md are those of
+    rows with `is_scored`; the others have incomplete sources or are one-GPU runs, to which software factors are
+    fitted. `error` is predicted over measured throughput, minus 1. `publication` and `line` say where the measurement is.
+    """
+    rows = pandas.read_csv(data() / "workloads" / "published" / "errors" / f"{fit}.csv", comment="#")
+    place = rows.row.str.extract(r"(?P<publication>.*)\.csv:(?P<line>\d+)").astype({"line": int})
+    rows = rows.drop(columns="row").join(place).rename(columns={"scored": "is_scored"}).astype({"is_scored": bool})
+    return rows.assign(error=rows.predicted / rows.measured - 1)
+
+
+def family_errors():
+    """Mean and 90th percentile of these errors in percent, by family and fit: a row for each, the totals as `all runs`."""
+    return pandas.read_csv(data() / "workloads" / "published" / "errors" / "known_errors.csv")
 
 
 def plain_ticks(axis, values, labels=None):
@@ -202,14 +255,55 @@ def _four_digits(value):
     return f"{float(f'{value:.4g}'):,g}"  # 10,990 and not 1.099e+04
 
 
-def check(guess, answer, within=0.02):
-    """Compares an exercise's guess with the program's answer and prints whether it is right: numbers within the fraction
-    `within` of the answer, other values only if equal.
+# Factors by which a guess is off if its unit is not the answer's.
+UNITS = {
+    1e3: "a factor of 1,000", 1e6: "a factor of a million", 100: "a factor of 100 (percent?)", 8: "a factor of 8 (bits or bytes?)"
+}
+
+
+def _is_number(value):
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _is_near(guess, answer, within):
+    return abs(guess - answer) <= within * abs(answer) if _is_number(guess) and _is_number(answer) else guess == answer
+
+
+def _verdict(guess, answer, within):
+    if _is_near(guess, answer, within):
+        return f"right: the program says {_four_digits(answer)}" if _is_number(answer) else f"right: {answer}"
+    if not _is_number(answer):
+        return f"not {guess}"
+    if not _is_number(guess):
+        return f"not {guess!r}: the answer is a number"
+    side = "low" if guess < answer else "high"
+    for factor, name in UNITS.items():
+        if answer and any(_is_near(guess * scale, answer, 0.1) for scale in (factor, 1 / factor)):
+            return f"{_four_digits(guess)} is too {side} by {name}: check the unit"
+    if within and _is_near(guess, answer, max(0.1, 3 * within)):
+        return f"near: {_four_digits(guess)} is a little too {side} (within {100 * within:g} % is right)"
+    return f"{_four_digits(guess)} is too {side}"
+
+
+def check(guess, answer, within=0.02, choices=None, mistakes=None, explain=None):
+    """Compares an exercise's guess with the program's answer and prints a verdict.
+
+    A guess is right if it is a number within the fraction `within` of the answer, or another value that equals it. `answer`
+    is a value or a function that returns it, which is called only if there is a guess; for None the verdict is "write your
+    guess first". `choices` are the only guesses that count. `mistakes` explains likely wrong numbers: a text for each.
+    `explain(guess)` returns a text that is printed after the verdict, such as what the guess would lead to.
     """
-    if isinstance(answer, numbers.Real) and not isinstance(answer, bool):
-        if abs(guess - answer) <= within * abs(answer):
-            print(f"right: the program says {_four_digits(answer)}")
-        else:
-            print(f"{_four_digits(guess)} is too {'low' if guess < answer else 'high'}")
-    else:
-        print(f"right: {answer}" if guess == answer else f"not {guess}")
+    if guess is None:
+        print("write your guess first: replace None and run the cell again")
+        return
+    if choices is not None and guess not in choices:
+        print(f"{guess!r} is not a choice: write one of {', '.join(map(repr, choices))}")
+        return
+    answer = answer() if callable(answer) else answer
+    print(_verdict(guess, answer, within))
+    if not _is_near(guess, answer, within):
+        for mistake, explanation in (mistakes or {}).items():
+            if _is_near(guess, mistake, within):
+                print(explanation)
+    if explain:
+        print(explain(guess))

@@ -6,6 +6,10 @@ depend on fonts) is no longer what the committed notebook shows: then read the d
 --update. What the program prints is in them, so a change of a model's numbers shows here. The picture of a cell with a
 tag `picture:NAME` is kept as notebooks/NAME.png for the top README.
 
+An exercise is a cell with a blank, `guess = None`. The Markdown cell after it has its solution, folded: a block that fills
+the blank, and a block of what the exercise then prints. The solution runs as well, after the exercise;
+it fails if the program does not call it right, and the text is compared or, with --update, written. solutions.py does it.
+
 usage: run.py PROGRAM SOURCE_DIR [--update] [NOTEBOOK...]
 """
 
@@ -14,12 +18,15 @@ import concurrent.futures
 import difflib
 import os
 import pathlib
+import resource
 import sys
 import time
 
 import nbformat
 from nbclient.exceptions import CellExecutionError, CellTimeoutError
 from nbconvert.preprocessors import ExecutePreprocessor
+
+import solutions
 
 LIMIT_S = 60  # a cell; all notebooks together take less
 
@@ -36,21 +43,22 @@ def joined(outputs):
 
 
 def run_again(path, environment):
-    """The notebook with the outputs of a fresh run."""
-    book = nbformat.read(path, as_version=4)
+    """The notebook with the outputs of a fresh run, and the faults of its solutions."""
+    book = solutions.with_solved_cells(nbformat.read(path, as_version=4))
     os.environ.update(environment)  # the kernel's: this process runs this notebook and nothing else
     executor = ExecutePreprocessor(timeout=LIMIT_S, kernel_name="python3", record_timing=False)
     executor.preprocess(book, {"metadata": {"path": str(path.parent)}})
     for cell in book.cells:
         if cell.cell_type == "code":
             cell.outputs = joined(cell.outputs)
+    faults = solutions.take_solved_cells(book)
     book.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},
         }
     )
-    return book
+    return book, faults
 
 
 def text_of(book):
@@ -62,7 +70,7 @@ def text_of(book):
             text = output.get("text") or data.get("text/plain", "")
             picture = "a picture" if "image/png" in data else None
             lines += [f"[{number}] {line}" for line in ([picture] if picture else text.splitlines())]
-    return lines
+    return lines + solutions.printed_by(book)
 
 
 def warnings_of(book):
@@ -87,15 +95,20 @@ def pictures_of(book):
     return found
 
 
+def cpu_of_children():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def judge(path, environment, update):
-    """Problems of one notebook, as lines, and the seconds that it took."""
-    started = time.monotonic()
+    """Problems of one notebook, as lines, and the wall and CPU seconds that it took."""
+    started, used = time.monotonic(), cpu_of_children()
     try:
-        fresh = run_again(path, environment)
-    except (CellExecutionError, CellTimeoutError) as error:
-        return [str(error)], time.monotonic() - started
+        fresh, problems = run_again(path, environment)
+    except (CellExecutionError, CellTimeoutError, solutions.NoSolution) as error:
+        return [str(error)], time.monotonic() - started, cpu_of_children() - used
     took = time.monotonic() - started
-    problems = [f"stderr: {text}" for text in warnings_of(fresh)]
+    problems += [f"stderr: {text}" for text in warnings_of(fresh)]
     if update:
         nbformat.write(fresh, path)
         for name, picture in pictures_of(fresh).items():
@@ -106,7 +119,7 @@ def judge(path, environment, update):
         for name, picture in pictures_of(committed).items():
             if path.with_name(f"{name}.png").read_bytes() != picture:
                 problems.append(f"{name}.png is not the picture in the notebook: --update writes it")
-    return problems, took
+    return problems, took, cpu_of_children() - used
 
 
 def main():
@@ -123,8 +136,9 @@ def main():
     }
     failed = 0
     with concurrent.futures.ProcessPoolExecutor(max_workers=max(1, min(4, os.cpu_count() or 1))) as pool:
-        for path, (problems, took) in zip(paths, pool.map(judge, paths, [environment] * len(paths), [update] * len(paths))):
-            print(f"{path.name}: {'failed' if problems else 'ok'}, {took:.0f} s", flush=True)
+        results = pool.map(judge, paths, [environment] * len(paths), [update] * len(paths))
+        for path, (problems, took, used) in zip(paths, results):
+            print(f"{path.name}: {'failed' if problems else 'ok'}, {took:.0f} s, {used:.0f} s of CPU time", flush=True)
             failed += bool(problems)
             print("\n".join(f"  {line}" for line in problems), end="\n" if problems else "")
     if not paths:

@@ -109,7 +109,7 @@ class Others(unittest.TestCase):
 
     def test_published_rows_and_those_of_validate(self):
         self.assertIn("throughput", set(ty.published("nvidia_dle")["metric"]))
-        file = ty.CHECKOUT / "workloads" / "published" / "fastai_imagenet18.csv"
+        file = ty.data() / "workloads" / "published" / "fastai_imagenet18.csv"
         rows = ty.validate("spec", file)["rows"]
         self.assertGreater(len(rows), 0)
         of_frame = ty.validate("spec", ty.published("fastai_imagenet18"))["rows"]
@@ -127,10 +127,37 @@ class Others(unittest.TestCase):
             ty.check(*arguments, **options)
         return printed.getvalue()
 
+    def test_the_errors_of_published_runs_are_those_of_the_readme(self):
+        rows = ty.errors("1gpu")
+        scored = rows[rows.is_scored]
+        totals = ty.family_errors().query("family == 'all runs' and protocol == '1gpu'").iloc[0]
+        self.assertEqual((len(scored), round(100 * scored.error.abs().mean(), 1)), (totals.rows, totals.mape))
+        measured = ty.published("dlperf").value[scored[scored.publication == "dlperf"].line.iloc[0] - 2]
+        self.assertEqual(measured, scored[scored.publication == "dlperf"].measured.iloc[0])
+
+    def test_settings_can_stand_without_an_experiment(self):
+        alone = {"model": "resnet50", "platform": "dgx2", "batch_per_gpu": 32}
+        one = ty.run(None, alone)
+        self.assertEqual((one["model"], one["platform"]), ("resnet50", "dgx2"))
+        self.assertEqual(ty.sweep(None, alone, nodes=[1]).step_time_s.tolist(), [one["step_time_s"]])
+
+    def test_a_blank_is_no_error_and_asks_for_a_guess(self):
+        self.assertTrue(self.verdict(None, lambda: 1 / 0).startswith("write your guess first"))
+
+    def test_check_explains_what_is_near_or_wrong(self):
+        self.assertEqual(self.verdict(0.95, 1.0), "near: 0.95 is a little too low (within 2 % is right)\n")
+        self.assertEqual(self.verdict(250.0, 0.25), "250 is too high by a factor of 1,000: check the unit\n")
+        self.assertEqual(self.verdict(25, 200), "25 is too low by a factor of 8 (bits or bytes?): check the unit\n")
+        self.assertEqual(self.verdict("ring", 3), "not 'ring': the answer is a number\n")
+        self.assertEqual(self.verdict(2, 3, mistakes={2: "twice"}), "2 is too low\ntwice\n")
+        self.assertEqual(self.verdict(3, 3, mistakes={2: "twice"}), "right: the program says 3\n")
+        self.assertEqual(self.verdict(5, 2, within=0, choices=[1, 2, 4]), "5 is not a choice: write one of 1, 2, 4\n")
+        self.assertEqual(self.verdict(4, 2, within=0, explain=lambda guess: f"{guess} is much"), "4 is too high\n4 is much\n")
+
     def test_check_says_which_way_a_guess_is_off_and_keeps_the_answer(self):
         self.assertIn("right", self.verdict(1.01, 1.0))
-        self.assertEqual(self.verdict(0.9, 1.0), "0.9 is too low\n")
-        self.assertEqual(self.verdict(1.1, 1.0), "1.1 is too high\n")
+        self.assertEqual(self.verdict(0.8, 1.0), "0.8 is too low\n")
+        self.assertEqual(self.verdict(1.3, 1.0), "1.3 is too high\n")
         self.assertIn("right", self.verdict(1.1, 1.0, within=0.2))
         self.assertEqual(self.verdict(11_000, 10_986, within=0.05), "right: the program says 10,990\n")
         self.assertIn("right", self.verdict(101, pandas.Series([100])[0]))  # an integer, though not Python's
