@@ -234,7 +234,7 @@ void compare_runs(const CompareOptions& options) {
 void add_compare(CLI::App& program) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App& command =
-      *program.add_subcommand("compare", "compare two runs, and explain the difference of their step times");
+      *program.add_subcommand("compare", "compare runs, and explain the differences of their step times");
   offer(command.add_option("A", options->a,
                            std::string(run_argument_text) + " (default: --model and --platform)"),
         {"EXPERIMENT", "DIR"});

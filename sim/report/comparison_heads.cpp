@@ -51,17 +51,25 @@ std::vector<KeyOfRuns> keys_of_runs(std::span<const Comparison> comparisons) {
   return sorted;
 }
 
-/// The value, with the key's name where it says nothing alone: "25 Gbps", "4 nodes", "bound 2".
-std::string in_head(const std::string& path, const std::string& value) {
-  const Parsed<double> number = parse_number(value);
-  if (!number && value != "true" && value != "false") {
+/// Whether values need the key's name to say something: numbers, yes and no, "none".
+bool need_name(const KeyOfRuns& key) {
+  return std::ranges::any_of(key.values, [](const std::optional<std::string>& value) {
+    return parse_number(*value) || *value == "true" || *value == "false" || *value == "none" ||
+           *value == "auto";
+  });
+}
+
+/// "25 Gbps", "4 nodes", "bound 2".
+std::string in_head(const KeyOfRuns& key, const std::string& value) {
+  if (!need_name(key)) {
     const std::size_t slash = value.rfind('/');  // of a file's path
     return slash == std::string::npos ? value : value.substr(slash + 1);
   }
-  const std::string name = path.substr(path.rfind('.') + 1);
-  if (name == "nodes" || name == "gpus") {
+  const std::string name = key.path.substr(key.path.rfind('.') + 1);
+  const Parsed<double> number = parse_number(value);
+  if ((name == "nodes" || name == "gpus") && number) {
     const std::string_view noun = name == "nodes" ? "node" : "GPU";
-    return fmt::format("{} {}{}", count_text(number ? *number : 0), noun, number && *number == 1 ? "" : "s");
+    return fmt::format("{} {}{}", count_text(*number), noun, *number == 1 ? "" : "s");
   }
   if (name == "batch_per_gpu") return "batch " + value;
   return fmt::format("{} {}", name, value);
@@ -78,7 +86,7 @@ std::vector<std::string> run_heads(std::span<const Comparison> comparisons, std:
     if (!is_set || says_nothing_new(key.path, shown)) continue;
     std::vector<std::string> longer = heads;
     for (std::size_t i = 0; i < heads.size(); ++i)
-      longer[i] += (shown.empty() ? ": " : ", ") + in_head(key.path, *key.values[i]);
+      longer[i] += (shown.empty() ? ": " : ", ") + in_head(key, *key.values[i]);
     const auto fits = [&](const std::string& head) { return columns(head) <= width; };
     if (!std::ranges::all_of(longer, fits)) {
       // A name of a model or machine tells runs apart even where it is cut.

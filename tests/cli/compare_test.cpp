@@ -99,7 +99,7 @@ TEST_CASE(
   };
   CHECK(differences({"platform.fabric.nic=25 Gbps"}) == one("platform.fabric.nic", "100 Gbps", "25 Gbps"));
   CHECK(differences({"stack.bucket_cap=50 MiB"})[0]["a"] == "25 MiB");
-  CHECK(differences({"parallelism.tensor=2"}) == one("parallelism.tensor", "1", "2"));
+  CHECK(differences({"parallelism.pipeline=2"}) == one("parallelism.pipeline", "1", "2"));
   CHECK(differences({"gpus_per_node=1", "nodes=2"})[0] ==
         Json{{"key", "gpus_per_node"}, {"a", "2"}, {"b", "1"}});
   CHECK(differences({"platform.fabric.nic=100 Gbps"}).empty());

@@ -101,6 +101,7 @@ TEST_CASE("heads have the letter and the most telling values that fit") {
   CHECK(heads({{"gpus", "16", "32"}, {"nodes", "1", "2"}}) == Heads{"A: 1 node", "B: 2 nodes"});
   CHECK(heads({{"sync.bound", "2", "4"}, {"precision", "fp32", "amp"}}) ==
         Heads{"A: fp32, bound 2", "B: amp, bound 4"});
+  CHECK(heads({{"sync.algorithm", "auto", "tree"}}) == Heads{"A: algorithm auto", "B: algorithm tree"});
   CHECK(heads({{"one_gpu", std::nullopt, "803 samples/s"}}) == Heads{"A", "B"});
   CHECK(heads({{"platform", "dgx2", "/home/me/my.yaml"}}) == Heads{"A: dgx2", "B: my.yaml"});
   CHECK(columns(heads({{"model", "bert_large_squad_of_2018", "bert"}}).front()) == 17);
