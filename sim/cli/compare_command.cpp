@@ -1,21 +1,26 @@
 #include "cli/commands.hpp"
+#include "cli/fail_above.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
 #include "cli/options.hpp"
 #include "cli/saved_run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
+#include "cli/values_in_force.hpp"
 #include "config/read_file.hpp"
 #include "experiment/one_gpu.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/resolve.hpp"
 #include "explain/comparison_error.hpp"
+#include "html/comparison_html.hpp"
 #include "report/comparison_table.hpp"
 #include "report/json_text.hpp"
+#include "report/out_files.hpp"
 #include "report/summary_json.hpp"
 #include "report/text_layout.hpp"
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
+#include "units/version.hpp"
 #include "workload/csv.hpp"
 
 #include <CLI/Error.hpp>
@@ -37,12 +42,15 @@ namespace {
 namespace fs = std::filesystem;
 
 struct CompareOptions {
-  std::string a;
-  std::optional<std::string> b;
+  std::string a;  ///< empty: the options of keys say everything
+  std::vector<std::string> others;
   KeyOptions keys;
   std::vector<std::string> set;
   std::optional<std::string> one_gpu;
-  std::optional<std::string> fail_above;
+  std::vector<std::string> fail_above;
+  std::optional<std::string> html;
+  bool force = false;
+  bool markdown = false;
   bool json = false;
 };
 
@@ -63,10 +71,10 @@ Side side_of(const config::Catalogue& catalogue, std::string letter, const std::
   return side;
 }
 
-/// B keeps A's factor on kernel times, unless B has a measurement of its own.
-Overrides overrides_of_b(const CompareOptions& options, const Side& a, Overrides set) {
+/// The other runs keep A's factor on kernel times, unless they have a measurement of their own.
+Overrides with_factor_of(const Side& a, const CompareOptions& options, Overrides set) {
   const bool is_measured = std::ranges::find(set, "one_gpu", &Overrides::value_type::first) != set.end();
-  if (is_measured || !a.resolved || (options.b && !options.one_gpu)) return set;
+  if (is_measured || !a.resolved || (!options.others.empty() && !options.one_gpu)) return set;
   Overrides overrides = kept_one_gpu(*a.resolved);
   overrides.insert(overrides.end(), set.begin(), set.end());
   return overrides;
@@ -120,40 +128,105 @@ Known<RatioError> ratio_error_of(const config::Catalogue& catalogue, const Compa
   return comparison_error(comparison, read_published_errors(file.string(), text));
 }
 
-void check_fail_above(const Comparison& comparison, double limit) {
-  const double slower = comparison.step_ratio - 1;
-  if (slower <= limit) return;
-  throw LimitMissed(fmt::format("B's step takes {} longer than A's, above the limit of {}", percent(slower),
-                                percent(limit)));
+/// Keys that only one of the runs sets get the value that the other's file or default gives them; those that
+/// turn out to be equal are no difference.
+void fill_in_values(const config::Catalogue& catalogue, Comparison& comparison) {
+  ValuesInForce a(catalogue, comparison.a), b(catalogue, comparison.b);
+  for (ComparedKey& key : comparison.keys) {
+    if (!key.a) key.a = a.value(key.path);
+    if (!key.b) key.b = b.value(key.path);
+  }
+  std::erase_if(comparison.keys, [](const ComparedKey& key) { return key.a == key.b; });
+}
+
+/// `set` replaces or follows `overrides`.
+Overrides changed_by(Overrides overrides, const Overrides& set) {
+  std::erase_if(overrides, [&](const auto& entry) {
+    return std::ranges::find(set, entry.first, &Overrides::value_type::first) != set.end();
+  });
+  overrides.insert(overrides.end(), set.begin(), set.end());
+  return overrides;
+}
+
+/// The changes of A: with an experiment or a saved run none, otherwise those of the options of keys.
+Overrides overrides_of_a(const config::Catalogue& catalogue, const CompareOptions& options) {
+  Overrides overrides = overrides_of(with_one_gpu({}, options.one_gpu));
+  if (options.a != no_file) return overrides;
+  return with_default_batch(catalogue, no_file,
+                            changed_by(overrides_of(with_keys({}, options.keys)), overrides), "A");
+}
+
+/// Throws CLI::ValidationError for options that do not belong together.
+void check_options(const CompareOptions& options, const Overrides& set) {
+  if (!options.others.empty() && !set.empty())
+    throw CLI::ValidationError("--set", "changes one experiment: omit B, or compare two without --set");
+  if (options.others.empty() && set.empty()) {
+    const auto is_given = [](const std::optional<std::string>& value) { return value.has_value(); };
+    if (options.a == no_file && std::ranges::none_of(options.keys.values, is_given))
+      throw CLI::ValidationError("A is required, or --model and --platform");
+    throw CLI::ValidationError("B", options.a == no_file
+                                        ? "missing; make it from --model and --platform with --set"
+                                        : "missing; name a second run or experiment, or change A with --set");
+  }
+  if (options.others.size() >= most_compared_runs)
+    throw CLI::ValidationError("B", fmt::format("at most {} runs can be compared", most_compared_runs));
+  if (options.one_gpu) std::ignore = with_one_gpu(options.set, options.one_gpu);  // not both
+  if (options.markdown && options.json)
+    throw CLI::ValidationError("--markdown", "--json prints another form: give one of them");
+  if (options.force && !options.html) throw CLI::ValidationError("--force", "is for --html FILE");
+}
+
+std::vector<Side> sides_of(const config::Catalogue& catalogue, const CompareOptions& options,
+                           const Overrides& set) {
+  const Overrides of_a = overrides_of_a(catalogue, options);
+  std::vector<Side> sides;
+  sides.push_back(side_of(catalogue, "A", options.a, of_a));
+  if (options.others.empty()) {
+    const Overrides of_b = options.a == no_file ? changed_by(of_a, set) : set;
+    sides.push_back(side_of(catalogue, "B", options.a, with_factor_of(sides.front(), options, of_b)));
+  }
+  for (const std::string& other : options.others)
+    sides.push_back(
+        side_of(catalogue, letter_of(sides.size()), other, with_factor_of(sides.front(), options, {})));
+  return sides;
+}
+
+std::string text_of(const std::vector<Comparison>& comparisons, const CompareOptions& options) {
+  if (options.json)
+    return json_text(comparisons.size() == 1 ? comparison_json(comparisons.front())
+                                             : comparisons_json(comparisons));
+  return options.markdown ? comparison_markdown(comparisons) : comparison_table(comparisons, wants_colour());
 }
 
 void compare_runs(const CompareOptions& options) {
-  const double limit = options.fail_above ? percentage("--fail-above", *options.fail_above) : 0;
-  const Overrides overrides = overrides_of(with_keys(options.set, options.keys));
-  if (options.b && !overrides.empty())
-    throw CLI::ValidationError("--set", "changes one experiment: omit B, or compare two without --set");
-  if (!options.b && overrides.empty())
-    throw CLI::ValidationError("B", "missing; name a second run or experiment, or change A with --set");
-  if (options.one_gpu) std::ignore = with_one_gpu(options.set, options.one_gpu);  // not both
+  const std::vector<ChangeLimit> limits = read_limits(options.fail_above);
+  // Without A the options of keys describe it, otherwise they change it as --set does.
+  const Overrides set =
+      overrides_of(options.a == no_file ? options.set : with_keys(options.set, options.keys));
   const config::Catalogue catalogue = config::find_catalogue();
+  check_options(options, set);
   const auto require_experiment = [&](const char* option) {
-    if (summary_file(catalogue, options.a))
+    if (options.a != no_file && summary_file(catalogue, options.a))
       throw CLI::ValidationError(option, "requires an experiment; '" + options.a + "' is a saved run");
   };
-  if (!options.b) require_experiment("--set");
+  if (options.others.empty()) require_experiment("--set");
   if (options.one_gpu) require_experiment("--one-gpu");
 
-  std::vector<Side> sides;
-  sides.push_back(side_of(catalogue, "A", options.a, overrides_of(with_one_gpu({}, options.one_gpu))));
-  sides.push_back(side_of(catalogue, "B", options.b.value_or(options.a),
-                          overrides_of_b(options, sides.front(), overrides)));
+  if (options.html) check_out_file(*options.html, options.force);
+
+  std::vector<Side> sides = sides_of(catalogue, options, set);
   print_diagnostics_of(sides);
   complete(sides);
-  Comparison comparison = compare(std::move(*sides[0].run), std::move(*sides[1].run));
-  comparison.ratio_error = ratio_error_of(catalogue, comparison);
-  print_result(options.json ? json_text(comparison_json(comparison))
-                            : comparison_table(comparison, wants_colour()));
-  if (options.fail_above) check_fail_above(comparison, limit);
+  std::vector<RunSummary> runs;
+  for (Side& side : sides) runs.push_back(*std::move(side.run));
+  std::vector<Comparison> comparisons = compare_with_first(runs);
+  for (Comparison& comparison : comparisons) {
+    fill_in_values(catalogue, comparison);
+    comparison.ratio_error = ratio_error_of(catalogue, comparison);
+  }
+  if (options.html) write_out_file(*options.html, comparison_html(comparisons, version()), options.force);
+  print_result(text_of(comparisons, options));
+  check_limits(comparisons, limits);
 }
 
 }  // namespace
@@ -161,27 +234,42 @@ void compare_runs(const CompareOptions& options) {
 void add_compare(CLI::App& program) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App& command =
-      *program.add_subcommand("compare", "compare two runs, and explain the difference of their step times");
-  offer(command.add_option("A", options->a, run_argument_text)->required(), {"EXPERIMENT", "DIR"});
-  offer(command.add_option("B", options->b,
-                           "second experiment or saved run (default: A with the changes of --set)"),
+      *program.add_subcommand("compare", "compare runs, and explain the differences of their step times");
+  offer(command.add_option("A", options->a,
+                           std::string(run_argument_text) + " (default: --model and --platform)"),
+        {"EXPERIMENT", "DIR"});
+  offer(command.add_option("B", options->others,
+                           "second experiment or saved run, and more (default: A with the changes of --set)"),
         {"EXPERIMENT", "DIR"});
   add_key_options(command, options->keys);
   add_repeatable(command, "--set", options->set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: changes a key of the experiment A to make B (nodes=4, "
-                 "platform.fabric.nic=\"25 Gbps\")");
+                 "platform.fabric.nic=\"25 Gbps\"). Without A, --model, --platform and the options like them "
+                 "describe A; otherwise they change it as --set does");
   add_one_gpu_option(
       command, options->one_gpu,
-      " for both: the factor on kernel times is solved for A and kept for B (--set one_gpu=RATE "
+      " for all: the factor on kernel times is solved for A and kept for the others (--set one_gpu=RATE "
       "changes only B)");
-  add_value(command, "--fail-above", options->fail_above, "PERCENT",
-            "exit with 1 if B's step time exceeds A's by more than this percentage. Compares time per "
-            "update: use equal batches");
+  add_repeatable(
+      command, "--fail-above", options->fail_above, "NAME=PERCENT",
+      fmt::format(
+          "repeatable: exit with 1 if a figure of B is worse than A's by more than this percentage, and "
+          "name it. NAME is one of {}; a bare PERCENT is for the step time. Step times are per update: "
+          "use equal batches",
+          names_of_limits()));
+  command.add_flag("--markdown", options->markdown, "print Markdown, for a comment on a pull request");
+  add_value(command, "--html", options->html, "FILE", "also write a page for a browser to this file");
+  command.add_flag("--force", options->force, "replace the file if it exists");
   command.add_flag("--json", options->json,
                    "print JSON in SI base units; null if a figure cannot be compared");
-  add_examples(command, {"trainyard compare resnet50_dgx2 --batch 64",
-                         "trainyard compare resnet50_dgx2 resnet50_dgx1v --json",
-                         "trainyard compare resnet50_dgx1v resnet50_dgx2 --fail-above 2"});
+  add_examples(
+      command,
+      {"trainyard compare resnet50_dgx2 --batch 64",
+       "trainyard compare --model resnet50 --platform dgx2 --set nodes=4",
+       "trainyard compare resnet50_dgx2 resnet50_dgx1v resnet50_p3dn_x2",
+       "trainyard compare resnet50_dgx2 resnet50_dgx1v --json",
+       "trainyard compare resnet50_dgx2 --set precision=amp --markdown",
+       "trainyard compare resnet50_dgx1v resnet50_dgx2 --fail-above step=2% --fail-above memory=1%"});
   command.callback([options] { compare_runs(*options); });
 }
 

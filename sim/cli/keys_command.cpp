@@ -6,6 +6,7 @@
 #include "config/suggest.hpp"
 #include "report/json_text.hpp"
 #include "report/text_layout.hpp"
+#include "units/version.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -75,21 +77,22 @@ nlohmann::ordered_json key_json(const config::ListedKey& key) {
 
 void print_keys(const KeysOptions& options) {
   std::string text;
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  nlohmann::ordered_json keys = nlohmann::ordered_json::array();
   for (const KeyGroup& group : key_groups()) {
     std::string of_group;
     for (const config::ListedKey& key : keys_of(group)) {
       if (!is_asked_for(key, options.pattern)) continue;
       if (options.json)
-        json.push_back(key_json(key));
+        keys.push_back(key_json(key));
       else
         of_group += key_text(key);
     }
     if (of_group.empty()) continue;
     text += fmt::format("{}keys of {}\n\n{}", text.empty() ? "" : "\n", group.title, of_group);
   }
-  if (text.empty() && json.empty()) none_found(options.pattern.value_or(""));
-  print_result(options.json ? json_text(json) : text);
+  if (text.empty() && keys.empty()) none_found(options.pattern.value_or(""));
+  print_result(options.json ? json_text({{"trainyard_version", version()}, {"keys", std::move(keys)}})
+                            : text);
 }
 
 }  // namespace
@@ -101,7 +104,7 @@ void add_keys(CLI::App& program) {
   command.add_option(
       "PATTERN", options->pattern,
       "only keys that contain this text, or whose effect does; with * (any text) only keys are searched");
-  command.add_flag("--json", options->json, "print JSON: a list of keys");
+  command.add_flag("--json", options->json, "print JSON: trainyard_version, and the list keys");
   add_examples(command,
                {"trainyard keys nic", "trainyard keys \"stack.*bucket*\"", "trainyard keys sync. --json"});
   command.callback([options] { print_keys(*options); });

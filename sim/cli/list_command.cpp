@@ -7,6 +7,7 @@
 #include "config/catalogue.hpp"
 #include "report/json_text.hpp"
 #include "report/text_layout.hpp"
+#include "units/version.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -103,7 +104,7 @@ void list_files(const ListOptions& options) {
   const bool is_one = options.kind.has_value();
   const config::Kind wanted = is_one ? kind_named(*options.kind, &KindWord::plural) : config::Kind{};
   std::string text;
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  nlohmann::ordered_json json{{"trainyard_version", version()}};
   for (const KindWord& known : kind_words) {
     if (is_one && wanted != known.kind) continue;
     const ListTable table = list_entries(catalogue, known.kind);
@@ -129,7 +130,8 @@ void add_list(CLI::App& program) {
           "KIND", options->kind,
           "platforms, gpus, protocols, machines, models, stacks, experiments, sweeps or runs (default: all)"),
       kind_texts(&KindWord::plural));
-  command.add_flag("--json", options->json, "print JSON: for each kind a list of files with their facts");
+  command.add_flag("--json", options->json,
+                   "print JSON: trainyard_version, and for each kind a list of files with their facts");
   add_examples(command, {"trainyard list", "trainyard list gpus", "trainyard list platforms --json"});
   command.callback([options] { list_files(*options); });
 }

@@ -30,6 +30,7 @@
 #include "report/training_validation.hpp"
 #include "report/validation_plot.hpp"
 #include "report/validation_table.hpp"
+#include "units/version.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -89,11 +90,13 @@ std::string rules_of_targets(const std::string& named) {
   return named == ValidateOptions{}.runs ? "to_target" : named;
 }
 
+nlohmann::ordered_json head_of_json() { return {{"schema_version", 3}, {"trainyard_version", version()}}; }
+
 /// Training runs if there are any, with the results for collectives as a member; otherwise only collectives.
 nlohmann::ordered_json combined_json(const CollectiveValidation& collectives, bool has_collectives,
                                      const TrainingValidation& training, bool has_training, FitKind fit) {
   if (!has_training) return validation_json(collectives);
-  nlohmann::ordered_json json{{"schema_version", 3}};
+  nlohmann::ordered_json json = head_of_json();
   json.update(training_validation_json(training, fit));
   if (has_collectives) json["collectives"] = validation_json(collectives);
   return json;
@@ -283,7 +286,7 @@ void validate(const ValidateOptions& options) {
     nlohmann::ordered_json json =
         has_collectives || has_training || has_layouts
             ? combined_json(collectives, has_collectives, training, has_training, fit)
-            : nlohmann::ordered_json{{"schema_version", 3}};
+            : head_of_json();
     if (has_layouts) json["layouts"] = layout_validation_json(layouts, layout_fit(fit));
     if (has_targets) json["targets"] = target_validation_json(targets, target_fit(fit));
     if (has_training) json["memory"] = memory_outcomes_json(memory);

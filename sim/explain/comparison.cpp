@@ -43,10 +43,23 @@ struct Leaf {
   std::int64_t whole = 0;
 };
 
-std::vector<Leaf> leaves_of(const RunSummary& run, const TimeGrid& grid) {
+/// Runs of many updates have all kernels in one part, and all exchanges in another.
+bool is_by_update(const RunSummary& run) {
+  return std::ranges::find(run.parts, StepPart::compute, &PartTime::part) != run.parts.end();
+}
+
+bool is_of_kernels(StepPart part) {
+  return part == StepPart::forward || part == StepPart::backward || part == StepPart::recompute ||
+         part == StepPart::optimizer || part == StepPart::kernel_slowdown;
+}
+
+/// `in_few_parts`: the other run is of many updates, so all kernels are one part here as well.
+std::vector<Leaf> leaves_of(const RunSummary& run, const TimeGrid& grid, bool in_few_parts) {
   std::vector<Leaf> leaves;
   for (const PartTime& part : run.parts) {
-    if (part.part == StepPart::communication && !run.collectives.empty()) {
+    if (in_few_parts && is_of_kernels(part.part)) {
+      leaves.push_back({.part = StepPart::compute, .time = part.time});
+    } else if (part.part == StepPart::communication && !run.collectives.empty() && !in_few_parts) {
       for (const NamedExposure& one : run.collectives)
         leaves.push_back({part.part, one.operation, one.purpose, one.collective, one.exposed});
     } else {
@@ -169,10 +182,12 @@ std::optional<double> ratio_of(std::optional<double> a, std::optional<double> b)
   return *b / *a;
 }
 
-Comparison compare(RunSummary a, RunSummary b) {
+namespace {
+
+Comparison compare_in_parts(RunSummary a, RunSummary b, bool in_few_parts) {
   const TimeGrid grid(std::max(step_time(a), step_time(b)));
-  const std::vector<Leaf> leaves_a = leaves_of(a, grid);
-  const std::vector<Leaf> leaves_b = leaves_of(b, grid);
+  const std::vector<Leaf> leaves_a = leaves_of(a, grid, in_few_parts);
+  const std::vector<Leaf> leaves_b = leaves_of(b, grid, in_few_parts);
   Comparison result;
   result.keys = different_keys(a, b);
   result.figures = compared_figures(a, b);
@@ -185,5 +200,24 @@ Comparison compare(RunSummary a, RunSummary b) {
   result.b = std::move(b);
   return result;
 }
+
+}  // namespace
+
+Comparison compare(RunSummary a, RunSummary b) {
+  const bool in_few_parts = is_by_update(a) || is_by_update(b);
+  return compare_in_parts(std::move(a), std::move(b), in_few_parts);
+}
+
+std::vector<Comparison> compare_with_first(const std::vector<RunSummary>& runs) {
+  const bool in_few_parts = std::ranges::any_of(runs, is_by_update);
+  std::vector<Comparison> all;
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    all.push_back(compare_in_parts(runs.front(), runs[i], in_few_parts));
+    all.back().letter = letter_of(i);
+  }
+  return all;
+}
+
+std::string letter_of(std::size_t run) { return {static_cast<char>('A' + run)}; }
 
 }  // namespace trainyard

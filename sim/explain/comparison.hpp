@@ -1,6 +1,6 @@
 #pragma once
-// Compares two runs, A and B: their differences, and the causes of the change of the step time. Takes and
-// returns values only.
+// Compares runs: the differences of each from the first, A, and the causes of the change of the step time.
+// Takes and returns values only.
 
 #include "accuracy/ratio_error.hpp"
 #include "run/run_summary.hpp"
@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,13 +44,15 @@ struct ComparedGroup {
   std::vector<ComparedCollective> collectives;
 };
 
-/// A key whose values differ between the experiments; none: not set.
+/// A key whose values differ between the experiments; none: nothing gives it a value.
 struct ComparedKey {
   std::string path;
   std::optional<std::string> a, b;
 };
 
+/// Two runs; `b` is any other than the first.
 struct Comparison {
+  std::string letter = "B";  ///< of the other run, in reports
   RunSummary a, b;
   std::vector<ComparedKey> keys;
   std::vector<ComparedFigure> figures;  ///< those that A or B has
@@ -62,8 +65,19 @@ struct Comparison {
   Known<RatioError> ratio_error = unknown("no published runs were read");
 };
 
-/// Throws InputError if the parts of a run do not add up to its step time.
+/// Throws InputError if the parts of a run do not add up to its step time. If one of them is of many updates,
+/// kernels and collectives of both are one part each.
 Comparison compare(RunSummary a, RunSummary b);
+
+/// Letters name the runs of a comparison.
+inline constexpr std::size_t most_compared_runs = 26;
+
+/// The first of the runs, of which there are two to most_compared_runs, with each of the others. All have the
+/// same parts: few if one of the runs is of many updates.
+std::vector<Comparison> compare_with_first(const std::vector<RunSummary>& runs);
+
+/// "A" for 0.
+std::string letter_of(std::size_t run);
 
 /// b / a; none where either is missing or a is 0.
 std::optional<double> ratio_of(std::optional<double> a, std::optional<double> b);

@@ -18,9 +18,9 @@ bool is_factor_kept(const RunSummary& a, const RunSummary& b) {
   return key_of(a, "one_gpu_scale") == key_of(b, "one_gpu_scale");
 }
 
-Known<std::string> common_fit(const std::string& a, const std::string& b) {
+Known<std::string> common_fit(const std::string& a, const std::string& b, const std::string& letter) {
   if (a == b) return a;
-  return unknown(fmt::format("kernel times are fitted differently (A: {}, B: {})", a, b));
+  return unknown(fmt::format("kernel times are fitted differently (A: {}, {}: {})", a, letter, b));
 }
 
 bool begins_with_one_of(const std::string& path, std::initializer_list<std::string_view> beginnings) {
@@ -52,16 +52,18 @@ Known<std::string> fit_of_comparison(const Comparison& comparison) {
   const RunSummary& a = comparison.a;
   const RunSummary& b = comparison.b;
   if (!a.predicted_job) return unknown("A: " + a.predicted_job.error());
-  if (!b.predicted_job) return unknown("B: " + b.predicted_job.error());
+  if (!b.predicted_job) return unknown(comparison.letter + ": " + b.predicted_job.error());
   if (comparison.keys.empty()) return unknown("the experiments are the same");
   if (comparison.throughput_ratio == 1) return unknown("the change does not affect the predicted throughput");
   const std::vector<RunChange> changes = changes_used(a.predicted_job->of, b.predicted_job->of);
   const bool is_of_scale_only = changes == std::vector{RunChange::gpus};
   if (a.predicted_job->fit == one_gpu_fit && b.predicted_job->fit == one_gpu_fit && is_factor_kept(a, b) &&
       !is_of_scale_only)
-    return unless_kernels_differ(common_fit(a.predicted_job->software_fit, b.predicted_job->software_fit),
-                                 comparison);
-  return unless_kernels_differ(common_fit(a.predicted_job->fit, b.predicted_job->fit), comparison);
+    return unless_kernels_differ(
+        common_fit(a.predicted_job->software_fit, b.predicted_job->software_fit, comparison.letter),
+        comparison);
+  return unless_kernels_differ(common_fit(a.predicted_job->fit, b.predicted_job->fit, comparison.letter),
+                               comparison);
 }
 
 Known<RatioError> comparison_error(const Comparison& comparison, const PublishedErrors& errors) {

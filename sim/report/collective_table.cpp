@@ -1,6 +1,7 @@
 #include "report/collective_table.hpp"
 
 #include "units/text.hpp"
+#include "units/version.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -130,6 +131,7 @@ nlohmann::ordered_json collective_json(const CollectiveReport& report) {
                         {"to", change.to}});
   }
   nlohmann::ordered_json json{{"schema_version", 2},
+                              {"trainyard_version", version()},
                               {"operation", config::name_of(report.operation)},
                               {"platform", report.platform},
                               {"ranks", report.ranks},

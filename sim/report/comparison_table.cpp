@@ -1,209 +1,85 @@
 #include "report/comparison_table.hpp"
 
-#include "explain/comparison_error.hpp"
-#include "report/expected_error.hpp"
-#include "report/figure_text.hpp"
-#include "report/json_text.hpp"
+#include "report/comparison_report.hpp"
 #include "report/page.hpp"
-#include "report/ratio_error.hpp"
 #include "report/text_layout.hpp"
-#include "units/text.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
-#include <functional>
-#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
 
 namespace trainyard {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr std::size_t label_columns = 24;
+constexpr std::size_t ratio_width = 9;  ///< "0.0405 x", "-35.3 %"
 
-/// Shows this number of a group's collectives, those with the largest changes.
-constexpr std::size_t most_collectives = 4;
+/// Indices of the columns of one block.
+using Block = std::vector<std::size_t>;
 
-/// A label and four columns, each as wide as its widest usual number.
-std::string table_line(std::string_view label, std::string_view a, std::string_view b,
-                       std::string_view difference, std::string_view last) {
-  return fmt::format("  {:<24} {:>17} {:>17} {:>18} {:>13}", elide(label, 23), a, b, difference, last);
-}
-
-/// The numbers of a line have one unit and the same decimals.
-std::string figure_line(const ComparedFigure& figure) {
-  const FigureUnit unit = figure.figure->unit;
-  const double largest = std::max(std::abs(figure.a.value_or(0)), std::abs(figure.b.value_or(0)));
-  const auto text = [&](const std::optional<double>& value) {
-    return value ? in_unit_like(*value, largest, unit) : "-";
-  };
-  std::string difference = text(figure.difference);
-  if (figure.difference && unit == FigureUnit::share)
-    difference = fmt::format("{:.1f} points", 100 * *figure.difference);
-  return table_line(figure.figure->label, text(figure.a), text(figure.b),
-                    figure.difference ? with_sign(difference) : difference,
-                    figure.ratio ? rounded(*figure.ratio) + " x" : "-");
-}
-
-std::string title_of(std::string_view letter, const RunSummary& run) {
-  const auto whole = [&](std::string_view field) { return std::llround(number_of(run, field)); };
-  const std::string batch = whole("accumulation") > 1 ? fmt::format("{} x ", whole("accumulation")) : "";
-  std::string text = fmt::format(
-      "{}: {}, {} on {} of {} x {}; {}, {}, {}, batch {}{} per GPU, fidelity {}", letter,
-      text_of(run, "experiment"), text_of(run, "model"), count(whole("ranks"), "GPU"),
-      grouped(whole("nodes")), text_of(run, "platform"), text_of(run, "stack"), text_of(run, "precision"),
-      text_of(run, "optimizer"), batch, grouped(whole("batch_per_gpu")), text_of(run, "fidelity"));
-  const auto figure_of = [&](std::string_view field) { return run.figures.at(index_of(field, run.table)); };
-  if (figure_of("one_gpu_scale") && figure_of("one_gpu_samples_per_s")) {
-    text += fmt::format("; one GPU measured: {} samples/s; kernels x {}",
-                        rounded(number_of(run, "one_gpu_samples_per_s")),
-                        rounded(number_of(run, "one_gpu_scale")));
+/// Two runs fill one block. Of more runs each block has the first, and value and ratio of two others.
+std::vector<Block> blocks_of(std::size_t columns) {
+  constexpr std::size_t of_two_runs = 4;
+  if (columns == of_two_runs) return {{0, 1, 2, 3}};
+  std::vector<Block> blocks;
+  for (std::size_t column = 1; column < columns; ++column) {
+    if (column % of_two_runs == 1) blocks.push_back({0});
+    blocks.back().push_back(column);
   }
-  return text;
+  return blocks;
 }
 
-std::string value_of_key(const std::optional<std::string>& value) { return value ? *value : "not set"; }
-
-void write_keys(Page& out, const Comparison& comparison) {
-  out.heading("differences in the input");
-  if (comparison.keys.empty()) out.line("  none: the experiments are the same");
-  for (const ComparedKey& key : comparison.keys)
-    out.paragraph(fmt::format("{}: {} -> {}", key.path, value_of_key(key.a), value_of_key(key.b)), 2);
+/// As wide as the widest usual number.
+std::size_t width_of(std::size_t column, std::size_t columns) {
+  constexpr std::size_t widths_of_two_runs[] = {head_width, head_width, 18, 13};
+  if (columns == std::size(widths_of_two_runs)) return widths_of_two_runs[column];
+  return column > 0 && column % 2 == 0 ? ratio_width : head_width;
 }
 
-void write_figures(Page& out, const Comparison& comparison) {
-  out.heading(table_line("side by side", "A", "B", "B - A", "B / A").substr(2));
-  for (const ComparedFigure& figure : comparison.figures) out.line(figure_line(figure));
+std::string line_of(std::string_view label, const std::vector<std::string>& cells, const Block& block) {
+  std::string line = fmt::format("{:<{}}", elide(label, label_columns - 1), label_columns);
+  for (const std::size_t column : block)
+    line += fmt::format(" {:>{}}", cells[column], width_of(column, cells.size()));
+  return line;
 }
 
-std::string time_line(std::string_view label, const ComparedTime& time, Seconds whole) {
-  constexpr double rounding = 1e-10;  // relative error that exact sums may leave in the last digit
-  const bool is_same = std::abs(time.difference.si()) <= rounding * whole.si();
-  const Seconds difference = is_same ? Seconds{} : time.difference;
-  return table_line(label, human_like(time.a, whole), human_like(time.b, whole),
-                    with_sign(human_like(difference, whole)), signed_percent(difference / whole));
-}
-
-std::string label_of(StepPart part) {
-  if (part == StepPart::communication) return "exposed comm.";
-  std::string label(config::name_of(part));
-  std::ranges::replace(label, '_', ' ');
-  return label;
-}
-
-void write_group(Page& out, const ComparedGroup& group, Seconds whole) {
-  if (group.operation.empty()) return;
-  out.line(time_line(fmt::format("  {}, {}", group.operation, group.purpose), group.time, whole));
-  std::vector<ComparedCollective> sorted = group.collectives;
-  std::ranges::stable_sort(sorted, std::greater{},
-                           [](const ComparedCollective& one) { return std::abs(one.time.difference.si()); });
-  const std::size_t shown = std::min(most_collectives, sorted.size());
-  for (std::size_t i = 0; i < shown; ++i) out.line(time_line("    " + sorted[i].name, sorted[i].time, whole));
-  if (shown < sorted.size()) out.line(fmt::format("      {} more in --json", sorted.size() - shown));
-}
-
-void write_parts(Page& out, const Comparison& comparison) {
-  out.heading(table_line("step time by part", "A", "B", "B - A", "relative to A").substr(2));
-  const Seconds whole = comparison.step.a;
-  for (const ComparedPart& part : comparison.parts) {
-    out.line(time_line(label_of(part.part), part.time, whole));
-    if (part.part != StepPart::communication) continue;
-    for (const ComparedGroup& group : comparison.groups) write_group(out, group, whole);
+void write_table(Page& out, const ComparedTable& table) {
+  for (const Block& block : blocks_of(table.columns.size())) {
+    out.heading(line_of(table.title, table.columns, block));
+    for (const ComparedTable::Row& row : table.rows) {
+      const std::string label = std::string(2 * static_cast<std::size_t>(row.depth), ' ') + row.label;
+      out.line("  " + (row.cells.empty() ? label : line_of(label, row.cells, block)));
+    }
   }
-  out.line(time_line("step time (sum)", comparison.step, whole));
-}
-
-void write_error(Page& out, const Comparison& comparison) {
-  out.heading("expected error of the comparison");
-  if (!comparison.ratio_error) {
-    out.text_row("unknown", comparison.ratio_error.error());
-    return;
-  }
-  const RatioError& error = *comparison.ratio_error;
-  out.text_row("verdict", verdict_in_words(comparison));
-  const double high = highest_ratio(comparison);
-  out.text_row("samples/s, B/A", fmt::format("{} predicted; {} to {} ({} to {} %) expected",
-                                             rounded_like(comparison.throughput_ratio, high),
-                                             rounded_like(lowest_ratio(comparison), high), rounded(high),
-                                             whole_percent(error.low), whole_percent(error.high)));
-  out.text_row("comes from", ratio_source_in_words(error));
-}
-
-Json run_json(const RunSummary& run) {
-  Json json;
-  for (const char* const field : {"experiment", "platform", "model", "stack", "precision", "optimizer"})
-    json[field] = text_of(run, field);
-  for (const char* const field : {"batch_per_gpu", "accumulation", "ranks", "nodes"})
-    json[field] = std::llround(number_of(run, field));
-  json["fidelity"] = text_of(run, "fidelity");
-  return json;
-}
-
-void add_time(Json& json, const ComparedTime& time) {
-  json["a_s"] = time.a.si();
-  json["b_s"] = time.b.si();
-  json["difference_s"] = time.difference.si();
-  json["ratio"] = number_or_null(ratio_of(time.a.si(), time.b.si()));
-}
-
-Json text_or_null(const std::optional<std::string>& text) { return text ? Json(*text) : Json(); }
-
-Json group_json(const ComparedGroup& group) {
-  Json json;
-  json["operation"] = group.operation.empty() ? Json() : Json(group.operation);
-  json["purpose"] = group.purpose.empty() ? Json() : Json(group.purpose);
-  add_time(json, group.time);
-  json["collectives"] = Json::array();
-  for (const ComparedCollective& one : group.collectives) {
-    Json& row = json["collectives"].emplace_back(Json{{"collective", one.name}});
-    add_time(row, one.time);
-  }
-  return json;
 }
 
 }  // namespace
 
-std::string comparison_table(const Comparison& comparison, bool colour) {
+std::string comparison_table(std::span<const Comparison> comparisons, bool colour) {
+  const ComparisonReport report = comparison_report(comparisons);
   Page out(colour);
-  out.paragraph(title_of("A", comparison.a), 0);
-  out.paragraph(title_of("B", comparison.b), 0);
-  write_keys(out, comparison);
-  write_figures(out, comparison);
-  write_parts(out, comparison);
-  write_error(out, comparison);
-  out.line("");
-  out.paragraph(comparison_in_words(comparison), 0);
+  for (const LabelledText& run : report.runs) out.paragraph(fmt::format("{}: {}", run.label, run.text), 0);
+  out.heading("differences in the input");
+  for (const LabelledText& key : report.keys)
+    out.paragraph(key.label.empty() ? key.text : fmt::format("{}: {}", key.label, key.text), 2);
+  for (const ComparedTable& table : report.tables) write_table(out, table);
+  out.heading("expected error of the comparison");
+  for (const LabelledText& row : report.error) out.text_row(row.label, row.text);
+  if (!report.ranking.empty()) {
+    out.heading("ranking by samples per second");
+    for (const LabelledText& row : report.ranking) out.paragraph(row.label + " " + row.text, 2);
+  }
+  for (const std::string& sentence : report.conclusion) {
+    if (&sentence == &report.conclusion.front()) out.line("");
+    out.paragraph(sentence, 0);
+  }
   return out.text();
 }
 
-Json comparison_json(const Comparison& comparison) {
-  Json json;
-  json["schema_version"] = 2;
-  json["a"] = run_json(comparison.a);
-  json["b"] = run_json(comparison.b);
-  Json& keys = json["experiment_differences"] = Json::array();
-  for (const ComparedKey& key : comparison.keys)
-    keys.push_back({{"key", key.path}, {"a", text_or_null(key.a)}, {"b", text_or_null(key.b)}});
-  Json& step = json["step_time"];
-  add_time(step, comparison.step);
-  json["throughput_ratio"] = comparison.throughput_ratio;
-  json["ratio_error"] = ratio_error_json(comparison);
-  Json& figures = json["figures"] = Json::object();
-  for (const ComparedFigure& figure : comparison.figures) {
-    figures[std::string(figure.figure->field)] = {{"a", number_or_null(figure.a)},
-                                                  {"b", number_or_null(figure.b)},
-                                                  {"difference", number_or_null(figure.difference)},
-                                                  {"ratio", number_or_null(figure.ratio)}};
-  }
-  Json& parts = json["step_parts"] = Json::array();
-  for (const ComparedPart& part : comparison.parts) {
-    Json& row = parts.emplace_back(Json{{"part", config::name_of(part.part)}});
-    add_time(row, part.time);
-  }
-  Json& groups = json["exposed_collectives"] = Json::array();
-  for (const ComparedGroup& group : comparison.groups) groups.push_back(group_json(group));
-  json["in_words"] = comparison_in_words(comparison);
-  return json;
+std::string comparison_table(const Comparison& comparison, bool colour) {
+  return comparison_table({&comparison, 1}, colour);
 }
 
 }  // namespace trainyard

@@ -1,19 +1,30 @@
 #pragma once
-// A comparison of two runs as a page and as JSON: the output of `compare`.
+// A comparison of runs as a page, as Markdown and as JSON: the output of `compare`. All functions take the
+// comparisons of the first run with each of the others, at least one.
 
 #include "explain/comparison.hpp"
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 
 namespace trainyard {
 
 /// Differences of the input, the figures side by side, the parts of the step time, the expected error of the
-/// change, and one sentence that sums them up. Every number has its unit.
+/// change, and a sentence for each run that sums them up; more than two runs are ranked. Every number has its
+/// unit. Tables that are too wide for 100 columns continue in further blocks.
+std::string comparison_table(std::span<const Comparison> comparisons, bool colour);
 std::string comparison_table(const Comparison& comparison, bool colour);
+
+/// The same as GitHub-flavoured Markdown, the conclusion first.
+std::string comparison_markdown(std::span<const Comparison> comparisons);
 
 /// The same in SI base units; null if the other value is missing.
 nlohmann::ordered_json comparison_json(const Comparison& comparison);
+
+/// More than two runs: {schema_version, trainyard_version, runs, ranking, comparisons}; each comparison is
+/// as that of two runs, and names its `run`.
+nlohmann::ordered_json comparisons_json(std::span<const Comparison> comparisons);
 
 /// "B is 1.83 times faster per sample, beyond the expected error of the comparison; its step takes 15.1 ms
 /// less: compute -12.1 ms, exposed communication -3 ms (all_reduce of gradients -3 ms)".

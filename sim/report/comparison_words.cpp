@@ -92,7 +92,8 @@ std::string speed_in_words(double ratio) {
 
 std::string comparison_in_words(const Comparison& comparison) {
   const Seconds difference = comparison.step.difference;
-  std::string text = fmt::format("B is {} per sample", speed_in_words(comparison.throughput_ratio));
+  std::string text =
+      fmt::format("{} is {} per sample", comparison.letter, speed_in_words(comparison.throughput_ratio));
   if (const std::string verdict = verdict_word(comparison); !verdict.empty())
     text += fmt::format(", {} the expected error of the comparison", verdict);
   text += "; its step takes ";

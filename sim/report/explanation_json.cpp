@@ -3,6 +3,7 @@
 #include "report/json_text.hpp"
 #include "run/step_parts.hpp"
 #include "units/ids.hpp"
+#include "units/version.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -103,6 +104,7 @@ Json explanation_json(const ExplainedRun& explained) {
   const bool is_step = explained.explanation.has_value();
   Json json;
   json["schema_version"] = 2;
+  json["trainyard_version"] = version();
   json["experiment"] = run.experiment.name;
   json["platform"] = run.experiment.platform.title;
   json["model"] = model_name(run);

@@ -2,6 +2,7 @@
 
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
+#include "units/version.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -112,6 +113,7 @@ Json stage_memory_json(const std::vector<MemoryReport>& reports) {
 Json memory_json(const std::string& experiment, const MemoryReport& report) {
   Json json;
   json["schema_version"] = 1;
+  json["trainyard_version"] = version();
   json["experiment"] = experiment;
   json["gpu"] = report.gpu;
   json["batch_per_gpu"] = report.batch_per_gpu;

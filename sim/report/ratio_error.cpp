@@ -27,8 +27,9 @@ std::string verdict_in_words(const Comparison& comparison) {
   constexpr double alike = 5e-5;
   if (std::abs(comparison.throughput_ratio - 1) < alike) return "both are predicted to be equally fast";
   const bool is_faster = comparison.throughput_ratio > 1;
-  const std::string faster = fmt::format("B is {} {} the expected error of the comparison",
-                                         is_faster ? "faster" : "slower", verdict_word(comparison));
+  const std::string faster =
+      fmt::format("{} is {} {} the expected error of the comparison", comparison.letter,
+                  is_faster ? "faster" : "slower", verdict_word(comparison));
   if (is_beyond_error(comparison)) return faster;
   const bool has_other_sign = is_faster ? highest_ratio(comparison) < 1 : lowest_ratio(comparison) > 1;
   return faster + (has_other_sign ? ": published pairs like this one changed in the other direction"

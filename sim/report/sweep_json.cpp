@@ -8,6 +8,7 @@
 #include "sweep/gains.hpp"
 #include "sweep/learning_front.hpp"
 #include "sweep/scaling.hpp"
+#include "units/version.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -114,6 +115,7 @@ Json sweep_json(const SweepResult& result) {
         {{"name", series.name}, {"points", std::move(points)}, {"scales_to", scaling_json(result, series)}});
   }
   return {{"schema_version", schema_version},
+          {"trainyard_version", version()},
           {"sweep", result.sweep.name},
           {"experiment", result.sweep.experiment},
           {"keys", result.sweep.keys},

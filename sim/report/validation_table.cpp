@@ -5,6 +5,7 @@
 #include "report/json_text.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
+#include "units/version.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -214,6 +215,7 @@ nlohmann::ordered_json validation_json(const CollectiveValidation& validation) {
   nlohmann::ordered_json excluded = nlohmann::ordered_json::object();
   for (const auto& [reason, count] : validation.excluded) excluded[reason] = count;
   return {{"schema_version", 2},
+          {"trainyard_version", version()},
           {"overall", family_json(validation, {})},
           {"families", std::move(families)},
           {"baselines", {{"linear_from_one_gpu", nullptr}, {"linear_from_one_node", nullptr}}},

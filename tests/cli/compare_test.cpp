@@ -3,6 +3,9 @@
 #include "process.hpp"
 
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
 
 using namespace trainyard;
 using Json = nlohmann::json;
@@ -77,6 +80,161 @@ TEST_CASE("--fail-above ends with 1 when B's step is slower than allowed, and pr
   CHECK(contains(missed.err, "above the limit of 20.0 %"));
   CHECK(compare("batch_per_gpu=64", "200").code == 0);
   CHECK(compare("batch_per_gpu=32", "0").code == 0);
+}
+
+TEST_CASE(
+    "a key that only one run sets is compared with the value that the other's file or default gives it") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
+  const auto differences = [&](const std::vector<std::string>& set) {
+    std::vector<std::string> arguments{"compare", tiny, "--json"};
+    for (const std::string& one : set) arguments.insert(arguments.end(), {"--set", one});
+    const Ended ended = run_program(arguments);
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    return Json::parse(ended.out)["experiment_differences"];
+  };
+  const auto one = [](const char* key, const char* a, const char* b) {
+    return Json{{{"key", key}, {"a", a}, {"b", b}}};
+  };
+  CHECK(differences({"platform.fabric.nic=25 Gbps"}) == one("platform.fabric.nic", "100 Gbps", "25 Gbps"));
+  CHECK(differences({"stack.bucket_cap=50 MiB"})[0]["a"] == "25 MiB");
+  CHECK(differences({"parallelism.pipeline=2"}) == one("parallelism.pipeline", "1", "2"));
+  CHECK(differences({"gpus_per_node=1", "nodes=2"})[0] ==
+        Json{{"key", "gpus_per_node"}, {"a", "2"}, {"b", "1"}});
+  CHECK(differences({"platform.fabric.nic=100 Gbps"}).empty());
+  CHECK(differences({"sync.algorithm=tree", "job.epochs=2"})[0]["a"].is_null());
+}
+
+TEST_CASE("a saved run whose platform has gone is compared all the same") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
+  REQUIRE(run_program({"run", tiny, "--out", scratch / "saved"}).code == 0);
+  Json summary = Json::parse(content(scratch / "saved/summary.json"));
+  summary["resolved_experiment"]["platform"] = scratch / "gone.yaml";
+  const std::string old = scratch.put("old.json", summary.dump());
+  const std::string other =
+      scratch.put("other.yaml", experiment_with("gpus: 2\nset: {platform.fabric.nic: 25 Gbps}\n"));
+  const Ended ended = run_program({"compare", old, other});
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  CHECK(contains(ended.out, "platform.fabric.nic: not set -> 25 Gbps\n"));
+}
+
+TEST_CASE("columns are headed by the values in which the runs differ") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
+  const auto page = [&](const std::string& set) { return run_program({"compare", tiny, "--set", set}).out; };
+  CHECK(contains(page("platform.fabric.nic=25 Gbps"), " A: 100 Gbps        B: 25 Gbps "));
+  CHECK(contains(page("gpus=1"), " A: 2 GPUs          B: 1 GPU "));
+  CHECK(contains(page("batch_per_gpu=64"), " A: batch 32       B: batch 64 "));
+  CHECK(contains(run_program({"compare", tiny, tiny}).out, " A                 B "));
+}
+
+TEST_CASE("several runs are set side by side, relative to the first, and ranked") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
+  const std::string amp = scratch.put("amp.yaml", experiment_with("gpus: 2\nprecision: amp\n"));
+  const std::string more = scratch.put("more.yaml", experiment_with("gpus: 4\n"));
+  const std::string wide = scratch.put("wide.yaml", experiment_with("gpus: 8\n"));
+  const Ended page = run_program({"compare", tiny, amp, more, wide});
+  CAPTURE(page.err);
+  REQUIRE(page.code == 0);
+  CHECK(contains(page.out, "  B: precision: fp32 -> amp\n"));
+  CHECK(contains(page.out, "  D: gpus: 2 -> 8\n"));
+  CHECK(contains(page.out, "\n  1. D"));
+  CHECK(contains(page.out, "\n  4. A"));
+  std::istringstream lines(page.out);
+  for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(line.size() <= 100, line);
+  const Ended text = run_program({"compare", tiny, amp, more, wide, "--json"});
+  REQUIRE(text.code == 0);
+  const Json json = Json::parse(text.out);
+  CHECK(json["runs"].size() == 4);
+  CHECK(json["ranking"][0] == "D");
+  CHECK(json["comparisons"][1]["run"] == "C");
+  const Json pair = Json::parse(run_program({"compare", tiny, more, "--json"}).out);
+  CHECK(json["comparisons"][1]["figures"] == pair["figures"]);
+  CHECK(json["trainyard_version"] == pair["trainyard_version"]);
+}
+
+TEST_CASE("without A the options of keys describe it, and --set makes B") {
+  const Ended json = run_program({"compare", "--model", "resnet50", "--platform", "dgx2", "--gpus", "2",
+                                  "--batch", "32", "--set", "gpus=4", "--json"});
+  CAPTURE(json.err);
+  REQUIRE(json.code == 0);
+  const Json compared = Json::parse(json.out);
+  CHECK(compared["a"]["ranks"] == 2);
+  CHECK(compared["b"]["ranks"] == 4);
+  CHECK(compared["b"]["batch_per_gpu"] == 32);
+  CHECK(compared["experiment_differences"] == Json{{{"key", "gpus"}, {"a", "2"}, {"b", "4"}}});
+  check_refused({"compare"}, 2, "A is required");
+  check_refused({"compare", "--model", "resnet50", "--set", "gpus=4"}, 2, "--platform NAME is required");
+  check_refused({"compare", "--model", "resnet50", "--platform", "dgx2"}, 2, "B: missing");
+}
+
+TEST_CASE("a comparison is printed as Markdown and written as a page") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
+  const std::string file = scratch / "page.html";
+  const std::vector<std::string> with_page{"compare", tiny, "--set", "gpus=4", "--markdown", "--html", file};
+  const Ended markdown = run_program(with_page);
+  CAPTURE(markdown.err);
+  REQUIRE(markdown.code == 0);
+  CHECK(contains(markdown.out, "**B is "));
+  CHECK(contains(markdown.out, "|  | A: 2 GPUs | B: 4 GPUs | B - A | B / A |\n| --- | ---: |"));
+  CHECK(contains(markdown.out, "- gpus: 2 -> 4\n"));
+  CHECK(contains(content(file), "<title>Comparison of 2 runs"));
+  CHECK(run_program(with_page).code == 5);
+  std::vector<std::string> forced = with_page;
+  forced.emplace_back("--force");
+  CHECK(run_program(forced).code == 0);
+  check_refused({"compare", tiny, tiny, "--force"}, 2, "--force");
+  check_refused({"compare", tiny, tiny, "--markdown", "--json"}, 2, "--markdown");
+}
+
+TEST_CASE("runs with and without servers have the same parts") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
+  const Ended ended = run_program(
+      {"compare", tiny, "--set", "sync.kind=parameter_server", "--set", "sync.update=async", "--json"});
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  const Json compared = Json::parse(ended.out);
+  bool has_compute = false;
+  for (const Json& part : compared["step_parts"]) {
+    CHECK(part["part"] != "forward");
+    if (part["part"] != "compute") continue;
+    has_compute = true;
+    CHECK(part["a_s"].get<double>() > 0);
+    CHECK(part["b_s"].get<double>() > 0);
+  }
+  CHECK(has_compute);
+}
+
+TEST_CASE("--fail-above limits figures by name, and names each that is missed") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
+  const auto compare = [&](const std::vector<std::string>& limits) {
+    std::vector<std::string> arguments{"compare", tiny, "--set", "batch_per_gpu=64"};
+    for (const std::string& limit : limits) arguments.insert(arguments.end(), {"--fail-above", limit});
+    return run_program(arguments);
+  };
+  const Ended missed = compare({"step=20%", "memory=1", "throughput=0"});
+  CHECK(missed.code == 1);
+  CHECK(contains(missed.err, "step: B's step time"));
+  CHECK(contains(missed.err, "memory: B's memory per GPU"));
+  CHECK(!contains(missed.err, "throughput"));
+  CHECK(compare({"step=200%", "memory=200%"}).code == 0);
+  CHECK(compare({"job_time=5"}).code == 1);
+  CHECK(contains(compare({"job_time=5"}).err, "job_time cannot be compared: A has no job_time_s"));
+  const Ended slower =
+      run_program({"compare", tiny, "--set", "stack.compute_scale=2", "--fail-above", "throughput=5"});
+  CHECK(slower.code == 1);
+  CHECK(contains(slower.err, "lower than A's"));
+  check_refused({"compare", tiny, tiny, "--fail-above", "memori=1"}, 2, "did you mean 'memory'?");
+  check_refused({"compare", tiny, tiny, "--fail-above", "step=1", "--fail-above", "2"}, 2,
+                "limits step twice");
+  check_refused({"compare", tiny, tiny, "--fail-above", "memory=much"}, 2, "is not a percentage");
 }
 
 TEST_CASE("comparisons that cannot be made end with the code of what is wrong") {

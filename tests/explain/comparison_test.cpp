@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 #include <string>
+#include <vector>
 
 using namespace trainyard;
 
@@ -157,6 +158,31 @@ TEST_CASE("keys that are the same are not shown, and one that is not set is none
   CHECK(comparison.keys[0].b == "128");
   CHECK(comparison.keys[1].path == "nodes");
   CHECK_FALSE(comparison.keys[1].a.has_value());
+}
+
+TEST_CASE("beside a run of many updates the kernels of a step are one part, in every comparison") {
+  const RunSummary step = run_with({{StepPart::forward, Seconds{0.1}},
+                                    {StepPart::backward, Seconds{0.2}},
+                                    {StepPart::kernel_slowdown, Seconds{0.05}},
+                                    {StepPart::communication, Seconds{0.15}}},
+                                   {{"bucket 0", "all_reduce", "gradients", Seconds{0.15}}});
+  const RunSummary updates =
+      run_with({{StepPart::compute, Seconds{0.3}}, {StepPart::communication, Seconds{0.2}}});
+  const Comparison comparison = compare(step, updates);
+  CHECK(adds_up(comparison));
+  REQUIRE(comparison.parts.size() == 2);
+  CHECK(comparison.parts[0].part == StepPart::compute);
+  CHECK(comparison.parts[0].time.a.si() == doctest::Approx(0.35));
+  CHECK(comparison.parts[0].time.b.si() == doctest::Approx(0.3));
+  REQUIRE(comparison.groups.size() == 1);
+  CHECK(comparison.groups.front().operation.empty());
+
+  const std::vector<Comparison> three = compare_with_first({step, step, updates});
+  REQUIRE(three.size() == 2);
+  CHECK(three[0].letter == "B");
+  CHECK(three[1].letter == "C");
+  CHECK(three[0].parts.front().part == StepPart::compute);
+  CHECK(compare_with_first({step, step}).front().parts.front().part == StepPart::forward);
 }
 
 TEST_CASE("parts that do not add up to the step are refused") {

@@ -2,14 +2,18 @@
 
 #include "errors_of.hpp"
 #include "has_all.hpp"
+#include "report/comparison_heads.hpp"
+#include "report/comparison_report.hpp"
 #include "report/json_text.hpp"
 #include "report/ratio_error.hpp"
 #include "report/summary_json.hpp"
+#include "report/text_layout.hpp"
 #include "sample.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,6 +87,56 @@ TEST_CASE("the page shows both runs, what differs and every number with its unit
                   "+7.7 %\n") != std::string::npos);
   CHECK(page.find("cost per epoch                   0.111 USD                 -                  -"
                   "             -\n") != std::string::npos);
+}
+
+TEST_CASE("heads have the letter and the most telling values that fit") {
+  std::vector<Comparison> two(1);
+  const auto heads = [&](std::vector<ComparedKey> keys, std::size_t width = 17) {
+    two.front().keys = std::move(keys);
+    return run_heads(two, width);
+  };
+  using Heads = std::vector<std::string>;
+  CHECK(heads({}) == Heads{"A", "B"});
+  CHECK(heads({{"platform.fabric.nic", "10 Gbps", "25 Gbps"}}) == Heads{"A: 10 Gbps", "B: 25 Gbps"});
+  CHECK(heads({{"gpus", "16", "32"}, {"nodes", "1", "2"}}) == Heads{"A: 1 node", "B: 2 nodes"});
+  CHECK(heads({{"sync.bound", "2", "4"}, {"precision", "fp32", "amp"}}) ==
+        Heads{"A: fp32, bound 2", "B: amp, bound 4"});
+  CHECK(heads({{"sync.algorithm", "auto", "tree"}}) == Heads{"A: algorithm auto", "B: algorithm tree"});
+  CHECK(heads({{"one_gpu", std::nullopt, "803 samples/s"}}) == Heads{"A", "B"});
+  CHECK(heads({{"platform", "dgx2", "/home/me/my.yaml"}}) == Heads{"A: dgx2", "B: my.yaml"});
+  CHECK(columns(heads({{"model", "bert_large_squad_of_2018", "bert"}}).front()) == 17);
+  CHECK(heads({{"stack.title", "a long text that fits nowhere", "b"}}) == Heads{"A", "B"});
+}
+
+TEST_CASE("three runs have columns relative to the first, and blocks of two others") {
+  const RunSummary a = read_back(sample_result());
+  const RunSummary b = read_back(other_sample());
+  const std::vector<Comparison> four = compare_with_first({a, b, a, b});
+  REQUIRE(four.size() == 3);
+  CHECK(four.back().letter == "D");
+  const ComparisonReport report = comparison_report(four);
+  REQUIRE(report.ranking.size() == 4);
+  CHECK(report.ranking.front().text.starts_with("B: batch 32: "));
+  CHECK(report.tables.front().columns == std::vector<std::string>{"A: batch 64", "B: batch 32", "B / A",
+                                                                  "C: batch 64", "C / A", "D: batch 32",
+                                                                  "D / A"});
+  const std::string page = comparison_table(four, false);
+  CAPTURE(page);
+  CHECK(has_all(page, "step time by part", "B: batch 32", "C: batch 64", "step time by part", "D: batch 32"));
+  CHECK(has_all(page, "C: none: the same as A"));
+  const OrderedJson json = comparisons_json(four);
+  CHECK(json["ranking"] == OrderedJson{"B", "D", "A", "C"});
+  CHECK(json["comparisons"][0]["step_time"] == comparison_json(compare(a, b))["step_time"]);
+}
+
+TEST_CASE("Markdown has the conclusion first, a table per list, and no markup from names") {
+  Comparison comparison = compare(read_back(sample_result()), read_back(other_sample()));
+  comparison.keys = {{"stack", "a|b", "<b>"}};
+  const std::string text = comparison_markdown({&comparison, 1});
+  CAPTURE(text);
+  CHECK(text.starts_with("**B is "));
+  CHECK(has_all(text, "- stack: a\\|b -> \\<b>\n", "|  | A: a\\|b | B: \\<b> | B - A | B / A |\n",
+                "| step time | 13.00 ms | 12.50 ms | -0.50 ms | 0.962 x |\n"));
 }
 
 TEST_CASE("as JSON a comparison has null where there is nothing to compare with") {

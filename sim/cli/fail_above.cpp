@@ -1,0 +1,111 @@
+#include "cli/fail_above.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/values.hpp"
+#include "config/suggest.hpp"
+#include "report/figure_text.hpp"
+#include "report/text_layout.hpp"
+
+#include <CLI/Error.hpp>
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <limits>
+
+namespace trainyard {
+namespace {
+
+constexpr const char* fail_above = "--fail-above";
+
+/// Figures that say whether a change is for the worse.
+constexpr std::array known_limits{
+    ChangeLimit{.name = "step", .field = "step_time_s"},
+    ChangeLimit{.name = "memory", .field = "memory_peak_bytes"},
+    ChangeLimit{.name = "throughput", .field = "throughput_samples_per_s", .is_of_falls = true},
+    ChangeLimit{.name = "efficiency", .field = "scaling_efficiency", .is_of_falls = true},
+    ChangeLimit{.name = "communication", .field = "exposed_communication_s"},
+    ChangeLimit{.name = "epoch", .field = "epoch_time_s"},
+    ChangeLimit{.name = "energy", .field = "energy_per_step_j"},
+    ChangeLimit{.name = "cost", .field = "cost_per_epoch_usd"},
+    ChangeLimit{.name = "job_time", .field = "job_time_s"},
+    ChangeLimit{.name = "job_energy", .field = "job_energy_j"},
+    ChangeLimit{.name = "job_cost", .field = "job_cost_usd"}};
+
+ChangeLimit limit_named(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const ChangeLimit& known : known_limits) {
+    if (known.name == name) return known;
+    names.push_back(known.name);
+  }
+  throw CLI::ValidationError(fail_above,
+                             fmt::format("'{}' has no limit; {}", name, config::suggest(name, names)));
+}
+
+/// The share by which the figure is worse than A's; nothing if a run lacks it.
+std::optional<double> worse_by(const ComparedFigure& figure, bool is_of_falls) {
+  if (!figure.a || !figure.b) return std::nullopt;
+  const double worse = is_of_falls ? *figure.a - *figure.b : *figure.b - *figure.a;
+  if (*figure.a != 0) return worse / *figure.a;
+  return worse > 0 ? std::numeric_limits<double>::infinity() : 0;
+}
+
+/// What is wrong; empty if the limit is met.
+std::string problem_of(const Comparison& comparison, const ChangeLimit& limit) {
+  const auto is_its = [&](const ComparedFigure& one) { return one.figure->field == limit.field; };
+  const auto found = std::ranges::find_if(comparison.figures, is_its);
+  const bool is_known = found != comparison.figures.end();
+  const std::optional<double> worse = is_known ? worse_by(*found, limit.is_of_falls) : std::nullopt;
+  if (!worse) {
+    const bool has_a = is_known && found->a;
+    return fmt::format("{} cannot be compared: {} has no {}", limit.name, has_a ? comparison.letter : "A",
+                       limit.field);
+  }
+  if (*worse <= limit.most) return {};
+  const FigureUnit unit = found->figure->unit;
+  if (*found->a == 0)
+    return fmt::format("{}: {}'s {} is {}, A's is 0, above the limit of {}", limit.name, comparison.letter,
+                       found->figure->label, in_unit(*found->b, unit), percent(limit.most));
+  return fmt::format("{}: {}'s {} is {} {} than A's ({}, was {}), above the limit of {}", limit.name,
+                     comparison.letter, found->figure->label, percent(*worse),
+                     limit.is_of_falls ? "lower" : "higher", in_unit(*found->b, unit),
+                     in_unit(*found->a, unit), percent(limit.most));
+}
+
+}  // namespace
+
+std::string names_of_limits() {
+  std::string names;
+  for (const ChangeLimit& known : known_limits)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
+  return names;
+}
+
+std::vector<ChangeLimit> read_limits(const std::vector<std::string>& texts) {
+  std::vector<ChangeLimit> limits;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    const bool has_name = equals != std::string::npos;
+    ChangeLimit limit = limit_named(has_name ? text.substr(0, equals) : "step");
+    std::string number = has_name ? text.substr(equals + 1) : text;
+    if (number.ends_with('%')) number.pop_back();
+    if (number.ends_with(' ')) number.pop_back();
+    limit.most = percentage(fail_above, number);
+    if (std::ranges::find(limits, limit.name, &ChangeLimit::name) != limits.end())
+      throw CLI::ValidationError(fail_above, fmt::format("limits {} twice", limit.name));
+    limits.push_back(limit);
+  }
+  return limits;
+}
+
+void check_limits(std::span<const Comparison> comparisons, const std::vector<ChangeLimit>& limits) {
+  std::string problems;
+  for (const Comparison& comparison : comparisons) {
+    for (const ChangeLimit& limit : limits) {
+      const std::string problem = problem_of(comparison, limit);
+      if (!problem.empty()) problems += (problems.empty() ? "" : "\n  ") + problem;
+    }
+  }
+  if (!problems.empty()) throw LimitMissed(problems);
+}
+
+}  // namespace trainyard
