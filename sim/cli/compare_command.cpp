@@ -152,7 +152,7 @@ void compare_runs(const CompareOptions& options) {
   Comparison comparison = compare(std::move(*sides[0].run), std::move(*sides[1].run));
   comparison.ratio_error = ratio_error_of(catalogue, comparison);
   print_result(options.json ? json_text(comparison_json(comparison))
-                            : comparison_table(comparison, wants_colour()));
+                            : comparison_table(comparison, print_style()));
   if (options.fail_above) check_fail_above(comparison, limit);
 }
 

@@ -2,6 +2,9 @@
 // An error in a user's file: its position, a message and a hint for correction. A loader gathers every
 // Diagnostic of a file and throws one InputError; the program prints it and exits with 3.
 
+#include "units/print_style.hpp"
+
+#include <cstddef>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -24,8 +27,9 @@ struct Diagnostic {
   Severity severity = Severity::error;
 };
 
-/// "file:4:35: error: message (in key.path)", the line, and a caret with the hint below it.
-std::string to_string(const Diagnostic& diagnostic);
+/// "file:4:35: error: message (in key.path)", the line, and a caret with the hint below it; at most `width`
+/// columns wide, but words stay whole.
+std::string to_string(const Diagnostic& diagnostic, std::size_t width = most_page_width);
 
 /// Input that is wrong on any hardware: exit code 3.
 class InputError : public std::exception {

@@ -25,13 +25,19 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t most_collectives = 4;
 
 /// A label and four columns, each as wide as its widest usual number.
-std::string table_line(std::string_view label, std::string_view a, std::string_view b,
-                       std::string_view difference, std::string_view last) {
-  return fmt::format("  {:<24} {:>17} {:>17} {:>18} {:>13}", elide(label, 23), a, b, difference, last);
+Table comparison_columns() {
+  return Table({text_column(24).wraps(14), number_column(17), number_column(17), number_column(18).drops(1),
+                number_column(13)},
+               {.indent = 2, .gap = 1, .head_hangs = true, .elsewhere = "--json"});
+}
+
+void add_line(Table& table, std::string_view label, std::string_view a, std::string_view b,
+              std::string_view difference, std::string_view last) {
+  table.row(elide(label, 23), a, b, difference, last);
 }
 
 /// The numbers of a line have one unit and the same decimals.
-std::string figure_line(const ComparedFigure& figure) {
+void add_figure(Table& table, const ComparedFigure& figure) {
   const FigureUnit unit = figure.figure->unit;
   const double largest = std::max(std::abs(figure.a.value_or(0)), std::abs(figure.b.value_or(0)));
   const auto text = [&](const std::optional<double>& value) {
@@ -40,7 +46,7 @@ std::string figure_line(const ComparedFigure& figure) {
   std::string difference = text(figure.difference);
   if (figure.difference && unit == FigureUnit::share)
     difference = fmt::format("{:.1f} points", 100 * *figure.difference);
-  return table_line(figure.figure->label, text(figure.a), text(figure.b),
+  add_line(table, figure.figure->label, text(figure.a), text(figure.b),
                     figure.difference ? with_sign(difference) : difference,
                     figure.ratio ? rounded(*figure.ratio) + " x" : "-");
 }
@@ -72,15 +78,17 @@ void write_keys(Page& out, const Comparison& comparison) {
 }
 
 void write_figures(Page& out, const Comparison& comparison) {
-  out.heading(table_line("side by side", "A", "B", "B - A", "B / A").substr(2));
-  for (const ComparedFigure& figure : comparison.figures) out.line(figure_line(figure));
+  Table table = comparison_columns();
+  add_line(table, "side by side", "A", "B", "B - A", "B / A");
+  for (const ComparedFigure& figure : comparison.figures) add_figure(table, figure);
+  out.headed_table(table);
 }
 
-std::string time_line(std::string_view label, const ComparedTime& time, Seconds whole) {
+void add_time_line(Table& table, std::string_view label, const ComparedTime& time, Seconds whole) {
   constexpr double rounding = 1e-10;  // relative error that exact sums may leave in the last digit
   const bool is_same = std::abs(time.difference.si()) <= rounding * whole.si();
   const Seconds difference = is_same ? Seconds{} : time.difference;
-  return table_line(label, human_like(time.a, whole), human_like(time.b, whole),
+  add_line(table, label, human_like(time.a, whole), human_like(time.b, whole),
                     with_sign(human_like(difference, whole)), signed_percent(difference / whole));
 }
 
@@ -91,26 +99,28 @@ std::string label_of(StepPart part) {
   return label;
 }
 
-void write_group(Page& out, const ComparedGroup& group, Seconds whole) {
+void write_group(Table& table, const ComparedGroup& group, Seconds whole) {
   if (group.operation.empty()) return;
-  out.line(time_line(fmt::format("  {}, {}", group.operation, group.purpose), group.time, whole));
+  add_time_line(table, fmt::format("  {}, {}", group.operation, group.purpose), group.time, whole);
   std::vector<ComparedCollective> sorted = group.collectives;
   std::ranges::stable_sort(sorted, std::greater{},
                            [](const ComparedCollective& one) { return std::abs(one.time.difference.si()); });
   const std::size_t shown = std::min(most_collectives, sorted.size());
-  for (std::size_t i = 0; i < shown; ++i) out.line(time_line("    " + sorted[i].name, sorted[i].time, whole));
-  if (shown < sorted.size()) out.line(fmt::format("      {} more in --json", sorted.size() - shown));
+  for (std::size_t i = 0; i < shown; ++i) add_time_line(table, "    " + sorted[i].name, sorted[i].time, whole);
+  if (shown < sorted.size()) table.row(fmt::format("    {} more in --json", sorted.size() - shown), "", "", "", "");
 }
 
 void write_parts(Page& out, const Comparison& comparison) {
-  out.heading(table_line("step time by part", "A", "B", "B - A", "relative to A").substr(2));
+  Table table = comparison_columns();
+  add_line(table, "step time by part", "A", "B", "B - A", "relative to A");
   const Seconds whole = comparison.step.a;
   for (const ComparedPart& part : comparison.parts) {
-    out.line(time_line(label_of(part.part), part.time, whole));
+    add_time_line(table, label_of(part.part), part.time, whole);
     if (part.part != StepPart::communication) continue;
-    for (const ComparedGroup& group : comparison.groups) write_group(out, group, whole);
+    for (const ComparedGroup& group : comparison.groups) write_group(table, group, whole);
   }
-  out.line(time_line("step time (sum)", comparison.step, whole));
+  add_time_line(table, "step time (sum)", comparison.step, whole);
+  out.headed_table(table);
 }
 
 void write_error(Page& out, const Comparison& comparison) {
@@ -163,8 +173,8 @@ Json group_json(const ComparedGroup& group) {
 
 }  // namespace
 
-std::string comparison_table(const Comparison& comparison, bool colour) {
-  Page out(colour);
+std::string comparison_table(const Comparison& comparison, const PrintStyle& style) {
+  Page out(style);
   out.paragraph(title_of("A", comparison.a), 0);
   out.paragraph(title_of("B", comparison.b), 0);
   write_keys(out, comparison);

@@ -2,6 +2,7 @@
 // A comparison of two runs as a page and as JSON: the output of `compare`.
 
 #include "explain/comparison.hpp"
+#include "units/print_style.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -10,7 +11,7 @@ namespace trainyard {
 
 /// Differences of the input, the figures side by side, the parts of the step time, the expected error of the
 /// change, and one sentence that sums them up. Every number has its unit.
-std::string comparison_table(const Comparison& comparison, bool colour);
+std::string comparison_table(const Comparison& comparison, const PrintStyle& style = {});
 
 /// The same in SI base units; null if the other value is missing.
 nlohmann::ordered_json comparison_json(const Comparison& comparison);

@@ -74,7 +74,7 @@ TEST_CASE("a comparison names the changed parts of the step time in a sentence")
 
 TEST_CASE("the page shows both runs, what differs and every number with its unit") {
   const std::string page =
-      comparison_table(compare(read_back(sample_result()), read_back(other_sample())), false);
+      comparison_table(compare(read_back(sample_result()), read_back(other_sample())));
   CAPTURE(page);
   CHECK(page.find("  batch_per_gpu: 64 -> 32\n") != std::string::npos);
   CHECK(page.find("step time                         13.00 ms          12.50 ms           -0.50 ms       "
@@ -115,7 +115,7 @@ TEST_CASE("a summary says to which published runs a run is comparable, or why th
 
 TEST_CASE("a comparison has its expected error and verdict on the page, in words and as JSON") {
   Comparison comparison = compare(read_back(sample_result()), read_back(other_sample()));
-  CHECK(has_all(comparison_table(comparison, false), "expected error of the comparison\n  unknown"));
+  CHECK(has_all(comparison_table(comparison), "expected error of the comparison\n  unknown"));
   CHECK(comparison_json(comparison)["ratio_error"]["verdict"].is_null());
   CHECK(comparison_json(comparison)["ratio_error"]["reason"] == "no published runs were read");
   CHECK(comparison_in_words(comparison).find("expected error") == std::string::npos);
@@ -139,7 +139,7 @@ TEST_CASE("a comparison has its expected error and verdict on the page, in words
   CHECK(within["throughput_ratio_high"] == doctest::Approx(1.05 * comparison.throughput_ratio));
   CHECK(within["nearest"]["b"]["batch_per_gpu"] == 32);
   CHECK(within["reason"].is_null());
-  CHECK(has_all(comparison_table(comparison, false),
+  CHECK(has_all(comparison_table(comparison),
                 "B is faster within the expected error of the comparison: both may be equally fast\n",
                 "1.04 predicted; 0.98 to 1.09 (-6 to +5 %) expected\n", "12 pairs", "batch per GPU",
                 "toy.csv:2", "-6 %"));

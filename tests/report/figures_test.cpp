@@ -178,7 +178,7 @@ TEST_CASE("a figure of the table is compared, a key figure before those that are
   CHECK(found->a == 13);
   CHECK(found->b == 12);
   CHECK(found->difference == -1);
-  const std::string page = comparison_table(comparison, false);
+  const std::string page = comparison_table(comparison);
   CAPTURE(page);
   const std::size_t line = page.find("\n  made up ");
   REQUIRE(line != std::string::npos);
