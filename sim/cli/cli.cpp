@@ -103,7 +103,8 @@ void add_commands(CLI::App& program) {
   program.require_subcommand(1);
   program.footer(
       "'trainyard COMMAND --help' explains a command and gives examples. Names are looked up "
-      "in $TRAINYARD_DATA, then among the shipped files. NO_COLOR=1 turns off colour. COLUMNS=80 sets the width of "
+      "in $TRAINYARD_DATA, then among the shipped files. NO_COLOR=1 turns off colour. COLUMNS=80 sets the "
+      "width of "
       "a page, 60 to 160 (default: the terminal's, 100 in a pipe).\n" +
       exit_codes());
   add_run(program);

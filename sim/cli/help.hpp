@@ -1,5 +1,6 @@
 #pragma once
-// Layout of --help: as wide as the page, each option's default at the end of its text, and examples at the very end.
+// Layout of --help: as wide as the page, each option's default at the end of its text, and examples at the
+// very end.
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>

@@ -44,8 +44,8 @@ void show_memory(const MemoryOptions& options) {
     print_result(json_text(json));
   } else if (has_stages) {
     remark = fmt::format("{}, the fullest of {}", report.ranks, reports.size());
-    print_result(memory_table(name_and_what(resolved, resolved.cluster->nodes), report, remark, style) + '\n' +
-                 stage_memory_table(reports, style));
+    print_result(memory_table(name_and_what(resolved, resolved.cluster->nodes), report, remark, style) +
+                 '\n' + stage_memory_table(reports, style));
   } else {
     print_result(memory_table(name_and_what(resolved, resolved.cluster->nodes), report, remark, style));
   }

@@ -1,5 +1,6 @@
 #include "cli/terminal.hpp"
 
+#include "config/diagnostic_lines.hpp"
 #include "units/lines.hpp"
 #include "units/text.hpp"
 
@@ -59,12 +60,10 @@ void print_message(std::string_view text) {
 
 void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
   for (const Diagnostic& diagnostic : diagnostics)
-    print_message((diagnostic.file.empty() ? "trainyard: " : "") + to_string(diagnostic, message_width()));
+    print_message((diagnostic.file.empty() ? "trainyard: " : "") + to_lines(diagnostic, message_width()));
 }
 
-PrintStyle print_style() {
-  return {.colour = wants_colour(), .width = page_width(STDOUT_FILENO)};
-}
+PrintStyle print_style() { return {.colour = wants_colour(), .width = page_width(STDOUT_FILENO)}; }
 
 std::size_t message_width() { return page_width(STDERR_FILENO); }
 

@@ -1,7 +1,7 @@
-#include "config/diagnostic.hpp"
-
+#include "config/diagnostic_lines.hpp"
 #include "config/utf8.hpp"
 #include "units/lines.hpp"
+#include "units/print_style.hpp"
 
 #include <algorithm>
 
@@ -66,7 +66,9 @@ std::string joined(const std::vector<Diagnostic>& diagnostics) {
 
 }  // namespace
 
-std::string to_string(const Diagnostic& diagnostic, std::size_t width) {
+std::string to_string(const Diagnostic& diagnostic) { return to_lines(diagnostic, most_page_width); }
+
+std::string to_lines(const Diagnostic& diagnostic, std::size_t width) {
   std::string text = diagnostic.file;
   if (diagnostic.line > 0) {
     text += ":" + std::to_string(diagnostic.line) + ":" + std::to_string(diagnostic.column);

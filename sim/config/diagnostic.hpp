@@ -2,9 +2,6 @@
 // An error in a user's file: its position, a message and a hint for correction. A loader gathers every
 // Diagnostic of a file and throws one InputError; the program prints it and exits with 3.
 
-#include "units/print_style.hpp"
-
-#include <cstddef>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -27,9 +24,8 @@ struct Diagnostic {
   Severity severity = Severity::error;
 };
 
-/// "file:4:35: error: message (in key.path)", the line, and a caret with the hint below it; at most `width`
-/// columns wide, but words stay whole.
-std::string to_string(const Diagnostic& diagnostic, std::size_t width = most_page_width);
+/// "file:4:35: error: message (in key.path)", the line, and a caret with the hint below it.
+std::string to_string(const Diagnostic& diagnostic);
 
 /// Input that is wrong on any hardware: exit code 3.
 class InputError : public std::exception {

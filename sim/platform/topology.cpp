@@ -160,8 +160,7 @@ std::string channels_section(const Platform& platform, const PrintStyle& style) 
     const Channel& channel = channels[i];
     rows.row(i, channel.is_chain ? "chain" : "ring", joined(channel.order, channel.order.size()));
   }
-  std::string text =
-      fmt::format("Ring channels of one node: {}\n", channels.size()) + rows.text(style.width);
+  std::string text = fmt::format("Ring channels of one node: {}\n", channels.size()) + rows.text(style.width);
   for (const std::string& remark : remarks) text += fitted_lines(fmt::format("  {}\n", remark), style.width);
   if (!platform.fabric.exists()) return text;
 
@@ -172,11 +171,12 @@ std::string channels_section(const Platform& platform, const PrintStyle& style) 
     nics.row(platform.node[platform.nics[static_cast<std::size_t>(channel.nic)]].name,
              joined(channel.order, channel.order.size() / 2));
   }
-  text += '\n' +
-          fitted_lines(
-              fmt::format("Ring channels between nodes: {}, each entering and leaving a node through one NIC\n",
-                          between.size()),
-              style.width);
+  text +=
+      '\n' +
+      fitted_lines(
+          fmt::format("Ring channels between nodes: {}, each entering and leaving a node through one NIC\n",
+                      between.size()),
+          style.width);
   return text + nics.text(style.width);
 } catch (const Unreachable& error) {
   return fitted_lines(fmt::format("Ring channels: none, {}\n", error.what()), style.width);
@@ -217,7 +217,8 @@ std::string topology_report(const Platform& platform, const PrintStyle& style) {
   text += channels_section(platform, style) + "\n";
   text += in_device_words(platform, box_section(platform, notes, style));
   text += "Sources of the figures\n";
-  for (const auto& [mark, source] : notes.list()) text += hanging(fmt::format("  {:<5}", mark), source, style.width);
+  for (const auto& [mark, source] : notes.list())
+    text += hanging(fmt::format("  {:<5}", mark), source, style.width);
   if (!platform.sources.empty()) {
     text += "\nSources of the whole file\n";
     for (const std::string& source : platform.sources)

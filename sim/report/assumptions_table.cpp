@@ -28,13 +28,15 @@ std::string places_text(const Assumption& assumption) {
 
 std::string assumptions_table(const std::vector<AssumptionEffect>& effects, FitKind fit,
                               const PrintStyle& style) {
-  std::string text = '\n' + comment(fmt::format("assumed values: mean errors in % with fit {} over the runs that "
-                                               "use one, with 0.7, 1 and 1.3 times the value",
-                                               config::name_of(fit)),
-                                   style.width);
+  std::string text =
+      '\n' + comment(fmt::format("assumed values: mean errors in % with fit {} over the runs that "
+                                 "use one, with 0.7, 1 and 1.3 times the value",
+                                 config::name_of(fit)),
+                     style.width);
   // one more blank before the text
-  Table table({number_column(5), number_column(8), number_column(8), number_column(8), text_column().wraps(20)},
-              {.indent = 0, .gap = 1});
+  Table table(
+      {number_column(5), number_column(8), number_column(8), number_column(8), text_column().wraps(20)},
+      {.indent = 0, .gap = 1});
   table.row("runs", "x 0.7", "x 1", "x 1.3", " value and its reason");
   for (const AssumptionEffect& effect : effects) {
     table.row(effect.rows, error_text(effect.less), error_text(effect.as_it_is), error_text(effect.more),

@@ -54,8 +54,8 @@ std::string switch_lines(const CollectiveReport& report, bool has_groups, const 
   std::string lines;
   for (const CollectiveSwitch& change : report.switches) {
     lines += comment(fmt::format("kink: {} switches from {} to {} between {:.0f} and {:.0f} B{}",
-                                 report.library, change.from, change.to, change.below.si(),
-                                 change.above.si(), has_groups ? fmt::format(", group {}", change.group) : ""),
+                                 report.library, change.from, change.to, change.below.si(), change.above.si(),
+                                 has_groups ? fmt::format(", group {}", change.group) : ""),
                      style.width);
   }
   return lines;
@@ -100,10 +100,10 @@ std::string collective_table(const CollectiveReport& report, const PrintStyle& s
   }
   table += sizes.text(style.width);
   if (const LinkRow* most = busiest(report.links)) {
-    table += hanging("# Busiest link         : ",
-                     fmt::format("{}, busy for {:.1f} % of the time, over all sizes", most->name,
-                                 100 * most->utilization),
-                     style.width);
+    table += hanging(
+        "# Busiest link         : ",
+        fmt::format("{}, busy for {:.1f} % of the time, over all sizes", most->name, 100 * most->utilization),
+        style.width);
   }
   return table + fmt::format("# Avg bus bandwidth    : {:.2f}\n", report.average_busbw_gbs);
 }

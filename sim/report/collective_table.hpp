@@ -11,7 +11,8 @@
 
 namespace trainyard {
 
-/// The table; a narrow page leaves out the additional columns first. Its last line is "# Avg bus bandwidth    : 120.17".
+/// The table; a narrow page leaves out the additional columns first. Its last line is "# Avg bus bandwidth :
+/// 120.17".
 std::string collective_table(const CollectiveReport& report, const PrintStyle& style = {});
 
 /// The same in SI base units; json_text prints it.

@@ -47,8 +47,8 @@ void add_figure(Table& table, const ComparedFigure& figure) {
   if (figure.difference && unit == FigureUnit::share)
     difference = fmt::format("{:.1f} points", 100 * *figure.difference);
   add_line(table, figure.figure->label, text(figure.a), text(figure.b),
-                    figure.difference ? with_sign(difference) : difference,
-                    figure.ratio ? rounded(*figure.ratio) + " x" : "-");
+           figure.difference ? with_sign(difference) : difference,
+           figure.ratio ? rounded(*figure.ratio) + " x" : "-");
 }
 
 std::string title_of(std::string_view letter, const RunSummary& run) {
@@ -89,7 +89,7 @@ void add_time_line(Table& table, std::string_view label, const ComparedTime& tim
   const bool is_same = std::abs(time.difference.si()) <= rounding * whole.si();
   const Seconds difference = is_same ? Seconds{} : time.difference;
   add_line(table, label, human_like(time.a, whole), human_like(time.b, whole),
-                    with_sign(human_like(difference, whole)), signed_percent(difference / whole));
+           with_sign(human_like(difference, whole)), signed_percent(difference / whole));
 }
 
 std::string label_of(StepPart part) {
@@ -106,8 +106,10 @@ void write_group(Table& table, const ComparedGroup& group, Seconds whole) {
   std::ranges::stable_sort(sorted, std::greater{},
                            [](const ComparedCollective& one) { return std::abs(one.time.difference.si()); });
   const std::size_t shown = std::min(most_collectives, sorted.size());
-  for (std::size_t i = 0; i < shown; ++i) add_time_line(table, "    " + sorted[i].name, sorted[i].time, whole);
-  if (shown < sorted.size()) table.row(fmt::format("    {} more in --json", sorted.size() - shown), "", "", "", "");
+  for (std::size_t i = 0; i < shown; ++i)
+    add_time_line(table, "    " + sorted[i].name, sorted[i].time, whole);
+  if (shown < sorted.size())
+    table.row(fmt::format("    {} more in --json", sorted.size() - shown), "", "", "", "");
 }
 
 void write_parts(Page& out, const Comparison& comparison) {

@@ -4,8 +4,8 @@
 #include "explain/explanation.hpp"
 #include "explain/what_would_help.hpp"
 #include "run/run.hpp"
-#include "units/print_style.hpp"
 #include "run/step_parts.hpp"
+#include "units/print_style.hpp"
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>

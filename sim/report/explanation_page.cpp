@@ -76,7 +76,8 @@ std::string short_limit(const CollectivePace& pace) {
   return pace.is_connection ? fmt::format("connection {}", estimate(pace.edge)) : pace.link;
 }
 
-void write_stage_segment(Table& table, const Run& run, const PathSegment& segment, const CollectivePace* pace) {
+void write_stage_segment(Table& table, const Run& run, const PathSegment& segment,
+                         const CollectivePace* pace) {
   std::string kind(config::name_of(segment.kind));
   if (segment.kind == PathKind::collective)
     kind = config::name_of(step_of(run).collectives.at(at(segment.collective)).operation);
@@ -215,8 +216,8 @@ void write_help(Page& out, const ExplainedRun& explained) {
               {.indent = 2, .gap = 1, .head_hangs = true, .elsewhere = "--json"});
   add_help_line(table, "changes that help", "step", "samples/s", "gain", "simulated with --set");
   const Run& run = explained.run;
-  add_help_line(table, "unchanged", human_like(run.pace.time, run.pace.time), rounded(run.pace.throughput), "",
-                "");
+  add_help_line(table, "unchanged", human_like(run.pace.time, run.pace.time), rounded(run.pace.throughput),
+                "", "");
   std::vector<const WhatIfRow*> refused;
   std::vector<const WhatIfRow*> remarks;
   for (const WhatIfRow& row : explained.changes) {
@@ -238,8 +239,7 @@ void write_help(Page& out, const ExplainedRun& explained) {
   out.headed_table(table);
   for (const WhatIfRow* row : remarks)
     out.paragraph(fmt::format("{}: {}", row->what.change, row->what.remark), 2);
-  out.command("  repeat a change: ",
-              fmt::format("trainyard run {} --set KEY=VALUE", explained.arguments));
+  out.command("  repeat a change: ", fmt::format("trainyard run {} --set KEY=VALUE", explained.arguments));
   if (refused.empty()) return;
   out.heading("not tried");
   for (const WhatIfRow* row : refused)

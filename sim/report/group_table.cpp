@@ -89,9 +89,10 @@ std::string group_table(const ResolvedExperiment& resolved, const std::vector<Gr
                fmt::format("{:.2f}", kind.bytes.si() / giga));
   }
   text += '\n' +
-          fitted_lines("Groups (GB/s: sent by a rank while all these groups of a stage send and nothing else "
-                       "does; GB: sent by a rank in a step)\n",
-                       style.width) +
+          fitted_lines(
+              "Groups (GB/s: sent by a rank while all these groups of a stage send and nothing else "
+              "does; GB: sent by a rank in a step)\n",
+              style.width) +
           groups.text(style.width);
   Table links_of({text_column(), text_column().wraps(12), text_column().wraps(8), number_column().drops(2),
                   number_column().drops(1), number_column(), text_column().wraps(10)},

@@ -61,13 +61,14 @@ void add_errors(Table& table, const LayoutValidation& validation, const std::vec
 }
 
 void add_layout_runs(std::string& text, const LayoutValidation& validation, const PrintStyle& style) {
-  text += comment(
-      "runs whose ranks share a model: published samples per second, errors of the predictions in %",
-      style.width);
-  Table table({text_column(20).wraps(16), text_column(15).wraps(8).drops(3), text_column(18).wraps(8).drops(1),
-               text_column(14).wraps(6), number_column(7).drops(4), number_column(5), number_column(10).drops(2),
-               number_column(8), number_column(8), number_column(8)},
-              {.indent = 0, .gap = 1, .elsewhere = "--json"});
+  text +=
+      comment("runs whose ranks share a model: published samples per second, errors of the predictions in %",
+              style.width);
+  Table table(
+      {text_column(20).wraps(16), text_column(15).wraps(8).drops(3), text_column(18).wraps(8).drops(1),
+       text_column(14).wraps(6), number_column(7).drops(4), number_column(5), number_column(10).drops(2),
+       number_column(8), number_column(8), number_column(8)},
+      {.indent = 0, .gap = 1, .elsewhere = "--json"});
   table.row("run", "platform", "stack", "layout", "batch", "GPUs", "measured", "nothing", "software",
             "1layout");
   for (const ScoredLayout& scored : validation.runs) {
@@ -88,11 +89,14 @@ void add_pairs(std::string& text, const LayoutValidation& validation, const std:
                const PrintStyle& style) {
   const std::vector<LayoutPair> pairs = layout_pairs(validation);
   if (pairs.empty()) return;
-  text += '\n' + comment("pairs of these runs that differ in one setting: mean change of the step, and mean error "
-                         "of the predicted change, in % of the step",
-                         style.width);
-  Table table({text_column(44).wraps(16), text_column(9), number_column(5), number_column(8), number_column(6)},
-              {.indent = 0, .gap = 1});
+  text +=
+      '\n' + comment(
+                 "pairs of these runs that differ in one setting: mean change of the step, and mean error "
+                 "of the predicted change, in % of the step",
+                 style.width);
+  Table table(
+      {text_column(44).wraps(16), text_column(9), number_column(5), number_column(8), number_column(6)},
+      {.indent = 0, .gap = 1});
   table.row("pairs differ in", "fit", "pairs", "change", "error");
   for (const PairSetting setting : pair_settings) {
     std::string_view name = config::name_of(setting);
@@ -109,10 +113,11 @@ void add_pairs(std::string& text, const LayoutValidation& validation, const std:
 
 void add_memory_errors(std::string& text, const LayoutValidation& validation, const PrintStyle& style) {
   const LayoutVerdicts verdicts = verdicts_of(validation);
-  text += '\n' + comment(fmt::format("memory of these runs: {} of {} that ran are predicted to fit, {} of {} that "
-                                     "ran out of memory are not",
-                                     verdicts.accepted, verdicts.ran, verdicts.refused, verdicts.failed),
-                         style.width);
+  text += '\n' +
+          comment(fmt::format("memory of these runs: {} of {} that ran are predicted to fit, {} of {} that "
+                              "ran out of memory are not",
+                              verdicts.accepted, verdicts.ran, verdicts.refused, verdicts.failed),
+                  style.width);
   text += "# errors of published figures in %\n";
   Table table({text_column(44).wraps(16), number_column(4), number_column(6), number_column(6).drops(2),
                number_column(6).drops(1), number_column(6), number_column(6)},
@@ -133,11 +138,12 @@ void add_layout_intervals(std::string& text, const LayoutValidation& validation,
   for (const LayoutFit fit : fits) {
     const auto coverages = layout_coverage(validation, fit);
     if (coverages.empty()) continue;
-    text += '\n' + comment(fmt::format("expected error of these runs with fit {}: share of the runs inside the "
-                                       "interval that 80 % should lie in, each given by the other families alone; "
-                                       "median half width; in %",
-                                       config::name_of(fit)),
-                           style.width);
+    text += '\n' +
+            comment(fmt::format("expected error of these runs with fit {}: share of the runs inside the "
+                                "interval that 80 % should lie in, each given by the other families alone; "
+                                "median half width; in %",
+                                config::name_of(fit)),
+                    style.width);
     Table table({text_column(40).wraps(16), number_column(4), number_column(7), number_column(11)},
                 {.indent = 0, .gap = 1});
     table.row("family", "runs", "inside", "half width");
@@ -271,13 +277,15 @@ std::string layout_validation_table(const LayoutValidation& validation, const st
                                     bool only_families, const PrintStyle& style) {
   std::string text;
   if (!only_families) add_layout_runs(text, validation, style);
-  text += '\n' + comment("runs whose ranks share a model: errors of throughput in %; bias: with sign, above 0 if "
-                         "predictions are too fast; 1layout: one factor from the other runs on the fewest GPUs of "
-                         "the series (median)",
-                         style.width);
+  text +=
+      '\n' + comment(
+                 "runs whose ranks share a model: errors of throughput in %; bias: with sign, above 0 if "
+                 "predictions are too fast; 1layout: one factor from the other runs on the fewest GPUs of "
+                 "the series (median)",
+                 style.width);
   Table table({text_column(30).wraps(14), text_column(9), number_column(4), number_column(6),
-               number_column(6).drops(3), number_column(6).drops(4), number_column(6).drops(2), number_column(6),
-               number_column(8).drops(1)},
+               number_column(6).drops(3), number_column(6).drops(4), number_column(6).drops(2),
+               number_column(6), number_column(8).drops(1)},
               {.indent = 0, .gap = 1, .elsewhere = "--json"});
   table.row("family", "fit", "runs", "MAPE", "median", "p90", "worst", "bias", "coverage");
   for (const FamilyRule* family : layout_families(validation)) {
@@ -288,7 +296,8 @@ std::string layout_validation_table(const LayoutValidation& validation, const st
   text += table.text(style.width);
   for (const FamilyRule* family : layout_families(validation)) {
     if (!family->not_in_totals.empty())
-      text += comment(fmt::format("{}, not in totals: {}", family->family, family->not_in_totals), style.width);
+      text +=
+          comment(fmt::format("{}, not in totals: {}", family->family, family->not_in_totals), style.width);
   }
   add_layout_intervals(text, validation, fits, style);
   add_pairs(text, validation, fits, style);

@@ -82,10 +82,10 @@ std::string memory_table(const std::string& experiment, const MemoryReport& repo
 
 std::string stage_memory_table(const std::vector<MemoryReport>& reports, const PrintStyle& style) {
   if (reports.size() == 1) return {};
-  Table table({text_column(12), number_column(12).drops(3), number_column(12).drops(2),
-               number_column(12).drops(4), number_column(12).drops(5), number_column(12).drops(1),
-               number_column(12), number_column(8)},
-              {.indent = 0, .gap = 1, .elsewhere = "--json"});
+  Table table(
+      {text_column(12), number_column(12).drops(3), number_column(12).drops(2), number_column(12).drops(4),
+       number_column(12).drops(5), number_column(12).drops(1), number_column(12), number_column(8)},
+      {.indent = 0, .gap = 1, .elsewhere = "--json"});
   table.row("GB by stage", "parameters", "gradients", "optimizer", "activations", "other", "peak", "share");
   table.rule();
   const auto in_gb = [](Bytes bytes) {

@@ -126,7 +126,8 @@ void Page::hang(std::string_view text, std::size_t at) {
 void Page::share(std::string_view label, Seconds time, Seconds whole, std::string_view colour) {
   const double share = whole.si() > 0 ? time / whole : 0;
   std::string text = fmt::format("  {:<16}{:<11} {:>7}", label, human_like(time, whole), percent(share));
-  if (const std::string filled = bar(share, style_.width - beside_bar); !filled.empty()) text += ' ' + painted(colour, filled);
+  if (const std::string filled = bar(share, style_.width - beside_bar); !filled.empty())
+    text += ' ' + painted(colour, filled);
   line(text);
 }
 

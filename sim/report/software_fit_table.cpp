@@ -17,11 +17,11 @@ std::string software_fit_table(const Software& software, const PrintStyle& style
                {.indent = 0, .gap = 1});
   errors.row("left out", "runs", "MAPE", "median", "p90", "bias");
   for (const LeftOutError& its : software.left_out)
-    errors.row(its.left_out, its.runs, percent_cell(its.mape), percent_cell(its.median), percent_cell(its.p90),
-               signed_cell(its.bias));
-  text += errors.text(style.width) + '\n' +
-          comment("factors on kernel times by precision, before those of GPU, framework and model",
-                  style.width);
+    errors.row(its.left_out, its.runs, percent_cell(its.mape), percent_cell(its.median),
+               percent_cell(its.p90), signed_cell(its.bias));
+  text +=
+      errors.text(style.width) + '\n' +
+      comment("factors on kernel times by precision, before those of GPU, framework and model", style.width);
   Table factors({text_column(16), text_column(16), number_column(6), number_column(8), number_column(10)},
                 {.indent = 0, .gap = 1});
   factors.row("precision", "ops", "runs", "factor", "sd of log");

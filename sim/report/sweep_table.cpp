@@ -11,8 +11,8 @@
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <cstdint>
+#include <fmt/format.h>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -59,7 +59,8 @@ private:
 };
 
 /// Right-aligned cells under their heads; a failed row has the number of its reason, below, after its keys.
-std::string table(const SweepResult& result, const std::vector<const SweepRow*>& rows, const PrintStyle& style) {
+std::string table(const SweepResult& result, const std::vector<const SweepRow*>& rows,
+                  const PrintStyle& style) {
   const SweepColumns shown(result);
   Table table(shown.layout(), {.indent = 2, .gap = 2, .elsewhere = elsewhere});
   table.add(shown.heads());

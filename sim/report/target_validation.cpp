@@ -31,7 +31,8 @@ void add_rows(std::string& text, const TargetValidation& validation, const Print
                text_column(17).wraps(8).drops(3), number_column(6), number_column(7).drops(1),
                number_column(11).drops(4), number_column(8), number_column(8), number_column(8)},
               {.indent = 0, .gap = 1, .elsewhere = "--json"});
-  table.row("row", "round", "figure", "platform", "GPUs", "batch", "measured", "nothing", "software", "1system");
+  table.row("row", "round", "figure", "platform", "GPUs", "batch", "measured", "nothing", "software",
+            "1system");
   for (const ScoredTarget& scored : validation.rows) {
     if (!scored.excluded.empty()) continue;
     table.row(place_of(scored), scored.row->to_target->round, scored.family,
@@ -99,15 +100,16 @@ std::string target_validation_table(const TargetValidation& validation, const st
   std::string text;
   if (!only_families) add_rows(text, validation, style);
   text += comment(
-      fmt::format("trainings to a target: errors of samples, times, energies and costs in %; bias: with sign, "
-                  "above 0 if predictions are too large; 1system: one factor on the kernel times of each system, "
-                  "from one of its rows, which is not scored; inside: share of the rows in the interval that "
-                  "{:.0f} % of means of as many runs should lie in",
-                  100 * expected_share),
+      fmt::format(
+          "trainings to a target: errors of samples, times, energies and costs in %; bias: with sign, "
+          "above 0 if predictions are too large; 1system: one factor on the kernel times of each system, "
+          "from one of its rows, which is not scored; inside: share of the rows in the interval that "
+          "{:.0f} % of means of as many runs should lie in",
+          100 * expected_share),
       style.width);
   Table table({text_column(34).wraps(14), text_column(9), number_column(4), number_column(6),
-               number_column(6).drops(3), number_column(6).drops(4), number_column(6).drops(2), number_column(6),
-               number_column(8).drops(1), number_column(6).drops(5)},
+               number_column(6).drops(3), number_column(6).drops(4), number_column(6).drops(2),
+               number_column(6), number_column(8).drops(1), number_column(6).drops(5)},
               {.indent = 0, .gap = 1, .elsewhere = "--json"});
   table.row("family", "fit", "rows", "MAPE", "median", "p90", "worst", "bias", "coverage", "inside");
   for (const std::string& family : target_families(validation)) {

@@ -7,8 +7,8 @@
 #include "report/json_text.hpp"
 #include "report/ratio_error.hpp"
 #include "report/text_layout.hpp"
-#include "units/table.hpp"
 #include "units/statistics.hpp"
+#include "units/table.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -71,8 +71,8 @@ constexpr std::string_view meanings_of_columns[] = {
 
 void add_fit(std::string& text, const TrainingValidation& validation, FitKind fit, const PrintStyle& style) {
   const auto row = std::ranges::find(config::Names<FitKind>::table, fit, &config::Name<FitKind>::value);
-  text += '\n' + comment(fmt::format("fit {}: {}; errors of throughput in %", row->text, row->doc),
-                         style.width);
+  text +=
+      '\n' + comment(fmt::format("fit {}: {}; errors of throughput in %", row->text, row->doc), style.width);
   Table table = family_table();
   for (const FamilyRule* family : families_of(validation)) {
     const std::string mark = family->not_in_totals.empty() ? "" : " (not in totals)";
@@ -93,11 +93,12 @@ void add_intervals(std::string& text, const TrainingValidation& validation, FitK
                    const PrintStyle& style) {
   const auto coverages = interval_coverage(validation, fit);
   if (coverages.empty()) return;
-  text += '\n' + comment(fmt::format("expected error with fit {}: share of the runs inside the interval that "
-                                     "80 % should lie in, each given by the runs of other series; median half "
-                                     "width of the intervals; in %",
-                                     config::name_of(fit)),
-                         style.width);
+  text +=
+      '\n' + comment(fmt::format("expected error with fit {}: share of the runs inside the interval that "
+                                 "80 % should lie in, each given by the runs of other series; median half "
+                                 "width of the intervals; in %",
+                                 config::name_of(fit)),
+                     style.width);
   Table table({text_column(40).wraps(16), number_column(4), number_column(7), number_column(11)},
               {.indent = 0, .gap = 1});
   table.row("family", "runs", "inside", "half width");
@@ -113,15 +114,16 @@ void add_ratio_intervals(std::string& text, const TrainingValidation& validation
                          const PrintStyle& style) {
   const auto coverages = pair_coverage(validation, fit);
   if (coverages.empty()) return;
-  text += '\n' + comment(fmt::format("expected error of comparisons with fit {}: share of the published pairs "
-                                     "inside the interval that 80 % should lie in, each given by other series; "
-                                     "median half widths of these intervals, and of the wider one of the two "
-                                     "runs alone; in %",
-                                     config::name_of(fit)),
-                         style.width);
-  Table table({text_column(40).wraps(16), number_column(5), number_column(7), number_column(11),
-               number_column(10)},
-              {.indent = 0, .gap = 1});
+  text +=
+      '\n' + comment(fmt::format("expected error of comparisons with fit {}: share of the published pairs "
+                                 "inside the interval that 80 % should lie in, each given by other series; "
+                                 "median half widths of these intervals, and of the wider one of the two "
+                                 "runs alone; in %",
+                                 config::name_of(fit)),
+                     style.width);
+  Table table(
+      {text_column(40).wraps(16), number_column(5), number_column(7), number_column(11), number_column(10)},
+      {.indent = 0, .gap = 1});
   table.row("pairs differ in", "pairs", "inside", "half width", "one run");
   for (const RatioCoverage& its : coverages) {
     table.row(words_of(its.change), its.pairs, percent_cell(its.covered), percent_cell(its.half_width),
@@ -173,14 +175,14 @@ std::string error_or_dash(const ScoredRun& scored, FitKind fit) {
 
 void add_runs(std::string& text, const TrainingValidation& validation, const PrintStyle& style) {
   text += comment("runs: published samples per second, errors of the predictions in %", style.width);
-  Table table({text_column(24).wraps(16), text_column(22).wraps(10).drops(4),
-               text_column(24).wraps(10).drops(1), text_column(16).wraps(8),
-               text_column(8).named("precision").drops(2), number_column(6).drops(5), number_column(5),
-               number_column(10).drops(3), number_column(8), number_column(8), number_column(7),
-               number_column(7)},
-              {.indent = 0, .gap = 1, .elsewhere = "--json"});
-  table.row("run", "platform", "stack", "model", "", "batch", "GPUs", "measured", "nothing", "software", "1gpu",
-            "1node");
+  Table table(
+      {text_column(24).wraps(16), text_column(22).wraps(10).drops(4), text_column(24).wraps(10).drops(1),
+       text_column(16).wraps(8), text_column(8).named("precision").drops(2), number_column(6).drops(5),
+       number_column(5), number_column(10).drops(3), number_column(8), number_column(8), number_column(7),
+       number_column(7)},
+      {.indent = 0, .gap = 1, .elsewhere = "--json"});
+  table.row("run", "platform", "stack", "model", "", "batch", "GPUs", "measured", "nothing", "software",
+            "1gpu", "1node");
   for (const ScoredRun& scored : validation.runs) {
     const PublishedRun& run = scored.run;
     table.row(place_of(scored), run.machine->platform, run.stack->stack, run.model->model,
@@ -222,10 +224,11 @@ void add_outliers(std::string& text, const TrainingValidation& validation, FitKi
                   const PrintStyle& style) {
   std::vector<const ScoredRun*> outliers = outliers_of(validation, fit);
   if (outliers.empty()) return;
-  text += '\n' + comment(fmt::format("runs with errors above {:.0f} % with fit {}, or named by a rule, with the "
-                                     "suspected cause",
-                                     100 * far_off_run, config::name_of(fit)),
-                         style.width);
+  text +=
+      '\n' + comment(fmt::format("runs with errors above {:.0f} % with fit {}, or named by a rule, with the "
+                                 "suspected cause",
+                                 100 * far_off_run, config::name_of(fit)),
+                     style.width);
   const auto cause_of = [](const ScoredRun* scored) {
     return fmt::format("{}{}", is_always_named(*scored) ? "always named: " : "", suspicion_of(*scored));
   };

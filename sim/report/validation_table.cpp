@@ -111,8 +111,7 @@ void add_named(std::string& text, const CollectiveValidation& validation, const 
                              style.width);
     }
     const OutlierRule* rule = scored.curve.outlier;
-    text +=
-        hanging(fmt::format("{:>8}  ", percent_cell(worst_mean(scored))), scored.curve.name, style.width);
+    text += hanging(fmt::format("{:>8}  ", percent_cell(worst_mean(scored))), scored.curve.name, style.width);
     text += hanging(std::string(10, ' '),
                     fmt::format("{}{}", rule != nullptr && rule->always_named ? "always named: " : "",
                                 rule == nullptr ? "unknown cause" : rule->reason),
@@ -172,7 +171,8 @@ std::string validation_table(const CollectiveValidation& validation, bool only_c
   add_summary(table, "unseen", summary_of(validation, {}, true));
   text += table.text(style.width);
   add_named(text, validation, style);
-  std::string rows = fmt::format("rows: {} scored, {} left out", validation.scored, excluded_rows(validation));
+  std::string rows =
+      fmt::format("rows: {} scored, {} left out", validation.scored, excluded_rows(validation));
   if (const std::optional<double> coverage = coverage_of(validation))
     rows += fmt::format("; {:.1f} % of the eligible rows could be predicted", 100 * *coverage);
   text += '\n' + comment(rows, style.width);
@@ -234,8 +234,8 @@ nlohmann::ordered_json validation_json(const CollectiveValidation& validation) {
 
 std::string fit_table(const CollectiveFit& fit, const PrintStyle& style) {
   std::string text = "# fitted rates of links, per ring (GB/s)\n";
-  Table rates({text_column(26).wraps(12), text_column(8), number_column(8), number_column(8), number_column(8),
-               text_column().wraps(12)},
+  Table rates({text_column(26).wraps(12), text_column(8), number_column(8), number_column(8),
+               number_column(8), text_column().wraps(12)},
               {.indent = 0, .gap = 2});
   rates.row("platform", "path", "fitted", "in file", "differ", "");
   constexpr double worth_an_arrow = 0.02;
@@ -248,8 +248,9 @@ std::string fit_table(const CollectiveFit& fit, const PrintStyle& style) {
   text += rates.text(style.width) + '\n' +
           comment("mean absolute error of each curve in %, fitted and with its machine left out of the fit",
                   style.width);
-  Table curves({number_column(9), number_column(8), number_column(9), number_column(8), text_column().wraps(12)},
-               {.indent = 0, .gap = 2});
+  Table curves(
+      {number_column(9), number_column(8), number_column(9), number_column(8), text_column().wraps(12)},
+      {.indent = 0, .gap = 2});
   curves.row(">= 1 MiB", "< 1 MiB", ">= 1 MiB", "< 1 MiB", "curve");
   curves.row("fitted", "fitted", "left out", "left out", "");
   double fitted = 0;

@@ -113,7 +113,8 @@ std::vector<Table::Block> Table::blocks(std::size_t width, std::vector<std::size
   }
   while (true) {
     const auto order = [&](std::size_t column) {
-      return columns_[column].dropped == 0 ? most_page_width : static_cast<std::size_t>(columns_[column].dropped);
+      return columns_[column].dropped == 0 ? most_page_width
+                                           : static_cast<std::size_t>(columns_[column].dropped);
     };
     const auto first = std::ranges::min_element(shown, {}, order);
     if (first == shown.end() || columns_[*first].dropped == 0) break;
@@ -151,7 +152,8 @@ void Table::print(std::vector<std::string>& out, const Block& block, const Row& 
     return;
   }
   if (row.kind == RowKind::line) {
-    for (std::string& line : row.rest.empty() ? std::vector<std::string>{""} : wrap(row.rest, width - shape_.indent))
+    for (std::string& line :
+         row.rest.empty() ? std::vector<std::string>{""} : wrap(row.rest, width - shape_.indent))
       out.push_back(std::string(line.empty() ? 0 : shape_.indent, ' ') + line);
     return;
   }

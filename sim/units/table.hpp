@@ -42,7 +42,7 @@ struct TableShape {
   std::size_t gap = 2;  ///< blanks between columns
   /// Columns that do not fit stand in further blocks below, each with the first column: of a matrix.
   bool goes_on_below = false;
-  bool head_hangs = false;  ///< the heads begin at column 0, whatever the indent: a heading
+  bool head_hangs = false;          ///< the heads begin at column 0, whatever the indent: a heading
   std::string_view elsewhere = {};  ///< where the columns left out are: "--json"; besides a wider terminal
 };
 

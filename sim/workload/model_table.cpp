@@ -118,15 +118,15 @@ std::string model_table(const Model& model, int batch, const PrintStyle& style) 
   if (batch < 1) throw InputError("batch is " + std::to_string(batch), "a batch has at least one sample");
   const bool has_windows =
       std::ranges::any_of(model.layers, [](const Layer& l) { return l.window.kernel_h > 0; });
-  Table table({text_column().wraps(14), text_column().drops(4), text_column().drops(1), text_column().drops(3),
-               text_column().drops(2), number_column(), number_column()},
+  Table table({text_column().wraps(14), text_column().drops(4), text_column().drops(1),
+               text_column().drops(3), text_column().drops(2), number_column(), number_column()},
               {.indent = 0, .gap = 2});
   table.row("layer", "kind", "input", "output", has_windows ? "window" : "", "parameters", "MACs");
   table.rule();
   for (const Line& line : lines_of(model.layers, batch)) table.add({line.begin(), line.end()});
   table.rule();
-  return fitted_lines(fmt::format("{} ({}), batch {}", model.title, model.name, batch), style.width) + "\n\n" +
-         table.text(style.width) + '\n' + totals_text(model, batch, style);
+  return fitted_lines(fmt::format("{} ({}), batch {}", model.title, model.name, batch), style.width) +
+         "\n\n" + table.text(style.width) + '\n' + totals_text(model, batch, style);
 }
 
 }  // namespace trainyard

@@ -73,8 +73,7 @@ TEST_CASE("a comparison names the changed parts of the step time in a sentence")
 }
 
 TEST_CASE("the page shows both runs, what differs and every number with its unit") {
-  const std::string page =
-      comparison_table(compare(read_back(sample_result()), read_back(other_sample())));
+  const std::string page = comparison_table(compare(read_back(sample_result()), read_back(other_sample())));
   CAPTURE(page);
   CHECK(page.find("  batch_per_gpu: 64 -> 32\n") != std::string::npos);
   CHECK(page.find("step time                         13.00 ms          12.50 ms           -0.50 ms       "
