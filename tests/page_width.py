@@ -74,7 +74,7 @@ TABLES = {
     "compare": (r"^side by side ", ["A", "B"]),
     "memory": (r"^term ", ["memory", "share"]),
     "memory in stages": (r"^GB by stage ", ["peak", "share"]),
-    "collective": (r"^# +size ", ["time", "algbw", "busbw", "bound", "share", "type"]),
+    "collective": (r"^# +size ", ["time", "algbw", "busbw"]),
     "model": (r"^layer ", ["parameters", "MACs"]),
     "learn": (r"^ +time ", ["loss"]),
     "validate --summary": (r"^family +runs ", ["runs", "MAPE", "bias"]),
@@ -119,7 +119,9 @@ def misaligned(table, heads):
             continue
         end = found.end()
         for row in table[1:]:
-            if row.startswith(("left out", "  left out", "#", "---")) or not re.search(r"\d", row):
+            if ": " in row or row.startswith("#"):  # the notes below the table
+                break
+            if "impossible" in row or not re.search(r"\d", row):
                 continue
             cell = row[:end].rsplit(" ", 1)[-1] if len(row) >= end else ""
             in_place = len(row) >= end and (row[end - 1] != " ") and (len(row) == end or row[end] == " ")
@@ -133,7 +135,7 @@ def lost(table, full):
     """Heads of the whole table that are neither in the narrow one nor named as left out."""
     left_out = " ".join(" ".join(table).partition("left out:")[2].split())
     gone = []
-    for head in re.split(r"\s{2,}", full[0].strip("# ")):
+    for head in full[0].strip("# ").split():
         if head not in table[0] and head not in left_out:
             gone.append(head)
     return gone
@@ -150,7 +152,7 @@ def check_the_checks():
 
 def main():
     check_the_checks()
-    program, source = sys.argv[1], pathlib.Path(sys.argv[2])
+    program, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2])
     faults = []
     with tempfile.TemporaryDirectory() as folder:
         inputs = {"SWEEP": ("sweep.yaml", SWEEP), "BROKEN": ("broken.yaml", BROKEN)}
@@ -160,7 +162,7 @@ def main():
             pathlib.Path(folder, name).write_text(text)
 
         def printed(words, width):
-            environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+            environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | {"TRAINYARD_DATA": str(source.resolve())}
             if width is not None:
                 environment["COLUMNS"] = str(width)
             words = [inputs[word][0] if word in inputs else word for word in words]
@@ -169,7 +171,7 @@ def main():
                 faults.append(f"{' '.join(words)}: ends with {ended.returncode}\n{ended.stderr}")
             return ended.stdout, ended.stderr
 
-        helps = re.findall(r"^  ([a-z]+) ", printed(["--help"], None)[0], flags=re.M)
+        helps = re.findall(r"^  ([a-z]+)  +\S", printed(["--help"], None)[0], flags=re.M)
         commands = COMMANDS | {f"{name} --help": [name, "--help"] for name in helps}
         missing = set(helps) - {words[0] for words in (COMMANDS | MACHINE).values() if words} - {"trace", "calibrate"}
         if missing:
@@ -211,7 +213,7 @@ def main():
             faults.append("the width changes nothing")
         terminal, end = pty.openpty()
         fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 72, 0, 0))
-        environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+        environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | {"TRAINYARD_DATA": str(source.resolve())}
         process = subprocess.Popen([program, *words], stdout=end, stderr=end, env=environment)
         os.close(end)
         shown = b""

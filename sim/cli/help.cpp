@@ -27,13 +27,15 @@ std::string entry(const std::string& name, const std::string& text, std::size_t 
 /// Wrapped paragraphs; examples can still be pasted.
 std::string footer_text(const std::string& footer, std::size_t width) {
   std::string text;
+  constexpr std::size_t margin = 4;
   std::istringstream lines(footer);
   for (std::string line; std::getline(lines, line);) {
     const bool is_example = ('\n' + line).starts_with(example_indent);
     const std::size_t indent = example_indent.size() - 1;
-    text += is_example ? std::string(indent, ' ') + command_lines(line.substr(indent), indent, width)
-                       : fitted_lines(line, width);
-    text += '\n';
+    if (is_example)
+      text += std::string(indent, ' ') + command_lines(line.substr(indent), indent, width) + '\n';
+    for (const std::string& part : is_example ? std::vector<std::string>() : wrap(line, width - margin))
+      text += part + '\n';
   }
   return text;
 }

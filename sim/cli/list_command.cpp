@@ -67,7 +67,9 @@ std::string table_text(const ListTable& table, std::size_t indent, std::size_t w
   for (const ListEntry& entry : table.entries) {
     cells = {entry.name};
     cells.insert(cells.end(), entry.cells.begin(), entry.cells.end());
-    cells.push_back(entry.gpu.empty() ? entry.title : fmt::format("{} ({})", entry.title, entry.gpu));
+    const std::string title =
+        entry.title.substr(std::min(entry.title.find_first_not_of(' '), entry.title.size()));
+    cells.push_back(entry.gpu.empty() ? title : fmt::format("{} ({})", title, entry.gpu));
     text.add(std::move(cells));
     if (entry.note.empty()) continue;
     cells.assign(table.columns.size() + 1, "");

@@ -212,7 +212,7 @@ void add_help_line(Table& table, std::string_view change, std::string_view step,
 
 void write_help(Page& out, const ExplainedRun& explained) {
   Table table({text_column(30).wraps(16), number_column(9).drops(1), number_column(9), number_column(9),
-               text_column().wraps(24)},
+               text_column().drops(-1)},
               {.indent = 2, .gap = 1, .head_hangs = true, .elsewhere = "--json"});
   add_help_line(table, "changes that help", "step", "samples/s", "gain", "simulated with --set");
   const Run& run = explained.run;

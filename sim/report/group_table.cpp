@@ -94,7 +94,7 @@ std::string group_table(const ResolvedExperiment& resolved, const std::vector<Gr
               "does; GB: sent by a rank in a step)\n",
               style.width) +
           groups.text(style.width);
-  Table links_of({text_column(), text_column().wraps(12), text_column().wraps(8), number_column().drops(2),
+  Table links_of({text_column().wraps(10), text_column(), text_column().drops(3), number_column().drops(2),
                   number_column().drops(1), number_column(), text_column().wraps(10)},
                  {.indent = 2, .gap = 2});
   links_of.row("groups of", "links", "kind", "used", "groups on one", "GB/s of one", "also used by");

@@ -69,11 +69,26 @@ std::size_t Table::total(const Block& block) const {
 bool Table::fits(Block& block, std::size_t width) const {
   if (total(block) <= width) return true;
   for (std::size_t i = 0; i < block.columns.size(); ++i) block.widths[i] = widest_cell(block.columns[i]);
+  // words stay whole as long as a column can be left out
+  const auto longest_word = [&](std::size_t column) {
+    std::size_t longest = 0;
+    for (const Row& row : rows_) {
+      if (column >= row.cells.size() || row.cells[column].empty()) continue;
+      const std::string& cell = row.cells[column];
+      const std::size_t indent = std::min(cell.find_first_not_of(' '), cell.size());
+      for (const std::string& word : wrap_whole(cell, 1))
+        longest = std::max(longest, indent + trainyard::columns(word));
+    }
+    return longest;
+  };
+  std::vector<std::size_t> narrowest;
+  for (const std::size_t column : block.columns)
+    narrowest.push_back(columns_[column].least == 0 ? most_page_width
+                                                    : std::max(columns_[column].least, longest_word(column)));
   while (total(block) > width) {
     std::size_t* widest = nullptr;
     for (std::size_t i = 0; i < block.columns.size(); ++i) {
-      const std::size_t least = columns_[block.columns[i]].least;
-      const bool can_wrap = least > 0 && block.widths[i] > least;
+      const bool can_wrap = block.widths[i] > narrowest[i];
       if (can_wrap && (widest == nullptr || block.widths[i] > *widest)) widest = &block.widths[i];
     }
     if (widest == nullptr) return false;
@@ -111,6 +126,11 @@ std::vector<Table::Block> Table::blocks(std::size_t width, std::vector<std::size
     }
     return all;
   }
+  // Cells that go below their rows need no room beside them.
+  if (std::erase_if(shown, [&](std::size_t column) { return columns_[column].dropped < 0; }) > 0) {
+    whole = block_of(shown);
+    if (fits(whole, width)) return {whole};
+  }
   while (true) {
     const auto order = [&](std::size_t column) {
       return columns_[column].dropped == 0 ? most_page_width
@@ -124,11 +144,20 @@ std::vector<Table::Block> Table::blocks(std::size_t width, std::vector<std::size
     if (fits(whole, width)) break;
   }
   std::ranges::sort(left_out);
-  // The last resort: cut the widest cells, with a sign, rather than break the line.
+  // The last resort: cut words, with a sign, rather than break the line; where none may be cut, the widest.
   constexpr std::size_t least_cell = 5;
   while (total(whole) > width) {
-    const auto widest = std::ranges::max_element(whole.widths);
-    if (widest == whole.widths.end() || *widest <= least_cell) break;
+    std::size_t* widest = nullptr;
+    for (const bool may_be_cut : {true, false}) {
+      for (std::size_t i = 0; i < whole.columns.size(); ++i) {
+        const std::size_t least = columns_[whole.columns[i]].least;
+        const bool is_wide = whole.widths[i] > (may_be_cut ? std::max(least, least_cell) : least_cell);
+        if (is_wide && (!may_be_cut || least > 0) && (widest == nullptr || whole.widths[i] > *widest))
+          widest = &whole.widths[i];
+      }
+      if (widest != nullptr) break;
+    }
+    if (widest == nullptr) break;
     --*widest;
   }
   return {whole};
@@ -180,6 +209,13 @@ void Table::print(std::vector<std::string>& out, const Block& block, const Row& 
     if (!row.has_rest || part > 0) drop_blanks_at_end(line);
     out.push_back(std::move(line));
   }
+  constexpr std::size_t deeper = 4;
+  for (std::size_t column = 0; column < std::min(columns_.size(), row.cells.size()); ++column) {
+    const bool is_beside = std::ranges::find(block.columns, column) != block.columns.end();
+    if (columns_[column].dropped >= 0 || is_beside || row.cells[column].empty()) continue;
+    for (const std::string& line : wrap_whole(row.cells[column], width - shape_.indent - deeper))
+      out.push_back(std::string(shape_.indent + deeper, ' ') + line);
+  }
   if (!row.has_rest) return;
   std::string& first = out[out.size() - height];
   if (end + shape_.gap + trainyard::columns(row.rest) <= width) {
@@ -187,7 +223,6 @@ void Table::print(std::vector<std::string>& out, const Block& block, const Row& 
     return;
   }
   drop_blanks_at_end(first);
-  constexpr std::size_t deeper = 4;
   for (const std::string& line : wrap(row.rest, width - shape_.indent - deeper))
     out.push_back(std::string(shape_.indent + deeper, ' ') + line);
 }

@@ -17,7 +17,7 @@ struct TableColumn {
   bool is_number = false;
   std::size_t width = 0;  ///< at least, on a page that has the room
   std::size_t least = 0;  ///< text wraps, and words are cut with "...", down to this width; 0: never
-  int dropped = 0;        ///< left out of a narrow page in this order, from 1; 0: never
+  int dropped = 0;        ///< order in which a narrow page leaves it out; 0: never; -1: stands below
   std::string name = {};  ///< in the line that names what is left out; default: its head
 
   [[nodiscard]] TableColumn wraps(std::size_t to) && {
