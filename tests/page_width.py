@@ -136,7 +136,7 @@ def lost(table, full):
     left_out = " ".join(" ".join(table).partition("left out:")[2].split())
     gone = []
     for head in full[0].strip("# ").split():
-        if head not in table[0] and head not in left_out:
+        if head not in " ".join(table[:2]) and head not in left_out:  # some heads stand in a second line
             gone.append(head)
     return gone
 
@@ -146,7 +146,7 @@ def check_the_checks():
     assert too_wide("a b\n" + "word " * 20, 60) and not too_wide("x" * 70, 60)
     assert misaligned(["name  step", "a   12 ms ", "b  3 ms"], ["step"])
     assert not misaligned(["name   step", "a     12 ms", "b      3 ms"], ["step"])
-    assert lost(["name"], ["name  step"]) == ["step"]
+    assert lost(["name", "a", "b"], ["name  step"]) == ["step"]
     assert not lost(["name", "left out: step (in a wider terminal)"], ["name  step"])
 
 
@@ -157,7 +157,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         inputs = {"SWEEP": ("sweep.yaml", SWEEP), "BROKEN": ("broken.yaml", BROKEN)}
         rows = (source / "workloads/published/dlperf.csv").read_text().splitlines()
-        inputs["ROWS"] = ("rows.csv", "\n".join(rows[:40]) + "\n")
+        inputs["ROWS"] = ("rows.csv", "\n".join(rows[:12]) + "\n")
         for name, text in inputs.values():
             pathlib.Path(folder, name).write_text(text)
 

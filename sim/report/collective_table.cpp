@@ -83,7 +83,7 @@ std::string collective_table(const CollectiveReport& report, const PrintStyle& s
   // The columns of nccl-tests stay longest: its tools count them.
   Table sizes({number_column(12), number_column(12).drops(7), number_column(8).drops(4),
                number_column(6).drops(6), number_column(6).drops(5), number_column(7), number_column(6),
-               number_column(6), number_column(7).drops(3), number_column(6).drops(2),
+               number_column(6), number_column(7).drops(2), number_column(6).drops(3),
                number_column(7).drops(1), text_column(), text_column()},
               {.indent = 0, .gap = 2, .elsewhere = "--json"});
   sizes.row(fmt::format("# {:>10}", "size"), "count", "type", "redop", "root", "time", "algbw", "busbw",
@@ -98,7 +98,12 @@ std::string collective_table(const CollectiveReport& report, const PrintStyle& s
               fmt::format("{:.1f}", 100 * bound_share(row)), seven_columns(row.closed_form.si() * 1e6),
               way_of(row), has_groups ? std::to_string(row.group) : std::string());
   }
-  table += sizes.text(style.width);
+  // Its tools take lines without # for rows.
+  const std::vector<std::string> lines = sizes.lines(style.width);
+  const auto note =
+      std::ranges::find_if(lines, [](const std::string& line) { return line.starts_with("left out:"); });
+  table += fmt::format("{}\n", fmt::join(lines.begin(), note, "\n"));
+  table += comment(fmt::format("{}", fmt::join(note, lines.end(), " ")), style.width);
   if (const LinkRow* most = busiest(report.links)) {
     table += hanging(
         "# Busiest link         : ",

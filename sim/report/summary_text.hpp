@@ -1,6 +1,6 @@
 #pragma once
 // The summary for people: the job, its speed, the parts of its time, its limit, and the sources of the
-// numbers. At most 100 columns wide, plain ASCII except for names that are not.
+// numbers. As wide as the page, plain ASCII except for names that are not.
 
 #include "run/run.hpp"
 #include "units/print_style.hpp"
