@@ -56,7 +56,8 @@ def install(program, folder):
     (bin_folder / "trainyard").symlink_to(program)
     work = pathlib.Path(folder, "work")
     work.mkdir()
-    return work, {**os.environ, "NO_COLOR": "1", "PATH": f"{bin_folder}:{os.environ['PATH']}"}
+    usual = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    return work, {**usual, "NO_COLOR": "1", "PATH": f"{bin_folder}:{os.environ['PATH']}"}
 
 
 def names_of_commands(env, parent=()):

@@ -254,8 +254,9 @@ void calibrate_gpu(const CalibrateOptions& options) {
   }
   copy_beside(files, folder);
   write_profile(gpu, profile, options.force);
-  std::string report = calibration_table(gpu);
-  for (const Recording& recording : recordings) report += device_table(recording);
+  const PrintStyle style = print_style();
+  std::string report = calibration_table(gpu, style);
+  for (const Recording& recording : recordings) report += device_table(recording, style);
   print_result(report +
                fmt::format("wrote {}\nuse it: trainyard run EXPERIMENT --set platform.node.gpus.profile={}\n",
                            profile.string(), options.out ? profile.string() : name));

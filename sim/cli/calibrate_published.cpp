@@ -55,7 +55,8 @@ void calibrate_collectives(const FitOptions& options) {
       PublishedData{.machine_rules = read_machine_rules(catalogue, options.machines),
                     .rows = read_published_files(catalogue, options.files)});
   const CollectiveFit fit = fit_collectives(catalogue, collective_curves(data), !options.skip_left_out);
-  print_result(fit_table(fit) + write_fitted(options, fit.constants, protocols_text, load_protocols));
+  print_result(fit_table(fit, print_style()) +
+               write_fitted(options, fit.constants, protocols_text, load_protocols));
 }
 
 /// FILE.yaml and its table FILE.csv.
@@ -79,12 +80,13 @@ void calibrate_stack(const FitOptions& options) {
                     .rows = read_published_files(catalogue, options.files)});
   if (options.stack.empty()) {
     const Software software = fit_software(catalogue, data, processors());
-    print_result(software_fit_table(software) + write_software(options, software));
+    print_result(software_fit_table(software, print_style()) + write_software(options, software));
     return;
   }
   const StackFit fit = fit_stack(catalogue, data, options.stack, processors());
   const auto load = [](const config::Document& document) { return load_stack(document); };
-  print_result(stack_fit_table(fit) + write_fitted(options, fit.stack, config::write<Stack>, load));
+  print_result(stack_fit_table(fit, print_style()) +
+               write_fitted(options, fit.stack, config::write<Stack>, load));
 }
 
 }  // namespace

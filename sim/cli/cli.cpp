@@ -7,7 +7,6 @@
 #include "cli/terminal.hpp"
 #include "config/diagnostic.hpp"
 #include "config/suggest.hpp"
-#include "report/text_layout.hpp"
 #include "units/version.hpp"
 
 #include <CLI/App.hpp>
@@ -29,9 +28,7 @@ std::string exit_codes() {
   std::string text = "Exit codes:";
   for (const ExitMeaning& exit : exit_meanings)
     text += fmt::format("{} {} {}", exit.code == exit_done ? "" : ",", int{exit.code}, exit.text);
-  std::string lines;
-  for (const std::string& line : wrap(text + '.', 96)) lines += (lines.empty() ? "" : "\n") + line;
-  return lines;
+  return text + '.';
 }
 
 int refuse(std::string_view problem, std::string_view hint, const CLI::App& program) {
@@ -100,13 +97,15 @@ int parse_and_run(int argc, const char* const* argv) {
 
 void add_commands(CLI::App& program) {
   program.name("trainyard");
-  program.formatter(std::make_shared<HelpFormatter>());
+  program.formatter(std::make_shared<HelpFormatter>(print_style().width));
   program.set_version_flag("--version", "trainyard " + version(), "print the version");
   program.set_help_flag("-h,--help", "print this help");
   program.require_subcommand(1);
   program.footer(
       "'trainyard COMMAND --help' explains a command and gives examples. Names are looked up "
-      "in\n$TRAINYARD_DATA, then among the shipped files. NO_COLOR=1 turns off colour.\n" +
+      "in $TRAINYARD_DATA, then among the shipped files. NO_COLOR=1 turns off colour. COLUMNS=80 sets the "
+      "width of "
+      "a page, 60 to 160 (default: the terminal's, 100 in a pipe).\n" +
       exit_codes());
   add_run(program);
   add_compare(program);

@@ -153,7 +153,7 @@ void time_on_platform(const CollectiveOptions& options) {
       time_collective(make_cluster(std::move(platform), nodes, gpus, gpus_per_node), sweep);
   if (!options.links.empty()) write_out_file(options.links, links_csv(report.links), options.force);
   if (!options.csv.empty()) write_out_file(options.csv, timings_csv(report.rows), options.force);
-  print_result(options.json ? json_text(collective_json(report)) : collective_table(report));
+  print_result(options.json ? json_text(collective_json(report)) : collective_table(report, print_style()));
 }
 
 }  // namespace

@@ -195,7 +195,7 @@ std::string text_of(const std::vector<Comparison>& comparisons, const CompareOpt
   if (options.json)
     return json_text(comparisons.size() == 1 ? comparison_json(comparisons.front())
                                              : comparisons_json(comparisons));
-  return options.markdown ? comparison_markdown(comparisons) : comparison_table(comparisons, wants_colour());
+  return options.markdown ? comparison_markdown(comparisons) : comparison_table(comparisons, print_style());
 }
 
 void compare_runs(const CompareOptions& options) {

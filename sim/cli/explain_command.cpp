@@ -104,7 +104,7 @@ void explain_run(const ExplainOptions& options) {
   if (!overrides.empty()) words.push_back(as_options(overrides));
   explained.arguments = fmt::format("{}", fmt::join(words, " "));
   print_result(options.json ? json_text(explanation_json(explained))
-                            : explanation_page(explained, wants_colour()));
+                            : explanation_page(explained, print_style()));
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #pragma once
-// Layout of --help: 100 columns, each option's default at the end of its text, and examples at the very end.
+// Layout of --help: as wide as the page, each option's default at the end of its text, and examples at the
+// very end.
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -14,11 +16,16 @@ namespace trainyard {
 /// CLI11's layout with wrapped descriptions.
 class HelpFormatter : public CLI::Formatter {
 public:
-  HelpFormatter() { column_width(28); }
+  explicit HelpFormatter(std::size_t width);
 
   std::string make_option(const CLI::Option* option, bool is_positional) const override;
   std::string make_subcommand(const CLI::App* command) const override;
   std::string make_footer(const CLI::App* command) const override;
+  std::string make_description(const CLI::App* command) const override;
+  std::string make_usage(const CLI::App* command, std::string name) const override;
+
+private:
+  std::size_t width_;
 };
 
 /// "EXPERIMENT", "-o,--out FILE".

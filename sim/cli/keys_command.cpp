@@ -5,7 +5,7 @@
 #include "config/diagnostic.hpp"
 #include "config/suggest.hpp"
 #include "report/json_text.hpp"
-#include "report/text_layout.hpp"
+#include "units/lines.hpp"
 #include "units/version.hpp"
 
 #include <algorithm>
@@ -49,11 +49,11 @@ bool is_asked_for(const config::ListedKey& key, const std::optional<std::string>
   return matches(key.path, *pattern) || (is_of_effects && matches(key.doc, *pattern));
 }
 
-std::string key_text(const config::ListedKey& key) {
+std::string key_text(const config::ListedKey& key, std::size_t width) {
   std::string value = key.form;
   if (!key.default_value.empty()) value += fmt::format("; default: {}", key.default_value);
   if (key.is_required) value += "; required";
-  return key.path + '\n' + hanging("    ", std::string(key.doc)) + hanging("    ", value);
+  return key.path + '\n' + hanging("    ", key.doc, width) + hanging("    ", value, width);
 }
 
 nlohmann::ordered_json key_json(const config::ListedKey& key) {
@@ -76,6 +76,7 @@ nlohmann::ordered_json key_json(const config::ListedKey& key) {
 }
 
 void print_keys(const KeysOptions& options) {
+  const std::size_t width = print_style().width;
   std::string text;
   nlohmann::ordered_json keys = nlohmann::ordered_json::array();
   for (const KeyGroup& group : key_groups()) {
@@ -85,7 +86,7 @@ void print_keys(const KeysOptions& options) {
       if (options.json)
         keys.push_back(key_json(key));
       else
-        of_group += key_text(key);
+        of_group += key_text(key, width);
     }
     if (of_group.empty()) continue;
     text += fmt::format("{}keys of {}\n\n{}", text.empty() ? "" : "\n", group.title, of_group);

@@ -77,7 +77,7 @@ void learn_experiment(const LearnOptions& options) {
       options.out || options.json ? json_text(summary_json(run, usage_so_far())) : std::string();
   if (options.out)
     write_out_dir(*options.out, run_files(resolved, run, summary), run_file_names(), options.force);
-  print_result(options.json ? summary : learning_text(run, wants_colour()));
+  print_result(options.json ? summary : learning_text(run, print_style()));
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 #include "cli/terminal.hpp"
 #include "config/catalogue.hpp"
 #include "report/json_text.hpp"
-#include "report/text_layout.hpp"
+#include "units/lines.hpp"
+#include "units/table.hpp"
 #include "units/version.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -27,66 +28,56 @@ struct ListOptions {
 };
 
 /// The meaning of a table's columns and signs; empty for tables without any.
-std::string legend(config::Kind kind) {
+std::string legend(config::Kind kind, std::size_t width) {
   if (kind == config::Kind::gpu)
     return hanging(
         "",
         "fitted: curves fitted to times of kernels, with their mean error over kernels held out of the fit "
         "(9-14 %: over the data types). scaled from: the rates of another GPU, with the mean error over "
         "other GPUs scaled in the same way. assumed: no times are known. A kind of kernel without an "
-        "error has too few kernels to hold some out.");
+        "error has too few kernels to hold some out.",
+        width);
   if (kind == config::Kind::platform)
     return hanging(
         "",
         "GPUs: per node, or CPU sockets that hold ranks; the title ends with their profile (trainyard list "
         "gpus). kernels: the origin of the rates of the GPU's matrix products: measured by shape, fitted to "
         "times, scaled from another GPU or assumed. error (runs): mean error of predictions of published "
-        "training runs on the machine, and how many there are; -: none.");
+        "training runs on the machine, and how many there are; -: none.",
+        width);
   if (kind == config::Kind::model)
     return hanging(
         "",
         "size: parameters in millions (M) or billions (B). error (runs): mean error of predictions of "
-        "published training runs of the model, and how many there are; -: none.");
+        "published training runs of the model, and how many there are; -: none.",
+        width);
   return {};
 }
 
-/// Width of each column, name first.
-std::vector<std::size_t> widths_of(const ListTable& table) {
-  std::vector<std::size_t> widths{table.columns.empty() ? 0 : std::string_view("name").size()};
-  for (const std::string& heading : table.columns) widths.push_back(heading.size());
+/// Narrow pages leave out what is known of the files before their names and titles.
+std::string table_text(const ListTable& table, std::size_t indent, std::size_t width) {
+  std::vector<TableColumn> layout{text_column()};
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    layout.push_back(text_column().drops(static_cast<int>(i) + 1));
+  layout.push_back(text_column().wraps(20));
+  Table text(std::move(layout), {.indent = indent, .gap = 2, .elsewhere = "--json"});
+  std::vector<std::string> cells{"name"};
+  cells.insert(cells.end(), table.columns.begin(), table.columns.end());
+  cells.emplace_back("title");
+  if (!table.columns.empty()) text.add(std::move(cells));
   for (const ListEntry& entry : table.entries) {
-    widths[0] = std::max(widths[0], entry.name.size());
-    for (std::size_t i = 0; i < entry.cells.size(); ++i)
-      widths[i + 1] = std::max(widths[i + 1], entry.cells[i].size());
-  }
-  return widths;
-}
-
-/// Everything of a line that stands before the title.
-std::string label(std::string_view indent, std::string_view name, const std::vector<std::string>& cells,
-                  const std::vector<std::size_t>& widths) {
-  std::string text = fmt::format("{}{:<{}}  ", indent, name, widths[0]);
-  for (std::size_t i = 0; i < cells.size(); ++i) text += fmt::format("{:<{}}  ", cells[i], widths[i + 1]);
-  return text;
-}
-
-std::string without_blanks_at_end(std::string line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
-}
-
-std::string table_text(const ListTable& table, std::string_view indent) {
-  const std::vector<std::size_t> widths = widths_of(table);
-  std::string text;
-  if (!table.columns.empty()) text += label(indent, "name", table.columns, widths) + "title\n";
-  for (const ListEntry& entry : table.entries) {
-    const std::string before = label(indent, entry.name, entry.cells, widths);
+    cells = {entry.name};
+    cells.insert(cells.end(), entry.cells.begin(), entry.cells.end());
     const std::string title =
-        entry.gpu.empty() ? entry.title : fmt::format("{} ({})", entry.title, entry.gpu);
-    text += title.empty() ? without_blanks_at_end(before) + '\n' : hanging(before, title);
-    if (!entry.note.empty()) text += hanging(std::string(before.size(), ' '), entry.note);
+        entry.title.substr(std::min(entry.title.find_first_not_of(' '), entry.title.size()));
+    cells.push_back(entry.gpu.empty() ? title : fmt::format("{} ({})", title, entry.gpu));
+    text.add(std::move(cells));
+    if (entry.note.empty()) continue;
+    cells.assign(table.columns.size() + 1, "");
+    cells.push_back(entry.note);
+    text.add(std::move(cells));
   }
-  return text;
+  return text.text(width);
 }
 
 nlohmann::ordered_json table_json(const ListTable& table) {
@@ -103,6 +94,7 @@ void list_files(const ListOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
   const bool is_one = options.kind.has_value();
   const config::Kind wanted = is_one ? kind_named(*options.kind, &KindWord::plural) : config::Kind{};
+  const std::size_t width = print_style().width;
   std::string text;
   nlohmann::ordered_json json{{"trainyard_version", version()}};
   for (const KindWord& known : kind_words) {
@@ -113,8 +105,8 @@ void list_files(const ListOptions& options) {
       continue;
     }
     if (!is_one) text += fmt::format("{}{}\n", text.empty() ? "" : "\n", known.plural);
-    text += table_text(table, is_one ? "" : "  ");
-    if (const std::string meaning = legend(known.kind); !meaning.empty()) text += '\n' + meaning;
+    text += table_text(table, is_one ? 0 : 2, width);
+    if (const std::string meaning = legend(known.kind, width); !meaning.empty()) text += '\n' + meaning;
   }
   print_result(options.json ? json_text(json) : text);
 }

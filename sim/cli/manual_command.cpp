@@ -24,6 +24,8 @@ constexpr std::array variables_used{
               "A folder with platforms/ and workloads/. Names are looked up there first, then among the "
               "shipped files."},
     NamedText{"NO_COLOR", "Turns off colour if it is set and not empty (no-color.org)."},
+    NamedText{"COLUMNS",
+              "The width of pages in columns, 60 to 160; otherwise that of the terminal, or 100 in a pipe."},
     NamedText{"TERM", "Turns off colour if it is not set, or dumb."}};
 
 constexpr std::array folders_used{

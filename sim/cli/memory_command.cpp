@@ -36,6 +36,7 @@ void show_memory(const MemoryOptions& options) {
   std::string remark = one_gpu_in_words(resolved.settings);
   if (!remark.empty()) remark += " (memory does not depend on it)";
   const bool has_stages = reports.size() > 1;
+  const PrintStyle style = print_style();
   if (options.json) {
     if (!remark.empty()) report.assumptions.push_back(remark);
     nlohmann::ordered_json json = memory_json(resolved.name, report);
@@ -43,10 +44,10 @@ void show_memory(const MemoryOptions& options) {
     print_result(json_text(json));
   } else if (has_stages) {
     remark = fmt::format("{}, the fullest of {}", report.ranks, reports.size());
-    print_result(memory_table(name_and_what(resolved, resolved.cluster->nodes), report, remark) + '\n' +
-                 stage_memory_table(reports));
+    print_result(memory_table(name_and_what(resolved, resolved.cluster->nodes), report, remark, style) +
+                 '\n' + stage_memory_table(reports, style));
   } else {
-    print_result(memory_table(name_and_what(resolved, resolved.cluster->nodes), report, remark));
+    print_result(memory_table(name_and_what(resolved, resolved.cluster->nodes), report, remark, style));
   }
   if (resolved.settings.memory == MemoryCheck::check)
     require_fit(report, report.fits ? "" : fitting_hint(resolved));

@@ -25,7 +25,7 @@ void show_model(const ModelOptions& options) {
   std::vector<Diagnostic> warnings;
   const Model model = load_model(config::load(file), &warnings);
   print_diagnostics(warnings);
-  print_result(model_table(model, batch));
+  print_result(model_table(model, batch, print_style()));
 }
 
 }  // namespace

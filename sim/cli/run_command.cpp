@@ -106,7 +106,7 @@ void run_experiment(const RunOptions& options) {
                                   : run_files(resolved, run, summary, worth_showing(std::move(changes), run)),
                   run_file_names(), options.force);
   }
-  print_result(options.json ? summary : summary_text(run, wants_colour()));
+  print_result(options.json ? summary : summary_text(run, print_style()));
   require(assertions, run);
 }
 

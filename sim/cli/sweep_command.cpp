@@ -27,7 +27,6 @@
 #include <algorithm>
 #include <csignal>
 #include <fmt/format.h>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -149,9 +148,10 @@ void export_files(const fs::path& dir, const SweepFile& file, const SweepResult&
   }
 }
 
+/// The same text with and without --out.
 void print_sweep(const SweepOptions& options, const SweepResult& result) {
-  const std::size_t most = options.out ? most_rows_shown : std::numeric_limits<std::size_t>::max();
-  print_result(options.json ? json_text(sweep_json(result)) : sweep_text(result, most, wants_colour()));
+  print_result(options.json ? json_text(sweep_json(result))
+                            : sweep_text(result, most_rows_shown, print_style()));
 }
 
 /// Sets the exit code for events outside the rows: bugs, an interruption, failures.

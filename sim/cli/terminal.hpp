@@ -2,7 +2,9 @@
 // The program's output: results on stdout, everything else on stderr.
 
 #include "config/diagnostic.hpp"
+#include "units/print_style.hpp"
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -12,13 +14,18 @@ namespace trainyard {
 /// closed stream).
 void print_result(std::string_view text);
 
-/// Writes a line to stderr.
+/// Writes a text to stderr and ends its line; wider lines are wrapped, words stay whole.
 void print_message(std::string_view text);
 
 /// Writes each error or warning to stderr; "trainyard" stands for the file where there is none.
 void print_diagnostics(const std::vector<Diagnostic>& diagnostics);
 
-/// True if stdout is a terminal that shows colour and the user has not set NO_COLOR (no-color.org).
-bool wants_colour();
+/// How results are printed: in colour if stdout is a terminal that shows it and the user has not set NO_COLOR
+/// (no-color.org); as wide as COLUMNS says, or else that terminal is, between 60 and 160 columns; 100 into a
+/// pipe or a file.
+PrintStyle print_style();
+
+/// Columns of messages: the same for stderr.
+std::size_t message_width();
 
 }  // namespace trainyard

@@ -37,14 +37,14 @@ void show_groups(const TopologyOptions& options) {
     throw InputError("the ranks of this experiment share no model: all of them form one group",
                      "an experiment with 'parallelism', or --set parallelism.tensor=2");
   const StepPlan plan = plan_layout_step(resolved);
-  print_result(group_table(resolved, group_links(resolved, plan.graph)));
+  print_result(group_table(resolved, group_links(resolved, plan.graph), print_style()));
 }
 
 void show_topology(const TopologyOptions& options) {
   if (options.groups) return show_groups(options);
   const auto file = config::find(config::find_catalogue(), config::Kind::platform, options.platform);
   const Platform platform = platform_with(file, options.set);
-  print_result(options.dot ? topology_dot(platform) : topology_report(platform));
+  print_result(options.dot ? topology_dot(platform) : topology_report(platform, print_style()));
 }
 
 }  // namespace

@@ -293,12 +293,13 @@ void validate(const ValidateOptions& options) {
     if (options.assumed) json["assumptions"] = assumptions_json(effects);
     print_result(json_text(json));
   } else {
-    if (has_collectives) print_result(validation_table(collectives, options.summary));
-    if (has_training) print_result(training_validation_table(training, asked, options.summary));
-    if (has_layouts) print_result(layout_validation_table(layouts, fits_of_layouts, options.summary));
-    if (has_targets) print_result(target_validation_table(targets, fits_of_targets, options.summary));
-    if (has_training) print_result(memory_outcomes_table(memory));
-    if (options.assumed) print_result(assumptions_table(effects, fit));
+    const PrintStyle style = print_style();
+    if (has_collectives) print_result(validation_table(collectives, options.summary, style));
+    if (has_training) print_result(training_validation_table(training, asked, options.summary, style));
+    if (has_layouts) print_result(layout_validation_table(layouts, fits_of_layouts, options.summary, style));
+    if (has_targets) print_result(target_validation_table(targets, fits_of_targets, options.summary, style));
+    if (has_training) print_result(memory_outcomes_table(memory, style));
+    if (options.assumed) print_result(assumptions_table(effects, fit, style));
   }
   if (!options.files.empty())
     report_missing_rules(

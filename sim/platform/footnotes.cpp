@@ -18,11 +18,10 @@ std::string Footnotes::mark(Provenance provenance, const std::string& source) {
   return fmt::format("[{}]", number);
 }
 
-std::string Footnotes::list() const {
-  std::string lines;
-  for (std::size_t i = 0; i < texts_.size(); ++i)
-    lines += fmt::format("  {:<5}{}\n", fmt::format("[{}]", i + 1), texts_[i]);
-  return lines;
+std::vector<std::pair<std::string, std::string>> Footnotes::list() const {
+  std::vector<std::pair<std::string, std::string>> list;
+  for (std::size_t i = 0; i < texts_.size(); ++i) list.emplace_back(fmt::format("[{}]", i + 1), texts_[i]);
+  return list;
 }
 
 }  // namespace trainyard

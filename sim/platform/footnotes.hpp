@@ -5,6 +5,7 @@
 #include "units/text.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -18,8 +19,8 @@ public:
     return mark(figure.provenance, figure.source);
   }
 
-  /// One numbered line for each.
-  [[nodiscard]] std::string list() const;
+  /// Each mark with its source.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> list() const;
 
 private:
   std::string mark(Provenance provenance, const std::string& source);

@@ -8,6 +8,8 @@
 #include "platform/min_cut.hpp"
 #include "platform/names.hpp"
 #include "platform/parallel_links.hpp"
+#include "units/lines.hpp"
+#include "units/table.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -17,32 +19,23 @@
 #include <ranges>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
 namespace {
 
-using Row = std::vector<std::string>;
+constexpr TableShape lists{.indent = 2, .gap = 2};
 
-/// Left-aligned columns two blanks apart, each line indented by two blanks.
-std::string aligned(const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths;
-  for (const Row& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()), 0);
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("  {:<{}}", row[i], widths[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
-  }
-  return text;
+/// Text in all columns, the last of which wraps.
+Table list_of(std::size_t columns) {
+  std::vector<TableColumn> layout(columns, text_column());
+  layout.back() = text_column().wraps(12);
+  return Table(std::move(layout), lists);
 }
 
-std::string devices_section(const Platform& platform) {
-  std::vector<Row> rows;
+std::string devices_section(const Platform& platform, const PrintStyle& style) {
+  Table rows = list_of(3);
   for (const auto& name : config::Names<DeviceKind>::table) {
     int count = 0;
     std::string model;
@@ -51,31 +44,36 @@ std::string devices_section(const Platform& platform) {
       ++count;
       model = platform.node[device].model;
     }
-    if (count > 0) rows.push_back({fmt::format("{:>3}", count), std::string(name.text), model});
+    if (count > 0) rows.row(fmt::format("{:>3}", count), name.text, model);
   }
-  return "Devices of a node\n" + aligned(rows);
+  return "Devices of a node\n" + rows.text(style.width);
 }
 
 std::string upper_case(std::string_view kind, int number) {
   return boost::to_upper_copy(std::string(kind)) + std::to_string(number);
 }
 
-std::string matrix_section(const Platform& platform) {
+std::string matrix_section(const Platform& platform, const PrintStyle& style) {
   std::vector<DeviceId> devices = platform.gpus;
   devices.insert(devices.end(), platform.nics.begin(), platform.nics.end());
   const auto name = [&](DeviceId device) {
     return upper_case(config::name_of(platform.node[device].kind), platform.node[device].number);
   };
-  std::vector<Row> rows{{""}};
-  for (const DeviceId device : devices) rows.front().push_back(name(device));
-  rows.front().push_back("NUMA");
+  Table rows(std::vector<TableColumn>(devices.size() + 2, text_column()),
+             {.indent = 2, .gap = 2, .goes_on_below = true});
+  std::vector<std::string> cells{""};
+  for (const DeviceId device : devices) cells.push_back(name(device));
+  cells.emplace_back("NUMA");
+  rows.add(std::move(cells));
   for (const DeviceId one : devices) {
-    rows.push_back({name(one)});
-    for (const DeviceId other : devices) rows.back().push_back(connection(platform, one, other));
+    cells = {name(one)};
+    for (const DeviceId other : devices) cells.push_back(connection(platform, one, other));
     const int cpu = nearest_cpu(platform, one);
-    rows.back().push_back(cpu < 0 ? "-" : std::to_string(cpu));
+    cells.push_back(cpu < 0 ? "-" : std::to_string(cpu));
+    rows.add(std::move(cells));
   }
-  return "Connections (as nvidia-smi topo -m)\n" + aligned(rows) + "\n" + connection_legend();
+  return "Connections (as nvidia-smi topo -m)\n" + rows.text(style.width) + "\n" +
+         fitted_lines(connection_legend(), style.width);
 }
 
 /// Decimals that a bandwidth in GB/s needs for four digits, two at most; none for zeros.
@@ -85,7 +83,7 @@ int decimals_of(Bandwidth bandwidth) {
   return point == std::string::npos ? 0 : std::min(2, static_cast<int>(text.size() - point) - 1);
 }
 
-std::string links_section(const Platform& platform, Footnotes& notes) {
+std::string links_section(const Platform& platform, Footnotes& notes, const PrintStyle& style) {
   std::vector<Bandwidth> rates{platform.fabric.nic.value, platform.fabric.effective.value};
   for (const ParallelLinks& group : parallel_links(platform.node))
     rates.insert(rates.end(), {group.link.bandwidth.value, group.link.effective.value});
@@ -96,30 +94,37 @@ std::string links_section(const Platform& platform, Footnotes& notes) {
   const auto rate_text = [&](const Sourced<Bandwidth>& rate) {
     return fmt::format("{:{}.{}f} GB/s {}", rate.value.si() / 1e9, width, decimals, notes.mark(rate));
   };
-  std::vector<Row> rows{{"between", "links", "kind", "lanes", "bandwidth", "effective", "latency"}};
+  Table rows({text_column().wraps(12), text_column().drops(1), text_column().wraps(6), text_column().drops(2),
+              text_column(), text_column(), text_column()},
+             lists);
+  rows.row("between", "links", "kind", "lanes", "bandwidth", "effective", "latency");
   for (const ParallelLinks& group : parallel_links(platform.node)) {
     const Link& link = group.link;
-    rows.push_back({group.between, std::to_string(group.edges.size()),
-                    std::string(config::name_of(link.kind)), std::to_string(link.lanes),
-                    rate_text(link.bandwidth), rate_text(link.effective), figure(link.latency, notes)});
+    // in this order, in which the notes get their numbers
+    const std::string bandwidth = rate_text(link.bandwidth);
+    const std::string effective = rate_text(link.effective);
+    rows.row(group.between, group.edges.size(), config::name_of(link.kind), link.lanes, bandwidth, effective,
+             figure(link.latency, notes));
   }
   const Fabric& fabric = platform.fabric;
   if (fabric.exists()) {
     std::vector<int> nics;
     nics.reserve(platform.nics.size());
     for (const DeviceId nic : platform.nics) nics.push_back(platform.node[nic].number);
-    rows.push_back({device_list(DeviceKind::nic, nics) + " - fabric", std::to_string(nics.size()),
-                    std::string(config::name_of(fabric.kind)), "", rate_text(fabric.nic),
-                    rate_text(fabric.effective), figure(fabric.latency, notes)});
+    const std::string bandwidth = rate_text(fabric.nic);
+    const std::string effective = rate_text(fabric.effective);
+    rows.row(device_list(DeviceKind::nic, nics) + " - fabric", nics.size(), config::name_of(fabric.kind), "",
+             bandwidth, effective, figure(fabric.latency, notes));
   }
   if (!platform.has_peer_to_peer)
-    rows.push_back({"gpu - gpu through host memory", "", "staged", "", "",
-                    is_staged ? rate_text(platform.staged) : "", ""});
-  return "Links (bandwidth per direction, all lanes; effective: reached by collectives)\n" + aligned(rows) +
-         fabric_lines(platform, notes);
+    rows.row("gpu - gpu through host memory", "", "staged", "", "",
+             is_staged ? rate_text(platform.staged) : "", "");
+  return fitted_lines("Links (bandwidth per direction, all lanes; effective: reached by collectives)\n",
+                      style.width) +
+         rows.text(style.width) + fitted_lines(fabric_lines(platform, notes), style.width);
 }
 
-std::string cut_section(const Platform& platform) {
+std::string cut_section(const Platform& platform, const PrintStyle& style) {
   if (platform.gpus.size() < 2) return "Minimum cut: none, the node has one GPU\n";
   const auto gigabytes = [&](Rate rate, bool nvlink_alone) {
     const Bandwidth cut = minimum_cut(platform, rate, nvlink_alone);
@@ -131,11 +136,14 @@ std::string cut_section(const Platform& platform) {
     const auto numbers = std::views::iota(first, last);
     return device_list(kind, {numbers.begin(), numbers.end()});
   };
-  return fmt::format("Minimum cut between {} and {}, per direction\n", half(0, gpus / 2),
-                     half(gpus / 2, gpus)) +
-         aligned({{"", "specified", "effective"},
-                  {"NVLink only", gigabytes(Rate::specified, true), gigabytes(Rate::effective, true)},
-                  {"all links", gigabytes(Rate::specified, false), gigabytes(Rate::effective, false)}});
+  Table rows = list_of(3);
+  rows.row("", "specified", "effective");
+  rows.row("NVLink only", gigabytes(Rate::specified, true), gigabytes(Rate::effective, true));
+  rows.row("all links", gigabytes(Rate::specified, false), gigabytes(Rate::effective, false));
+  return fitted_lines(fmt::format("Minimum cut between {} and {}, per direction\n", half(0, gpus / 2),
+                                  half(gpus / 2, gpus)),
+                      style.width) +
+         rows.text(style.width);
 }
 
 std::string joined(const std::vector<Rank>& order, std::size_t count) {
@@ -144,36 +152,40 @@ std::string joined(const std::vector<Rank>& order, std::size_t count) {
   return fmt::format("{}", fmt::join(numbers, " "));
 }
 
-std::string channels_section(const Platform& platform) try {
+std::string channels_section(const Platform& platform, const PrintStyle& style) try {
   std::vector<std::string> remarks;
   const std::vector<Channel> channels = ring_channels(make_cluster(platform, 1), &remarks);
-  std::vector<Row> rows;
+  Table rows = list_of(3);
   for (std::size_t i = 0; i < channels.size(); ++i) {
     const Channel& channel = channels[i];
-    rows.push_back({std::to_string(i), channel.is_chain ? "chain" : "ring",
-                    joined(channel.order, channel.order.size())});
+    rows.row(i, channel.is_chain ? "chain" : "ring", joined(channel.order, channel.order.size()));
   }
-  std::string text = fmt::format("Ring channels of one node: {}\n", channels.size()) + aligned(rows);
-  for (const std::string& remark : remarks) text += fmt::format("  {}\n", remark);
+  std::string text = fmt::format("Ring channels of one node: {}\n", channels.size()) + rows.text(style.width);
+  for (const std::string& remark : remarks) text += fitted_lines(fmt::format("  {}\n", remark), style.width);
   if (!platform.fabric.exists()) return text;
 
   const Cluster pair = make_cluster(platform, 2);
-  rows.clear();
-  for (const Channel& channel : ring_channels(pair)) {
-    rows.push_back({platform.node[platform.nics[static_cast<std::size_t>(channel.nic)]].name,
-                    joined(channel.order, channel.order.size() / 2)});
+  const std::vector<Channel> between = ring_channels(pair);
+  Table nics = list_of(2);
+  for (const Channel& channel : between) {
+    nics.row(platform.node[platform.nics[static_cast<std::size_t>(channel.nic)]].name,
+             joined(channel.order, channel.order.size() / 2));
   }
-  text += fmt::format("\nRing channels between nodes: {}, each entering and leaving a node through one NIC\n",
-                      rows.size());
-  return text + aligned(rows);
+  text +=
+      '\n' +
+      fitted_lines(
+          fmt::format("Ring channels between nodes: {}, each entering and leaving a node through one NIC\n",
+                      between.size()),
+          style.width);
+  return text + nics.text(style.width);
 } catch (const Unreachable& error) {
-  return fmt::format("Ring channels: none, {}\n", error.what());
+  return fitted_lines(fmt::format("Ring channels: none, {}\n", error.what()), style.width);
 }
 
-std::string box_section(const Platform& platform, Footnotes& notes) {
-  std::vector<Row> rows;
+std::string box_section(const Platform& platform, Footnotes& notes, const PrintStyle& style) {
+  Table rows = list_of(2);
   const auto add = [&](const char* what, const auto& value, const auto& print) {
-    if (value) rows.push_back({what, fmt::format("{} {}", print(value->value), notes.mark(*value))});
+    if (value) rows.row(what, fmt::format("{} {}", print(value->value), notes.mark(*value)));
   };
   const auto print = [](auto quantity) { return human(quantity); };
   const auto in_dollars = [](const std::string& date) {
@@ -188,25 +200,29 @@ std::string box_section(const Platform& platform, Footnotes& notes) {
   add("power without GPUs", platform.power.overhead, print);
   add("list price", price.list, in_dollars(price.list_date.empty() ? price.date : price.list_date));
   add("rent per hour", price.hour, in_dollars(price.date));
-  return rows.empty() ? "" : "Whole node\n" + aligned(rows) + "\n";
+  return rows.empty() ? "" : "Whole node\n" + rows.text(style.width) + "\n";
 }
 
 }  // namespace
 
-std::string topology_report(const Platform& platform) {
+std::string topology_report(const Platform& platform, const PrintStyle& style) {
   Footnotes notes;
-  std::string text =
-      fmt::format("{}{}\n\n", platform.name, platform.title.empty() ? "" : ": " + platform.title);
-  text += devices_section(platform) + "\n";
-  text += matrix_section(platform) + "\n";
-  text += in_device_words(platform, links_section(platform, notes)) + "\n";
-  text += in_device_words(platform, cut_section(platform)) + "\n";
-  text += channels_section(platform) + "\n";
-  text += in_device_words(platform, box_section(platform, notes));
-  text += "Sources of the figures\n" + notes.list();
+  std::string text = fitted_lines(
+      fmt::format("{}{}\n\n", platform.name, platform.title.empty() ? "" : ": " + platform.title),
+      style.width);
+  text += devices_section(platform, style) + "\n";
+  text += matrix_section(platform, style) + "\n";
+  text += in_device_words(platform, links_section(platform, notes, style)) + "\n";
+  text += in_device_words(platform, cut_section(platform, style)) + "\n";
+  text += channels_section(platform, style) + "\n";
+  text += in_device_words(platform, box_section(platform, notes, style));
+  text += "Sources of the figures\n";
+  for (const auto& [mark, source] : notes.list())
+    text += hanging(fmt::format("  {:<5}", mark), source, style.width);
   if (!platform.sources.empty()) {
     text += "\nSources of the whole file\n";
-    for (const std::string& source : platform.sources) text += fmt::format("  {}\n", source);
+    for (const std::string& source : platform.sources)
+      text += fitted_lines(fmt::format("  {}\n", source), style.width);
   }
   return text;
 }

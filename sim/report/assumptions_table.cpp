@@ -2,12 +2,12 @@
 
 #include "config/keys.hpp"
 #include "report/json_text.hpp"
+#include "units/lines.hpp"
+#include "units/table.hpp"
 
 #include <fmt/format.h>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string_view>
 
 namespace trainyard {
 namespace {
@@ -26,20 +26,24 @@ std::string places_text(const Assumption& assumption) {
 
 }  // namespace
 
-std::string assumptions_table(const std::vector<AssumptionEffect>& effects, FitKind fit) {
-  std::string text = fmt::format(
-      "\n# assumed values: mean errors in % with fit {} over the runs that use one, with 0.7, 1 and 1.3 "
-      "times the value\n",
-      config::name_of(fit));
-  const auto out = std::back_inserter(text);
-  constexpr std::string_view format = "{:>5} {:>8} {:>8} {:>8}  {}\n";
-  fmt::format_to(out, fmt::runtime(format), "runs", "x 0.7", "x 1", "x 1.3", "value and its reason");
+std::string assumptions_table(const std::vector<AssumptionEffect>& effects, FitKind fit,
+                              const PrintStyle& style) {
+  std::string text =
+      '\n' + comment(fmt::format("assumed values: mean errors in % with fit {} over the runs that "
+                                 "use one, with 0.7, 1 and 1.3 times the value",
+                                 config::name_of(fit)),
+                     style.width);
+  // one more blank before the text
+  Table table(
+      {number_column(5), number_column(8), number_column(8), number_column(8), text_column().wraps(20)},
+      {.indent = 0, .gap = 1});
+  table.row("runs", "x 0.7", "x 1", "x 1.3", " value and its reason");
   for (const AssumptionEffect& effect : effects) {
-    fmt::format_to(out, fmt::runtime(format), effect.rows, error_text(effect.less),
-                   error_text(effect.as_it_is), error_text(effect.more), places_text(effect.assumption));
-    fmt::format_to(out, "{:>34}{}\n", "", effect.assumption.reason);
+    table.row(effect.rows, error_text(effect.less), error_text(effect.as_it_is), error_text(effect.more),
+              ' ' + places_text(effect.assumption));
+    table.row("", "", "", "", ' ' + effect.assumption.reason);
   }
-  return text;
+  return text + table.text(style.width);
 }
 
 nlohmann::ordered_json assumptions_json(const std::vector<AssumptionEffect>& effects) {

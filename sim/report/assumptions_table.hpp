@@ -2,6 +2,7 @@
 // Report of `trainyard validate --assumed` on values that nobody has measured or specified.
 
 #include "published/assumptions.hpp"
+#include "units/print_style.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -10,7 +11,8 @@
 namespace trainyard {
 
 /// Mean errors with a smaller, the current and a larger value of each assumption; the largest effects first.
-std::string assumptions_table(const std::vector<AssumptionEffect>& effects, FitKind fit);
+std::string assumptions_table(const std::vector<AssumptionEffect>& effects, FitKind fit,
+                              const PrintStyle& style = {});
 
 /// The same, errors as ratios.
 nlohmann::ordered_json assumptions_json(const std::vector<AssumptionEffect>& effects);

@@ -1,5 +1,6 @@
 #include "report/calibration_tables.hpp"
 #include "report/text_layout.hpp"
+#include "units/table.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -28,20 +29,18 @@ std::string range_of(const std::vector<HeldOutError>& errors, std::string_view p
 }
 
 /// `has_kernels`: predictions also used the nearest kernels, so that the curve alone has separate errors.
-std::string table(const std::string& title, const std::vector<HeldOutError>& errors, bool has_kernels) {
+std::string error_table(const std::string& title, const std::vector<HeldOutError>& errors, bool has_kernels,
+                        const PrintStyle& style) {
   if (errors.empty()) return {};
-  std::size_t width = 0;
-  for (const HeldOutError& error : errors) width = std::max(width, error.kernels.size());
-  std::string text = title + "\n\n";
-  text += fmt::format("{:<{}}  {:>7}  {:>7}  {:>7}  {:>7}{}\n", "kernels", width, "count", "mean", "median",
-                      "90 %", has_kernels ? "  curve alone" : "");
+  Table table({text_column().wraps(16), number_column(7), number_column(7), number_column(7).drops(1),
+               number_column(7).drops(2), number_column()},
+              {.indent = 0, .gap = 2});
+  table.row("kernels", "count", "mean", "median", "90 %", has_kernels ? "curve alone" : "");
   for (const HeldOutError& error : errors) {
-    text += fmt::format("{:<{}}  {:>7}  {:>7}  {:>7}  {:>7}", error.kernels, width, error.count,
-                        percent(error.mape), percent(error.median), percent(error.p90));
-    if (has_kernels) text += fmt::format("  {:>11}", percent(error.curve_mape));
-    text += '\n';
+    table.row(error.kernels, error.count, percent(error.mape), percent(error.median), percent(error.p90),
+              has_kernels ? percent(error.curve_mape) : std::string());
   }
-  return text + "\n";
+  return fitted_lines(title, style.width) + "\n\n" + table.text(style.width) + "\n";
 }
 
 bool is_fitted(Provenance provenance) {
@@ -65,13 +64,13 @@ bool has_fits(const GpuProfile& gpu, std::string_view part) {
 
 }  // namespace
 
-std::string calibration_table(const GpuProfile& gpu) {
+std::string calibration_table(const GpuProfile& gpu, const PrintStyle& style) {
   if (!gpu.calibration) return {};
   const Calibration& calibration = *gpu.calibration;
-  return table("Error on held-out shapes (five folds):", calibration.held_out, true) +
-         table(fmt::format("Error of the same scaling from {}, on the measured kernels of other GPUs:",
-                           calibration.scaled_from.value_or("")),
-               calibration.scaling, false);
+  return error_table("Error on held-out shapes (five folds):", calibration.held_out, true, style) +
+         error_table(fmt::format("Error of the same scaling from {}, on the measured kernels of other GPUs:",
+                                 calibration.scaled_from.value_or("")),
+                     calibration.scaling, false, style);
 }
 
 std::string kernel_basis(const GpuProfile& gpu) {

@@ -6,6 +6,7 @@
 #include "compute/gpu_profile.hpp"
 #include "compute/recording.hpp"
 #include "published/software_fit.hpp"
+#include "units/print_style.hpp"
 
 #include <string>
 
@@ -13,7 +14,7 @@ namespace trainyard {
 
 /// The held-out errors of a profile and those of scaling, one line per group of kernels. Empty if it has
 /// none.
-std::string calibration_table(const GpuProfile& gpu);
+std::string calibration_table(const GpuProfile& gpu, const PrintStyle& style = {});
 
 /// The origin of a profile's rates and their error in a line: "fitted: vector 1-6 %; scaled from
 /// v100_sxm2_16gb: gemm 19-33 %, conv 26-44 %".
@@ -25,12 +26,12 @@ std::string kernel_basis(const GpuProfile& gpu);
 
 /// Launches, copies at the largest size, collectives, the slowdown of kernels by concurrent copies, and
 /// power, one line each. Empty if the recording has none of these.
-std::string device_table(const Recording& recording);
+std::string device_table(const Recording& recording, const PrintStyle& style = {});
 
 /// Every row used for the fit with its own scale, and the scale of all of them.
-std::string stack_fit_table(const StackFit& fit);
+std::string stack_fit_table(const StackFit& fit, const PrintStyle& style = {});
 
 /// The errors on runs left out of the fit and the factors that hold for all frameworks and GPUs.
-std::string software_fit_table(const Software& software);
+std::string software_fit_table(const Software& software, const PrintStyle& style = {});
 
 }  // namespace trainyard

@@ -1,11 +1,12 @@
 #include "report/collective_table.hpp"
 
+#include "units/lines.hpp"
+#include "units/table.hpp"
 #include "units/text.hpp"
 #include "units/version.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -44,60 +45,73 @@ std::string ranges_of(std::span<const Rank> ranks) {
 
 std::string group_line(const CollectiveReport& report, std::size_t g) {
   const CollectiveGroup& group = report.groups[g];
-  std::string line = fmt::format("# group {}: {} ranks, {}", g, group.ranks.size(), ranges_of(group.ranks));
+  std::string line = fmt::format("group {}: {} ranks, {}", g, group.ranks.size(), ranges_of(group.ranks));
   if (group.start > Seconds{}) line += fmt::format(", starts at {}", human(group.start));
-  return line + "\n";
+  return line;
 }
 
 /// One line per switch.
-std::string switch_lines(const CollectiveReport& report, bool has_groups) {
+std::string switch_lines(const CollectiveReport& report, bool has_groups, const PrintStyle& style) {
   std::string lines;
   for (const CollectiveSwitch& change : report.switches) {
-    lines += fmt::format("# kink: {} switches from {} to {} between {:.0f} and {:.0f} B{}\n", report.library,
-                         change.from, change.to, change.below.si(), change.above.si(),
-                         has_groups ? fmt::format(", group {}", change.group) : "");
+    lines += comment(fmt::format("kink: {} switches from {} to {} between {:.0f} and {:.0f} B{}",
+                                 report.library, change.from, change.to, change.below.si(), change.above.si(),
+                                 has_groups ? fmt::format(", group {}", change.group) : ""),
+                     style.width);
   }
   return lines;
 }
 
 }  // namespace
 
-std::string collective_table(const CollectiveReport& report) {
+std::string collective_table(const CollectiveReport& report, const PrintStyle& style) {
   std::string table;
-  const auto out = std::back_inserter(table);
   const bool has_groups =
       report.groups.size() > 1 || static_cast<int>(report.groups.front().ranks.size()) < report.ranks;
-  fmt::format_to(out, "# {} on {}: {} ranks on {} {}\n", config::name_of(report.operation), report.platform,
-                 report.ranks, report.nodes, report.nodes == 1 ? "node" : "nodes");
-  for (std::size_t g = 0; has_groups && g < report.groups.size(); ++g) table += group_line(report, g);
-  for (const std::string& note : report.notes) fmt::format_to(out, "# {}\n", note);
-  table += switch_lines(report, has_groups);
-  fmt::format_to(
-      out,
-      "# bound: shortest time of any algorithm on this network; share: bound / time; formula: closed form of "
-      "the collective alone\n#\n");
-  constexpr std::string_view heading =
-      "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>7}  {:>6}  {:>7}  {}\n";
-  const std::string_view group = has_groups ? "  group" : "";
-  fmt::format_to(out, fmt::runtime(heading), "size", "count", "type", "redop", "root", "time", "algbw",
-                 "busbw", "bound", "share", "formula", fmt::format("algorithm{}", group));
-  fmt::format_to(out, fmt::runtime(heading), "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)",
-                 "(us)", "(%)", "(us)", "/protocol/channels");
+  const std::string head =
+      fmt::format("{} on {}: {} ranks on {} {}", config::name_of(report.operation), report.platform,
+                  report.ranks, report.nodes, report.nodes == 1 ? "node" : "nodes");
+  table += comment(head, style.width);
+  for (std::size_t g = 0; has_groups && g < report.groups.size(); ++g)
+    table += comment(group_line(report, g), style.width);
+  for (const std::string& note : report.notes) table += comment(note, style.width);
+  table += switch_lines(report, has_groups, style);
+  table += comment(
+      "bound: shortest time of any algorithm on this network; share: bound / time; formula: closed form of "
+      "the collective alone",
+      style.width);
+  table += "#\n";
+  // The columns of nccl-tests stay longest: its tools count them.
+  Table sizes({number_column(12), number_column(12).drops(7), number_column(8).drops(4),
+               number_column(6).drops(6), number_column(6).drops(5), number_column(7), number_column(6),
+               number_column(6), number_column(7).drops(2), number_column(6).drops(3),
+               number_column(7).drops(1), text_column(), text_column()},
+              {.indent = 0, .gap = 2, .elsewhere = "--json"});
+  sizes.row(fmt::format("# {:>10}", "size"), "count", "type", "redop", "root", "time", "algbw", "busbw",
+            "bound", "share", "formula", "algorithm", has_groups ? "group" : "");
+  sizes.row(fmt::format("# {:>10}", "(B)"), "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "(us)",
+            "(%)", "(us)", "/protocol/channels", "");
   for (const CollectiveTiming& row : report.rows) {
-    fmt::format_to(
-        out, "{:12.0f}  {:12}  {:>8}  {:>6}  {:6}  {:>7}  {:6.2f}  {:6.2f}  {:>7}  {:6.1f}  {:>7}  {}{}\n",
-        row.size.si(), row.elements, "float", reduces(report.operation) ? "sum" : "none",
-        has_root(report.operation) ? report.root : -1, seven_columns(row.time.si() * 1e6),
-        row.algbw.si() / 1e9, row.busbw.si() / 1e9, seven_columns(row.bound.si() * 1e6),
-        100 * bound_share(row), seven_columns(row.closed_form.si() * 1e6), way_of(row),
-        has_groups ? fmt::format("  {}", row.group) : "");
+    sizes.row(fmt::format("{:.0f}", row.size.si()), row.elements, "float",
+              reduces(report.operation) ? "sum" : "none", has_root(report.operation) ? report.root : -1,
+              seven_columns(row.time.si() * 1e6), fmt::format("{:.2f}", row.algbw.si() / 1e9),
+              fmt::format("{:.2f}", row.busbw.si() / 1e9), seven_columns(row.bound.si() * 1e6),
+              fmt::format("{:.1f}", 100 * bound_share(row)), seven_columns(row.closed_form.si() * 1e6),
+              way_of(row), has_groups ? std::to_string(row.group) : std::string());
   }
+  // Its tools take lines without # for rows.
+  const std::vector<std::string> lines = sizes.lines(style.width);
+  const auto note =
+      std::ranges::find_if(lines, [](const std::string& line) { return line.starts_with("left out:"); });
+  table += fmt::format("{}\n", fmt::join(lines.begin(), note, "\n"));
+  table += comment(fmt::format("{}", fmt::join(note, lines.end(), " ")), style.width);
   if (const LinkRow* most = busiest(report.links)) {
-    fmt::format_to(out, "# Busiest link         : {}, busy for {:.1f} % of the time, over all sizes\n",
-                   most->name, 100 * most->utilization);
+    table += hanging(
+        "# Busiest link         : ",
+        fmt::format("{}, busy for {:.1f} % of the time, over all sizes", most->name, 100 * most->utilization),
+        style.width);
   }
-  fmt::format_to(out, "# Avg bus bandwidth    : {:.2f}\n", report.average_busbw_gbs);
-  return table;
+  return table + fmt::format("# Avg bus bandwidth    : {:.2f}\n", report.average_busbw_gbs);
 }
 
 nlohmann::ordered_json collective_json(const CollectiveReport& report) {

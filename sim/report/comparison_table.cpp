@@ -2,7 +2,8 @@
 
 #include "report/comparison_report.hpp"
 #include "report/page.hpp"
-#include "report/text_layout.hpp"
+#include "units/lines.hpp"
+#include "units/table.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -13,53 +14,45 @@ namespace trainyard {
 
 namespace {
 
-constexpr std::size_t label_columns = 24;
+/// As wide as the widest usual label and number.
+constexpr std::size_t label_width = 24;
 constexpr std::size_t ratio_width = 9;  ///< "0.0405 x", "-35.3 %"
 
-/// Indices of the columns of one block.
-using Block = std::vector<std::size_t>;
-
-/// Two runs fill one block. Of more runs each block has the first, and value and ratio of two others.
-std::vector<Block> blocks_of(std::size_t columns) {
+/// Of two runs a narrow page leaves out the differences; of more the columns go on below.
+Table columns_of(std::size_t number) {
   constexpr std::size_t of_two_runs = 4;
-  if (columns == of_two_runs) return {{0, 1, 2, 3}};
-  std::vector<Block> blocks;
-  for (std::size_t column = 1; column < columns; ++column) {
-    if (column % of_two_runs == 1) blocks.push_back({0});
-    blocks.back().push_back(column);
+  std::vector<TableColumn> columns{text_column(label_width).wraps(14), number_column(head_width)};
+  if (number == of_two_runs) {
+    columns.insert(columns.end(), {number_column(head_width), number_column(18).drops(1), number_column(13)});
+  } else {
+    for (std::size_t i = 1; i < number; ++i)
+      columns.push_back(number_column(i % 2 == 0 ? ratio_width : head_width));
   }
-  return blocks;
+  return Table(std::move(columns), {.indent = 2,
+                                    .gap = 1,
+                                    .goes_on_below = number != of_two_runs,
+                                    .head_hangs = true,
+                                    .elsewhere = "--json"});
 }
 
-/// As wide as the widest usual number.
-std::size_t width_of(std::size_t column, std::size_t columns) {
-  constexpr std::size_t widths_of_two_runs[] = {head_width, head_width, 18, 13};
-  if (columns == std::size(widths_of_two_runs)) return widths_of_two_runs[column];
-  return column > 0 && column % 2 == 0 ? ratio_width : head_width;
-}
-
-std::string line_of(std::string_view label, const std::vector<std::string>& cells, const Block& block) {
-  std::string line = fmt::format("{:<{}}", elide(label, label_columns - 1), label_columns);
-  for (const std::size_t column : block)
-    line += fmt::format(" {:>{}}", cells[column], width_of(column, cells.size()));
-  return line;
-}
-
-void write_table(Page& out, const ComparedTable& table) {
-  for (const Block& block : blocks_of(table.columns.size())) {
-    out.heading(line_of(table.title, table.columns, block));
-    for (const ComparedTable::Row& row : table.rows) {
-      const std::string label = std::string(2 * static_cast<std::size_t>(row.depth), ' ') + row.label;
-      out.line("  " + (row.cells.empty() ? label : line_of(label, row.cells, block)));
-    }
-  }
+void write_table(Page& out, const ComparedTable& compared) {
+  Table table = columns_of(compared.columns.size());
+  const auto add = [&](std::string_view label, const std::vector<std::string>& cells) {
+    std::vector<std::string> row{elide(label, label_width - 1)};
+    row.insert(row.end(), cells.begin(), cells.end());
+    table.add(std::move(row));
+  };
+  add(compared.title, compared.columns);
+  for (const ComparedTable::Row& row : compared.rows)
+    add(std::string(2 * static_cast<std::size_t>(row.depth), ' ') + row.label, row.cells);
+  out.headed_table(table);
 }
 
 }  // namespace
 
-std::string comparison_table(std::span<const Comparison> comparisons, bool colour) {
+std::string comparison_table(std::span<const Comparison> comparisons, const PrintStyle& style) {
   const ComparisonReport report = comparison_report(comparisons);
-  Page out(colour);
+  Page out(style);
   for (const LabelledText& run : report.runs) out.paragraph(fmt::format("{}: {}", run.label, run.text), 0);
   out.heading("differences in the input");
   for (const LabelledText& key : report.keys)
@@ -78,8 +71,8 @@ std::string comparison_table(std::span<const Comparison> comparisons, bool colou
   return out.text();
 }
 
-std::string comparison_table(const Comparison& comparison, bool colour) {
-  return comparison_table({&comparison, 1}, colour);
+std::string comparison_table(const Comparison& comparison, const PrintStyle& style) {
+  return comparison_table({&comparison, 1}, style);
 }
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 // comparisons of the first run with each of the others, at least one.
 
 #include "explain/comparison.hpp"
+#include "units/print_style.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <span>
@@ -12,9 +13,9 @@ namespace trainyard {
 
 /// Differences of the input, the figures side by side, the parts of the step time, the expected error of the
 /// change, and a sentence for each run that sums them up; more than two runs are ranked. Every number has its
-/// unit. Tables that are too wide for 100 columns continue in further blocks.
-std::string comparison_table(std::span<const Comparison> comparisons, bool colour);
-std::string comparison_table(const Comparison& comparison, bool colour);
+/// unit. Tables of more than two runs that are too wide continue in further blocks.
+std::string comparison_table(std::span<const Comparison> comparisons, const PrintStyle& style = {});
+std::string comparison_table(const Comparison& comparison, const PrintStyle& style = {});
 
 /// The same as GitHub-flavoured Markdown, the conclusion first.
 std::string comparison_markdown(std::span<const Comparison> comparisons);

@@ -1,5 +1,6 @@
 #include "config/keys.hpp"
 #include "report/calibration_tables.hpp"
+#include "units/table.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -52,7 +53,7 @@ void add_largest_transfers(std::vector<Line>& lines, const Recording& recording)
 
 }  // namespace
 
-std::string device_table(const Recording& recording) {
+std::string device_table(const Recording& recording, const PrintStyle& style) {
   std::vector<Line> lines;
   for (const RecordedKernel& row : recording.rows) {
     if (row.op == "launch") lines.emplace_back(launch_meaning(row.variant), estimate(row.time));
@@ -69,11 +70,9 @@ std::string device_table(const Recording& recording) {
     if (row.op == "power" && row.power) lines.emplace_back("power, " + row.variant, estimate(*row.power));
   }
   if (lines.empty()) return {};
-  std::size_t width = 0;
-  for (const auto& [what, value] : lines) width = std::max(width, what.size());
-  std::string text = "Other measurements (profiles do not use them yet):\n\n";
-  for (const auto& [what, value] : lines) text += fmt::format("{:<{}}  {}\n", what, width, value);
-  return text + "\n";
+  Table table({text_column().wraps(20), text_column()}, {.indent = 0, .gap = 2});
+  for (const auto& [what, value] : lines) table.row(what, value);
+  return "Other measurements (profiles do not use them yet):\n\n" + table.text(style.width) + "\n";
 }
 
 }  // namespace trainyard

@@ -27,12 +27,17 @@ constexpr std::size_t limit_width = 21;
 /// At least this number of collectives, the longest, are shown even if they are short compared with kernels.
 constexpr std::size_t most_sure_collectives = 6;
 
-std::string path_line(std::string_view kind, std::string_view what, std::string_view start,
-                      std::string_view length, std::string_view share, std::string_view limit) {
-  std::string text = fmt::format("  {:<14} {:<{}} {:>9} {:>9} {:>7}  {}", kind, elide(what, what_width),
-                                 what_width, start, length, share, limit);
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text;
+Table path_table() {
+  return Table({text_column(14), text_column(what_width).wraps(18), number_column(9).drops(1),
+                number_column(9), number_column(7), text_column().wraps(12).drops(2)},
+               {.indent = 2, .gap = 1, .head_hangs = true, .elsewhere = "--json"});
+}
+
+/// One more blank before the last column, which is of text.
+void add_path_line(Table& table, std::string_view kind, std::string_view what, std::string_view start,
+                   std::string_view length, std::string_view share, std::string_view limit) {
+  table.row(kind, elide(what, what_width), start, length, share,
+            limit.empty() ? std::string() : ' ' + std::string(limit));
 }
 
 /// Cuts off the end of a wider name: names of layers differ at their beginning.
@@ -71,18 +76,19 @@ std::string short_limit(const CollectivePace& pace) {
   return pace.is_connection ? fmt::format("connection {}", estimate(pace.edge)) : pace.link;
 }
 
-void write_stage_segment(Page& out, const Run& run, const PathSegment& segment, const CollectivePace* pace) {
+void write_stage_segment(Table& table, const Run& run, const PathSegment& segment,
+                         const CollectivePace* pace) {
   std::string kind(config::name_of(segment.kind));
   if (segment.kind == PathKind::collective)
     kind = config::name_of(step_of(run).collectives.at(at(segment.collective)).operation);
   std::string limit = segment.ops > 0 && segment.kind != PathKind::host ? count(segment.ops, "kernel") : "";
   if (pace != nullptr) limit = short_limit(*pace);
-  out.line(path_line(kind, tasks_of_stage(segment), human_like(segment.start, run.pace.time),
-                     human_like(segment.length, run.pace.time), percent(segment.length / run.pace.time),
-                     elide(limit, limit_width)));
+  add_path_line(table, kind, tasks_of_stage(segment), human_like(segment.start, run.pace.time),
+                human_like(segment.length, run.pace.time), percent(segment.length / run.pace.time),
+                elide(limit, limit_width));
 }
 
-void write_segment(Page& out, const Run& run, const Explanation& why, const PathSegment& segment,
+void write_segment(Table& table, const Run& run, const Explanation& why, const PathSegment& segment,
                    const CollectivePace* pace) {
   std::string kind(config::name_of(segment.kind));
   std::string what = layers_of(segment);
@@ -105,9 +111,8 @@ void write_segment(Page& out, const Run& run, const Explanation& why, const Path
   limit = elide(limit, limit_width);
   if (segment.kind != PathKind::input && why.path.back().rank != segment.rank)
     limit += fmt::format(" rank {}", index(segment.rank));
-  out.line(path_line(kind, what, human_like(segment.start, run.pace.time),
-                     human_like(segment.length, run.pace.time), percent(segment.length / run.pace.time),
-                     limit));
+  add_path_line(table, kind, what, human_like(segment.start, run.pace.time),
+                human_like(segment.length, run.pace.time), percent(segment.length / run.pace.time), limit);
 }
 
 /// The segments with a line of their own: the longest, always including the optimizer's and the longest
@@ -136,9 +141,9 @@ std::vector<bool> shown_segments(const std::vector<PathSegment>& path) {
 
 void write_path(Page& out, const Run& run, const Explanation& why) {
   const bool has_layout = run.experiment.layout.has_value();
-  out.heading(path_line("critical path", has_layout ? "summed by stage" : "", has_layout ? "first" : "start",
-                        "length", "share", "kernels or limit")
-                  .substr(2));
+  Table table = path_table();
+  add_path_line(table, "critical path", has_layout ? "summed by stage" : "", has_layout ? "first" : "start",
+                "length", "share", "kernels or limit");
   const std::vector<PathSegment>& path = why.path;
   const std::vector<bool> is_shown = shown_segments(path);
   std::size_t collectives = 0;
@@ -148,16 +153,17 @@ void write_path(Page& out, const Run& run, const Explanation& why) {
     if (!is_shown[i])
       shorter += path[i].length;
     else if (has_layout)
-      write_stage_segment(out, run, path[i], pace);
+      write_stage_segment(table, run, path[i], pace);
     else
-      write_segment(out, run, why, path[i], pace);
+      write_segment(table, run, why, path[i], pace);
   }
   if (path.size() > most_shown_segments) {
-    out.line(path_line("others",
-                       fmt::format("{} shorter segments (--json)", path.size() - most_shown_segments + 1), "",
-                       human_like(shorter, run.pace.time), percent(shorter / run.pace.time), ""));
+    add_path_line(table, "others",
+                  fmt::format("{} shorter segments (--json)", path.size() - most_shown_segments + 1), "",
+                  human_like(shorter, run.pace.time), percent(shorter / run.pace.time), "");
   }
-  out.line(path_line("step time", "sum", "", human_like(run.pace.time, run.pace.time), "", ""));
+  add_path_line(table, "step time", "sum", "", human_like(run.pace.time, run.pace.time), "", "");
+  out.headed_table(table);
 }
 
 std::string_view gap_label(GapPart part) {
@@ -199,18 +205,19 @@ void write_updates_parts(Page& out, const Run& run) {
   }
 }
 
-std::string help_line(std::string_view change, std::string_view step, std::string_view rate,
-                      std::string_view gain, std::string_view how) {
-  std::string text = fmt::format("  {:<30} {:>9} {:>9} {:>9}  {}", elide(change, 30), step, rate, gain, how);
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text;
+void add_help_line(Table& table, std::string_view change, std::string_view step, std::string_view rate,
+                   std::string_view gain, std::string_view how) {
+  table.row(elide(change, 30), step, rate, gain, how.empty() ? std::string() : ' ' + std::string(how));
 }
 
 void write_help(Page& out, const ExplainedRun& explained) {
-  out.heading(help_line("changes that help", "step", "samples/s", "gain", "simulated with --set").substr(2));
+  Table table({text_column(30).wraps(16), number_column(9).drops(1), number_column(9), number_column(9),
+               text_column().drops(-1)},
+              {.indent = 2, .gap = 1, .head_hangs = true, .elsewhere = "--json"});
+  add_help_line(table, "changes that help", "step", "samples/s", "gain", "simulated with --set");
   const Run& run = explained.run;
-  out.line(
-      help_line("unchanged", human_like(run.pace.time, run.pace.time), rounded(run.pace.throughput), "", ""));
+  add_help_line(table, "unchanged", human_like(run.pace.time, run.pace.time), rounded(run.pace.throughput),
+                "", "");
   std::vector<const WhatIfRow*> refused;
   std::vector<const WhatIfRow*> remarks;
   for (const WhatIfRow& row : explained.changes) {
@@ -220,17 +227,19 @@ void write_help(Page& out, const ExplainedRun& explained) {
     }
     for (std::size_t i = 0; i < row.what.set.size(); ++i) {
       const std::string key = set_argument(row.what.set[i]);
-      out.line(i == 0 ? help_line(in_device_words(run.experiment.platform, row.what.change),
-                                  human_like(*row.step_time, run.pace.time), rounded(*row.throughput),
-                                  signed_percent(*gain(run, row)), key)
-                      : help_line("", "", "", "", key));
+      if (i == 0)
+        add_help_line(table, in_device_words(run.experiment.platform, row.what.change),
+                      human_like(*row.step_time, run.pace.time), rounded(*row.throughput),
+                      signed_percent(*gain(run, row)), key);
+      else
+        add_help_line(table, "", "", "", "", key);
     }
     if (!row.what.remark.empty()) remarks.push_back(&row);
   }
+  out.headed_table(table);
   for (const WhatIfRow* row : remarks)
     out.paragraph(fmt::format("{}: {}", row->what.change, row->what.remark), 2);
-  // On one line, however long: a wrapped value cannot be pasted.
-  out.line(fmt::format("  repeat a change: trainyard run {} --set KEY=VALUE", explained.arguments));
+  out.command("  repeat a change: ", fmt::format("trainyard run {} --set KEY=VALUE", explained.arguments));
   if (refused.empty()) return;
   out.heading("not tried");
   for (const WhatIfRow* row : refused)
@@ -239,9 +248,9 @@ void write_help(Page& out, const ExplainedRun& explained) {
 
 }  // namespace
 
-std::string explanation_page(const ExplainedRun& explained, bool colour) {
+std::string explanation_page(const ExplainedRun& explained, const PrintStyle& style) {
   const Run& run = explained.run;
-  Page out(colour, run.experiment.platform);
+  Page out(style, run.experiment.platform);
   write_title(out, run);
   out.line("");
   if (run.expected_error) {

@@ -4,35 +4,19 @@
 #include "platform/connection.hpp"
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
+#include "units/table.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <utility>
 
 namespace trainyard {
 
 namespace {
 
 using Cells = std::vector<std::string>;
-
-/// Columns two blanks apart; numbers are right-aligned.
-std::string aligned_columns(const std::vector<Cells>& rows, const std::vector<bool>& is_number) {
-  std::vector<std::size_t> widths(is_number.size());
-  for (const Cells& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Cells& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line += is_number[i] ? fmt::format("  {:>{}}", row[i], widths[i])
-                           : fmt::format("  {:<{}}", row[i], widths[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
-  }
-  return text;
-}
 
 /// "a" for group 0, "b" for 1 and so on; after "z" the number: "26" for group 26. "-" for none.
 std::string letter(int group) {
@@ -41,7 +25,8 @@ std::string letter(int group) {
   return group < letters ? std::string(1, static_cast<char>('a' + group)) : std::to_string(group);
 }
 
-std::string node_table(const Cluster& cluster, const std::vector<GroupsOfKind>& kinds, const NodeKind& node) {
+std::string node_table(const Cluster& cluster, const std::vector<GroupsOfKind>& kinds, const NodeKind& node,
+                       const PrintStyle& style) {
   const int first = cluster.first_rank[at(node.node)];
   const int ranks = cluster.gpus_on_node[at(node.node)];
   std::vector<Cells> rows{{"rank"}, {"socket"}};
@@ -56,9 +41,11 @@ std::string node_table(const Cluster& cluster, const std::vector<GroupsOfKind>& 
     for (const int group : node.group_of[kind])
       row.push_back(letter(group) + (node.leaves[kind] && group >= 0 ? ">" : ""));
   }
-  std::vector<bool> is_number(static_cast<std::size_t>(ranks) + 1, true);
-  is_number.front() = false;
-  return aligned_columns(rows, is_number);
+  std::vector<TableColumn> layout(static_cast<std::size_t>(ranks) + 1, number_column());
+  layout.front() = text_column();
+  Table table(std::move(layout), {.indent = 2, .gap = 2, .goes_on_below = true});
+  for (Cells& row : rows) table.add(std::move(row));
+  return table.text(style.width);
 }
 
 }  // namespace
@@ -86,40 +73,51 @@ std::string place_in_words(const GroupsOfKind& kind) {
   return fmt::format("{} nodes", grouped(kind.nodes));
 }
 
-std::string group_table(const ResolvedExperiment& resolved, const std::vector<GroupsOfKind>& kinds) {
+std::string group_table(const ResolvedExperiment& resolved, const std::vector<GroupsOfKind>& kinds,
+                        const PrintStyle& style) {
   const Cluster& cluster = *resolved.cluster;
   std::string text = fmt::format("{} on {}\n", count(cluster.ranks(), "GPU"), count(cluster.nodes, "node"));
   if (kinds.empty()) return text + "no group of ranks exchanges data\n";
-  std::vector<Cells> rows{{"groups of", "number", "ranks", "the first", "where", "GB/s", "GB"}};
+  Table groups({text_column(), number_column(), number_column(), text_column().wraps(10).drops(1),
+                text_column().wraps(12), number_column(), number_column()},
+               {.indent = 2, .gap = 2});
+  groups.row("groups of", "number", "ranks", "the first", "where", "GB/s", "GB");
   constexpr double giga = 1e9;
   for (const GroupsOfKind& kind : kinds) {
-    rows.push_back({kind.name, grouped(kind.groups), grouped(kind.size), ranks_in_words(kind.members.front()),
-                    place_in_words(kind), fmt::format("{:.1f}", kind.rate.si() / giga),
-                    fmt::format("{:.2f}", kind.bytes.si() / giga)});
+    groups.row(kind.name, grouped(kind.groups), grouped(kind.size), ranks_in_words(kind.members.front()),
+               place_in_words(kind), fmt::format("{:.1f}", kind.rate.si() / giga),
+               fmt::format("{:.2f}", kind.bytes.si() / giga));
   }
-  text +=
-      "\nGroups (GB/s: sent by a rank while all these groups of a stage send and nothing else does; GB: sent "
-      "by a rank\nin a step)\n" +
-      aligned_columns(rows, {false, true, true, false, false, true, true});
-  rows = {{"groups of", "links", "kind", "used", "groups on one", "GB/s of one", "also used by"}};
+  text += '\n' +
+          fitted_lines(
+              "Groups (GB/s: sent by a rank while all these groups of a stage send and nothing else "
+              "does; GB: sent by a rank in a step)\n",
+              style.width) +
+          groups.text(style.width);
+  Table links_of({text_column().wraps(10), text_column(), text_column().drops(3), number_column().drops(2),
+                  number_column().drops(1), number_column(), text_column().wraps(10)},
+                 {.indent = 2, .gap = 2});
+  links_of.row("groups of", "links", "kind", "used", "groups on one", "GB/s of one", "also used by");
   for (const GroupsOfKind& kind : kinds) {
     std::string name = kind.name;
     for (const GroupLinks& links : kind.links) {
-      rows.push_back({name, links.name, links.medium, grouped(links.links),
-                      links.groups > 0 ? std::to_string(links.groups) : "-",
-                      fmt::format("{:.1f}", links.capacity.si() / giga),
-                      fmt::format("{}", fmt::join(links.shared_with, ", "))});
+      links_of.row(name, links.name, links.medium, grouped(links.links),
+                   links.groups > 0 ? std::to_string(links.groups) : "-",
+                   fmt::format("{:.1f}", links.capacity.si() / giga),
+                   fmt::format("{}", fmt::join(links.shared_with, ", ")));
       name.clear();
     }
   }
-  text += "\nLinks (each direction counts)\n" +
-          aligned_columns(rows, {false, false, false, true, true, true, false});
+  text += "\nLinks (each direction counts)\n" + links_of.text(style.width);
   for (const NodeKind& node : node_kinds(cluster, kinds)) {
     const std::string like = node.nodes == 1
                                  ? fmt::format("Node {}", node.node)
                                  : fmt::format("Node {}, and {} like it", node.node, grouped(node.nodes - 1));
-    text += fmt::format("\n{} (one letter: one group; >: the group has ranks on other nodes too)\n", like) +
-            node_table(cluster, kinds, node);
+    text += '\n' +
+            fitted_lines(
+                fmt::format("{} (one letter: one group; >: the group has ranks on other nodes too)\n", like),
+                style.width) +
+            node_table(cluster, kinds, node, style);
   }
   return text;
 }

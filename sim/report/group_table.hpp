@@ -2,6 +2,7 @@
 // The groups of a layout, their nodes and links, as text.
 
 #include "run/group_links.hpp"
+#include "units/print_style.hpp"
 
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ std::string ranks_in_words(const std::vector<Rank>& ranks);
 std::string place_in_words(const GroupsOfKind& kind);
 
 /// Tables of groups and links, and one node of each kind with the groups of its ranks.
-std::string group_table(const ResolvedExperiment& resolved, const std::vector<GroupsOfKind>& kinds);
+std::string group_table(const ResolvedExperiment& resolved, const std::vector<GroupsOfKind>& kinds,
+                        const PrintStyle& style = {});
 
 }  // namespace trainyard

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <string_view>
+#include <utility>
 
 namespace trainyard {
 
@@ -130,19 +131,26 @@ void write_stage_table(Page& out, const Run& run) {
     };
     if (std::ranges::any_of(stages, matters)) columns.push_back(&words);
   }
-  std::string line = fmt::format("  {:<15}", "share of step");
-  for (const PartWords* words : columns) line += fmt::format("{:>9}", words->column);
-  out.line(line);
-  for (const ShownStage& shown : shown_stages(classes.size())) {
-    if (shown.is_after_gap) out.line("  ...");
-    line = fmt::format("  {:<15}", classes[shown.stage].name);
-    for (const PartWords* words : columns)
-      line += fmt::format("{:>9}", percent(time_of(stages[shown.stage], words->part) / run.pace.time));
-    out.line(line);
+  std::vector<TableColumn> widths{text_column(15)};
+  std::vector<std::string> cells{"share of step"};
+  for (const PartWords* words : columns) {
+    widths.push_back(number_column(9));
+    cells.emplace_back(words->column);
   }
+  Table table(std::move(widths), {.indent = 2, .gap = 0, .goes_on_below = true});
+  table.add(std::move(cells));
+  for (const ShownStage& shown : shown_stages(classes.size())) {
+    if (shown.is_after_gap) table.line("...");
+    cells = {classes[shown.stage].name};
+    for (const PartWords* words : columns)
+      cells.push_back(percent(time_of(stages[shown.stage], words->part) / run.pace.time));
+    table.add(std::move(cells));
+  }
+  out.table(table);
 }
 
-void write_stage_charts(Page& out, const Run& run, int width) {
+void write_stage_charts(Page& out, const Run& run) {
+  const int width = out.chart_width();
   const std::vector<ClassStep>& classes = step_of(run).classes;
   out.heading("timeline", "f forward, b backward, o optimizer, - exposed communication, . bubble");
   for (const ShownStage& shown : shown_stages(classes.size())) {

@@ -20,7 +20,7 @@ void write_stages(Page& out, const Run& run);
 void write_stage_table(Page& out, const Run& run);
 
 /// A line of text for each stage: when it runs passes, communicates and waits.
-void write_stage_charts(Page& out, const Run& run, int width);
+void write_stage_charts(Page& out, const Run& run);
 
 /// "60.7, 58.1, 57.3 GB in stages 0 to 2", in the order of the reports.
 std::string memory_by_stage(const std::vector<MemoryReport>& reports);

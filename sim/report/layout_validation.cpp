@@ -6,13 +6,13 @@
 #include "published/layout_pairs.hpp"
 #include "report/json_text.hpp"
 #include "report/text_layout.hpp"
+#include "units/table.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -48,102 +48,109 @@ std::vector<const FamilyRule*> layout_families(const LayoutValidation& validatio
   return families;
 }
 
-constexpr std::string_view family_line = "{:<30} {:<9} {:>4} {:>6} {:>6} {:>6} {:>6} {:>6} {:>8}\n";
-
-void add_errors(std::string& text, const LayoutValidation& validation, const std::vector<LayoutFit>& fits,
+void add_errors(Table& table, const LayoutValidation& validation, const std::vector<LayoutFit>& fits,
                 std::string_view name, const std::optional<std::string>& family) {
   for (const LayoutFit fit : fits) {
     const LayoutErrors errors = errors_of(validation, fit, family);
     if (errors.runs == 0) continue;
-    fmt::format_to(std::back_inserter(text), fmt::runtime(family_line), name, config::name_of(fit),
-                   errors.runs, percent_cell(errors.mape), percent_cell(errors.median),
-                   percent_cell(errors.p90), percent_cell(errors.worst), signed_cell(errors.bias),
-                   percent_cell(coverage_of(validation, family)));
+    table.row(name, config::name_of(fit), errors.runs, percent_cell(errors.mape), percent_cell(errors.median),
+              percent_cell(errors.p90), percent_cell(errors.worst), signed_cell(errors.bias),
+              percent_cell(coverage_of(validation, family)));
     name = "";
   }
 }
 
-void add_layout_runs(std::string& text, const LayoutValidation& validation) {
-  constexpr std::string_view format = "{:<20} {:<15} {:<18} {:<14} {:>7} {:>5} {:>10} {:>8} {:>8} {:>8}\n";
-  const auto out = std::back_inserter(text);
-  fmt::format_to(out,
-                 "# runs whose ranks share a model: published samples per second, errors of the predictions "
-                 "in %\n");
-  fmt::format_to(out, fmt::runtime(format), "run", "platform", "stack", "layout", "batch", "GPUs", "measured",
-                 "nothing", "software", "1layout");
+void add_layout_runs(std::string& text, const LayoutValidation& validation, const PrintStyle& style) {
+  text +=
+      comment("runs whose ranks share a model: published samples per second, errors of the predictions in %",
+              style.width);
+  Table table(
+      {text_column(20).wraps(16), text_column(15).wraps(8).drops(3), text_column(18).wraps(8).drops(1),
+       text_column(14).wraps(6), number_column(7).drops(4), number_column(5), number_column(10).drops(2),
+       number_column(8), number_column(8), number_column(8)},
+      {.indent = 0, .gap = 1, .elsewhere = "--json"});
+  table.row("run", "platform", "stack", "layout", "batch", "GPUs", "measured", "nothing", "software",
+            "1layout");
   for (const ScoredLayout& scored : validation.runs) {
     const LayoutRun& run = scored.run;
-    fmt::format_to(out, fmt::runtime(format), place_of(scored), run.machine->platform, run.stack->stack,
-                   layout_in_words(run), fmt::format("{}x{}", run.micro_batch, run.micro_batches),
-                   run.row->gpus_total, fmt::format("{:.5g}", run.measured),
-                   signed_cell(scored.error(LayoutFit::nothing)),
-                   signed_cell(scored.error(LayoutFit::software)),
-                   scored.is_fitted ? "fitted" : signed_cell(scored.error(LayoutFit::one_layout)));
+    table.row(place_of(scored), run.machine->platform, run.stack->stack, layout_in_words(run),
+              fmt::format("{}x{}", run.micro_batch, run.micro_batches), run.row->gpus_total,
+              fmt::format("{:.5g}", run.measured), signed_cell(scored.error(LayoutFit::nothing)),
+              signed_cell(scored.error(LayoutFit::software)),
+              scored.is_fitted ? "fitted" : signed_cell(scored.error(LayoutFit::one_layout)));
   }
+  text += table.text(style.width);
 }
 
 constexpr std::array memory_figures{MemoryFigure::whole, MemoryFigure::allocated, MemoryFigure::activations,
                                     MemoryFigure::state};
 
-void add_pairs(std::string& text, const LayoutValidation& validation, const std::vector<LayoutFit>& fits) {
-  constexpr std::string_view line = "{:<44} {:<9} {:>5} {:>8} {:>6}\n";
+void add_pairs(std::string& text, const LayoutValidation& validation, const std::vector<LayoutFit>& fits,
+               const PrintStyle& style) {
   const std::vector<LayoutPair> pairs = layout_pairs(validation);
   if (pairs.empty()) return;
-  const auto out = std::back_inserter(text);
-  fmt::format_to(
-      out,
-      "\n# pairs of these runs that differ in one setting: mean change of the step, and mean error of "
-      "the\n# predicted change, in % of the step\n");
-  fmt::format_to(out, fmt::runtime(line), "pairs differ in", "fit", "pairs", "change", "error");
+  text +=
+      '\n' + comment(
+                 "pairs of these runs that differ in one setting: mean change of the step, and mean error "
+                 "of the predicted change, in % of the step",
+                 style.width);
+  Table table(
+      {text_column(44).wraps(16), text_column(9), number_column(5), number_column(8), number_column(6)},
+      {.indent = 0, .gap = 1});
+  table.row("pairs differ in", "fit", "pairs", "change", "error");
   for (const PairSetting setting : pair_settings) {
     std::string_view name = config::name_of(setting);
     for (const LayoutFit fit : fits) {
       const PairErrors errors = errors_of(pairs, setting, fit);
       if (errors.pairs == 0) continue;
-      fmt::format_to(out, fmt::runtime(line), name, config::name_of(fit), errors.pairs,
-                     percent_cell(errors.change), percent_cell(errors.error));
+      table.row(name, config::name_of(fit), errors.pairs, percent_cell(errors.change),
+                percent_cell(errors.error));
       name = "";
     }
   }
+  text += table.text(style.width);
 }
 
-void add_memory_errors(std::string& text, const LayoutValidation& validation) {
-  constexpr std::string_view line = "{:<44} {:>4} {:>6} {:>6} {:>6} {:>6} {:>6}\n";
-  const auto out = std::back_inserter(text);
+void add_memory_errors(std::string& text, const LayoutValidation& validation, const PrintStyle& style) {
   const LayoutVerdicts verdicts = verdicts_of(validation);
-  fmt::format_to(
-      out,
-      "\n# memory of these runs: {} of {} that ran are predicted to fit, {} of {} that ran out of memory "
-      "are not\n# errors of published figures in %\n",
-      verdicts.accepted, verdicts.ran, verdicts.refused, verdicts.failed);
-  bool has_head = false;
+  text += '\n' +
+          comment(fmt::format("memory of these runs: {} of {} that ran are predicted to fit, {} of {} that "
+                              "ran out of memory are not",
+                              verdicts.accepted, verdicts.ran, verdicts.refused, verdicts.failed),
+                  style.width);
+  text += "# errors of published figures in %\n";
+  Table table({text_column(44).wraps(16), number_column(4), number_column(6), number_column(6).drops(2),
+               number_column(6).drops(1), number_column(6), number_column(6)},
+              {.indent = 0, .gap = 1, .elsewhere = "--json"});
   for (const MemoryFigure figure : memory_figures) {
     const LayoutErrors errors = errors_of(validation, figure);
     if (errors.runs == 0) continue;
-    if (!std::exchange(has_head, true))
-      fmt::format_to(out, fmt::runtime(line), "figure", "rows", "MAPE", "median", "p90", "worst", "bias");
-    fmt::format_to(out, fmt::runtime(line), config::name_of(figure), errors.runs, percent_cell(errors.mape),
-                   percent_cell(errors.median), percent_cell(errors.p90), percent_cell(errors.worst),
-                   signed_cell(errors.bias));
+    if (table.empty()) table.row("figure", "rows", "MAPE", "median", "p90", "worst", "bias");
+    table.row(config::name_of(figure), errors.runs, percent_cell(errors.mape), percent_cell(errors.median),
+              percent_cell(errors.p90), percent_cell(errors.worst), signed_cell(errors.bias));
   }
+  text += table.text(style.width);
 }
 
 /// How many runs of a family lie in the intervals that `run` would print for them without their family.
 void add_layout_intervals(std::string& text, const LayoutValidation& validation,
-                          const std::vector<LayoutFit>& fits) {
-  const auto out = std::back_inserter(text);
-  constexpr std::string_view line = "{:<40} {:>4} {:>7} {:>11}\n";
+                          const std::vector<LayoutFit>& fits, const PrintStyle& style) {
   for (const LayoutFit fit : fits) {
     const auto coverages = layout_coverage(validation, fit);
     if (coverages.empty()) continue;
-    fmt::format_to(out,
-                   "\n# expected error of these runs with fit {}: share of the runs inside the interval that "
-                   "80 %\n# should lie in, each given by the other families alone; median half width; in %\n",
-                   config::name_of(fit));
-    fmt::format_to(out, fmt::runtime(line), "family", "runs", "inside", "half width");
+    text += '\n' +
+            comment(fmt::format("expected error of these runs with fit {}: share of the runs inside the "
+                                "interval that 80 % should lie in, each given by the other families alone; "
+                                "median half width; in %",
+                                config::name_of(fit)),
+                    style.width);
+    Table table({text_column(40).wraps(16), number_column(4), number_column(7), number_column(11)},
+                {.indent = 0, .gap = 1});
+    table.row("family", "runs", "inside", "half width");
     for (const auto& [family, its] : coverages)
-      fmt::format_to(out, fmt::runtime(line), family.empty() ? "all" : family, its.runs,
-                     percent_cell(its.covered), percent_cell(its.half_width));
+      table.row(family.empty() ? "all" : family, its.runs, percent_cell(its.covered),
+                percent_cell(its.half_width));
+    text += table.text(style.width);
   }
 }
 
@@ -267,31 +274,37 @@ nlohmann::ordered_json layout_row_json(const ScoredLayout& scored, LayoutFit fit
 }  // namespace
 
 std::string layout_validation_table(const LayoutValidation& validation, const std::vector<LayoutFit>& fits,
-                                    bool only_families) {
+                                    bool only_families, const PrintStyle& style) {
   std::string text;
-  if (!only_families) add_layout_runs(text, validation);
-  const auto out = std::back_inserter(text);
-  fmt::format_to(out,
-                 "\n# runs whose ranks share a model: errors of throughput in %; bias: with sign, above 0 if "
-                 "predictions\n# are too fast; 1layout: one factor from the other runs on the fewest GPUs "
-                 "of the series (median)\n");
-  fmt::format_to(out, fmt::runtime(family_line), "family", "fit", "runs", "MAPE", "median", "p90", "worst",
-                 "bias", "coverage");
+  if (!only_families) add_layout_runs(text, validation, style);
+  text +=
+      '\n' + comment(
+                 "runs whose ranks share a model: errors of throughput in %; bias: with sign, above 0 if "
+                 "predictions are too fast; 1layout: one factor from the other runs on the fewest GPUs of "
+                 "the series (median)",
+                 style.width);
+  Table table({text_column(30).wraps(14), text_column(9), number_column(4), number_column(6),
+               number_column(6).drops(3), number_column(6).drops(4), number_column(6).drops(2),
+               number_column(6), number_column(8).drops(1)},
+              {.indent = 0, .gap = 1, .elsewhere = "--json"});
+  table.row("family", "fit", "runs", "MAPE", "median", "p90", "worst", "bias", "coverage");
   for (const FamilyRule* family : layout_families(validation)) {
     const std::string mark = family->not_in_totals.empty() ? "" : " (not in totals)";
-    add_errors(text, validation, fits, family->family + mark, family->family);
+    add_errors(table, validation, fits, family->family + mark, family->family);
   }
-  add_errors(text, validation, fits, "all", {});
+  add_errors(table, validation, fits, "all", {});
+  text += table.text(style.width);
   for (const FamilyRule* family : layout_families(validation)) {
     if (!family->not_in_totals.empty())
-      text += hanging("# ", fmt::format("{}, not in totals: {}", family->family, family->not_in_totals));
+      text +=
+          comment(fmt::format("{}, not in totals: {}", family->family, family->not_in_totals), style.width);
   }
-  add_layout_intervals(text, validation, fits);
-  add_pairs(text, validation, fits);
-  add_memory_errors(text, validation);
-  fmt::format_to(out, "\n# published rows about such runs left out\n");
+  add_layout_intervals(text, validation, fits, style);
+  add_pairs(text, validation, fits, style);
+  add_memory_errors(text, validation, style);
+  text += "\n# published rows about such runs left out\n";
   for (const auto& [reason, count] : left_out(validation))
-    text += hanging(fmt::format("{:>8}  ", count), reason);
+    text += hanging(fmt::format("{:>8}  ", count), reason, style.width);
   return text;
 }
 

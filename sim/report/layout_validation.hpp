@@ -2,6 +2,7 @@
 // `trainyard validate` for runs whose ranks share a model: a table for people, and JSON.
 
 #include "published/validate_layouts.hpp"
+#include "units/print_style.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -10,7 +11,7 @@
 namespace trainyard {
 
 std::string layout_validation_table(const LayoutValidation& validation, const std::vector<LayoutFit>& fits,
-                                    bool only_families);
+                                    bool only_families, const PrintStyle& style = {});
 
 /// For one fit, in the form of training_validation_json: fit, overall, families, expected_error, rows (with
 /// `layout`) and excluded; besides them memory, and pairs: by setting their number, mean change and mean

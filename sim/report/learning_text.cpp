@@ -31,16 +31,15 @@ void write_curve(Page& out, const Learning& learning) {
   const std::vector<LearningRow> rows = thinned(learning_rows(learning));
   if (rows.empty()) return;
   const bool has_error = rows.front().error.has_value();
-  out.line(fmt::format("  {:>12} {:>12} {:>12} {:>12}{}", "time", "updates", "samples", "loss",
-                       has_error ? fmt::format(" {:>14}", error_name(learning)) : ""));
-  for (const LearningRow& row : rows) {
-    std::string line =
-        fmt::format("  {:>12} {:>12} {:>12} {:>12}", human_like(row.at, rows.back().at),
-                    count_text(row.updates), count_text(row.samples), loss_text(row.loss.median));
-    if (has_error)
-      line += fmt::format(" {:>14}", row.error && row.error->median ? percent(*row.error->median) : "");
-    out.line(line);
-  }
+  Table table({number_column(12), number_column(12).drops(1), number_column(12).drops(2), number_column(12),
+               number_column(has_error ? 14 : 0)},
+              {.indent = 2, .gap = 1, .elsewhere = "--json"});
+  table.row("time", "updates", "samples", "loss", has_error ? error_name(learning) : "");
+  for (const LearningRow& row : rows)
+    table.row(human_like(row.at, rows.back().at), count_text(row.updates), count_text(row.samples),
+              loss_text(row.loss.median),
+              row.error && row.error->median ? percent(*row.error->median) : std::string());
+  out.table(table);
   if (const std::string words = ended_in_words(learning, rows); !words.empty()) out.paragraph(words, 2);
 }
 

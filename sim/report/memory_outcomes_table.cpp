@@ -2,6 +2,7 @@
 
 #include "config/keys.hpp"
 #include "report/text_layout.hpp"
+#include "units/table.hpp"
 #include "units/text.hpp"
 
 #include <fmt/format.h>
@@ -38,14 +39,12 @@ std::string count_or_nothing(int number, int whole) {
   return whole == 0 ? std::string() : std::to_string(number);
 }
 
-std::string line(const std::string& framework, const std::string& precision, const OutcomeCounts& counts) {
-  std::string text =
-      fmt::format("{:<14} {:<9} {:>5} {:>9} {:>8} {:>8} {:>8} {:>8}", framework, precision,
-                  count_or_nothing(counts.ran, counts.ran), count_or_nothing(counts.accepted, counts.ran),
-                  share(counts.accepted, counts.ran), count_or_nothing(counts.failed, counts.failed),
-                  count_or_nothing(counts.refused, counts.failed), share(counts.refused, counts.failed));
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text + '\n';
+void add_line(Table& table, const std::string& framework, const std::string& precision,
+              const OutcomeCounts& counts) {
+  table.row(framework, precision, count_or_nothing(counts.ran, counts.ran),
+            count_or_nothing(counts.accepted, counts.ran), share(counts.accepted, counts.ran),
+            count_or_nothing(counts.failed, counts.failed), count_or_nothing(counts.refused, counts.failed),
+            share(counts.refused, counts.failed));
 }
 
 std::string wrong_line(const MemoryOutcome& outcome) {
@@ -65,23 +64,28 @@ Json counts_json(int whole, int right, const char* right_word) {
 
 }  // namespace
 
-std::string memory_outcomes_table(const MemoryValidation& validation) {
-  std::string text =
-      "memory: verdicts on published batches  accepted: predicted to fit; refused: predicted not to fit\n\n";
-  text += fmt::format("{:<14} {:<9} {:>5} {:>9} {:>8} {:>8} {:>8} {:>8}\n", "framework", "precision", "ran",
-                      "accepted", "", "failed", "refused", "");
-  const std::string rule = std::string(76, '-') + '\n';
-  text += rule;
+std::string memory_outcomes_table(const MemoryValidation& validation, const PrintStyle& style) {
+  std::string text = fitted_lines(
+      "memory: verdicts on published batches  accepted: predicted to fit; refused: predicted not to fit\n\n",
+      style.width);
+  Table table({text_column(14), text_column(9), number_column(5), number_column(9),
+               number_column(8).named("share accepted").drops(1), number_column(8), number_column(8),
+               number_column(8).named("share refused").drops(2)},
+              {.indent = 0, .gap = 1, .elsewhere = "--json"});
+  table.row("framework", "precision", "ran", "accepted", "", "failed", "refused", "");
+  table.rule();
   for (const auto& [group, outcomes] : groups_of(validation))
-    text += line(group.first, group.second, counts_of(outcomes));
-  text += rule + line("all", "", all_counts(validation));
+    add_line(table, group.first, group.second, counts_of(outcomes));
+  table.rule();
+  add_line(table, "all", "", all_counts(validation));
+  text += table.text(style.width);
   std::string wrong;
   for (const MemoryOutcome& outcome : validation.outcomes) {
-    if (!outcome.is_right()) wrong += wrong_line(outcome);
+    if (!outcome.is_right()) wrong += fitted_lines(wrong_line(outcome), style.width);
   }
   if (!wrong.empty()) text += "\nwrong verdicts\n" + wrong;
   for (const auto& [reason, number] : validation.excluded)
-    text += fmt::format("not judged: {} x {}\n", number, reason);
+    text += fitted_lines(fmt::format("not judged: {} x {}\n", number, reason), style.width);
   return text + '\n';
 }
 

@@ -1,6 +1,7 @@
 #include "report/memory_table.hpp"
 
 #include "report/text_layout.hpp"
+#include "units/table.hpp"
 #include "units/text.hpp"
 #include "units/version.hpp"
 
@@ -16,16 +17,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string memory_line(std::string_view name, Bytes bytes, Bytes capacity, std::string_view what) {
-  std::string line = fmt::format("{:<22} {:>10} {:>8}  {}", name, gpu_memory_in_column(bytes),
-                                 percent(bytes / capacity), what);
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line + '\n';
+void add_line(Table& table, std::string_view name, Bytes bytes, Bytes capacity, std::string_view what) {
+  // one more blank before the text
+  table.row(name, gpu_memory_in_column(bytes), percent(bytes / capacity),
+            what.empty() ? std::string() : ' ' + std::string(what));
 }
 
-std::string wrapped(std::string_view text) {
+std::string wrapped(std::string_view text, const PrintStyle& style) {
   std::string all;
-  for (const std::string& line : wrap(text, 100)) all += line + '\n';
+  for (const std::string& line : wrap(text, style.width)) all += line + '\n';
   return all;
 }
 
@@ -53,37 +53,42 @@ std::string largest_terms(const MemoryTerms& terms) {
   return text;
 }
 
-std::string memory_table(const std::string& experiment, const MemoryReport& report,
-                         const std::string& remark) {
-  std::string text = fmt::format("{}: memory of one rank, batch_per_gpu {} (1 GB = 2^30 bytes)\n", experiment,
-                                 grouped(report.batch_per_gpu));
-  if (!remark.empty()) text += wrapped(remark);
-  text += fmt::format("\n{:<22} {:>10} {:>8}\n", "term", "memory", "share");
-  const std::string rule = std::string(42, '-') + '\n';
-  text += rule;
+std::string memory_table(const std::string& experiment, const MemoryReport& report, const std::string& remark,
+                         const PrintStyle& style) {
+  std::string text = wrapped(fmt::format("{}: memory of one rank, batch_per_gpu {} (1 GB = 2^30 bytes)",
+                                         experiment, grouped(report.batch_per_gpu)),
+                             style);
+  if (!remark.empty()) text += wrapped(remark, style);
+  Table table({text_column(22), number_column(10), number_column(8), text_column().wraps(12)},
+              {.indent = 0, .gap = 1});
+  table.row("term", "memory", "share", "");
+  table.rule();
   for (const MemoryTerm& term : memory_terms) {
     if (is_listed(report.terms, term))
-      text += memory_line(term.name, report.terms.*term.bytes, report.capacity, term.what);
+      add_line(table, term.name, report.terms.*term.bytes, report.capacity, term.what);
   }
-  text += rule;
-  text += memory_line("peak", report.peak, report.capacity, "at the start of the backward pass");
-  text += memory_line("capacity", report.capacity, report.capacity, report.gpu);
+  table.rule();
+  add_line(table, "peak", report.peak, report.capacity, "at the start of the backward pass");
+  add_line(table, "capacity", report.capacity, report.capacity, report.gpu);
   if (report.available < report.capacity) {
-    text += memory_line("available", report.available, report.capacity,
-                        "left by the driver and the framework's allocator");
+    add_line(table, "available", report.available, report.capacity,
+             "left by the driver and the framework's allocator");
   }
-  text += '\n';
-  if (report.fits) text += wrapped(fmt::format("batch_per_gpu {} {}", report.batch_per_gpu, verdict(report)));
-  for (const std::string& assumption : report.assumptions) text += wrapped("note: " + assumption);
+  text += '\n' + table.text(style.width) + '\n';
+  if (report.fits)
+    text += wrapped(fmt::format("batch_per_gpu {} {}", report.batch_per_gpu, verdict(report)), style);
+  for (const std::string& assumption : report.assumptions) text += wrapped("note: " + assumption, style);
   return text;
 }
 
-std::string stage_memory_table(const std::vector<MemoryReport>& reports) {
+std::string stage_memory_table(const std::vector<MemoryReport>& reports, const PrintStyle& style) {
   if (reports.size() == 1) return {};
-  std::string text =
-      fmt::format("{:<12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>8}\n", "GB by stage", "parameters",
-                  "gradients", "optimizer", "activations", "other", "peak", "share");
-  text += std::string(99, '-') + '\n';
+  Table table(
+      {text_column(12), number_column(12).drops(3), number_column(12).drops(2), number_column(12).drops(4),
+       number_column(12).drops(5), number_column(12).drops(1), number_column(12), number_column(8)},
+      {.indent = 0, .gap = 1, .elsewhere = "--json"});
+  table.row("GB by stage", "parameters", "gradients", "optimizer", "activations", "other", "peak", "share");
+  table.rule();
   const auto in_gb = [](Bytes bytes) {
     const std::string with_unit = gpu_memory_in_column(bytes);
     return with_unit.substr(0, with_unit.find(' '));
@@ -91,12 +96,11 @@ std::string stage_memory_table(const std::vector<MemoryReport>& reports) {
   for (const MemoryReport& report : reports) {
     const MemoryTerms& terms = report.terms;
     const Bytes named = terms.parameters + terms.gradients + terms.optimizer_state + terms.activations;
-    text += fmt::format("{:<12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>8}\n", report.ranks,
-                        in_gb(terms.parameters), in_gb(terms.gradients), in_gb(terms.optimizer_state),
-                        in_gb(terms.activations), in_gb(report.peak - named), in_gb(report.peak),
-                        percent(report.utilization));
+    table.row(report.ranks, in_gb(terms.parameters), in_gb(terms.gradients), in_gb(terms.optimizer_state),
+              in_gb(terms.activations), in_gb(report.peak - named), in_gb(report.peak),
+              percent(report.utilization));
   }
-  return text;
+  return table.text(style.width);
 }
 
 Json stage_memory_json(const std::vector<MemoryReport>& reports) {

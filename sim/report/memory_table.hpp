@@ -2,6 +2,7 @@
 // The memory of one rank as text and as JSON: `trainyard memory`, and the object `memory` of summary.json.
 
 #include "run/memory_verdict.hpp"
+#include "units/print_style.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -18,10 +19,10 @@ std::string largest_terms(const MemoryTerms& terms);
 /// One line per term with its fraction of the GPU's memory, their sum, the capacity, the assumptions, and the
 /// verdict if the step fits; otherwise it is the error of require_fit. `remark`: a line below the title.
 std::string memory_table(const std::string& experiment, const MemoryReport& report,
-                         const std::string& remark = {});
+                         const std::string& remark = {}, const PrintStyle& style = {});
 
 /// The largest terms and the peak of each stage, one line each; empty if there is only one.
-std::string stage_memory_table(const std::vector<MemoryReport>& reports);
+std::string stage_memory_table(const std::vector<MemoryReport>& reports, const PrintStyle& style = {});
 
 /// The same for `memory --json`: a list of the stages' names, peaks and terms.
 nlohmann::ordered_json stage_memory_json(const std::vector<MemoryReport>& reports);

@@ -2,7 +2,9 @@
 // A summary's page: lines of a label, a value and a remark, headings, bars of shares.
 
 #include "platform/platform.hpp"
+#include "units/print_style.hpp"
 #include "units/quantity.hpp"
+#include "units/table.hpp"
 
 #include <cstdint>
 #include <string>
@@ -10,16 +12,23 @@
 
 namespace trainyard {
 
-/// Writes lines of a label, a value and a remark; the remark is wrapped in its column.
+/// Writes lines of a label, a value and a remark; the remark is wrapped in its column, or on a narrow page
+/// below the value.
 class Page {
 public:
-  explicit Page(bool colour) : colour_(colour) {}
+  explicit Page(const PrintStyle& style) : style_(style) {}
   /// For runs on this platform: GPUs are processors if these hold its ranks.
-  Page(bool colour, const Platform& platform) : colour_(colour), platform_(&platform) {}
+  Page(const PrintStyle& style, const Platform& platform) : style_(style), platform_(&platform) {}
 
+  /// The remark stands on a line of its own if both do not fit on one.
   void heading(std::string_view text, std::string_view remark = {});
   void paragraph(std::string_view text, std::size_t indent);
   void line(std::string_view text);
+  /// A shell command after a label, in lines that can be pasted.
+  void command(std::string_view label, std::string_view command);
+  void table(const Table& table);
+  /// A table whose heads are the heading.
+  void headed_table(const Table& table);
   /// label, value, remark.
   void row(std::string_view label, std::string_view value, std::string_view remark, bool is_main = false);
   /// label, then text in the columns of values and remarks.
@@ -29,12 +38,15 @@ public:
 
   [[nodiscard]] std::string painted(std::string_view code, std::string_view text) const;
   [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] std::size_t width() const { return style_.width; }
+  /// Columns of a chart that follows a label of the usual width.
+  [[nodiscard]] int chart_width() const;
 
 private:
   void hang(std::string_view text, std::size_t at);
   [[nodiscard]] std::string in_words(std::string_view text) const;
 
-  bool colour_;
+  PrintStyle style_;
   const Platform* platform_ = nullptr;
   std::string text_;
 };

@@ -23,8 +23,6 @@ namespace trainyard {
 
 namespace {
 
-constexpr int chart_width = 76;
-
 void write_headline(Page& out, const Run& run) {
   out.line("");
   out.row(updates_of(run) ? "an update" : "step time", estimate(run.pace.time), update_in_words(run), true);
@@ -87,10 +85,10 @@ void write_kinds(Page& out, const Run& run, const ClassStep& one) {
 void write_chart(Page& out, const Run& run, const ClassStep& one) {
   out.heading("timeline of " + rank_in_words(run, one),
               "f forward, b backward, o optimizer, . waiting; = communication");
-  const TimelineChart chart = timeline_chart(run, one, chart_width);
+  const TimelineChart chart = timeline_chart(run, one, out.chart_width());
   out.line(fmt::format("  compute         |{}|", out.painted("36", chart.compute)));
   if (run.ranks > 1) out.line(fmt::format("  communication   |{}|", out.painted("33", chart.communication)));
-  out.line(fmt::format("{:18} {}", "", chart_axis(run, chart_width)));
+  out.line(fmt::format("{:18} {}", "", chart_axis(run, out.chart_width())));
 }
 
 /// "prepared in 12.1 ms during the previous step; cores of a node 62 % busy; storage 8 % busy".
@@ -194,8 +192,8 @@ void write_trust(Page& out, const Run& run) {
 
 }  // namespace
 
-std::string summary_text(const Run& run, bool colour) {
-  Page out(colour, run.experiment.platform);
+std::string summary_text(const Run& run, const PrintStyle& style) {
+  Page out(style, run.experiment.platform);
   write_title(out, run);
   write_headline(out, run);
   const std::vector<ClassStep>& classes = step_of(run).classes;
@@ -206,7 +204,7 @@ std::string summary_text(const Run& run, bool colour) {
   } else if (has_bubbles(run.experiment)) {
     write_stages(out, run);
     write_kinds(out, run, slowest_class(step_of(run)));
-    write_stage_charts(out, run, chart_width);
+    write_stage_charts(out, run);
   } else {
     for (const ClassStep& one : classes) {
       write_where(out, run, one);
@@ -223,8 +221,8 @@ std::string summary_text(const Run& run, bool colour) {
   return out.text();
 }
 
-std::string learning_text(const Run& run, bool colour) {
-  Page out(colour, run.experiment.platform);
+std::string learning_text(const Run& run, const PrintStyle& style) {
+  Page out(style, run.experiment.platform);
   write_title(out, run);
   write_headline(out, run);
   if (const Updates* updates = updates_of(run)) write_updates(out, *updates);

@@ -3,6 +3,7 @@
 // base units.
 
 #include "sweep/sweep_result.hpp"
+#include "units/print_style.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -10,8 +11,8 @@
 namespace trainyard {
 
 /// The table's head, its rows in order, and below it conclusions from all rows. `most_rows`: with more rows
-/// than this, only those on the Pareto front are shown.
-std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool colour);
+/// than this, only those on the Pareto front are shown, and the reasons of all that failed.
+std::string sweep_text(const SweepResult& result, std::size_t most_rows, const PrintStyle& style = {});
 
 /// A row in the columns of the table, or why it failed: for watching a sweep.
 std::string sweep_line(const SweepResult& result, const SweepRow& row);

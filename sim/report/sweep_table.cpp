@@ -11,68 +11,99 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <fmt/format.h>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 namespace trainyard {
 namespace {
 
 constexpr std::size_t most_listed = 24;
 
-/// The width of each column of lines with equally many cells.
-std::vector<std::size_t> widths_of(const std::vector<std::vector<std::string>>& lines) {
-  std::vector<std::size_t> widths(lines.front().size());
-  for (const std::vector<std::string>& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], columns(line[i]));
-  }
-  return widths;
-}
+/// Where the columns and rows are that a page leaves out.
+constexpr std::string_view elsewhere = "--json, the files of --out";
 
-std::string right_aligned(const std::string& cell, std::size_t width) {
-  return std::string(2 + width - columns(cell), ' ') + cell;
-}
+/// Reasons in the order of their first use, each with its number.
+class Reasons {
+public:
+  std::size_t number_of(const std::string& reason) {
+    const auto known = std::ranges::find(reasons_, reason, &Reason::text);
+    if (known != reasons_.end()) {
+      ++known->points;
+      return static_cast<std::size_t>(known - reasons_.begin()) + 1;
+    }
+    reasons_.push_back({reason, 1});
+    return reasons_.size();
+  }
+
+  [[nodiscard]] std::string text(const PrintStyle& style, bool has_counts) const {
+    std::string text;
+    for (std::size_t i = 0; i < reasons_.size(); ++i) {
+      const auto points = static_cast<std::int64_t>(reasons_[i].points);
+      text += hanging(fmt::format("  [{}] ", i + 1),
+                      has_counts ? fmt::format("{} failed: {}", count(points, "point"), reasons_[i].text)
+                                 : reasons_[i].text,
+                      style.width);
+    }
+    return text;
+  }
+
+private:
+  struct Reason {
+    std::string text;
+    std::size_t points;
+  };
+  std::vector<Reason> reasons_;
+};
 
 /// Right-aligned cells under their heads; a failed row has the number of its reason, below, after its keys.
-std::string table(const SweepResult& result, const std::vector<const SweepRow*>& rows) {
+std::string table(const SweepResult& result, const std::vector<const SweepRow*>& rows,
+                  const PrintStyle& style) {
   const SweepColumns shown(result);
-  const std::vector<std::string> heads = shown.heads();
-  std::vector<std::vector<std::string>> lines{heads};
-  for (const SweepRow* row : rows) lines.push_back(shown.cells(*row));
-  const std::vector<std::size_t> widths = widths_of(lines);
-  std::string text;
-  std::vector<std::string> reasons;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const SweepRow* const row = i == 0 ? nullptr : rows[i - 1];
-    const bool has_failed = row != nullptr && row->status != PointStatus::done;
-    const std::size_t cells = has_failed ? result.sweep.keys.size() : lines[i].size();
-    for (std::size_t k = 0; k < cells; ++k) text += right_aligned(lines[i][k], widths[k]);
-    if (has_failed) {
-      const auto known = std::ranges::find(reasons, row->reason);
-      text += fmt::format("  {} [{}]", name_of(row->status), known - reasons.begin() + 1);
-      if (known == reasons.end()) reasons.push_back(row->reason);
+  Table table(shown.layout(), {.indent = 2, .gap = 2, .elsewhere = elsewhere});
+  table.add(shown.heads());
+  Reasons reasons;
+  bool has_failures = false;
+  for (const SweepRow* row : rows) {
+    std::vector<std::string> cells = shown.cells(*row);
+    if (row->status == PointStatus::done) {
+      table.add(std::move(cells));
+      continue;
     }
-    text += '\n';
+    has_failures = true;
+    cells.resize(result.sweep.keys.size());
+    table.add_and_rest(std::move(cells),
+                       fmt::format("{} [{}]", name_of(row->status), reasons.number_of(row->reason)));
   }
-  if (!reasons.empty()) text += '\n';
-  for (std::size_t i = 0; i < reasons.size(); ++i) text += hanging(fmt::format("  [{}] ", i + 1), reasons[i]);
-  return text;
+  return table.text(style.width) + (has_failures ? "\n" : "") + reasons.text(style, false);
+}
+
+/// The reasons of points that no table shows.
+std::string failures_text(const SweepResult& result, const PrintStyle& style) {
+  Reasons reasons;
+  for (const SweepRow& row : result.rows) {
+    if (row.status != PointStatus::done) reasons.number_of(row.reason);
+  }
+  const std::string text = reasons.text(style, true);
+  return text.empty() ? text : '\n' + text;
 }
 
 /// The figure on the left, other cells right-aligned under their heads; sources below, by number.
-std::string published_text(const SweepResult& result) {
+std::string published_text(const SweepResult& result, const PrintStyle& style) {
   const PublishedTable published = published_table(result);
   if (published.rows.empty()) return {};
-  std::vector<std::vector<std::string>> lines{published.heads};
-  lines.insert(lines.end(), published.rows.begin(), published.rows.end());
-  const std::vector<std::size_t> widths = widths_of(lines);
-  std::string text = "\npredicted and published\n";
-  for (const std::vector<std::string>& line : lines) {
-    text += "  " + line.front() + std::string(widths.front() - columns(line.front()), ' ');
-    for (std::size_t k = 1; k < line.size(); ++k) text += right_aligned(line[k], widths[k]);
-    text += '\n';
-  }
+  std::vector<TableColumn> layout{text_column().wraps(14)};
+  constexpr std::size_t after_keys = 4;  // predicted, published, difference, source
+  for (std::size_t i = 1; i < published.heads.size(); ++i)
+    layout.push_back(i + after_keys < published.heads.size() ? number_column().wraps(8) : number_column());
+  Table table(std::move(layout), {.indent = 2, .gap = 2, .elsewhere = elsewhere});
+  table.add(published.heads);
+  for (const std::vector<std::string>& row : published.rows) table.add(row);
+  std::string text = "\npredicted and published\n" + table.text(style.width);
   for (std::size_t i = 0; i < published.sources.size(); ++i)
-    text += hanging(fmt::format("  [{}] ", i + 1), published.sources[i]);
+    text += hanging(fmt::format("  [{}] ", i + 1), published.sources[i], style.width);
   return text;
 }
 
@@ -166,7 +197,7 @@ void write_gains(Page& out, const SweepResult& result) {
 
 }  // namespace
 
-std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool colour) {
+std::string sweep_text(const SweepResult& result, std::size_t most_rows, const PrintStyle& style) {
   std::vector<const SweepRow*> rows;
   const std::vector<Needs> needs = needs_of(result);
   const Choice choice = choose(result, needs);
@@ -175,7 +206,7 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool co
     const bool is_best = std::ranges::find(choice.pareto, i) != choice.pareto.end();
     if (!is_cut || (is_best && rows.size() < most_rows)) rows.push_back(&result.rows[i]);
   }
-  Page out(colour);
+  Page out(style);
   const bool is_whole = result.rows.size() == result.sweep.points.size();
   out.line(fmt::format("{}: {}{}{}{}", result.sweep.name,
                        is_whole ? "" : grouped(static_cast<std::int64_t>(result.rows.size())) + " of ",
@@ -185,13 +216,16 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, bool co
   if (const std::string words = one_gpu_in_words(result); !words.empty()) out.paragraph(words, 2);
   std::string text = out.text() + '\n';
   if (is_cut) {
-    text += rows.empty() ? "sweep.csv has all points\n"
-                         : fmt::format("only points on the Pareto front of {}; sweep.csv has all points\n",
-                                       needs_compared(needs));
+    text += rows.empty() ? "sweep.csv (with --out) and --json have all points\n"
+                         : fitted_lines(fmt::format("only points on the Pareto front of {}; sweep.csv (with "
+                                                    "--out) and --json have all points\n",
+                                                    needs_compared(needs)),
+                                        style.width);
   }
-  if (!rows.empty()) text += table(result, rows);
-  text += published_text(result);
-  Page below(colour);
+  if (!rows.empty()) text += table(result, rows, style);
+  if (is_cut) text += failures_text(result, style);
+  text += published_text(result, style);
+  Page below(style);
   for (const std::string& words : {above_peak_in_words(result), expected_errors_in_words(result)}) {
     if (words.empty()) continue;
     below.line("");

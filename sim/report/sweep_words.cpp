@@ -29,19 +29,19 @@ std::string as_percent(double ratio, double) { return percent(ratio); }
 constexpr const char* speedup_figure = "speedup";
 constexpr const char* efficiency_figure = "scaling_efficiency";
 
-constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", as_count},
-                                         {"step", "step_time_s", as_time},
-                                         {"samples/s", "throughput_samples_per_s", rounded_like},
-                                         {"samples/s per GPU", per_gpu_figure, rounded_like},
-                                         {"speedup", speedup_figure, as_speedup},
-                                         {"efficiency", efficiency_figure, as_percent},
-                                         {"exposed comm.", "exposed_communication_s", as_time},
-                                         {"MFU", "model_flops_utilization", as_percent},
-                                         {"memory", "memory_utilization", as_percent}};
+constexpr SweepColumn table_columns[] = {{"GPUs", "ranks", as_count, 8},
+                                         {"step", "step_time_s", as_time, 0},
+                                         {"samples/s", "throughput_samples_per_s", rounded_like, 0},
+                                         {"samples/s per GPU", per_gpu_figure, rounded_like, 3},
+                                         {"speedup", speedup_figure, as_speedup, 5},
+                                         {"efficiency", efficiency_figure, as_percent, 11},
+                                         {"exposed comm.", "exposed_communication_s", as_time, 4},
+                                         {"MFU", "model_flops_utilization", as_percent, 2},
+                                         {"memory", "memory_utilization", as_percent, 1}};
 
 // The last columns: of an epoch, of the training to a target, and of a learner.
-constexpr SweepColumn epoch_columns[] = {{"epoch", "epoch_time_s", as_time},
-                                         {"USD/epoch", "cost_per_epoch_usd", rounded_like}};
+constexpr SweepColumn epoch_columns[] = {{"epoch", "epoch_time_s", as_time, 9},
+                                         {"USD/epoch", "cost_per_epoch_usd", rounded_like, 7}};
 constexpr const char* samples_range = "samples_range";
 constexpr const char* accuracy_range = "accuracy_range";
 
@@ -49,16 +49,16 @@ constexpr const char* accuracy_range = "accuracy_range";
 std::string as_samples_range(double place, double) { return std::string(sweep_name(samples_range, place)); }
 std::string as_accuracy_range(double place, double) { return std::string(sweep_name(accuracy_range, place)); }
 
-constexpr SweepColumn target_columns[] = {{"batch is", samples_range, as_samples_range},
-                                          {"to target", "time_to_target_s", as_time},
-                                          {"USD", "cost_to_target_usd", rounded_like}};
-constexpr SweepColumn accuracy_columns[] = {{"accuracy", "expected_accuracy", as_percent},
-                                            {"batch is", accuracy_range, as_accuracy_range}};
-constexpr SweepColumn learning_columns[] = {{"staleness", "staleness_mean", rounded_like},
-                                            {"to target", "time_to_target_s", as_time},
-                                            {"final loss", "final_loss", rounded_like},
-                                            {"error floor", "error_floor", as_percent},
-                                            {"diverged", "diverged", as_count}};
+constexpr SweepColumn target_columns[] = {{"batch is", samples_range, as_samples_range, 6},
+                                          {"to target", "time_to_target_s", as_time, 12},
+                                          {"USD", "cost_to_target_usd", rounded_like, 7}};
+constexpr SweepColumn accuracy_columns[] = {{"accuracy", "expected_accuracy", as_percent, 10},
+                                            {"batch is", accuracy_range, as_accuracy_range, 6}};
+constexpr SweepColumn learning_columns[] = {{"staleness", "staleness_mean", rounded_like, 6},
+                                            {"to target", "time_to_target_s", as_time, 12},
+                                            {"final loss", "final_loss", rounded_like, 13},
+                                            {"error floor", "error_floor", as_percent, 9},
+                                            {"diverged", "diverged", as_count, 7}};
 
 std::vector<SweepColumn> columns_of(const Sweep& sweep) {
   std::vector<SweepColumn> columns(std::begin(table_columns), std::end(table_columns));
@@ -125,6 +125,13 @@ std::vector<std::string> SweepColumns::heads() const {
   std::vector<std::string> heads = result_.sweep.keys;
   for (const SweepColumn& column : columns_) heads.emplace_back(column.head);
   return heads;
+}
+
+std::vector<TableColumn> SweepColumns::layout() const {
+  constexpr std::size_t least_key = 8;
+  std::vector<TableColumn> layout(result_.sweep.keys.size(), number_column().wraps(least_key));
+  for (const SweepColumn& column : columns_) layout.push_back(number_column().drops(column.dropped));
+  return layout;
 }
 
 std::vector<std::string> SweepColumns::cells(const SweepRow& row) const {

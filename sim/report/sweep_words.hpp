@@ -5,6 +5,7 @@
 #include "sweep/gains.hpp"
 #include "sweep/scaling.hpp"
 #include "sweep/sweep_result.hpp"
+#include "units/table.hpp"
 
 #include <cstddef>
 #include <map>
@@ -23,6 +24,7 @@ struct SweepColumn {
   const char* head;
   const char* figure;
   std::string (*text)(double number, double largest);  ///< `largest` of the column
+  int dropped;  ///< order in which a narrow page leaves out columns; 0: never
 };
 
 /// Throughput over the number of GPUs: a column that is derived from two figures.
@@ -37,6 +39,8 @@ public:
   explicit SweepColumns(const SweepResult& result, bool has_per_gpu = false);
 
   [[nodiscard]] std::vector<std::string> heads() const;
+  /// How a table of text lays out heads() and cells().
+  [[nodiscard]] std::vector<TableColumn> layout() const;
   /// The figures of the columns after the keys.
   [[nodiscard]] std::vector<std::string> figures() const;
   /// Of a finished row and the column of figures()[index].

@@ -4,10 +4,10 @@
 #include "config/keys.hpp"
 #include "report/json_text.hpp"
 #include "report/text_layout.hpp"
+#include "units/table.hpp"
 
 #include <filesystem>
 #include <fmt/format.h>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -23,24 +23,25 @@ bool depends_on_fit(std::string_view family) {
   return !family.starts_with(config::name_of(TargetFigure::samples));
 }
 
-void add_rows(std::string& text, const TargetValidation& validation) {
-  constexpr std::string_view line = "{:<26} {:<5} {:<28} {:<17} {:>6} {:>7} {:>11} {:>8} {:>8} {:>8}\n";
-  const auto out = std::back_inserter(text);
-  fmt::format_to(out,
-                 "# trainings to a target: published samples, seconds, joules or dollars, errors of the "
-                 "predictions in %\n");
-  fmt::format_to(out, fmt::runtime(line), "row", "round", "figure", "platform", "GPUs", "batch", "measured",
-                 "nothing", "software", "1system");
+void add_rows(std::string& text, const TargetValidation& validation, const PrintStyle& style) {
+  text += comment(
+      "trainings to a target: published samples, seconds, joules or dollars, errors of the predictions in %",
+      style.width);
+  Table table({text_column(26).wraps(14), text_column(5).drops(2), text_column(28).wraps(12),
+               text_column(17).wraps(8).drops(3), number_column(6), number_column(7).drops(1),
+               number_column(11).drops(4), number_column(8), number_column(8), number_column(8)},
+              {.indent = 0, .gap = 1, .elsewhere = "--json"});
+  table.row("row", "round", "figure", "platform", "GPUs", "batch", "measured", "nothing", "software",
+            "1system");
   for (const ScoredTarget& scored : validation.rows) {
     if (!scored.excluded.empty()) continue;
-    fmt::format_to(out, fmt::runtime(line), place_of(scored), scored.row->to_target->round, scored.family,
-                   scored.platform.empty() ? "-" : scored.platform, scored.row->gpus_total,
-                   scored.row->global_batch, fmt::format("{:.5g}", scored.measured),
-                   signed_cell(scored.error(TargetFit::nothing)),
-                   signed_cell(scored.error(TargetFit::software)),
-                   scored.is_fitted ? "fitted" : signed_cell(scored.error(TargetFit::one_system)));
+    table.row(place_of(scored), scored.row->to_target->round, scored.family,
+              scored.platform.empty() ? "-" : scored.platform, scored.row->gpus_total,
+              scored.row->global_batch, fmt::format("{:.5g}", scored.measured),
+              signed_cell(scored.error(TargetFit::nothing)), signed_cell(scored.error(TargetFit::software)),
+              scored.is_fitted ? "fitted" : signed_cell(scored.error(TargetFit::one_system)));
   }
-  text += '\n';
+  text += table.text(style.width) + '\n';
 }
 
 /// Figures without a prediction, by reason, and rows with nothing to predict.
@@ -95,36 +96,38 @@ nlohmann::ordered_json row_json(const ScoredTarget& scored, TargetFit fit) {
 }  // namespace
 
 std::string target_validation_table(const TargetValidation& validation, const std::vector<TargetFit>& fits,
-                                    bool only_families) {
-  constexpr std::string_view line = "{:<34} {:<9} {:>4} {:>6} {:>6} {:>6} {:>6} {:>6} {:>8} {:>6}\n";
+                                    bool only_families, const PrintStyle& style) {
   std::string text;
-  if (!only_families) add_rows(text, validation);
-  const auto out = std::back_inserter(text);
-  fmt::format_to(
-      out,
-      "# trainings to a target: errors of samples, times, energies and costs in %; bias: with sign, above "
-      "0 if\n# predictions are too large; 1system: one factor on the kernel times of each system, "
-      "from one of its\n# rows, which is not scored; inside: share of the rows in the interval "
-      "that {:.0f} % of means of\n# as many runs should lie in\n",
-      100 * expected_share);
-  fmt::format_to(out, fmt::runtime(line), "family", "fit", "rows", "MAPE", "median", "p90", "worst", "bias",
-                 "coverage", "inside");
+  if (!only_families) add_rows(text, validation, style);
+  text += comment(
+      fmt::format(
+          "trainings to a target: errors of samples, times, energies and costs in %; bias: with sign, "
+          "above 0 if predictions are too large; 1system: one factor on the kernel times of each system, "
+          "from one of its rows, which is not scored; inside: share of the rows in the interval that "
+          "{:.0f} % of means of as many runs should lie in",
+          100 * expected_share),
+      style.width);
+  Table table({text_column(34).wraps(14), text_column(9), number_column(4), number_column(6),
+               number_column(6).drops(3), number_column(6).drops(4), number_column(6).drops(2),
+               number_column(6), number_column(8).drops(1), number_column(6).drops(5)},
+              {.indent = 0, .gap = 1, .elsewhere = "--json"});
+  table.row("family", "fit", "rows", "MAPE", "median", "p90", "worst", "bias", "coverage", "inside");
   for (const std::string& family : target_families(validation)) {
     std::string_view name = family;
     for (const TargetFit fit : fits) {
       const TargetErrors errors = errors_of(validation, fit, family);
       if (errors.rows == 0) continue;
-      fmt::format_to(out, fmt::runtime(line), name, depends_on_fit(family) ? config::name_of(fit) : "-",
-                     errors.rows, percent_cell(errors.mape), percent_cell(errors.median),
-                     percent_cell(errors.p90), percent_cell(errors.worst), signed_cell(errors.bias),
-                     percent_cell(errors.coverage), percent_cell(errors.inside));
+      table.row(name, depends_on_fit(family) ? config::name_of(fit) : "-", errors.rows,
+                percent_cell(errors.mape), percent_cell(errors.median), percent_cell(errors.p90),
+                percent_cell(errors.worst), signed_cell(errors.bias), percent_cell(errors.coverage),
+                percent_cell(errors.inside));
       if (!depends_on_fit(family)) break;
       name = "";
     }
   }
-  fmt::format_to(out, "\n# figures of trainings to a target left out\n");
+  text += table.text(style.width) + "\n# figures of trainings to a target left out\n";
   for (const auto& [reason, count] : left_out(validation))
-    text += hanging(fmt::format("{:>8}  ", count), reason);
+    text += hanging(fmt::format("{:>8}  ", count), reason, style.width);
   return text;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Small functions for text in the reports: rounded numbers, percentages, wrapped paragraphs.
+// Small functions for text in the reports: rounded numbers, percentages. units/lines.hpp wraps paragraphs.
 
+#include "units/lines.hpp"
 #include "units/plural.hpp"
 #include "units/quantity.hpp"
 
@@ -8,8 +9,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace trainyard {
 
@@ -39,19 +38,5 @@ std::string signed_cell(std::optional<double> ratio);
 
 /// By how much `time` is longer than `than`: "takes 0.2 % longer", "takes as long".
 std::string takes_longer(Seconds time, Seconds than);
-
-/// Columns of a UTF-8 text on a terminal: its characters.
-std::size_t columns(std::string_view text);
-
-/// The text, cut in the middle to at most `width` (>= 5) columns: "node12.gp...nvswitch0".
-std::string elide(std::string_view text, std::size_t width);
-
-/// Breaks a text at blanks into lines of at most `width` columns, but not between a number and its unit; a
-/// longer word gets a line of its own, cut.
-std::vector<std::string> wrap(std::string_view text, std::size_t width);
-
-/// `label` and the text in lines of at most 100 columns, each with a line break; later lines are indented
-/// below the text's first.
-std::string hanging(std::string_view label, std::string_view text);
 
 }  // namespace trainyard

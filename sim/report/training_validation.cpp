@@ -8,12 +8,12 @@
 #include "report/ratio_error.hpp"
 #include "report/text_layout.hpp"
 #include "units/statistics.hpp"
+#include "units/table.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -23,10 +23,6 @@
 
 namespace trainyard {
 namespace {
-
-std::string percent(std::optional<double> ratio) {
-  return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
-}
 
 /// Families of the runs, in the order of the rules that name them; those that count in the totals first.
 std::vector<const FamilyRule*> families_of(const TrainingValidation& validation) {
@@ -45,78 +41,95 @@ std::vector<const FamilyRule*> families_of(const TrainingValidation& validation)
   return families;
 }
 
-constexpr std::string_view line_format =
-    "{:<40} {:>4} {:>5} {:>6} {:>5} {:>5} {:>5} {:>6} {:>8} {:>6} {:>8}\n";
-
-void add_line(std::string& text, std::string_view name, const RunErrors& errors) {
-  if (errors.rows == 0 && !errors.coverage_of_all) return;
-  fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), name, errors.rows, percent(errors.mape),
-                 percent(errors.median), percent(errors.p90), percent(errors.worst),
-                 errors.bias ? fmt::format("{:+.1f}", 100 * *errors.bias) : "-", percent(errors.linear),
-                 percent(errors.coverage), percent(errors.coverage_of_all), percent(errors.with_excluded));
+/// `heads`: without them the columns are those of the table before.
+Table family_table(bool has_heads = true) {
+  Table table({text_column(40).wraps(16), number_column(4), number_column(5), number_column(6).drops(5),
+               number_column(5).drops(7), number_column(5).drops(4), number_column(5), number_column(6),
+               number_column(8).drops(3), number_column(6).drops(2), number_column(8).drops(1)},
+              {.indent = 0, .gap = 1, .elsewhere = "--json"});
+  if (has_heads)
+    table.row("family", "runs", "MAPE", "median", "p90", "worst", "bias", "linear", "coverage", "of all",
+              "MAPE all");
+  return table;
 }
 
-constexpr std::string_view meaning_of_columns =
-    "\n# bias: mean error with its sign, above 0 if predictions are too fast\n"
-    "# linear: mean error of the published run that is fitted to, times the number of GPUs\n"
-    "# coverage: predicted share of the eligible runs; of all: the same, counting runs without one to fit "
-    "to\n"
-    "# MAPE all: with the runs that were left out, each with its error of linear scaling\n"
-    "# incomplete: the source does not say everything; implausible: left out by rules R7 and R8 of\n"
-    "# workloads/published/README.md\n";
+void add_line(Table& table, std::string_view name, const RunErrors& errors) {
+  if (errors.rows == 0 && !errors.coverage_of_all) return;
+  table.row(name, errors.rows, percent_cell(errors.mape), percent_cell(errors.median),
+            percent_cell(errors.p90), percent_cell(errors.worst), signed_cell(errors.bias),
+            percent_cell(errors.linear), percent_cell(errors.coverage), percent_cell(errors.coverage_of_all),
+            percent_cell(errors.with_excluded));
+}
 
-void add_fit(std::string& text, const TrainingValidation& validation, FitKind fit) {
+constexpr std::string_view meanings_of_columns[] = {
+    "bias: mean error with its sign, above 0 if predictions are too fast",
+    "linear: mean error of the published run that is fitted to, times the number of GPUs",
+    "coverage: predicted share of the eligible runs; of all: the same, counting runs without one to fit to",
+    "MAPE all: with the runs that were left out, each with its error of linear scaling",
+    "incomplete: the source does not say everything; implausible: left out by rules R7 and R8 of "
+    "workloads/published/README.md"};
+
+void add_fit(std::string& text, const TrainingValidation& validation, FitKind fit, const PrintStyle& style) {
   const auto row = std::ranges::find(config::Names<FitKind>::table, fit, &config::Name<FitKind>::value);
-  fmt::format_to(std::back_inserter(text), "\n# fit {}: {}; errors of throughput in %\n", row->text,
-                 row->doc);
-  fmt::format_to(std::back_inserter(text), fmt::runtime(line_format), "family", "runs", "MAPE", "median",
-                 "p90", "worst", "bias", "linear", "coverage", "of all", "MAPE all");
+  text +=
+      '\n' + comment(fmt::format("fit {}: {}; errors of throughput in %", row->text, row->doc), style.width);
+  Table table = family_table();
   for (const FamilyRule* family : families_of(validation)) {
     const std::string mark = family->not_in_totals.empty() ? "" : " (not in totals)";
-    add_line(text, family->family + mark,
+    add_line(table, family->family + mark,
              errors_of(validation, fit, {.family = family->family, .is_incomplete = false}));
-    add_line(text, family->family + ", incomplete" + mark,
+    add_line(table, family->family + ", incomplete" + mark,
              errors_of(validation, fit, {.family = family->family, .is_incomplete = true}));
   }
-  add_line(text, "all runs", errors_of(validation, fit, {}));
-  add_line(text, "all runs, also implausible ones",
+  add_line(table, "all runs", errors_of(validation, fit, {}));
+  add_line(table, "all runs, also implausible ones",
            errors_of(validation, fit, {.leave_out_implausible = false}));
-  add_line(text, "all runs with incomplete sources", errors_of(validation, fit, {.is_incomplete = true}));
+  add_line(table, "all runs with incomplete sources", errors_of(validation, fit, {.is_incomplete = true}));
+  text += table.text(style.width);
 }
 
 /// How many runs lie in the interval that `run` would print for them.
-void add_intervals(std::string& text, const TrainingValidation& validation, FitKind fit) {
+void add_intervals(std::string& text, const TrainingValidation& validation, FitKind fit,
+                   const PrintStyle& style) {
   const auto coverages = interval_coverage(validation, fit);
   if (coverages.empty()) return;
-  const auto out = std::back_inserter(text);
-  fmt::format_to(out,
-                 "\n# expected error with fit {}: share of the runs inside the interval that 80 % should lie "
-                 "in,\n# each given by the runs of other series; median half width of the intervals; in %\n",
-                 config::name_of(fit));
-  constexpr std::string_view format = "{:<40} {:>4} {:>7} {:>11}\n";
-  fmt::format_to(out, fmt::runtime(format), "family", "runs", "inside", "half width");
+  text +=
+      '\n' + comment(fmt::format("expected error with fit {}: share of the runs inside the interval that "
+                                 "80 % should lie in, each given by the runs of other series; median half "
+                                 "width of the intervals; in %",
+                                 config::name_of(fit)),
+                     style.width);
+  Table table({text_column(40).wraps(16), number_column(4), number_column(7), number_column(11)},
+              {.indent = 0, .gap = 1});
+  table.row("family", "runs", "inside", "half width");
   for (const auto& [family, its] : coverages) {
-    fmt::format_to(out, fmt::runtime(format), family.empty() ? "all runs" : family, its.runs,
-                   percent(its.covered), percent(its.half_width));
+    table.row(family.empty() ? "all runs" : family, its.runs, percent_cell(its.covered),
+              percent_cell(its.half_width));
   }
+  text += table.text(style.width);
 }
 
 /// The same for pairs of runs, as `compare` prints it.
-void add_ratio_intervals(std::string& text, const TrainingValidation& validation, FitKind fit) {
+void add_ratio_intervals(std::string& text, const TrainingValidation& validation, FitKind fit,
+                         const PrintStyle& style) {
   const auto coverages = pair_coverage(validation, fit);
   if (coverages.empty()) return;
-  const auto out = std::back_inserter(text);
-  fmt::format_to(out,
-                 "\n# expected error of comparisons with fit {}: share of the published pairs inside the "
-                 "interval that\n# 80 % should lie in, each given by other series; median half widths of "
-                 "these intervals, and of the\n# wider one of the two runs alone; in %\n",
-                 config::name_of(fit));
-  constexpr std::string_view format = "{:<40} {:>5} {:>7} {:>11} {:>10}\n";
-  fmt::format_to(out, fmt::runtime(format), "pairs differ in", "pairs", "inside", "half width", "one run");
+  text +=
+      '\n' + comment(fmt::format("expected error of comparisons with fit {}: share of the published pairs "
+                                 "inside the interval that 80 % should lie in, each given by other series; "
+                                 "median half widths of these intervals, and of the wider one of the two "
+                                 "runs alone; in %",
+                                 config::name_of(fit)),
+                     style.width);
+  Table table(
+      {text_column(40).wraps(16), number_column(5), number_column(7), number_column(11), number_column(10)},
+      {.indent = 0, .gap = 1});
+  table.row("pairs differ in", "pairs", "inside", "half width", "one run");
   for (const RatioCoverage& its : coverages) {
-    fmt::format_to(out, fmt::runtime(format), words_of(its.change), its.pairs, percent(its.covered),
-                   percent(its.half_width), percent(its.run_half_width));
+    table.row(words_of(its.change), its.pairs, percent_cell(its.covered), percent_cell(its.half_width),
+              percent_cell(its.run_half_width));
   }
+  text += table.text(style.width);
 }
 
 nlohmann::ordered_json ratio_intervals_json(const TrainingValidation& validation, FitKind fit) {
@@ -157,28 +170,32 @@ std::string place_of(const ScoredRun& scored) {
 }
 
 std::string error_or_dash(const ScoredRun& scored, FitKind fit) {
-  return scored.is_scored(fit) ? fmt::format("{:+.1f}", 100 * scored.error(fit)) : std::string("-");
+  return signed_cell(scored.is_scored(fit) ? std::optional(scored.error(fit)) : std::nullopt);
 }
 
-void add_runs(std::string& text, const TrainingValidation& validation) {
-  const auto out = std::back_inserter(text);
-  fmt::format_to(out, "# runs: published samples per second, errors of the predictions in %\n");
-  constexpr std::string_view format =
-      "{:<24} {:<22} {:<24} {:<16} {:<8} {:>6} {:>5} {:>10} {:>8} {:>8} {:>7} {:>7}\n";
-  fmt::format_to(out, fmt::runtime(format), "run", "platform", "stack", "model", "", "batch", "GPUs",
-                 "measured", "nothing", "software", "1gpu", "1node");
+void add_runs(std::string& text, const TrainingValidation& validation, const PrintStyle& style) {
+  text += comment("runs: published samples per second, errors of the predictions in %", style.width);
+  Table table(
+      {text_column(24).wraps(16), text_column(22).wraps(10).drops(4), text_column(24).wraps(10).drops(1),
+       text_column(16).wraps(8), text_column(8).named("precision").drops(2), number_column(6).drops(5),
+       number_column(5), number_column(10).drops(3), number_column(8), number_column(8), number_column(7),
+       number_column(7)},
+      {.indent = 0, .gap = 1, .elsewhere = "--json"});
+  table.row("run", "platform", "stack", "model", "", "batch", "GPUs", "measured", "nothing", "software",
+            "1gpu", "1node");
   for (const ScoredRun& scored : validation.runs) {
     const PublishedRun& run = scored.run;
-    fmt::format_to(out, fmt::runtime(format), place_of(scored), run.machine->platform, run.stack->stack,
-                   run.model->model, config::name_of(run.measured.precision),
-                   run.measured.accumulation == 1
-                       ? std::to_string(run.measured.batch_per_gpu)
-                       : fmt::format("{}x{}", run.measured.batch_per_gpu, run.measured.accumulation),
-                   run.row->gpus_total,
-                   scored.predicted.measured ? fmt::format("{:.5g}", *scored.predicted.measured) : "-",
-                   error_or_dash(scored, FitKind::nothing), error_or_dash(scored, FitKind::software),
-                   error_or_dash(scored, FitKind::one_gpu), error_or_dash(scored, FitKind::one_node));
+    table.row(place_of(scored), run.machine->platform, run.stack->stack, run.model->model,
+              config::name_of(run.measured.precision),
+              run.measured.accumulation == 1
+                  ? std::to_string(run.measured.batch_per_gpu)
+                  : fmt::format("{}x{}", run.measured.batch_per_gpu, run.measured.accumulation),
+              run.row->gpus_total,
+              scored.predicted.measured ? fmt::format("{:.5g}", *scored.predicted.measured) : "-",
+              error_or_dash(scored, FitKind::nothing), error_or_dash(scored, FitKind::software),
+              error_or_dash(scored, FitKind::one_gpu), error_or_dash(scored, FitKind::one_node));
   }
+  text += table.text(style.width);
 }
 
 bool is_always_named(const ScoredRun& scored) {
@@ -203,13 +220,15 @@ std::string_view suspicion_of(const ScoredRun& scored) {
 }
 
 /// Grouped by cause, the group with the worst run first.
-void add_outliers(std::string& text, const TrainingValidation& validation, FitKind fit) {
+void add_outliers(std::string& text, const TrainingValidation& validation, FitKind fit,
+                  const PrintStyle& style) {
   std::vector<const ScoredRun*> outliers = outliers_of(validation, fit);
   if (outliers.empty()) return;
-  const auto out = std::back_inserter(text);
-  fmt::format_to(
-      out, "\n# runs with errors above {:.0f} % with fit {}, or named by a rule, with the suspected cause\n",
-      100 * far_off_run, config::name_of(fit));
+  text +=
+      '\n' + comment(fmt::format("runs with errors above {:.0f} % with fit {}, or named by a rule, with the "
+                                 "suspected cause",
+                                 100 * far_off_run, config::name_of(fit)),
+                     style.width);
   const auto cause_of = [](const ScoredRun* scored) {
     return fmt::format("{}{}", is_always_named(*scored) ? "always named: " : "", suspicion_of(*scored));
   };
@@ -217,27 +236,32 @@ void add_outliers(std::string& text, const TrainingValidation& validation, FitKi
     const std::string cause = cause_of(left.front());
     const std::span<const ScoredRun*> others =
         std::ranges::stable_partition(left, [&](const ScoredRun* run) { return cause_of(run) == cause; });
-    text += hanging("  ", cause);
+    text += hanging("  ", cause, style.width);
     for (const ScoredRun* scored : left.first(left.size() - others.size())) {
       const PublishedRow& row = *scored->run.row;
-      text += hanging(fmt::format("{:>+9.1f}  ", 100 * scored->error(fit)),
+      text += hanging(fmt::format("{:>9}  ", signed_cell(scored->error(fit))),
                       fmt::format("{} {} GPUs, {}, {}, {}, batch {}", place_of(*scored), row.gpus_total,
-                                  row.framework, row.model, row.precision, row.batch_per_gpu));
+                                  row.framework, row.model, row.precision, row.batch_per_gpu),
+                      style.width);
     }
     left = others;
   }
 }
 
 /// Nothing is fitted to the runs of a stack on several GPUs, so each is predicted without knowledge of it.
-void add_stacks(std::string& text, const TrainingValidation& validation, FitKind fit) {
+void add_stacks(std::string& text, const TrainingValidation& validation, FitKind fit,
+                const PrintStyle& style) {
   std::set<std::string> stacks;
   for (const ScoredRun& scored : validation.runs) stacks.insert(scored.run.stack->stack);
-  fmt::format_to(std::back_inserter(text), "\n# errors by stack with fit {}, over the runs in the totals\n",
-                 config::name_of(fit));
+  text += '\n' + comment(fmt::format("errors by stack with fit {}, over the runs in the totals",
+                                     config::name_of(fit)),
+                         style.width);
+  Table table = family_table(false);
   for (const std::string& stack : stacks) {
     const RunErrors errors = errors_of(validation, fit, {.stack = stack});
-    if (errors.rows > 0) add_line(text, stack, errors);
+    if (errors.rows > 0) add_line(table, stack, errors);
   }
+  text += table.text(style.width);
 }
 
 /// Rows left out by a fit, including those that no fit uses.
@@ -326,24 +350,24 @@ nlohmann::ordered_json baseline_json(const TrainingValidation& validation, FitKi
 }  // namespace
 
 std::string training_validation_table(const TrainingValidation& validation, const std::vector<FitKind>& asked,
-                                      bool only_families) {
+                                      bool only_families, const PrintStyle& style) {
   std::string text;
-  if (!only_families) add_runs(text, validation);
-  text += meaning_of_columns;
-  for (const FitKind fit : asked) add_fit(text, validation, fit);
-  for (const FitKind fit : asked) add_intervals(text, validation, fit);
-  for (const FitKind fit : asked) add_ratio_intervals(text, validation, fit);
+  if (!only_families) add_runs(text, validation, style);
+  text += '\n';
+  for (const std::string_view meaning : meanings_of_columns) text += comment(meaning, style.width);
+  for (const FitKind fit : asked) add_fit(text, validation, fit, style);
+  for (const FitKind fit : asked) add_intervals(text, validation, fit, style);
+  for (const FitKind fit : asked) add_ratio_intervals(text, validation, fit, style);
   for (const FitKind fit : asked) {
-    if (fit == FitKind::one_gpu) add_stacks(text, validation, fit);
+    if (fit == FitKind::one_gpu) add_stacks(text, validation, fit, style);
   }
   for (const FitKind fit : asked) {
-    if (fit != FitKind::nothing) add_outliers(text, validation, fit);
+    if (fit != FitKind::nothing) add_outliers(text, validation, fit, style);
   }
-  const auto out = std::back_inserter(text);
   for (const FitKind fit : asked) {
-    fmt::format_to(out, "\n# published runs left out with fit {}\n", config::name_of(fit));
+    text += fmt::format("\n# published runs left out with fit {}\n", config::name_of(fit));
     for (const auto& [reason, count] : excluded_by(validation, fit))
-      text += hanging(fmt::format("{:>8}  ", count), reason);
+      text += hanging(fmt::format("{:>8}  ", count), reason, style.width);
   }
   return text;
 }

@@ -4,23 +4,20 @@
 #include "platform/names.hpp"
 #include "report/json_text.hpp"
 #include "report/text_layout.hpp"
+#include "units/table.hpp"
 #include "units/text.hpp"
 #include "units/version.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
 namespace {
-
-std::string percent_or_dash(std::optional<double> ratio) {
-  return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
-}
 
 /// "96 GB/s" or "1.24 ms": in the unit of the measured value.
 std::string figure_text(const CurvePoint& point, double value) {
@@ -32,36 +29,43 @@ std::string size_text(const CurvePoint& point) {
   return point.sizes.size() == 1 ? last : "to " + last;
 }
 
-void add_sizes(std::string& text, const ScoredCurve& scored) {
-  const auto out = std::back_inserter(text);
+void add_sizes(std::string& text, const ScoredCurve& scored, const PrintStyle& style) {
   const CollectiveCurve& curve = scored.curve;
-  fmt::format_to(out, "# {}\n#   on {}, {}, NCCL {}\n", curve.name, curve.machine->platform,
-                 config::name_of(curve.operation), config::name_of(curve.nccl));
-  fmt::format_to(out, "  {:>14}  {:>12}  {:>12}  {:>8}  {}\n", "size (B)", "measured", "predicted",
-                 "error (%)", "algorithm/protocol");
+  text += hanging("# ", curve.name, style.width);
+  text += hanging("#   ",
+                  fmt::format("on {}, {}, NCCL {}", curve.machine->platform, config::name_of(curve.operation),
+                              config::name_of(curve.nccl)),
+                  style.width);
+  Table table({number_column(14), number_column(12), number_column(12), number_column(9),
+               text_column().wraps(8).drops(1)},
+              {.indent = 2, .gap = 2, .elsewhere = "--json"});
+  table.row("size (B)", "measured", "predicted", "error (%)", "algorithm/protocol");
   for (const ScoredPoint& point : scored.points) {
-    fmt::format_to(out, "  {:>14}  {:>12}  {:>12}  {:>+9.1f}  {}/{}\n", size_text(point.point),
-                   figure_text(point.point, point.point.measured), figure_text(point.point, point.predicted),
-                   100 * point.error, point.algorithm, point.protocol);
+    table.row(size_text(point.point), figure_text(point.point, point.point.measured),
+              figure_text(point.point, point.predicted), signed_cell(point.error),
+              fmt::format("{}/{}", point.algorithm, point.protocol));
   }
-  text += '\n';
+  text += table.text(style.width) + '\n';
 }
 
-constexpr std::string_view curve_heading = "{:<13}  {:<6}  {:>4}  {:>8}  {:>8}  {}\n";
-
-void add_curve(std::string& text, const ScoredCurve& scored) {
-  fmt::format_to(std::back_inserter(text), fmt::runtime(curve_heading), config::name_of(scored.family),
-                 is_fitted(scored.curve) ? "fitted" : "unseen", scored.points.size(),
-                 percent_or_dash(scored.large), percent_or_dash(scored.small), scored.curve.name);
+/// The mean error of each curve, in %.
+Table curve_table(const CollectiveValidation& validation) {
+  Table table({text_column(13), text_column(6), number_column(4), number_column(8), number_column(8),
+               text_column().wraps(12)},
+              {.indent = 0, .gap = 2});
+  table.row("family", "curve", "rows", ">= 1 MiB", "< 1 MiB", "name");
+  for (const ScoredCurve& scored : validation.curves)
+    table.row(config::name_of(scored.family), is_fitted(scored.curve) ? "fitted" : "unseen",
+              scored.points.size(), percent_cell(scored.large), percent_cell(scored.small),
+              scored.curve.name);
+  return table;
 }
 
-void add_summary(std::string& text, std::string_view name, const SplitSummary& summary) {
+void add_summary(Table& table, std::string_view name, const SplitSummary& summary) {
   const auto line = [&](std::string_view part, const ErrorSummary& errors) {
     if (errors.rows == 0) return;
-    fmt::format_to(std::back_inserter(text), "{:<13}  {:<9}  {:>6}  {:>5}  {:>6}  {:>6}  {:>6}  {:>6}\n",
-                   name, part, errors.curves, errors.rows, percent_or_dash(errors.mape),
-                   percent_or_dash(errors.worst), percent_or_dash(errors.median),
-                   percent_or_dash(errors.p90));
+    table.row(name, part, errors.curves, errors.rows, percent_cell(errors.mape), percent_cell(errors.worst),
+              percent_cell(errors.median), percent_cell(errors.p90));
   };
   line(">= 1 MiB", summary.large);
   line("< 1 MiB", summary.small);
@@ -97,22 +101,22 @@ int excluded_rows(const CollectiveValidation& validation) {
 }
 
 /// The curves with a large error or always named by a rule, with the suspected causes.
-void add_named(std::string& text, const CollectiveValidation& validation) {
-  const auto out = std::back_inserter(text);
+void add_named(std::string& text, const CollectiveValidation& validation, const PrintStyle& style) {
   bool is_first = true;
   for (const ScoredCurve& scored : validation.curves) {
     if (!is_named(scored)) continue;
-    if (is_first) {
-      fmt::format_to(out,
-                     "\n# curves with errors above {:.0f} %, or named by a rule, with the suspected cause\n",
-                     100 * far_off);
+    if (std::exchange(is_first, false)) {
+      text += '\n' + comment(fmt::format("curves with errors above {:.0f} %, or named by a rule, with the "
+                                         "suspected cause",
+                                         100 * far_off),
+                             style.width);
     }
-    is_first = false;
     const OutlierRule* rule = scored.curve.outlier;
-    fmt::format_to(out, "{:>8}  {}\n", percent_or_dash(worst_mean(scored)), scored.curve.name);
+    text += hanging(fmt::format("{:>8}  ", percent_cell(worst_mean(scored))), scored.curve.name, style.width);
     text += hanging(std::string(10, ' '),
                     fmt::format("{}{}", rule != nullptr && rule->always_named ? "always named: " : "",
-                                rule == nullptr ? "unknown cause" : rule->reason));
+                                rule == nullptr ? "unknown cause" : rule->reason),
+                    style.width);
   }
 }
 
@@ -145,32 +149,36 @@ nlohmann::ordered_json family_json(const CollectiveValidation& validation,
 
 }  // namespace
 
-std::string validation_table(const CollectiveValidation& validation, bool only_curves) {
+std::string validation_table(const CollectiveValidation& validation, bool only_curves,
+                             const PrintStyle& style) {
   std::string text;
-  const auto out = std::back_inserter(text);
   if (!only_curves) {
-    for (const ScoredCurve& scored : validation.curves) add_sizes(text, scored);
+    for (const ScoredCurve& scored : validation.curves) add_sizes(text, scored, style);
   }
-  fmt::format_to(out,
-                 "# mean absolute error of each curve in %; fitted: constants were fitted to the curve, "
-                 "unseen: they were not\n");
-  fmt::format_to(out, fmt::runtime(curve_heading), "family", "curve", "rows", ">= 1 MiB", "< 1 MiB", "name");
-  for (const ScoredCurve& scored : validation.curves) add_curve(text, scored);
-  fmt::format_to(out,
-                 "\n# mean and worst: over the curves' mean errors; median and p90: over sizes (in %)\n");
-  fmt::format_to(out, "{:<13}  {:<9}  {:>6}  {:>5}  {:>6}  {:>6}  {:>6}  {:>6}\n", "family", "sizes",
-                 "curves", "rows", "mean", "worst", "median", "p90");
+  text += comment(
+      "mean absolute error of each curve in %; fitted: constants were fitted to the curve, unseen: they were "
+      "not",
+      style.width);
+  text += curve_table(validation).text(style.width);
+  text += '\n' + comment("mean and worst: over the curves' mean errors; median and p90: over sizes (in %)",
+                         style.width);
+  Table table({text_column(13), text_column(9), number_column(6), number_column(5), number_column(6),
+               number_column(6), number_column(6).drops(2), number_column(6).drops(1)},
+              {.indent = 0, .gap = 2, .elsewhere = "--json"});
+  table.row("family", "sizes", "curves", "rows", "mean", "worst", "median", "p90");
   for (const auto& family : config::Names<CurveFamily>::table)
-    add_summary(text, family.text, summary_of(validation, family.value));
-  add_summary(text, "all", summary_of(validation));
-  add_summary(text, "unseen", summary_of(validation, {}, true));
-  add_named(text, validation);
-  fmt::format_to(out, "\n# rows: {} scored, {} left out", validation.scored, excluded_rows(validation));
+    add_summary(table, family.text, summary_of(validation, family.value));
+  add_summary(table, "all", summary_of(validation));
+  add_summary(table, "unseen", summary_of(validation, {}, true));
+  text += table.text(style.width);
+  add_named(text, validation, style);
+  std::string rows =
+      fmt::format("rows: {} scored, {} left out", validation.scored, excluded_rows(validation));
   if (const std::optional<double> coverage = coverage_of(validation))
-    fmt::format_to(out, "; {:.1f} % of the eligible rows could be predicted", 100 * *coverage);
-  text += '\n';
+    rows += fmt::format("; {:.1f} % of the eligible rows could be predicted", 100 * *coverage);
+  text += '\n' + comment(rows, style.width);
   for (const auto& [reason, count] : validation.excluded)
-    text += hanging(fmt::format("{:>8}  ", count), reason);
+    text += hanging(fmt::format("{:>8}  ", count), reason, style.width);
   return text;
 }
 
@@ -226,40 +234,47 @@ nlohmann::ordered_json validation_json(const CollectiveValidation& validation) {
           {"excluded", std::move(excluded)}};
 }
 
-std::string fit_table(const CollectiveFit& fit) {
+std::string fit_table(const CollectiveFit& fit, const PrintStyle& style) {
   std::string text = "# fitted rates of links, per ring (GB/s)\n";
-  const auto out = std::back_inserter(text);
-  fmt::format_to(out, "{:<26}  {:<8}  {:>8}  {:>8}  {:>8}\n", "platform", "path", "fitted", "in file",
-                 "differ");
+  Table rates({text_column(26).wraps(12), text_column(8), number_column(8), number_column(8),
+               number_column(8), text_column().wraps(12)},
+              {.indent = 0, .gap = 2});
+  rates.row("platform", "path", "fitted", "in file", "differ", "");
   constexpr double worth_an_arrow = 0.02;
   for (const FittedRate& rate : fit.rates) {
     const double part = rate.in_file / rate.fitted - 1;
-    fmt::format_to(out, "{:<26}  {:<8}  {:>8.2f}  {:>8.2f}  {:>+6.1f} %{}\n", rate.platform,
-                   config::name_of(rate.path), rate.fitted.si() / 1e9, rate.in_file.si() / 1e9, 100 * part,
-                   std::abs(part) > worth_an_arrow ? "  <- differs from the platform file" : "");
+    rates.row(rate.platform, config::name_of(rate.path), fmt::format("{:.2f}", rate.fitted.si() / 1e9),
+              fmt::format("{:.2f}", rate.in_file.si() / 1e9), signed_cell(part) + " %",
+              std::abs(part) > worth_an_arrow ? "<- differs from the platform file" : "");
   }
-  fmt::format_to(
-      out, "\n# mean absolute error of each curve in %, fitted and with its machine left out of the fit\n");
-  constexpr std::string_view heading = "{:>9}  {:>8}  {:>9}  {:>8}  {}\n";
-  fmt::format_to(out, fmt::runtime(heading), ">= 1 MiB", "< 1 MiB", ">= 1 MiB", "< 1 MiB", "curve");
-  fmt::format_to(out, fmt::runtime(heading), "fitted", "fitted", "left out", "left out", "");
+  text += rates.text(style.width) + '\n' +
+          comment("mean absolute error of each curve in %, fitted and with its machine left out of the fit",
+                  style.width);
+  Table curves(
+      {number_column(9), number_column(8), number_column(9), number_column(8), text_column().wraps(12)},
+      {.indent = 0, .gap = 2});
+  curves.row(">= 1 MiB", "< 1 MiB", ">= 1 MiB", "< 1 MiB", "curve");
+  curves.row("fitted", "fitted", "left out", "left out", "");
   double fitted = 0;
   double left_out = 0;
-  int curves = 0;
+  int count = 0;
   for (const FittedCurve& curve : fit.curves) {
-    fmt::format_to(out, fmt::runtime(heading), percent_or_dash(curve.large), percent_or_dash(curve.small),
-                   percent_or_dash(curve.large_left_out), percent_or_dash(curve.small_left_out), curve.name);
+    curves.row(percent_cell(curve.large), percent_cell(curve.small), percent_cell(curve.large_left_out),
+               percent_cell(curve.small_left_out), curve.name);
     if (!is_nvlink(curve.path) || !curve.large || !curve.large_left_out) continue;
     fitted += *curve.large;
     left_out += *curve.large_left_out;
-    ++curves;
+    ++count;
   }
-  if (curves > 0) {
-    fmt::format_to(out, "# mean over NVLink curves from 1 MiB up: {:.1f} fitted, {:.1f} left out\n",
-                   100 * fitted / curves, 100 * left_out / curves);
+  text += curves.text(style.width);
+  if (count > 0) {
+    text += comment(fmt::format("mean over NVLink curves from 1 MiB up: {:.1f} fitted, {:.1f} left out",
+                                100 * fitted / count, 100 * left_out / count),
+                    style.width);
   }
-  fmt::format_to(out, "\n# rows left out\n");
-  for (const auto& [reason, count] : fit.excluded) fmt::format_to(out, "{:>8}  {}\n", count, reason);
+  text += "\n# rows left out\n";
+  for (const auto& [reason, rows] : fit.excluded)
+    text += hanging(fmt::format("{:>8}  ", rows), reason, style.width);
   return text;
 }
 

@@ -1,7 +1,9 @@
 #include "workload/model_table.hpp"
 
 #include "config/diagnostic.hpp"
+#include "units/lines.hpp"
 #include "units/plural.hpp"
+#include "units/table.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -17,7 +19,6 @@ namespace {
 
 /// Name, kind, input, output, window, parameters, multiply-accumulates.
 using Line = std::array<std::string, 7>;
-constexpr std::size_t first_number = 5;
 
 std::string grouped(double whole) { return trainyard::grouped(std::llround(whole)); }
 
@@ -81,32 +82,13 @@ std::vector<Line> lines_of(const std::vector<Layer>& layers, int batch) {
   return lines;
 }
 
-/// A column that is empty everywhere is left out.
-std::string table_text(const std::vector<Line>& lines) {
-  std::array<std::size_t, std::tuple_size_v<Line>> widths{};
-  for (const Line& line : lines) {
-    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
-  }
-  std::string text;
-  for (const Line& line : lines) {
-    for (std::size_t c = 0; c < line.size(); ++c) {
-      if (widths[c] == 0) continue;
-      if (c > 0) text += "  ";
-      text += c < first_number ? fmt::format("{:<{}}", line[c], widths[c])
-                               : fmt::format("{:>{}}", line[c], widths[c]);
-    }
-    text += '\n';
-  }
-  return text;
-}
-
-std::string totals_text(const Model& model, int batch) {
+std::string totals_text(const Model& model, int batch, const PrintStyle& style) {
   const ModelTotals sum = totals(model.layers);
   const Bytes single = saved_activations(sum, Bytes(4));
   const Bytes half = saved_activations(sum, Bytes(2));
   std::string text;
   const auto add = [&](std::string_view what, const std::string& value) {
-    text += fmt::format("{:<26}{}\n", what, value);
+    text += hanging(fmt::format("{:<26}", what), value, style.width);
   };
   add("parameters", fmt::format("{} in {} tensors, {} in fp32", grouped(sum.parameters), sum.tensors,
                                 human(sum.parameters * Bytes(4))));
@@ -132,18 +114,19 @@ std::string totals_text(const Model& model, int batch) {
 
 }  // namespace
 
-std::string model_table(const Model& model, int batch) {
+std::string model_table(const Model& model, int batch, const PrintStyle& style) {
   if (batch < 1) throw InputError("batch is " + std::to_string(batch), "a batch has at least one sample");
-  std::vector<Line> lines = lines_of(model.layers, batch);
   const bool has_windows =
       std::ranges::any_of(model.layers, [](const Layer& l) { return l.window.kernel_h > 0; });
-  lines.insert(lines.begin(),
-               {"layer", "kind", "input", "output", has_windows ? "window" : "", "parameters", "MACs"});
-  const std::string table = table_text(lines);
-  const std::string rule(table.find('\n'), '-');
-  const std::size_t header = table.find('\n') + 1;
-  return fmt::format("{} ({}), batch {}\n\n{}{}\n{}{}\n{}", model.title, model.name, batch,
-                     table.substr(0, header), rule, table.substr(header), rule, totals_text(model, batch));
+  Table table({text_column().wraps(14), text_column().drops(4), text_column().drops(1),
+               text_column().drops(3), text_column().drops(2), number_column(), number_column()},
+              {.indent = 0, .gap = 2});
+  table.row("layer", "kind", "input", "output", has_windows ? "window" : "", "parameters", "MACs");
+  table.rule();
+  for (const Line& line : lines_of(model.layers, batch)) table.add({line.begin(), line.end()});
+  table.rule();
+  return fitted_lines(fmt::format("{} ({}), batch {}", model.title, model.name, batch), style.width) +
+         "\n\n" + table.text(style.width) + '\n' + totals_text(model, batch, style);
 }
 
 }  // namespace trainyard

@@ -23,8 +23,21 @@ inline std::string content(const std::filesystem::path& file) {
   return text.str();
 }
 
+/// The text with its line breaks, and the indents behind them, as single blanks.
+inline std::string unwrapped(const std::string& text) {
+  std::string line;
+  bool is_indent = false;
+  for (const char c : text) {
+    if (c == '\n') line += ' ';
+    is_indent = c == '\n' || (is_indent && c == ' ');
+    if (!is_indent) line += c;
+  }
+  return line;
+}
+
+/// Whether a part is in the text, wherever the program has wrapped it.
 inline bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  return text.find(part) != std::string::npos || unwrapped(text).find(part) != std::string::npos;
 }
 
 /// A folder of its own for each test, removed at its end.
@@ -91,6 +104,7 @@ public:
     REQUIRE(pid_ >= 0);
     if (pid_ > 0) return;
     ::setenv("TRAINYARD_DATA", installation.data.c_str(), 1);
+    ::unsetenv("COLUMNS");
     const int to = ::open(out_.c_str(), O_WRONLY | O_CREAT, 0600);
     const int errors = ::open((files_ / "err").c_str(), O_WRONLY | O_CREAT, 0600);
     ::dup2(to, STDOUT_FILENO);
@@ -123,9 +137,7 @@ private:
 
 inline Ended run_program(const std::vector<std::string>& arguments) { return Process(arguments).wait(); }
 
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+inline bool contains(const std::string& text, const std::string& part) { return has(text, part); }
 
 /// Checks that the program ends with this code and message, and prints no result.
 inline void check_refused(const std::vector<std::string>& arguments, int code, const std::string& message) {

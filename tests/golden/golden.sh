@@ -7,6 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+unset COLUMNS  # the usual width
 failed=0
 for command in "$here"/*.cmd; do
   name=$(basename "$command" .cmd)

@@ -7,7 +7,7 @@
 #include "report/json_text.hpp"
 #include "report/ratio_error.hpp"
 #include "report/summary_json.hpp"
-#include "report/text_layout.hpp"
+#include "units/lines.hpp"
 #include "sample.hpp"
 
 #include <algorithm>
@@ -77,8 +77,7 @@ TEST_CASE("a comparison names the changed parts of the step time in a sentence")
 }
 
 TEST_CASE("the page shows both runs, what differs and every number with its unit") {
-  const std::string page =
-      comparison_table(compare(read_back(sample_result()), read_back(other_sample())), false);
+  const std::string page = comparison_table(compare(read_back(sample_result()), read_back(other_sample())));
   CAPTURE(page);
   CHECK(page.find("  batch_per_gpu: 64 -> 32\n") != std::string::npos);
   CHECK(page.find("step time                         13.00 ms          12.50 ms           -0.50 ms       "
@@ -120,7 +119,7 @@ TEST_CASE("three runs have columns relative to the first, and blocks of two othe
   CHECK(report.tables.front().columns == std::vector<std::string>{"A: batch 64", "B: batch 32", "B / A",
                                                                   "C: batch 64", "C / A", "D: batch 32",
                                                                   "D / A"});
-  const std::string page = comparison_table(four, false);
+  const std::string page = comparison_table(four);
   CAPTURE(page);
   CHECK(has_all(page, "step time by part", "B: batch 32", "C: batch 64", "step time by part", "D: batch 32"));
   CHECK(has_all(page, "C: none: the same as A"));
@@ -169,7 +168,7 @@ TEST_CASE("a summary says to which published runs a run is comparable, or why th
 
 TEST_CASE("a comparison has its expected error and verdict on the page, in words and as JSON") {
   Comparison comparison = compare(read_back(sample_result()), read_back(other_sample()));
-  CHECK(has_all(comparison_table(comparison, false), "expected error of the comparison\n  unknown"));
+  CHECK(has_all(comparison_table(comparison), "expected error of the comparison\n  unknown"));
   CHECK(comparison_json(comparison)["ratio_error"]["verdict"].is_null());
   CHECK(comparison_json(comparison)["ratio_error"]["reason"] == "no published runs were read");
   CHECK(comparison_in_words(comparison).find("expected error") == std::string::npos);
@@ -193,7 +192,7 @@ TEST_CASE("a comparison has its expected error and verdict on the page, in words
   CHECK(within["throughput_ratio_high"] == doctest::Approx(1.05 * comparison.throughput_ratio));
   CHECK(within["nearest"]["b"]["batch_per_gpu"] == 32);
   CHECK(within["reason"].is_null());
-  CHECK(has_all(comparison_table(comparison, false),
+  CHECK(has_all(comparison_table(comparison),
                 "B is faster within the expected error of the comparison: both may be equally fast\n",
                 "1.04 predicted; 0.98 to 1.09 (-6 to +5 %) expected\n", "12 pairs", "batch per GPU",
                 "toy.csv:2", "-6 %"));

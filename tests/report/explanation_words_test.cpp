@@ -58,7 +58,7 @@ Explained empty_result() {
 }
 
 std::string page(Explained run) {
-  return explanation_page({std::move(run.run), std::move(run.explanation), {}, {}, "x"}, false);
+  return explanation_page({std::move(run.run), std::move(run.explanation), {}, {}, "x"});
 }
 
 std::string path_of(const Explained& run) { return path_in_words(run.run, *run.explanation); }

@@ -170,9 +170,9 @@ TEST_CASE("an update of downpour counts all gradients whose sums it is made of")
   Updates& updates = updates_in(run);
   updates.gradients_per_update = 1;
   updates.time.median = Seconds(0.1);
-  CHECK(summary_text(run, false).find("  1.00 gradients per update") != std::string::npos);
+  CHECK(summary_text(run).find("  1.00 gradients per update") != std::string::npos);
   updates.settings.push_every = 5;
-  CHECK(summary_text(run, false).find("  5.00 gradients per update") != std::string::npos);
+  CHECK(summary_text(run).find("  5.00 gradients per update") != std::string::npos);
 }
 
 TEST_CASE("topics of 'not modelled' are words, not field names") {
@@ -188,7 +188,7 @@ TEST_CASE("a figure of the table is compared, a key figure before those that are
   CHECK(found->a == 13);
   CHECK(found->b == 12);
   CHECK(found->difference == -1);
-  const std::string page = comparison_table(comparison, false);
+  const std::string page = comparison_table(comparison);
   CAPTURE(page);
   const std::size_t line = page.find("\n  made up ");
   REQUIRE(line != std::string::npos);

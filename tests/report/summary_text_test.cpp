@@ -30,7 +30,7 @@ bool contains(const std::string& text, std::string_view part) { return text.find
 }  // namespace
 
 TEST_CASE("the summary of a small step reads as it should") {
-  CHECK(summary_text(sample_result(), false) == R"(tiny: toy on 1 node of two, training step
+  CHECK(summary_text(sample_result()) == R"(tiny: toy on 1 node of two, training step
   2 GPUs of 1 x Two GPUs; pytorch_ddp, fp32, momentum, batch 64 per GPU
 
   step time       13.0 ms           one optimizer update with 128 samples
@@ -88,16 +88,16 @@ TEST_CASE("the summary stays within 100 columns whatever the names are") {
   run.calibrated_on = {std::string(90, 'c'), std::string(90, 'd')};
   run.ranks = 8192;
   run.nodes = 512;
-  CHECK(widest_line(summary_text(run, false)) <= 100);
-  CHECK(widest_line(summary_text(sample_result(), false)) <= 100);
+  CHECK(widest_line(summary_text(run)) <= 100);
+  CHECK(widest_line(summary_text(sample_result())) <= 100);
 }
 
 TEST_CASE("no line of the summary ends in a blank") {
-  CHECK_FALSE(contains(summary_text(sample_result(), false), " \n"));
+  CHECK_FALSE(contains(summary_text(sample_result()), " \n"));
 }
 
 TEST_CASE("colour adds escapes and changes no text") {
-  const std::string coloured = summary_text(sample_result(), true);
+  const std::string coloured = summary_text(sample_result(), {.colour = true});
   std::string plain;
   for (std::size_t i = 0; i < coloured.size(); ++i) {
     if (coloured[i] == '\x1b') {
@@ -107,7 +107,7 @@ TEST_CASE("colour adds escapes and changes no text") {
     }
   }
   CHECK(coloured != plain);
-  CHECK(plain == summary_text(sample_result(), false));
+  CHECK(plain == summary_text(sample_result()));
 }
 
 TEST_CASE("one GPU has no speedup and no communication to report") {
@@ -116,7 +116,7 @@ TEST_CASE("one GPU has no speedup and no communication to report") {
   step_in(run).collectives.clear();
   run.links.busiest.clear();
   step_in(run).classes.front().communication = step_in(run).classes.front().exposed = Seconds(0);
-  const std::string text = summary_text(run, false);
+  const std::string text = summary_text(run);
   CHECK_FALSE(contains(text, "speedup"));
   CHECK_FALSE(contains(text, "exposed"));
   CHECK_FALSE(contains(text, "lower bound"));
@@ -128,7 +128,7 @@ TEST_CASE("what a run could not tell about memory, energy and cost is named once
   run.memory = unknown("a reason");
   run.energy = unknown("a reason");
   run.cost = unknown("a reason");
-  const std::string text = summary_text(run, false);
+  const std::string text = summary_text(run);
   CHECK_FALSE(contains(text, "\nresources\n"));
   CHECK(contains(text, "not modelled    energy, cost, host CPUs and data loading, memory, storage ("));
 }
@@ -201,7 +201,7 @@ TEST_CASE("accumulated micro-batches are told in the title and count for one GPU
   Run run = sample_result();
   run.experiment.settings.accumulation = 4;
   run.pace.global_batch *= 4;
-  const std::string text = summary_text(run, false);
+  const std::string text = summary_text(run);
   CHECK(contains(text, "batch 4 x 64 per GPU"));
   CHECK(contains(text, "23,300 samples/s with the same batch per GPU"));
 }
@@ -222,7 +222,7 @@ TEST_CASE("a collective too short for half a column is still seen") {
 TEST_CASE(
     "every class of ranks has its times and its memory; figures are those of the class that ends last") {
   const Run run = two_class_result();
-  const std::string text = summary_text(run, false);
+  const std::string text = summary_text(run);
   for (const char* part : {"rank 0 (stage 0), share of the step", "rank 1 (stage 1), share of the step",
                            "timeline of rank 1 (stage 1)", "stage 0: of", "stage 1: of"}) {
     CAPTURE(part);

@@ -113,7 +113,7 @@ TEST_CASE("where scaling stops has a range of counts if the errors of the effici
   CHECK(error()["is_open"] == false);
   result.efficiency_errors[1] = EfficiencyError{-0.1, 0.1};
   CHECK(words() == "4 to at least 8 within the expected error");
-  CHECK(has_text(sweep_text(result, 60, false),
+  CHECK(has_text(sweep_text(result, 60),
                  "model=a: 4 GPUs (100.0 %), 4 to at least 8 within the expected error; 75.0 % on 8 GPUs\n"));
   CHECK(error()["ranks_high"] == 8);
   CHECK(error()["is_open"] == true);
@@ -127,7 +127,7 @@ TEST_CASE("where scaling stops has a range of counts if the errors of the effici
 }
 
 TEST_CASE("a sweep for people: rows with their reasons, where scaling stops, and the best points") {
-  CHECK(sweep_text(sample_sweep(), 60, false) == R"(made: 4 points, 2 failed; made by hand
+  CHECK(sweep_text(sample_sweep(), 60) == R"(made: 4 points, 2 failed; made by hand
 
      model  nodes  GPUs      step  samples/s  speedup  efficiency       epoch
          a      1     4  20.00 ms        100      4.0     100.0 %  2 h 00 min
@@ -186,14 +186,14 @@ TEST_CASE("points and series are named without defaults, unless there is nothing
 
 TEST_CASE("below the table stands the widest expected error of the points") {
   SweepResult result = sample_sweep();
-  CHECK_FALSE(has_text(sweep_text(result, 60, false), "expected error"));
+  CHECK_FALSE(has_text(sweep_text(result, 60), "expected error"));
   for (const auto& [figure, of_first, of_second] : {std::tuple("throughput_low_samples_per_s", 80, 141),
                                                     std::tuple("throughput_high_samples_per_s", 105, 180)}) {
     result.figures.emplace_back(figure);
     result.rows[0].figures.emplace_back(of_first);
     result.rows[1].figures.emplace_back(of_second);
   }
-  const std::string text = sweep_text(result, 60, false);
+  const std::string text = sweep_text(result, 60);
   CHECK(has_text(text, "expected error of samples/s: within -20 to +20 %"));
   CHECK(has_text(text, "an epoch in 2 h 00 min (1 h 54 min to 2 h 30 min)"));  // 100 / 105, 100 / 80
   CHECK(has_text(text, "80 % of runs are expected to lie within the ranges in brackets."));
@@ -208,7 +208,7 @@ TEST_CASE("a sweep's table has each reason once, and no line is wider than 100 c
   for (int i = 0; i < 40; ++i) reason += " words";
   result.rows[2].reason = result.rows[3].reason = reason;
   result.rows[3].status = result.rows[2].status;
-  const std::string text = sweep_text(result, 60, false);
+  const std::string text = sweep_text(result, 60);
   std::size_t marks = 0;
   std::size_t reasons = 0;
   std::istringstream lines(text);
@@ -223,13 +223,13 @@ TEST_CASE("a sweep's table has each reason once, and no line is wider than 100 c
 
 TEST_CASE("under strong scaling the columns are against the smallest run, as where scaling stops is") {
   SweepResult result = sample_sweep();
-  const std::string weak = sweep_text(result, 60, false);
+  const std::string weak = sweep_text(result, 60);
   CHECK(has_text(weak, "100      4.0     100.0 %"));
   CHECK(has_text(weak, "150      6.0      75.0 %"));
   result = made_result({"ranks"}, {{.values = {"4"}, .ranks = 4, .throughput = 100, .efficiency = 0.9},
                                    {.values = {"16"}, .ranks = 16, .throughput = 200, .efficiency = 0.85}});
   result.sweep.set = {{"global_batch", "512"}};
-  const std::string strong = sweep_text(result, 60, false);
+  const std::string strong = sweep_text(result, 60);
   CHECK(has_text(strong, "100      1.0     100.0 %"));
   CHECK(has_text(strong, "200      2.0      50.0 %"));
   CHECK(has_text(strong, "  4 GPUs (100.0 %); 50.0 % on 16 GPUs\n"));
@@ -240,13 +240,13 @@ TEST_CASE("limits that no point keeps to are said with them") {
   SweepResult result = sample_sweep();
   result.sweep.goal.deadline = Seconds(3600);
   result.sweep.goal.gpus_max = 8;
-  const std::string text = sweep_text(result, 60, false);
+  const std::string text = sweep_text(result, 60);
   CHECK(has_text(text, "  within 1 h 00 min, on at most 8 GPUs\n"));
   CHECK(text.find("fastest") == std::string::npos);
 }
 
 TEST_CASE("of more rows than are shown, those on the Pareto front are") {
-  const std::string text = sweep_text(sample_sweep(), 3, false);
+  const std::string text = sweep_text(sample_sweep(), 3);
   CHECK(has_text(text, "sweep.csv"));
   CHECK(text.find("impossible") == std::string::npos);
   CHECK(text.find("13.33 ms") != std::string::npos);
@@ -271,7 +271,7 @@ TEST_CASE("published figures are beside predictions in the table, published.csv 
   SweepResult result = sample_sweep();
   CHECK(published_csv(result).empty());
   CHECK(sweep_json(result)["published"].empty());
-  CHECK_FALSE(has_text(sweep_text(result, 60, false), "published"));
+  CHECK_FALSE(has_text(sweep_text(result, 60), "published"));
   result.sweep.published = {{.point = 1,
                              .reference = {},
                              .figure = "throughput_samples_per_s",
@@ -301,7 +301,7 @@ TEST_CASE("published figures are beside predictions in the table, published.csv 
   CHECK(json[1]["relative_to"] == 0);
   CHECK(json[2]["predicted"].is_null());
   CHECK(has_text(
-      sweep_text(result, 60, false),
+      sweep_text(result, 60),
       "\npredicted and published\n"
       "  figure                                   nodes      predicted      published   difference  source\n"
       "  throughput                                   2  150 samples/s  120 samples/s      +25.0 %     [1]\n"

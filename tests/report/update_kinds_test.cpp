@@ -23,7 +23,7 @@ bool says(const std::string& text, const std::string& part) { return text.find(p
 
 TEST_CASE("through GPU 0: the title names the kind, the trace what it sends and does beside it") {
   const Run run = result_of({{"stack", "dataparallel_gpu0"}, {"sync.kind", "dataparallel_gpu0"}});
-  CHECK(says(summary_text(run, false), "; dataparallel_gpu0, fp32"));
+  CHECK(says(summary_text(run), "; dataparallel_gpu0, fp32"));
   const std::string trace = trace_json(run);
   CHECK(says(trace, "(parameters 0)"));
   CHECK(says(trace, "broadcast 1"));
@@ -33,19 +33,19 @@ TEST_CASE("through GPU 0: the title names the kind, the trace what it sends and 
 
 TEST_CASE("communication without concurrent compute is exposed") {
   const Run run = result_of({{"stack", "dataparallel_gpu0"}, {"sync.kind", "dataparallel_gpu0"}});
-  CHECK(says(summary_text(run, false), " 0.0 % of it overlaps"));
+  CHECK(says(summary_text(run), " 0.0 % of it overlaps"));
   CHECK(says(limit_in_words(run), "All communication ("));
 }
 
 TEST_CASE("to all peers: the title names the compression, the trace the kernels that it takes") {
   const Run run =
       result_of({{"sync.kind", "peer_to_peer"}, {"sync.compression", "top_k"}, {"sync.keep", "0.01"}});
-  CHECK(says(summary_text(run, false), "pytorch_ddp, peer_to_peer with 1.0 % of the values, fp32"));
+  CHECK(says(summary_text(run), "pytorch_ddp, peer_to_peer with 1.0 % of the values, fp32"));
   const std::string trace = trace_json(run);
   CHECK(says(trace, "\"compress (bucket 0)\""));
   CHECK(says(trace, "\"sum (bucket 0)\""));
   const Run halves = result_of({{"sync.kind", "peer_to_peer"}, {"sync.compression", "fp16"}});
-  CHECK(says(summary_text(halves, false), "peer_to_peer in fp16, fp32"));
+  CHECK(says(summary_text(halves), "peer_to_peer in fp16, fp32"));
 }
 
 TEST_CASE("where kernels around collectives cost more than the wire, these are named") {

@@ -81,11 +81,11 @@ TEST_CASE("without a job no field and no line speaks of one") {
     CAPTURE(field);
     CHECK_FALSE(field.starts_with("job"));
   }
-  CHECK_FALSE(speaks_of(summary_text(run, false), "the whole job"));
+  CHECK_FALSE(speaks_of(summary_text(run), "the whole job"));
 }
 
 TEST_CASE("the summary prints the total and each phase") {
-  const std::string text = summary_text(whole_job_run("resnet50_p3_16xlarge_x2", two_epochs), false);
+  const std::string text = summary_text(whole_job_run("resnet50_p3_16xlarge_x2", two_epochs));
   CAPTURE(text);
   const std::size_t begin = text.find("\nthe whole job  2 epochs, 626 steps\n");
   REQUIRE(begin != std::string::npos);

@@ -1,0 +1,16 @@
+#pragma once
+// An error in a user's file, laid out for a page. Apart from diagnostic.hpp, which nearly every source reads.
+
+#include "config/diagnostic.hpp"
+
+#include <cstddef>
+#include <string>
+
+namespace trainyard {
+
+/// to_string() of the diagnostic in lines of at most `width` columns, in which words stay whole: a hint that
+/// does not fit behind its caret stands below it, and of a long source line the part around the caret is
+/// shown.
+std::string to_lines(const Diagnostic& diagnostic, std::size_t width);
+
+}  // namespace trainyard
