@@ -15,13 +15,13 @@ namespace trainyard {
 namespace {
 
 /// As wide as the widest usual label and number.
-constexpr std::size_t label_width = 24;
+constexpr std::size_t label_columns = 24;
 constexpr std::size_t ratio_width = 9;  ///< "0.0405 x", "-35.3 %"
 
 /// Of two runs a narrow page leaves out the differences; of more the columns go on below.
 Table columns_of(std::size_t number) {
   constexpr std::size_t of_two_runs = 4;
-  std::vector<TableColumn> columns{text_column(label_width).wraps(14), number_column(head_width)};
+  std::vector<TableColumn> columns{text_column(label_columns).wraps(14), number_column(head_width)};
   if (number == of_two_runs) {
     columns.insert(columns.end(), {number_column(head_width), number_column(18).drops(1), number_column(13)});
   } else {
@@ -38,7 +38,7 @@ Table columns_of(std::size_t number) {
 void write_table(Page& out, const ComparedTable& compared) {
   Table table = columns_of(compared.columns.size());
   const auto add = [&](std::string_view label, const std::vector<std::string>& cells) {
-    std::vector<std::string> row{elide(label, label_width - 1)};
+    std::vector<std::string> row{elide(label, label_columns - 1)};
     row.insert(row.end(), cells.begin(), cells.end());
     table.add(std::move(row));
   };
