@@ -80,8 +80,12 @@ TEST_CASE(
 }
 
 TEST_CASE("the collective's table has nccl-tests' columns and sizes") {
-  const Ended ended = run_program(
-      {"collective", "all_reduce", "--platform", "dgx2", "--gpus", "12", "-b", "1M", "-e", "1G", "-f", "2"});
+  Installation wide;
+  wide.columns = "160";
+  const Ended ended = Process({"collective", "all_reduce", "--platform", "dgx2", "--gpus", "12", "-b", "1M",
+                               "-e", "1G", "-f", "2"},
+                              {}, wide)
+                          .wait();
   REQUIRE(ended.code == 0);
   CHECK(ended.err.empty());
   std::istringstream lines(ended.out);

@@ -67,7 +67,7 @@ TEST_CASE("a neighbour on another platform, or with neighbours of its own, is an
   (void)scratch.put("dgx2.yaml", "platform: dgx2\nmodel: resnet50\nstack: pytorch_ddp\nbatch_per_gpu: 32\n");
   const Ended elsewhere = run_job(scratch, "neighbours: [dgx2.yaml]\n");
   CHECK(elsewhere.code == 3);
-  CHECK(elsewhere.err.find("runs on dgx2, not on dgx1v") != std::string::npos);
+  CHECK(has(elsewhere.err, "runs on dgx2, not on dgx1v"));
   const Ended itself = run_job(scratch, "neighbours: [job.yaml]\n");
   CHECK(itself.code == 3);
   CHECK(itself.err.find("neighbours") != std::string::npos);

@@ -85,6 +85,7 @@ inline std::string tested_program() {
 struct Installation {
   std::string program = tested_program();
   std::string data = TRAINYARD_SOURCE_DIR;
+  std::string columns = "100";  ///< the width of pages
 };
 
 /// A started program; wait() collects it.
@@ -104,7 +105,7 @@ public:
     REQUIRE(pid_ >= 0);
     if (pid_ > 0) return;
     ::setenv("TRAINYARD_DATA", installation.data.c_str(), 1);
-    ::unsetenv("COLUMNS");
+    ::setenv("COLUMNS", installation.columns.c_str(), 1);
     const int to = ::open(out_.c_str(), O_WRONLY | O_CREAT, 0600);
     const int errors = ::open((files_ / "err").c_str(), O_WRONLY | O_CREAT, 0600);
     ::dup2(to, STDOUT_FILENO);

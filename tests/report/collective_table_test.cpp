@@ -43,7 +43,7 @@ CollectiveReport sample() {
 
 TEST_CASE("the table has nccl-tests' columns, with the bound and the choice beside them") {
   CHECK(
-      collective_table(sample()) ==
+      collective_table(sample(), {.width = 160}) ==
       "# all_reduce on dgx2: 2 ranks on 1 node\n"
       "# a note\n"
       "# bound: shortest time of any algorithm on this network; share: bound / time; formula: closed form of "
@@ -65,6 +65,13 @@ TEST_CASE("the table has nccl-tests' columns, with the bound and the choice besi
       "# Avg bus bandwidth    : 60.09\n");
 }
 
+TEST_CASE("a narrow page keeps nccl-tests' columns and says in a comment what it leaves out") {
+  const std::string table = collective_table(sample());
+  CHECK(table.find("   134217728    33554432  float    sum    -1  2047.50   65.55  120.18 ") !=
+        std::string::npos);
+  CHECK(table.find("\n# left out: bound, formula (in --json or a wider terminal)\n") != std::string::npos);
+}
+
 TEST_CASE("a switch of protocol between two sizes is said before the rows") {
   CollectiveReport report = sample();
   report.switches.push_back({0, Bytes(8), Bytes(134217728), "ring/LL", "ring/Simple"});
@@ -84,7 +91,7 @@ TEST_CASE("with several groups every row says whose it is") {
   report.root = 1;
   report.groups.push_back({{Rank{2}, Rank{3}, Rank{5}}, Seconds{1e-3}});
   report.rows[1].group = 1;
-  const std::string table = collective_table(report);
+  const std::string table = collective_table(report, {.width = 160});
   CHECK(table.find("# group 0: 2 ranks, 0-1\n# group 1: 3 ranks, 2-3,5, starts at 1 ms\n") !=
         std::string::npos);
   CHECK(table.find("  ring/Simple/6  1\n") != std::string::npos);
