@@ -94,7 +94,7 @@ TEST_CASE("with several groups every row says whose it is") {
   const std::string table = collective_table(report, {.width = 160});
   CHECK(table.find("# group 0: 2 ranks, 0-1\n# group 1: 3 ranks, 2-3,5, starts at 1 ms\n") !=
         std::string::npos);
-  CHECK(table.find("  ring/Simple/6  1\n") != std::string::npos);
+  CHECK(table.find("  ring/Simple/6       1\n") != std::string::npos);
   CHECK(table.find("    none       1 ") != std::string::npos);
 }
 
