@@ -53,7 +53,7 @@ struct Updates {
   StepCounts counts;
   std::int64_t measured_updates = 0;  ///< in each repeat
   UpdateTimes time;
-  Seconds measured;  ///< length of the measured updates
+  Seconds measured;                 ///< length of the measured updates
   double gradients_per_update = 0;  ///< as they are pushed
   Staleness staleness;
   std::int64_t lead = 0;  ///< for ssp: largest number of steps by which a rank was ahead of the slowest

@@ -7,8 +7,8 @@
 #include "report/json_text.hpp"
 #include "report/ratio_error.hpp"
 #include "report/summary_json.hpp"
-#include "units/lines.hpp"
 #include "sample.hpp"
+#include "units/lines.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
