@@ -71,7 +71,7 @@ MACHINE = {
 TABLES = {
     "sweep": (r"^ +batch_per_gpu +", ["step", "samples/s", "efficiency"]),
     "explain": (r"^changes that help ", ["samples/s", "gain"]),
-    "compare": (r"^side by side ", ["A", "B"]),
+    "compare": (r"^side by side ", ["B - A", "B / A"]),
     "memory": (r"^term ", ["memory", "share"]),
     "memory in stages": (r"^GB by stage ", ["peak", "share"]),
     "collective": (r"^# +size ", ["time", "algbw", "busbw"]),
@@ -189,7 +189,7 @@ def main():
         for (name, width), (out, err) in texts.items():
             for line in too_wide(out + "\n" + err, width):
                 faults.append(f"{name} at {width}: {len(line)} columns: {line}")
-            if "-0.0" in re.findall(r"(?<![\d.])-0\.0+(?!\d)", out):
+            if re.search(r"(?<![\d.])-0\.0+(?![\d.])", out):
                 faults.append(f"{name} at {width}: -0.0")
             if not out + err:
                 faults.append(f"{name} at {width}: prints nothing")

@@ -4,6 +4,7 @@
 #include "config/suggest.hpp"
 #include "report/figure_text.hpp"
 #include "units/text.hpp"
+#include "units/trimmed.hpp"
 
 #include <CLI/Error.hpp>
 #include <algorithm>
@@ -15,12 +16,6 @@ namespace trainyard {
 namespace {
 
 [[noreturn]] void wrong(const std::string& why) { throw CLI::ValidationError("--assert", why); }
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
-  const std::size_t end = text.find_last_not_of(' ');
-  return end == std::string_view::npos ? std::string_view() : text.substr(begin, end + 1 - begin);
-}
 
 /// "step_time" for step_time_s.
 std::string_view without_unit(std::string_view field) {

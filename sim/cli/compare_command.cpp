@@ -159,7 +159,8 @@ Overrides overrides_of_a(const config::Catalogue& catalogue, const CompareOption
 /// Throws CLI::ValidationError for options that do not belong together.
 void check_options(const CompareOptions& options, const Overrides& set) {
   if (!options.others.empty() && !set.empty())
-    throw CLI::ValidationError("--set", "changes one experiment: omit B, or compare two without --set");
+    throw CLI::ValidationError(options.set.empty() ? "--model, --batch and the like" : "--set",
+                               "changes one experiment: omit B, or compare two without");
   if (options.others.empty() && set.empty()) {
     const auto is_given = [](const std::optional<std::string>& value) { return value.has_value(); };
     if (options.a == no_file && std::ranges::none_of(options.keys.values, is_given))
@@ -182,7 +183,10 @@ std::vector<Side> sides_of(const config::Catalogue& catalogue, const CompareOpti
   std::vector<Side> sides;
   sides.push_back(side_of(catalogue, "A", options.a, of_a));
   if (options.others.empty()) {
-    const Overrides of_b = options.a == no_file ? changed_by(of_a, set) : set;
+    Overrides of_b = options.a == no_file ? changed_by(of_a, set) : set;
+    // A's factor is kept: only a measurement of --set is B's own.
+    if (std::ranges::find(set, "one_gpu", &Overrides::value_type::first) == set.end())
+      std::erase_if(of_b, [](const auto& entry) { return entry.first == "one_gpu"; });
     sides.push_back(side_of(catalogue, "B", options.a, with_factor_of(sides.front(), options, of_b)));
   }
   for (const std::string& other : options.others)

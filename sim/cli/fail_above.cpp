@@ -5,6 +5,7 @@
 #include "config/suggest.hpp"
 #include "report/figure_text.hpp"
 #include "report/text_layout.hpp"
+#include "units/trimmed.hpp"
 
 #include <CLI/Error.hpp>
 #include <algorithm>
@@ -63,12 +64,11 @@ std::string problem_of(const Comparison& comparison, const ChangeLimit& limit) {
   if (*worse <= limit.most) return {};
   const FigureUnit unit = found->figure->unit;
   if (*found->a == 0)
-    return fmt::format("{}: {}'s {} is {}, A's is 0, above the limit of {}", limit.name, comparison.letter,
+    return fmt::format("{}'s {} is {}, A's is 0, above the limit of {}", comparison.letter,
                        found->figure->label, in_unit(*found->b, unit), percent(limit.most));
-  return fmt::format("{}: {}'s {} is {} {} than A's ({}, was {}), above the limit of {}", limit.name,
-                     comparison.letter, found->figure->label, percent(*worse),
-                     limit.is_of_falls ? "lower" : "higher", in_unit(*found->b, unit),
-                     in_unit(*found->a, unit), percent(limit.most));
+  return fmt::format("{}'s {} is {} {} than A's ({}, was {}), above the limit of {}", comparison.letter,
+                     found->figure->label, percent(*worse), limit.is_of_falls ? "lower" : "higher",
+                     in_unit(*found->b, unit), in_unit(*found->a, unit), percent(limit.most));
 }
 
 }  // namespace
@@ -85,11 +85,10 @@ std::vector<ChangeLimit> read_limits(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     const bool has_name = equals != std::string::npos;
-    ChangeLimit limit = limit_named(has_name ? text.substr(0, equals) : "step");
-    std::string number = has_name ? text.substr(equals + 1) : text;
+    ChangeLimit limit = limit_named(has_name ? std::string(trimmed(text.substr(0, equals))) : "step");
+    std::string number(trimmed(has_name ? text.substr(equals + 1) : text));
     if (number.ends_with('%')) number.pop_back();
-    if (number.ends_with(' ')) number.pop_back();
-    limit.most = percentage(fail_above, number);
+    limit.most = percentage(fail_above, std::string(trimmed(number)));
     if (std::ranges::find(limits, limit.name, &ChangeLimit::name) != limits.end())
       throw CLI::ValidationError(fail_above, fmt::format("limits {} twice", limit.name));
     limits.push_back(limit);

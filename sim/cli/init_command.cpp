@@ -139,12 +139,12 @@ std::string next_steps(const std::string& file, const std::optional<std::string>
   std::string text = fmt::format("wrote {}\n", file);
   if (profile)
     text += fmt::format("wrote {}: a short GPU profile, whose missing figures are assumed\n", *profile);
-  return text +
-         fmt::format(
-             "next:  trainyard topology {0}\n"
-             "       trainyard collective all_reduce --platform {0}{1}\n"
-             "       trainyard init experiment --platform {0} -o job.yaml && trainyard run job.yaml{2}",
-             word, nodes > 1 ? fmt::format(" --nodes {}", nodes) : std::string(), set);
+  return text + fmt::format(
+                    "next:  trainyard topology {0}\n"
+                    "       trainyard collective all_reduce --platform {0}{1}\n"
+                    "       trainyard init experiment --platform {0} -o job.yaml\n"
+                    "       trainyard run job.yaml{2}",
+                    word, nodes > 1 ? fmt::format(" --nodes {}", nodes) : std::string(), set);
 }
 
 /// The node by its files, or by answers alone.

@@ -222,10 +222,11 @@ std::string limit_in_words(const Run& run) {
   const std::string step = has_bubbles(run.experiment) ? layout_limit_in_words(run) : step_in_words(run);
   const Seconds host = host_time(run);
   if (host <= negligible * run.pace.time) return step;
-  const std::string waits =
-      fmt::format("he GPU waits for the host during {} of the step", percent(host / run.pace.time));
-  if (host <= exposed_communication(run)) return fmt::format("{} T{}.", step, waits);
-  return fmt::format("Host: t{}; kernels fill {}.", waits, percent(compute_time(run) / run.pace.time));
+  const std::string share = percent(host / run.pace.time);
+  if (host <= exposed_communication(run))
+    return fmt::format("{} The GPU waits for the host during {} of the step.", step, share);
+  return fmt::format("Host: the GPU waits for the host during {} of the step; kernels fill {}.", share,
+                     percent(compute_time(run) / run.pace.time));
 }
 
 std::string above_peak_in_words(const Run& run) {

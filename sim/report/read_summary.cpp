@@ -180,6 +180,13 @@ void as_part_of_an_update(RunSummary& run) {
   }
 }
 
+/// A scalar as YAML writes it: a path is in double quotes.
+std::string without_quotes(const std::string& text) {
+  if (!text.starts_with('"')) return text;
+  const auto quoted = nlohmann::json::parse(text, nullptr, false);
+  return quoted.is_string() ? quoted.get<std::string>() : text;
+}
+
 }  // namespace
 
 RunSummary read_summary(const std::string& file, std::string_view text, std::span<const Figure> table) {
@@ -198,7 +205,7 @@ RunSummary read_summary(const std::string& file, std::string_view text, std::spa
   read_parts(fields, run);
   if (version == 2) as_part_of_an_update(run);
   const Fields keys = fields.object("resolved_experiment");
-  for (const std::string& path : keys.names()) run.experiment_keys[path] = keys.text(path);
+  for (const std::string& path : keys.names()) run.experiment_keys[path] = without_quotes(keys.text(path));
   run.predicted_job = read_job(fields);
   return run;
 }

@@ -3,6 +3,7 @@
 #include "process.hpp"
 
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -172,6 +173,30 @@ TEST_CASE("without A the options of keys describe it, and --set makes B") {
   check_refused({"compare", "--model", "resnet50", "--platform", "dgx2"}, 2, "B: missing");
 }
 
+TEST_CASE("the value in force is read from a platform of the user's too, and heads have its file's name") {
+  const Scratch scratch;
+  const std::string own =
+      scratch.put("own.yaml", std::regex_replace(content(TRAINYARD_SOURCE_DIR "/platforms/p3_16xlarge.yaml"),
+                                                 std::regex("name: p3_16xlarge"), "name: own"));
+  const auto compared = [&](const std::string& changed) {
+    return run_program(
+        {"compare", "--model", "resnet50", "--platform", own, "--batch", "32", "--set", changed});
+  };
+  const Ended slower = compared("platform.fabric.nic=10 Gbps");
+  CAPTURE(slower.err);
+  CHECK(contains(slower.out, "platform.fabric.nic: 25 Gbps -> 10 Gbps"));
+  CHECK(contains(compared("platform=dgx2").out, "A: own.yaml"));
+}
+
+TEST_CASE("without A, B keeps the factor of --one-gpu") {
+  const Ended json = run_program({"compare", "--model", "resnet50", "--platform", "dgx2", "--batch", "128",
+                                  "--one-gpu", "366 samples/s", "--set", "precision=amp", "--json"});
+  CAPTURE(json.err);
+  REQUIRE(json.code == 0);
+  // A factor of its own would give amp the rate that was measured in fp32.
+  CHECK(Json::parse(json.out)["step_time"]["ratio"] < 0.5);
+}
+
 TEST_CASE("a comparison is printed as Markdown and written as a page") {
   const Scratch scratch;
   const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
@@ -221,8 +246,8 @@ TEST_CASE("--fail-above limits figures by name, and names each that is missed") 
   };
   const Ended missed = compare({"step=20%", "memory=1", "throughput=0"});
   CHECK(missed.code == 1);
-  CHECK(contains(missed.err, "step: B's step time"));
-  CHECK(contains(missed.err, "memory: B's memory per GPU"));
+  CHECK(contains(missed.err, "B's step time"));
+  CHECK(contains(missed.err, "B's memory per GPU"));
   CHECK(!contains(missed.err, "throughput"));
   CHECK(compare({"step=200%", "memory=200%"}).code == 0);
   CHECK(compare({"job_time=5"}).code == 1);

@@ -8,6 +8,7 @@
 #include "report/figure_text.hpp"
 #include "report/json_text.hpp"
 #include "report/summary_json.hpp"
+#include "report/summary_text.hpp"
 #include "sample.hpp"
 
 #include <algorithm>
