@@ -26,7 +26,7 @@ std::string caret_lines(const Diagnostic& diagnostic, const std::string& blank, 
   const std::size_t most_indent = width / 2 > gutter ? width / 2 - gutter : 0;
   const std::size_t indent = std::min(static_cast<std::size_t>(std::max(0, column - 1)), most_indent);
   for (const std::string& part : wrap_whole(diagnostic.hint, width - gutter - indent))
-    line += blank + std::string(indent, ' ') + part;
+    line.append(blank).append(indent, ' ').append(part);
   return line;
 }
 

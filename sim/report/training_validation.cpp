@@ -61,13 +61,15 @@ void add_line(Table& table, std::string_view name, const RunErrors& errors) {
             percent_cell(errors.with_excluded));
 }
 
+constexpr std::string_view implausible_in_words =
+    "incomplete: the source does not say everything; implausible: left out by rules R7 and R8 of "
+    "workloads/published/README.md";
 constexpr std::string_view meanings_of_columns[] = {
     "bias: mean error with its sign, above 0 if predictions are too fast",
     "linear: mean error of the published run that is fitted to, times the number of GPUs",
     "coverage: predicted share of the eligible runs; of all: the same, counting runs without one to fit to",
     "MAPE all: with the runs that were left out, each with its error of linear scaling",
-    "incomplete: the source does not say everything; implausible: left out by rules R7 and R8 of "
-    "workloads/published/README.md"};
+    implausible_in_words};
 
 void add_fit(std::string& text, const TrainingValidation& validation, FitKind fit, const PrintStyle& style) {
   const auto row = std::ranges::find(config::Names<FitKind>::table, fit, &config::Name<FitKind>::value);

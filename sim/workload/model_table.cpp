@@ -126,7 +126,7 @@ std::string model_table(const Model& model, int batch, const PrintStyle& style) 
   for (const Line& line : lines_of(model.layers, batch)) table.add({line.begin(), line.end()});
   table.rule();
   return fitted_lines(fmt::format("{} ({}), batch {}", model.title, model.name, batch), style.width) +
-         "\n\n" + table.text(style.width) + '\n' + totals_text(model, batch, style);
+         "\n\n" + table.text(style.width) + totals_text(model, batch, style);
 }
 
 }  // namespace trainyard

@@ -126,7 +126,7 @@ TEST_CASE("the README names every key of a platform file and every word that a c
 TEST_CASE("the example of the README is a valid platform") {
   const std::string readme = text_of(folder / "README.md");
   const std::string fence = "```yaml\n";
-  const std::size_t start = readme.find(fence) + fence.size();
+  const std::size_t start = readme.find(fence + "# yaml-language-server") + fence.size();
   const std::string example = readme.substr(start, readme.find("```", start) - start);
   std::vector<Diagnostic> warnings;
   const Platform platform = load_platform(config::parse("two_by_four.yaml", example), &warnings);

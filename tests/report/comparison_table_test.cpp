@@ -107,7 +107,7 @@ TEST_CASE("heads have the letter and the most telling values that fit") {
   CHECK(heads({{"stack.title", "a long text that fits nowhere", "b"}}) == Heads{"A", "B"});
 }
 
-TEST_CASE("three runs have columns relative to the first, and blocks of two others") {
+TEST_CASE("more runs have columns relative to the first, and those that do not fit go on below") {
   const RunSummary a = read_back(sample_result());
   const RunSummary b = read_back(other_sample());
   const std::vector<Comparison> four = compare_with_first({a, b, a, b});
@@ -121,7 +121,7 @@ TEST_CASE("three runs have columns relative to the first, and blocks of two othe
                                                                   "D / A"});
   const std::string page = comparison_table(four);
   CAPTURE(page);
-  CHECK(has_all(page, "step time by part", "B: batch 32", "C: batch 64", "step time by part", "D: batch 32"));
+  CHECK(has_all(page, "side by side", "B: batch 32", "C: batch 64", "side by side", "D: batch 32"));
   CHECK(has_all(page, "C: none: the same as A"));
   const OrderedJson json = comparisons_json(four);
   CHECK(json["ranking"] == OrderedJson{"B", "D", "A", "C"});
