@@ -119,7 +119,8 @@ def misaligned(table, heads):
             continue
         end = found.end()
         for row in table[1:]:
-            if ": " in row or row.startswith("#"):  # the notes below the table
+            is_rule = set(row) == {"-"}
+            if ": " in row or row.startswith("#") or (is_rule and row is not table[1]):  # sums and notes are below
                 break
             if "impossible" in row or not re.search(r"\d", row):
                 continue

@@ -116,7 +116,7 @@ TEST_CASE("device lists are written as platform files write them") {
 }
 
 TEST_CASE("the report of a DGX-2 has its matrix, links, cuts, rings and sources") {
-  const std::string report = topology_report(dgx2(), {.width = most_page_width});
+  const std::string report = topology_report(dgx2(), {.width = 200});  // the whole matrix in one block
   for (const char* const line : {
            "dgx2: NVIDIA DGX-2\n",
            "   16  gpu          v100_sxm3_32gb\n",

@@ -265,7 +265,7 @@ def between_marks(document, text, first=BEGIN, last=END):
 
 def output(program, source, *arguments):
     run = subprocess.run([program, *arguments], capture_output=True, text=True, check=False,
-                         env={**os.environ, "TRAINYARD_DATA": str(source)})
+                         env={**os.environ, "TRAINYARD_DATA": str(source), "COLUMNS": "160"})  # all columns
     if run.returncode != 0:
         print(run.stderr, end="")
         sys.exit(2)
