@@ -24,12 +24,16 @@ std::vector<config::ListedKey> keys_of(const KeyGroup& group) {
   return config::list_keys(shape_of(group.kind), group.prefix);
 }
 
-config::UnknownKey unknown_experiment_key(std::string_view path) {
+const KeyGroup& group_of(std::string_view path) {
   const std::string_view file = file_named_by(path);
-  const auto group = std::ranges::find_if(key_groups(), [&](const KeyGroup& its) {
+  return *std::ranges::find_if(key_groups(), [&](const KeyGroup& its) {
     return file.empty() ? its.prefix.empty() : its.prefix.starts_with(file);
   });
-  return config::unknown_key(shape_of(group->kind), path.substr(group->prefix.size()));
+}
+
+config::UnknownKey unknown_experiment_key(std::string_view path) {
+  const KeyGroup& group = group_of(path);
+  return config::unknown_key(shape_of(group.kind), path.substr(group.prefix.size()));
 }
 
 void require_known_keys(const std::vector<std::string>& paths) {

@@ -20,6 +20,9 @@ struct KeyGroup {
 /// In the order of a list for people.
 const std::vector<KeyGroup>& key_groups();
 
+/// The group that a path belongs to, by its first word.
+const KeyGroup& group_of(std::string_view path);
+
 /// The keys of one group, with their prefix.
 std::vector<config::ListedKey> keys_of(const KeyGroup& group);
 

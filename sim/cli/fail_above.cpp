@@ -22,8 +22,8 @@ constexpr const char* fail_above = "--fail-above";
 constexpr std::array known_limits{
     ChangeLimit{.name = "step", .field = "step_time_s"},
     ChangeLimit{.name = "memory", .field = "memory_peak_bytes"},
-    ChangeLimit{.name = "throughput", .field = "throughput_samples_per_s", .is_of_falls = true},
-    ChangeLimit{.name = "efficiency", .field = "scaling_efficiency", .is_of_falls = true},
+    ChangeLimit{.name = "throughput", .field = "throughput_samples_per_s", .is_worse_if_lower = true},
+    ChangeLimit{.name = "efficiency", .field = "scaling_efficiency", .is_worse_if_lower = true},
     ChangeLimit{.name = "communication", .field = "exposed_communication_s"},
     ChangeLimit{.name = "epoch", .field = "epoch_time_s"},
     ChangeLimit{.name = "energy", .field = "energy_per_step_j"},
@@ -43,9 +43,9 @@ ChangeLimit limit_named(const std::string& name) {
 }
 
 /// The share by which the figure is worse than A's; nothing if a run lacks it.
-std::optional<double> worse_by(const ComparedFigure& figure, bool is_of_falls) {
+std::optional<double> worse_by(const ComparedFigure& figure, bool is_worse_if_lower) {
   if (!figure.a || !figure.b) return std::nullopt;
-  const double worse = is_of_falls ? *figure.a - *figure.b : *figure.b - *figure.a;
+  const double worse = is_worse_if_lower ? *figure.a - *figure.b : *figure.b - *figure.a;
   if (*figure.a != 0) return worse / *figure.a;
   return worse > 0 ? std::numeric_limits<double>::infinity() : 0;
 }
@@ -55,7 +55,7 @@ std::string problem_of(const Comparison& comparison, const ChangeLimit& limit) {
   const auto is_its = [&](const ComparedFigure& one) { return one.figure->field == limit.field; };
   const auto found = std::ranges::find_if(comparison.figures, is_its);
   const bool is_known = found != comparison.figures.end();
-  const std::optional<double> worse = is_known ? worse_by(*found, limit.is_of_falls) : std::nullopt;
+  const std::optional<double> worse = is_known ? worse_by(*found, limit.is_worse_if_lower) : std::nullopt;
   if (!worse) {
     const bool has_a = is_known && found->a;
     return fmt::format("{} cannot be compared: {} has no {}", limit.name, has_a ? comparison.letter : "A",
@@ -67,7 +67,7 @@ std::string problem_of(const Comparison& comparison, const ChangeLimit& limit) {
     return fmt::format("{}'s {} is {}, A's is 0, above the limit of {}", comparison.letter,
                        found->figure->label, in_unit(*found->b, unit), percent(limit.most));
   return fmt::format("{}'s {} is {} {} than A's ({}, was {}), above the limit of {}", comparison.letter,
-                     found->figure->label, percent(*worse), limit.is_of_falls ? "lower" : "higher",
+                     found->figure->label, percent(*worse), limit.is_worse_if_lower ? "lower" : "higher",
                      in_unit(*found->b, unit), in_unit(*found->a, unit), percent(limit.most));
 }
 

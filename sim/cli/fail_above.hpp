@@ -12,9 +12,9 @@ namespace trainyard {
 
 /// A figure, and by what share of A's value it may be worse.
 struct ChangeLimit {
-  std::string_view name;     ///< "memory"
-  std::string_view field;    ///< of the figure
-  bool is_of_falls = false;  ///< less is worse
+  std::string_view name;   ///< "memory"
+  std::string_view field;  ///< of the figure
+  bool is_worse_if_lower = false;
   double most = 0;
 };
 

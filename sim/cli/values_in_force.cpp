@@ -84,12 +84,10 @@ public:
     if (const auto given = key(path)) return given;
     const std::string_view file = file_named_by(path);
     if (file.empty()) return value_of_experiment(path);
-    const auto group = std::ranges::find_if(key_groups(), [&](const KeyGroup& one) {
-      return !one.prefix.empty() && one.prefix.starts_with(file);
-    });
-    const std::optional<Document>& document = document_of(std::string(file), group->kind);
+    const KeyGroup& group = group_of(path);
+    const std::optional<Document>& document = document_of(std::string(file), group.kind);
     if (!document) return std::nullopt;
-    return value_at({shape_of(group->kind), document->root}, path.substr(group->prefix.size()));
+    return value_at({shape_of(group.kind), document->root}, path.substr(group.prefix.size()));
   }
 
 private:

@@ -116,7 +116,7 @@ public:
     return paths;
   }
 
-  /// The value that a choice in `sync` has in the file, if it is not the override's.
+  /// The value that a choice in `sync` has in the file; empty without one.
   [[nodiscard]] std::string in_file(std::string_view key) const {
     return has(key) ? document_.nearest(key).scalar : std::string();
   }

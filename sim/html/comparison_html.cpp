@@ -34,8 +34,7 @@ Html labelled_html(const std::string& name, const std::vector<LabelledText>& tex
 
 Html keys_html(const std::vector<LabelledText>& keys) {
   std::vector<std::string> texts;
-  for (const LabelledText& key : keys)
-    texts.push_back(key.label.empty() ? key.text : fmt::format("{}: {}", key.label, key.text));
+  for (const LabelledText& key : keys) texts.push_back(in_one_line(key));
   return list_of(texts);
 }
 

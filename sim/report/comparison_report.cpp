@@ -265,6 +265,10 @@ std::vector<LabelledText> ranking_of(AllCompared comparisons) {
 
 }  // namespace
 
+std::string in_one_line(const LabelledText& labelled) {
+  return labelled.label.empty() ? labelled.text : labelled.label + ": " + labelled.text;
+}
+
 ComparisonReport comparison_report(AllCompared comparisons) {
   ComparisonReport report;
   report.runs.push_back({"A", description_of(comparisons.front().a)});

@@ -25,16 +25,19 @@ struct LabelledText {
   std::string label, text;
 };
 
+/// "label: text", or the text alone without a label.
+std::string in_one_line(const LabelledText& labelled);
+
 struct ComparisonReport {
-  std::vector<LabelledText> runs;       ///< letter, description
-  std::vector<LabelledText> keys;       ///< letter of the run (empty if there are two), "nodes: 1 -> 4"
-  std::vector<ComparedTable> tables;    ///< figures, parts of the step time
-  std::vector<LabelledText> error;      ///< the expected error; for more than two runs of each
-  std::vector<LabelledText> ranking;    ///< for more than two runs: the fastest first
+  std::vector<LabelledText> runs;     ///< letter, description
+  std::vector<LabelledText> keys;     ///< letter of the run (empty if there are two), "nodes: 1 -> 4"
+  std::vector<ComparedTable> tables;  ///< figures, parts of the step time
+  std::vector<LabelledText> error;    ///< the expected error; a line for each run if there are more than two
+  std::vector<LabelledText> ranking;  ///< for more than two runs: the fastest first
   std::vector<std::string> conclusion;  ///< a sentence for each run, except the first
 };
 
-/// Columns of a head at most.
+/// The widest head, in columns.
 inline constexpr std::size_t head_width = 17;
 
 /// `comparisons`: of the first run with each of the others, at least one. Two runs have columns for both, the

@@ -6,7 +6,6 @@
 #include "units/table.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <string_view>
 #include <vector>
 
@@ -18,7 +17,7 @@ namespace {
 constexpr std::size_t label_columns = 24;
 constexpr std::size_t ratio_width = 9;  ///< "0.0405 x", "-35.3 %"
 
-/// Of two runs a narrow page leaves out the differences; of more the columns go on below.
+/// With two runs a narrow page drops the column of differences; with more, the columns go on below.
 Table columns_of(std::size_t number) {
   constexpr std::size_t of_two_runs = 4;
   std::vector<TableColumn> columns{text_column(label_columns).wraps(14), number_column(head_width)};
@@ -53,10 +52,9 @@ void write_table(Page& out, const ComparedTable& compared) {
 std::string comparison_table(std::span<const Comparison> comparisons, const PrintStyle& style) {
   const ComparisonReport report = comparison_report(comparisons);
   Page out(style);
-  for (const LabelledText& run : report.runs) out.paragraph(fmt::format("{}: {}", run.label, run.text), 0);
+  for (const LabelledText& run : report.runs) out.paragraph(in_one_line(run), 0);
   out.heading("differences in the input");
-  for (const LabelledText& key : report.keys)
-    out.paragraph(key.label.empty() ? key.text : fmt::format("{}: {}", key.label, key.text), 2);
+  for (const LabelledText& key : report.keys) out.paragraph(in_one_line(key), 2);
   for (const ComparedTable& table : report.tables) write_table(out, table);
   out.heading("expected error of the comparison");
   for (const LabelledText& row : report.error) out.text_row(row.label, row.text);

@@ -110,7 +110,7 @@ std::vector<Table::Block> Table::blocks(std::size_t width, std::vector<std::size
   }
   Block whole = block_of(shown);
   if (fits(whole, width)) return {whole};
-  if (shape_.goes_on_below) {
+  if (shape_.goes_on_below && shown.size() > 1) {
     std::vector<Block> all;
     for (std::size_t next = 1; next < shown.size();) {
       Block block = block_of({shown.front(), shown[next++]});
@@ -197,6 +197,7 @@ void Table::print(std::vector<std::string>& out, const Block& block, const Row& 
     height = std::max(height, cells.back().size());
     end += block.widths[i] + (i == 0 ? 0 : shape_.gap);
   }
+  const std::size_t first_line = out.size();
   for (std::size_t part = 0; part < height; ++part) {
     const bool hangs = shape_.head_hangs && part == 0 && &row == &rows_.front();
     std::string line(hangs ? 0 : shape_.indent, ' ');
@@ -217,7 +218,7 @@ void Table::print(std::vector<std::string>& out, const Block& block, const Row& 
       out.push_back(std::string(shape_.indent + deeper, ' ') + line);
   }
   if (!row.has_rest) return;
-  std::string& first = out[out.size() - height];
+  std::string& first = out[first_line];
   if (end + shape_.gap + trainyard::columns(row.rest) <= width) {
     first += std::string(shape_.gap, ' ') + row.rest;
     return;

@@ -72,6 +72,22 @@ TEST_CASE("a rule ends with the last column of numbers; a column without a cell 
   CHECK(table.text(60) == "term  GB\n--------\npeak 1.5 at the end\n");
 }
 
+TEST_CASE("a rest stays on its row's line where cells of other columns go below it") {
+  Table table({text_column(), number_column(), text_column().drops(-1)}, {.indent = 0, .gap = 1});
+  table.row("a", "b", "note");
+  table.row("x", "1", "a note that is too long for a line");
+  table.add_and_rest({"y"}, "rest");
+  const std::string text = table.text(20);
+  CAPTURE(text);
+  CHECK(text.find("\ny rest\n") != std::string::npos);
+}
+
+TEST_CASE("a matrix of one column is printed though it is wider than the page") {
+  Table table({text_column()}, {.indent = 0, .gap = 1, .goes_on_below = true});
+  table.row("a-word-that-is-wider-than-the-page");
+  CHECK(!table.text(20).empty());
+}
+
 TEST_CASE("commands are broken so that they can be pasted") {
   CHECK(command_lines("trainyard run a --set x=1", 2, 60) == "trainyard run a --set x=1");
   CHECK(command_lines("trainyard run a --set x=\"25 Gbps\" --batch 8", 2, 36) ==
