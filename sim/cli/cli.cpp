@@ -119,6 +119,7 @@ void add_commands(CLI::App& program) {
   add_sweep(program);
   add_validate(program);
   add_calibrate(program);
+  add_import(program);
   add_init(program);
   add_list(program);
   add_check(program);

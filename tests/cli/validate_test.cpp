@@ -55,7 +55,8 @@ TEST_CASE("a short file is enough, and what no rule recognises is named with its
       "gpu,gpus_per_node,nodes,interconnect_intra,framework,model,precision,batch_per_gpu,value,unit\n";
   const std::string known =
       "V100-SXM2-16GB,8,1,NVLink2 hybrid cube mesh,PyTorch 1.13 DDP,ResNet-50,fp32,64,2800,img/s\n";
-  const Ended done = run_program({"validate", scratch.put("short.csv", columns + known), "--json"});
+  const Ended done =
+      run_program({"validate", scratch.put("short.csv", columns + known), "--fit", "nothing", "--json"});
   CAPTURE(done.err);
   CHECK(done.code == 0);
   CHECK(done.err.empty());
@@ -67,7 +68,8 @@ TEST_CASE("a short file is enough, and what no rule recognises is named with its
   const std::string machine =
       "no rule recognises the machine: gpu 'B900', gpus_per_node 8, interconnect_intra 'NVLink9'";
   const std::string framework = "no rule recognises the framework 'JAX 0.4' (2 rows)";
-  const Ended some = run_program({"validate", scratch.put("some.csv", columns + known + strange), "--json"});
+  const Ended some = run_program(
+      {"validate", scratch.put("some.csv", columns + known + strange), "--fit", "nothing", "--json"});
   CHECK(some.code == 0);
   CHECK(nlohmann::json::parse(some.out)["rows"].size() == 1);
   CHECK(contains(some.err, "some.csv:3:1: warning: " + machine));
@@ -100,7 +102,7 @@ TEST_CASE("a limit holds for training runs too, under the protocol that is asked
   const Scratch scratch;
   const std::string rows = scratch.put("mine.csv", columns_line + trained_line("1", "350", "calibrate") +
                                                        trained_line("8", "2500", "validate"));
-  CHECK(run_program({"validate", rows, "--summary", "--limit", "60"}).code == 0);
+  CHECK(run_program({"validate", rows, "--summary", "--fit", "nothing", "--limit", "60"}).code == 0);
   const Ended missed = run_program({"validate", rows, "--summary", "--fit", "1gpu", "--limit", "0.01"});
   CHECK(missed.code == 1);
   CHECK(contains(missed.err, "1gpu"));
@@ -178,9 +180,9 @@ TEST_CASE("training runs of a user are predicted, by families and in JSON, whate
        {"mine.csv:3", "dgx1v", "fit nothing", "fit 1gpu", "fit 1node", "all runs  ", "1  calibration run"})
     CHECK_MESSAGE(contains(text.out, part), part);
   CHECK_FALSE(contains(text.out, "busbw"));  // nothing is said of collectives
-  const Ended one = run_program({"validate", rows, "--json", "-j", "1"});
+  const Ended one = run_program({"validate", rows, "--json", "--fit", "1gpu", "-j", "1"});
   REQUIRE(one.code == 0);
-  CHECK(run_program({"validate", rows, "--json", "-j", "4"}).out == one.out);
+  CHECK(run_program({"validate", rows, "--json", "--fit", "1gpu", "-j", "4"}).out == one.out);
   const auto json = nlohmann::json::parse(one.out);
   CHECK(json["fit"] == "1gpu");
   CHECK(json["overall"]["rows"] == 2);
@@ -190,7 +192,8 @@ TEST_CASE("training runs of a user are predicted, by families and in JSON, whate
   const auto spec =
       nlohmann::json::parse(run_program({"validate", rows, "--json", "--fit", "nothing", "--summary"}).out);
   CHECK(spec["fit"] == "nothing");
-  const std::vector<std::string> draw{"validate", rows, "--summary", "--plot-runs", scratch / "runs.svg"};
+  const std::vector<std::string> draw{"validate", rows,          "--summary",         "--fit",
+                                      "1gpu",     "--plot-runs", scratch / "runs.svg"};
   REQUIRE(run_program(draw).code == 0);
   CHECK(contains(content(scratch / "runs.svg"), "2 runs"));
   CHECK(run_program(draw).code == 5);

@@ -1,0 +1,73 @@
+#include "imports/byte_stream.hpp"
+
+#include "config/diagnostic.hpp"
+#include "imports/block_queue.hpp"
+#include "imports/inflater.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+OpenFile open_file(const std::filesystem::path& path) {
+  std::error_code problem;
+  if (std::filesystem::is_directory(path, problem)) throw FileError(path.string() + ": is a folder");
+  OpenFile file(std::fopen(path.c_str(), "rb"));
+  if (!file) throw FileError(path.string() + ": " + std::strerror(errno));
+  return file;
+}
+
+}  // namespace
+
+struct ByteStream::Source {
+  OpenFile file;
+  std::unique_ptr<Inflater> inflater = {};
+  std::unique_ptr<BlockQueue> queue = {};  // ends before what it inflates from
+  std::vector<char> block = {};
+  std::size_t taken = 0;
+};
+
+ByteStream::ByteStream(const std::filesystem::path& file, bool may_be_cut_off)
+    : source_(std::make_unique<Source>(Source{.file = open_file(file)})) {
+  std::array<unsigned char, 2> magic{};
+  const std::size_t read = std::fread(magic.data(), 1, magic.size(), source_->file.get());
+  if (std::fseek(source_->file.get(), 0, SEEK_SET) != 0)
+    throw FileError(file.string() + ": " + std::strerror(errno));
+  if (read == magic.size() && magic[0] == 0x1f && magic[1] == 0x8b) {
+    source_->inflater = std::make_unique<Inflater>(source_->file.get(), file.string(), may_be_cut_off);
+    source_->queue =
+        std::make_unique<BlockQueue>([inflater = source_->inflater.get()] { return inflater->next_block(); });
+  }
+}
+
+ByteStream::~ByteStream() = default;
+ByteStream::ByteStream(ByteStream&&) noexcept = default;
+ByteStream& ByteStream::operator=(ByteStream&&) noexcept = default;
+
+std::size_t ByteStream::read(std::span<char> into) {
+  if (!source_->queue) return std::fread(into.data(), 1, into.size(), source_->file.get());
+  std::size_t done = 0;
+  while (done < into.size()) {
+    if (source_->taken == source_->block.size()) {
+      source_->block = source_->queue->take();
+      source_->taken = 0;
+      if (source_->block.empty()) break;
+    }
+    const std::size_t part = std::min(into.size() - done, source_->block.size() - source_->taken);
+    std::memcpy(into.data() + done, source_->block.data() + source_->taken, part);
+    source_->taken += part;
+    done += part;
+  }
+  return done;
+}
+
+bool ByteStream::is_compressed() const { return source_->queue != nullptr; }
+
+}  // namespace trainyard

@@ -1,0 +1,34 @@
+#pragma once
+// The bytes of a file that another program wrote, plain or compressed by gzip, from its beginning to its end.
+// A compressed one is inflated on a second thread while its bytes are read, so that neither waits for the
+// other.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+namespace trainyard {
+
+class ByteStream {
+public:
+  /// Opens a file; its content says whether it is compressed, not its name. Throws FileError. With
+  /// `may_be_cut_off` a compressed file that is cut off ends where its bytes do.
+  explicit ByteStream(const std::filesystem::path& file, bool may_be_cut_off = false);
+  ~ByteStream();
+  ByteStream(ByteStream&&) noexcept;
+  ByteStream& operator=(ByteStream&&) noexcept;
+
+  /// The number of bytes read into `into`, fewer than its size only at the end of the file. Throws InputError
+  /// with the place if a compressed file is damaged or cut off, or inflates to more than 2^40 bytes.
+  std::size_t read(std::span<char> into);
+
+  [[nodiscard]] bool is_compressed() const;
+
+private:
+  struct Source;
+  std::unique_ptr<Source> source_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,28 @@
+#pragma once
+// Names of other tools for what a trace contains: PyTorch's operators, kernels and collectives.
+
+#include "collectives/operation.hpp"
+#include "workload/trace.hpp"
+
+#include <optional>
+#include <string_view>
+
+namespace trainyard {
+
+/// The kind of an operator's work, "aten::conv2d"; OpKind::measured for one of which only the duration is
+/// known. The passes of a convolution's gradient are told apart by kernels.
+OpKind kind_of_operator(std::string_view name, bool is_backward);
+
+/// The pass of a kernel below a convolution's backward operator: conv_dgrad or conv_wgrad; nothing if its
+/// name does not say it, as of a change of layout.
+std::optional<OpKind> pass_of_kernel(std::string_view kernel);
+
+/// A collective by the name of its call ("_allgather_base") or its kernel
+/// ("ncclDevKernel_AllReduce_Sum_f32_RING_LL"). Nothing for messages between two ranks and for what is
+/// unknown.
+std::optional<Operation> operation_named(std::string_view name);
+
+/// "conv2d" of "aten::conv2d", "Addmm" of "autograd::engine::evaluate_function: AddmmBackward0".
+std::string_view plain_name(std::string_view name);
+
+}  // namespace trainyard

@@ -1,0 +1,156 @@
+#include "imports/op_shapes.hpp"
+
+#include "imports/op_names.hpp"
+#include "imports/operands.hpp"
+
+#include <charconv>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+using Shapes = std::vector<std::vector<TensorShape>>;
+
+constexpr double largest_size = 2147483647;
+
+std::optional<int> whole(double value) {
+  if (!(value >= 1 && value <= largest_size) || value != static_cast<double>(static_cast<int>(value)))
+    return std::nullopt;
+  return static_cast<int>(value);
+}
+
+/// The shape of a tensor among the operands; empty if the operand is none.
+TensorShape tensor(const Shapes& shapes, std::size_t operand) {
+  return operand < shapes.size() && shapes[operand].size() == 1 ? shapes[operand].front() : TensorShape{};
+}
+
+/// "[2, 2]" or "2" as up to two numbers; nothing if they are something else.
+std::optional<std::pair<int, int>> pair_in(std::string_view text) {
+  std::vector<int> numbers;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c >= '0' && c <= '9') {
+      int number = 0;
+      const auto [end, problem] = std::from_chars(text.data() + at, text.data() + text.size(), number);
+      if (problem != std::errc()) return std::nullopt;
+      numbers.push_back(number);
+      at = static_cast<std::size_t>(end - text.data());
+    } else {
+      ++at;
+    }
+  }
+  if (numbers.empty() || numbers.size() > 2) return std::nullopt;
+  return std::pair(numbers.front(), numbers.back());
+}
+
+/// Places of a convolution's operands: those of conv2d, of convolution and of convolution_backward differ.
+struct ConvOperands {
+  std::size_t input, weight, stride, padding, groups;
+};
+
+std::optional<ConvOperands> conv_operands(std::string_view name) {
+  if (name == "conv2d") return ConvOperands{0, 1, 3, 4, 6};
+  if (name == "convolution" || name == "_convolution") return ConvOperands{0, 1, 3, 4, 8};
+  if (name == "cudnn_convolution" || name == "miopen_convolution") return ConvOperands{0, 1, 3, 2, 5};
+  if (name == "convolution_backward") return ConvOperands{1, 2, 4, 5, 9};
+  return std::nullopt;
+}
+
+std::optional<Shape> conv_shape(std::string_view name, const Shapes& shapes,
+                                const std::vector<std::string>& values) {
+  const auto places = conv_operands(name);
+  if (!places) return std::nullopt;
+  const TensorShape input = tensor(shapes, places->input);
+  const TensorShape weight = tensor(shapes, places->weight);
+  if (input.size() != 4 || weight.size() != 4) return std::nullopt;
+  ConvShape shape;
+  const auto put = [](int& field, double value) {
+    const auto number = whole(value);
+    field = number.value_or(0);
+    return number.has_value();
+  };
+  if (!put(shape.batch, input[0]) || !put(shape.in_channels, input[1]) || !put(shape.height, input[2]) ||
+      !put(shape.width, input[3]) || !put(shape.out_channels, weight[0]) || !put(shape.kernel_h, weight[2]) ||
+      !put(shape.kernel_w, weight[3]) || !put(shape.groups, input[1] / weight[1]))
+    return std::nullopt;
+  const auto value = [&](std::size_t place) {
+    return place < values.size() ? pair_in(values[place]) : std::nullopt;
+  };
+  const auto stride = value(places->stride);
+  const auto padding = value(places->padding);
+  if (!stride || !padding || stride->first != stride->second || stride->first < 1) return std::nullopt;
+  shape.stride = stride->first;
+  shape.pad_h = padding->first;
+  shape.pad_w = padding->second;
+  return shape;
+}
+
+std::optional<Shape> gemm_shape(std::string_view name, const Shapes& shapes) {
+  const bool adds = name == "addmm" || name == "_addmm_activation" || name == "baddbmm";
+  const TensorShape a = tensor(shapes, adds ? 1 : 0);
+  const TensorShape b = tensor(shapes, adds ? 2 : 1);
+  if (a.empty() || b.size() < 2) return std::nullopt;
+  GemmShape shape;
+  double rows = 1;
+  double batch = 1;
+  double columns = b.back();
+  const double inner = a.back();
+  if (name == "linear") {  // the weight is stored transposed
+    columns = b.front();
+    shape.transpose_b = true;
+    if (b.back() != inner) return std::nullopt;
+    for (std::size_t i = 0; i + 1 < a.size(); ++i) rows *= a[i];
+  } else if (b.size() == 2) {
+    if (b.front() != inner) return std::nullopt;
+    for (std::size_t i = 0; i + 1 < a.size(); ++i) rows *= a[i];
+  } else {
+    if (a.size() != b.size() || b[b.size() - 2] != inner) return std::nullopt;
+    rows = a[a.size() - 2];
+    for (std::size_t i = 0; i + 2 < a.size(); ++i) batch *= a[i];
+  }
+  const auto m = whole(rows);
+  const auto n = whole(columns);
+  const auto k = whole(inner);
+  const auto b_count = whole(batch);
+  if (!m || !n || !k || !b_count) return std::nullopt;
+  shape.m = *m;
+  shape.n = *n;
+  shape.k = *k;
+  shape.batch = *b_count;
+  return shape;
+}
+
+std::optional<Shapes> shapes_of(const Profile& profile, const ProfileEvent& op) {
+  if (op.operands == no_event) return std::nullopt;
+  return operand_shapes(profile.texts[profile.operands[op.operands].dims]);
+}
+
+}  // namespace
+
+std::optional<Shape> shape_of(const Profile& profile, const ProfileEvent& op, OpKind kind) {
+  const auto shapes = shapes_of(profile, op);
+  if (!shapes || shapes->empty()) return std::nullopt;
+  const std::string_view name = plain_name(profile.texts[op.name]);
+  if (kind == OpKind::conv_forward || kind == OpKind::conv_dgrad || kind == OpKind::conv_wgrad) {
+    const auto values = operand_texts(profile.texts[profile.operands[op.operands].values]);
+    return values ? conv_shape(name, *shapes, *values) : std::nullopt;
+  }
+  if (kind == OpKind::gemm) return gemm_shape(name, *shapes);
+  if (kind == OpKind::attention || kind == OpKind::measured) return std::nullopt;
+  const TensorShape first = tensor(*shapes, 0);
+  if (first.empty()) return std::nullopt;
+  const double values = values_of(first);
+  if (!(values >= 1)) return std::nullopt;
+  return VectorShape{.elements = values};
+}
+
+int leading_size(const Profile& profile, const ProfileEvent& op) {
+  const auto shapes = shapes_of(profile, op);
+  if (!shapes) return 0;
+  const TensorShape first = tensor(*shapes, 0);
+  return first.empty() ? 0 : whole(first.front()).value_or(0);
+}
+
+}  // namespace trainyard

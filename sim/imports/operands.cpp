@@ -1,0 +1,51 @@
+#include "imports/operands.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace trainyard {
+namespace {
+
+using Json = nlohmann::json;
+
+bool is_shape(const Json& json) {
+  if (!json.is_array()) return false;
+  for (const Json& size : json) {
+    if (!size.is_number()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::vector<TensorShape>>> operand_shapes(std::string_view json) {
+  const Json list = Json::parse(json, nullptr, false);
+  if (!list.is_array()) return std::nullopt;
+  std::vector<std::vector<TensorShape>> shapes;
+  for (const Json& operand : list) {
+    std::vector<TensorShape>& its = shapes.emplace_back();
+    if (is_shape(operand)) {
+      its.push_back(operand.get<TensorShape>());
+    } else if (operand.is_array()) {
+      for (const Json& tensor : operand) {
+        if (is_shape(tensor)) its.push_back(tensor.get<TensorShape>());
+      }
+    }
+  }
+  return shapes;
+}
+
+std::optional<std::vector<std::string>> operand_texts(std::string_view json) {
+  const Json list = Json::parse(json, nullptr, false);
+  if (!list.is_array()) return std::nullopt;
+  std::vector<std::string> texts;
+  for (const Json& one : list) texts.push_back(one.is_string() ? one.get<std::string>() : one.dump());
+  return texts;
+}
+
+double values_of(const TensorShape& shape) {
+  double values = 1;
+  for (const double size : shape) values *= size;
+  return values;
+}
+
+}  // namespace trainyard

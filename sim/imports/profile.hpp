@@ -1,0 +1,92 @@
+#pragma once
+// A profile of one rank as read from a file: events of its host and its GPU, whatever tool recorded them.
+// Times are whole nanoseconds of the profile's own clock.
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace trainyard {
+
+/// Texts that repeat, each kept once.
+class TextPool {
+public:
+  using Id = std::uint32_t;
+  static constexpr Id none = std::numeric_limits<Id>::max();
+
+  Id id(std::string_view text);
+  [[nodiscard]] std::string_view operator[](Id id) const {
+    return id == none ? std::string_view{} : texts_[id];
+  }
+  [[nodiscard]] std::size_t size() const { return texts_.size(); }
+
+private:
+  std::deque<std::string> texts_;  // which stay where they are
+  std::unordered_map<std::string_view, Id> ids_;
+};
+
+enum class EventKind : std::uint8_t {
+  op,      ///< of the host, as an operator of PyTorch
+  range,   ///< of the host, named by the user or the framework: a step, a pass of the optimizer
+  module,  ///< of the host: a part of the model that computes
+  launch,  ///< a call of the driver or its runtime
+  kernel,  ///< of the GPU
+  copy,    ///< of the GPU
+  set      ///< of the GPU: memory is filled
+};
+
+constexpr bool is_on_gpu(EventKind kind) { return kind >= EventKind::kernel; }
+
+/// In place of an index of an event: there is none.
+inline constexpr std::uint32_t no_event = std::numeric_limits<std::uint32_t>::max();
+
+/// A collective as its caller or its kernel describes it.
+struct CollectiveRecord {
+  TextPool::Id name = TextPool::none;   ///< "allreduce", "_allgather_base"
+  TextPool::Id group = TextPool::none;  ///< of ranks
+  int group_size = 0;                   ///< 0 if unknown
+  std::optional<double> in_bytes = {}, out_bytes = {};
+};
+
+/// The operands of an op.
+struct Operands {
+  TextPool::Id dims = TextPool::none;    ///< JSON: a list of shapes
+  TextPool::Id types = TextPool::none;   ///< JSON: a list of names
+  TextPool::Id values = TextPool::none;  ///< JSON: what is no tensor, as text
+};
+
+struct ProfileEvent {
+  static constexpr std::uint64_t no_number = std::numeric_limits<std::uint64_t>::max();
+
+  std::int64_t start = 0, end = 0;        ///< ns
+  std::uint64_t correlation = no_number;  ///< of a launch and of what it launched
+  std::uint64_t sequence = no_number;     ///< of an op and of its backward op
+  TextPool::Id name = TextPool::none;
+  TextPool::Id lane = TextPool::none;   ///< process and thread, or device and stream
+  std::uint32_t operands = no_event;    ///< index in `operands` of the profile
+  std::uint32_t collective = no_event;  ///< index in `collectives`
+  EventKind kind{};
+  bool is_backward = false;  ///< an op that names the thread of its forward op
+};
+
+struct Profile {
+  std::string file;  ///< as the user named it
+  std::string gpu;   ///< empty if it is not said
+  std::optional<int> rank = {}, ranks = {};
+  std::vector<ProfileEvent> events;  ///< by start
+  std::vector<Operands> operands;
+  std::vector<CollectiveRecord> collectives;
+  TextPool texts;
+  std::uint64_t bytes = 0;  ///< of the file, inflated
+  std::uint64_t seen = 0;   ///< events in the file
+  bool is_cut_off = false;
+  std::uint64_t repaired = 0;                           ///< events whose name was no valid text
+  std::uint64_t without_time = 0, impossible_time = 0;  ///< dropped
+};
+
+}  // namespace trainyard

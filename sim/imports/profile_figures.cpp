@@ -1,0 +1,159 @@
+#include "imports/profile_figures.hpp"
+
+#include "imports/intervals.hpp"
+#include "imports/operands.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+struct TypeSize {
+  std::string_view name;
+  double bytes;
+};
+
+std::optional<double> size_in(const auto& table, std::string_view name) {
+  const auto found = std::ranges::find(table, name, &TypeSize::name);
+  return found == std::end(table) ? std::nullopt : std::optional(found->bytes);
+}
+
+/// Bytes of a value by the type in a kernel's name, which only reductions name rightly: the others move
+/// bytes.
+std::optional<double> bytes_in_kernel_name(std::string_view kernel) {
+  constexpr std::array<std::string_view, 3> movers{"SendRecv", "Broadcast", "AllGather"};
+  for (const std::string_view mover : movers) {
+    if (kernel.find(mover) != std::string_view::npos) return std::nullopt;
+  }
+  constexpr std::array<std::string_view, 5> reductions{"_Sum_", "_Max_", "_Min_", "_Prod_", "_Avg_"};
+  constexpr std::array<TypeSize, 10> types{{{"f32", 4},
+                                            {"f16", 2},
+                                            {"bf16", 2},
+                                            {"f64", 8},
+                                            {"float", 4},
+                                            {"half", 2},
+                                            {"int8_t", 1},
+                                            {"uint8_t", 1},
+                                            {"i8", 1},
+                                            {"u8", 1}}};
+  for (const std::string_view reduction : reductions) {
+    const std::size_t found = kernel.find(reduction);
+    if (found == std::string_view::npos) continue;
+    const std::string_view rest = kernel.substr(found + reduction.size());
+    for (const TypeSize& type : types) {
+      if (rest.starts_with(type.name)) return type.bytes;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<double> bytes_of_type(std::string_view type) {
+  constexpr std::array<TypeSize, 12> types{{{"float", 4},
+                                            {"double", 8},
+                                            {"c10::Half", 2},
+                                            {"c10::BFloat16", 2},
+                                            {"int", 4},
+                                            {"long int", 8},
+                                            {"long", 8},
+                                            {"bool", 1},
+                                            {"unsigned char", 1},
+                                            {"signed char", 1},
+                                            {"c10::Float8_e4m3fn", 1},
+                                            {"c10::Float8_e5m2", 1}}};
+  return size_in(types, type);
+}
+
+std::string short_name(std::string_view kernel) {
+  return std::string(kernel.substr(0, kernel.find_first_of("(<")));
+}
+
+}  // namespace
+
+CollectiveSize size_of(const Profile& profile, const GpuWork& work) {
+  const ProfileEvent& kernel = profile.events[work.event];
+  const std::string_view kernel_name = profile.texts[kernel.name];
+  CollectiveSize result{.name = short_name(kernel_name), .in = {}, .out = {}};
+  const ProfileEvent* const record = work.record == no_event ? nullptr : &profile.events[work.record];
+  for (const ProfileEvent* const event : {&kernel, record}) {
+    if (event == nullptr || event->collective == no_event) continue;
+    const CollectiveRecord& its = profile.collectives[event->collective];
+    result.name = std::string(profile.texts[its.name]);
+    if (its.in_bytes) {
+      result.in = its.in_bytes;
+      result.out = its.out_bytes;
+      return result;
+    }
+    break;
+  }
+  if (record == nullptr || record->operands == no_event) return result;
+  const Operands& its = profile.operands[record->operands];
+  const auto shapes = operand_shapes(profile.texts[its.dims]);
+  if (!shapes || shapes->empty() || shapes->front().empty()) return result;
+  double values = 0;
+  for (const TensorShape& shape : shapes->front()) {
+    if (shape.empty() && shapes->front().size() == 1) return result;
+    values += values_of(shape);
+  }
+  const auto types = operand_texts(profile.texts[its.types]);
+  std::optional<double> bytes = types && !types->empty() ? bytes_of_type(types->front()) : std::nullopt;
+  if (!bytes) bytes = bytes_in_kernel_name(kernel_name);
+  if (bytes) result.in = values * *bytes;
+  return result;
+}
+
+ProfileFigures figures_of(const Profile& profile, const ProfileWork& work, std::optional<int> step) {
+  ProfileFigures figures;
+  std::vector<Interval> all;
+  std::vector<Interval> computing;
+  std::vector<Interval> communicating;
+  for (const GpuWork& one : work.work) {
+    if (step && one.step != *step) continue;
+    const ProfileEvent& event = profile.events[one.event];
+    const Interval interval{event.start, event.end};
+    const std::int64_t time = event.end - event.start;
+    all.push_back(interval);
+    if (one.is_communication) {
+      communicating.push_back(interval);
+      ++figures.communication_kernels;
+      figures.communication_time += time;
+      const CollectiveSize size = size_of(profile, one);
+      CollectiveFigures& its = figures.collectives[size.name];
+      ++its.count;
+      its.bytes += size.in.value_or(0);
+      its.unsized += size.in ? 0 : 1;
+      if (size.out && size.out != size.in) its.out_bytes += *size.out;
+    } else if (one.is_compute) {
+      computing.push_back(interval);
+      ++figures.compute_kernels;
+      figures.compute_time += time;
+      const auto phase = static_cast<std::size_t>(one.phase);
+      ++figures.kernels_of_phase[phase];
+      figures.time_of_phase[phase] += time;
+    } else if (event.kind != EventKind::kernel) {
+      figures.memory_time += time;
+      ++(event.kind == EventKind::copy ? figures.copies : figures.fills);
+    }
+  }
+  for (const Interval& one : all) figures.span = std::max(figures.span, one.end - all.front().start);
+  figures.busy = total(merged(std::move(all)));
+  computing = merged(std::move(computing));
+  communicating = merged(std::move(communicating));
+  figures.busy_compute = total(computing);
+  figures.busy_communication = total(communicating);
+  figures.exposed_communication = figures.busy_communication - common(computing, communicating);
+  for (const ProfiledGradient& gradient : work.gradients) {
+    if (step && gradient.step != *step) continue;
+    ++figures.gradients;
+    if (figures.gradient_values && gradient.values) {
+      *figures.gradient_values += *gradient.values;
+    } else {
+      figures.gradient_values.reset();
+    }
+  }
+  return figures;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,319 @@
+#include "imports/profile_rows.hpp"
+
+#include "imports/intervals.hpp"
+#include "imports/op_names.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+bool is_with_host(std::string_view copy) {
+  return copy.find("HtoD") != std::string_view::npos || copy.find("DtoH") != std::string_view::npos ||
+         copy.find("HostToDevice") != std::string_view::npos ||
+         copy.find("DeviceToHost") != std::string_view::npos;
+}
+
+class RowMaker {
+public:
+  RowMaker(const Profile& profile, const ProfileWork& work, int step)
+      : profile_(profile), work_(work), step_(step) {}
+
+  StepRows make() {
+    select();
+    if (own_.empty()) return {};
+    find_passes();
+    add_rows();
+    name_rows();
+    add_collectives();
+    order_rows();
+    measure_parts();
+    return std::move(result_);
+  }
+
+private:
+  using Key = std::tuple<Phase, std::uint32_t, OpKind>;  // the op, or a name, and the pass of a convolution
+
+  [[nodiscard]] const ProfileEvent& event(std::uint32_t index) const { return profile_.events[index]; }
+  [[nodiscard]] std::string_view name(std::uint32_t index) const { return profile_.texts[event(index).name]; }
+  [[nodiscard]] std::int64_t launched(const GpuWork& work) const {
+    return work.launch == no_event ? event(work.event).start : event(work.launch).start;
+  }
+
+  void select() {
+    std::int64_t next = std::numeric_limits<std::int64_t>::max();
+    for (const GpuWork& one : work_.work) {
+      if (step_ < 0 || one.step == step_) {
+        own_.push_back(&one);
+      } else if (one.step == step_ + 1) {
+        next = std::min(next, event(one.event).start);
+      }
+    }
+    if (own_.empty()) return;
+    start_ = event(own_.front()->event).start;
+    std::int64_t last = start_;
+    for (const GpuWork* one : own_) last = std::max(last, event(one->event).end);
+    end_ = next == std::numeric_limits<std::int64_t>::max() || next < last ? last : next;
+  }
+
+  /// Work in no range is forward before the first launch of backward, and the optimizer's behind the last.
+  void find_passes() {
+    bool is_any = false;
+    for (const GpuWork* one : own_) {
+      if (one->phase != WorkPhase::backward) continue;
+      const std::int64_t time = launched(*one);
+      first_backward_ = is_any ? std::min(first_backward_, time) : time;
+      last_backward_ = is_any ? std::max(last_backward_, time) : time;
+      is_any = true;
+    }
+    has_backward_ = is_any;
+  }
+
+  [[nodiscard]] Phase phase_of(const GpuWork& work) const {
+    switch (work.phase) {
+      case WorkPhase::backward:
+        return Phase::backward;
+      case WorkPhase::optimizer:
+      case WorkPhase::zero_grad:
+        return Phase::optimizer;
+      case WorkPhase::rest:
+      case WorkPhase::unknown:
+        break;
+    }
+    if (!has_backward_ || launched(work) < first_backward_) return Phase::forward;
+    return launched(work) > last_backward_ ? Phase::optimizer : Phase::backward;
+  }
+
+  void add_rows() {
+    std::vector<Interval> communication;
+    for (const GpuWork* one : own_) {
+      if (one->is_communication) communication.push_back({event(one->event).start, event(one->event).end});
+    }
+    communication_ = merged(std::move(communication));
+    std::int64_t covered = std::numeric_limits<std::int64_t>::min();
+    for (const GpuWork* one : own_) {
+      if (one->is_communication || is_host_copy(*one)) continue;
+      const ProfileEvent& its = event(one->event);
+      const Interval alone{std::max(covered, its.start), std::max({covered, its.start, its.end})};
+      covered = std::max(covered, its.end);
+      ProfileRow& row = row_of(*one);
+      row.time += alone.end - alone.start;
+      row.beside += common({alone}, communication_);
+      ++row.kernels;
+    }
+  }
+
+  [[nodiscard]] bool is_host_copy(const GpuWork& work) const {
+    return event(work.event).kind == EventKind::copy && is_with_host(name(work.event));
+  }
+
+  ProfileRow& row_of(const GpuWork& work) {
+    const Phase phase = phase_of(work);
+    const bool updates = work.phase == WorkPhase::optimizer || work.phase == WorkPhase::zero_grad;
+    std::uint32_t op = work.op;
+    if (op == no_event && work.phase == WorkPhase::backward) op = work.wrapper;
+    OpKind kind = op == no_event ? OpKind::measured : kind_of_operator(name(op), phase == Phase::backward);
+    if (updates) {
+      op = no_event;
+      kind = OpKind::optimizer;
+    } else if (op != no_event && phase == Phase::backward && is_convolution(op, work.wrapper)) {
+      kind = pass_of_kernel(name(work.event)).value_or(last_pass(op));
+      last_pass_[op] = kind;
+    }
+    // Without an operator the kernel's name is all there is.
+    const std::uint32_t identity =
+        updates ? static_cast<std::uint32_t>(work.phase) : (op == no_event ? event(work.event).name : op);
+    const auto [found, is_new] = index_of_.emplace(Key{phase, identity, kind}, result_.rows.size());
+    if (is_new) {
+      result_.rows.push_back({.phase = phase,
+                              .kind = kind,
+                              .layer = updates
+                                           ? (work.phase == WorkPhase::optimizer ? "optimizer" : "zero_grad")
+                                           : std::string(),
+                              .op = op,
+                              .first_launch = launched(work),
+                              .first_start = event(work.event).start});
+      first_work_.push_back(&work);
+    }
+    ProfileRow& row = result_.rows[found->second];
+    row.first_launch = std::min(row.first_launch, launched(work));
+    return row;
+  }
+
+  [[nodiscard]] bool is_convolution(std::uint32_t op, std::uint32_t wrapper) const {
+    const auto says = [&](std::uint32_t index) {
+      return index != no_event && (name(index).find("onvolution") != std::string_view::npos ||
+                                  name(index).find("ConvolutionBackward") != std::string_view::npos);
+    };
+    return says(op) || says(wrapper);
+  }
+
+  /// Kernels that say no pass, such as changes of layout, belong to the one before them, first to the input's
+  /// gradient.
+  [[nodiscard]] OpKind last_pass(std::uint32_t op) const {
+    const auto found = last_pass_.find(op);
+    return found == last_pass_.end() ? OpKind::conv_dgrad : found->second;
+  }
+
+  /// Forward operators of the model's parts are called as those; all others are counted. A backward operator
+  /// has the name of its forward operator.
+  void name_rows() {
+    std::map<std::string, int, std::less<>> counted;
+    const auto next = [&](std::string_view base) {
+      const int number = counted[std::string(base)]++;
+      return std::string(base) + "." + std::to_string(number);
+    };
+    std::map<std::uint32_t, std::string> of_op;
+    for (std::size_t i = 0; i < result_.rows.size(); ++i) {
+      ProfileRow& row = result_.rows[i];
+      if (!row.layer.empty() || row.phase == Phase::backward) continue;
+      const GpuWork& first = *first_work_[i];
+      const std::string_view base =
+          row.op == no_event ? short_kernel(name(first.event)) : plain_name(name(row.op));
+      constexpr std::string_view module_prefix = "nn.Module: ";
+      if (first.module != no_event) {
+        const std::string module(name(first.module).substr(module_prefix.size()));
+        row.layer =
+            modules_.emplace(module, 0).first->second++ == 0 ? module : module + "." + std::string(base);
+      } else {
+        row.layer = next(base);
+      }
+      if (row.op != no_event) of_op.emplace(row.op, row.layer);
+    }
+    name_backward_rows(of_op, next);
+  }
+
+  template <class Next>
+  void name_backward_rows(const std::map<std::uint32_t, std::string>& of_op, Next next) {
+    const std::map<std::uint64_t, std::uint32_t> forward = forward_ops();
+    std::map<std::uint32_t, std::string> of_wrapper;
+    for (std::size_t i = 0; i < result_.rows.size(); ++i) {
+      ProfileRow& row = result_.rows[i];
+      if (!row.layer.empty()) continue;
+      const GpuWork& first = *first_work_[i];
+      const std::uint32_t wrapper = first.wrapper;
+      if (wrapper == no_event) {
+        row.layer = next(row.op == no_event ? short_kernel(name(first.event)) : plain_name(name(row.op)));
+        continue;
+      }
+      auto known = of_wrapper.find(wrapper);
+      if (known == of_wrapper.end()) {
+        std::string layer;
+        const auto found = forward.find(event(wrapper).sequence);
+        if (found != forward.end()) {
+          const auto around = enclosing(found->second, of_op);
+          if (around != of_op.end()) layer = around->second;
+        }
+        if (layer.empty()) layer = next(plain_name(name(wrapper)));
+        known = of_wrapper.emplace(wrapper, std::move(layer)).first;
+      }
+      row.layer = known->second;
+    }
+  }
+
+  /// The first operator of each sequence number in the step that is not of backward.
+  [[nodiscard]] std::map<std::uint64_t, std::uint32_t> forward_ops() const {
+    std::map<std::uint64_t, std::uint32_t> result;
+    const std::int64_t from = step_ < 0 ? std::numeric_limits<std::int64_t>::min() : work_.steps[step_].start;
+    const std::int64_t to = step_ < 0 ? std::numeric_limits<std::int64_t>::max() : work_.steps[step_].end;
+    for (std::uint32_t i = 0; i < profile_.events.size(); ++i) {
+      const ProfileEvent& one = event(i);
+      if (one.kind != EventKind::op || one.is_backward || one.sequence == ProfileEvent::no_number) continue;
+      if (one.start < from || one.start >= to) continue;
+      result.emplace(one.sequence, i);
+    }
+    return result;
+  }
+
+  /// The named operator that is `op` or encloses it on its thread.
+  [[nodiscard]] std::map<std::uint32_t, std::string>::const_iterator enclosing(
+      std::uint32_t op, const std::map<std::uint32_t, std::string>& of_op) const {
+    auto after = of_op.upper_bound(op);  // events are in the order of their starts
+    const ProfileEvent& inner = event(op);
+    for (int tries = 0; after != of_op.begin() && tries < 8; ++tries) {
+      --after;
+      const ProfileEvent& outer = event(after->first);
+      if (outer.lane == inner.lane && outer.start <= inner.start && outer.end >= inner.end) return after;
+    }
+    return of_op.end();
+  }
+
+  static std::string_view short_kernel(std::string_view kernel) {
+    constexpr std::string_view prefix = "void ";
+    if (kernel.starts_with(prefix)) kernel.remove_prefix(prefix.size());
+    kernel = kernel.substr(0, kernel.find_first_of("(<"));
+    constexpr std::size_t longest = 60;
+    return kernel.substr(0, longest);
+  }
+
+  void add_collectives() {
+    for (std::uint32_t i = 0; i < work_.work.size(); ++i) {
+      const GpuWork& one = work_.work[i];
+      if (one.is_communication && (step_ < 0 || one.step == step_))
+        result_.collectives.push_back({.work = i});
+    }
+    std::ranges::stable_sort(result_.collectives, {},
+                             [&](const ProfileCollective& one) { return launched(work_.work[one.work]); });
+  }
+
+  void order_rows() {
+    std::ranges::stable_sort(result_.rows, [](const ProfileRow& a, const ProfileRow& b) {
+      return a.phase != b.phase ? a.phase < b.phase : a.first_start < b.first_start;
+    });
+    for (ProfileCollective& collective : result_.collectives) {
+      const std::int64_t time = launched(work_.work[collective.work]);
+      std::int64_t latest = std::numeric_limits<std::int64_t>::min();
+      for (std::size_t i = 0; i < result_.rows.size(); ++i) {
+        const ProfileRow& row = result_.rows[i];
+        if (row.phase == Phase::optimizer || row.first_launch > time || row.first_launch < latest) continue;
+        latest = row.first_launch;
+        collective.after = static_cast<int>(i);
+      }
+    }
+  }
+
+  void measure_parts() {
+    std::vector<Interval> copies;
+    std::vector<Interval> computing;
+    for (const GpuWork* one : own_) {
+      if (one->is_communication) continue;
+      (is_host_copy(*one) ? copies : computing).push_back({event(one->event).start, event(one->event).end});
+    }
+    computing = merged(std::move(computing));
+    result_.period = end_ - start_;
+    result_.computing = total(computing);
+    result_.exposed = total(communication_) - common(communication_, computing);
+    std::vector<Interval> all = computing;
+    all.insert(all.end(), communication_.begin(), communication_.end());
+    all = merged(std::move(all));
+    copies = merged(std::move(copies));
+    result_.copying = total(copies) - common(copies, all);
+    result_.idle = result_.period - result_.computing - result_.exposed - result_.copying;
+  }
+
+  const Profile& profile_;
+  const ProfileWork& work_;
+  int step_;
+  std::vector<const GpuWork*> own_;
+  std::vector<const GpuWork*> first_work_;  // of each row, in the order in which rows were found
+  std::vector<Interval> communication_;
+  std::map<Key, std::size_t> index_of_;
+  std::map<std::uint32_t, OpKind> last_pass_;
+  std::map<std::string, int, std::less<>> modules_;
+  std::int64_t start_ = 0, end_ = 0, first_backward_ = 0, last_backward_ = 0;
+  bool has_backward_ = false;
+  StepRows result_;
+};
+
+}  // namespace
+
+StepRows rows_of(const Profile& profile, const ProfileWork& work, int step) {
+  return RowMaker(profile, work, step).make();
+}
+
+}  // namespace trainyard

@@ -1,0 +1,46 @@
+#pragma once
+// A step of a profile as the rows of a trace: one for each operator of a pass, with the time of its kernels
+// that no earlier kernel covers, so that the rows and the idle and exposed times add up to the step.
+
+#include "imports/profile_work.hpp"
+#include "workload/trace.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// Work of one operator.
+struct ProfileRow {
+  Phase phase{};
+  OpKind kind = OpKind::measured;
+  std::string layer;
+  std::uint32_t op = no_event;  ///< of the profile's events; none if the kernel's name is all there is
+  std::int64_t time = 0;        ///< ns, that no earlier work covers
+  std::int64_t beside = 0;      ///< ns of it while a collective runs
+  std::int64_t first_launch = 0, first_start = 0;  ///< ns
+  int kernels = 0;
+};
+
+/// A collective and the row after which it is launched; -1: before all.
+struct ProfileCollective {
+  std::uint32_t work = 0;  ///< index in the joined work
+  int after = -1;
+};
+
+struct StepRows {
+  std::vector<ProfileRow> rows;
+  std::vector<ProfileCollective> collectives;  ///< in the order of launches
+  std::int64_t period = 0;     ///< ns from the step's first work to the next step's, or to its own end
+  std::int64_t computing = 0;  ///< ns, sum of the rows
+  std::int64_t exposed = 0;    ///< ns of communication beside nothing that computes
+  std::int64_t copying = 0;    ///< ns of copies from and to the host beside nothing else
+  std::int64_t idle = 0;       ///< ns, the rest
+  int micro_batches = 1;
+};
+
+/// The rows of a step by its index; of the whole profile with -1.
+StepRows rows_of(const Profile& profile, const ProfileWork& work, int step);
+
+}  // namespace trainyard

@@ -1,0 +1,19 @@
+#pragma once
+// Reads a profile of torch.profiler (Kineto), of any of its three ages: JSON in the Chrome trace format,
+// plain or compressed by gzip.
+
+#include "imports/profile.hpp"
+
+#include <filesystem>
+
+namespace trainyard {
+
+struct KinetoOptions {
+  bool allow_truncated = false;  ///< the events of a file that is cut off, up to there
+};
+
+/// The events that importers need. Throws FileError, or InputError with the byte, if the file is no such
+/// profile, is cut off, or has times or sizes that are no numbers; also if it has no event of a GPU.
+Profile read_kineto(const std::filesystem::path& file, const KinetoOptions& options = {});
+
+}  // namespace trainyard

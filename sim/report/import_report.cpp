@@ -1,0 +1,194 @@
+#include "report/import_report.hpp"
+
+#include "interchange/input_text.hpp"
+#include "report/json_text.hpp"
+#include "units/lines.hpp"
+#include "units/plural.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Seconds seconds(std::int64_t ns) { return Seconds(static_cast<double>(ns) * 1e-9); }
+
+std::string steps_text(const ImportedTrace& imported) {
+  if (imported.steps.empty()) return "the whole file is one";
+  std::string text;
+  constexpr std::size_t most = 12;
+  for (std::size_t i = 0; i < std::min(imported.steps.size(), most); ++i)
+    text += fmt::format("{}{}", i > 0 ? ", " : "", imported.steps[i]);
+  if (imported.steps.size() > most) text += fmt::format(" and {} more", imported.steps.size() - most);
+  if (imported.steps.size() > 1) text += "; durations are medians";
+  return text;
+}
+
+/// "5 all-reduces of 102,228,128 B" for each operation.
+std::string collectives_text(const Trace& trace) {
+  std::map<Operation, std::pair<int, double>> sums;
+  for (const Op& op : trace.ops) {
+    for (const OpCommunication& one : op.communications) {
+      auto& [count, bytes] = sums[one.operation];
+      ++count;
+      bytes += one.size.si();
+    }
+  }
+  std::string text;
+  for (const auto& [operation, sum] : sums) {
+    text += fmt::format("{}{} {} of {} B in all", text.empty() ? "" : "; ", sum.first,
+                        config::name_of(operation), grouped(static_cast<std::int64_t>(sum.second)));
+  }
+  return text;
+}
+
+int count_gradients(const Trace& trace) {
+  int count = 0;
+  for (const Op& op : trace.ops) count += static_cast<int>(op.gradients.size());
+  return count;
+}
+
+double gradient_values(const Trace& trace) {
+  double values = 0;
+  for (const Op& op : trace.ops) {
+    for (const Gradient& one : op.gradients) values += one.elements;
+  }
+  return values;
+}
+
+constexpr std::array<std::string_view, work_phases> phase_names{"rest", "backward", "optimizer", "zero_grad",
+                                                                "unknown"};
+
+Json figures_json(const ProfileFigures& figures) {
+  Json phases = Json::object();
+  for (std::size_t i = 0; i < work_phases; ++i) {
+    phases[std::string(phase_names[i])] = {{"kernels", figures.kernels_of_phase[i]},
+                                           {"time_s", seconds(figures.time_of_phase[i]).si()}};
+  }
+  Json collectives = Json::object();
+  for (const auto& [name, its] : figures.collectives) {
+    collectives[name] = {{"count", its.count},
+                         {"bytes", its.bytes},
+                         {"output_bytes", its.out_bytes},
+                         {"unsized", its.unsized}};
+  }
+  return {{"compute_kernels", figures.compute_kernels},
+          {"communication_kernels", figures.communication_kernels},
+          {"copies", figures.copies},
+          {"fills", figures.fills},
+          {"compute_time_s", seconds(figures.compute_time).si()},
+          {"communication_time_s", seconds(figures.communication_time).si()},
+          {"memory_time_s", seconds(figures.memory_time).si()},
+          {"span_s", seconds(figures.span).si()},
+          {"busy_s", seconds(figures.busy).si()},
+          {"busy_compute_s", seconds(figures.busy_compute).si()},
+          {"busy_communication_s", seconds(figures.busy_communication).si()},
+          {"exposed_communication_s", seconds(figures.exposed_communication).si()},
+          {"phases", std::move(phases)},
+          {"collectives", std::move(collectives)},
+          {"gradients", figures.gradients},
+          {"gradient_values", number_or_null(figures.gradient_values)}};
+}
+
+}  // namespace
+
+std::string import_text(const Profile& profile, const ProfileWork& work, const ImportedTrace& imported,
+                        const PrintStyle& style) {
+  std::string text;
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += hanging(fmt::format("{:<14}", label), value, style.width);
+  };
+  const auto part = [&](std::string_view label, std::int64_t ns, const std::string& note) {
+    const double share = imported.parts.period > 0
+                             ? 100.0 * static_cast<double>(ns) / static_cast<double>(imported.parts.period)
+                             : 0;
+    line(label, fmt::format("{:>9}  {:>5.1f} %  {}", human_like(seconds(ns), seconds(imported.parts.period)),
+                            share, note));
+  };
+  std::string about = fmt::format("{} events", grouped(static_cast<std::int64_t>(profile.seen)));
+  if (!profile.gpu.empty()) about += ", " + profile.gpu;
+  if (profile.rank) about += fmt::format(", rank {}", *profile.rank);
+  if (profile.rank && profile.ranks) about += fmt::format(" of {}", *profile.ranks);
+  line("profile", about);
+  line("steps", fmt::format("{} in the file; used: {}", work.steps.size(), steps_text(imported)));
+  const StepRows& parts = imported.parts;
+  text += "\n";
+  part(imported.shown_step >= 0 ? fmt::format("step {}", work.steps[imported.shown_step].number)
+                                : "whole file",
+       parts.period, imported.steps.size() > 1 ? "the median of the steps" : "");
+  int kernels = 0;
+  for (const ProfileRow& row : parts.rows) kernels += row.kernels;
+  part("  computing", parts.computing,
+       fmt::format("{} of {}", plural(static_cast<long long>(parts.rows.size()), "operator"),
+                   plural(kernels, "kernel")));
+  part("  exposed", parts.exposed, "communication beside which nothing computes");
+  part("  host copies", parts.copying, "from and to the host, beside nothing else: left out");
+  part("  idle", parts.idle, "the GPU waits for its host: left out, --host-gaps keeps it");
+  text += "\n";
+  line("collectives", imported.collectives_from_one_rank > 0 ? collectives_text(imported.trace) : "none");
+  if (imported.tensors > 0) {
+    line("gradients",
+         count_gradients(imported.trace) > 0
+             ? fmt::format("{} tensors, {} values", count_gradients(imported.trace),
+                           grouped(static_cast<std::int64_t>(gradient_values(imported.trace))))
+             : fmt::format("{} tensors of unknown size: profile with record_shapes=True", imported.tensors));
+  }
+  if (imported.beside > 0)
+    line("overlap",
+         fmt::format(
+             "{} of the computing ran beside a collective, which slowed it as it will be slowed again in "
+             "a simulation",
+             estimate(seconds(imported.beside))));
+  for (const LeftOut& one : imported.left_out) {
+    line("left out", fmt::format("{} {}{}", grouped(one.count), one.what,
+                                 one.time > 0 ? ", " + estimate(seconds(one.time)) : std::string()));
+  }
+  return text;
+}
+
+nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& work,
+                                   const ImportedTrace& imported) {
+  Json steps = Json::array();
+  for (int i = 0; i < static_cast<int>(work.steps.size()); ++i) {
+    const ProfiledStep& step = work.steps[i];
+    Json one = {{"number", step.number}, {"host_duration_s", seconds(step.end - step.start).si()}};
+    one.update(figures_json(figures_of(profile, work, i)));
+    steps.push_back(std::move(one));
+  }
+  Json left_out = Json::array();
+  for (const LeftOut& one : imported.left_out)
+    left_out.push_back({{"count", one.count}, {"time_s", seconds(one.time).si()}, {"what", one.what}});
+  const StepRows& parts = imported.parts;
+  return {{"file", base_name(profile.file)},
+          {"bytes", profile.bytes},
+          {"events", profile.seen},
+          {"gpu", profile.gpu.empty() ? Json() : Json(profile.gpu)},
+          {"rank", profile.rank ? Json(*profile.rank) : Json()},
+          {"ranks", profile.ranks ? Json(*profile.ranks) : Json()},
+          {"whole", figures_json(figures_of(profile, work))},
+          {"steps", std::move(steps)},
+          {"used_steps", imported.steps},
+          {"step",
+           {{"number", imported.shown_step >= 0 ? Json(work.steps[imported.shown_step].number) : Json()},
+            {"period_s", seconds(parts.period).si()},
+            {"computing_s", seconds(parts.computing).si()},
+            {"exposed_communication_s", seconds(parts.exposed).si()},
+            {"host_copies_s", seconds(parts.copying).si()},
+            {"idle_s", seconds(parts.idle).si()},
+            {"beside_communication_s", seconds(imported.beside).si()}}},
+          {"ops", imported.trace.ops.size()},
+          {"gradients", count_gradients(imported.trace)},
+          {"left_out", std::move(left_out)},
+          {"warnings", imported.warnings}};
+}
+
+}  // namespace trainyard

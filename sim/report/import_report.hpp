@@ -1,0 +1,21 @@
+#pragma once
+// An account of a profile that was imported: what a step consists of, what became a trace and what did not.
+
+#include "imports/profile_figures.hpp"
+#include "imports/profile_trace.hpp"
+#include "units/print_style.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace trainyard {
+
+/// For people.
+std::string import_text(const Profile& profile, const ProfileWork& work, const ImportedTrace& imported,
+                        const PrintStyle& style = {});
+
+/// The same with the figures of the file and of each of its steps, times in seconds.
+nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& work,
+                                   const ImportedTrace& imported);
+
+}  // namespace trainyard
