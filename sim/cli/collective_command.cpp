@@ -40,6 +40,7 @@ struct CollectiveOptions {
   std::string factor = "2";
   std::string step;
   std::string algorithm = "auto";
+  std::string grid;
   std::string protocol;
   std::string nccl;
   std::string library;
@@ -108,6 +109,17 @@ std::vector<Bytes> sizes_of(const CollectiveOptions& options) {
   return sizes;
 }
 
+/// The columns and rows of --grid: "16x8". Throws CLI::ValidationError for any other text.
+TorusGrid grid_of(const std::string& text) {
+  const std::size_t cross = text.find('x');
+  if (cross == std::string::npos) {
+    throw CLI::ValidationError("--grid",
+                               fmt::format("'{}' has no x; write columns and rows like this: 16x8", text));
+  }
+  const auto side = [](const std::string& number) { return whole_number("--grid", number, 2, most_ranks); };
+  return {side(text.substr(0, cross)), side(text.substr(cross + 1))};
+}
+
 int count_or_all(const std::string& option, const std::string& text) {
   return text.empty() ? 0 : whole_number(option, text, 1);
 }
@@ -134,6 +146,11 @@ void time_on_platform(const CollectiveOptions& options) {
   sweep.sizes = sizes_of(options);
   sweep.gpus_per_process = whole_number("-g", options.gpus_per_process, 1);
   sweep.fidelity = choice<Fidelity>(options.fidelity);
+  if (!options.grid.empty()) {
+    if (sweep.algorithm != Algorithm::torus2d)
+      throw CLI::ValidationError("--grid", "requires --algorithm torus2d");
+    sweep.grid = grid_of(options.grid);
+  }
   if (!options.protocol.empty()) sweep.protocol = choice<Protocol>(options.protocol);
   for (const std::string& text : options.groups) sweep.groups.push_back(rank_group(text));
   whole_number("-n", options.iterations, 1);
@@ -180,6 +197,8 @@ void add_collective(CLI::App& program) {
   add_value(command, "-i,--stepbytes", options->step, "SIZE", "difference between consecutive sizes")
       ->excludes(factor);
   add_choice<Algorithm>(command, "--algorithm", options->algorithm, "A", "algorithm: {}");
+  add_value(command, "--grid", options->grid, "CxR",
+            "columns and rows of torus2d's grid (default: the fabric's grid, or the squarest)");
   add_choice<Protocol>(command, "--protocol", options->protocol, "P",
                        "protocol: {} (default: NCCL's choice)");
   add_choice<NcclVersion>(

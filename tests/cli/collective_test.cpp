@@ -131,6 +131,34 @@ TEST_CASE("an algorithm that cannot run on a shape ends with 3 and names what co
   CHECK(collective_on_dgx2({"--algorithm", "hierarchical"}).code == 3);  // one node
 }
 
+TEST_CASE("--grid shapes the torus, and is refused without one and where ranks are missing or left over") {
+  const auto time = [](std::vector<std::string> more) {
+    std::vector<std::string> all{"all_reduce",  "--platform", flat, "--nodes", "128", "--nccl", "none",
+                                 "--algorithm", "torus2d",    "-b", "64M",     "-e",  "64M"};
+    all.insert(all.end(), more.begin(), more.end());
+    return collective_json(all)["rows"][0]["time_s"].get<double>();
+  };
+  // 50 GB/s, 500 ns, as in the textbook: the data shrinks to a row's share before it goes along the columns
+  const auto formula = [](int columns, int rows) {
+    const double size = 64.0 * 1048576;
+    return 2 * (columns - 1.0) * (500e-9 + size / columns / 50e9) +
+           2 * (rows - 1.0) * (500e-9 + size / columns / rows / 50e9);
+  };
+  CHECK(time({"--grid", "8x16"}) == doctest::Approx(formula(8, 16)).epsilon(1e-9));
+  CHECK(time({"--grid", "32x4"}) == doctest::Approx(formula(32, 4)).epsilon(1e-9));
+  CHECK(time({}) == time({"--grid", "16x8"}));
+  CHECK(collective_on_dgx2({"--algorithm", "torus2d", "--grid", "8x2"}).code == 0);
+  CHECK(collective_on_dgx2({"--grid", "8x2"}).code == 2);
+  CHECK(collective_on_dgx2({"--algorithm", "ring", "--grid", "8x2"}).code == 2);
+  for (const char* wrong : {"16x1", "8", "8x", "x2", "8x2x1", "8*2"}) {
+    CAPTURE(wrong);
+    CHECK(collective_on_dgx2({"--algorithm", "torus2d", "--grid", wrong}).code == 2);
+  }
+  const Ended places = collective_on_dgx2({"--algorithm", "torus2d", "--grid", "8x4"});
+  CHECK(places.code == 3);
+  CHECK(has(places.err, "32 places"));
+}
+
 TEST_CASE("groups and roots that make no sense are a wrong command line or name the rank") {
   CHECK(collective_on_dgx2({"--group", "3-1"}).code == 2);
   CHECK(collective_on_dgx2({"--group", "0,0"}).code == 2);
