@@ -93,6 +93,8 @@ Html choice_html(const SweepResult& result) {
              needs_in_words(result, needs[row]));
   }
   if (const std::string words = intervals_in_words(result, needs); !words.empty()) html += paragraph(words);
+  for (const auto& [label, names] : unknown_needs_in_words(result, needs))
+    html += paragraph(fmt::format("{}: {}.", label, names));
   html += in_columns({best.html(), needs_plot(result, needs, choice)});
   if (choice.pareto.size() < 2) return html;
   HtmlTable front("Pareto front", {{"point"}, {"keys", true}, {compared, true}});

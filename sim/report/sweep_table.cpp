@@ -138,6 +138,7 @@ void write_choice(Page& out, const SweepResult& result) {
     out.text_row(label, fmt::format("{}: {}", point_in_words(result.sweep, result.rows[row].point),
                                     needs_in_words(result, needs[row])));
   }
+  for (const auto& [label, names] : unknown_needs_in_words(result, needs)) out.text_row(label, names);
   if (choice.pareto.size() > 1) write_front(out, result, needs, choice);
   if (const std::string words = intervals_in_words(result, needs); !words.empty()) out.paragraph(words, 2);
 }

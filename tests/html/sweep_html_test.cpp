@@ -223,6 +223,13 @@ TEST_CASE("a sweep's page begins with its answer") {
   CHECK(page_has(sweep_answer(slow).markup, "No point is within these limits."));
 }
 
+TEST_CASE("the answer of a page names machines without a price") {
+  SweepResult result = two_models();
+  result.rows[2].figures[9].reset();
+  CHECK(page_has(sweep_answer(result).markup, "<strong>no price</strong>: model=b, nodes=1"));
+  CHECK_FALSE(page_has(sweep_answer(two_models()).markup, "no price"));
+}
+
 TEST_CASE(
     "without epochs the answer is the highest throughput, also per GPU; without finished points there is "
     "none") {

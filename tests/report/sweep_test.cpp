@@ -149,6 +149,36 @@ best points
 )");
 }
 
+TEST_CASE("machines without a price or a power are named beside the best points") {
+  const auto made = [](std::vector<std::string> keys, std::vector<MadeRow> rows) {
+    for (MadeRow& row : rows) {
+      row.throughput = 100;
+      row.epoch = 3600;
+    }
+    return sweep_text(made_result(std::move(keys), rows), 60);
+  };
+  const std::string some = made({"platform", "nodes"}, {{.values = {"a", "1"}, .rent = 10, .power = 500},
+                                                        {.values = {"b", "1"}, .power = 500},
+                                                        {.values = {"c", "1"}},
+                                                        {.values = {"b", "2"}, .power = 500}});
+  CHECK(has_text(some, "\n  no price        b, c\n"));
+  CHECK(has_text(some, "\n  no power        c\n"));
+  // the same machine with and without a price: which points lack it
+  const std::string mixed = made({"platform", "gpus"}, {{.values = {"a", "8"}, .rent = 10, .power = 500},
+                                                        {.values = {"a", "4"}, .power = 500}});
+  CHECK(has_text(mixed, "\n  no price        platform=a, gpus=4\n"));
+  CHECK_FALSE(has_text(mixed, "no power"));
+  const std::string by_file =
+      made({"experiment"}, {{.values = {"e"}, .rent = 10, .power = 500}, {.values = {"f"}}});
+  CHECK(has_text(by_file, "\n  no price        f\n"));
+  CHECK(
+      has_text(made({"nodes"}, {{.values = {"1"}}, {.values = {"2"}}}), "\n  no price        all points\n"));
+  std::vector<MadeRow> many{{.values = {"first"}, .rent = 10, .power = 500}};
+  for (int i = 0; i < 11; ++i) many.push_back({.values = {std::to_string(i)}, .power = 500});
+  CHECK(has_text(made({"platform"}, many), "\n  no price        0, 1, 2, 3, 4, 5, 6, 7 and 3 more\n"));
+  CHECK_FALSE(has_text(sweep_text(sample_sweep(), 60), "no price"));
+}
+
 TEST_CASE("needs in words: the interval, the accuracy, and a batch beyond the published ones") {
   const SweepResult result = sample_sweep();
   Needs needs{.time_s = 7200, .cost_usd = 10, .energy_j = {}};
