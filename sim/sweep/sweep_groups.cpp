@@ -30,10 +30,15 @@ void copy_row(const SweepResult& from, std::size_t row, SweepResult& to) {
 std::vector<std::string> group_values(const SweepResult& result, std::string_view key) {
   const std::size_t place = place_of(result.sweep, key);
   std::vector<std::string> values;
-  for (const SweepRow& row : result.rows) {
-    const std::string& value = result.sweep.points[row.point][place];
+  const auto add = [&](const std::string& value) {
     if (std::ranges::find(values, value) == values.end()) values.push_back(value);
-  }
+  };
+  for (const SweepRow& row : result.rows) add(result.sweep.points[row.point][place]);
+  if (result.sweep.lists.empty()) return values;
+  // where points are left out, the first value may have its first row late
+  const std::vector<std::string>& list = result.sweep.lists[place];
+  std::ranges::stable_sort(values, {},
+                           [&](const std::string& value) { return std::ranges::find(list, value); });
   return values;
 }
 
@@ -43,10 +48,9 @@ SweepResult group_of(const SweepResult& result, std::string_view key, const std:
   for (std::size_t row = 0; row < result.rows.size(); ++row) {
     if (result.sweep.points[result.rows[row].point][place] == value) copy_row(result, row, group);
   }
-  const auto erase_place = [&](std::vector<std::string>& list) {
-    list.erase(list.begin() + static_cast<std::ptrdiff_t>(place));
-  };
+  const auto erase_place = [&](auto& list) { list.erase(list.begin() + static_cast<std::ptrdiff_t>(place)); };
   erase_place(group.sweep.keys);
+  if (!group.sweep.lists.empty()) erase_place(group.sweep.lists);
   std::ranges::for_each(group.sweep.points, erase_place);
   group.sweep.set.emplace_back(key, value);
   return group;
