@@ -6,6 +6,7 @@
 #include "config/catalogue.hpp"
 #include "experiment/collective_software.hpp"
 #include "platform/load.hpp"
+#include "report/collective_plot.hpp"
 #include "report/collective_table.hpp"
 #include "report/csv.hpp"
 #include "report/json_text.hpp"
@@ -40,6 +41,7 @@ struct CollectiveOptions {
   std::string factor = "2";
   std::string step;
   std::string algorithm = "auto";
+  std::string grid;
   std::string protocol;
   std::string nccl;
   std::string library;
@@ -49,6 +51,7 @@ struct CollectiveOptions {
   std::vector<std::string> set;
   std::string links;
   std::string csv;
+  std::string plot;
   std::string iterations = "20";
   std::string warmup = "5";
   std::string fidelity = "flow";
@@ -108,6 +111,17 @@ std::vector<Bytes> sizes_of(const CollectiveOptions& options) {
   return sizes;
 }
 
+/// The columns and rows of --grid: "16x8". Throws CLI::ValidationError for any other text.
+TorusGrid grid_of(const std::string& text) {
+  const std::size_t cross = text.find('x');
+  if (cross == std::string::npos) {
+    throw CLI::ValidationError("--grid",
+                               fmt::format("'{}' has no x; write columns and rows like this: 16x8", text));
+  }
+  const auto side = [](const std::string& number) { return whole_number("--grid", number, 2, most_ranks); };
+  return {side(text.substr(0, cross)), side(text.substr(cross + 1))};
+}
+
 int count_or_all(const std::string& option, const std::string& text) {
   return text.empty() ? 0 : whole_number(option, text, 1);
 }
@@ -134,11 +148,20 @@ void time_on_platform(const CollectiveOptions& options) {
   sweep.sizes = sizes_of(options);
   sweep.gpus_per_process = whole_number("-g", options.gpus_per_process, 1);
   sweep.fidelity = choice<Fidelity>(options.fidelity);
+  if (!options.grid.empty()) {
+    if (sweep.algorithm != Algorithm::torus2d)
+      throw CLI::ValidationError("--grid", "requires --algorithm torus2d");
+    sweep.grid = grid_of(options.grid);
+  }
   if (!options.protocol.empty()) sweep.protocol = choice<Protocol>(options.protocol);
   for (const std::string& text : options.groups) sweep.groups.push_back(rank_group(text));
   whole_number("-n", options.iterations, 1);
   whole_number("-w", options.warmup, 0);
-  for (const std::string& file : {options.links, options.csv}) {
+  if (!options.plot.empty() && std::filesystem::path(options.plot).extension() != ".svg") {
+    throw CLI::ValidationError(
+        "--plot", fmt::format("'{}' must end in .svg: the plot is an SVG picture", options.plot));
+  }
+  for (const std::string& file : {options.links, options.csv, options.plot}) {
     if (!file.empty()) check_out_file(file, options.force);
   }
   const int nodes = whole_number("--nodes", options.nodes, 1);
@@ -152,6 +175,7 @@ void time_on_platform(const CollectiveOptions& options) {
   const CollectiveReport report =
       time_collective(make_cluster(std::move(platform), nodes, gpus, gpus_per_node), sweep);
   if (!options.links.empty()) write_out_file(options.links, links_csv(report.links), options.force);
+  if (!options.plot.empty()) write_out_file(options.plot, collective_plot(report), options.force);
   if (!options.csv.empty()) write_out_file(options.csv, timings_csv(report.rows), options.force);
   print_result(options.json ? json_text(collective_json(report)) : collective_table(report, print_style()));
 }
@@ -180,6 +204,8 @@ void add_collective(CLI::App& program) {
   add_value(command, "-i,--stepbytes", options->step, "SIZE", "difference between consecutive sizes")
       ->excludes(factor);
   add_choice<Algorithm>(command, "--algorithm", options->algorithm, "A", "algorithm: {}");
+  add_value(command, "--grid", options->grid, "CxR",
+            "columns and rows of torus2d's grid (default: the fabric's grid, or the squarest)");
   add_choice<Protocol>(command, "--protocol", options->protocol, "P",
                        "protocol: {} (default: NCCL's choice)");
   add_choice<NcclVersion>(
@@ -202,9 +228,11 @@ void add_collective(CLI::App& program) {
             "iterations, for scripts that call nccl-tests: simulated ones all take as long as the first");
   add_value(command, "-w,--warmup_iters", options->warmup, "N", "iterations before these, likewise");
   add_value(command, "--csv", options->csv, "FILE", "write the rows to this CSV file, in SI base units");
+  add_value(command, "--plot", options->plot, "FILE",
+            "draw time over size as a picture (FILE.svg), a line per algorithm and protocol");
   add_value(command, "--links", options->links, "FILE", "write the traffic of every link to this CSV file");
   add_choice<Fidelity>(command, "--fidelity", options->fidelity, "F", "level of detail, cheapest first: {}");
-  command.add_flag("--force", options->force, "replace the files of --csv and --links if they exist");
+  command.add_flag("--force", options->force, "replace the files of --csv, --plot and --links if they exist");
   command.add_flag("--json", options->json, "print JSON in SI base units instead of the table");
   add_examples(command,
                {"trainyard collective all_reduce --platform dgx2 --gpus 12 -b 1M -e 1G -f 2",

@@ -28,6 +28,7 @@ struct LearnOptions {
   std::optional<std::string> out;
   bool force = false;
   bool json = false;
+  bool no_usage = false;
 };
 
 /// The overrides, after those that give the usual learner to an experiment without `learn`: softmax on digits
@@ -64,6 +65,7 @@ Overrides with_learner(Overrides overrides, bool is_in_file) {
 }
 
 void learn_experiment(const LearnOptions& options) {
+  require_summary(options.no_usage, options.out || options.json);
   if (options.out) check_out_dir(*options.out, run_file_names(), options.force);
   const config::Catalogue catalogue = config::find_catalogue();
   InputFiles input;
@@ -74,7 +76,9 @@ void learn_experiment(const LearnOptions& options) {
   print_diagnostics(resolved.warnings);
   const Run run = simulate(resolved, {});
   const std::string summary =
-      options.out || options.json ? json_text(summary_json(run, usage_so_far())) : std::string();
+      options.out || options.json
+          ? json_text(summary_json(run, options.no_usage ? std::nullopt : std::optional(usage_so_far())))
+          : std::string();
   if (options.out)
     write_out_dir(*options.out, run_files(resolved, run, summary), run_file_names(), options.force);
   print_result(options.json ? summary : learning_text(run, print_style()));
@@ -92,6 +96,7 @@ void add_learn(CLI::App& program) {
       "write the result to this folder, as run does: learning.csv, report.html, summary.json and others");
   command.add_flag("--force", options->force, "replace the folder if it holds an earlier result");
   command.add_flag("--json", options->json, "print the summary of the run as JSON, in SI base units");
+  add_no_usage_option(command, options->no_usage);
   add_examples(
       command,
       {"trainyard learn digits_stragglers",

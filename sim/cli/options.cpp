@@ -167,6 +167,18 @@ Platform platform_with(const std::filesystem::path& file, const std::vector<std:
   return platform;
 }
 
+void add_no_usage_option(CLI::App& command, bool& no_usage) {
+  command.add_flag(
+      "--no-usage", no_usage,
+      "with --out or --json: leave out what the simulation cost on this computer (wall_s, cpu_s and "
+      "peak_rss_bytes are null), so that equal runs give equal bytes");
+}
+
+void require_summary(bool no_usage, bool has_summary) {
+  if (no_usage && !has_summary)
+    throw CLI::ValidationError("--no-usage", "is for --out DIR and --json, which write the cost");
+}
+
 void add_jobs_option(CLI::App& command, std::optional<std::string>& jobs, const std::string& what,
                      const std::string& more) {
   add_value(command, "-j,--jobs", jobs, "N",

@@ -84,6 +84,12 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options);
 /// warnings. Throws CLI::ValidationError for another key.
 Platform platform_with(const std::filesystem::path& file, const std::vector<std::string>& set);
 
+/// Adds --no-usage: the summary without the cost of the simulation.
+void add_no_usage_option(CLI::App& command, bool& no_usage);
+
+/// Throws CLI::ValidationError if --no-usage is given to a command that writes no summary.
+void require_summary(bool no_usage, bool has_summary);
+
 /// Adds -j, --jobs: the number of `what` ("simulations") that run in parallel.
 void add_jobs_option(CLI::App& command, std::optional<std::string>& jobs, const std::string& what,
                      const std::string& more = {});

@@ -35,6 +35,7 @@ struct RunOptions {
   bool force = false;
   bool no_page = false;
   bool json = false;
+  bool no_usage = false;
   std::optional<std::string> fidelity;
   std::string epochs;
   std::string target;
@@ -74,6 +75,7 @@ Overrides with_target(Overrides overrides, const std::string& target) {
 void run_experiment(const RunOptions& options) {
   if (options.no_page && !options.out)
     throw CLI::ValidationError("--no-page", "is for --out DIR, which writes the page");
+  require_summary(options.no_usage, options.out || options.json);
   SimulateOptions how;
   std::vector<Assertion> assertions;
   for (const std::string& text : options.assertions) assertions.push_back(read_assertion(text));
@@ -99,7 +101,9 @@ void run_experiment(const RunOptions& options) {
   if (run.memory && !fullest(*run.memory).fits)
     print_message("warning: " + ignored_verdict(fullest(*run.memory)));
   const std::string summary =
-      options.out || options.json ? json_text(summary_json(run, usage_so_far())) : std::string();
+      options.out || options.json
+          ? json_text(summary_json(run, options.no_usage ? std::nullopt : std::optional(usage_so_far())))
+          : std::string();
   if (options.out) {
     write_out_dir(*options.out,
                   options.no_page ? run_tables(run, summary)
@@ -128,6 +132,7 @@ void add_run(CLI::App& program) {
       "--no-page", options->no_page,
       "write no report.html, which takes most of the time of --out: changes are simulated for it");
   command.add_flag("--json", options->json, "print the summary as JSON, in SI base units");
+  add_no_usage_option(command, options->no_usage);
   add_choice<Fidelity>(command, "--fidelity", options->fidelity, "F",
                        "level of detail of collectives, cheapest first: {} (default: the experiment's, else "
                        "flow)");

@@ -67,13 +67,13 @@ std::string array_script(const SweepOptions& options, const std::string& command
       shards, processors, command);
 }
 
-std::string merge_script(const std::string& command) {
+std::string merge_script(const SweepOptions& options, const std::string& command) {
   return fmt::format(
       "#!/bin/bash\n"
       "#SBATCH --open-mode=append\n"
       "#SBATCH --requeue\n"
-      "{} --merge --force\n",
-      command);
+      "{} --merge --force{}\n",
+      command, options.by.empty() ? "" : " --by " + in_shell_quotes(options.by));
 }
 
 std::string submit_script(const std::string& name, const fs::path& folder) {
@@ -122,7 +122,7 @@ void write_slurm_jobs(const SweepOptions& options, const Sweep& sweep) {
   settle_stores(options);
   const std::string command = command_of(options);
   write_out_file(folder / "array.sh", array_script(options, command, shards_of(options, sweep)), true);
-  write_out_file(folder / "merge.sh", merge_script(command), true);
+  write_out_file(folder / "merge.sh", merge_script(options, command), true);
   const fs::path submit = folder / "submit.sh";
   write_out_file(submit, submits, true);
   const std::string call = "bash " + in_shell_quotes(submit.string());

@@ -24,9 +24,11 @@
 #include "sweep/sweep_store.hpp"
 #include "units/version.hpp"
 
+#include <CLI/Error.hpp>
 #include <algorithm>
 #include <csignal>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -129,12 +131,26 @@ SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStor
   return run_points(config::find_catalogue(), sweep, left, run);
 }
 
+std::optional<std::string> by(const SweepOptions& options) {
+  return options.by.empty() ? std::nullopt : std::optional(options.by);
+}
+
+/// Throws CLI::ValidationError unless the key of --by is varied.
+void check_by(const SweepOptions& options, const Sweep& sweep) {
+  if (options.by.empty() || std::ranges::find(sweep.keys, options.by) != sweep.keys.end()) return;
+  throw CLI::ValidationError(
+      "--by", fmt::format("'{}' is not varied; {}", options.by,
+                          sweep.keys.empty() ? "this sweep varies no key"
+                                             : fmt::format("varied: {}", fmt::join(sweep.keys, ", "))));
+}
+
 /// sweep.csv, failures.csv and, if something was published, published.csv; the resolved sweep, and the page.
-void export_files(const fs::path& dir, const SweepFile& file, const SweepResult& result) {
+void export_files(const SweepOptions& options, const SweepFile& file, const SweepResult& result) {
+  const fs::path dir = *options.out;
   const std::string resolved = config::write(file);
   const std::string texts[] = {
       sweep_csv(result), failures_csv(result), published_csv(result), resolved,
-      sweep_html(result, sweep_origin(config::find_catalogue(), result, resolved, version()))};
+      sweep_html(result, sweep_origin(config::find_catalogue(), result, resolved, version()), by(options))};
   for (std::size_t i = 0; i < std::size(exported); ++i) {
     const fs::path exported_file = dir / exported[i];
     if (!texts[i].empty()) {
@@ -151,7 +167,7 @@ void export_files(const fs::path& dir, const SweepFile& file, const SweepResult&
 /// The same text with and without --out.
 void print_sweep(const SweepOptions& options, const SweepResult& result) {
   print_result(options.json ? json_text(sweep_json(result))
-                            : sweep_text(result, most_rows_shown, print_style()));
+                            : sweep_text(result, most_rows_shown, print_style(), by(options)));
 }
 
 /// Sets the exit code for events outside the rows: bugs, an interruption, failures.
@@ -190,7 +206,7 @@ void merge(const SweepOptions& options, const SweepFile& file, const Sweep& swee
   SweepStore store = open_store(options, sweep);
   for (const SweepRow& row : result.rows) store.add(row, shards.files);
   store.close();
-  export_files(dir, file, result);
+  export_files(options, file, result);
   print_sweep(options, result);
   end_with(options, {}, result);
 }
@@ -206,6 +222,7 @@ void run_sweep(const SweepOptions& options) {
   const auto [name, file] = sweep_asked_for(options);
   InputFiles files;
   const Sweep sweep = with_jobs(config::find_catalogue(), make_sweep(name, file), files);
+  check_by(options, sweep);
   check_one_gpu(sweep);
   if (options.slurm) {
     write_slurm_jobs(options, sweep);
@@ -222,7 +239,7 @@ void run_sweep(const SweepOptions& options) {
   for (const std::string& warning : outcome.warnings) print_message(warning);
   const bool is_complete = outcome.broken.empty() && !outcome.is_interrupted;
   if (is_complete) store.close();
-  if (options.out && !options.shard && is_complete) export_files(*options.out, file, result);
+  if (options.out && !options.shard && is_complete) export_files(options, file, result);
   if (!options.shard && (is_complete || !options.out)) print_sweep(options, result);
   end_with(options, outcome, result);
 }

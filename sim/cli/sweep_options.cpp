@@ -146,6 +146,9 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
   command.add_flag("--force", options.force, "replace the folder's earlier result");
   command.add_flag("--json", options.json,
                    "print points, failures, best points, series and published figures as JSON");
+  add_value(command, "--by", options.by, "KEY",
+            "group table, charts and conclusions by this varied key, one group per value; sweep.csv and "
+            "--json keep their rows");
   add_value(command, "--shard", options.shard_text, "I/N",
             "simulate only part I of N and write it to DIR/shard-I-of-N.db");
   command.add_flag("--merge", options.merge, "merge the shards in DIR");
@@ -197,6 +200,10 @@ void check_sweep_options(SweepOptions& options) {
   if (options.submit && !options.slurm) wrong("--submit", "requires --slurm");
   if (options.json && (options.slurm || options.shard))
     wrong("--json", "cannot be used with --shard or --slurm; --merge --json prints all points");
+  if (!options.by.empty() && options.shard)
+    wrong("--by", "has no effect with --shard, which prints no table; use it with --merge");
+  if (!options.by.empty() && options.json && !options.out)
+    wrong("--by", "has no effect with --json, which prints points; add --out DIR for a grouped page");
   if (options.merge + options.shard.has_value() + options.slurm > 1)
     wrong("--merge", "cannot be combined: use one of --shard, --merge and --slurm");
   if (options.merge && options.jobs_text) wrong("-j", "has no effect: --merge simulates nothing");

@@ -1,5 +1,5 @@
 #pragma once
-// The algorithms for collectives, under the names that papers and NCCL use.
+// The algorithms for collectives, under the names that papers and NCCL use, and the setting of one of them.
 
 #include "config/keys.hpp"
 
@@ -24,7 +24,23 @@ enum class Algorithm {
   direct
 };
 
+/// The grid of torus2d: rank i of a group is in column i % columns of row i / columns.
+struct TorusGrid {
+  int columns = 0;
+  int rows = 0;
+  friend bool operator==(const TorusGrid&, const TorusGrid&) = default;
+};
+
 namespace config {
+
+template <>
+struct Keys<TorusGrid> {
+  static constexpr std::array<std::string_view, 2> short_form{"columns", "rows"};
+  static auto table() {
+    return keys(required("columns", &TorusGrid::columns, "ranks of a row").between(2, 1e7),
+                required("rows", &TorusGrid::rows, "ranks of a column").between(2, 1e7));
+  }
+};
 
 template <>
 struct Names<Algorithm> {

@@ -36,7 +36,8 @@ struct CollectiveRequest {
   std::span<const std::vector<Rank>> others = {};
   /// send_recv: the group is two ranks in any order, and only the first one sends.
   bool one_way = false;
-  bool keeps_paces = false;  ///< the plan is to be united with others (unite.hpp)
+  std::optional<TorusGrid> grid = {};  ///< for torus2d; empty: torus_grid() (torus2d.hpp)
+  bool keeps_paces = false;            ///< the plan is to be united with others (unite.hpp)
 };
 
 /// A phase (collective.hpp) before the size is known.

@@ -186,6 +186,7 @@ CollectivePlan Planner::plan_of(Choice choice, const RankGroups& groups, bool is
                                  .unaligned = choice.unaligned,
                                  .others = std::span(groups).subspan(1),
                                  .one_way = request_.one_way,
+                                 .grid = request_.grid,
                                  .keeps_paces = !is_all});
   if (auto note = note_on_latencies(cluster_, software_.overheads, groups.front()))
     plan.notes.push_back(*std::move(note));

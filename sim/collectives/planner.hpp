@@ -25,6 +25,7 @@ struct PlannerRequest {
   Rank
       root{};  ///< for broadcast and reduce: a member of the first group; of the others the rank in its place
   Algorithm algorithm = Algorithm::automatic;
+  std::optional<TorusGrid> grid = {};          ///< for torus2d; empty: torus_grid() (torus2d.hpp)
   std::optional<Protocol> protocol = {};       ///< empty: NCCL's choice
   PartAlignment parts = PartAlignment::whole;  ///< `whole` if there are several groups
   int gpus_per_process = 1;

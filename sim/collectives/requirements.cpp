@@ -31,6 +31,19 @@ std::string objection_to_switches(const Cluster& cluster, const CollectiveReques
   return "no NVSwitch with NVLinks of the fourth generation or later, which adds, joins them";
 }
 
+std::string objection_to_grid(const Cluster& cluster, const CollectiveRequest& request) {
+  const std::size_t ranks = request.group.size();
+  if (request.grid) {
+    const auto [columns, rows] = *request.grid;
+    const std::size_t places = at(columns) * at(rows);
+    if (places == ranks) return {};
+    return fmt::format("a grid of {} columns and {} rows has {} places", columns, rows, places);
+  }
+  if (torus_grid(cluster, request.group)) return {};
+  return ranks < 4 ? "a grid needs at least 4 ranks"
+                   : fmt::format("{} is a prime number, so the ranks form no grid", ranks);
+}
+
 /// Objections to the operation and to the numbers of ranks.
 std::string objection_to_counts(const Cluster& cluster, const CollectiveRequest& request,
                                 Algorithm algorithm) {
@@ -41,9 +54,7 @@ std::string objection_to_counts(const Cluster& cluster, const CollectiveRequest&
     case Algorithm::hierarchical_tree:
       return objection_to_nodes(cluster, request.group);
     case Algorithm::torus2d:
-      if (torus_grid(cluster, request.group)) break;
-      return ranks < 4 ? "a grid needs at least 4 ranks"
-                       : fmt::format("{} is a prime number, so the ranks form no grid", ranks);
+      return objection_to_grid(cluster, request);
     case Algorithm::halving_doubling:
     case Algorithm::recursive_doubling:
       if (request.operation == Operation::all_reduce || request.operation == Operation::reduce ||

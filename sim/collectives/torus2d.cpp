@@ -67,7 +67,7 @@ CollectivePlan torus2d(const Cluster& cluster, const ProtocolOverheads& overhead
                        const CollectiveRequest& request) {
   require(cluster, request, Algorithm::torus2d);
   CollectivePlan plan = new_plan(overheads, request, Algorithm::torus2d);
-  const std::optional<TorusGrid> found = torus_grid(cluster, request.group);
+  const std::optional<TorusGrid> found = request.grid ? request.grid : torus_grid(cluster, request.group);
   if (!found) return plan;
   const auto [columns, rows] = *found;
   PatternMaker along_rows(cluster, overheads, request);

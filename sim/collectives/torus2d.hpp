@@ -9,20 +9,15 @@
 
 namespace trainyard {
 
-/// Rank i of the group is in column i % columns of row i / columns.
-struct TorusGrid {
-  int columns = 0;
-  int rows = 0;
-};
-
-/// The grid of a group: that of a 2-D torus fabric if the group fills all its places with equally many ranks
-/// (ranks of a node are then neighbours along x); otherwise the pair of divisors nearest to a square, with
-/// the longer side as the row, among those whose rows are whole multiples of a node's ranks if there are any.
-/// Empty for prime numbers and for fewer than 4 ranks.
+/// The grid of a group if none is requested: that of a 2-D torus fabric if the group fills all its places
+/// with equally many ranks (ranks of a node are then neighbours along x); otherwise the pair of divisors
+/// nearest to a square, with the longer side as the row, among those whose rows are whole multiples of a
+/// node's ranks if there are any. Empty for prime numbers and for fewer than 4 ranks.
 std::optional<TorusGrid> torus_grid(const Cluster& cluster, std::span<const Rank> group);
 
 /// Operations: all_reduce, reduce_scatter (rows, then columns) and all_gather (columns, then rows). Throws
-/// InputError for others and if there is no grid, Unreachable if some ranks cannot reach each other.
+/// InputError for others, if there is no grid and if the requested one has other than one place per rank,
+/// Unreachable if some ranks cannot reach each other.
 CollectivePlan torus2d(const Cluster& cluster, const ProtocolOverheads& overheads,
                        const CollectiveRequest& request);
 

@@ -37,6 +37,14 @@ void check_sync(const Sync& sync, config::Problems& problems) {
   belongs("backups", sync.backups.has_value(), false, "sync");
 }
 
+void check_torus_grid(const Sync& sync, config::Problems& problems) {
+  if (!sync.grid || sync.algorithm == Algorithm::torus2d) return;
+  problems.error("sync.grid",
+                 fmt::format("'grid' applies only to algorithm: torus2d; sync.algorithm is '{}'",
+                             config::name_of(sync.algorithm)),
+                 "algorithm: torus2d, or leave out 'grid'");
+}
+
 /// Reports keys of `sync` that belong to other kinds.
 void check_kind(const Sync& sync, config::Problems& problems) {
   const std::string kind =
@@ -277,6 +285,7 @@ Experiment load_experiment(const config::Document& document) {
     }
     check_sync(experiment.sync, problems);
     check_kind(experiment.sync, problems);
+    check_torus_grid(experiment.sync, problems);
     check_compression(experiment.sync, problems);
     if (experiment.sync.kind == SyncKind::dataparallel_gpu0 && experiment.accumulation > 1) {
       problems.error("accumulation",

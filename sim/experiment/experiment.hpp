@@ -36,6 +36,7 @@ struct AdaptiveKSettings {
 struct Sync {
   SyncKind kind = SyncKind::all_reduce;
   Algorithm algorithm = Algorithm::automatic;  ///< for all_reduce and peer_to_peer
+  std::optional<TorusGrid> grid = {};          ///< for torus2d
   UpdateRule update = UpdateRule::sync;
   std::optional<int> k = {};  ///< for the k_ rules; with `adaptive_k` at the start
   std::optional<AdaptiveKSettings> adaptive_k = {};
@@ -187,6 +188,9 @@ struct Keys<Sync> {
     return keys(
         optional("kind", &Sync::kind, "how ranks exchange gradients"),
         optional("algorithm", &Sync::algorithm, "algorithm of collectives"),
+        optional("grid", &Sync::grid,
+                 "for algorithm: torus2d: [columns, rows] of the ranks; default: the fabric's grid, or the "
+                 "squarest"),
         optional("update", &Sync::update, "which gradients an update waits for"),
         optional("k", &Sync::k, "for the k_* update rules: gradients per update").between(1, 1e7),
         optional(

@@ -1,11 +1,13 @@
 #include "experiment/experiment_notes.hpp"
 
 #include "strategy/micro_batches.hpp"
+#include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <optional>
 #include <utility>
 
 namespace trainyard {
@@ -73,6 +75,11 @@ std::vector<std::string> speed_notes(const ResolvedExperiment& resolved) {
     notes.push_back(
         fmt::format("what-if: links inside a node have {} times the bandwidth stated in {} (node.speed.{})",
                     shortest(speed), resolved.platform.name, key));
+  }
+  if (const std::optional<int> lanes = resolved.platform.lanes.nvlink) {
+    notes.push_back(
+        fmt::format("what-if: every NVLink has {}, in place of those stated in {} (node.lanes.nvlink)",
+                    plural(*lanes, "lane"), resolved.platform.name));
   }
   return notes;
 }

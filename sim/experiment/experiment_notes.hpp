@@ -18,7 +18,7 @@ std::string staging_note(const Stack& stack);
 /// The profile from which the figures of a short GPU profile are scaled.
 std::vector<std::string> profile_notes(const ResolvedExperiment& resolved);
 
-/// Of hypothetical hardware (speed factors other than 1).
+/// Of hypothetical hardware (speed factors other than 1, other numbers of lanes).
 std::vector<std::string> speed_notes(const ResolvedExperiment& resolved);
 
 /// Kernels of a step that cannot run beside its collectives; empty if there are none.

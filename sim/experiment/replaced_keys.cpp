@@ -32,13 +32,14 @@ Paths in_block(std::string_view block, std::initializer_list<std::string_view> k
 
 /// Keys of `sync` that another kind of synchronisation has.
 Paths of_other_kinds(SyncKind kind) {
-  if (kind == SyncKind::parameter_server) return in_block("sync", {"algorithm", "compression", "keep"});
+  if (kind == SyncKind::parameter_server)
+    return in_block("sync", {"algorithm", "grid", "compression", "keep"});
   Paths paths =
       in_block("sync", {"k", "adaptive_k", "bound", "fetch_every", "backups", "shards", "placement"});
   Paths more;
   if (kind == SyncKind::all_reduce) more = in_block("sync", {"compression", "keep"});
   if (kind == SyncKind::dataparallel_gpu0)
-    more = in_block("sync", {"compression", "keep", "algorithm", "push_every"});
+    more = in_block("sync", {"compression", "keep", "algorithm", "grid", "push_every"});
   paths.insert(paths.end(), more.begin(), more.end());
   return paths;
 }
@@ -197,6 +198,8 @@ void replace_sync(Replacing& replacing) {
   }
   if (const auto rule = named<UpdateRule>(replacing.replaced("sync.update")))
     replacing.remove("sync.update", of_other_rules(*rule));
+  const auto algorithm = named<Algorithm>(replacing.replaced("sync.algorithm"));
+  if (algorithm && *algorithm != Algorithm::torus2d) replacing.remove("sync.algorithm", {"sync.grid"});
   const auto compression = named<Compression>(replacing.replaced("sync.compression"));
   if (compression && *compression != Compression::top_k) replacing.remove("sync.compression", {"sync.keep"});
 }

@@ -272,7 +272,7 @@
     const points = kept();
     if (choice.sort !== undefined) {
       const one = column(data.columns[choice.sort]);
-      const value = (row) => one ? one.value(row) : row;
+      const value = (row) => one ? one.value(row) : data.numbers[row] ?? row;
       const isText = one && !one.isNumeric;
       points.sort((a, b) => {
         const first = value(a), second = value(b);

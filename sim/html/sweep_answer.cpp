@@ -61,6 +61,7 @@ Html best_points(const SweepResult& result) {
     items += answer_item(label, fmt::format("{}: {}", point_in_words(result.sweep, result.rows[row].point),
                                             needs_in_words(result, needs[row])));
   }
+  for (const auto& [label, names] : unknown_needs_in_words(result, needs)) items += answer_item(label, names);
   html += answer_list(items);
   if (const std::string words = intervals_in_words(result, needs); !words.empty()) html += paragraph(words);
   return html;

@@ -12,6 +12,8 @@
 #include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
 #include "sweep/run_sweep.hpp"
+#include "sweep/sweep_groups.hpp"
+#include "units/shell_word.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -93,6 +95,8 @@ Html choice_html(const SweepResult& result) {
              needs_in_words(result, needs[row]));
   }
   if (const std::string words = intervals_in_words(result, needs); !words.empty()) html += paragraph(words);
+  for (const auto& [label, names] : unknown_needs_in_words(result, needs))
+    html += paragraph(fmt::format("{}: {}.", label, names));
   html += in_columns({best.html(), needs_plot(result, needs, choice)});
   if (choice.pareto.size() < 2) return html;
   HtmlTable front("Pareto front", {{"point"}, {"keys", true}, {compared, true}});
@@ -130,13 +134,28 @@ Html failures_html(const SweepResult& result) {
          table.html(table.rows() > 12);
 }
 
-Html resolved_html(const SweepOrigin& origin) {
+Html group_heading(std::string_view text) { return element("h3", text, " class=\"group\"") + Html{"\n"}; }
+
+/// A section for each value of a varied key; empty if all are.
+Html in_groups(const SweepResult& result, const std::string& by, Html (*section)(const SweepResult&)) {
+  Html html;
+  for (const std::string& value : group_values(result, by)) {
+    const Html its = section(group_of(result, by, value));
+    if (its.markup.empty()) continue;
+    html += group_heading(fmt::format("{}={}", by, value)) + its;
+  }
+  return html;
+}
+
+Html resolved_html(const SweepOrigin& origin, const std::optional<std::string>& by) {
   return paragraph("The sweep, with the changes of the command line.") +
          element("button", "Copy",
                  " type=\"button\" class=\"copy\" hidden=\"hidden\" data-copies=\"resolved\"") +
          Html{"\n"} + element("pre", origin.sweep, " id=\"resolved\" tabindex=\"0\"") + Html{"\n"} +
          paragraph("This is sweep.resolved.yaml, next to this page. To run it again:") +
-         element("pre", "trainyard sweep sweep.resolved.yaml --out again") + Html{"\n"} +
+         element("pre", "trainyard sweep sweep.resolved.yaml --out again" +
+                            (by ? " --by " + shell_word(*by) : std::string())) +
+         Html{"\n"} +
          paragraph(fmt::format("trainyard {}. The same input gives the same page, byte for byte, in whatever "
                                "order and parts it was run. To see a single point with its timeline and "
                                "sources: trainyard run with the point's keys as --set, and --out.",
@@ -145,27 +164,34 @@ Html resolved_html(const SweepOrigin& origin) {
 
 }  // namespace
 
-std::string sweep_html(const SweepResult& result, const SweepOrigin& origin) {
+std::string sweep_html(const SweepResult& result, const SweepOrigin& origin,
+                       const std::optional<std::string>& by) {
+  const SweepResult points = by ? sorted_by_group(result, *by) : result;
+  const auto grouped_by = [&](Html (*section)(const SweepResult&)) {
+    return by ? in_groups(result, *by, section) : section(result);
+  };
+  Html choices = grouped_by(choice_html);
+  if (by && !choices.markup.empty()) choices += group_heading("all values of " + *by) + choice_html(result);
   Html lead;
   if (!result.sweep.title.empty()) lead = paragraph(result.sweep.title);
   const HtmlPage page{
       .title = fmt::format("{}: {}", result.sweep.name,
                            count(static_cast<std::int64_t>(result.sweep.points.size()), "point")),
       .lead = lead,
-      .sections = {{"answer", "In short", sweep_answer(result)},
-                   {"chart", "Chart of the points", points_chart(result)},
-                   {"points", "Points", points_table(result)},
-                   {"scaling", "Scaling", scaling_curves(result)},
+      .sections = {{"answer", "In short", grouped_by(sweep_answer)},
+                   {"chart", "Chart of the points", points_chart(points)},
+                   {"points", "Points", points_table(points)},
+                   {"scaling", "Scaling", grouped_by(scaling_curves)},
                    {"published", "Predicted and published", published_html(result)},
-                   {"stops", "Where scaling stops", stops_html(result)},
-                   {"choice", "Which point to take", choice_html(result)},
-                   {"learning", "Learning", learning_plots(result)},
+                   {"stops", "Where scaling stops", grouped_by(stops_html)},
+                   {"choice", "Which point to take", choices},
+                   {"learning", "Learning", grouped_by(learning_plots)},
                    {"failures", "Points that failed", failures_html(result)},
                    {"what", "What was varied", what_html(result)},
                    {"trust", "Sources of the numbers", sweep_trust_html(origin)},
                    {"errors", "Known errors of predictions", known_errors_html()},
-                   {"sweep", "The sweep", resolved_html(origin)}},
-      .points = points_json(result),
+                   {"sweep", "The sweep", resolved_html(origin, by)}},
+      .points = points_json(points, by),
       .version = origin.version};
   return html_text(page);
 }

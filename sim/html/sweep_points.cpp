@@ -152,9 +152,15 @@ std::vector<std::string> cells_of(const SweepResult& result, const SweepColumns&
   return cells;
 }
 
-/// The first key other than a number of GPUs with several values, not more than there are colours; empty:
-/// none.
-std::string colour_column(const SweepResult& result, const std::vector<PointKey>& keys) {
+/// `by`, or the first key other than a number of GPUs, with several values, not more than there are colours;
+/// empty: none.
+std::string colour_column(const SweepResult& result, const std::vector<PointKey>& keys,
+                          const std::optional<std::string>& by) {
+  for (std::size_t key = 0; key < keys.size(); ++key) {
+    const std::size_t values = keys[key].values.size();
+    if (by == result.sweep.keys[key] && values > 1 && values <= most_colours)
+      return fmt::format("key {}", key);
+  }
   for (std::size_t key = 0; key < keys.size(); ++key) {
     const std::size_t values = keys[key].values.size();
     if (!is_scale_key(result.sweep.keys[key]) && values > 1 && values <= most_colours)
@@ -244,7 +250,7 @@ Html points_table(const SweepResult& result) {
          element("div", table.html(table.rows() > 30), " id=\"points-table\"") + Html{"\n"};
 }
 
-std::string points_json(const SweepResult& result) {
+std::string points_json(const SweepResult& result, const std::optional<std::string>& by) {
   if (result.rows.empty()) return {};
   const SweepColumns shown(result, true);
   const std::vector<PointFigure> figures = point_figures(result, shown);
@@ -277,12 +283,16 @@ std::string points_json(const SweepResult& result) {
     fmt::format_to(std::back_inserter(more), "{}\n[{}]", more.empty() ? "" : ",",
                    quoted_list(cells_of(result, shown, result.rows[i])));
   }
-  fmt::format_to(
-      std::back_inserter(json),
-      "],\"points\":{},\"rows\":{},\"columns\":[{}],\"more\":[{}],\"x\":{},\"y\":{},\"colour\":{}}}\n",
-      result.rows.size(), points_of(result), quoted_list(columns), more,
-      json_quoted(across_column(result, figures, keys)), json_quoted(column_of(figures, throughput_figure)),
-      json_quoted(colour_column(result, keys)));
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < points_of(result); ++i) numbers.push_back(result.rows[i].point);
+  if (std::ranges::is_sorted(numbers)) numbers.clear();
+  fmt::format_to(std::back_inserter(json),
+                 "],\"points\":{},\"numbers\":[{}],\"rows\":{},\"columns\":[{}],\"more\":[{}],\"x\":{},\"y\":"
+                 "{},\"colour\":{}}}\n",
+                 result.rows.size(), fmt::join(numbers, ","), points_of(result), quoted_list(columns), more,
+                 json_quoted(across_column(result, figures, keys)),
+                 json_quoted(column_of(figures, throughput_figure)),
+                 json_quoted(colour_column(result, keys, by)));
   return json;
 }
 

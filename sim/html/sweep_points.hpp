@@ -5,6 +5,7 @@
 #include "html/html.hpp"
 #include "sweep/sweep_result.hpp"
 
+#include <optional>
 #include <string>
 
 namespace trainyard {
@@ -16,10 +17,11 @@ Html points_chart(const SweepResult& result);
 Html points_table(const SweepResult& result);
 
 /// The points for the script: {keys: [{name, values, of}], figures: [{name, label, unit, values}], points,
-/// rows, columns, more, x, y, colour}. `points` is their number, `rows` that of those in the data. `of` are
-/// indices into `values` for each point. `columns` are those of the table ("point", "key 0", "figure 3"),
-/// `more` the cells of points after the table's. `x`, `y` and `colour` are columns: the first view. Figures
-/// without values are left out.
-std::string points_json(const SweepResult& result);
+/// numbers, rows, columns, more, x, y, colour}. `points` is their number, `rows` that of those in the data.
+/// `of` are indices into `values` for each point. `columns` are those of the table ("point", "key 0", "figure
+/// 3"), `more` the cells of points after the table's. `x`, `y` and `colour` are columns: the first view,
+/// whose colours are those of `by`, a varied key, if it has few enough values. `numbers` are the points' own
+/// where the rows have another order, otherwise empty. Figures without values are left out.
+std::string points_json(const SweepResult& result, const std::optional<std::string>& by = {});
 
 }  // namespace trainyard

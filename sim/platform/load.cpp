@@ -42,7 +42,18 @@ void make_faster(Sourced<Bandwidth>& bandwidth, double speed) {
                .source = fmt::format("node.speed: {} x {}", shortest(speed), human(bandwidth.value))};
 }
 
-Link build_link(const LinkFile& file, const EffectiveFile& effective, const LinkSpeeds& speeds) {
+/// More or fewer lanes, each as fast as before; assumed, as above.
+void set_lanes(Link& link, int lanes) {
+  if (lanes == link.lanes) return;
+  for (Sourced<Bandwidth>* const rate : {&link.bandwidth, &link.effective}) {
+    *rate = {.value = rate->value / link.lanes * lanes,
+             .provenance = Provenance::assumed,
+             .source = fmt::format("node.lanes: {} x {}", lanes, human(rate->value / link.lanes))};
+  }
+  link.lanes = lanes;
+}
+
+Link build_link(const LinkFile& file, const NodeFile& node) {
   Link link{.kind = file.kind,
             .lanes = file.lanes,
             .bandwidth = with_source(file.bandwidth, file.source),
@@ -50,11 +61,12 @@ Link build_link(const LinkFile& file, const EffectiveFile& effective, const Link
             .latency = with_source(file.latency, file.source)};
   if (file.effective) {
     link.effective = with_source(*file.effective, file.source);
-  } else if (const Sourced<Bandwidth>* lane = effective_per_lane(effective, file.kind)) {
+  } else if (const Sourced<Bandwidth>* lane = effective_per_lane(node.effective, file.kind)) {
     link.effective = *lane;
     link.effective.value = lane->value * file.lanes;
   }
-  if (const double speed = speed_of(file.kind, speeds); speed != 1) {
+  if (node.lanes.nvlink && is_nvlink(file.kind)) set_lanes(link, *node.lanes.nvlink);
+  if (const double speed = speed_of(file.kind, node.speed); speed != 1) {
     make_faster(link.bandwidth, speed);
     make_faster(link.effective, speed);
   }
@@ -100,10 +112,11 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
     if (name.kind == DeviceKind::cpu) platform.cpus.push_back(id);
   }
   for (std::size_t entry = 0; entry < pairs.size(); ++entry) {
-    const Link link = build_link(file.node.links[entry], file.node.effective, file.node.speed);
+    const Link link = build_link(file.node.links[entry], file.node);
     for (const auto& [one, other] : pairs[entry]) add_edge(ids.at(one), ids.at(other), link, platform.node);
   }
   platform.speeds = file.node.speed;
+  platform.lanes = file.node.lanes;
   platform.has_peer_to_peer = file.node.peer_to_peer;
   if (file.node.effective.staged) platform.staged = *file.node.effective.staged;
   platform.fabric = std::move(fabric);

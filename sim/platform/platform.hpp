@@ -68,6 +68,12 @@ struct LinkSpeeds {
   double nvlink = 1, pcie = 1, sockets = 1;
 };
 
+/// What-if: lanes of links inside a node, in place of the file's.
+struct LinkLanes {
+  static constexpr int most = 32;
+  std::optional<int> nvlink;
+};
+
 using NodeGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, Device, Link>;
 using DeviceId = boost::graph_traits<NodeGraph>::vertex_descriptor;
 using EdgeId = boost::graph_traits<NodeGraph>::edge_descriptor;
@@ -95,6 +101,7 @@ struct Platform {
   bool has_peer_to_peer = true;
   Sourced<Bandwidth> staged{.value = Bandwidth{std::numeric_limits<double>::infinity()}};
   LinkSpeeds speeds;  ///< already applied to the links
+  LinkLanes lanes;    ///< already applied to the links
   /// The devices that hold ranks, in rank order: its GPUs or, if it has none, its CPU sockets.
   std::vector<DeviceId> gpus;
   bool ranks_on_processors = false;

@@ -161,6 +161,13 @@ void check_staging(const NodeFile& node, config::Problems& problems) {
   }
 }
 
+void check_lanes(const NodeFile& node, config::Problems& problems) {
+  if (!node.lanes.nvlink || !problems.readable("node.links")) return;
+  if (std::ranges::any_of(node.links, [](const LinkFile& link) { return is_nvlink(link.kind); })) return;
+  problems.error("node.lanes.nvlink", "no link of the node is an NVLink",
+                 "node.speed.pcie and node.speed.sockets are for the links it has");
+}
+
 }  // namespace
 
 const Sourced<Bandwidth>* effective_per_lane(const EffectiveFile& effective, LinkKind kind) {
@@ -179,6 +186,7 @@ void check_platform_file(const PlatformFile& file, config::Problems& problems) {
     check_gpu_link(file.node.links[i], fmt::format("node.links[{}]", i), file.node.effective, problems);
   }
   check_effective(file.node, problems);
+  check_lanes(file.node, problems);
   if (file.node.storage) check_storage(*file.node.storage, problems);
   if (file.node.power) check_power(*file.node.power, problems);
   if (file.node.price) check_price(*file.node.price, problems);

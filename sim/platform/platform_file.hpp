@@ -83,6 +83,7 @@ struct NodeFile {
   std::vector<LinkFile> links;
   EffectiveFile effective;
   LinkSpeeds speed;
+  LinkLanes lanes;
   bool peer_to_peer = true;
   std::optional<StorageFile> storage;
   std::optional<NodePower> power;
@@ -223,6 +224,15 @@ struct Keys<LinkSpeeds> {
 };
 
 template <>
+struct Keys<LinkLanes> {
+  static auto table() {
+    return keys(optional("nvlink", &LinkLanes::nvlink,
+                         "lanes of every NVLink of the node, each as fast as the file's; default: the file's")
+                    .between(1, LinkLanes::most));
+  }
+};
+
+template <>
 struct Keys<StorageFile> {
   static auto table() {
     return keys(
@@ -273,6 +283,7 @@ struct Keys<NodeFile> {
                 optional("effective", &NodeFile::effective,
                          "bandwidth that collectives reach per lane, by link kind"),
                 optional("speed", &NodeFile::speed, "for what-ifs: factors on the bandwidth of links"),
+                optional("lanes", &NodeFile::lanes, "for what-ifs: more or fewer parallel lanes of links"),
                 optional("peer_to_peer", &NodeFile::peer_to_peer,
                          "whether GPUs access each other's memory over PCIe; false: they copy through host "
                          "memory, except over NVLinks"),

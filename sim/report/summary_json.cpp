@@ -209,7 +209,7 @@ Json learning_json(const Run& run) {
           {"repeats", repeats}};
 }
 
-Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Figure> table) {
+Json summary_json(const Run& run, const std::optional<ResourceUsage>& usage, std::span<const Figure> table) {
   Json json{{"schema_version", summary_schema_version}, {"trainyard_version", version()}};
   add_figures(json, run, table);
   json["expected_error"] = run.expected_error ? expected_error_json(*run.expected_error) : Json();
@@ -232,10 +232,10 @@ Json summary_json(const Run& run, const ResourceUsage& usage, std::span<const Fi
   if (!run.expected_error) reasons["expected_error"] = run.expected_error.error();
   if (!run.predicted_job) reasons["comparable_by"] = run.predicted_job.error();
   json["unmodelled"] = reasons;
-  json["simulation"] = {{"wall_s", usage.wall.si()},
-                        {"cpu_s", usage.cpu.si()},
+  json["simulation"] = {{"wall_s", usage ? Json(usage->wall.si()) : Json()},
+                        {"cpu_s", usage ? Json(usage->cpu.si()) : Json()},
                         {"events", run.events},
-                        {"peak_rss_bytes", usage.peak_rss.si()}};
+                        {"peak_rss_bytes", usage ? Json(usage->peak_rss.si()) : Json()}};
   return json;
 }
 

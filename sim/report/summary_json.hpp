@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,9 +25,10 @@ struct ResourceUsage {
   Bytes peak_rss;
 };
 
-/// Every figure of the table in its order, then lists and objects. Figures that were not modelled are null,
-/// with the reason under "unmodelled"; json_text prints it.
-nlohmann::ordered_json summary_json(const Run& run, const ResourceUsage& usage,
+/// Every figure of the table in its order, then lists and objects. `usage`: without it its fields are null,
+/// and equal runs have equal texts. Figures that were not modelled are null, with the reason under
+/// "unmodelled"; json_text prints it.
+nlohmann::ordered_json summary_json(const Run& run, const std::optional<ResourceUsage>& usage,
                                     std::span<const Figure> table = figures());
 
 /// Reads the text of a summary of this version or the one before; `file` is for messages. Throws InputError

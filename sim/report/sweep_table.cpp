@@ -8,6 +8,7 @@
 #include "sweep/learning_front.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/scaling.hpp"
+#include "sweep/sweep_groups.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -138,6 +139,7 @@ void write_choice(Page& out, const SweepResult& result) {
     out.text_row(label, fmt::format("{}: {}", point_in_words(result.sweep, result.rows[row].point),
                                     needs_in_words(result, needs[row])));
   }
+  for (const auto& [label, names] : unknown_needs_in_words(result, needs)) out.text_row(label, names);
   if (choice.pareto.size() > 1) write_front(out, result, needs, choice);
   if (const std::string words = intervals_in_words(result, needs); !words.empty()) out.paragraph(words, 2);
 }
@@ -195,26 +197,17 @@ void write_gains(Page& out, const SweepResult& result) {
   }
 }
 
-}  // namespace
-
-std::string sweep_text(const SweepResult& result, std::size_t most_rows, const PrintStyle& style) {
+/// The table; if it is cut, of the points on the Pareto front, and the reasons of all that failed.
+std::string rows_text(const SweepResult& result, bool is_cut, std::size_t most_rows,
+                      const PrintStyle& style) {
   std::vector<const SweepRow*> rows;
   const std::vector<Needs> needs = needs_of(result);
   const Choice choice = choose(result, needs);
-  const bool is_cut = result.rows.size() > most_rows;
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
     const bool is_best = std::ranges::find(choice.pareto, i) != choice.pareto.end();
     if (!is_cut || (is_best && rows.size() < most_rows)) rows.push_back(&result.rows[i]);
   }
-  Page out(style);
-  const bool is_whole = result.rows.size() == result.sweep.points.size();
-  out.line(fmt::format("{}: {}{}{}{}", result.sweep.name,
-                       is_whole ? "" : grouped(static_cast<std::int64_t>(result.rows.size())) + " of ",
-                       count(static_cast<std::int64_t>(result.sweep.points.size()), "point"),
-                       failures(result) > 0 ? fmt::format(", {} failed", failures(result)) : "",
-                       result.sweep.title.empty() ? "" : "; " + result.sweep.title));
-  if (const std::string words = one_gpu_in_words(result); !words.empty()) out.paragraph(words, 2);
-  std::string text = out.text() + '\n';
+  std::string text;
   if (is_cut) {
     text += rows.empty() ? "sweep.csv (with --out) and --json have all points\n"
                          : fitted_lines(fmt::format("only points on the Pareto front of {}; sweep.csv (with "
@@ -224,18 +217,63 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, const P
   }
   if (!rows.empty()) text += table(result, rows, style);
   if (is_cut) text += failures_text(result, style);
-  text += published_text(result, style);
-  Page below(style);
+  return text;
+}
+
+void write_errors(Page& out, const SweepResult& result) {
   for (const std::string& words : {above_peak_in_words(result), expected_errors_in_words(result)}) {
     if (words.empty()) continue;
-    below.line("");
-    below.paragraph(words, 0);
+    out.line("");
+    out.paragraph(words, 0);
   }
-  write_scaling(below, result);
-  write_gains(below, result);
-  if (is_whole) write_learning_front(below, result);
-  if (is_whole) write_choice(below, result);  // a choice needs all points
-  return text + below.text();
+}
+
+/// `is_whole`: all points have run, as a choice among them needs.
+void write_conclusions(Page& out, const SweepResult& result, bool is_whole) {
+  write_scaling(out, result);
+  write_gains(out, result);
+  if (!is_whole) return;
+  write_learning_front(out, result);
+  write_choice(out, result);
+}
+
+}  // namespace
+
+std::string sweep_text(const SweepResult& result, std::size_t most_rows, const PrintStyle& style,
+                       const std::optional<std::string>& by) {
+  const bool is_cut = result.rows.size() > most_rows;
+  Page out(style);
+  const bool is_whole = result.rows.size() == result.sweep.points.size();
+  out.line(fmt::format("{}: {}{}{}{}", result.sweep.name,
+                       is_whole ? "" : grouped(static_cast<std::int64_t>(result.rows.size())) + " of ",
+                       count(static_cast<std::int64_t>(result.sweep.points.size()), "point"),
+                       failures(result) > 0 ? fmt::format(", {} failed", failures(result)) : "",
+                       result.sweep.title.empty() ? "" : "; " + result.sweep.title));
+  if (const std::string words = one_gpu_in_words(result); !words.empty()) out.paragraph(words, 2);
+  std::string text = out.text() + '\n';
+  if (!by) {
+    text += rows_text(result, is_cut, most_rows, style) + published_text(result, style);
+    Page below(style);
+    write_errors(below, result);
+    write_conclusions(below, result, is_whole);
+    return text + below.text();
+  }
+  for (const std::string& value : group_values(result, *by)) {
+    const SweepResult group = group_of(result, *by, value);
+    Page head(style);
+    head.line(fmt::format("{}={}: {}{}", *by, value,
+                          count(static_cast<std::int64_t>(group.rows.size()), "point"),
+                          failures(group) > 0 ? fmt::format(", {} failed", failures(group)) : ""));
+    Page below(style);
+    write_conclusions(below, group, is_whole);
+    text += head.text() + rows_text(group, is_cut, most_rows, style) + below.text() + '\n';
+  }
+  Page end(style);
+  end.line(fmt::format("all values of {}", *by));
+  write_errors(end, result);
+  if (is_whole) write_choice(end, result);
+  const std::string published = published_text(result, style);
+  return text + end.text() + published;
 }
 
 std::string sweep_line(const SweepResult& result, const SweepRow& row) {

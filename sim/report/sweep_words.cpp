@@ -6,12 +6,14 @@
 #include "report/text_layout.hpp"
 #include "run/figures.hpp"
 #include "sweep/choice.hpp"
+#include "sweep/run_sweep.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <iterator>
 #include <span>
 #include <string_view>
@@ -236,6 +238,57 @@ std::vector<std::pair<const char*, std::size_t>> best_rows(const Choice& choice)
     if (row) rows.emplace_back(label, *row);
   }
   return rows;
+}
+
+namespace {
+
+/// Names the rows: by their machines if no other row has one of these, otherwise one by one. `rows` and
+/// `others` are indices.
+std::string machines_in_words(const SweepResult& result, const std::vector<std::size_t>& rows,
+                              const std::vector<std::size_t>& others) {
+  constexpr std::size_t most_named = 8;
+  const auto values = [&](const std::vector<std::size_t>& of, std::string_view key) {
+    std::vector<std::string> all;
+    for (const std::size_t row : of) {
+      std::string value(value_at(result.sweep, result.sweep.points[result.rows[row].point], key));
+      if (std::ranges::find(all, value) == all.end()) all.push_back(std::move(value));
+    }
+    return all;
+  };
+  std::vector<std::string> names;
+  for (const char* const key : {"platform", experiment_key}) {
+    names = values(rows, key);
+    const std::vector<std::string> known = values(others, key);
+    const auto tells_nothing = [&](const std::string& name) {
+      return name.empty() || name == default_value || std::ranges::find(known, name) != known.end();
+    };
+    if (std::ranges::none_of(names, tells_nothing)) break;
+    names.clear();
+  }
+  if (names.empty() && others.empty()) return "all points";
+  if (names.empty()) {
+    for (const std::size_t row : rows) names.push_back(point_in_words(result.sweep, result.rows[row].point));
+  }
+  const std::size_t more = names.size() - std::min(names.size(), most_named);
+  names.resize(names.size() - more);
+  return fmt::format("{}{}", fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+}  // namespace
+
+std::vector<std::pair<const char*, std::string>> unknown_needs_in_words(const SweepResult& result,
+                                                                        const std::vector<Needs>& needs) {
+  std::vector<std::pair<const char*, std::string>> all;
+  for (const auto& [label, need] :
+       {std::pair("no price", &Needs::cost_usd), std::pair("no power", &Needs::energy_j)}) {
+    std::vector<std::size_t> unknown;
+    std::vector<std::size_t> known;
+    for (std::size_t row = 0; row < needs.size(); ++row) {
+      if (needs[row].time_s) (needs[row].*need ? known : unknown).push_back(row);
+    }
+    if (!unknown.empty()) all.emplace_back(label, machines_in_words(result, unknown, known));
+  }
+  return all;
 }
 
 std::string scaling_in_words(const SweepResult& result, const Series& series,

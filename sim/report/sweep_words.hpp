@@ -86,6 +86,11 @@ std::string limits_in_words(const Goal& goal);
 /// The points to choose, with the names of the choices: "fastest".
 std::vector<std::pair<const char*, std::size_t>> best_rows(const Choice& choice);
 
+/// "no price" and "no power", each with the machines, or else the points, whose cost or energy is unknown
+/// though the time is known.
+std::vector<std::pair<const char*, std::string>> unknown_needs_in_words(const SweepResult& result,
+                                                                        const std::vector<Needs>& needs);
+
 /// Up to which size a series scales: "8 GPUs (97.6 %), 8 to at least 64 within the expected error; 76.0 % on
 /// 64 GPUs". `reached`: efficiencies(result).
 std::string scaling_in_words(const SweepResult& result, const Series& series,

@@ -55,6 +55,7 @@ public:
                                             .groups = {groups[g].ranks},
                                             .root = groups[g].ranks[at(sweep.root)],
                                             .algorithm = sweep.algorithm,
+                                            .grid = sweep.grid,
                                             .protocol = sweep.protocol,
                                             .parts = sweep.parts,
                                             .gpus_per_process = sweep.gpus_per_process});

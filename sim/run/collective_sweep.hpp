@@ -23,6 +23,7 @@ struct CollectiveGroup {
 struct CollectiveSweep {
   Operation operation{};
   Algorithm algorithm = Algorithm::automatic;
+  std::optional<TorusGrid> grid = {};     ///< for torus2d; none: torus_grid() of each group
   std::optional<Protocol> protocol = {};  ///< none: NCCL's choice
   int root = 0;                           ///< for broadcast and reduce: the root's index in each group
   std::vector<CollectiveGroup> groups;    ///< empty: all ranks of the cluster

@@ -42,8 +42,11 @@ ResolvedExperiment in_lock_step(ResolvedExperiment resolved) {
   const Sync sync = resolved.settings.sync;
   resolved.settings.random = {};
   resolved.settings.input = {};
-  resolved.settings.sync = {
-      .kind = sync.kind, .algorithm = sync.algorithm, .compression = sync.compression, .keep = sync.keep};
+  resolved.settings.sync = {.kind = sync.kind,
+                            .algorithm = sync.algorithm,
+                            .grid = sync.grid,
+                            .compression = sync.compression,
+                            .keep = sync.keep};
   // Parameters are averaged after the last local step, without overlap.
   if (sync.update == UpdateRule::local_sgd) {
     resolved.stack.overlap = false;

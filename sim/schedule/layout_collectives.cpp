@@ -139,6 +139,7 @@ Planner& LayoutCollectives::planner(const Key& key, const RankGroups& groups) {
                        .groups = groups,
                        .root = groups.front()[at(std::get<5>(key))],
                        .algorithm = is_data ? resolved_.settings.sync.algorithm : Algorithm::automatic,
+                       .grid = resolved_.settings.sync.grid,
                        .one_way = operation == Operation::send_recv && std::get<Axis>(key) == between_stages})
       .first->second;
 }

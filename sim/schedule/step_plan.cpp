@@ -56,7 +56,8 @@ void add_collectives(std::vector<Launch>& launches, const Cluster& cluster, std:
                                         PlannerRequest{.operation = launch.operation,
                                                        .groups = groups_of(launch.axis, ranks, grid),
                                                        .root = ranks.front(),
-                                                       .algorithm = algorithm_for(launch.operation, sync)})
+                                                       .algorithm = algorithm_for(launch.operation, sync),
+                                                       .grid = sync.grid})
                            .first->second;
     const CollectivePlan& chosen = planner.plan(launch.size, plan.graph.patterns);
     add_notes(chosen.notes, plan);

@@ -67,6 +67,7 @@ private:
                                     .root = groups.front().front(),
                                     .algorithm = has_algorithm ? resolved_.settings.sync.algorithm
                                                                : Algorithm::automatic,
+                                    .grid = resolved_.settings.sync.grid,
                                     .one_way = meeting.one_way})
         .first->second;
   }

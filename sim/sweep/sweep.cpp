@@ -123,7 +123,10 @@ Sweep make_sweep(std::string name, const SweepFile& file) {
   sweep.goal = file.goal;
   const std::vector<SweepAxis> axes = axes_of(file);
   for (const SweepAxis& axis : axes) {
-    for (const auto& [key, values] : axis.keys) sweep.keys.push_back(key);
+    for (const auto& [key, values] : axis.keys) {
+      sweep.keys.push_back(key);
+      sweep.lists.push_back(values);
+    }
   }
   check_axes(axes, sweep.keys);
   std::size_t count = 1;

@@ -53,6 +53,7 @@ struct Sweep {
   bool is_of_targets = false;  ///< that train until a target is reached
   bool has_learning = false;   ///< points learn (job_points.hpp)
   bool has_accuracy = false;   ///< a model has accuracies for the job's epochs (job_points.hpp)
+  std::vector<std::vector<std::string>> lists = {};  ///< the values of each varied key, in the file's order
 };
 
 /// A point's value of a varied key, or that of a key set for every point; empty for any other key.

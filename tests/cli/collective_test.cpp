@@ -3,6 +3,8 @@
 #include "process.hpp"
 
 #include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+#include <set>
 
 using namespace trainyard;
 using Json = nlohmann::json;
@@ -111,6 +113,60 @@ TEST_CASE("--csv writes the rows of the table, and the iterations of nccl-tests 
   CHECK(run_program(wrong).code == 2);
 }
 
+TEST_CASE("--plot draws a line for each algorithm and protocol, and only as SVG") {
+  const Scratch scratch;
+  const auto plot = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> all{"collective", "all_reduce", "--platform", "dgx2", "--plot", scratch / name};
+    all.insert(all.end(), more.begin(), more.end());
+    const Ended ended = run_program(all);
+    CAPTURE(ended.err);
+    CHECK(ended.code == 0);
+    return ended.out;
+  };
+  const auto ways = [](const Json& report) {
+    std::set<std::string> all;
+    for (const Json& row : report["rows"]) {
+      all.insert(row["algorithm"].get<std::string>() + "/" + row["protocol"].get<std::string>() +
+                 (report["groups"].size() > 1 ? ", group " + row["group"].dump() : ""));
+    }
+    return all;
+  };
+  const std::vector<std::string> two{"--group", "0-7", "--group", "8-15@1 ms", "-b",
+                                     "1K",      "-e",  "64M",     "--nccl",    "2.12"};
+  for (const std::vector<std::string>& more : {std::vector<std::string>{"--nccl", "2.12"}, two}) {
+    std::vector<std::string> with_json = more;
+    with_json.emplace_back("--json");
+    with_json.emplace_back("--force");
+    const Json report = Json::parse(plot("a.svg", with_json));
+    plot("b.svg", {more.begin(), more.end()});
+    const std::string text = content(scratch / "a.svg");
+    CHECK(text == content(scratch / "b.svg"));
+    std::filesystem::remove(scratch / "b.svg");
+    pugi::xml_document picture;
+    REQUIRE(picture.load_string(text.c_str()));
+    CHECK(std::string(picture.document_element().name()) == "svg");
+    std::size_t lines = 0;
+    std::size_t dots = 0;
+    std::set<std::string> names;
+    for (const pugi::xml_node node : picture.document_element().children()) {
+      if (std::string(node.attribute("class").value()).starts_with("line ")) ++lines;
+      if (std::string(node.name()) == "circle") ++dots;
+      if (std::string(node.name()) == "text") names.insert(node.text().get());
+    }
+    const std::set<std::string> expected = ways(report);
+    CHECK(expected.size() > 1);
+    CHECK(lines == expected.size());
+    CHECK(dots == report["rows"].size() + expected.size());  // with those of the legend
+    for (const std::string& name : expected) CHECK(names.contains(name));
+  }
+  CHECK(collective_on_dgx2({"--plot", scratch / "a.svg"}).code == 5);  // it is not overwritten
+  for (const char* const wrong : {"a.png", "a", "svg", "a.svg.txt"}) {
+    CAPTURE(wrong);
+    CHECK(collective_on_dgx2({"--plot", scratch / wrong}).code == 2);
+    CHECK_FALSE(std::filesystem::exists(scratch / wrong));
+  }
+}
+
 TEST_CASE("--links writes what every link carried, and does not overwrite") {
   const Scratch scratch;
   const std::vector<std::string> command{"collective", "send_recv", "--platform", flat,
@@ -129,6 +185,34 @@ TEST_CASE("an algorithm that cannot run on a shape ends with 3 and names what co
   CHECK(six.code == 3);
   CHECK(six.err.find("ring") != std::string::npos);
   CHECK(collective_on_dgx2({"--algorithm", "hierarchical"}).code == 3);  // one node
+}
+
+TEST_CASE("--grid shapes the torus, and is refused without one and where ranks are missing or left over") {
+  const auto time = [](std::vector<std::string> more) {
+    std::vector<std::string> all{"all_reduce",  "--platform", flat, "--nodes", "128", "--nccl", "none",
+                                 "--algorithm", "torus2d",    "-b", "64M",     "-e",  "64M"};
+    all.insert(all.end(), more.begin(), more.end());
+    return collective_json(all)["rows"][0]["time_s"].get<double>();
+  };
+  // 50 GB/s, 500 ns, as in the textbook: the data shrinks to a row's share before it goes along the columns
+  const auto formula = [](int columns, int rows) {
+    const double size = 64.0 * 1048576;
+    return 2 * (columns - 1.0) * (500e-9 + size / columns / 50e9) +
+           2 * (rows - 1.0) * (500e-9 + size / columns / rows / 50e9);
+  };
+  CHECK(time({"--grid", "8x16"}) == doctest::Approx(formula(8, 16)).epsilon(1e-9));
+  CHECK(time({"--grid", "32x4"}) == doctest::Approx(formula(32, 4)).epsilon(1e-9));
+  CHECK(time({}) == time({"--grid", "16x8"}));
+  CHECK(collective_on_dgx2({"--algorithm", "torus2d", "--grid", "8x2"}).code == 0);
+  CHECK(collective_on_dgx2({"--grid", "8x2"}).code == 2);
+  CHECK(collective_on_dgx2({"--algorithm", "ring", "--grid", "8x2"}).code == 2);
+  for (const char* wrong : {"16x1", "8", "8x", "x2", "8x2x1", "8*2"}) {
+    CAPTURE(wrong);
+    CHECK(collective_on_dgx2({"--algorithm", "torus2d", "--grid", wrong}).code == 2);
+  }
+  const Ended places = collective_on_dgx2({"--algorithm", "torus2d", "--grid", "8x4"});
+  CHECK(places.code == 3);
+  CHECK(has(places.err, "32 places"));
 }
 
 TEST_CASE("groups and roots that make no sense are a wrong command line or name the rank") {

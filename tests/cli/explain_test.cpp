@@ -131,6 +131,37 @@ TEST_CASE("links of a node can be made faster, kind by kind") {
   CHECK(run_program({"run", "resnet50_p3_8xlarge", "--set", "platform.node.speed.nvlink=0"}).code == 3);
 }
 
+TEST_CASE("more lanes make communication faster, and a note says that nobody built them") {
+  const auto run = [](const std::vector<std::string>& set) {
+    std::vector<std::string> words{"run", "resnet50_p3_16xlarge_x2", "--set", "nodes=1", "--json"};
+    words.insert(words.end(), set.begin(), set.end());
+    const Ended ended = run_program(words);
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    return Json::parse(ended.out);
+  };
+  const Json own = run({});
+  const Json more = run({"--set", "platform.node.lanes.nvlink=4"});
+  CHECK(more["communication_time_s"].get<double>() < 0.7 * own["communication_time_s"].get<double>());
+  CHECK(contains(more["notes"].dump(), "(node.lanes.nvlink)"));
+  CHECK_FALSE(contains(own["notes"].dump(), "node.lanes"));
+}
+
+TEST_CASE("other algorithms than the torus are tried without its grid") {
+  const Scratch scratch;
+  const std::string torus = scratch.put("torus.yaml",
+                                        "platform: dgx2\nmodel: resnet50\nstack: pytorch_ddp\nbatch_per_gpu: "
+                                        "8\nsync: {algorithm: torus2d, grid: [8, 2]}\n");
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{torus}, std::vector<std::string>{torus, "--set", "sync.grid=[2,8]"}}) {
+    const Json why = explained(more);
+    const auto* const ring = change(why, "algorithm ring");
+    REQUIRE(ring != nullptr);
+    CHECK((*ring)["set"] == Json{{"sync.algorithm", "ring"}, {"sync.grid", "none"}});
+    CHECK((*ring)["reason"].is_null());
+  }
+}
+
 TEST_CASE("a saved run is explained as its experiment, and a step time that does not come out is said") {
   const Scratch scratch;
   const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));

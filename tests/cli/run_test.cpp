@@ -40,6 +40,37 @@ TEST_CASE("--json prints one object and nothing else") {
   CHECK(ended.err.empty());
 }
 
+TEST_CASE("--no-usage leaves out what a simulation cost, and equal runs then write equal bytes") {
+  const Scratch scratch;
+  const auto run_to = [&](const std::string& command, const std::string& experiment,
+                          const std::string& folder) {
+    const Ended ended = run_program({command, experiment, "--no-usage", "--json", "--out", scratch / folder});
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    CHECK(ended.out == content(scratch / (folder + "/summary.json")));
+    return ended.out;
+  };
+  for (const auto& [command, experiment] :
+       {std::pair("run", "resnet50_dgx2"), std::pair("run", "resnet50_p2_16xlarge_async"),
+        std::pair("learn", "digits_stragglers")}) {
+    const std::string name = std::string(command) + experiment;
+    const std::string first = run_to(command, experiment, name + "1");
+    CHECK(first == run_to(command, experiment, name + "2"));
+    const Json usage = Json::parse(first)["simulation"];
+    for (const char* const field : {"wall_s", "cpu_s", "peak_rss_bytes"}) CHECK(usage[field].is_null());
+    CHECK(usage["events"].is_number());
+    const std::set<std::string> files = scratch.names(name + "1");
+    CHECK(files == scratch.names(name + "2"));
+    CHECK(files.size() > 5);
+    for (const std::string& file : files) {
+      CAPTURE(file);
+      CHECK(content(scratch / (name + "1/" + file)) == content(scratch / (name + "2/" + file)));
+    }
+  }
+  CHECK(run_program({"run", "resnet50_dgx2", "--no-usage"}).code == 2);
+  CHECK(run_program({"learn", "digits_stragglers", "--no-usage"}).code == 2);
+}
+
 TEST_CASE("a trace from a spreadsheet, with a byte order mark and CRLF, runs") {
   const Scratch scratch;
   std::ignore = scratch.put("t.csv",

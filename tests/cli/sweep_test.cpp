@@ -227,6 +227,32 @@ TEST_CASE("a sweep of an experiment's file is the same however its path is spell
   CHECK(contains(files, "<p>Experiment tiny. "));
 }
 
+TEST_CASE("--by groups what a sweep prints and its page; rows and JSON stay as they are") {
+  const Scratch scratch;
+  const std::string file = sixteen_points(scratch);
+  const auto at = [&](const std::string& dir, const Words& more) {
+    Words words{file, "--out", scratch / dir};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ended ended = sweep(words);
+    CHECK(ended.code == 4);  // points fail
+    return ended.out;
+  };
+  const std::string plain = at("plain", {});
+  const std::string grouped = at("grouped", {"--by", "precision"});
+  CHECK(tables_in(scratch / "plain") == tables_in(scratch / "grouped"));
+  CHECK_FALSE(contains(plain, "precision=fp32: "));
+  const std::size_t first = grouped.find("\nprecision=fp32: 8 points");
+  const std::size_t second = grouped.find("\nprecision=amp: 8 points");
+  REQUIRE(first != std::string::npos);
+  REQUIRE(second != std::string::npos);
+  CHECK(first < second);
+  const std::string page = content(scratch / "grouped/report.html");
+  CHECK(contains(page, "<h3 class=\"group\">precision=amp</h3>"));
+  CHECK_FALSE(contains(content(scratch / "plain/report.html"), "<h3 class=\"group\">"));
+  CHECK(at("plain_json", {"--json"}) == at("grouped_json", {"--by", "precision", "--json"}));
+  CHECK(at("by_gpus", {"--by", "gpus"}).find("\ngpus=9: 4 points, 4 failed\n") != std::string::npos);
+}
+
 TEST_CASE("sweeps that cannot begin end with the code of what is wrong, and write nothing") {
   const Scratch scratch;
   const std::string file = sixteen_points(scratch);
@@ -249,6 +275,11 @@ TEST_CASE("sweeps that cannot begin end with the code of what is wrong, and writ
   ends({file, "--out", out, "--shard", "3"}, 2, "'3' is not I/N");
   ends({file, "--out", out, "--shards", "3"}, 2, "requires --slurm");
   ends({file, "--out", out, "--submit"}, 2, "requires --slurm");
+  ends({file, "--out", out, "--by", "model"}, 2,
+       "'model' is not varied; varied: precision, gpus, batch_per_gpu");
+  ends({"resnet50_dgx2", "--by", "gpus"}, 2, "this sweep varies no key");
+  ends({file, "--by", "gpus", "--json"}, 2, "--by");
+  ends({file, "--out", out, "--by", "gpus", "--shard", "1/2"}, 2, "--by");
   ends({file, "--out", out, "--deadline", "5"}, 2, "needs a unit");
   ends({file, "--out", out, "--budget", "-5 USD"}, 2, "--budget");
   ends({file, "--out", out, "--efficiency-min", "80"}, 2, "is not above 0 and at most 1");

@@ -35,6 +35,9 @@ TEST_CASE("grids are the fabric's, whole nodes in a row, or nearest to a square"
       "{kind: torus2d, nic: 40 GB/s, latency: 2 us, hop_latency: 1 us, dimensions: [2, 8], link: 10 GB/s}";
   CHECK(grid_of(single_gpus(16, torus)) == std::pair(2, 8));
   CHECK(grid_of(even_cluster(16, 2, torus)) == std::pair(4, 8));
+  // ABCI's runs on 2,048 and 2,176 GPUs
+  CHECK(grid_of(even_cluster(512, 4)) == std::pair(64, 32));
+  CHECK(grid_of(even_cluster(544, 4)) == std::pair(64, 34));
   // not all of its places
   CHECK(grid_of(single_gpus(15, torus)) == std::pair(5, 3));
 }
@@ -82,6 +85,40 @@ TEST_CASE("torus2d: every rank sends 2(n-1)/n of its buffer, and rows and column
     for (const std::set<int>& parts : parts_after_ring(plan.patterns[1], 3 * ring, 3, 4, true))
       CHECK(parts.size() == 3);
   }
+}
+
+TEST_CASE("a requested grid takes its own formula, and other grids of the same ranks take other times") {
+  const Cluster cluster = flat_cluster(24);
+  const Seconds latency = route(cluster, Rank{0}, Rank{1}).latency;
+  std::set<double> times;
+  for (const TorusGrid grid : {TorusGrid{6, 4}, TorusGrid{4, 6}, TorusGrid{12, 2}, TorusGrid{3, 8}}) {
+    for (const Operation operation :
+         {Operation::all_reduce, Operation::reduce_scatter, Operation::all_gather}) {
+      CollectiveRequest request = over_all_ranks(cluster, operation);
+      request.grid = grid;
+      const double time = time_alone(cluster, plan_by(Algorithm::torus2d, cluster, request), Bytes{3e6}).si();
+      CAPTURE(grid.columns);
+      CHECK(time == doctest::Approx(torus2d_time(operation, grid, Bytes{3e6}, Bandwidth{10e9}, latency).si())
+                        .epsilon(1e-12));
+      if (operation == Operation::all_reduce) times.insert(time);
+    }
+  }
+  CHECK(times.size() == 4);
+}
+
+TEST_CASE("a requested grid needs one place per rank") {
+  const Cluster cluster = flat_cluster(24);
+  CollectiveRequest request = over_all_ranks(cluster, Operation::all_reduce);
+  request.grid = TorusGrid{6, 5};
+  const Said said = refusal_of(Algorithm::torus2d, cluster, request);
+  CHECK(said.message.find("30 places") != std::string::npos);
+  CHECK(said.hint.find("torus2d") == std::string::npos);
+  CHECK(said.hint.find("ring") != std::string::npos);
+  // 7 ranks form no grid of their own, and none of 8 places
+  const Cluster seven = flat_cluster(7);
+  CollectiveRequest of_seven = over_all_ranks(seven, Operation::all_reduce);
+  of_seven.grid = TorusGrid{4, 2};
+  CHECK(refusal_of(Algorithm::torus2d, seven, of_seven).message.find("8 places") != std::string::npos);
 }
 
 TEST_CASE("primes and fewer than four ranks make no grid") {

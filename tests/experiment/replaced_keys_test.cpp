@@ -46,6 +46,11 @@ TEST_CASE("another kind of synchronisation or another rule takes the keys of the
                      {{"sync.kind", "all_reduce"}}) == Keys{"kind"});
   CHECK(left_in_sync("sync: {kind: peer_to_peer, compression: top_k, keep: 0.01}",
                      {{"sync.compression", "fp16"}}) == Keys{"kind", "compression"});
+  const std::string torus = "sync: {algorithm: torus2d, grid: [4, 2]}";
+  CHECK(left_in_sync(torus, {{"sync.kind", "parameter_server"}}).empty());
+  CHECK(left_in_sync(torus, {{"sync.kind", "dataparallel_gpu0"}}).empty());
+  CHECK(left_in_sync(torus, {{"sync.algorithm", "ring"}}) == Keys{"algorithm"});
+  CHECK(left_in_sync(torus, {{"sync.grid", "[2, 4]"}}) == Keys{"algorithm", "grid"});
   CHECK(left_in_sync(servers, {{"sync.kind", "ring"}}).size() ==
         5);  // no such kind: an error when it is read
 }
@@ -92,6 +97,30 @@ TEST_CASE("none unsets a key, but not where it is a name or the default is a fil
   const ResolvedExperiment peers =
       shipped_experiment("resnet50_dgx2", {{"sync.kind", "peer_to_peer"}, {"sync.compression", "none"}});
   CHECK(peers.settings.sync.compression == Compression::none);
+}
+
+TEST_CASE(
+    "the grid of a torus has one place for each rank that sums gradients, and no other algorithm has one") {
+  const auto error = [](Overrides overrides) { return error_of("resnet50_abci", overrides); };
+  CHECK(error({{"sync.grid", "[68, 32]"}}).empty());
+  CHECK(error({{"sync.grid", "[32, 68]"}}).empty());
+  CHECK(error({{"sync.grid", "[68, 31]"}}).find("in sync.grid") != std::string::npos);
+  CHECK(error({{"sync.grid", "[68, 31]"}}).find("2108 places") != std::string::npos);
+  CHECK(error({{"sync.grid", "[2176, 1]"}}).find("in sync.grid") != std::string::npos);
+  CHECK_FALSE(error({{"sync.grid", "2176"}}).empty());
+  // a single rank sums nothing
+  CHECK_FALSE(error({{"sync.grid", "[68, 32]"}, {"nodes", "1"}, {"gpus", "1"}}).empty());
+  for (const char* other : {"auto", "ring", "halving_doubling"}) {
+    CAPTURE(other);
+    CHECK(error({{"sync.grid", "[68, 32]"}, {"sync.algorithm", other}}).find("in sync.grid") !=
+          std::string::npos);
+  }
+  // of a layout the replicas count
+  const auto with_grid = [&](const char* grid) {
+    return error_of("t5_11b_dgx_a100", {{"nodes", "4"}, {"sync.algorithm", "torus2d"}, {"sync.grid", grid}});
+  };
+  CHECK(with_grid("[2, 2]").empty());
+  CHECK(with_grid("[8, 4]").find("summed over 4 ranks") != std::string::npos);
 }
 
 TEST_CASE("what users call a key is answered with the key") {

@@ -5,6 +5,7 @@
 #include "html/sweep_curves.hpp"
 #include "html/sweep_learning.hpp"
 #include "html/sweep_points.hpp"
+#include "sweep/sweep_groups.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -221,6 +222,43 @@ TEST_CASE("a sweep's page begins with its answer") {
   SweepResult slow = two_models();
   slow.sweep.goal.deadline = Seconds(1);
   CHECK(page_has(sweep_answer(slow).markup, "No point is within these limits."));
+}
+
+TEST_CASE("the page of a sweep by a key has a part for each value in its conclusions, charts and points") {
+  const std::string page = sweep_html(two_models(), {}, "nodes");
+  const auto section = [&](const std::string& id) {
+    const std::size_t begin = page.find("<section id=\"" + id + "\">");
+    REQUIRE(begin != std::string::npos);
+    return page.substr(begin, page.find("</section>", begin) - begin);
+  };
+  const std::string answer = section("answer");
+  const std::size_t one = answer.find("<h3 class=\"group\">nodes=1</h3>");
+  const std::size_t two = answer.find("<h3 class=\"group\">nodes=2</h3>");
+  REQUIRE(one != std::string::npos);
+  REQUIRE(two != std::string::npos);
+  CHECK(one < two);
+  CHECK(page_has(answer.substr(one, two - one), "model=a: an epoch in 2 h 00 min"));
+  CHECK(page_has(answer.substr(two), "model=a: an epoch in 1 h 20 min"));
+  CHECK(page_has(section("choice"), "<h3 class=\"group\">all values of nodes</h3>"));
+  CHECK(page_has(page, "trainyard sweep sweep.resolved.yaml --out again --by nodes"));
+  CHECK_FALSE(page_has(sweep_html(two_models(), {}), "class=\"group\""));
+  // Points of a group stand together and have one colour.
+  const nlohmann::json json =
+      nlohmann::json::parse(points_json(sorted_by_group(two_models(), "nodes"), "nodes"));
+  CHECK(json["numbers"] == nlohmann::json({0, 2, 1, 3}));
+  CHECK(json["keys"][1]["of"] == nlohmann::json({0, 0, 1, 1}));
+  CHECK(json["colour"] == "key 1");
+  CHECK(nlohmann::json::parse(points_json(two_models()))["numbers"].empty());
+  const std::string curves = sweep_html(series_of_size(2, 2), {}, "model");
+  CHECK(page_has(curves, "<h3 class=\"group\">model=m0</h3>"));
+  CHECK(page_has(curves, "batch_per_gpu=b1"));
+}
+
+TEST_CASE("the answer of a page names machines without a price") {
+  SweepResult result = two_models();
+  result.rows[2].figures[9].reset();
+  CHECK(page_has(sweep_answer(result).markup, "<strong>no price</strong>: model=b, nodes=1"));
+  CHECK_FALSE(page_has(sweep_answer(two_models()).markup, "no price"));
 }
 
 TEST_CASE(

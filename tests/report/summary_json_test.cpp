@@ -97,6 +97,8 @@ TEST_CASE("the summary's numbers are those of the result in SI units") {
         OrderedJson{{"measured", 0.75}, {"fitted", 0.0}, {"roofline", 0.25}});
   CHECK(json["simulation"] ==
         OrderedJson{{"wall_s", 0.05}, {"cpu_s", 0.04}, {"events", 42}, {"peak_rss_bytes", 3e7}});
+  CHECK(summary_json(sample_result(), {})["simulation"] ==
+        OrderedJson{{"wall_s", nullptr}, {"cpu_s", nullptr}, {"events", 42}, {"peak_rss_bytes", nullptr}});
 }
 
 TEST_CASE("what a result could not tell is null with the reason that the run gives") {

@@ -149,6 +149,65 @@ best points
 )");
 }
 
+TEST_CASE("machines without a price or a power are named beside the best points") {
+  const auto made = [](std::vector<std::string> keys, std::vector<MadeRow> rows) {
+    for (MadeRow& row : rows) {
+      row.throughput = 100;
+      row.epoch = 3600;
+    }
+    return sweep_text(made_result(std::move(keys), rows), 60);
+  };
+  const std::string some = made({"platform", "nodes"}, {{.values = {"a", "1"}, .rent = 10, .power = 500},
+                                                        {.values = {"b", "1"}, .power = 500},
+                                                        {.values = {"c", "1"}},
+                                                        {.values = {"b", "2"}, .power = 500}});
+  CHECK(has_text(some, "\n  no price        b, c\n"));
+  CHECK(has_text(some, "\n  no power        c\n"));
+  // the same machine with and without a price: which points lack it
+  const std::string mixed = made({"platform", "gpus"}, {{.values = {"a", "8"}, .rent = 10, .power = 500},
+                                                        {.values = {"a", "4"}, .power = 500}});
+  CHECK(has_text(mixed, "\n  no price        platform=a, gpus=4\n"));
+  CHECK_FALSE(has_text(mixed, "no power"));
+  const std::string by_file =
+      made({"experiment"}, {{.values = {"e"}, .rent = 10, .power = 500}, {.values = {"f"}}});
+  CHECK(has_text(by_file, "\n  no price        f\n"));
+  CHECK(
+      has_text(made({"nodes"}, {{.values = {"1"}}, {.values = {"2"}}}), "\n  no price        all points\n"));
+  std::vector<MadeRow> many{{.values = {"first"}, .rent = 10, .power = 500}};
+  for (int i = 0; i < 11; ++i) many.push_back({.values = {std::to_string(i)}, .power = 500});
+  CHECK(has_text(made({"platform"}, many), "\n  no price        0, 1, 2, 3, 4, 5, 6, 7 and 3 more\n"));
+  CHECK_FALSE(has_text(sweep_text(sample_sweep(), 60), "no price"));
+}
+
+TEST_CASE("--by repeats table and conclusions for each value of a key, which is no column then") {
+  SweepResult result = sample_sweep();
+  const std::string text = sweep_text(result, 60, {}, "nodes");
+  const std::size_t one = text.find("\nnodes=1: 2 points, 1 failed\n");
+  const std::size_t two = text.find("\nnodes=2: 2 points, 1 failed\n");
+  const std::size_t all = text.find("\nall values of nodes\n");
+  REQUIRE(one != std::string::npos);
+  REQUIRE(two != std::string::npos);
+  REQUIRE(all != std::string::npos);
+  CHECK(one < two);
+  CHECK(two < all);
+  const std::string first = text.substr(one, two - one);
+  CHECK(has_text(first, "model  GPUs"));
+  CHECK(has_text(first, "20.00 ms"));
+  CHECK_FALSE(has_text(first, "13.33 ms"));
+  CHECK(has_text(first, "  fastest         model=a: an epoch in 2 h 00 min"));
+  CHECK(has_text(first, "does not fit"));
+  CHECK_FALSE(has_text(first, "where scaling stops"));  // one number of nodes
+  CHECK(has_text(text.substr(two, all - two), "  cheapest        model=a: an epoch in 1 h 20 min"));
+  const std::string last = text.substr(all);
+  CHECK(has_text(last, "  fastest         model=a, nodes=2: "));
+  CHECK(has_text(last, "  cheapest        model=a, nodes=1: "));
+  // scaling of the group alone
+  const std::string by_model = sweep_text(result, 60, {}, "model");
+  CHECK(has_text(by_model, "model=a: 2 points\n"));
+  CHECK(has_text(by_model, "\n  4 GPUs (100.0 %); 75.0 % on 8 GPUs\n"));
+  CHECK(has_text(by_model, "model=b, large: 2 points, 2 failed\n"));
+}
+
 TEST_CASE("needs in words: the interval, the accuracy, and a batch beyond the published ones") {
   const SweepResult result = sample_sweep();
   Needs needs{.time_s = 7200, .cost_usd = 10, .energy_j = {}};

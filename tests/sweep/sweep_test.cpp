@@ -58,6 +58,7 @@ int gpus_of(const ResolvedExperiment& resolved) { return resolved.cluster->ranks
 TEST_CASE("every value meets every other, and the last key changes fastest") {
   const Sweep sweep = sweep_of("vary:\n  precision: [fp32, amp]\n  nodes: [1..2, 4]\n");
   CHECK(sweep.keys == std::vector<std::string>{"precision", "nodes"});
+  CHECK(sweep.lists == std::vector<std::vector<std::string>>{{"fp32", "amp"}, {"1", "2", "4"}});
   CHECK(sweep.points ==
         Points{{"fp32", "1"}, {"fp32", "2"}, {"fp32", "4"}, {"amp", "1"}, {"amp", "2"}, {"amp", "4"}});
 }
