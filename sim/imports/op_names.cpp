@@ -119,6 +119,10 @@ std::optional<OpKind> pass_of_kernel(std::string_view kernel) {
     return OpKind::conv_wgrad;
   if (has("dgrad") || has("bwd_data") || has("BwdData") || has("_bwd_") || has("igemm_bwd"))
     return OpKind::conv_dgrad;
+  // A convolution of 1x1 is a matrix product: dx = w dy takes both operands as stored, dw = x dy^T the second
+  // transposed.
+  if (has("gemm") && has("_nn_")) return OpKind::conv_dgrad;
+  if (has("gemm") && has("_nt_")) return OpKind::conv_wgrad;
   return std::nullopt;
 }
 

@@ -148,7 +148,7 @@ private:
   [[nodiscard]] bool is_convolution(std::uint32_t op, std::uint32_t wrapper) const {
     const auto says = [&](std::uint32_t index) {
       return index != no_event && (name(index).find("onvolution") != std::string_view::npos ||
-                                  name(index).find("ConvolutionBackward") != std::string_view::npos);
+                                   name(index).find("ConvolutionBackward") != std::string_view::npos);
     };
     return says(op) || says(wrapper);
   }

@@ -37,7 +37,6 @@ struct StepRows {
   std::int64_t exposed = 0;    ///< ns of communication beside nothing that computes
   std::int64_t copying = 0;    ///< ns of copies from and to the host beside nothing else
   std::int64_t idle = 0;       ///< ns, the rest
-  int micro_batches = 1;
 };
 
 /// The rows of a step by its index; of the whole profile with -1.

@@ -181,7 +181,7 @@ private:
       communication.waits = beside;
     }
     op.communications.push_back(communication);
-    ++result_.collectives_from_one_rank;
+    ++result_.collectives;
   }
 
   /// A gradient belongs to the backward row that was launched last before it was added up.

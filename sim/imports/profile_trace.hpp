@@ -30,12 +30,11 @@ struct ImportedTrace {
   std::vector<int> steps;  ///< numbers of those that durations are the medians of; empty: the whole file
   int shown_step = -1;     ///< index of the step whose parts are below; -1: the whole file
   StepRows parts;          ///< the rows are those of that step
-  double micro_batches = 1;
-  int tensors = 0;  ///< gradients of a step
+  int tensors = 0;         ///< gradients of a step
   std::vector<LeftOut> left_out;
   std::vector<std::string> warnings;
   std::int64_t beside = 0;  ///< ns of a step's rows that ran beside a collective
-  int collectives_from_one_rank = 0;
+  int collectives = 0;      ///< of the trace
 };
 
 /// Throws InputError if no step computes anything.

@@ -4,6 +4,7 @@
 #include "report/json_text.hpp"
 #include "units/lines.hpp"
 #include "units/plural.hpp"
+#include "units/table.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -65,6 +66,22 @@ double gradient_values(const Trace& trace) {
   return values;
 }
 
+std::string gradients_text(const ImportedTrace& imported) {
+  const int known = count_gradients(imported.trace);
+  if (known == 0)
+    return fmt::format("{} tensors of unknown size: profile with record_shapes=True", imported.tensors);
+  return fmt::format("{} tensors, {} values", known,
+                     grouped(static_cast<std::int64_t>(gradient_values(imported.trace))));
+}
+
+std::string profile_text(const Profile& profile) {
+  std::string text = fmt::format("{} events", grouped(static_cast<std::int64_t>(profile.seen)));
+  if (!profile.gpu.empty()) text += ", " + profile.gpu;
+  if (profile.rank) text += fmt::format(", rank {}", *profile.rank);
+  if (profile.rank && profile.ranks) text += fmt::format(" of {}", *profile.ranks);
+  return text;
+}
+
 constexpr std::array<std::string_view, work_phases> phase_names{"rest", "backward", "optimizer", "zero_grad",
                                                                 "unknown"};
 
@@ -103,50 +120,40 @@ Json figures_json(const ProfileFigures& figures) {
 
 std::string import_text(const Profile& profile, const ProfileWork& work, const ImportedTrace& imported,
                         const PrintStyle& style) {
-  std::string text;
-  const auto line = [&](std::string_view label, const std::string& value) {
-    text += hanging(fmt::format("{:<14}", label), value, style.width);
-  };
-  const auto part = [&](std::string_view label, std::int64_t ns, const std::string& note) {
-    const double share = imported.parts.period > 0
-                             ? 100.0 * static_cast<double>(ns) / static_cast<double>(imported.parts.period)
-                             : 0;
-    line(label, fmt::format("{:>9}  {:>5.1f} %  {}", human_like(seconds(ns), seconds(imported.parts.period)),
-                            share, note));
-  };
-  std::string about = fmt::format("{} events", grouped(static_cast<std::int64_t>(profile.seen)));
-  if (!profile.gpu.empty()) about += ", " + profile.gpu;
-  if (profile.rank) about += fmt::format(", rank {}", *profile.rank);
-  if (profile.rank && profile.ranks) about += fmt::format(" of {}", *profile.ranks);
-  line("profile", about);
-  line("steps", fmt::format("{} in the file; used: {}", work.steps.size(), steps_text(imported)));
+  Table table({text_column().wraps(12), number_column(), number_column(), text_column().wraps(20)},
+              {.gap = 2});
   const StepRows& parts = imported.parts;
-  text += "\n";
+  const auto part = [&](std::string_view label, std::int64_t ns, std::string_view note) {
+    const double share =
+        parts.period > 0 ? 100.0 * static_cast<double>(ns) / static_cast<double>(parts.period) : 0;
+    table.row(label, human_like(seconds(ns), seconds(parts.period)), fmt::format("{:.1f} %", share), note);
+  };
+  int kernels = 0;
+  for (const ProfileRow& row : parts.rows) kernels += row.kernels;
   part(imported.shown_step >= 0 ? fmt::format("step {}", work.steps[imported.shown_step].number)
                                 : "whole file",
        parts.period, imported.steps.size() > 1 ? "the median of the steps" : "");
-  int kernels = 0;
-  for (const ProfileRow& row : parts.rows) kernels += row.kernels;
-  part("  computing", parts.computing,
+  part("computing", parts.computing,
        fmt::format("{} of {}", plural(static_cast<long long>(parts.rows.size()), "operator"),
                    plural(kernels, "kernel")));
-  part("  exposed", parts.exposed, "communication beside which nothing computes");
-  part("  host copies", parts.copying, "from and to the host, beside nothing else: left out");
-  part("  idle", parts.idle, "the GPU waits for its host: left out, --host-gaps keeps it");
-  text += "\n";
-  line("collectives", imported.collectives_from_one_rank > 0 ? collectives_text(imported.trace) : "none");
-  if (imported.tensors > 0) {
-    line("gradients",
-         count_gradients(imported.trace) > 0
-             ? fmt::format("{} tensors, {} values", count_gradients(imported.trace),
-                           grouped(static_cast<std::int64_t>(gradient_values(imported.trace))))
-             : fmt::format("{} tensors of unknown size: profile with record_shapes=True", imported.tensors));
-  }
+  part("exposed", parts.exposed, "communication beside which nothing computes");
+  part("host copies", parts.copying, "from and to the host, beside nothing else; left out");
+  part("idle", parts.idle, "the GPU waits for its host; left out unless with --host-gaps");
+
+  std::string text = hanging("profile         ", profile_text(profile), style.width);
+  text +=
+      hanging("steps           ",
+              fmt::format("{} in the file; used: {}", work.steps.size(), steps_text(imported)), style.width);
+  text += "\n" + table.text(style.width) + "\n";
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += hanging(fmt::format("{:<16}", label), value, style.width);
+  };
+  line("collectives", imported.collectives > 0 ? collectives_text(imported.trace) : "none");
+  if (imported.tensors > 0) line("gradients", gradients_text(imported));
   if (imported.beside > 0)
     line("overlap",
          fmt::format(
-             "{} of the computing ran beside a collective, which slowed it as it will be slowed again in "
-             "a simulation",
+             "{} of the computing ran beside a collective, which slowed it; a simulation slows it again",
              estimate(seconds(imported.beside))));
   for (const LeftOut& one : imported.left_out) {
     line("left out", fmt::format("{} {}{}", grouped(one.count), one.what,

@@ -1,6 +1,9 @@
 #include "run/default_batch.hpp"
 
+#include "config/read_file.hpp"
 #include "run/memory_verdict.hpp"
+#include "workload/csv.hpp"
+#include "workload/trace_csv.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -12,6 +15,13 @@ namespace {
 constexpr const char* batch_key = "batch_per_gpu";
 
 }  // namespace
+
+std::optional<int> batch_of_trace(const Overrides& overrides) {
+  const auto entry = std::ranges::find(overrides, "trace", &Overrides::value_type::first);
+  if (entry == overrides.end()) return std::nullopt;
+  const Trace trace = read_trace(entry->second, config::read_file(entry->second, largest_csv));
+  return trace.batch_per_gpu > 0 ? std::optional(trace.batch_per_gpu) : std::nullopt;
+}
 
 std::optional<int> default_batch(const config::Catalogue& catalogue, const Overrides& overrides) {
   const auto is_batch = [](const auto& entry) { return entry.first == batch_key; };
