@@ -73,7 +73,8 @@ ResolvedExperiment one_rank_alone(ResolvedExperiment resolved) {
 
 Run steady_step(const ResolvedExperiment& resolved, const SimulateOptions& options) {
   if (has_servers(resolved.settings.sync))
-    return simulate_step(one_rank_alone(resolved), {.fidelity = Fidelity::closed, .fold = options.fold});
+    return simulate_step(one_rank_alone(resolved),
+                         {.fidelity = Fidelity::closed, .fold = options.fold, .memory_of = &resolved});
   return simulate_step(in_lock_step(resolved),
                        {.fidelity = options.fidelity, .fold = options.fold, .timeline = options.timeline});
 }
