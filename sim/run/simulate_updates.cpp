@@ -223,7 +223,8 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
                                                {.plan = &plan,
                                                 .ready = std::move(parts.ready),
                                                 .needed = std::move(parts.needed),
-                                                .by_priority = resolved.stack.servers.priority},
+                                                .by_priority = resolved.stack.servers.priority,
+                                                .pull = resolved.stack.servers.pull},
                                                options);
   training.updates = updates_from(record.repeats, cluster, settings, per_worker, counts);
   training.updates.servers = servers_of(plan, record);
