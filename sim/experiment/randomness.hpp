@@ -45,6 +45,9 @@ struct Randomness {
 /// The same with `gpu` and `step` from this GPU's profile, if the experiment requests that.
 Randomness with_variation(Randomness randomness, const std::optional<GpuVariation>& variation);
 
+/// Means that are not given are 1: written into the distributions, so that they stand beside every result.
+void fill_in_means(Randomness& randomness);
+
 /// True if two steps may have different times.
 bool is_random(const Randomness& randomness);
 

@@ -34,6 +34,14 @@ random::Distribution shifted_exponential() {
   return distribution;
 }
 
+random::Distribution uniform(double low, double high) {
+  random::Distribution distribution = exponential();
+  distribution.kind = random::Kind::uniform;
+  distribution.low = low;
+  distribution.high = high;
+  return distribution;
+}
+
 random::Distribution pareto(double shape) {
   random::Distribution distribution = exponential();
   distribution.kind = random::Kind::pareto;
@@ -129,6 +137,25 @@ std::vector<int> some_k(int workers) { return {1, workers / 2, workers}; }
 constexpr int worker_counts[] = {8, 16, 32, 64};
 
 }  // namespace
+
+TEST_CASE("of P uniform times k_sync takes the k-th, sync the largest, and async the mean of one") {
+  for (const int workers : worker_counts) {
+    for (const int k : some_k(workers)) {
+      CAPTURE(workers);
+      CAPTURE(k);
+      const UpdateSettings settings{.rule = UpdateRule::k_sync, .workers = workers, .k = k};
+      const double expected = 0.5 + 1.5 * k / (workers + 1);
+      CHECK(time_per_update(train(settings, uniform(0.5, 2), updates_of(k))) ==
+            doctest::Approx(expected).epsilon(tolerance));
+    }
+    const UpdateSettings sync{.rule = UpdateRule::sync, .workers = workers};
+    CHECK(time_per_update(train(sync, uniform(0.5, 2), updates_of(workers))) ==
+          doctest::Approx(0.5 + 1.5 * workers / (workers + 1)).epsilon(tolerance));
+    const UpdateSettings async{.rule = UpdateRule::async, .workers = workers};
+    CHECK(time_per_update(train(async, uniform(0.5, 2))) ==
+          doctest::Approx(1.25 / workers).epsilon(tolerance));
+  }
+}
 
 TEST_CASE("k_sync takes the k-th of P exponential times, shifted or not") {
   for (const int workers : worker_counts) {
