@@ -240,10 +240,11 @@ private:
     if (!is_downpour() && state.unpushed + 1 >= settings_.push_every) {
       // The sum over several steps is complete only at the end of the last one.
       const bool is_sum = settings_.push_every > 1;
+      const double delay = times_[repeat_].delay(worker).si();
       begin_push(worker);
       for (int message = 0; message < messages_; ++message) {
         const double part = is_sum ? 1 : std::max(state.part, ready_[at(message)]);
-        schedule(worker, message, date + (part - state.part) * state.duration);
+        schedule(worker, message, date + (part - state.part) * state.duration + delay);
       }
     }
     compute_until(worker, 1, date);
@@ -356,7 +357,8 @@ private:
     state.from = rules_->pushed(worker);
     begin_push(worker);
     state.unpushed = 0;
-    for (int message = 0; message < messages_; ++message) schedule(worker, message, date);
+    const double sent = date + times_[repeat_].delay(worker).si();
+    for (int message = 0; message < messages_; ++message) schedule(worker, message, sent);
     go_on(worker, date);
   }
 

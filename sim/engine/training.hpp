@@ -80,7 +80,8 @@ struct TrainingRecord {
   std::uint64_t events = 0;
 };
 
-/// Training in which sending gradients and parameters takes no time.
+/// Training in which sending gradients and parameters takes no time but the random delay of `times`. A worker
+/// waits for it before it goes on, also with downpour.
 TrainingRecord run_without_network(const UpdateSettings& settings, StepTimes& times,
                                    const TrainingOptions& options);
 

@@ -211,7 +211,8 @@ void replace_distributions(Replacing& replacing) {
                            .gpu = random::Distribution{},
                            .gpus = {},
                            .slow = {},
-                           .pauses = {}};
+                           .pauses = {},
+                           .communication = CommunicationDelay{}};
   for_each_factor(factors, [&](std::string_view factor, const random::Distribution&) {
     const std::string block = fmt::format("random.{}", factor);
     const std::string key = block + ".kind";

@@ -265,6 +265,8 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
   if (resolved.settings.sync.update == UpdateRule::local_sgd && has_passes_of_many(resolved.stack))
     training.notes_after.emplace_back(
         "passes of the stack with 'ranks: many' are not used: parameters are averaged");
+  if (settings.workers == 1 && resolved.settings.random.communication)
+    training.notes_after.emplace_back("one rank sends nothing: random.communication delays nothing");
   if (resolved.settings.sync.kind == SyncKind::dataparallel_gpu0)
     training.notes_after.emplace_back("the update on GPU 0 counts as communication: all ranks wait for it");
   return training;

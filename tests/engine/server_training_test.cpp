@@ -271,6 +271,73 @@ TEST_CASE("what takes no time to send changes nothing, whatever the rule") {
   }
 }
 
+TEST_CASE("a delay of the pushes adds to whatever the network takes, and without it is as without servers") {
+  Randomness random;
+  random.communication = CommunicationDelay{};
+  random.communication->delay = Seconds{500};
+  random.communication->factor.kind = random::Kind::exponential;
+  for (const UpdateRule rule :
+       {UpdateRule::sync, UpdateRule::k_sync, UpdateRule::k_batch_sync, UpdateRule::async,
+        UpdateRule::k_async, UpdateRule::k_batch_async, UpdateRule::ssp, UpdateRule::local_sgd}) {
+    CAPTURE(config::name_of(rule));
+    const Setup setup{
+        .bytes = 1e-6,
+        .compute = 1e3,
+        .rule = {.rule = rule, .k = 3, .bound = 2, .push_every = rule == UpdateRule::local_sgd ? 2 : 1},
+        .random = random,
+        .warmup = 20,
+        .measured = 200};
+    std::vector<int> nodes(4);
+    std::iota(nodes.begin(), nodes.end(), 0);
+    StepTimes times({Seconds{setup.compute}}, nodes, random, 0);
+    UpdateSettings settings = setup.rule;
+    settings.workers = 4;
+    const TrainingRecord free = run_without_network(settings, times, {.warmup = 20, .measured = 200});
+    const Numbers found = numbers(setup);
+    CHECK(found.time_per_update == doctest::Approx(time_per_update(free)).epsilon(1e-6));
+    CHECK(found.computing > 0);
+  }
+  // constant: exactly so much later, also behind tensors that are ready earlier
+  Randomness constant = random;
+  constant.communication->delay = Seconds{0.05};
+  constant.communication->factor.kind = random::Kind::constant;
+  for (const UpdateRule rule : {UpdateRule::sync, UpdateRule::async}) {
+    const Setup setup{.workers = 1,
+                      .worker_nodes = 1,
+                      .nodes = 2,
+                      .placement = ServerPlacement::own_nodes,
+                      .compute = 0.1,
+                      .rule = {.rule = rule},
+                      .random = constant,
+                      .ready = {0.5, 1}};
+    Setup prompt = setup;
+    prompt.random = {};
+    CHECK(numbers(setup).time_per_update ==
+          doctest::Approx(numbers(prompt).time_per_update + 0.05).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("downpour goes on while a push is delayed, and waits only for a delay longer than its steps") {
+  Randomness random;
+  random.communication = CommunicationDelay{};
+  random.communication->factor.kind = random::Kind::constant;
+  const auto time = [&](double delay) {
+    random.communication->delay = Seconds{delay};
+    return numbers({.workers = 1,
+                    .worker_nodes = 1,
+                    .nodes = 2,
+                    .placement = ServerPlacement::own_nodes,
+                    .bytes = 0.02 * nic,
+                    .compute = 0.1,
+                    .rule = {.rule = UpdateRule::downpour, .push_every = 1, .fetch_every = 1000},
+                    .random = random,
+                    .measured = 20})
+        .time_per_update;
+  };
+  CHECK(time(0.05) == doctest::Approx(0.1).epsilon(1e-9));
+  CHECK(time(0.2) == doctest::Approx(0.22 + way_latency).epsilon(1e-9));
+}
+
 TEST_CASE("a rank's time is computing, communicating or waiting") {
   const Setup setup{.compute = 0.01, .rule = {.rule = UpdateRule::k_sync, .k = 3}, .measured = 50};
   const Numbers found = numbers(setup);
