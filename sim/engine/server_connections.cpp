@@ -106,8 +106,9 @@ Delivery ServerConnections::delivered(std::uint64_t tag) {
   return message;
 }
 
-void ServerConnections::forget(int worker) {
-  for (Connection& connection : connections_[at(worker)]) connection.waiting.clear();
+void ServerConnections::forget(int worker, int attempt) {
+  for (Connection& connection : connections_[at(worker)])
+    std::erase_if(connection.waiting, [&](const auto& message) { return std::get<3>(message) != attempt; });
 }
 
 std::vector<double> ServerConnections::link_bytes() const {

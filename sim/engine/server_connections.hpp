@@ -31,8 +31,8 @@ public:
   bool send(const Delivery& message);
   /// The message that has arrived; the next message on its connection starts.
   Delivery delivered(std::uint64_t tag);
-  /// Drops the messages that wait at a worker's connections.
-  void forget(int worker);
+  /// Drops the messages of other attempts that wait at a worker's connections.
+  void forget(int worker, int attempt);
 
   [[nodiscard]] SimgridNetwork& network() { return *network_; }
   [[nodiscard]] long under_way() const { return under_way_; }

@@ -78,8 +78,10 @@ public:
         plan_(*training.plan),
         ready_(training.ready),
         stops_(stops_of(training.needed)),
+        pull_(training.pull),
         options_(options),
         messages_(static_cast<int>(plan_.messages.size())),
+        cancels_(settings.rule == UpdateRule::k_sync || settings.rule == UpdateRule::k_batch_sync),
         shards_(logged_shards(settings.rule, plan_)),
         connections_(plan_, training.needed, training.by_priority) {
     for (const Stop& stop : stops_)
@@ -102,14 +104,13 @@ public:
       if (event.item == workers_[at(event.target)].attempt) computed_part(event.target, event.date);
     } else {
       const Delivery message{event.target, event.item % (2 * messages_), event.item / (2 * messages_)};
-      if (is_current(message) && !connections_.send(message))
-        arrived(message.worker, message.way, event.date);
+      if (is_wanted(message) && !connections_.send(message)) arrived(message, event.date);
     }
   }
 
   void on_delivered(std::uint64_t tag, double date) override {
     const Delivery message = connections_.delivered(tag);
-    if (!is_over_ && is_current(message)) arrived(message.worker, message.way, date);
+    if (!is_over_ && is_wanted(message)) arrived(message, date);
     end_if_idle(date);
   }
 
@@ -124,16 +125,21 @@ private:
     std::size_t stop = 0;  ///< index of the next stop
     std::vector<std::pair<double, double>> computed;  ///< intervals of computing in this step
     std::vector<char> pulled;                         ///< by message: received for the next forward pass
-    int pushed = 0;                                   ///< messages of the push that have arrived
-    std::vector<int> missing;  ///< by logged shard: messages of the push that have not arrived
-    bool is_pushing = false;   ///< downpour only: a push under way while the worker goes on
-    std::int64_t from = 0;     ///< version of the parameters that the pushed gradients were computed from
+    std::vector<char> pulled_next;  ///< by message: received for the step after an update that cancels
+    std::vector<char> asked;        ///< by message: under way, or received, for the step to come
+    int pushed = 0;                 ///< messages of the push that have arrived
+    std::vector<int> missing;       ///< by logged shard: messages of the push that have not arrived
+    bool goes_on = false;           ///< ssp only: it will go on after the push under way
+    bool is_pushing = false;        ///< downpour only: a push under way while the worker goes on
+    std::int64_t from = 0;  ///< version of the parameters that the pushed gradients were computed from
     int unpushed = 0;
     int unfetched = 0;
   };
 
-  [[nodiscard]] bool is_current(const Delivery& message) const {
-    return message.attempt == workers_[at(message.worker)].attempt;
+  /// Of the worker's attempt, or parameters for the attempt after an update that cancels.
+  [[nodiscard]] bool is_wanted(const Delivery& message) const {
+    return message.attempt == workers_[at(message.worker)].attempt ||
+           (cancels_ && message.way >= messages_ && message.attempt == next_attempt(message.worker));
   }
 
   [[nodiscard]] bool is_downpour() const { return settings_.rule == UpdateRule::downpour; }
@@ -145,6 +151,8 @@ private:
     loader_.emplace(options_.loading, settings_.workers, date);
     workers_.resize(at(settings_.workers));
     arrivals_.assign(at(messages_), 0);
+    tensor_versions_.assign(at(messages_), 0);
+    senders_.assign(at(messages_), {});
     is_over_ = false;
     origin_ = date;
     for (int worker = 0; worker < settings_.workers; ++worker) {
@@ -153,6 +161,8 @@ private:
       workers_[at(worker)].attempt = attempt;
       workers_[at(worker)].since = date;
       workers_[at(worker)].pulled.assign(at(messages_), 0);
+      workers_[at(worker)].pulled_next.assign(at(messages_), 0);
+      workers_[at(worker)].asked.assign(at(messages_), 0);
       log_->read(worker);
       begin_step(worker, stops_.size(), date);
     }
@@ -176,13 +186,19 @@ private:
     state.since = date;
   }
 
-  /// Invalidates messages under way and running timers. Attempt numbers wrap around, since items of events
-  /// have few bits, but only long after the last message with the same number.
+  /// Attempt numbers wrap around, since items of events have few bits, but only long after the last message
+  /// with the same number.
+  [[nodiscard]] int next_attempt(int worker) const {
+    return (workers_[at(worker)].attempt + 1) % most_attempts(messages_);
+  }
+
+  /// Invalidates messages under way and running timers, but not parameters for the next attempt.
   void drop_all(int worker) {
     Worker& state = workers_[at(worker)];
-    state.attempt = (state.attempt + 1) % most_attempts(messages_);
-    std::ranges::fill(state.pulled, 0);
-    connections_.forget(worker);
+    state.attempt = next_attempt(worker);
+    state.pulled.swap(state.pulled_next);
+    std::ranges::fill(state.pulled_next, 0);
+    connections_.forget(worker, state.attempt);
   }
 
   static int most_attempts(int messages) {
@@ -224,10 +240,11 @@ private:
     if (!is_downpour() && state.unpushed + 1 >= settings_.push_every) {
       // The sum over several steps is complete only at the end of the last one.
       const bool is_sum = settings_.push_every > 1;
+      const double delay = times_[repeat_].delay(worker).si();
       begin_push(worker);
       for (int message = 0; message < messages_; ++message) {
         const double part = is_sum ? 1 : std::max(state.part, ready_[at(message)]);
-        schedule(worker, message, date + (part - state.part) * state.duration);
+        schedule(worker, message, date + (part - state.part) * state.duration + delay);
       }
     }
     compute_until(worker, 1, date);
@@ -236,6 +253,7 @@ private:
   void begin_push(int worker) {
     workers_[at(worker)].pushed = 0;
     workers_[at(worker)].missing = shards_.messages;
+    workers_[at(worker)].goes_on = false;
     log_->pushed(worker);
   }
 
@@ -255,11 +273,64 @@ private:
 
   /// Sends the message after the latency of its way.
   void schedule(int worker, int way, double date) {
+    schedule(worker, way, date, workers_[at(worker)].attempt);
+  }
+
+  void schedule(int worker, int way, double date, int attempt) {
     const WorkerWays& ways = plan_.workers[at(worker)];
     const int group = plan_.way_of_message[at(way % messages_)];
     const ServerWay& road = way < messages_ ? ways.push[at(group)] : ways.pull[at(group)];
-    calendar_.enter(date + road.latency.si(), EventKind::ready, worker,
-                    workers_[at(worker)].attempt * 2 * messages_ + way);
+    calendar_.enter(date + road.latency.si(), EventKind::ready, worker, attempt * 2 * messages_ + way);
+  }
+
+  /// Sends the parameters of a message for the worker's step to come.
+  void pull(int worker, int message, double date) {
+    workers_[at(worker)].asked[at(message)] = 1;
+    schedule(worker, messages_ + message, date,
+             cancels_ ? next_attempt(worker) : workers_[at(worker)].attempt);
+  }
+
+  /// A shard has a gradient of a message more. Parameters of one message may be updated, and pulled, before
+  /// all of the update is made.
+  void received(int worker, int message, double date) {
+    if (pull_ == PullTime::after_update) return;
+    switch (settings_.rule) {
+      case UpdateRule::sync:
+      case UpdateRule::local_sgd:
+      case UpdateRule::k_sync:
+      case UpdateRule::k_batch_sync:
+        if (++arrivals_[at(message)] != rules_->awaited()) break;
+        if (!cancels_) arrivals_[at(message)] = 0;
+        for (int other = 0; other < settings_.workers; ++other) pull(other, message, date);
+        break;
+      case UpdateRule::async:
+        pull(worker, message, date);
+        break;
+      case UpdateRule::k_async: {
+        std::vector<int>& senders = senders_[at(message)];
+        senders.push_back(worker);
+        if (static_cast<int>(senders.size()) < rules_->awaited()) break;
+        std::ranges::sort(senders);
+        for (const int sender : senders) pull(sender, message, date);
+        senders.clear();
+        break;
+      }
+      case UpdateRule::k_batch_async:
+        if (++arrivals_[at(message)] >= rules_->awaited()) {
+          arrivals_[at(message)] = 0;
+          ++tensor_versions_[at(message)];
+        }
+        if (tensor_versions_[at(message)] > rules_->fetched_version(worker)) pull(worker, message, date);
+        break;
+      case UpdateRule::ssp: {
+        bool& goes_on = workers_[at(worker)].goes_on;
+        goes_on = goes_on || rules_->goes_on(worker);
+        if (goes_on) pull(worker, message, date);
+        break;
+      }
+      case UpdateRule::downpour:  // it fetches when it is due, whatever it pushes
+        break;
+    }
   }
 
   void computed(int worker, double date) {
@@ -286,15 +357,18 @@ private:
     state.from = rules_->pushed(worker);
     begin_push(worker);
     state.unpushed = 0;
-    for (int message = 0; message < messages_; ++message) schedule(worker, message, date);
+    const double sent = date + times_[repeat_].delay(worker).si();
+    for (int message = 0; message < messages_; ++message) schedule(worker, message, sent);
     go_on(worker, date);
   }
 
-  void arrived(int worker, int way, double date) {
+  void arrived(const Delivery& message, double date) {
+    const auto [worker, way, attempt] = message;
     Worker& state = workers_[at(worker)];
     if (way >= messages_) {
-      state.pulled[at(way - messages_)] = 1;
-      if (state.phase == Phase::stalled) compute_on(worker, date);
+      const bool is_for_this = attempt == state.attempt;
+      (is_for_this ? state.pulled : state.pulled_next)[at(way - messages_)] = 1;
+      if (is_for_this && state.phase == Phase::stalled) compute_on(worker, date);
       return;
     }
     ++state.pushed;
@@ -303,11 +377,7 @@ private:
         if (--state.missing[at(shard)] == 0) log_->update_shard(worker, shard, date - origin_);
       }
     }
-    // A message pushed by all workers is summed and can be pulled.
-    if (settings_.rule == UpdateRule::sync && ++arrivals_[at(way)] == settings_.workers) {
-      arrivals_[at(way)] = 0;
-      for (int other = 0; other < settings_.workers; ++other) schedule(other, messages_ + way, date);
-    }
+    received(worker, way, date);
     const bool is_due = is_downpour() ? state.is_pushing : state.phase == Phase::pushing;
     if (state.pushed == messages_ && is_due) gradient(worker, date);
   }
@@ -323,6 +393,7 @@ private:
     if (decision.is_update && shards_.count == 1) log_->update(date - origin_);
     if (settings_.rule == UpdateRule::ssp) recorder_->lead(rules_->lead());
     if (decision.others_cancelled) cancel(date);
+    if (settings_.rule == UpdateRule::k_async && decision.is_update) forget_senders(decision.contributors);
     if (decision.is_update && updated(decision, date)) return;
     if (!is_downpour()) {
       for (const int released : decision.released) go_on(released, date);
@@ -354,19 +425,35 @@ private:
       state.unfetched = 0;
       log_->read(worker);
     }
-    if (!is_due || rules_->has_newest(worker)) {
+    const bool is_fetching = is_due && !rules_->has_newest(worker);
+    // where updates cancel, parameters on their way are for the next attempt
+    if (!is_fetching && (cancels_ || std::ranges::count(state.asked, 1) == 0)) {
       begin_step(worker, stops_.size(), date);
       return;
     }
-    rules_->fetched(worker);
-    // with sync, every message has been on its way since the last worker pushed it
-    if (settings_.rule != UpdateRule::sync) {
-      for (const int message : pull_order_) schedule(worker, messages_ + message, date);
+    if (is_fetching) {
+      rules_->fetched(worker);
+      for (const int message : pull_order_) {
+        if (state.asked[at(message)] == 0) schedule(worker, messages_ + message, date);
+      }
+    } else {  // only some tensors are newer than those that it has
+      for (int message = 0; message < messages_; ++message) {
+        if (state.asked[at(message)] == 0) state.pulled[at(message)] = 1;
+      }
     }
+    std::ranges::fill(state.asked, 0);
     begin_step(worker, 0, date);
   }
 
+  /// Gradients that an update has used are no part of the next update of any tensor.
+  void forget_senders(const std::vector<int>& used) {
+    for (std::vector<int>& senders : senders_) {
+      std::erase_if(senders, [&](int sender) { return std::ranges::find(used, sender) != used.end(); });
+    }
+  }
+
   void cancel(double date) {
+    std::ranges::fill(arrivals_, 0);
     for (int worker = 0; worker < settings_.workers; ++worker) {
       Worker& state = workers_[at(worker)];
       const bool is_cancelled = state.phase != Phase::waiting;
@@ -408,8 +495,10 @@ private:
   const std::vector<double>& ready_;
   std::vector<Stop> stops_;
   std::vector<int> pull_order_;  ///< indices of messages
+  PullTime pull_;
   TrainingOptions options_;
   int messages_;
+  bool cancels_;  ///< updates begin a new attempt of every worker
   LoggedShards shards_;
   Calendar calendar_;
   ServerConnections connections_;
@@ -418,7 +507,10 @@ private:
   std::optional<OrderLogger> log_;
   std::optional<Loader> loader_;
   std::vector<Worker> workers_;
-  std::vector<int> arrivals_;  ///< by message, only with rule sync
+  /// By message: pushes since its last update.
+  std::vector<int> arrivals_;
+  std::vector<std::int64_t> tensor_versions_;  ///< by message, for k_batch_async: updates so far
+  std::vector<std::vector<int>> senders_;      ///< by message, for k_async: workers since its last update
   ServerRecord result_;
   std::size_t repeat_ = 0;
   double origin_ = 0;  ///< date at which the repeat began

@@ -49,6 +49,7 @@ private:
     Activity activity = Activity::waiting;
     double since = 0;      ///< start of the current activity
     double has_input = 0;  ///< date at which samples are there and computing begins
+    double computed = 0;   ///< date at which it ends; then the gradients are sent
     int unpushed = 0;      ///< steps since its last push
     int unfetched = 0;     ///< steps since it last fetched parameters
   };
@@ -60,7 +61,9 @@ private:
     state.has_input = date + loader_.wait(worker, date);
     ++steps_;
     log_.began(worker);
-    ends_.set(worker, state.has_input + times_.next(worker).si());
+    state.computed = state.has_input + times_.next(worker).si();
+    const bool sends = state.unpushed + 1 >= settings_.push_every;
+    ends_.set(worker, state.computed + (sends ? times_.delay(worker).si() : 0));
   }
 
   /// Ends the current activity; the worker then waits.
@@ -73,12 +76,15 @@ private:
   /// Records the current activity up to this date.
   void record(int worker, double date) {
     const Worker& state = workers_[at(worker)];
-    double begun = state.since;
-    if (state.activity == Activity::computing) {
-      begun = std::min(state.has_input, date);
-      recorder_.spent(worker, Activity::loading, state.since, begun);
+    if (state.activity != Activity::computing) {
+      recorder_.spent(worker, state.activity, state.since, date);
+      return;
     }
-    recorder_.spent(worker, state.activity, begun, date);
+    const double begun = std::min(state.has_input, date);
+    const double ended = std::min(state.computed, date);
+    recorder_.spent(worker, Activity::loading, state.since, begun);
+    recorder_.spent(worker, Activity::computing, begun, ended);
+    if (ended < date) recorder_.spent(worker, Activity::communicating, ended, date);
   }
 
   void finish_step(int worker, double date) {
@@ -140,7 +146,8 @@ private:
     for (int worker = 0; worker < settings_.workers; ++worker) {
       const Worker& state = workers_[at(worker)];
       if (state.activity != Activity::computing) continue;
-      recorder_.spent(worker, Activity::wasted, std::min(state.has_input, date), date);
+      recorder_.spent(worker, Activity::wasted, std::min(state.has_input, date),
+                      std::min(state.computed, date));
       leave(worker, date);
     }
   }
@@ -189,6 +196,10 @@ TrainingRecord run_in_step(const UpdateSettings& settings, StepTimes& times, con
       }
       log.pushed(worker);
       log.gradient(worker);
+      if (const Seconds delay = times.delay(worker); delay > Seconds{}) {
+        recorder.spent(worker, Activity::communicating, end, end + delay.si());
+        end += delay.si();
+      }
       ends[at(worker)] = end;
       if (end < last) continue;
       last = end;

@@ -80,7 +80,8 @@ struct TrainingRecord {
   std::uint64_t events = 0;
 };
 
-/// Training in which sending gradients and parameters takes no time.
+/// Training in which sending gradients and parameters takes no time but the random delay of `times`. A worker
+/// waits for it before it goes on, also with downpour.
 TrainingRecord run_without_network(const UpdateSettings& settings, StepTimes& times,
                                    const TrainingOptions& options);
 
@@ -90,6 +91,7 @@ struct ServerTraining {
   std::vector<double> ready;   ///< by message of the plan: the part of a step after which it may be pushed
   std::vector<double> needed;  ///< by message: the part of a step that can be computed without it
   bool by_priority = false;    ///< the waiting message that is needed first is sent next
+  PullTime pull = PullTime::per_tensor;
 };
 
 struct ServerRecord {
@@ -101,14 +103,19 @@ struct ServerRecord {
 };
 
 /// Every message is a flow, and repeats run one after the other. A worker has one connection per set of
-/// shards and direction, on which messages follow each other. With rule sync a message is pulled as soon as
-/// all workers have pushed it, otherwise once the rule lets the worker go on. A worker begins its next step
-/// at once and stops where it needs parameters that have not arrived. With downpour it goes on while it
-/// pushes, and waits only for the previous push; each shard applies its part on arrival, and an update is
-/// counted with the last of them. Cancelled messages that have not started are not sent; those under way are
-/// dropped on arrival. In the order log, shards apply the gradients of async, ssp and downpour on arrival,
-/// each at its own date; with other rules all apply an update together. Copies of parameters are those of the
-/// date at which a worker may go on. `times`: one per repeat. Once per process (simgrid_network.hpp).
+/// shards and direction, on which messages follow each other. PullTime::per_tensor: the parameters of each
+/// message are updated, and pulled, on their own: a worker pulls a message as soon as the servers have as
+/// many gradients of it as the rule needs (sync and local_sgd: of all workers; k_sync, k_batch_sync: k, then
+/// all workers pull; k_async: k, then their workers pull; async: its own; k_batch_async: k since the
+/// parameters that it has; ssp: its own, if it will not have to wait). The rest is pulled once the rule lets
+/// it go on, with after_update all. Which workers an update has, and its date, is decided by whole gradients.
+/// A worker begins its next step at once and stops where it needs parameters that have not arrived. With
+/// downpour it goes on while it pushes, and waits only for the previous push; each shard applies its part on
+/// arrival, and an update is counted with the last of them. Cancelled messages that have not started are not
+/// sent; those under way are dropped on arrival. In the order log, shards apply the gradients of async, ssp
+/// and downpour on arrival, each at its own date; with other rules all apply an update together. Copies of
+/// parameters are those of the date at which a worker may go on. `times`: one per repeat. Once per process
+/// (simgrid_network.hpp).
 ServerRecord run_with_servers(const UpdateSettings& settings, std::vector<StepTimes>& times,
                               const ServerTraining& training, const TrainingOptions& options);
 

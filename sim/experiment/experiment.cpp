@@ -110,6 +110,20 @@ void check_random(const Randomness& random, config::Problems& problems) {
   }
 }
 
+/// A worker of downpour goes on while its push is delayed, which only the engine with a network knows.
+void check_delays(const Experiment& experiment, config::Problems& problems) {
+  const Sync& sync = experiment.sync;
+  if (!experiment.random.communication || sync.update != UpdateRule::downpour) return;
+  if (placement_of(sync) == ServerPlacement::free)
+    problems.error("random.communication",
+                   "with downpour a delay matters only if sending takes time, but 'placement' is free",
+                   "another placement, or leave out 'communication'");
+  if (experiment.faults)
+    problems.error("random.communication",
+                   "the pace of downpour without some ranks is known without delays only",
+                   "leave out 'communication' or 'faults'");
+}
+
 void check_faults(const Faults& faults, config::Problems& problems) {
   if (faults.rates.empty() && faults.dates.empty()) {
     problems.error("faults", "'faults' needs 'rates' or 'dates'",
@@ -293,6 +307,7 @@ Experiment load_experiment(const config::Document& document) {
                      "accumulation: 1, or kind: all_reduce");
     }
     check_random(experiment.random, problems);
+    check_delays(experiment, problems);
     if (experiment.traces || (experiment.parallelism && !changes_nothing(*experiment.parallelism)))
       check_shared_model(experiment, problems);
     check_one_gpu(experiment, problems);

@@ -16,6 +16,12 @@ Randomness with_variation(Randomness randomness, const std::optional<GpuVariatio
   return randomness;
 }
 
+void fill_in_means(Randomness& randomness) {
+  for_each_factor(randomness, [](std::string_view, random::Distribution& distribution) {
+    if (random::has_mean(distribution.kind) && !distribution.mean) distribution.mean = 1;
+  });
+}
+
 bool is_random(const Randomness& randomness) {
   bool has_factor = false;
   for_each_factor(randomness, [&](std::string_view, const random::Distribution&) { has_factor = true; });

@@ -1,5 +1,6 @@
 #pragma once
-// The random quantities of an experiment: factors of ops, steps, nodes and GPUs, slow nodes, pauses.
+// The random quantities of an experiment: factors of ops, steps, nodes and GPUs, slow nodes, pauses, delays
+// of communication.
 
 #include "compute/gpu_profile.hpp"
 #include "config/keys.hpp"
@@ -27,6 +28,19 @@ struct Pauses {
   Seconds duration;  ///< of one pause
 };
 
+/// A random delay before a worker's gradients are sent, besides the time that the network takes: jitter of
+/// the software and of networks that others use. One draw for each push of a worker to servers, and for each
+/// of its exchanges without servers (a step's collectives, or the averaging of local_sgd): all messages of a
+/// push go out that much later, and collectives begin when the last rank joins them. So a step of time X
+/// whose delay is D counts like one of X + D in the update rules' closed forms: with P workers of equal steps
+/// and exponential delays of mean m, a synchronous update takes H_P m longer (H_P: harmonic number), an
+/// asynchronous one m / P. Source: the random communication delay D of Wang and Joshi, arXiv 1810.08313,
+/// here one for each worker.
+struct CommunicationDelay {
+  Seconds delay;                ///< times the factor
+  random::Distribution factor;  ///< drawn anew each time
+};
+
 /// How GPUs of one kind differ in speed.
 enum class GpuSpread { none, slowest, profile };
 
@@ -40,10 +54,14 @@ struct Randomness {
   std::optional<GpuSpread> gpus = {};            ///< default: slowest_gpu.hpp
   std::vector<SlowNode> slow;
   std::optional<Pauses> pauses;
+  std::optional<CommunicationDelay> communication = {};
 };
 
 /// The same with `gpu` and `step` from this GPU's profile, if the experiment requests that.
 Randomness with_variation(Randomness randomness, const std::optional<GpuVariation>& variation);
+
+/// Means that are not given are 1: written into the distributions, so that they stand beside every result.
+void fill_in_means(Randomness& randomness);
 
 /// True if two steps may have different times.
 bool is_random(const Randomness& randomness);
@@ -82,6 +100,17 @@ struct Keys<Pauses> {
 };
 
 template <>
+struct Keys<CommunicationDelay> {
+  static auto table() {
+    return keys(required("delay", &CommunicationDelay::delay,
+                         "time by which a factor of 1 delays the gradients that a rank sends after a step")
+                    .positive(1e6),
+                required("factor", &CommunicationDelay::factor,
+                         "a distribution: factor of the delay, drawn anew for every push and exchange"));
+  }
+};
+
+template <>
 struct Keys<Randomness> {
   static auto table() {
     return keys(
@@ -96,7 +125,9 @@ struct Keys<Randomness> {
             "how GPUs of one kind differ in speed; default: slowest if updates wait for ranks, otherwise "
             "none; none with software: ideal and if 'gpu' is given"),
         optional("slow", &Randomness::slow, "nodes that are always slower than the others"),
-        optional("pauses", &Randomness::pauses, "random interruptions of ranks by other processes"));
+        optional("pauses", &Randomness::pauses, "random interruptions of ranks by other processes"),
+        optional("communication", &Randomness::communication,
+                 "random delay of every rank's push to servers, or of its part in a step's collectives"));
   }
 };
 
@@ -113,7 +144,9 @@ void for_each_factor(Any& randomness, const Use& use) {
     auto& value = randomness.*key.member;
     using Value = std::remove_cvref_t<decltype(value)>;
     if constexpr (std::same_as<Value, std::optional<random::Distribution>>) {
-      if (value) use(key.name, *value);
+      if (value) use(std::string_view(key.name), *value);
+    } else if constexpr (std::same_as<Value, std::optional<CommunicationDelay>>) {
+      if (value) use(std::string_view("communication.factor"), value->factor);
     }
   };
   config::Keys<Randomness>::table()([&](const auto&... key) { (visit(key), ...); });

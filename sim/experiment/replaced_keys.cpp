@@ -60,6 +60,9 @@ Paths of_other_distributions(random::Kind kind, std::string_view block) {
   const auto add = [&](bool is_of_kind, std::string_view key) {
     if (!is_of_kind) paths.push_back(fmt::format("{}.{}", block, key));
   };
+  add(has_mean(kind), "mean");
+  add(kind == Kind::uniform, "low");
+  add(kind == Kind::uniform, "high");
   add(kind == Kind::normal || kind == Kind::log_normal, "sd");
   add(kind == Kind::shifted_exponential, "shift");
   add(kind == Kind::gamma || kind == Kind::pareto, "shape");
@@ -211,7 +214,8 @@ void replace_distributions(Replacing& replacing) {
                            .gpu = random::Distribution{},
                            .gpus = {},
                            .slow = {},
-                           .pauses = {}};
+                           .pauses = {},
+                           .communication = CommunicationDelay{}};
   for_each_factor(factors, [&](std::string_view factor, const random::Distribution&) {
     const std::string block = fmt::format("random.{}", factor);
     const std::string key = block + ".kind";

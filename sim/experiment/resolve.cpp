@@ -493,6 +493,7 @@ private:
 
   void read_random() {
     read_factor_files(settings_.random, file_, files_.paths);
+    fill_in_means(settings_.random);
     if (has_platform_ && !resolved_.gpu.name.empty()) check_variation(settings_.random, resolved_.gpu);
   }
 

@@ -253,6 +253,18 @@ Html memory_of_stages(const std::vector<MemoryReport>& reports) {
          memory_of(fullest(reports));
 }
 
+Html memory_of_servers(const ServerMemory& memory) {
+  HtmlTable table("memory of servers", {{"term", true}, {"bytes"}, {"meaning", true}});
+  for (const ServerMemoryTerm& term : server_memory_terms) {
+    std::string name(term.name);
+    std::ranges::replace(name, '_', ' ');
+    table.row(name, gpu_memory_in_column(memory.*term.bytes), term.what);
+  }
+  table.row("server", gpu_memory_in_column(total(memory)),
+            memory.is_on_gpu ? "a term of the table above" : "in the memory of the host");
+  return subheading("Servers on " + server_place(memory)) + table.html();
+}
+
 }  // namespace
 
 Html memory_html(const Run& run) {
@@ -261,6 +273,7 @@ Html memory_html(const Run& run) {
   for (const MemoryReport& memory : run.memory.value_or(std::vector<MemoryReport>{})) {
     if (run.memory->size() > 1) html += subheading(memory.ranks);
     html += memory_of(memory);
+    if (memory.server) html += memory_of_servers(*memory.server);
   }
   return html;
 }

@@ -34,30 +34,37 @@ double gamma(double shape, Generator& generator) {
   }
 }
 
+double mean_of(const Distribution& distribution) { return distribution.mean.value_or(1); }
+
 struct LogScale {
   double mean, sd;  ///< of the logarithm
 };
 
 LogScale log_scale(const Distribution& distribution) {
-  const double ratio = *distribution.sd / distribution.mean;
+  const double mean = mean_of(distribution);
+  const double ratio = *distribution.sd / mean;
   const double variance = log(1 + ratio * ratio);
-  return {log(distribution.mean) - variance / 2, std::sqrt(variance)};
+  return {log(mean) - variance / 2, std::sqrt(variance)};
 }
 
 /// The least value of a Pareto distribution with this mean; the mean value itself if the distribution has no
 /// mean.
 double pareto_least(const Distribution& distribution) {
   const double shape = *distribution.shape;
-  return shape > 1 ? distribution.mean * (shape - 1) / shape : distribution.mean;
+  return shape > 1 ? mean_of(distribution) * (shape - 1) / shape : mean_of(distribution);
 }
 
 }  // namespace
 
+bool has_mean(Kind kind) { return kind != Kind::uniform && kind != Kind::empirical; }
+
 double draw(const Distribution& distribution, Generator& generator) {
-  const double mean = distribution.mean;
+  const double mean = mean_of(distribution);
   switch (distribution.kind) {
     case Kind::constant:
       break;
+    case Kind::uniform:
+      return *distribution.low + (*distribution.high - *distribution.low) * generator.uniform();
     case Kind::normal:
       while (true) {
         const double value = mean + *distribution.sd * normal(generator);
@@ -96,15 +103,21 @@ void check(const Distribution& distribution, const std::string& path, config::Pr
     else
       problems.error(path + "." + std::string(key), name + " does not apply to " + what);
   };
+  const bool is_uniform = kind == Kind::uniform;
+  belongs("mean", distribution.mean.has_value(), has_mean(kind) && distribution.mean.has_value());
+  belongs("low", distribution.low.has_value(), is_uniform);
+  belongs("high", distribution.high.has_value(), is_uniform);
+  if (distribution.low && distribution.high && *distribution.low >= *distribution.high)
+    problems.error(path + ".low", "'low' is not below 'high'", "low: 0.9, high: 1.1");
   belongs("sd", distribution.sd.has_value(), kind == Kind::normal || kind == Kind::log_normal);
   belongs("shift", distribution.shift.has_value(), kind == Kind::shifted_exponential);
   belongs("shape", distribution.shape.has_value(), kind == Kind::gamma || kind == Kind::pareto);
   belongs("file", distribution.file.has_value(), kind == Kind::empirical);
-  if (kind == Kind::normal && distribution.sd && *distribution.sd > distribution.mean)
+  if (kind == Kind::normal && distribution.sd && *distribution.sd > mean_of(distribution))
     problems.error(path + ".sd", "a normal distribution with this standard deviation is often below 0",
                    "at most its mean, or kind: log_normal or gamma");
   constexpr double widest = 10;
-  if (kind == Kind::log_normal && distribution.sd && *distribution.sd > widest * distribution.mean)
+  if (kind == Kind::log_normal && distribution.sd && *distribution.sd > widest * mean_of(distribution))
     problems.error(path + ".sd", "the standard deviation is more than 10 times the mean",
                    "at most 10 times its mean");
 }

@@ -12,12 +12,24 @@
 
 namespace trainyard::random {
 
-enum class Kind { constant, normal, log_normal, exponential, shifted_exponential, gamma, pareto, empirical };
+enum class Kind {
+  constant,
+  uniform,
+  normal,
+  log_normal,
+  exponential,
+  shifted_exponential,
+  gamma,
+  pareto,
+  empirical
+};
 
 /// The distribution of a factor without unit: 1 leaves a time unchanged.
 struct Distribution {
   Kind kind = Kind::constant;
-  double mean = 1;                  ///< for shifted_exponential: mean of the part above the shift
+  std::optional<double> mean = {};  ///< 1 if not given; for shifted_exponential: of the part above the shift
+  std::optional<double> low = {};   ///< for uniform: the least value
+  std::optional<double> high = {};  ///< for uniform: the largest value
   std::optional<double> sd;         ///< for normal and log_normal: standard deviation
   std::optional<double> shift;      ///< for shifted_exponential: the least value
   std::optional<double> shape;      ///< for gamma and pareto
@@ -26,7 +38,11 @@ struct Distribution {
   std::vector<double> seen;  ///< the factors in that file, ascending; not a key
 };
 
-/// Draws one value above 0. For normal, values below 1 % of the mean are drawn again.
+/// Whether the kind has a mean of its own; others follow from their values.
+bool has_mean(Kind kind);
+
+/// Draws one value above 0, or for uniform from `low` on. For normal, values below 1 % of the mean are drawn
+/// again.
 double draw(const Distribution& distribution, Generator& generator);
 
 /// Reports errors at the keys of the distribution at `path` ("random.step").
@@ -41,6 +57,7 @@ struct Names<random::Kind> {
   static constexpr std::string_view what = "distribution";
   static constexpr std::array table{
       Name{"constant", random::Kind::constant, "always the mean"},
+      Name{"uniform", random::Kind::uniform, "equally likely between low and high"},
       Name{"normal", random::Kind::normal, "normal, cut off: draws below 1 % of the mean are repeated"},
       Name{"log_normal", random::Kind::log_normal, "the logarithm is normally distributed"},
       Name{"exponential", random::Kind::exponential, "memoryless"},
@@ -57,9 +74,13 @@ struct Keys<random::Distribution> {
     using random::Distribution;
     return keys(
         required("kind", &Distribution::kind, "kind of distribution"),
-        optional("mean", &Distribution::mean,
-                 "mean of the factor; for shifted_exponential, mean of the part above the shift")
+        optional(
+            "mean", &Distribution::mean,
+            "mean of the factor, 1 by default; for shifted_exponential, mean of the part above the shift; "
+            "not for uniform and empirical")
             .positive(1e6),
+        optional("low", &Distribution::low, "for uniform: the least value").between(0, 1e6),
+        optional("high", &Distribution::high, "for uniform: the largest value").positive(1e6),
         optional("sd", &Distribution::sd, "for normal and log_normal: standard deviation").positive(1e6),
         optional("shift", &Distribution::shift, "for shifted_exponential: the least value").between(0, 1e6),
         optional("shape", &Distribution::shape, "for gamma and pareto: shape parameter").between(0.1, 1e6),

@@ -29,7 +29,30 @@ std::string wrapped(std::string_view text, const PrintStyle& style) {
   return all;
 }
 
+std::string server_table(const ServerMemory& memory, const PrintStyle& style) {
+  Table table({text_column(22), number_column(10), text_column().wraps(12)}, {.indent = 0, .gap = 1});
+  for (const ServerMemoryTerm& term : server_memory_terms)
+    table.row(term.name, gpu_memory_in_column(memory.*term.bytes), ' ' + std::string(term.what));
+  table.rule();
+  table.row("server", gpu_memory_in_column(total(memory)),
+            memory.is_on_gpu ? " a term of the table above" : " in the memory of the host");
+  return wrapped("servers on " + server_place(memory) + ":", style) + table.text(style.width);
+}
+
 }  // namespace
+
+std::string server_place(const ServerMemory& memory) {
+  if (memory.places == 1) return memory.place;
+  return fmt::format("{}, the fullest of {}", memory.place, memory.places);
+}
+
+Json server_memory_json(const ServerMemory& memory) {
+  Json json{{"place", memory.place}, {"places", memory.places}, {"on_gpu", memory.is_on_gpu}};
+  for (const ServerMemoryTerm& term : server_memory_terms)
+    json[std::string(term.name)] = (memory.*term.bytes).si();
+  json["total"] = total(memory).si();
+  return json;
+}
 
 Json memory_terms_json(const MemoryTerms& terms) {
   Json json = Json::object();
@@ -75,6 +98,7 @@ std::string memory_table(const std::string& experiment, const MemoryReport& repo
              "left by the driver and the framework's allocator");
   }
   text += '\n' + table.text(style.width) + '\n';
+  if (report.server) text += server_table(*report.server, style) + '\n';
   if (report.fits)
     text += wrapped(fmt::format("batch_per_gpu {} {}", report.batch_per_gpu, verdict(report)), style);
   for (const std::string& assumption : report.assumptions) text += wrapped("note: " + assumption, style);
@@ -126,6 +150,7 @@ Json memory_json(const std::string& experiment, const MemoryReport& report) {
   json["memory_available_bytes"] = report.available.si();
   json["memory_utilization"] = report.utilization;
   json["memory"] = memory_terms_json(report.terms);
+  if (report.server) json["server_memory"] = server_memory_json(*report.server);
   json["fits"] = report.fits;
   json["largest_term"] = largest_term(report.terms).name;
   json["largest_batch_per_gpu"] = report.largest_batch;

@@ -219,6 +219,8 @@ Json summary_json(const Run& run, const std::optional<ResourceUsage>& usage, std
   if (run.job) json["job"] = job_json(*run.job);
   if (run.learning) json["learning"] = learning_json(run);
   json["memory"] = run.memory ? memory_terms_json(fullest(*run.memory).terms) : Json();
+  if (run.memory && fullest(*run.memory).server)
+    json["server_memory"] = server_memory_json(*fullest(*run.memory).server);
   add_parts(json, run);
   add_layout(json, run);
   const ComputeSourceShares& shares = run.compute_sources;

@@ -13,10 +13,12 @@
 #include "run/layout_parts.hpp"
 #include "units/text.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -142,6 +144,18 @@ std::string largest_batch_in_words(const Run& run, const MemoryReport& memory) {
                      grouped(memory.largest_batch));
 }
 
+/// "on node 0, the fullest of 4: parameters 0.40 GB, ...".
+std::string server_memory_in_words(const ServerMemory& memory) {
+  std::string text = "on " + server_place(memory);
+  std::string_view separator = ": ";
+  for (const ServerMemoryTerm& term : server_memory_terms) {
+    std::string name(term.name);
+    std::ranges::replace(name, '_', ' ');
+    text += fmt::format("{}{} {}", std::exchange(separator, ", "), name, gpu_memory(memory.*term.bytes));
+  }
+  return text;
+}
+
 /// The memory of each class, or of the fullest stage.
 void write_memory(Page& out, const Run& run) {
   const std::vector<MemoryReport>& reports = *run.memory;
@@ -155,6 +169,8 @@ void write_memory(Page& out, const Run& run) {
                         largest_batch_in_words(run, memory)));
   }
   if (has_stages) out.text_row("by stage", memory_by_stage(reports));
+  const std::optional<ServerMemory>& server = fullest(reports).server;
+  if (server) out.row("server memory", gpu_memory(total(*server)), server_memory_in_words(*server));
 }
 
 void write_needs(Page& out, const Run& run) {

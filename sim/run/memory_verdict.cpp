@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 
 namespace trainyard {
@@ -50,7 +51,7 @@ double reduced_parameters(const std::vector<Layer>& layers) {
 }
 
 Bytes bucket_copies(const ResolvedExperiment& resolved, const RankClass& one, int ranks) {
-  if (ranks == 1) return {};
+  if (ranks == 1 || has_servers(resolved.settings.sync)) return {};
   const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
   const std::vector<Layer>& layers = resolved.layout ? one.layers : resolved.model->layers;
   const Bytes all = reduced_parameters(layers) * value;
@@ -220,6 +221,21 @@ std::vector<std::string> assumptions_of(const ResolvedExperiment& resolved, cons
                                "frameworks keep up to 2.3 times as much"))};
 }
 
+/// Where servers are, as far as the report does not show it, or why they are not counted.
+std::vector<std::string> server_notes(const ResolvedExperiment& resolved,
+                                      const std::optional<ServerMemory>& server) {
+  if (!has_servers(resolved.settings.sync)) return {};
+  if (!server) {
+    return {
+        std::string("memory: that of the servers is not counted: ") +
+        (resolved.model ? "with placement: free they are nowhere" : "a trace does not state the parameters")};
+  }
+  if (!server->is_on_gpu) return {"memory: that of hosts is not known, so servers always fit"};
+  if (server->places == resolved.cluster->ranks()) return {};
+  return {fmt::format("memory: that of {}; GPUs without a shard need {} less", server->place,
+                      gpu_memory(total(*server)))};
+}
+
 MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one, Bytes nccl) {
   const int ranks = resolved.cluster->ranks();
   MemorySetting setting{.batch = static_cast<double>(resolved.settings.batch_per_gpu),
@@ -228,8 +244,12 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
                         .context = context_of(resolved),
                         .gradient_buckets = bucket_copies(resolved, one, ranks),
                         .communication_buffers = nccl,
+                        .server = {},
+                        .has_optimizer = !has_server_optimizer(resolved.settings.sync),
                         .rules = resolved.stack.memory,
                         .fused_elementwise = resolved.stack.fused_elementwise};
+  const std::optional<ServerMemory> server = server_memory(resolved);
+  if (server && server->is_on_gpu) setting.server = total(*server);
   if (resolved.layout) set_layout(resolved, one, setting);
   if (resolved.stack.gradient_buffers) {
     setting.buffered_gradient = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
@@ -246,7 +266,8 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
                       .available = available_memory(resolved.gpu.memory, setting),
                       .batch_per_gpu = resolved.settings.batch_per_gpu,
                       .gpu = resolved.gpu.name,
-                      .assumptions = {}};
+                      .assumptions = {},
+                      .server = server};
   report.peak = total(report.terms);
   report.utilization = report.peak / report.capacity;
   report.fits = report.peak <= report.available;
@@ -254,6 +275,7 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
   report.largest_batch =
       largest_batch(held, setting, report.available) / report.least_batch * report.least_batch;
   report.assumptions = assumptions_of(resolved, report.terms);
+  std::ranges::copy(server_notes(resolved, server), std::back_inserter(report.assumptions));
   setting.batch = report.least_batch;
   report.of_least_batch = memory_per_rank(held.now, setting, held.earlier);
   return report;
@@ -280,6 +302,7 @@ std::vector<MemoryReport> stated_memory(const ResolvedExperiment& resolved) {
     report.utilization = report.peak / report.capacity;
     report.fits = report.peak <= report.available;
     report.largest_batch = report.fits ? batch : 0;
+    std::ranges::copy(server_notes(resolved, std::nullopt), std::back_inserter(report.assumptions));
     reports.push_back(std::move(report));
   }
   return reports;
@@ -299,7 +322,8 @@ std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, boo
                      "write '# memory_bytes: 12000000000' into it, or name a model instead");
   }
   if (!resolved.model) return stated_memory(resolved);
-  const bool uses_nccl = has_collectives && resolved.cluster->ranks() > 1;
+  const bool uses_nccl =
+      has_collectives && resolved.cluster->ranks() > 1 && !has_servers(resolved.settings.sync);
   const Bytes nccl = uses_nccl ? buffers_of_nccl(resolved) : Bytes();
   std::vector<MemoryReport> reports;
   for (const RankClass& one : resolved.classes) reports.push_back(memory_of(resolved, one, nccl));

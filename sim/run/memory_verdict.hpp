@@ -2,6 +2,7 @@
 // Whether an experiment's step fits into the memory of its GPUs; if not, why, and which batch would fit.
 
 #include "experiment/resolve.hpp"
+#include "run/server_memory.hpp"
 #include "workload/memory.hpp"
 
 #include <string>
@@ -26,6 +27,7 @@ struct MemoryReport {
   int largest_batch = 0;  ///< the largest batch_per_gpu that fits; 0 if not even the least one does
   std::string gpu;        ///< name of the profile
   std::vector<std::string> assumptions;
+  std::optional<ServerMemory> server = {};  ///< with parameter servers: of the place with most of it
 };
 
 /// A step that does not fit into its GPUs.
@@ -35,9 +37,11 @@ class OutOfMemory : public JobImpossible {
 
 /// The memory of one rank of each class. Besides the layers' terms (workload/memory.hpp):
 /// - gradient_buckets: DDP keeps a flat copy of all gradients in the type that is reduced (PyTorch's default;
-///   gradient_as_bucket_view would save it); Horovod one fusion buffer. None for one rank.
+///   gradient_as_bucket_view would save it); Horovod one fusion buffer. None for one rank, or with servers.
 /// - communication_buffers: of NCCL's connections (collectives/nccl_buffers.hpp), in as many channels as it
 ///   makes of the rings through all ranks. None for one rank, or if the step has no collectives.
+/// - server: of the shards on GPUs (server_memory.hpp): the report is that of the GPU with most of them.
+///   Otherwise they are in the memory of hosts, whose size is not known: nothing is checked there.
 /// Of a trace, the whole that it states. Throws InputError if a trace does not state its memory; and like
 /// ring_channels.
 std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, bool has_collectives = true);

@@ -297,7 +297,7 @@ Pace closed_pace(const ResolvedExperiment& resolved) {
 Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
   StepPlan plan = plan_of(resolved);
   Run run;
-  run.memory = checked_memory(resolved, plan);
+  run.memory = checked_memory(options.memory_of != nullptr ? *options.memory_of : resolved, plan);
   const Fidelity fidelity = options.fidelity.value_or(resolved.settings.fidelity);
   Step step = replayed_step(resolved, std::move(plan), fidelity, options);
   const std::optional<DataLoading> input = data_loading(resolved, *resolved.cluster);

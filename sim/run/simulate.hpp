@@ -18,6 +18,8 @@ struct SimulateOptions {
   /// it.
   bool timeline = true;
   bool learn = true;  ///< whether an experiment's `learn` is replayed, once the times are known
+  /// The experiment whose memory counts, if the step is that of one rank of it. Null: the step's own.
+  const ResolvedExperiment* memory_of = nullptr;
   /// Further ranks of a steady step for which every op is recorded in the Timeline.
   std::function<std::vector<Rank>(const TaskGraph&, Fidelity)> recorded = {};
 };

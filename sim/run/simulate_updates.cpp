@@ -76,7 +76,8 @@ ResolvedExperiment one_rank_alone(ResolvedExperiment resolved) {
 
 Run steady_step(const ResolvedExperiment& resolved, const SimulateOptions& options) {
   if (has_servers(resolved.settings.sync))
-    return simulate_step(one_rank_alone(resolved), {.fidelity = Fidelity::closed, .fold = options.fold});
+    return simulate_step(one_rank_alone(resolved),
+                         {.fidelity = Fidelity::closed, .fold = options.fold, .memory_of = &resolved});
   return simulate_step(in_lock_step(resolved),
                        {.fidelity = options.fidelity, .fold = options.fold, .timeline = options.timeline});
 }
@@ -225,7 +226,8 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
                                                {.plan = &plan,
                                                 .ready = std::move(parts.ready),
                                                 .needed = std::move(parts.needed),
-                                                .by_priority = resolved.stack.servers.priority},
+                                                .by_priority = resolved.stack.servers.priority,
+                                                .pull = resolved.stack.servers.pull},
                                                options);
   training.updates = updates_from(record.repeats, cluster, settings, per_worker, counts);
   training.updates.servers = servers_of(plan, record);
@@ -266,6 +268,8 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
   if (resolved.settings.sync.update == UpdateRule::local_sgd && has_passes_of_many(resolved.stack))
     training.notes_after.emplace_back(
         "passes of the stack with 'ranks: many' are not used: parameters are averaged");
+  if (settings.workers == 1 && resolved.settings.random.communication)
+    training.notes_after.emplace_back("one rank sends nothing: random.communication delays nothing");
   if (resolved.settings.sync.kind == SyncKind::dataparallel_gpu0)
     training.notes_after.emplace_back("the update on GPU 0 counts as communication: all ranks wait for it");
   return training;

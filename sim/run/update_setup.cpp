@@ -26,7 +26,8 @@ std::vector<StepTimes> step_times(const ResolvedExperiment& resolved, const Clus
                                   const std::vector<Seconds>& ops, int repeats) {
   std::vector<int> nodes;
   for (int rank = 0; rank < ranks; ++rank) nodes.push_back(index(cluster.node_of(Rank{rank})));
-  const Randomness random = with_variation(resolved.settings.random, resolved.gpu.variation);
+  Randomness random = with_variation(resolved.settings.random, resolved.gpu.variation);
+  if (ranks == 1 && !has_servers(resolved.settings.sync)) random.communication.reset();  // nothing is sent
   std::vector<StepTimes> times;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     times.emplace_back(ops, nodes, random, repeat);

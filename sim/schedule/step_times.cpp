@@ -12,7 +12,7 @@ namespace trainyard {
 namespace {
 
 /// The uses of random numbers: each has its own stream.
-enum Purpose : std::uint64_t { node_factor, step_factor, op_factor, pause, gpu_factor };
+enum Purpose : std::uint64_t { node_factor, step_factor, op_factor, pause, gpu_factor, communication };
 
 }  // namespace
 
@@ -60,6 +60,13 @@ Seconds StepTimes::next_of_one(int worker) {
   }
   seconds *= factors_[at(worker)];
   return Seconds{randomness_.pauses ? with_pauses(worker, seconds) : seconds};
+}
+
+Seconds StepTimes::drawn_delay(int worker) const {
+  const int first = worker * joined_;  // of the ranks that push together
+  random::Generator generator(static_cast<std::uint64_t>(randomness_.seed),
+                              {communication, repeat_, static_cast<std::uint64_t>(first), steps_[at(first)]});
+  return random::draw(randomness_.communication->factor, generator) * randomness_.communication->delay;
 }
 
 double StepTimes::op_seconds(std::uint64_t worker, std::uint64_t step) const {

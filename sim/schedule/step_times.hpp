@@ -24,11 +24,17 @@ public:
   /// previous computing time).
   Seconds next(int worker);
 
+  /// The random delay of what a worker sends after the step drawn last; 0 without random.communication.
+  [[nodiscard]] Seconds delay(int worker) const {
+    return randomness_.communication ? drawn_delay(worker) : Seconds{};
+  }
+
   /// Time of a step without noise.
   [[nodiscard]] Seconds nominal() const { return nominal_; }
 
 private:
   Seconds next_of_one(int worker);
+  [[nodiscard]] Seconds drawn_delay(int worker) const;
   [[nodiscard]] double op_seconds(std::uint64_t worker, std::uint64_t step) const;
   double with_pauses(int worker, double seconds);
 

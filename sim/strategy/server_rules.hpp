@@ -16,7 +16,10 @@ enum class ShardAssignment { round_robin, by_size };
 /// Where a node sums the gradients of its GPUs before pushing them.
 enum class NodeReduce { none, gpus, host };
 
-/// How a framework spreads tensors over shards.
+/// When workers pull the parameters of a tensor.
+enum class PullTime { per_tensor, after_update };
+
+/// How a framework spreads tensors over shards, and sends them.
 struct ServerRules {
   ShardAssignment assign = ShardAssignment::round_robin;
   std::optional<Sourced<Bytes>> partition = {};     ///< larger tensors are cut into pieces of this size
@@ -24,6 +27,7 @@ struct ServerRules {
   bool priority = false;  ///< tensors that the next forward pass needs first are sent first
   std::optional<Sourced<Bandwidth>> sum_per_core = {};  ///< gradient bytes summed per second and host core
   NodeReduce node_reduce = NodeReduce::none;            ///< unless none, a worker is a whole node
+  PullTime pull = PullTime::per_tensor;
 };
 
 }  // namespace trainyard
@@ -52,6 +56,16 @@ struct Names<NodeReduce> {
 };
 
 template <>
+struct Names<PullTime> {
+  static constexpr std::string_view what = "time of pulling";
+  static constexpr std::array table{
+      Name{"per_tensor", PullTime::per_tensor,
+           "each tensor once the servers have as many gradients of it as the update rule needs"},
+      Name{"after_update", PullTime::after_update,
+           "all tensors once the update is made and its rank may go on"}};
+};
+
+template <>
 struct Keys<ServerRules> {
   static auto table() {
     return keys(optional("assign", &ServerRules::assign, "rule that assigns tensors to shards"),
@@ -71,7 +85,8 @@ struct Keys<ServerRules> {
                     .above(0)
                     .at_most(1e12),
                 optional("node_reduce", &ServerRules::node_reduce,
-                         "where the gradients of a node's GPUs are summed before they are pushed"));
+                         "where the gradients of a node's GPUs are summed before they are pushed"),
+                optional("pull", &ServerRules::pull, "when ranks pull the parameters of a tensor"));
   }
 };
 

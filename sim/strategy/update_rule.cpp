@@ -73,6 +73,16 @@ const UpdateDecision& UpdateRules::gradient(int worker, std::int64_t from) {
   return decision_;
 }
 
+int UpdateRules::awaited() const { return gradients_per_update(settings_); }
+
+bool UpdateRules::goes_on(int worker) const {
+  const std::int64_t least = clocks_[at(worker)] + 1 - settings_.bound;
+  for (int other = 0; other < settings_.workers; ++other) {
+    if (other != worker && clocks_[at(other)] < least) return false;
+  }
+  return true;
+}
+
 void UpdateRules::update() {
   ++version_;
   decision_.is_update = true;

@@ -64,7 +64,15 @@ public:
   /// Whether there was no update since `worker` fetched.
   [[nodiscard]] bool has_newest(int worker) const { return based_on_[at(worker)] == version_; }
 
+  /// Gradients that the next update waits for.
+  [[nodiscard]] int awaited() const;
+
+  /// For ssp: whether `worker` goes on as soon as its next gradient has arrived, whatever the others do.
+  [[nodiscard]] bool goes_on(int worker) const;
+
   [[nodiscard]] std::int64_t version() const { return version_; }
+  /// The version that `worker` fetched last.
+  [[nodiscard]] std::int64_t fetched_version(int worker) const { return based_on_[at(worker)]; }
   /// For ssp: the largest number of finished steps a worker was ahead of the slowest when it began another.
   [[nodiscard]] std::int64_t lead() const { return lead_; }
 

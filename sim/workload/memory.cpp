@@ -124,6 +124,7 @@ Bytes total(const MemoryTerms& terms) {
 }
 
 bool is_listed(const MemoryTerms& terms, const MemoryTerm& term) {
+  if (term.bytes == &MemoryTerms::server && terms.server == Bytes()) return false;
   return (terms.stated > Bytes()) == (term.bytes == &MemoryTerms::stated);
 }
 
@@ -189,6 +190,7 @@ MemoryTerms memory_per_rank(const std::vector<Layer>& layers, const MemorySettin
   terms.gradients = held_part(gradients_by_axis(layers, setting.batch), shards.gradients, shards, elements) *
                     setting.buffered_gradient.value_or(sizes.gradient);
   terms.optimizer_state = held_part(parameters, shards.optimizer, shards, [&](double some) {
+    if (!setting.has_optimizer) return Bytes();
     Bytes state = some * optimizer_states(setting.optimizer) * state_value;
     if (sizes.writes_copy) state += some * sizes.parameter;
     if (setting.rules) state += copies_of_parameters(some, setting, *setting.rules);
@@ -203,10 +205,11 @@ MemoryTerms memory_per_rank(const std::vector<Layer>& layers, const MemorySettin
   terms.context = setting.context;
   terms.gradient_buckets = setting.gradient_buckets;
   terms.communication_buffers = setting.communication_buffers;
+  terms.server = setting.server;
   if (setting.rules) {
     terms.fragmentation = (setting.rules->fragmentation.value - 1) *
                           (terms.parameters + terms.gradients + terms.optimizer_state + terms.activations +
-                           terms.workspace + terms.gradient_buckets);
+                           terms.workspace + terms.gradient_buckets + terms.server);
   }
   return terms;
 }

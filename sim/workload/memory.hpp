@@ -26,6 +26,7 @@ struct MemoryTerms {
   Bytes gradient_buckets;
   Bytes communication_buffers;
   Bytes fragmentation = {};
+  Bytes server = {};  ///< of shards of parameter servers in the GPU's memory
   Bytes stated = {};  ///< of a trace, whose memory is known as a whole; the others are then zero
   friend bool operator==(const MemoryTerms&, const MemoryTerms&) = default;
 };
@@ -50,9 +51,11 @@ inline constexpr std::array memory_terms{
     MemoryTerm{"communication_buffers", &MemoryTerms::communication_buffers, "buffers of NCCL's channels"},
     MemoryTerm{"fragmentation", &MemoryTerms::fragmentation,
                "held by the allocator, but not used by tensors"},
+    MemoryTerm{"server", &MemoryTerms::server, "the parameter server in this GPU's memory"},
     MemoryTerm{"stated", &MemoryTerms::stated, "all that the trace states (memory_bytes)"}};
 
-/// Whether a report lists a term: either the trace states the whole, or the terms are known.
+/// Whether a report lists a term: either the trace states the whole, or the terms are known; `server` only if
+/// there is one.
 bool is_listed(const MemoryTerms& terms, const MemoryTerm& term);
 
 Bytes total(const MemoryTerms& terms);
@@ -75,6 +78,8 @@ struct MemorySetting {
   Bytes context = {};
   Bytes gradient_buckets = {};
   Bytes communication_buffers = {};
+  Bytes server = {};
+  bool has_optimizer = true;              ///< false: parameter servers hold the optimizer's state
   std::optional<MemoryRules> rules = {};  ///< of the stack; nothing: the minimum
   bool fused_elementwise = false;         ///< of the stack
   StateShards shards = {};
@@ -120,7 +125,7 @@ Bytes workspace(const std::vector<Layer>& layers, const std::optional<MemoryRule
 /// optimizer_state: 4 bytes per state, 4 for the master weights of fp16 and bf16, and with rules their
 /// parameter_copies. Without these Adam takes 16 bytes
 /// per parameter in total in fp32 and fp16, 18 under autocast (Rajbhandari et al. 2020, ZeRO, arXiv
-/// 1910.02054, section 3.1).
+/// 1910.02054, section 3.1). None without has_optimizer.
 /// activations: batch x activations_per_sample; with rules, kept_activations.
 /// fragmentation: only with rules, a part of all that the allocator holds.
 /// With shards, a rank holds one part of a term; parameters in addition those gathered.

@@ -83,6 +83,7 @@ struct Setup {
   bool by_priority = false;
   LoadingTimes loading = {};
   OrderLogOptions log = {};
+  PullTime pull = PullTime::per_tensor;
   bool is_message_of_one_shard = false;  ///< message i goes to shard i alone
 };
 
@@ -101,7 +102,11 @@ ServerRecord train(const Setup& setup) {
   rule.workers = setup.workers;
   return run_with_servers(
       rule, times,
-      {.plan = &plan, .ready = setup.ready, .needed = setup.needed, .by_priority = setup.by_priority},
+      {.plan = &plan,
+       .ready = setup.ready,
+       .needed = setup.needed,
+       .by_priority = setup.by_priority,
+       .pull = setup.pull},
       {.warmup = setup.warmup, .measured = setup.measured, .loading = setup.loading, .log = setup.log});
 }
 
@@ -266,6 +271,73 @@ TEST_CASE("what takes no time to send changes nothing, whatever the rule") {
   }
 }
 
+TEST_CASE("a delay of the pushes adds to whatever the network takes, and without it is as without servers") {
+  Randomness random;
+  random.communication = CommunicationDelay{};
+  random.communication->delay = Seconds{500};
+  random.communication->factor.kind = random::Kind::exponential;
+  for (const UpdateRule rule :
+       {UpdateRule::sync, UpdateRule::k_sync, UpdateRule::k_batch_sync, UpdateRule::async,
+        UpdateRule::k_async, UpdateRule::k_batch_async, UpdateRule::ssp, UpdateRule::local_sgd}) {
+    CAPTURE(config::name_of(rule));
+    const Setup setup{
+        .bytes = 1e-6,
+        .compute = 1e3,
+        .rule = {.rule = rule, .k = 3, .bound = 2, .push_every = rule == UpdateRule::local_sgd ? 2 : 1},
+        .random = random,
+        .warmup = 20,
+        .measured = 200};
+    std::vector<int> nodes(4);
+    std::iota(nodes.begin(), nodes.end(), 0);
+    StepTimes times({Seconds{setup.compute}}, nodes, random, 0);
+    UpdateSettings settings = setup.rule;
+    settings.workers = 4;
+    const TrainingRecord free = run_without_network(settings, times, {.warmup = 20, .measured = 200});
+    const Numbers found = numbers(setup);
+    CHECK(found.time_per_update == doctest::Approx(time_per_update(free)).epsilon(1e-6));
+    CHECK(found.computing > 0);
+  }
+  // constant: exactly so much later, also behind tensors that are ready earlier
+  Randomness constant = random;
+  constant.communication->delay = Seconds{0.05};
+  constant.communication->factor.kind = random::Kind::constant;
+  for (const UpdateRule rule : {UpdateRule::sync, UpdateRule::async}) {
+    const Setup setup{.workers = 1,
+                      .worker_nodes = 1,
+                      .nodes = 2,
+                      .placement = ServerPlacement::own_nodes,
+                      .compute = 0.1,
+                      .rule = {.rule = rule},
+                      .random = constant,
+                      .ready = {0.5, 1}};
+    Setup prompt = setup;
+    prompt.random = {};
+    CHECK(numbers(setup).time_per_update ==
+          doctest::Approx(numbers(prompt).time_per_update + 0.05).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("downpour goes on while a push is delayed, and waits only for a delay longer than its steps") {
+  Randomness random;
+  random.communication = CommunicationDelay{};
+  random.communication->factor.kind = random::Kind::constant;
+  const auto time = [&](double delay) {
+    random.communication->delay = Seconds{delay};
+    return numbers({.workers = 1,
+                    .worker_nodes = 1,
+                    .nodes = 2,
+                    .placement = ServerPlacement::own_nodes,
+                    .bytes = 0.02 * nic,
+                    .compute = 0.1,
+                    .rule = {.rule = UpdateRule::downpour, .push_every = 1, .fetch_every = 1000},
+                    .random = random,
+                    .measured = 20})
+        .time_per_update;
+  };
+  CHECK(time(0.05) == doctest::Approx(0.1).epsilon(1e-9));
+  CHECK(time(0.2) == doctest::Approx(0.22 + way_latency).epsilon(1e-9));
+}
+
 TEST_CASE("a rank's time is computing, communicating or waiting") {
   const Setup setup{.compute = 0.01, .rule = {.rule = UpdateRule::k_sync, .k = 3}, .measured = 50};
   const Numbers found = numbers(setup);
@@ -299,14 +371,15 @@ TEST_CASE("forward begins with the parameters it needs first, and stops for thos
                     .placement = ServerPlacement::own_nodes,
                     .bytes = send * nic,
                     .compute = compute,
-                    .rule = {.rule = UpdateRule::async},
+                    .rule = {.rule = UpdateRule::downpour, .push_every = 1, .fetch_every = 1},
+                    .warmup = 10,
                     .ready = {0.5, 1},
                     .needed = std::move(needed),
                     .by_priority = by_priority})
         .time_per_update;
   };
-  // The last push, then both pulls before forward can begin.
-  const double whole = compute + 2 * way_latency + 0.01 + 2 * 0.01;
+  // Beside the push, both pulls before forward can begin.
+  const double whole = compute + way_latency + 2 * 0.01;
   CHECK(one_worker(0.01, false, {0, 0}) == doctest::Approx(whole).epsilon(1e-9));
   // The last message is needed first: no gain.
   CHECK(one_worker(0.01, false, {0.25, 0}) == doctest::Approx(whole).epsilon(1e-9));
@@ -314,7 +387,117 @@ TEST_CASE("forward begins with the parameters it needs first, and stops for thos
   CHECK(one_worker(0.01, true, {0.25, 0}) == doctest::Approx(whole - 0.01).epsilon(1e-9));
   // ... or later than that.
   CHECK(one_worker(0.03, true, {0.25, 0}) ==
-        doctest::Approx(compute + 2 * way_latency + 3 * 0.03 - 0.25 * compute).epsilon(1e-9));
+        doctest::Approx(compute + way_latency + 2 * 0.03 - 0.25 * compute).epsilon(1e-9));
+}
+
+TEST_CASE("each tensor is pulled once it is updated, before others are pushed") {
+  const auto one_worker = [&](double send, UpdateSettings rule) {
+    return numbers({.workers = 1,
+                    .worker_nodes = 1,
+                    .nodes = 2,
+                    .placement = ServerPlacement::own_nodes,
+                    .bytes = send * nic,
+                    .compute = 0.1,
+                    .rule = rule,
+                    .ready = {0.5, 1},
+                    .needed = {0, 0}})
+        .time_per_update;
+  };
+  for (const UpdateRule rule :
+       {UpdateRule::sync, UpdateRule::k_sync, UpdateRule::k_batch_sync, UpdateRule::async,
+        UpdateRule::k_async, UpdateRule::k_batch_async, UpdateRule::ssp, UpdateRule::local_sgd}) {
+    CAPTURE(config::name_of(rule));
+    // push and pull of the last tensor; those of the first are over by then ...
+    CHECK(one_worker(0.01, {.rule = rule, .k = 1}) ==
+          doctest::Approx(0.1 + 2 * way_latency + 2 * 0.01).epsilon(1e-9));
+    // ... or the push of the last waits for it, and its pull begins when the first is pulled
+    CHECK(one_worker(0.1, {.rule = rule, .k = 1}) ==
+          doctest::Approx(0.05 + 2 * way_latency + 3 * 0.1).epsilon(1e-9));
+  }
+}
+
+namespace {
+
+/// Tensors that become ready and are needed one after the other, on as many shards as nodes.
+Setup several_tensors(int workers, UpdateSettings rule, double compute, const Randomness& random = {}) {
+  return {.workers = workers,
+          .worker_nodes = workers,
+          .nodes = workers,
+          .shards = workers,
+          .bytes = 64e6,
+          .compute = compute,
+          .rule = rule,
+          .random = random,
+          .warmup = 3,
+          .measured = 10,
+          .ready = {0.4, 0.6, 0.8, 1},
+          .needed = {0.3, 0.2, 0.1, 0}};
+}
+
+}  // namespace
+
+TEST_CASE("k = P of the k_ rules is sync, whenever tensors are pulled, with equal steps or random ones") {
+  Randomness random;
+  random.step = random::Distribution{
+      .kind = random::Kind::exponential, .sd = {}, .shift = {}, .shape = {}, .file = {}, .seen = {}};
+  for (const int workers : {1, 2, 4, 8}) {
+    for (const double compute : {0.0, 0.01, 0.2}) {
+      for (const PullTime pull : {PullTime::per_tensor, PullTime::after_update}) {
+        CAPTURE(workers);
+        CAPTURE(compute);
+        CAPTURE(config::name_of(pull));
+        const auto time = [&](UpdateRule rule, const Randomness& how) {
+          Setup setup = several_tensors(workers, {.rule = rule, .k = workers}, compute, how);
+          setup.pull = pull;
+          return numbers(setup).time_per_update;
+        };
+        const double sync = time(UpdateRule::sync, {});
+        for (const UpdateRule rule :
+             {UpdateRule::k_sync, UpdateRule::k_batch_sync, UpdateRule::k_async, UpdateRule::local_sgd}) {
+          CAPTURE(config::name_of(rule));
+          CHECK(time(rule, {}) == doctest::Approx(sync).epsilon(1e-12));
+        }
+        if (compute == 0.0) continue;
+        const double drawn = time(UpdateRule::sync, random);
+        CHECK(time(UpdateRule::k_sync, random) == doctest::Approx(drawn).epsilon(1e-12));
+        CHECK(time(UpdateRule::k_async, random) == doctest::Approx(drawn).epsilon(1e-12));
+      }
+    }
+  }
+}
+
+TEST_CASE("without randomness nobody is slower than with sync, whose updates wait for all") {
+  for (const int workers : {1, 2, 4, 8}) {
+    for (const double compute : {0.01, 0.2}) {
+      CAPTURE(workers);
+      CAPTURE(compute);
+      for (const PullTime pull : {PullTime::per_tensor, PullTime::after_update}) {
+        CAPTURE(config::name_of(pull));
+        const auto time = [&](UpdateRule rule, int updates_per_step) {
+          Setup setup = several_tensors(workers, {.rule = rule, .k = 1, .bound = 1}, compute);
+          setup.pull = pull;
+          setup.warmup *= updates_per_step;
+          setup.measured *= updates_per_step;
+          return updates_per_step * numbers(setup).time_per_update;
+        };
+        const double sync = time(UpdateRule::sync, 1);
+        for (const UpdateRule rule : {UpdateRule::async, UpdateRule::ssp, UpdateRule::k_batch_async}) {
+          CAPTURE(config::name_of(rule));
+          CHECK(time(rule, workers) <= sync * (1 + 1e-9));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("an update that cancels leaves the parameters that were pulled ahead of it") {
+  Setup setup = several_tensors(4, {.rule = UpdateRule::k_sync, .k = 3}, 0.2);
+  const double some = numbers(setup).time_per_update;
+  const double all = numbers(several_tensors(4, {.rule = UpdateRule::sync}, 0.2)).time_per_update;
+  CHECK(some <= all * (1 + 1e-9));
+  CHECK(some > 0.2);
+  setup.pull = PullTime::after_update;
+  CHECK(some < numbers(setup).time_per_update * (1 - 1e-3));
 }
 
 TEST_CASE("downpour computes while it pushes, and waits only for the push before") {

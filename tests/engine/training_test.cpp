@@ -34,6 +34,14 @@ random::Distribution shifted_exponential() {
   return distribution;
 }
 
+random::Distribution uniform(double low, double high) {
+  random::Distribution distribution = exponential();
+  distribution.kind = random::Kind::uniform;
+  distribution.low = low;
+  distribution.high = high;
+  return distribution;
+}
+
 random::Distribution pareto(double shape) {
   random::Distribution distribution = exponential();
   distribution.kind = random::Kind::pareto;
@@ -52,6 +60,16 @@ StepTimes unit_steps(int workers, const random::Distribution& factor, long long 
 TrainingRecord train(const UpdateSettings& settings, const random::Distribution& factor,
                      std::int64_t updates = many_updates, long long seed = 1) {
   StepTimes times = unit_steps(settings.workers, factor, seed);
+  return run_without_network(settings, times, {.warmup = 200, .measured = updates});
+}
+
+/// Steps of 1 s after which gradients are sent late.
+TrainingRecord train_delayed(const UpdateSettings& settings, const CommunicationDelay& delay,
+                             std::int64_t updates) {
+  std::vector<int> nodes(static_cast<std::size_t>(settings.workers));
+  std::iota(nodes.begin(), nodes.end(), 0);
+  StepTimes times({Seconds{1}}, nodes,
+                  {.op = {}, .step = {}, .node = {}, .slow = {}, .pauses = {}, .communication = delay}, 0);
   return run_without_network(settings, times, {.warmup = 200, .measured = updates});
 }
 
@@ -129,6 +147,79 @@ std::vector<int> some_k(int workers) { return {1, workers / 2, workers}; }
 constexpr int worker_counts[] = {8, 16, 32, 64};
 
 }  // namespace
+
+TEST_CASE("delays of mean 0.5 add to steps of 1: rules wait for the k-th of P sums, or for no other") {
+  const CommunicationDelay delay{.delay = Seconds{0.5}, .factor = exponential()};
+  for (const int workers : {8, 32}) {
+    CAPTURE(workers);
+    const auto time = [&](UpdateSettings settings) {
+      settings.workers = workers;
+      return time_per_update(train_delayed(settings, delay, updates_of(settings.k)));
+    };
+    const double slowest = 0.5 * harmonic(workers);
+    CHECK(time({.rule = UpdateRule::sync}) == doctest::Approx(1 + slowest).epsilon(tolerance));
+    CHECK(time({.rule = UpdateRule::k_sync, .k = workers}) ==
+          doctest::Approx(1 + slowest).epsilon(tolerance));
+    CHECK(time({.rule = UpdateRule::k_sync, .k = workers / 2}) ==
+          doctest::Approx(1 + slowest - 0.5 * harmonic(workers / 2)).epsilon(tolerance));
+    CHECK(time({.rule = UpdateRule::async}) == doctest::Approx(1.5 / workers).epsilon(tolerance));
+    CHECK(time({.rule = UpdateRule::k_batch_async, .k = 4}) ==
+          doctest::Approx(4 * 1.5 / workers).epsilon(tolerance));
+    // only the last of three local steps is sent
+    CHECK(time({.rule = UpdateRule::local_sgd, .push_every = 3}) ==
+          doctest::Approx(3 + slowest).epsilon(tolerance));
+  }
+}
+
+TEST_CASE("a delay is communication, not computing, and a constant one is exact") {
+  random::Distribution always = exponential();
+  always.kind = random::Kind::constant;
+  for (const UpdateRule rule : {UpdateRule::sync, UpdateRule::k_sync, UpdateRule::async}) {
+    CAPTURE(config::name_of(rule));
+    const TrainingRecord record =
+        train_delayed({.rule = rule, .workers = 4, .k = 4}, {.delay = Seconds{0.25}, .factor = always}, 400);
+    const double updates_per_step = rule == UpdateRule::async ? 4 : 1;
+    CHECK(time_per_update(record) == doctest::Approx(1.25 / updates_per_step).epsilon(1e-9));
+    for (const WorkerRecord& worker : record.workers) {
+      const double all = (record.ended - record.begun).si();
+      CHECK(worker.computing.si() == doctest::Approx(all / 1.25).epsilon(1e-9));
+      CHECK(worker.communicating.si() == doctest::Approx(all * 0.2).epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("computing that a k_sync update cancels ends where the delay begins") {
+  const CommunicationDelay delay{.delay = Seconds{0.5}, .factor = exponential()};
+  const TrainingRecord record =
+      train_delayed({.rule = UpdateRule::k_sync, .workers = 4, .k = 1}, delay, 1000);
+  double computing = 0;
+  double wasted = 0;
+  for (const WorkerRecord& worker : record.workers) {
+    computing += worker.computing.si();
+    wasted += worker.wasted.si();
+  }
+  CHECK(computing == doctest::Approx(4 * 1000).epsilon(1e-9));  // all have computed for 1 s
+  CHECK(wasted == doctest::Approx(3 * 1000).epsilon(1e-9));
+}
+
+TEST_CASE("of P uniform times k_sync takes the k-th, sync the largest, and async the mean of one") {
+  for (const int workers : worker_counts) {
+    for (const int k : some_k(workers)) {
+      CAPTURE(workers);
+      CAPTURE(k);
+      const UpdateSettings settings{.rule = UpdateRule::k_sync, .workers = workers, .k = k};
+      const double expected = 0.5 + 1.5 * k / (workers + 1);
+      CHECK(time_per_update(train(settings, uniform(0.5, 2), updates_of(k))) ==
+            doctest::Approx(expected).epsilon(tolerance));
+    }
+    const UpdateSettings sync{.rule = UpdateRule::sync, .workers = workers};
+    CHECK(time_per_update(train(sync, uniform(0.5, 2), updates_of(workers))) ==
+          doctest::Approx(0.5 + 1.5 * workers / (workers + 1)).epsilon(tolerance));
+    const UpdateSettings async{.rule = UpdateRule::async, .workers = workers};
+    CHECK(time_per_update(train(async, uniform(0.5, 2))) ==
+          doctest::Approx(1.25 / workers).epsilon(tolerance));
+  }
+}
 
 TEST_CASE("k_sync takes the k-th of P exponential times, shifted or not") {
   for (const int workers : worker_counts) {

@@ -4,6 +4,7 @@
 #include "random/functions.hpp"
 #include "random/order_statistics.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -73,9 +74,33 @@ TEST_CASE("draws have the mean and the spread of their distribution") {
   check_moments(of_kind(Kind::gamma, 3, {}, {}, 4.0), 3, 1.5);
   check_moments(of_kind(Kind::gamma, 1, {}, {}, 0.5), 1, std::sqrt(2));
   check_moments(of_kind(Kind::pareto, 2, {}, {}, 5.0), 2, 2 / std::sqrt(15));
+  Distribution even = of_kind(Kind::uniform, 1);
+  even.mean.reset();
+  even.low = 0.5;
+  even.high = 2;
+  check_moments(even, 1.25, 1.5 / std::sqrt(12));
   Distribution seen = of_kind(Kind::empirical, 1);
   seen.seen = {1, 2, 6};
   check_moments(seen, 3, std::sqrt(14.0 / 3));
+}
+
+TEST_CASE("uniform draws stay between the least and the largest value, and reach both ends") {
+  Distribution even;
+  even.kind = Kind::uniform;
+  even.low = 0.9;
+  even.high = 1.1;
+  double least = 2;
+  double largest = 0;
+  for (std::uint64_t i = 0; i < 100'000; ++i) {
+    random::Generator generator(3, {i});
+    const double value = random::draw(even, generator);
+    least = std::min(least, value);
+    largest = std::max(largest, value);
+  }
+  CHECK(least > 0.9);
+  CHECK(least < 0.9001);
+  CHECK(largest < 1.1);
+  CHECK(largest > 1.0999);
 }
 
 TEST_CASE("a draw depends on its keys alone") {
@@ -104,6 +129,14 @@ TEST_CASE("parameters that a kind lacks or does not know are errors at their key
   };
   CHECK(errors_in("{kind: exponential, mean: 2}").empty());
   CHECK(errors_in("{kind: normal}").find("needs 'sd'") != std::string::npos);
+  CHECK(errors_in("{kind: uniform, low: 0.9, high: 1.1}").empty());
+  CHECK(errors_in("{kind: uniform, low: 0.9}").find("needs 'high'") != std::string::npos);
+  CHECK(errors_in("{kind: uniform, high: 0.9}").find("needs 'low'") != std::string::npos);
+  CHECK(errors_in("{kind: uniform, low: 1, high: 1}").find("not below") != std::string::npos);
+  CHECK(errors_in("{kind: uniform, low: 2, high: 1}").find("not below") != std::string::npos);
+  CHECK(errors_in("{kind: uniform, low: 0.9, high: 1.1, mean: 1}").find("'mean' does not apply") !=
+        std::string::npos);
+  CHECK(errors_in("{kind: exponential, low: 1}").find("'low' does not apply") != std::string::npos);
   CHECK(errors_in("{kind: exponential, shape: 2}").find("'shape' does not apply") != std::string::npos);
   CHECK(errors_in("{kind: normal, sd: 2}").find("below 0") != std::string::npos);
 }

@@ -79,6 +79,7 @@ std::set<std::string> all_fields() {
   Run many = sample_result();
   updates_in(many).settings.rule = UpdateRule::ssp;
   many.input.emplace().samples_per_s_and_node = 100;
+  many.memory->front().server.emplace();
   many.faults.emplace();
   many.learning = std::make_shared<const Learning>();
   many.experiment.settings.learn.emplace();

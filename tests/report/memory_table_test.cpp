@@ -52,6 +52,31 @@ TEST_CASE("the table shows what the driver and the allocator leave") {
   CHECK(memory_json("tiny", report)["memory_available_bytes"] == 15e9);
 }
 
+TEST_CASE("the table shows the servers' memory, on a GPU as a term of the rank's") {
+  MemoryReport report = sample_result().memory->front();
+  CHECK(memory_table("tiny", report).find("server") == std::string::npos);
+  CHECK_FALSE(memory_json("tiny", report).contains("server_memory"));
+  report.server = ServerMemory{.place = "node 0",
+                               .places = 2,
+                               .parameters = Bytes(4e8),
+                               .optimizer_state = Bytes(8e8),
+                               .gradient_sums = Bytes(4e8),
+                               .receive_buffers = Bytes(1e8)};
+  const std::string on_host = memory_table("tiny", report);
+  CHECK(has_all(on_host, "servers on node 0, the fullest of 2:", "optimizer_state           0.75 GB",
+                "server                    1.58 GB"));
+  report.server->is_on_gpu = true;
+  report.terms.server = total(*report.server);
+  CHECK(has_all(memory_table("tiny", report), "server                    1.58 GB   10.6 %"));
+  const auto json = memory_json("tiny", report);
+  CHECK(json["memory"]["server"] == 17e8);
+  CHECK(json["server_memory"]["total"] == 17e8);
+  CHECK(json["server_memory"]["gradient_sums"] == 4e8);
+  CHECK(json["server_memory"]["place"] == "node 0");
+  CHECK(json["server_memory"]["places"] == 2);
+  CHECK(json["server_memory"]["on_gpu"] == true);
+}
+
 TEST_CASE("memory as JSON has the names of the summary") {
   const auto json = memory_json("tiny", sample_result().memory->front());
   CHECK(json["experiment"] == "tiny");

@@ -103,6 +103,49 @@ TEST_CASE("an exported trace of either kind replays to the same step") {
   }
 }
 
+TEST_CASE("exponential delays make the exchange of P ranks H_P of their mean longer, in every kind") {
+  const Overrides delayed{{"random.communication", "{delay: 20 ms, factor: {kind: exponential}}"},
+                          {"random.gpus", "none"},
+                          {"steps.warmup", "1"},
+                          {"steps.measured", "2000"},
+                          {"steps.repeats", "1"}};
+  const Overrides still{{"random.gpus", "none"}};
+  double harmonic = 0;
+  for (int rank = 1; rank <= 16; ++rank) harmonic += 1.0 / rank;
+  for (const Overrides& kind : {Overrides{}, gpu0, with(sparse, {{"stack.overlap_slows", "false"}})}) {
+    const Run steady = kind_result(kind_inputs(with(kind, still)));
+    const Run late = kind_result(kind_inputs(with(kind, delayed)));
+    CHECK((late.pace.time - steady.pace.time).si() == doctest::Approx(0.020 * harmonic).epsilon(0.03));
+  }
+  const Run alone = kind_result(kind_inputs(with({{"gpus", "1"}}, delayed)));
+  CHECK(alone.pace.time.si() ==
+        doctest::Approx(kind_result(kind_inputs(with({{"gpus", "1"}}, still))).pace.time.si()).epsilon(1e-9));
+  CHECK(has_note(alone, "random.communication"));
+}
+
+TEST_CASE("delays of communication are refused where they would be ignored") {
+  const auto refusal = [](const Overrides& overrides) -> std::string {
+    Overrides all{{"random.communication", "{delay: 20 ms, factor: {kind: exponential}}"}};
+    try {
+      kind_inputs(with(all, overrides));
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  const Overrides downpour{
+      {"stack", "tf_parameter_server"},
+      {"sync", "{kind: parameter_server, update: downpour, push_every: 2, fetch_every: 2}"}};
+  CHECK(refusal(downpour).empty());
+  CHECK(refusal(with(downpour, {{"sync.placement", "free"}})).find("random.communication") !=
+        std::string::npos);
+  CHECK(refusal(with(downpour, {{"faults", "{work: 1 h, restart: 60 s, dates: [{of: rank, at: 60 s}]}"}}))
+            .find("random.communication") != std::string::npos);
+  CHECK(refusal({{"parallelism", "{tensor: 2}"}}).find("random") != std::string::npos);
+  CHECK(refusal({{"random.communication.factor", "{kind: uniform, low: 1}"}}).find("high") !=
+        std::string::npos);
+}
+
 TEST_CASE("a slow node makes such steps longer by its compute, not by what all wait for") {
   const Overrides slow{{"random.slow", "[{node: 0, factor: 2}]"}, {"steps.measured", "3"}};
   const Overrides alone = with(sparse, {{"stack.overlap_slows", "false"}});

@@ -1,0 +1,121 @@
+#include "run/server_memory.hpp"
+
+#include "experiment/workers.hpp"
+#include "strategy/buckets.hpp"
+#include "strategy/servers.hpp"
+#include "units/ids.hpp"
+#include "workload/memory.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <fmt/format.h>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+constexpr Bytes kept_value{4};  // of parameters and of the optimizer's state
+
+/// The part of the gradients that one shard receives.
+struct ShardPart {
+  Bytes all;      ///< from one worker
+  Bytes largest;  ///< the largest message
+};
+
+std::vector<ShardPart> shard_parts(const ResolvedExperiment& resolved, Bytes value) {
+  std::vector<ShardPart> parts(at(shards_of(resolved.settings.sync)));
+  for (const ServerMessage& message :
+       server_messages(ready_gradients(only_class(resolved).trace), value, static_cast<int>(parts.size()),
+                       resolved.stack.servers)) {
+    for (const int shard : message.shards) {
+      ShardPart& part = parts[at(shard)];
+      part.all += message.bytes;
+      part.largest = std::max(part.largest, message.bytes);
+    }
+  }
+  return parts;
+}
+
+/// Whether an update can wait for more than one push.
+bool sums_gradients(const UpdateSettings& settings) {
+  return gradients_per_update(settings) > 1 || (settings.growth && settings.growth->most > 1);
+}
+
+/// The memory that holds a shard: that of a rank's GPU or of a node's host.
+struct Place {
+  int rank = -1;  ///< -1: a host's memory
+  int node = -1;
+  auto operator<=>(const Place&) const = default;
+};
+
+/// On platforms whose ranks are processors, hosts have no other memory than theirs.
+Place place_of(const ResolvedExperiment& resolved, int shard) {
+  const Cluster& cluster = *resolved.cluster;
+  switch (placement_of(resolved.settings.sync)) {
+    case ServerPlacement::gpu:
+      return {.rank = 0};
+    case ServerPlacement::gpus:
+      return {.rank = shard % cluster.ranks()};
+    case ServerPlacement::own_nodes:
+      return {.node = cluster.nodes + shard};
+    case ServerPlacement::hosts:
+    case ServerPlacement::free:
+      break;
+  }
+  const int node = shard % cluster.nodes;
+  if (!resolved.platform.ranks_on_processors || resolved.platform.cpus.empty()) return {.node = node};
+  const int cpu = shard / cluster.nodes % static_cast<int>(resolved.platform.cpus.size());
+  if (cpu >= cluster.gpus_on_node[at(node)]) return {.node = node};
+  return {.rank = cluster.first_rank[at(node)] + cpu};
+}
+
+std::string name_of(const Place& place, const ResolvedExperiment& resolved) {
+  if (place.rank >= 0)
+    return in_device_words(resolved.platform, fmt::format("the GPU of rank {}", place.rank));
+  const bool is_apart = place.node >= resolved.cluster->nodes;
+  return fmt::format("{} {}", is_apart ? "server node" : "node", place.node);
+}
+
+}  // namespace
+
+Bytes total(const ServerMemory& memory) {
+  Bytes sum;
+  for (const ServerMemoryTerm& term : server_memory_terms) sum += memory.*term.bytes;
+  return sum;
+}
+
+bool has_server_optimizer(const Sync& sync) {
+  return has_servers(sync) && sync.update != UpdateRule::local_sgd;
+}
+
+std::optional<ServerMemory> server_memory(const ResolvedExperiment& resolved) {
+  const Sync& sync = resolved.settings.sync;
+  if (!has_servers(sync) || placement_of(sync) == ServerPlacement::free || !resolved.model)
+    return std::nullopt;
+  const UpdateSettings settings = update_settings(sync, workers_of(resolved));
+  const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
+  const int states = has_server_optimizer(sync) ? optimizer_states(resolved.settings.optimizer) : 0;
+  const std::vector<ShardPart> parts = shard_parts(resolved, value);
+  std::map<Place, ServerMemory> places;
+  for (std::size_t shard = 0; shard < parts.size(); ++shard) {
+    const Place where = place_of(resolved, static_cast<int>(shard));
+    ServerMemory& place = places[where];
+    const bool is_own = where.rank >= 0 && ranks_per_worker(resolved) == 1;  // needs no buffer
+    place.is_on_gpu = where.rank >= 0;
+    place.parameters += parts[shard].all / value * kept_value;
+    place.optimizer_state += static_cast<double>(states) * (parts[shard].all / value * kept_value);
+    if (sums_gradients(settings)) place.gradient_sums += parts[shard].all;
+    place.receive_buffers += static_cast<double>(settings.workers - (is_own ? 1 : 0)) * parts[shard].largest;
+  }
+  const auto fullest = std::ranges::max_element(
+      places, {}, [](const auto& place) { return std::pair(place.second.is_on_gpu, total(place.second)); });
+  ServerMemory memory = fullest->second;
+  memory.place = name_of(fullest->first, resolved);
+  memory.places = static_cast<int>(places.size());
+  return memory;
+}
+
+}  // namespace trainyard
