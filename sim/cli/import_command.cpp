@@ -70,8 +70,8 @@ void add_kineto(CLI::App& import) {
                    "use the whole steps of a file that is cut off");
   command.add_flag("--json", options->json, "print the account as JSON");
   command.add_flag("--force", options->force, "replace the file if it exists");
-  add_examples(command, {"trainyard import kineto worker0.pt.trace.json.gz -o step.csv",
-                         "trainyard import kineto profile.json -o step.csv --host-gaps --json"});
+  add_examples(command, {"trainyard import kineto worker0.pt.trace.json -o step.csv",
+                         "trainyard import kineto worker0.pt.trace.json -o whole.csv --host-gaps --json"});
   command.callback([options] { import_kineto(*options); });
 }
 
@@ -80,6 +80,8 @@ void add_kineto(CLI::App& import) {
 void add_import(CLI::App& program) {
   CLI::App& command = *program.add_subcommand("import", "make a trace of what another tool recorded");
   command.require_subcommand(1);
+  add_examples(command,
+               {"trainyard import kineto worker0.pt.trace.json -o a.csv", "trainyard import kineto --help"});
   add_kineto(command);
 }
 

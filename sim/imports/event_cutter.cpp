@@ -169,6 +169,9 @@ std::optional<std::string_view> EventCutter::next() {
   if (buffer_[at_] != '{') fail("the array of events has something that is no object", "");
   const std::size_t end = end_of_event();
   if (end == nowhere) {
+    // a quote in a name that is not escaped, or the end of the file
+    if (const auto by_lines = again_by_lines()) return by_lines;
+    if (end_ - event_ > largest_event) fail("an event has more than 16 MiB", "quotes in it may not pair");
     is_over_ = is_cut_off_ = true;
     return std::nullopt;
   }
@@ -180,8 +183,7 @@ std::size_t EventCutter::end_of_event() {
   while (true) {
     const std::size_t end = end_of_value({buffer_.data(), end_}, event_);
     if (end != nowhere) return end;
-    if (end_ - event_ > largest_event) fail("an event has more than 16 MiB", "quotes in it may not pair");
-    if (!fill()) return nowhere;
+    if (end_ - event_ > largest_event || !fill()) return nowhere;
   }
 }
 
