@@ -3,11 +3,14 @@
 #include "interchange/input_text.hpp"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cstring>
 #include <fmt/format.h>
 #include <span>
 #include <utility>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace trainyard {
 namespace {
@@ -18,16 +21,6 @@ constexpr std::size_t largest_rest = std::size_t{64} << 20U;
 constexpr std::size_t nowhere = std::string_view::npos;
 
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-
-enum class Mark : unsigned char { none, quote, open, close };
-
-constexpr std::array<Mark, 256> marks = [] {
-  std::array<Mark, 256> table{};
-  table['"'] = Mark::quote;
-  table['{'] = table['['] = Mark::open;
-  table['}'] = table[']'] = Mark::close;
-  return table;
-}();
 
 /// The place behind the quote that ends the string which begins before `at`; `nowhere` if it is not in the
 /// text.
@@ -42,27 +35,72 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   }
 }
 
+/// Follows JSON until the bracket with which it begins is closed.
+class BracketScan {
+public:
+  /// Whether the value ends with this byte.
+  bool ends_with(char c) {
+    if (is_escaped_) {
+      is_escaped_ = false;
+    } else if (is_in_string_ && c == '\\') {
+      is_escaped_ = true;
+    } else if (c == '"') {
+      is_in_string_ = !is_in_string_;
+    } else if (!is_in_string_ && (c == '{' || c == '[')) {
+      ++depth_;
+    } else if (!is_in_string_ && (c == '}' || c == ']')) {
+      return --depth_ == 0;
+    }
+    return false;
+  }
+
+#ifdef __SSE2__
+  static constexpr std::size_t block = 16;
+
+  /// The bytes up to and with the one with which the value ends; 0 if it does not end in these 16 bytes.
+  std::size_t end_in_block(const char* bytes) {
+    const auto found = [](__m128i in, char c) {
+      return static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(in, _mm_set1_epi8(c))));
+    };
+    const __m128i in = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+    if (is_escaped_ || found(in, '\\') != 0) {
+      for (std::size_t i = 0; i < block; ++i) {
+        if (ends_with(bytes[i])) return i + 1;
+      }
+      return 0;
+    }
+    const __m128i both = _mm_or_si128(in, _mm_set1_epi8(0x20));  // '[' becomes '{', and ']' becomes '}'
+    const unsigned quotes = found(in, '"');
+    const unsigned opens = found(both, '{');
+    for (unsigned marks = quotes | opens | found(both, '}'); marks != 0; marks &= marks - 1) {
+      const unsigned mark = marks & (~marks + 1);
+      if ((quotes & mark) != 0) {
+        is_in_string_ = !is_in_string_;
+      } else if (!is_in_string_) {
+        depth_ += (opens & mark) != 0 ? 1 : -1;
+        if (depth_ == 0) return static_cast<std::size_t>(std::countr_zero(mark)) + 1;
+      }
+    }
+    return 0;
+  }
+#endif
+
+private:
+  int depth_ = 0;
+  bool is_in_string_ = false, is_escaped_ = false;
+};
+
 /// The place behind the bracket that closes the one at `begin`; `nowhere` if it is not in the text.
 std::size_t end_of_value(std::string_view text, std::size_t begin) {
-  int depth = 0;
-  for (std::size_t at = begin; at < text.size();) {
-    switch (marks[static_cast<unsigned char>(text[at])]) {
-      case Mark::none:
-        ++at;
-        break;
-      case Mark::quote:
-        at = end_of_string(text, at + 1);
-        if (at == nowhere) return nowhere;
-        break;
-      case Mark::open:
-        ++depth;
-        ++at;
-        break;
-      case Mark::close:
-        ++at;
-        if (--depth == 0) return at;
-        break;
-    }
+  BracketScan scan;
+  std::size_t at = begin;
+#ifdef __SSE2__
+  for (; at + BracketScan::block <= text.size(); at += BracketScan::block) {
+    if (const std::size_t bytes = scan.end_in_block(text.data() + at)) return at + bytes;
+  }
+#endif
+  for (; at < text.size(); ++at) {
+    if (scan.ends_with(text[at])) return at + 1;
   }
   return nowhere;
 }
