@@ -72,7 +72,7 @@ bool begins_with_word(std::string_view name, std::string_view word) {
   if (!name.starts_with(word)) return false;
   if (name.size() == word.size()) return true;
   const char next = name[word.size()];
-  return !(next >= 'a' && next <= 'z') || word.size() > 3;
+  return next < 'a' || next > 'z' || word.size() > 3;
 }
 
 struct OperationName {

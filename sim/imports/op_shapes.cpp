@@ -4,6 +4,7 @@
 #include "imports/operands.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -16,8 +17,8 @@ using Shapes = std::vector<std::vector<TensorShape>>;
 constexpr double largest_size = 2147483647;
 
 std::optional<int> whole(double value) {
-  if (!(value >= 1 && value <= largest_size) || value != static_cast<double>(static_cast<int>(value)))
-    return std::nullopt;
+  const bool fits = value >= 1 && value <= largest_size;
+  if (!fits || value != std::floor(value)) return std::nullopt;
   return static_cast<int>(value);
 }
 

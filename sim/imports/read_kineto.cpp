@@ -17,10 +17,6 @@ namespace {
 
 namespace ondemand = simdjson::ondemand;
 
-constexpr std::string_view no_profile_hint =
-    "import kineto reads the JSON that torch.profiler's export_chrome_trace or tensorboard_trace_handler "
-    "writes";
-
 std::optional<EventKind> kind_of(std::string_view category, std::string_view name) {
   // since 2022; before, with a capital letter
   if (category == "kernel" || category == "Kernel") return EventKind::kernel;
@@ -390,7 +386,8 @@ private:
       ondemand::value value = field.value();
       if ((key != "rank" && key != "world_size") || value.type() != ondemand::json_type::number) continue;
       const double number = value.get_double();
-      if (!(number >= 0 && number <= 1e9)) continue;
+      const bool is_count = number >= 0 && number <= 1e9;
+      if (!is_count) continue;
       (key == "rank" ? profile_.rank : profile_.ranks) = static_cast<int>(number);
     }
   }

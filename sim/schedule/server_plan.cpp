@@ -215,8 +215,7 @@ ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, S
   }
   if (!is_on_gpus && !cluster.platform.host_memory_bandwidth)
     plan.notes.emplace_back("the platform has no host memory bandwidth: servers sum gradients in no time");
-  if (is_on_gpus)
-    plan.notes.emplace_back("GPUs sum gradients in no time");
+  if (is_on_gpus) plan.notes.emplace_back("GPUs sum gradients in no time");
   return plan;
 }
 
