@@ -57,7 +57,8 @@ def install(program, folder):
     (bin_folder / "trainyard").symlink_to(program)
     work = pathlib.Path(folder, "work")
     work.mkdir()
-    shutil.copy(pathlib.Path(__file__).parent / "imports/worker0.pt.trace.json", work)  # a profile as users have it
+    for sample in ("worker0.pt.trace.json", "all_reduce.log"):  # as users have them
+        shutil.copy(pathlib.Path(__file__).parent / "imports" / sample, work)
     usual = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     return work, {**usual, "NO_COLOR": "1", "PATH": f"{bin_folder}:{os.environ['PATH']}"}
 
@@ -66,7 +67,7 @@ def names_of_commands(env, parent=()):
     answer = subprocess.run(["trainyard", "__complete", *parent, ""], env=env, capture_output=True, text=True, check=True)
     paths, *words = answer.stdout.splitlines()
     names = [word.split("\t")[0] for word in words]
-    if paths != "none" or any(not re.fullmatch("[a-z]+", name) for name in names):
+    if paths != "none" or any(not re.fullmatch("[a-z][a-z-]*", name) for name in names):
         return []  # arguments or options
     found = []
     for name in names:

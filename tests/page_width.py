@@ -30,6 +30,11 @@ COMMANDS = {
     "learn": ["learn", "digits_stragglers"],
     "explain": ["explain", "resnet50_p3_8xlarge", "-j", "2"],
     "compare": ["compare", "resnet50_p3_8xlarge", "resnet50_p3_8xlarge_dataparallel"],
+    "compare of three": ["compare", "resnet50_p3_8xlarge", "resnet50_p3_16xlarge_x2", "resnet50_dgx2"],
+    "run with servers": ["run", "inception_v3_dgx1_p100_server"],
+    "memory with servers": ["memory", "inception_v3_dgx1_p100_server"],
+    "import": ["import", "kineto", "PROFILE", "-o", "/dev/null"],
+    "import of a log": ["import", "nccl-tests", "LOG", "-o", "/dev/null"],
     "memory": ["memory", "resnet50_dgx2"],
     "memory in stages": ["memory", *STAGES],
     "model": ["model", "resnet50", "--batch", "128"],
@@ -41,6 +46,7 @@ COMMANDS = {
     "collective of groups": ["collective", "all_reduce", "--platform", "dgx2", "--group", "0-7", "--group", "8-15",
                              "-b", "1M", "-e", "4M"],
     "sweep": ["sweep", "SWEEP"],
+    "sweep by a key": ["sweep", "SWEEP", "--by", "stack"],
     "validate": ["validate", "ROWS", "--fit", "nothing"],
     "validate --summary": ["validate", "ROWS", "--summary", "--fit", "nothing"],
     "list": ["list"],
@@ -66,6 +72,7 @@ MACHINE = {
     "completion": ["completion", "bash"],
     "manual": ["manual"],
     "init": ["init", "experiment"],
+    "init platform": ["init", "platform", "--gpus", "8", "--gpu", "h100_sxm_80gb", "--nvlink", "18"],
 }
 # The head of a table begins like this; its numeric columns end where their heads end.
 TABLES = {
@@ -158,6 +165,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         inputs = {"SWEEP": ("sweep.yaml", SWEEP), "BROKEN": ("broken.yaml", BROKEN)}
         rows = (source / "workloads/published/dlperf.csv").read_text().splitlines()
+        profile = source / "tests/imports/worker0.pt.trace.json"
+        inputs["PROFILE"] = (profile.name, profile.read_text(encoding="utf-8"))
+        log = source / "tests/imports/all_reduce.log"
+        inputs["LOG"] = (log.name, log.read_text(encoding="utf-8"))
         inputs["ROWS"] = ("rows.csv", "\n".join(rows[:12]) + "\n")
         for name, text in inputs.values():
             pathlib.Path(folder, name).write_text(text)

@@ -78,11 +78,13 @@ void add_kineto(CLI::App& import) {
 }  // namespace
 
 void add_import(CLI::App& program) {
-  CLI::App& command = *program.add_subcommand("import", "make a trace of what another tool recorded");
+  CLI::App& command =
+      *program.add_subcommand("import", "read what another tool recorded: a trace, or measurements");
   command.require_subcommand(1);
   add_examples(command,
                {"trainyard import kineto worker0.pt.trace.json -o a.csv", "trainyard import kineto --help"});
   add_kineto(command);
+  add_import_nccl_tests(command);
 }
 
 }  // namespace trainyard

@@ -61,3 +61,23 @@ TEST_CASE("import kineto refuses what it cannot read, with the code of what is w
   CHECK(allowed.code == 0);
   CHECK(contains(allowed.err, "its last step is left out"));
 }
+
+TEST_CASE("import nccl-tests writes rows that validate predicts") {
+  const Scratch scratch;
+  const std::string log = TRAINYARD_SOURCE_DIR "/tests/imports/all_reduce.log";
+  const std::string out = scratch / "rows.csv";
+  const std::vector<std::string> words{"import",  "nccl-tests",       log, "-o", out,
+                                       "--intra", "NVSwitch, NVLink3"};
+  const Ended done = run_program(words);
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  CHECK(contains(done.err, "6 rows"));
+  CHECK(run_program(words).code == 5);
+  const Ended validated = run_program({"validate", out, "--json"});
+  CAPTURE(validated.err);
+  REQUIRE(validated.code == 0);
+  CHECK(contains(validated.out, "all_reduce"));
+  const std::string other = scratch.put("other.log", "no table\n");
+  CHECK(run_program({"import", "nccl-tests", other, "-o", scratch / "x.csv"}).code == 3);
+  CHECK(run_program({"import", "nccl-tests", log, "-o", scratch / "x.csv", "--gpus", "1"}).code == 2);
+}

@@ -1,0 +1,114 @@
+#include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "cli/terminal.hpp"
+#include "cli/values.hpp"
+#include "imports/byte_stream.hpp"
+#include "imports/nccl_rows.hpp"
+#include "report/out_files.hpp"
+#include "units/plural.hpp"
+#include "units/shell_word.hpp"
+
+#include <fmt/format.h>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+struct NcclTestsOptions {
+  std::vector<std::string> files;
+  std::string out, source = "own measurement", split = "validate";
+  std::optional<std::string> operation, gpus, nodes, system, gpu, intra, inter;
+  bool force = false;
+};
+
+InputText read_log(const std::string& file) {
+  ByteStream stream(file);
+  std::string text(largest_interchange_file + 1, '\0');
+  text.resize(stream.read(text));
+  return plain_input(file, text);
+}
+
+void print_left_out(int count, std::string_view what) {
+  if (count > 0) print_message(fmt::format("left out: {} {}", plural(count, "row"), what));
+}
+
+void import_nccl_tests(const NcclTestsOptions& options) {
+  NcclTestsAnswers answers;
+  if (options.operation) answers.operation = choice<Operation>(*options.operation);
+  if (options.gpus) answers.ranks = whole_number("--gpus", *options.gpus, 2, 1'000'000);
+  if (options.nodes) answers.nodes = whole_number("--nodes", *options.nodes, 1, 1'000'000);
+  if (options.split != "validate" && options.split != "calibrate")
+    throw CLI::ValidationError("--split", "validate or calibrate");
+  check_out_file(options.out, options.force);
+  NcclTestsLog all;
+  for (const std::string& file : options.files) {
+    NcclTestsLog log = read_nccl_tests(read_log(file), answers);
+    all.cut_rows += log.cut_rows;
+    all.contradictory_rows += log.contradictory_rows;
+    for (NcclTestsTable& table : log.tables) all.tables.push_back(std::move(table));
+  }
+  const NcclRows rows = nccl_rows(all, {.source = options.source,
+                                        .system = options.system,
+                                        .gpu = options.gpu,
+                                        .intra = options.intra,
+                                        .inter = options.inter,
+                                        .split = options.split});
+  print_left_out(rows.untold,
+                 "of which the log does not say the operation or the GPUs: --operation, --gpus, --nodes");
+  print_left_out(rows.empty, "of size 0 or without a time");
+  print_left_out(all.cut_rows, "that other output cut into pieces");
+  print_left_out(all.contradictory_rows,
+                 "whose bus bandwidth contradicts their operation and number of GPUs");
+  if (rows.wrong > 0)
+    print_message(fmt::format("warning: {} with wrong values are not clean", plural(rows.wrong, "row")));
+  if (rows.rows == 0)
+    throw input_error(options.files.front(), 0, "no row is complete",
+                      "say what the log does not: --operation all_reduce --gpus 8");
+  write_out_file(options.out, rows.csv, options.force);
+  print_message(fmt::format("wrote {}: {}\nnext:  trainyard validate {}", options.out,
+                            plural(rows.rows, "row"), shell_word(options.out)));
+}
+
+}  // namespace
+
+void add_import_nccl_tests(CLI::App& import) {
+  auto options = std::make_shared<NcclTestsOptions>();
+  CLI::App& command = *import.add_subcommand(
+      "nccl-tests", "what all_reduce_perf and others print to rows for validate and calibrate");
+  command.add_option("files", options->files, "logs, plain or compressed by gzip")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("-o,--output", options->out, "write the rows to this file")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("--operation", options->operation, "operation, where the log does not tell it")
+      ->type_name("NAME");
+  command.add_option("--gpus", options->gpus, "GPUs in all, where the log does not list them")
+      ->type_name("N");
+  command.add_option("--nodes", options->nodes, "nodes, where the log does not list GPUs")->type_name("N");
+  command.add_option("--gpu", options->gpu, "name of the GPU, as published rows have it")->type_name("NAME");
+  command.add_option("--system", options->system, "name of the machine, of which rules know it")
+      ->type_name("TEXT");
+  command.add_option("--intra", options->intra, "links inside a node, of which rules know the machine")
+      ->type_name("TEXT");
+  command.add_option("--inter", options->inter, "network between nodes")->type_name("TEXT");
+  command.add_option("--source", options->source, "source of the rows")
+      ->type_name("TEXT")
+      ->capture_default_str();
+  command
+      .add_option("--split", options->split,
+                  "validate, or calibrate for rows that constants may be fitted to")
+      ->type_name("SPLIT")
+      ->capture_default_str();
+  command.add_flag("--force", options->force, "replace the file if it exists");
+  add_examples(command,
+               {"trainyard import nccl-tests all_reduce.log -o rows.csv --intra \"NVSwitch, NVLink3\"",
+                "trainyard import nccl-tests all_reduce.log -o more.csv --operation all_reduce --gpus 8"});
+  command.callback([options] { import_nccl_tests(*options); });
+}
+
+}  // namespace trainyard

@@ -1,0 +1,29 @@
+#pragma once
+// Measurements of nccl-tests as rows that `trainyard validate` and `trainyard calibrate collectives` read.
+
+#include "imports/nccl_tests.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+/// What a log does not say of its machine.
+struct NcclRowsOptions {
+  std::string source;  ///< of every row
+  std::optional<std::string> system = {}, gpu = {}, intra = {}, inter = {};
+  std::string split = "validate";  ///< or "calibrate"
+};
+
+struct NcclRows {
+  std::string csv;
+  int rows = 0;
+  int empty = 0;   ///< left out: of size 0 or without a time
+  int untold = 0;  ///< left out: of an unknown operation or number of ranks
+  int wrong = 0;   ///< kept, but not clean: nccl-tests found wrong values
+};
+
+NcclRows nccl_rows(const NcclTestsLog& log, const NcclRowsOptions& options);
+
+}  // namespace trainyard

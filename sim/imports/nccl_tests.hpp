@@ -1,0 +1,55 @@
+#pragma once
+// Reads what nccl-tests (all_reduce_perf and others) print, of any version, also between the lines of
+// launchers and of NCCL's own log.
+
+#include "collectives/operation.hpp"
+#include "interchange/input_text.hpp"
+#include "units/quantity.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// One half of a row: with separate buffers, or in place.
+struct NcclTestsTime {
+  Seconds time;
+  Bandwidth algbw, busbw;
+  std::optional<double> wrong = {};  ///< values that were wrong; empty if not checked
+};
+
+struct NcclTestsRow {
+  int line = 0;
+  Bytes size;
+  std::string type;  ///< "float"
+  NcclTestsTime out_of_place;
+  std::optional<NcclTestsTime> in_place = {};
+};
+
+/// A run of one of the programs.
+struct NcclTestsTable {
+  int line = 0;
+  std::optional<Operation> operation = {};  ///< empty if neither a command nor the figures tell it
+  int ranks = 0, nodes = 0;                 ///< 0 if the log does not list them
+  std::string gpu;                          ///< "NVIDIA GeForce RTX 3090"; empty if not said
+  std::string nccl;                         ///< "2.19.3"; empty if not said
+  std::vector<NcclTestsRow> rows;
+  std::optional<Bandwidth> average_busbw = {};
+};
+
+struct NcclTestsLog {
+  std::vector<NcclTestsTable> tables;
+  int cut_rows = 0;            ///< that other output cut into pieces which do not make a row again
+  int contradictory_rows = 0;  ///< whose bus bandwidth is not the factor of their operation times the other
+};
+
+/// `operation`, `ranks` and `nodes`: where the log does not say them. Throws InputError if the text has no
+/// table of nccl-tests.
+struct NcclTestsAnswers {
+  std::optional<Operation> operation = {};
+  std::optional<int> ranks = {}, nodes = {};
+};
+NcclTestsLog read_nccl_tests(const InputText& input, const NcclTestsAnswers& answers = {});
+
+}  // namespace trainyard
