@@ -229,7 +229,7 @@ void add_collective(CLI::App& program) {
   add_value(command, "-w,--warmup_iters", options->warmup, "N", "iterations before these, likewise");
   add_value(command, "--csv", options->csv, "FILE", "write the rows to this CSV file, in SI base units");
   add_value(command, "--plot", options->plot, "FILE",
-            "draw time over size as a picture (FILE.svg), a line per algorithm and protocol");
+            "write a plot of time over size (FILE.svg), a line per algorithm and protocol");
   add_value(command, "--links", options->links, "FILE", "write the traffic of every link to this CSV file");
   add_choice<Fidelity>(command, "--fidelity", options->fidelity, "F", "level of detail, cheapest first: {}");
   command.add_flag("--force", options->force, "replace the files of --csv, --plot and --links if they exist");

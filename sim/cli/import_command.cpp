@@ -50,7 +50,7 @@ void import_kineto(const KinetoCommandOptions& options) {
 void add_kineto(CLI::App& import) {
   auto options = std::make_shared<KinetoCommandOptions>();
   CLI::App& command = *import.add_subcommand(
-      "kineto", "the JSON of torch.profiler, of one rank, to a trace of its training step");
+      "kineto", "convert a JSON file of torch.profiler (one rank) into a trace of its training step");
   command.add_option("file", options->file, "the profile, plain or compressed by gzip")
       ->required()
       ->type_name("FILE");

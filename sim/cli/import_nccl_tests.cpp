@@ -57,10 +57,9 @@ void import_nccl_tests(const NcclTestsOptions& options) {
                                         .intra = options.intra,
                                         .inter = options.inter,
                                         .split = options.split});
-  print_left_out(rows.untold,
-                 "of which the log does not say the operation or the GPUs: --operation, --gpus, --nodes");
+  print_left_out(rows.untold, "with unknown operation or number of GPUs; use --operation, --gpus, --nodes");
   print_left_out(rows.empty, "of size 0 or without a time");
-  print_left_out(all.cut_rows, "that other output cut into pieces");
+  print_left_out(all.cut_rows, "broken by other output");
   print_left_out(all.contradictory_rows,
                  "whose bus bandwidth contradicts their operation and number of GPUs");
   if (rows.wrong > 0)
@@ -78,7 +77,7 @@ void import_nccl_tests(const NcclTestsOptions& options) {
 void add_import_nccl_tests(CLI::App& import) {
   auto options = std::make_shared<NcclTestsOptions>();
   CLI::App& command = *import.add_subcommand(
-      "nccl-tests", "what all_reduce_perf and others print to rows for validate and calibrate");
+      "nccl-tests", "convert the output of nccl-tests into rows for validate and calibrate");
   command.add_option("files", options->files, "logs, plain or compressed by gzip")
       ->required()
       ->type_name("FILE");

@@ -116,11 +116,11 @@ void check_delays(const Experiment& experiment, config::Problems& problems) {
   if (!experiment.random.communication || sync.update != UpdateRule::downpour) return;
   if (placement_of(sync) == ServerPlacement::free)
     problems.error("random.communication",
-                   "with downpour a delay matters only if sending takes time, but 'placement' is free",
+                   "downpour hides a delay if sending takes no time (placement: free)",
                    "another placement, or leave out 'communication'");
   if (experiment.faults)
     problems.error("random.communication",
-                   "the pace of downpour without some ranks is known without delays only",
+                   "faults with downpour cannot be combined with random delays",
                    "leave out 'communication' or 'faults'");
 }
 

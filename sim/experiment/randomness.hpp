@@ -103,7 +103,7 @@ template <>
 struct Keys<CommunicationDelay> {
   static auto table() {
     return keys(required("delay", &CommunicationDelay::delay,
-                         "time by which a factor of 1 delays the gradients that a rank sends after a step")
+                         "delay before a rank sends its gradients, multiplied by 'factor'")
                     .positive(1e6),
                 required("factor", &CommunicationDelay::factor,
                          "a distribution: factor of the delay, drawn anew for every push and exchange"));

@@ -31,7 +31,7 @@ bool begins_with_one_of(const std::string& path, std::initializer_list<std::stri
 bool is_about_communication(const ComparedKey& key) {
   return begins_with_one_of(
       key.path, {"platform.fabric", "platform.node.links", "platform.node.effective", "platform.node.speed",
-                 "platform.node.peer_to_peer", "sync.algorithm"});
+                 "platform.node.lanes", "platform.node.peer_to_peer", "sync.algorithm", "sync.grid"});
 }
 
 /// Speeds of kernels that no published pair of runs varies.

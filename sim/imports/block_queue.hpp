@@ -20,6 +20,7 @@ public:
   explicit BlockQueue(Make make)
       : maker_([this, make = std::move(make)](const std::stop_token& stop) mutable { run(stop, make); }) {}
   ~BlockQueue() {
+    const std::lock_guard lock(mutex_);  // not between the maker's look at the stop and its wait
     maker_.request_stop();
     changed_.notify_all();
   }

@@ -17,7 +17,8 @@ using Words = std::vector<std::string_view>;
 std::optional<double> number(std::string_view word) {
   double value = 0;
   const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (problem != std::errc() || end != word.data() + word.size() || value < 0) return std::nullopt;
+  if (problem != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  if (!std::isfinite(value) || value < 0) return std::nullopt;
   return value;
 }
 
@@ -190,9 +191,7 @@ private:
       return;
     }
     note_version(line);
-    for (const auto& [program, operation] : programs) {
-      if (line.find(program) != std::string_view::npos) command_ = operation;
-    }
+    note_command(line);
     if (line.starts_with('#')) {
       take_comment(line);
       return;
@@ -214,7 +213,11 @@ private:
       unfinished_ = {};
       return;
     }
-    if (const auto row = row_in(line, number_of_line)) add(*row);
+    if (const auto row = row_in(rest, number_of_line)) {
+      add(*row);
+    } else if (words.size() > 5 && is_whole(words[0]) && is_whole(words[1]) && is_type(words[2])) {
+      ++log_.cut_rows;
+    }
   }
 
   void begin_table(int line) {
@@ -225,6 +228,7 @@ private:
     table.ranks = ranks_;
     table.nodes = static_cast<int>(hosts_.size());
     table.gpu = gpu_;
+    table.nccl = version_;
     has_reduction_ = has_root_ = false;
     ranks_ = 0;
     hosts_.clear();
@@ -236,7 +240,11 @@ private:
   void take_comment(std::string_view line) {
     const Words words = words_of(line.substr(1));
     const auto word = [&](std::size_t i) { return i < words.size() ? words[i] : std::string_view{}; };
-    if (word(0) == "Rank" || (word(0) == "Rank" && word(2) == "Group")) {
+    if (word(0) == "Using" && word(1) == "devices") {  // those of a run that printed no table do not count
+      ranks_ = 0;
+      hosts_.clear();
+    }
+    if (word(0) == "Rank") {
       ++ranks_;
       const auto on = std::ranges::find(words, "on");
       if (on != words.end() && std::next(on) != words.end()) hosts_.insert(std::string(*std::next(on)));
@@ -250,6 +258,22 @@ private:
     const Words rest = words_of(line.substr(found + average.size()));
     if (rest.size() >= 2) {
       if (const auto value = number(rest[1])) log_.tables.back().average_busbw = Bandwidth(*value * 1e9);
+    }
+  }
+
+  /// The operation of a program that a line names, "./build/all_reduce_perf"; unknown for one of another
+  /// kind.
+  void note_command(std::string_view line) {
+    constexpr std::string_view ending = "_perf";
+    for (std::string_view word : words_of(line)) {
+      word = word.substr(word.rfind('/') + 1);
+      while (!word.empty() && (word.back() == ':' || word.back() == ',' || word.back() == '`'))
+        word.remove_suffix(1);
+      if (!word.ends_with(ending)) continue;
+      const auto* const found =
+          std::ranges::find(programs, word, &std::pair<std::string_view, Operation>::first);
+      command_ = found == programs.end() ? std::nullopt : std::optional(found->second);
+      return;
     }
   }
 

@@ -48,14 +48,17 @@ std::optional<std::pair<int, int>> pair_in(std::string_view text) {
 
 /// Places of a convolution's operands: those of conv2d, of convolution and of convolution_backward differ.
 struct ConvOperands {
-  std::size_t input, weight, stride, padding, groups;
+  std::size_t input, weight, stride, padding, dilation;
+  std::size_t transposed = none;
+  static constexpr std::size_t none = 99;
 };
 
 std::optional<ConvOperands> conv_operands(std::string_view name) {
-  if (name == "conv2d") return ConvOperands{0, 1, 3, 4, 6};
-  if (name == "convolution" || name == "_convolution") return ConvOperands{0, 1, 3, 4, 8};
-  if (name == "cudnn_convolution" || name == "miopen_convolution") return ConvOperands{0, 1, 3, 2, 5};
-  if (name == "convolution_backward") return ConvOperands{1, 2, 4, 5, 9};
+  if (name == "conv2d") return ConvOperands{0, 1, 3, 4, 5};
+  if (name == "convolution" || name == "_convolution") return ConvOperands{0, 1, 3, 4, 5, 6};
+  if (name == "cudnn_convolution") return ConvOperands{0, 1, 3, 2, 4};
+  if (name == "miopen_convolution") return ConvOperands{0, 1, 4, 3, 5};
+  if (name == "convolution_backward") return ConvOperands{1, 2, 4, 5, 6, 7};
   return std::nullopt;
 }
 
@@ -82,6 +85,9 @@ std::optional<Shape> conv_shape(std::string_view name, const Shapes& shapes,
   const auto stride = value(places->stride);
   const auto padding = value(places->padding);
   if (!stride || !padding || stride->first != stride->second || stride->first < 1) return std::nullopt;
+  if (const auto dilation = value(places->dilation); dilation && *dilation != std::pair(1, 1))
+    return std::nullopt;
+  if (places->transposed < values.size() && values[places->transposed] == "True") return std::nullopt;
   shape.stride = stride->first;
   shape.pad_h = padding->first;
   shape.pad_w = padding->second;
@@ -142,7 +148,8 @@ std::optional<Shape> shape_of(const Profile& profile, const ProfileEvent& op, Op
   if (kind == OpKind::attention || kind == OpKind::measured) return std::nullopt;
   const TensorShape first = tensor(*shapes, 0);
   if (first.empty()) return std::nullopt;
-  const double values = values_of(first);
+  const bool gathers = name.starts_with("embedding") && first.size() == 2;  // rows of a table, by indices
+  const double values = gathers ? values_of(tensor(*shapes, 1)) * first.back() : values_of(first);
   if (!(values >= 1)) return std::nullopt;
   return VectorShape{.elements = values};
 }
@@ -150,8 +157,15 @@ std::optional<Shape> shape_of(const Profile& profile, const ProfileEvent& op, Op
 int leading_size(const Profile& profile, const ProfileEvent& op) {
   const auto shapes = shapes_of(profile, op);
   if (!shapes) return 0;
-  const TensorShape first = tensor(*shapes, 0);
-  return first.empty() ? 0 : whole(first.front()).value_or(0);
+  const std::string_view name = plain_name(profile.texts[op.name]);
+  const bool is_image = name.starts_with("conv") || name.ends_with("convolution");
+  if (is_image) {
+    const TensorShape input = tensor(*shapes, 0);
+    return input.size() == 4 ? whole(input.front()).value_or(0) : 0;
+  }
+  if (!name.starts_with("embedding")) return 0;
+  const TensorShape indices = tensor(*shapes, 1);  // the table is the first operand
+  return indices.size() == 2 ? whole(indices.front()).value_or(0) : 0;
 }
 
 }  // namespace trainyard

@@ -15,10 +15,21 @@ bool is_shape(const Json& json) {
   return true;
 }
 
+/// A list of JSON; something else if the text is none, or lists nest deeper than operands do.
+Json list_in(std::string_view json) {
+  constexpr int deepest = 8;
+  int depth = 0;
+  for (const char c : json) {
+    depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+    if (depth > deepest) return {};
+  }
+  return Json::parse(json, nullptr, false);
+}
+
 }  // namespace
 
 std::optional<std::vector<std::vector<TensorShape>>> operand_shapes(std::string_view json) {
-  const Json list = Json::parse(json, nullptr, false);
+  const Json list = list_in(json);
   if (!list.is_array()) return std::nullopt;
   std::vector<std::vector<TensorShape>> shapes;
   for (const Json& operand : list) {
@@ -35,10 +46,10 @@ std::optional<std::vector<std::vector<TensorShape>>> operand_shapes(std::string_
 }
 
 std::optional<std::vector<std::string>> operand_texts(std::string_view json) {
-  const Json list = Json::parse(json, nullptr, false);
+  const Json list = list_in(json);
   if (!list.is_array()) return std::nullopt;
   std::vector<std::string> texts;
-  for (const Json& one : list) texts.push_back(one.is_string() ? one.get<std::string>() : one.dump());
+  for (const Json& one : list) texts.push_back(one.is_string() ? one.get<std::string>() : std::string());
   return texts;
 }
 

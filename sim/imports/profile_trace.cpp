@@ -76,7 +76,10 @@ private:
       indices.push_back(i);
       steps_.push_back(std::move(rows));
     }
-    if (profile_.is_cut_off && steps_.size() > 1) {
+    if (profile_.is_cut_off && !steps_.empty()) {
+      if (steps_.size() == 1)
+        throw input_error(profile_.file, 0, "the file is cut off, and has no whole step before that",
+                          "copy it again");
       indices.pop_back();
       steps_.pop_back();
       result_.warnings.emplace_back("the file is cut off: its last step is left out");
@@ -145,7 +148,9 @@ private:
       const CollectiveSize size = size_of(profile_, work);
       auto operation = operation_named(size.name);
       if (!operation) operation = operation_named(profile_.texts[kernel.name]);
-      const std::optional<double> bytes = operation == Operation::all_gather && size.out ? size.out : size.in;
+      std::optional<double> bytes = size.in;
+      if (operation == Operation::all_gather)
+        bytes = size.out ? size.out : size.in ? times_ranks(*size.in) : std::nullopt;
       if (!operation) {
         ++messages;
         message_time += time;
@@ -162,6 +167,11 @@ private:
       result_.left_out.push_back({messages, message_time, "messages between two ranks, of a step"});
     if (unsized > 0)
       result_.left_out.push_back({unsized, unsized_time, "collectives of unknown size, of a step"});
+  }
+
+  /// An all-gather's output by a rank's input: the profile does not say its group, so all ranks gather.
+  [[nodiscard]] std::optional<double> times_ranks(double bytes) const {
+    return profile_.ranks ? std::optional(bytes * *profile_.ranks) : std::nullopt;
   }
 
   void add_collective(Operation operation, Bytes size, const ProfileCollective& one,
@@ -268,7 +278,7 @@ private:
       result_.left_out.push_back({static_cast<int>(profile_.without_time), 0, "events without a time"});
     if (profile_.repaired > 0)
       result_.warnings.push_back(
-          fmt::format("{} names of events were no valid text and are mended", profile_.repaired));
+          fmt::format("{} names of events had invalid characters, which were replaced", profile_.repaired));
   }
 
   const Profile& profile_;

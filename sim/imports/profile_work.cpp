@@ -77,7 +77,8 @@ private:
 
   void find_steps() {
     for (const ProfileEvent& one : profile_.events) {
-      if (one.kind != EventKind::range) continue;
+      // in 2021 ranges were operators
+      if (one.kind != EventKind::range && !(step_range_ && one.kind == EventKind::op)) continue;
       const std::string_view name = profile_.texts[one.name];
       const std::optional<int> number =
           step_range_
@@ -85,6 +86,8 @@ private:
               : step_number(name);
       if (number) result_.steps.push_back({.number = *number, .start = one.start, .end = one.end});
     }
+    if (step_range_ && result_.steps.empty())
+      throw input_error(profile_.file, 0, "no range has the name " + shown(*step_range_), ranges_in_words());
     std::ranges::sort(result_.steps, {}, &ProfiledStep::start);
     for (std::size_t i = 1; i < result_.steps.size(); ++i) {
       const ProfiledStep& before = result_.steps[i - 1];
@@ -95,6 +98,22 @@ private:
                                     step.number == before.number ? "are the same" : "overlap"),
                         "profiles of several processes are a file each");
     }
+  }
+
+  /// Names of ranges, the most frequent first.
+  [[nodiscard]] std::string ranges_in_words() const {
+    std::map<std::string_view, int> counts;
+    for (const ProfileEvent& one : profile_.events) {
+      if (one.kind == EventKind::range) ++counts[profile_.texts[one.name]];
+    }
+    std::vector<std::pair<int, std::string_view>> order;
+    for (const auto& [name, count] : counts) order.emplace_back(-count, name);
+    std::ranges::sort(order);
+    std::string text = order.empty() ? "the profile has no ranges" : "ranges: ";
+    constexpr std::size_t most = 5;
+    for (std::size_t i = 0; i < std::min(order.size(), most); ++i)
+      text += (i > 0 ? ", " : "") + shown(order[i].second);
+    return text;
   }
 
   /// Index of the step in which the host was at a time; -1: none.
@@ -180,7 +199,6 @@ private:
   }
 
   void add_work() {
-    std::vector<std::uint32_t> open;  // modules around the launch of the work, by the order of launches
     for (std::uint32_t i = 0; i < profile_.events.size(); ++i) {
       const ProfileEvent& one = event(i);
       if (!is_on_gpu(one.kind)) continue;
@@ -211,7 +229,10 @@ private:
     if (found == launches_.end()) return nullptr;
     const Surroundings* latest = &found->second.front();
     for (const Surroundings& one : found->second) {
-      if (event(one.launch).start <= work.start) latest = &one;
+      const bool is_before = event(one.launch).start <= work.start;
+      const bool is_later = event(one.launch).start > event(latest->launch).start;
+      const bool is_latest_too_late = event(latest->launch).start > work.start;
+      if (is_before && (is_later || is_latest_too_late)) latest = &one;
     }
     return latest;
   }

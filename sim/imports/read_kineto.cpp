@@ -129,8 +129,12 @@ std::string repaired(std::string_view event) {
     text += static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c;
     if (is_in_name && c == '\n') text.back() = ' ';
   }
-  while (const auto bad = config::find_invalid_utf8(text)) text[*bad] = '?';
-  return text;
+  for (std::size_t valid = 0;;) {
+    const auto bad = config::find_invalid_utf8(std::string_view(text).substr(valid));
+    if (!bad) return text;
+    valid += *bad;
+    text[valid++] = '?';
+  }
 }
 
 class Reader {
@@ -173,18 +177,25 @@ private:
 
   void add(std::string_view event) {
     const std::string_view category = quick_category(event);
-    if (!category.empty() && is_needless(category, event)) return;
+    if (!category.empty() && is_needless(category, event)) {
+      // Two quotes in names that are not escaped make one event of all that is between them.
+      const bool is_one = event.find("\"ph\":", event.find("\"ph\":") + 1) == std::string_view::npos;
+      if (is_one || !cutter_.again_by_lines()) return;
+      ++profile_.repaired;
+      return;
+    }
     if (read_fields(event)) {
       keep();
       return;
     }
+    const std::string text(shown(event, 80));  // before the cutter moves its bytes
     std::string again = repaired(event);
     if (const auto by_lines = is_valid(again) ? std::nullopt : cutter_.again_by_lines())
       again = repaired(*by_lines);
     again.append(simdjson::SIMDJSON_PADDING, ' ');
     if (!read_fields(std::string_view(again).substr(0, again.size() - simdjson::SIMDJSON_PADDING))) {
       throw input_error(profile_.file, 0, fmt::format("the event at byte {} is no JSON", cutter_.offset()),
-                        std::string(shown(event, 80)));
+                        text);
     }
     ++profile_.repaired;
     keep();
@@ -242,8 +253,10 @@ private:
       };
       const auto number = [&]() -> std::optional<double> {
         ondemand::value value = field.value();
-        if (value.type() == ondemand::json_type::number) return value.get_double();
-        return std::nullopt;
+        if (value.type() != ondemand::json_type::number) return std::nullopt;
+        const double its = value.get_double();
+        constexpr double most = 9007199254740992;  // 2^53: whole numbers up to there are exact
+        return its >= 0 && its <= most ? std::optional(its) : std::nullopt;
       };
       const auto text = [&]() -> std::string {
         ondemand::value value = field.value();

@@ -227,7 +227,7 @@ template <>
 struct Keys<LinkLanes> {
   static auto table() {
     return keys(optional("nvlink", &LinkLanes::nvlink,
-                         "lanes of every NVLink of the node, each as fast as the file's; default: the file's")
+                         "number of lanes of every NVLink; a lane keeps its speed; default: as in 'links'")
                     .between(1, LinkLanes::most));
   }
 };

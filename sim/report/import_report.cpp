@@ -134,10 +134,10 @@ std::string import_text(const Profile& profile, const ProfileWork& work, const I
                                 : "whole file",
        parts.period, imported.steps.size() > 1 ? "the median of the steps" : "");
   part("computing", parts.computing,
-       fmt::format("{} of {}", plural(static_cast<long long>(parts.rows.size()), "operator"),
+       fmt::format("{}, {}", plural(static_cast<long long>(parts.rows.size()), "operator"),
                    plural(kernels, "kernel")));
-  part("exposed", parts.exposed, "communication beside which nothing computes");
-  part("host copies", parts.copying, "from and to the host, beside nothing else; left out");
+  part("exposed", parts.exposed, "communication while no kernel computes");
+  part("host copies", parts.copying, "copies to or from the host while nothing else runs; not in the trace");
   part("idle", parts.idle, "the GPU waits for its host; left out unless with --host-gaps");
 
   std::string text = hanging("profile         ", profile_text(profile), style.width);

@@ -131,15 +131,19 @@ void write_choice(Page& out, const SweepResult& result) {
     out.paragraph("no point reached the learner's target", 2);
     return;
   }
+  const auto write_unknown = [&] {
+    for (const auto& [label, names] : unknown_needs_in_words(result, needs)) out.text_row(label, names);
+  };
   if (choice.pareto.empty()) {
     out.paragraph("no point is within these limits", 2);
+    write_unknown();
     return;
   }
   for (const auto& [label, row] : best_rows(choice)) {
     out.text_row(label, fmt::format("{}: {}", point_in_words(result.sweep, result.rows[row].point),
                                     needs_in_words(result, needs[row])));
   }
-  for (const auto& [label, names] : unknown_needs_in_words(result, needs)) out.text_row(label, names);
+  write_unknown();
   if (choice.pareto.size() > 1) write_front(out, result, needs, choice);
   if (const std::string words = intervals_in_words(result, needs); !words.empty()) out.paragraph(words, 2);
 }

@@ -17,8 +17,10 @@ constexpr const char* batch_key = "batch_per_gpu";
 }  // namespace
 
 std::optional<int> batch_of_trace(const Overrides& overrides) {
-  const auto entry = std::ranges::find(overrides, "trace", &Overrides::value_type::first);
-  if (entry == overrides.end()) return std::nullopt;
+  // The last one counts, as everywhere.
+  const auto entry = std::find_if(overrides.rbegin(), overrides.rend(),
+                                  [](const auto& one) { return one.first == "trace"; });
+  if (entry == overrides.rend() || entry->second == "none") return std::nullopt;
   const Trace trace = read_trace(entry->second, config::read_file(entry->second, largest_csv));
   return trace.batch_per_gpu > 0 ? std::optional(trace.batch_per_gpu) : std::nullopt;
 }

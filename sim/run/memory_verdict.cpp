@@ -227,12 +227,12 @@ std::vector<std::string> server_notes(const ResolvedExperiment& resolved,
   if (!has_servers(resolved.settings.sync)) return {};
   if (!server) {
     return {
-        std::string("memory: that of the servers is not counted: ") +
-        (resolved.model ? "with placement: free they are nowhere" : "a trace does not state the parameters")};
+        std::string("memory of servers is not counted: ") +
+        (resolved.model ? "placement 'free' has no host" : "a trace does not state the parameters")};
   }
-  if (!server->is_on_gpu) return {"memory: that of hosts is not known, so servers always fit"};
+  if (!server->is_on_gpu) return {"memory of hosts is unknown: servers are assumed to fit"};
   if (server->places == resolved.cluster->ranks()) return {};
-  return {fmt::format("memory: that of {}; GPUs without a shard need {} less", server->place,
+  return {fmt::format("memory of {}; GPUs without a server need {} less", server->place,
                       gpu_memory(total(*server)))};
 }
 

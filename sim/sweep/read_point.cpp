@@ -67,12 +67,18 @@ int gpus_on_node(const Asked& asked, const Read& read) {
   const auto on_node = [](const ResolvedExperiment& resolved) {
     return resolved.settings.gpus_per_node.value_or(static_cast<int>(resolved.platform.gpus.size()));
   };
-  try {
-    return on_node(read(with(with(asked.overrides, "nodes", 1), "gpus", 1)));
-  } catch (const InputError&) {
-    // Settings for a third node, say, are errors on one node; then the experiment is read with all nodes.
-    return on_node(read(asked.overrides));
+  const Overrides on_one = with(with(asked.overrides, "nodes", 1), "gpus", 1);
+  // A grid of a torus fits one number of ranks only; settings for a third node, say, are errors on one node.
+  Overrides without_grid = on_one;
+  without_grid.emplace_back("sync.grid", "none");
+  for (const Overrides& probe : {on_one, without_grid}) {
+    try {
+      return on_node(read(probe));
+    } catch (const InputError&) {
+      continue;
+    }
   }
+  return on_node(read(asked.overrides));
 }
 
 /// The stages of a point with a layout; 1 for a point whose layout changes nothing, so that all points of a

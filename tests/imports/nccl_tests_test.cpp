@@ -103,6 +103,23 @@ TEST_CASE("a row whose bandwidths contradict each other is left out") {
   const NcclTestsLog log = read_log("all_reduce_perf -b 1G\n" + ranks(8) + std::string(head) + row + odd);
   CHECK(log.tables.front().rows.size() == 1);
   CHECK(log.contradictory_rows == 1);
+  CHECK(log.tables.front().operation == Operation::all_reduce);  // not reduce_perf, which is in its name
+  CHECK(log.tables.front().rows[0].out_of_place.busbw.si() == doctest::Approx(234.88e9));
+}
+
+TEST_CASE("programs that are no collective of ours, and numbers that are none, tell nothing") {
+  const NcclTestsLog other = read_log("./build/hypercube_perf -b 1G\n" + ranks(8) + std::string(head) + row);
+  CHECK(other.tables.front().operation == Operation::all_reduce);  // by its figures
+  const NcclTestsLog odd =
+      read_log(ranks(8) + std::string(head) +
+               "  1073741824     268435456     float     sum      -1   nan  134.22  234.88      0\n");
+  CHECK(odd.tables.front().rows.empty());
+  CHECK(odd.cut_rows == 1);
+}
+
+TEST_CASE("ranks of a run that printed no table do not count to the next one") {
+  const NcclTestsLog log = read_log(ranks(8) + ranks(8) + std::string(head) + row);
+  CHECK(log.tables.front().ranks == 8);
 }
 
 TEST_CASE("an operation that figures do not tell is that of the log's other tables, or asked for") {

@@ -4,6 +4,7 @@
 #include "imports/intervals.hpp"
 #include "imports/kineto_text.hpp"
 #include "imports/op_names.hpp"
+#include "imports/op_shapes.hpp"
 #include "imports/profile_figures.hpp"
 #include "imports/profile_trace.hpp"
 #include "imports/read_kineto.hpp"
@@ -69,7 +70,7 @@ TEST_CASE("a step is a trace: layers, kinds, shapes, durations, gradients and co
   const Imported its = import(testing::three_steps());
   const Trace& trace = its.trace.trace;
   REQUIRE(trace.ops.size() == 5);
-  CHECK(trace.batch_per_gpu == 8);
+  CHECK(trace.batch_per_gpu == 0);  // a matrix has tokens or samples
   CHECK(its.trace.steps == std::vector<int>{3, 4, 5});
   const Op* const linear = find(trace, Phase::forward, "linear.0");
   CHECK(ns(linear) == doctest::Approx(20'000));
@@ -140,6 +141,51 @@ TEST_CASE("without steps the whole profile is one, or ranges of a name are steps
   const Imported steps = import(testing::kineto_text(events), {.step_range = "iteration"});
   CHECK(steps.trace.steps == std::vector<int>{0, 1});
   CHECK(steps.trace.trace.ops.size() == 5);
+}
+
+TEST_CASE("a range that is not there is refused with those that are") {
+  const auto errors = errors_of([] { (void)import(testing::three_steps(), {.step_range = "epoch"}); });
+  REQUIRE_FALSE(errors.empty());
+  CHECK(errors.front().message == "no range has the name 'epoch'");
+  CHECK(errors.front().hint.find("'Optimizer.step#SGD.step'") != std::string::npos);
+}
+
+TEST_CASE("shapes of convolutions, their gradients and embeddings are those of their operands") {
+  Profile profile;
+  const auto shape = [&](std::string_view name, std::string_view dims, std::string_view values, OpKind kind) {
+    profile.operands = {
+        {.dims = profile.texts.id(dims), .types = TextPool::none, .values = profile.texts.id(values)}};
+    ProfileEvent op{.kind = EventKind::op};
+    op.name = profile.texts.id(name);
+    op.operands = 0;
+    return shape_of(profile, op, kind);
+  };
+  const ConvShape strided{.batch = 8,
+                          .in_channels = 64,
+                          .height = 56,
+                          .width = 56,
+                          .out_channels = 128,
+                          .kernel_h = 3,
+                          .kernel_w = 3,
+                          .stride = 2,
+                          .pad_h = 1,
+                          .pad_w = 1,
+                          .groups = 1};
+  constexpr std::string_view dims = "[[8,64,56,56],[128,64,3,3],[],[],[],[],[]]";
+  CHECK(shape("aten::conv2d", dims, R"(["","","","[2, 2]","[1, 1]","[1, 1]","1"])", OpKind::conv_forward) ==
+        Shape{strided});
+  CHECK_FALSE(
+      shape("aten::conv2d", dims, R"(["","","","[2, 2]","[1, 1]","[2, 2]","1"])", OpKind::conv_forward));
+  CHECK(shape("aten::convolution_backward",
+              "[[8,128,28,28],[8,64,56,56],[128,64,3,3],[],[],[],[],[],[],[],[]]",
+              R"(["","","","[0]","[2, 2]","[1, 1]","[1, 1]","False","[0, 0]","1","[True, True, False]"])",
+              OpKind::conv_dgrad) == Shape{strided});
+  CHECK_FALSE(shape("aten::convolution", dims, R"(["","","","[2, 2]","[1, 1]","[1, 1]","True","[0, 0]","1"])",
+                    OpKind::conv_forward));
+  CHECK(shape("aten::embedding", "[[30522,512],[4,141],[],[],[]]", "[]", OpKind::embedding) ==
+        Shape{VectorShape{.elements = 4 * 141 * 512}});
+  CHECK_FALSE(
+      shape("aten::relu", std::string(200'000, '[') + std::string(200'000, ']'), "[]", OpKind::elementwise));
 }
 
 TEST_CASE("steps that overlap or are the same are refused") {

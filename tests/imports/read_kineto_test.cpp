@@ -129,6 +129,18 @@ TEST_CASE("names that are no valid text are mended, and numbers that are none ar
           .find("'dur' of the event at byte") == 0);
 }
 
+TEST_CASE("kernels between two names with a quote too many are kept") {
+  const std::string odd = host_event("python_function", R"(odd " name)", 1, 2);
+  const Profile profile =
+      read(kineto_text({odd, any_kernel, gpu_event("kernel", "k", 5, 1, 2), odd, any_kernel}));
+  CHECK(count(profile, EventKind::kernel) == 3);
+  CHECK(profile.seen == 5);
+}
+
+TEST_CASE("an event that is no JSON is refused with its byte") {
+  CHECK(problem(R"({"traceEvents": [{"a" "b"}]})") == "the event at byte 17 is no JSON");
+}
+
 TEST_CASE("values that are no numbers do not matter where they are not used") {
   const Profile profile =
       read(kineto_text({gpu_event("kernel", "k", 1, 1, 1, 7, "\"memory bandwidth (GB/s)\": NaN"),
