@@ -17,8 +17,8 @@ namespace trainyard {
 namespace {
 
 OpenFile open_file(const std::filesystem::path& path) {
-  std::error_code problem;
-  if (std::filesystem::is_directory(path, problem)) throw FileError(path.string() + ": is a folder");
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) throw FileError(path.string() + ": is a folder");
   OpenFile file(std::fopen(path.c_str(), "rb"));
   if (!file) throw FileError(path.string() + ": " + std::strerror(errno));
   return file;
