@@ -178,8 +178,7 @@ void add_no_usage_option(CLI::App& command, bool& no_usage) {
 }
 
 void require_summary(bool no_usage, bool has_summary) {
-  if (no_usage && !has_summary)
-    throw CLI::ValidationError("--no-usage", "requires --out DIR or --json");
+  if (no_usage && !has_summary) throw CLI::ValidationError("--no-usage", "requires --out DIR or --json");
 }
 
 void add_jobs_option(CLI::App& command, std::optional<std::string>& jobs, const std::string& what,

@@ -119,8 +119,7 @@ void check_delays(const Experiment& experiment, config::Problems& problems) {
                    "downpour hides a delay if sending takes no time (placement: free)",
                    "another placement, or leave out 'communication'");
   if (experiment.faults)
-    problems.error("random.communication",
-                   "faults with downpour cannot be combined with random delays",
+    problems.error("random.communication", "faults with downpour cannot be combined with random delays",
                    "leave out 'communication' or 'faults'");
 }
 

@@ -226,9 +226,8 @@ std::vector<std::string> server_notes(const ResolvedExperiment& resolved,
                                       const std::optional<ServerMemory>& server) {
   if (!has_servers(resolved.settings.sync)) return {};
   if (!server) {
-    return {
-        std::string("memory of servers is not counted: ") +
-        (resolved.model ? "placement 'free' has no host" : "a trace does not state the parameters")};
+    return {std::string("memory of servers is not counted: ") +
+            (resolved.model ? "placement 'free' has no host" : "a trace does not state the parameters")};
   }
   if (!server->is_on_gpu) return {"memory of hosts is unknown: servers are assumed to fit"};
   if (server->places == resolved.cluster->ranks()) return {};

@@ -22,7 +22,8 @@ TEST_CASE("import kineto writes a trace that runs on any machine, and an account
   CHECK(contains(text.out, "1 all_reduce of 16,793,600 B in all"));
   CHECK(contains(text.err, "5 ops"));
   CHECK(run_program({"import", "kineto", profile, "-o", out}).code == 5);
-  const Ended done = run_program({"import", "kineto", profile, "-o", out, "--batch", "512", "--force", "--json"});
+  const Ended done =
+      run_program({"import", "kineto", profile, "-o", out, "--batch", "512", "--force", "--json"});
   REQUIRE(done.code == 0);
   const auto json = nlohmann::json::parse(done.out);
   const auto& step = json["step"];
