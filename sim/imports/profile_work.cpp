@@ -78,7 +78,8 @@ private:
   void find_steps() {
     for (const ProfileEvent& one : profile_.events) {
       // in 2021 ranges were operators
-      if (one.kind != EventKind::range && !(step_range_ && one.kind == EventKind::op)) continue;
+      const bool may_be_step = one.kind == EventKind::range || (step_range_ && one.kind == EventKind::op);
+      if (!may_be_step) continue;
       const std::string_view name = profile_.texts[one.name];
       const std::optional<int> number =
           step_range_
