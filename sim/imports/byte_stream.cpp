@@ -68,6 +68,4 @@ std::size_t ByteStream::read(std::span<char> into) {
   return done;
 }
 
-bool ByteStream::is_compressed() const { return source_->queue != nullptr; }
-
 }  // namespace trainyard

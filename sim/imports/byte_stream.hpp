@@ -24,8 +24,6 @@ public:
   /// with the place if a compressed file is damaged or cut off, or inflates to more than 2^40 bytes.
   std::size_t read(std::span<char> into);
 
-  [[nodiscard]] bool is_compressed() const;
-
 private:
   struct Source;
   std::unique_ptr<Source> source_;

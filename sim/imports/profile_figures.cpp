@@ -2,6 +2,7 @@
 
 #include "imports/intervals.hpp"
 #include "imports/operands.hpp"
+#include "imports/type_sizes.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -15,11 +16,6 @@ struct TypeSize {
   std::string_view name;
   double bytes;
 };
-
-std::optional<double> size_in(const auto& table, std::string_view name) {
-  const auto found = std::ranges::find(table, name, &TypeSize::name);
-  return found == std::end(table) ? std::nullopt : std::optional(found->bytes);
-}
 
 /// Bytes of a value by the type in a kernel's name, which only reductions name rightly: the others move
 /// bytes.
@@ -48,22 +44,6 @@ std::optional<double> bytes_in_kernel_name(std::string_view kernel) {
     }
   }
   return std::nullopt;
-}
-
-std::optional<double> bytes_of_type(std::string_view type) {
-  constexpr std::array<TypeSize, 12> types{{{"float", 4},
-                                            {"double", 8},
-                                            {"c10::Half", 2},
-                                            {"c10::BFloat16", 2},
-                                            {"int", 4},
-                                            {"long int", 8},
-                                            {"long", 8},
-                                            {"bool", 1},
-                                            {"unsigned char", 1},
-                                            {"signed char", 1},
-                                            {"c10::Float8_e4m3fn", 1},
-                                            {"c10::Float8_e5m2", 1}}};
-  return size_in(types, type);
 }
 
 std::string short_name(std::string_view kernel) {
