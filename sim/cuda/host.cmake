@@ -27,8 +27,7 @@ add_library(trainyard_kernels_host STATIC
   recording_text.cpp reference.cpp shapes.cpp statistics.cpp work.cpp)
 target_include_directories(trainyard_kernels_host PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/..)
 # Of the simulator: the text of shapes, which needs no library (tests/cuda/alone.cpp).
-set(TRAINYARD_KERNELS_SHARED ../compute/work.cpp ../units/decimal.cpp ../units/dimension.cpp ../units/text.cpp
-    ../workload/shape_text.cpp)
+set(TRAINYARD_KERNELS_SHARED ../compute/work.cpp ../workload/shape_text.cpp)
 if(PROJECT_IS_TOP_LEVEL)
   target_sources(trainyard_kernels_host PRIVATE ${TRAINYARD_KERNELS_SHARED})
 else()

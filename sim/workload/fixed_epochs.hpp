@@ -23,11 +23,11 @@ struct AccuracyPoint {
 
 struct FixedEpochs {
   double epochs = 0;
-  std::string metric;  ///< "top-1"
-  std::string recipe;  ///< name of the recipe, for people
-  std::string optimizer;
+  std::string metric = {};  ///< "top-1"
+  std::string recipe = {};  ///< name of the recipe, for people
+  std::string optimizer = {};
   std::vector<AccuracyPoint> points = {};  ///< sorted by batch
-  std::string source;
+  std::string source = {};
 };
 
 struct AccuracyAtEnd {

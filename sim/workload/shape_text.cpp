@@ -1,8 +1,7 @@
 #include "workload/shape_text.hpp"
 
-#include "units/text.hpp"
-
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <initializer_list>
 #include <system_error>
@@ -46,7 +45,8 @@ private:
   bool ok_ = true;
 };
 
-/// Names and sizes in turn: {"n", 128}, {" c", 64} is "n128 c64". Not fmt, which sim/cuda has to do without.
+/// Names and sizes in turn: {"n", 128}, {" c", 64} is "n128 c64". Only the standard library here: sim/cuda is
+/// built where nothing else is installed.
 std::string sizes(std::initializer_list<std::pair<const char*, int>> named) {
   std::string text;
   for (const auto& [name, size] : named) text.append(name).append(std::to_string(size));
@@ -76,7 +76,9 @@ std::string text_of(const GemmShape& s) {
 }
 
 std::string text_of(const VectorShape& s) {
-  const std::string values = "e" + shortest(s.elements);
+  std::array<char, 40> digits{};
+  const auto end = std::to_chars(digits.begin(), digits.end(), s.elements).ptr;
+  const std::string values = "e" + std::string(digits.begin(), end);
   return s.row == 0 ? values : values + " w" + std::to_string(s.row);
 }
 
@@ -115,14 +117,25 @@ std::optional<Shape> parse_gemm(std::string_view text) {
   return scan.done() ? std::optional<Shape>(s) : std::nullopt;
 }
 
+/// A positive number without sign and superfluous zeros in front; empty if `text` is anything else.
+std::optional<double> positive(std::string_view text) {
+  constexpr std::string_view digits = "0123456789";
+  if (text.empty() || digits.find(text[0]) == std::string_view::npos) return std::nullopt;
+  if (text.size() > 1 && text[0] == '0' && text[1] != '.') return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value <= 0) return std::nullopt;
+  return value;
+}
+
 std::optional<Shape> parse_vector(std::string_view text) {
   const std::size_t blank = std::min(text.find(' '), text.size());
-  const Parsed<double> value = parse_number(text.substr(1, blank - 1));
-  if (!value || *value <= 0) return std::nullopt;
-  if (blank == text.size()) return VectorShape{*value};
+  const std::optional<double> elements = positive(text.substr(1, blank - 1));
+  if (!elements) return std::nullopt;
+  if (blank == text.size()) return VectorShape{*elements};
   Scanner scan(text.substr(blank));
   const int row = scan.number(" w", 1);
-  return scan.done() ? std::optional<Shape>(VectorShape{*value, row}) : std::nullopt;
+  return scan.done() ? std::optional<Shape>(VectorShape{*elements, row}) : std::nullopt;
 }
 
 }  // namespace

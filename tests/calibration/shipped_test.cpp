@@ -47,6 +47,7 @@ const std::vector<ShippedProfile> made_by_command{
     {"h100_sxm_80gb", {}},
     {"h100_pcie_80gb", {}, "h200_sxm_141gb"},
     {"h200_sxm_141gb", {}},
+    {"h100_measured", {"h100_measured.csv", "h100_measured_pytorch.csv"}},
     {"h200_measured", {"h200_measured.csv", "h200_measured_pytorch.csv"}},
     {"b200_sxm_180gb", {}},
     {"b300_sxm_270gb", {}},
