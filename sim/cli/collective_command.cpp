@@ -41,7 +41,7 @@ struct CollectiveOptions {
   std::string factor = "2";
   std::string step;
   std::string algorithm = "auto";
-  std::string grid;
+  std::optional<std::string> grid;
   std::string protocol;
   std::string nccl;
   std::string library;
@@ -148,10 +148,10 @@ void time_on_platform(const CollectiveOptions& options) {
   sweep.sizes = sizes_of(options);
   sweep.gpus_per_process = whole_number("-g", options.gpus_per_process, 1);
   sweep.fidelity = choice<Fidelity>(options.fidelity);
-  if (!options.grid.empty()) {
+  if (options.grid) {
     if (sweep.algorithm != Algorithm::torus2d)
       throw CLI::ValidationError("--grid", "requires --algorithm torus2d");
-    sweep.grid = grid_of(options.grid);
+    sweep.grid = grid_of(*options.grid);
   }
   if (!options.protocol.empty()) sweep.protocol = choice<Protocol>(options.protocol);
   for (const std::string& text : options.groups) sweep.groups.push_back(rank_group(text));

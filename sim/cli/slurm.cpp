@@ -73,7 +73,7 @@ std::string merge_script(const SweepOptions& options, const std::string& command
       "#SBATCH --open-mode=append\n"
       "#SBATCH --requeue\n"
       "{} --merge --force{}\n",
-      command, options.by.empty() ? "" : " --by " + in_shell_quotes(options.by));
+      command, options.by ? " --by " + in_shell_quotes(*options.by) : "");
 }
 
 std::string submit_script(const std::string& name, const fs::path& folder) {

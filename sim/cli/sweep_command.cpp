@@ -131,15 +131,11 @@ SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStor
   return run_points(config::find_catalogue(), sweep, left, run);
 }
 
-std::optional<std::string> by(const SweepOptions& options) {
-  return options.by.empty() ? std::nullopt : std::optional(options.by);
-}
-
 /// Throws CLI::ValidationError unless the key of --by is varied.
 void check_by(const SweepOptions& options, const Sweep& sweep) {
-  if (options.by.empty() || std::ranges::find(sweep.keys, options.by) != sweep.keys.end()) return;
+  if (!options.by || std::ranges::find(sweep.keys, *options.by) != sweep.keys.end()) return;
   throw CLI::ValidationError(
-      "--by", fmt::format("'{}' is not varied; {}", options.by,
+      "--by", fmt::format("'{}' is not varied; {}", *options.by,
                           sweep.keys.empty() ? "this sweep varies no key"
                                              : fmt::format("varied: {}", fmt::join(sweep.keys, ", "))));
 }
@@ -150,7 +146,7 @@ void export_files(const SweepOptions& options, const SweepFile& file, const Swee
   const std::string resolved = config::write(file);
   const std::string texts[] = {
       sweep_csv(result), failures_csv(result), published_csv(result), resolved,
-      sweep_html(result, sweep_origin(config::find_catalogue(), result, resolved, version()), by(options))};
+      sweep_html(result, sweep_origin(config::find_catalogue(), result, resolved, version()), options.by)};
   for (std::size_t i = 0; i < std::size(exported); ++i) {
     const fs::path exported_file = dir / exported[i];
     if (!texts[i].empty()) {
@@ -167,7 +163,7 @@ void export_files(const SweepOptions& options, const SweepFile& file, const Swee
 /// The same text with and without --out.
 void print_sweep(const SweepOptions& options, const SweepResult& result) {
   print_result(options.json ? json_text(sweep_json(result))
-                            : sweep_text(result, most_rows_shown, print_style(), by(options)));
+                            : sweep_text(result, most_rows_shown, print_style(), options.by));
 }
 
 /// Sets the exit code for events outside the rows: bugs, an interruption, failures.

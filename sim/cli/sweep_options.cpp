@@ -5,10 +5,12 @@
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
 #include "cli/options.hpp"
+#include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
 #include "config/file_paths.hpp"
 #include "config/suggest.hpp"
+#include "run/default_batch.hpp"
 #include "sweep/sweep.hpp"
 #include "sweep/value_range.hpp"
 #include "units/text.hpp"
@@ -24,6 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* trace_key = "trace";
+constexpr const char* batch_key = "batch_per_gpu";
 constexpr int most_parts = 10'000;  // possible in Slurm, if its administrator allows it
 
 [[noreturn]] void wrong(const std::string& option, const std::string& why) {
@@ -88,8 +92,32 @@ void in_folder_of(const fs::path& sweep, const config::Catalogue& catalogue, Swe
   std::ranges::for_each(file.zip, make_all_absolute);
 }
 
+bool is_varied(const SweepFile& file, const std::string& key) {
+  const auto has = [&](const KeyValues& lists) {
+    return std::ranges::find(lists, key, &KeyValues::value_type::first) != lists.end();
+  };
+  return has(file.vary) || std::ranges::any_of(file.zip, has);
+}
+
+/// Gives each of several varied traces its own batch, unless a batch is given or a trace states none.
+void add_batches_of_traces(SweepFile& file) {
+  const auto traces = std::ranges::find(file.vary, trace_key, &KeyValues::value_type::first);
+  if (traces == file.vary.end() || traces->second.size() < 2) return;
+  if (is_varied(file, batch_key) || file.set.contains(batch_key)) return;
+  std::vector<std::string> batches;
+  for (const std::string& trace : traces->second) {
+    const std::optional<int> batch = batch_of_trace({{trace_key, trace}});
+    if (!batch) return;
+    batches.push_back(std::to_string(*batch));
+  }
+  print_message("note: batches per GPU as in the traces");
+  file.zip.push_back({{trace_key, traces->second}, {batch_key, std::move(batches)}});
+  file.vary.erase(traces);
+}
+
 /// Sets the batch that fits at the first values of all lists, if there is none.
 void add_default_batch(const config::Catalogue& catalogue, SweepFile& file) {
+  add_batches_of_traces(file);
   Overrides first(file.set.begin(), file.set.end());
   const auto add_first = [&](const KeyValues& lists) {
     for (const auto& [key, values] : lists) first.emplace_back(key, values_of_range(values.front()).front());
@@ -113,13 +141,6 @@ std::vector<std::string> keys_of_experiment(const SweepFile& file) {
     for (const auto& [key, values] : lists) add(key);
   }
   return keys;
-}
-
-bool is_varied(const SweepFile& file, const std::string& key) {
-  const auto has = [&](const KeyValues& lists) {
-    return std::ranges::find(lists, key, &KeyValues::value_type::first) != lists.end();
-  };
-  return has(file.vary) || std::ranges::any_of(file.zip, has);
 }
 
 }  // namespace
@@ -200,9 +221,9 @@ void check_sweep_options(SweepOptions& options) {
   if (options.submit && !options.slurm) wrong("--submit", "requires --slurm");
   if (options.json && (options.slurm || options.shard))
     wrong("--json", "cannot be used with --shard or --slurm; --merge --json prints all points");
-  if (!options.by.empty() && options.shard)
+  if (options.by && options.shard)
     wrong("--by", "has no effect with --shard, which prints no table; use it with --merge");
-  if (!options.by.empty() && options.json && !options.out)
+  if (options.by && options.json && !options.out)
     wrong("--by", "has no effect with --json, which prints points; add --out DIR for a grouped page");
   if (options.merge + options.shard.has_value() + options.slurm > 1)
     wrong("--merge", "cannot be combined: use one of --shard, --merge and --slurm");

@@ -21,7 +21,7 @@ struct SweepOptions {
   int jobs = 1;
   std::optional<std::string> out;
   bool resume = false, force = false, merge = false, json = false, slurm = false, submit = false;
-  std::string by;  ///< a varied key; empty: no groups
+  std::optional<std::string> by;  ///< a varied key; nothing: no groups
   std::optional<Shard> shard;
   int shards = 0;  ///< for --slurm; 0: one for every hundred points
   Goal goal;       ///< given values replace those of the file

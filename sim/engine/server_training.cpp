@@ -2,6 +2,7 @@
 #include "engine/loader.hpp"
 #include "engine/order_logger.hpp"
 #include "engine/server_connections.hpp"
+#include "engine/tensor_pulls.hpp"
 #include "engine/training.hpp"
 #include "engine/training_recorder.hpp"
 #include "units/ids.hpp"
@@ -22,6 +23,7 @@ using engine::EventKind;
 using engine::Loader;
 using engine::OrderLogger;
 using engine::ServerConnections;
+using engine::TensorPulls;
 using engine::TrainingRecorder;
 
 /// A point in a step that a worker cannot pass without certain parameters.
@@ -129,7 +131,6 @@ private:
     std::vector<char> asked;        ///< by message: under way, or received, for the step to come
     int pushed = 0;                 ///< messages of the push that have arrived
     std::vector<int> missing;       ///< by logged shard: messages of the push that have not arrived
-    bool goes_on = false;           ///< ssp only: it will go on after the push under way
     bool is_pushing = false;        ///< downpour only: a push under way while the worker goes on
     std::int64_t from = 0;  ///< version of the parameters that the pushed gradients were computed from
     int unpushed = 0;
@@ -150,9 +151,8 @@ private:
     log_.emplace(settings_, options_, shards_.count);
     loader_.emplace(options_.loading, settings_.workers, date);
     workers_.resize(at(settings_.workers));
-    arrivals_.assign(at(messages_), 0);
-    tensor_versions_.assign(at(messages_), 0);
-    senders_.assign(at(messages_), {});
+    pulls_.reset();
+    if (pull_ == PullTime::per_tensor) pulls_.emplace(settings_, cancels_, messages_);
     is_over_ = false;
     origin_ = date;
     for (int worker = 0; worker < settings_.workers; ++worker) {
@@ -253,7 +253,7 @@ private:
   void begin_push(int worker) {
     workers_[at(worker)].pushed = 0;
     workers_[at(worker)].missing = shards_.messages;
-    workers_[at(worker)].goes_on = false;
+    if (pulls_) pulls_->began_push(worker);
     log_->pushed(worker);
   }
 
@@ -290,47 +290,10 @@ private:
              cancels_ ? next_attempt(worker) : workers_[at(worker)].attempt);
   }
 
-  /// A shard has a gradient of a message more. Parameters of one message may be updated, and pulled, before
-  /// all of the update is made.
+  /// A shard has a gradient of a message more.
   void received(int worker, int message, double date) {
-    if (pull_ == PullTime::after_update) return;
-    switch (settings_.rule) {
-      case UpdateRule::sync:
-      case UpdateRule::local_sgd:
-      case UpdateRule::k_sync:
-      case UpdateRule::k_batch_sync:
-        if (++arrivals_[at(message)] != rules_->awaited()) break;
-        if (!cancels_) arrivals_[at(message)] = 0;
-        for (int other = 0; other < settings_.workers; ++other) pull(other, message, date);
-        break;
-      case UpdateRule::async:
-        pull(worker, message, date);
-        break;
-      case UpdateRule::k_async: {
-        std::vector<int>& senders = senders_[at(message)];
-        senders.push_back(worker);
-        if (static_cast<int>(senders.size()) < rules_->awaited()) break;
-        std::ranges::sort(senders);
-        for (const int sender : senders) pull(sender, message, date);
-        senders.clear();
-        break;
-      }
-      case UpdateRule::k_batch_async:
-        if (++arrivals_[at(message)] >= rules_->awaited()) {
-          arrivals_[at(message)] = 0;
-          ++tensor_versions_[at(message)];
-        }
-        if (tensor_versions_[at(message)] > rules_->fetched_version(worker)) pull(worker, message, date);
-        break;
-      case UpdateRule::ssp: {
-        bool& goes_on = workers_[at(worker)].goes_on;
-        goes_on = goes_on || rules_->goes_on(worker);
-        if (goes_on) pull(worker, message, date);
-        break;
-      }
-      case UpdateRule::downpour:  // it fetches when it is due, whatever it pushes
-        break;
-    }
+    if (!pulls_) return;
+    for (const int receiver : pulls_->received(worker, message, *rules_)) pull(receiver, message, date);
   }
 
   void computed(int worker, double date) {
@@ -393,7 +356,7 @@ private:
     if (decision.is_update && shards_.count == 1) log_->update(date - origin_);
     if (settings_.rule == UpdateRule::ssp) recorder_->lead(rules_->lead());
     if (decision.others_cancelled) cancel(date);
-    if (settings_.rule == UpdateRule::k_async && decision.is_update) forget_senders(decision.contributors);
+    if (pulls_ && decision.is_update) pulls_->used(decision.contributors);
     if (decision.is_update && updated(decision, date)) return;
     if (!is_downpour()) {
       for (const int released : decision.released) go_on(released, date);
@@ -434,7 +397,11 @@ private:
     if (is_fetching) {
       rules_->fetched(worker);
       for (const int message : pull_order_) {
-        if (state.asked[at(message)] == 0) schedule(worker, messages_ + message, date);
+        if (state.asked[at(message)] != 0) continue;
+        if (!pulls_ || pulls_->asks(worker, message))
+          schedule(worker, messages_ + message, date);
+        else
+          state.pulled[at(message)] = 1;
       }
     } else {  // only some tensors are newer than those that it has
       for (int message = 0; message < messages_; ++message) {
@@ -445,15 +412,8 @@ private:
     begin_step(worker, 0, date);
   }
 
-  /// Gradients that an update has used are no part of the next update of any tensor.
-  void forget_senders(const std::vector<int>& used) {
-    for (std::vector<int>& senders : senders_) {
-      std::erase_if(senders, [&](int sender) { return std::ranges::find(used, sender) != used.end(); });
-    }
-  }
-
   void cancel(double date) {
-    std::ranges::fill(arrivals_, 0);
+    if (pulls_) pulls_->cancelled();
     for (int worker = 0; worker < settings_.workers; ++worker) {
       Worker& state = workers_[at(worker)];
       const bool is_cancelled = state.phase != Phase::waiting;
@@ -507,10 +467,7 @@ private:
   std::optional<OrderLogger> log_;
   std::optional<Loader> loader_;
   std::vector<Worker> workers_;
-  /// By message: pushes since its last update.
-  std::vector<int> arrivals_;
-  std::vector<std::int64_t> tensor_versions_;  ///< by message, for k_batch_async: updates so far
-  std::vector<std::vector<int>> senders_;      ///< by message, for k_async: workers since its last update
+  std::optional<TensorPulls> pulls_;  ///< nothing: parameters are pulled after the whole update
   ServerRecord result_;
   std::size_t repeat_ = 0;
   double origin_ = 0;  ///< date at which the repeat began

@@ -24,6 +24,7 @@
 #include "experiment/sparse_gradients.hpp"
 #include "experiment/stack_rules.hpp"
 #include "experiment/swapped_gpus.hpp"
+#include "experiment/torus_grid.hpp"
 #include "experiment/trace_checks.hpp"
 #include "learn/samples.hpp"
 #include "platform/channels.hpp"
@@ -584,7 +585,7 @@ private:
     }
     if (settings_.traces) errors_.run(document_, "traces", [&] { place_classes(); });
     errors_.run(document_, "nodes", [&] { finish_classes(); });
-    errors_.run(document_, "sync.grid", [&] { check_torus_grid(); });
+    errors_.run(document_, "sync.grid", [&] { require_torus_grid(resolved_); });
     errors_.run(document_, "model", [&] { check_sparse_gradients(); });
     if (is_replay() || resolved_.model) {
       errors_.run(document_, "input", [&] { check_input(resolved_); });
@@ -612,21 +613,6 @@ private:
       }
     }
     return notes;
-  }
-
-  /// Also for a single rank, which launches no collective. The groups of several traces are known later.
-  void check_torus_grid() const {
-    if (!settings_.sync.grid) return;
-    if (settings_.parallelism && !resolved_.layout && !resolved_.grid) return;
-    const auto& grid = resolved_.layout ? std::optional(resolved_.layout->grid) : resolved_.grid;
-    const int ranks = grid ? grid->context * grid->data : resolved_.cluster->ranks();
-    const auto [columns, rows] = *settings_.sync.grid;
-    if ((settings_.traces && ranks > 1) || static_cast<long long>(columns) * rows == ranks) return;
-    throw InputError(
-        fmt::format("a grid of {} columns and {} rows has {} places, but gradients are summed "
-                    "over {}",
-                    columns, rows, static_cast<long long>(columns) * rows, plural(ranks, "rank")),
-        "columns x rows must be the number of ranks");
   }
 
   void check_sparse_gradients() const {

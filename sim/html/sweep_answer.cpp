@@ -41,7 +41,9 @@ Html highest_throughput(const SweepResult& result) {
                          per_gpu ? fmt::format(", {} per GPU", rounded(*per_gpu)) : std::string())));
 }
 
-Html best_points(const SweepResult& result) {
+}  // namespace
+
+Html best_points_html(const SweepResult& result) {
   const std::vector<Needs> needs = needs_of(result);
   if (std::ranges::none_of(needs, [](const Needs& row) { return row.time_s.has_value(); })) {
     return is_of_learners(result) ? paragraph("No point reached the learner's target.")
@@ -50,7 +52,13 @@ Html best_points(const SweepResult& result) {
   const Choice choice = choose(result, needs);
   const std::string limits = limits_in_words(result.sweep.goal);
   Html html = subheading(limits.empty() ? "Best points" : "Best points " + limits);
-  if (choice.pareto.empty()) return html + paragraph("No point is within these limits.");
+  Html unknown;
+  for (const auto& [label, names] : unknown_needs_in_words(result, needs))
+    unknown += answer_item(label, names);
+  if (choice.pareto.empty()) {
+    html += paragraph("No point is within these limits.");
+    return unknown.markup.empty() ? html : html + answer_list(unknown);
+  }
   Html items;
   const auto best = best_rows(choice);
   for (auto one = best.begin(); one != best.end();) {
@@ -61,11 +69,12 @@ Html best_points(const SweepResult& result) {
     items += answer_item(label, fmt::format("{}: {}", point_in_words(result.sweep, result.rows[row].point),
                                             needs_in_words(result, needs[row])));
   }
-  for (const auto& [label, names] : unknown_needs_in_words(result, needs)) items += answer_item(label, names);
-  html += answer_list(items);
+  html += answer_list(items + unknown);
   if (const std::string words = intervals_in_words(result, needs); !words.empty()) html += paragraph(words);
   return html;
 }
+
+namespace {
 
 /// "name: 8 GPUs (97.6 %), 8 to at least 64 within the expected error".
 Html scaling_item(const std::string& name, const std::string& text) {
@@ -147,7 +156,7 @@ Html published_differences(const SweepResult& result) {
 
 Html sweep_answer(const SweepResult& result) {
   if (failures(result) == result.rows.size()) return {};
-  Html html = in_columns({best_points(result), scaling_limits(result), gains(result)}) +
+  Html html = in_columns({best_points_html(result), scaling_limits(result), gains(result)}) +
               published_differences(result);
   if (const std::string words = above_peak_in_words(result); !words.empty()) html += paragraph(words + ".");
   if (const std::string words = expected_errors_in_words(result); !words.empty())

@@ -6,8 +6,11 @@
 
 namespace trainyard {
 
-/// The points to choose, or without times of a training the point with the highest throughput; where scaling
-/// stops; how predictions compare with published figures; the expected error. Empty if no point is finished.
+/// The points to choose, or without times of a training the point with the highest throughput.
+Html best_points_html(const SweepResult& result);
+
+/// The same; where scaling stops; how predictions compare with published figures; the expected error. Empty
+/// if no point is finished.
 Html sweep_answer(const SweepResult& result);
 
 }  // namespace trainyard

@@ -85,8 +85,11 @@ Html choice_html(const SweepResult& result) {
   const std::string limits = limits_in_words(result.sweep.goal);
   Html html;
   if (!limits.empty()) html += paragraph("Chosen " + limits + ".");
+  Html unknown;
+  for (const auto& [label, names] : unknown_needs_in_words(result, needs))
+    unknown += paragraph(fmt::format("{}: {}.", label, names));
   if (choice.pareto.empty())
-    return html + paragraph("No point meets these limits.") + needs_plot(result, needs, choice);
+    return html + paragraph("No point meets these limits.") + unknown + needs_plot(result, needs, choice);
   const auto name = [&](std::size_t row) { return point_in_words(result.sweep, result.rows[row].point); };
   const std::string compared = needs_compared(needs);
   HtmlTable best("which point to take", {{"choice", true}, {"point"}, {"keys", true}, {compared, true}});
@@ -95,8 +98,7 @@ Html choice_html(const SweepResult& result) {
              needs_in_words(result, needs[row]));
   }
   if (const std::string words = intervals_in_words(result, needs); !words.empty()) html += paragraph(words);
-  for (const auto& [label, names] : unknown_needs_in_words(result, needs))
-    html += paragraph(fmt::format("{}: {}.", label, names));
+  html += unknown;
   html += in_columns({best.html(), needs_plot(result, needs, choice)});
   if (choice.pareto.size() < 2) return html;
   HtmlTable front("Pareto front", {{"point"}, {"keys", true}, {compared, true}});
@@ -136,13 +138,14 @@ Html failures_html(const SweepResult& result) {
 
 Html group_heading(std::string_view text) { return element("h3", text, " class=\"group\"") + Html{"\n"}; }
 
-/// A section for each value of a varied key; empty if all are.
-Html in_groups(const SweepResult& result, const std::string& by, Html (*section)(const SweepResult&)) {
+/// A section for each value of the key; empty if all are.
+Html in_groups(const std::vector<SweepGroup>& groups, const std::string& key,
+               Html (*section)(const SweepResult&)) {
   Html html;
-  for (const std::string& value : group_values(result, by)) {
-    const Html its = section(group_of(result, by, value));
+  for (const auto& [value, group] : groups) {
+    const Html its = section(group);
     if (its.markup.empty()) continue;
-    html += group_heading(fmt::format("{}={}", by, value)) + its;
+    html += group_heading(fmt::format("{}={}", key, value)) + its;
   }
   return html;
 }
@@ -167,24 +170,28 @@ Html resolved_html(const SweepOrigin& origin, const std::optional<std::string>& 
 std::string sweep_html(const SweepResult& result, const SweepOrigin& origin,
                        const std::optional<std::string>& by) {
   const SweepResult points = by ? sorted_by_group(result, *by) : result;
+  const std::vector<SweepGroup> groups = by ? groups_of(result, *by) : std::vector<SweepGroup>();
   const auto grouped_by = [&](Html (*section)(const SweepResult&)) {
-    return by ? in_groups(result, *by, section) : section(result);
+    return by ? in_groups(groups, *by, section) : section(result);
   };
-  Html choices = grouped_by(choice_html);
-  if (by && !choices.markup.empty()) choices += group_heading("all values of " + *by) + choice_html(result);
+  const auto grouped_and_all = [&](Html (*section)(const SweepResult&), Html (*of_all)(const SweepResult&)) {
+    Html html = grouped_by(section);
+    if (by && !html.markup.empty()) html += group_heading("all values of " + *by) + of_all(result);
+    return html;
+  };
   Html lead;
   if (!result.sweep.title.empty()) lead = paragraph(result.sweep.title);
   const HtmlPage page{
       .title = fmt::format("{}: {}", result.sweep.name,
                            count(static_cast<std::int64_t>(result.sweep.points.size()), "point")),
       .lead = lead,
-      .sections = {{"answer", "In short", grouped_by(sweep_answer)},
+      .sections = {{"answer", "In short", grouped_and_all(sweep_answer, best_points_html)},
                    {"chart", "Chart of the points", points_chart(points)},
                    {"points", "Points", points_table(points)},
                    {"scaling", "Scaling", grouped_by(scaling_curves)},
                    {"published", "Predicted and published", published_html(result)},
                    {"stops", "Where scaling stops", grouped_by(stops_html)},
-                   {"choice", "Which point to take", choices},
+                   {"choice", "Which point to take", grouped_and_all(choice_html, choice_html)},
                    {"learning", "Learning", grouped_by(learning_plots)},
                    {"failures", "Points that failed", failures_html(result)},
                    {"what", "What was varied", what_html(result)},

@@ -55,12 +55,12 @@ struct SignKey {
   std::vector<std::string> values;  ///< empty: all points have one sign
 };
 
-SignKey key_of_signs(const Sweep& sweep) {
-  for (std::size_t key = 0; key < sweep.keys.size(); ++key) {
+SignKey key_of_signs(const SweepResult& result) {
+  for (std::size_t key = 0; key < result.sweep.keys.size(); ++key) {
     SignKey found{.key = key, .values = {}};
-    for (const PointValues& point : sweep.points) {
-      if (std::ranges::find(found.values, point[key]) == found.values.end())
-        found.values.push_back(point[key]);
+    for (const SweepRow& row : result.rows) {
+      const std::string& value = result.sweep.points[row.point][key];
+      if (std::ranges::find(found.values, value) == found.values.end()) found.values.push_back(value);
     }
     if (found.values.size() > 1 && found.values.size() <= most_signs) return found;
   }
@@ -124,7 +124,7 @@ Html loss_plot(const SweepResult& result, const LearningPlot& text, const std::v
 }  // namespace
 
 Html learning_plots(const SweepResult& result) {
-  const SignKey signs = key_of_signs(result.sweep);
+  const SignKey signs = key_of_signs(result);
   const bool is_to_target = has_target(result);
   Html plots = loss_plot(result, {"Final loss and time of an update", "time of an update", "step_time_s"},
                          error_runtime_front(result), signs);

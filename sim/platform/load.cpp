@@ -53,6 +53,13 @@ void set_lanes(Link& link, int lanes) {
   link.lanes = lanes;
 }
 
+/// Whether a link has other lanes than are set for all.
+bool changes_lanes(const NodeFile& node) {
+  return node.lanes.nvlink && std::ranges::any_of(node.links, [&](const LinkFile& link) {
+           return is_nvlink(link.kind) && link.lanes != *node.lanes.nvlink;
+         });
+}
+
 Link build_link(const LinkFile& file, const NodeFile& node) {
   Link link{.kind = file.kind,
             .lanes = file.lanes,
@@ -116,7 +123,7 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
     for (const auto& [one, other] : pairs[entry]) add_edge(ids.at(one), ids.at(other), link, platform.node);
   }
   platform.speeds = file.node.speed;
-  platform.lanes = file.node.lanes;
+  if (changes_lanes(file.node)) platform.lanes = file.node.lanes;
   platform.has_peer_to_peer = file.node.peer_to_peer;
   if (file.node.effective.staged) platform.staged = *file.node.effective.staged;
   platform.fabric = std::move(fabric);

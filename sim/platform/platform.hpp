@@ -101,7 +101,7 @@ struct Platform {
   bool has_peer_to_peer = true;
   Sourced<Bandwidth> staged{.value = Bandwidth{std::numeric_limits<double>::infinity()}};
   LinkSpeeds speeds;  ///< already applied to the links
-  LinkLanes lanes;    ///< already applied to the links
+  LinkLanes lanes;    ///< already applied to the links; nothing if it changed none
   /// The devices that hold ranks, in rank order: its GPUs or, if it has none, its CPU sockets.
   std::vector<DeviceId> gpus;
   bool ranks_on_processors = false;

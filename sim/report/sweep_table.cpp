@@ -262,8 +262,7 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, const P
     write_conclusions(below, result, is_whole);
     return text + below.text();
   }
-  for (const std::string& value : group_values(result, *by)) {
-    const SweepResult group = group_of(result, *by, value);
+  for (const auto& [value, group] : groups_of(result, *by)) {
     Page head(style);
     head.line(fmt::format("{}={}: {}{}", *by, value,
                           count(static_cast<std::int64_t>(group.rows.size()), "point"),

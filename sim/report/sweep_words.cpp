@@ -280,7 +280,7 @@ std::vector<std::pair<const char*, std::string>> unknown_needs_in_words(const Sw
                                                                         const std::vector<Needs>& needs) {
   std::vector<std::pair<const char*, std::string>> all;
   for (const auto& [label, need] :
-       {std::pair("no price", &Needs::cost_usd), std::pair("no power", &Needs::energy_j)}) {
+       {std::pair("no price", &Needs::cost_usd), std::pair("energy unknown", &Needs::energy_j)}) {
     std::vector<std::size_t> unknown;
     std::vector<std::size_t> known;
     for (std::size_t row = 0; row < needs.size(); ++row) {

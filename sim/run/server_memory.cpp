@@ -1,6 +1,7 @@
 #include "run/server_memory.hpp"
 
 #include "experiment/workers.hpp"
+#include "schedule/server_plan.hpp"
 #include "strategy/buckets.hpp"
 #include "strategy/servers.hpp"
 #include "units/ids.hpp"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace trainyard {
@@ -54,22 +56,15 @@ struct Place {
 /// On platforms whose ranks are processors, hosts have no other memory than theirs.
 Place place_of(const ResolvedExperiment& resolved, int shard) {
   const Cluster& cluster = *resolved.cluster;
-  switch (placement_of(resolved.settings.sync)) {
-    case ServerPlacement::gpu:
-      return {.rank = 0};
-    case ServerPlacement::gpus:
-      return {.rank = shard % cluster.ranks()};
-    case ServerPlacement::own_nodes:
-      return {.node = cluster.nodes + shard};
-    case ServerPlacement::hosts:
-    case ServerPlacement::free:
-      break;
-  }
-  const int node = shard % cluster.nodes;
-  if (!resolved.platform.ranks_on_processors || resolved.platform.cpus.empty()) return {.node = node};
-  const int cpu = shard / cluster.nodes % static_cast<int>(resolved.platform.cpus.size());
-  if (cpu >= cluster.gpus_on_node[at(node)]) return {.node = node};
-  return {.rank = cluster.first_rank[at(node)] + cpu};
+  const Sync& sync = resolved.settings.sync;
+  const ServerPlace server = server_place(cluster, placement_of(sync), cluster.nodes, shards_of(sync), shard);
+  if (const auto* rank = std::get_if<Rank>(&server)) return {.rank = index(*rank)};
+  const auto& host = std::get<HostMemory>(server);
+  const int node = index(host.node);
+  const bool is_rank = resolved.platform.ranks_on_processors && node < cluster.nodes &&
+                       host.cpu < cluster.gpus_on_node[at(node)];
+  if (!is_rank) return {.node = node};
+  return {.rank = cluster.first_rank[at(node)] + host.cpu};
 }
 
 std::string name_of(const Place& place, const ResolvedExperiment& resolved) {

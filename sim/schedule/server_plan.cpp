@@ -22,7 +22,7 @@ constexpr int push_memory_uses = 4;
 constexpr int pull_memory_uses = 1;
 
 /// The location of a worker's gradients or a server's parameters.
-using Place = std::variant<Rank, HostMemory>;
+using Place = ServerPlace;
 
 /// Appends the route from one to the other, or the reverse route.
 RouteSummary append_leg(const Cluster& cluster, const Place& from, const Place& to, bool is_there,
@@ -57,7 +57,8 @@ public:
 
 private:
   void append_part(int worker, int shard, int turn, bool is_push, ServerWay& all) {
-    const Place server = server_of(shard);
+    const Place server =
+        server_place(cluster_, placement_, worker_nodes_, cluster_.nodes - worker_nodes_, shard);
     const Place sum = sum_of(worker, turn + shard, server);
     std::vector<LinkId> links;
     const RouteSummary one = append_leg(cluster_, sum, server, is_push, links);
@@ -73,12 +74,6 @@ private:
       add_memory(sum, sum_memory_uses(worker, is_push), all.links);
       if (is_push) add_cores(sum, cluster_.gpus_on_node[at(worker)], all.links);
     }
-  }
-
-  [[nodiscard]] Place server_of(int shard) const {
-    if (placement_ == ServerPlacement::gpu) return Rank{0};
-    if (placement_ == ServerPlacement::gpus) return Rank{shard % cluster_.ranks()};
-    return host(shard);
   }
 
   /// The place from which a worker pushes.
@@ -104,14 +99,6 @@ private:
     for (int rank = cluster_.first_rank[at(node)]; rank < cluster_.first_rank[at(node) + 1]; ++rank)
       longest = std::max(longest, append_leg(cluster_, Rank{rank}, sum, is_push, links).latency);
     return longest;
-  }
-
-  [[nodiscard]] HostMemory host(int shard) const {
-    const int nodes =
-        placement_ == ServerPlacement::own_nodes ? cluster_.nodes - worker_nodes_ : worker_nodes_;
-    const int first = placement_ == ServerPlacement::own_nodes ? worker_nodes_ : 0;
-    const int cpus = static_cast<int>(cluster_.platform.cpus.size());
-    return {NodeId{first + shard % nodes}, shard / nodes % cpus};
   }
 
   /// A separate link for a connection that is limited to `limit`.
@@ -169,6 +156,17 @@ int places_of_sums(const Cluster& cluster, NodeReduce reduce) {
 }
 
 }  // namespace
+
+ServerPlace server_place(const Cluster& cluster, ServerPlacement placement, int worker_nodes,
+                         int server_nodes, int shard) {
+  if (placement == ServerPlacement::gpu) return Rank{0};
+  if (placement == ServerPlacement::gpus) return Rank{shard % cluster.ranks()};
+  const bool is_apart = placement == ServerPlacement::own_nodes;
+  const int nodes = is_apart ? server_nodes : worker_nodes;
+  const int first = is_apart ? worker_nodes : 0;
+  const int cpus = std::max(1, static_cast<int>(cluster.platform.cpus.size()));
+  return HostMemory{NodeId{first + shard % nodes}, shard / nodes % cpus};
+}
 
 ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, ServerPlacement placement,
                         std::vector<ServerMessage> messages, const ServerRules& rules) {

@@ -7,6 +7,7 @@
 #include "strategy/servers.hpp"
 
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace trainyard {
@@ -41,6 +42,14 @@ struct ServerPlan {
   std::vector<Resource> resources;
   std::vector<std::string> notes;
 };
+
+/// The GPU or the memory that holds a shard.
+using ServerPlace = std::variant<Rank, HostMemory>;
+
+/// With own_nodes on one of `server_nodes` behind the `worker_nodes`, otherwise on those of workers, shard by
+/// shard in turn. The cluster's GPUs are those of workers.
+ServerPlace server_place(const Cluster& cluster, ServerPlacement placement, int worker_nodes,
+                         int server_nodes, int shard);
 
 /// `workers`: number of working ranks, the first ones, on the first `worker_nodes` nodes; own_nodes: the
 /// other nodes hold the shards. On n nodes shard s is in the memory of node s modulo n, CPU s / n modulo the

@@ -22,11 +22,12 @@ std::optional<std::pair<double, std::string_view>> number_and_unit(std::string_v
 }
 
 /// Whether all values of a key, but those left at the default, are numbers with the same unit.
-bool is_measure(const Sweep& sweep, std::size_t key) {
+bool is_measure(const SweepResult& result, std::size_t key) {
   std::optional<std::string_view> unit;
-  for (const PointValues& values : sweep.points) {
-    if (values[key] == default_value) continue;
-    const auto parsed = number_and_unit(values[key]);
+  for (const SweepRow& row : result.rows) {
+    const std::string& value = result.sweep.points[row.point][key];
+    if (value == default_value) continue;
+    const auto parsed = number_and_unit(value);
     if (!parsed || (unit && *unit != parsed->second)) return false;
     unit = parsed->second;
   }
@@ -75,8 +76,7 @@ void add_gains_of(const SweepResult& result, std::size_t key, std::vector<GainSe
 std::vector<GainSeries> gains_of(const SweepResult& result) {
   std::vector<GainSeries> all;
   for (std::size_t key = 0; key < result.sweep.keys.size(); ++key) {
-    if (!is_scale_key(result.sweep.keys[key]) && is_measure(result.sweep, key))
-      add_gains_of(result, key, all);
+    if (!is_scale_key(result.sweep.keys[key]) && is_measure(result, key)) add_gains_of(result, key, all);
   }
   std::erase_if(all, [](const GainSeries& series) { return series.rows.size() < 2; });
   return all;

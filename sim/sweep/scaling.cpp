@@ -32,10 +32,14 @@ std::optional<std::size_t> last_above(const SweepResult& result, const Series& s
                                       double EfficiencyError::*end) {
   const bool is_strong = is_strong_scaling(result.sweep);
   const double per_gpu = throughput_per_gpu(result, series.rows.front());
+  const auto relative = [&](std::size_t row) {
+    return result.scaling_of_whole.empty() ? throughput_per_gpu(result, row) / per_gpu
+                                           : result.scaling_of_whole[row].value().efficiency;
+  };
   std::optional<std::size_t> last;
   for (const std::size_t row : series.rows) {
-    const double efficiency = is_strong ? throughput_per_gpu(result, row) / per_gpu
-                                        : figure(result, result.rows[row], "scaling_efficiency").value();
+    const double efficiency =
+        is_strong ? relative(row) : figure(result, result.rows[row], "scaling_efficiency").value();
     const double error = end == nullptr ? 0 : (*result.efficiency_errors[row]).*end;
     if (efficiency * (1 + error) < least) break;
     last = row;
@@ -65,6 +69,7 @@ std::vector<Series> series_of(const SweepResult& result) {
 }
 
 std::vector<std::optional<RelativeScaling>> relative_scaling(const SweepResult& result) {
+  if (!result.scaling_of_whole.empty()) return result.scaling_of_whole;
   std::vector<std::optional<RelativeScaling>> scaling(result.rows.size());
   const auto value = [&](std::size_t row, std::string_view name) {
     return figure(result, result.rows[row], name).value();

@@ -28,13 +28,8 @@ bool is_scale_key(std::string_view key);
 /// ranks; series are in the order of their first rows. A sweep that varies none of these four has no series.
 std::vector<Series> series_of(const SweepResult& result);
 
-struct RelativeScaling {
-  double baseline_ranks = 0;  ///< of the series' smallest run
-  double speedup = 0;         ///< relative to that run's throughput
-  double efficiency = 0;      ///< speedup / ratio of ranks
-};
-
-/// For each row; nothing for rows without a series.
+/// For each row; nothing for rows without a series. In a group of points relative to the smallest run of the
+/// whole result.
 std::vector<std::optional<RelativeScaling>> relative_scaling(const SweepResult& result);
 
 /// Whether the sweep fixes the global batch (strong scaling), so that more ranks have less work each. One GPU

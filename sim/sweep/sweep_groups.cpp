@@ -1,8 +1,11 @@
 #include "sweep/sweep_groups.hpp"
 
+#include "sweep/scaling.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -15,56 +18,94 @@ std::size_t place_of(const Sweep& sweep, std::string_view key) {
   return static_cast<std::size_t>(found - sweep.keys.begin());
 }
 
-/// The result without its rows and what is stated by row.
-SweepResult without_rows(const SweepResult& result) {
-  return {.sweep = result.sweep, .figures = result.figures, .rows = {}};
+/// A value of the key, and its rows by their indices.
+struct RowsOfValue {
+  std::string value;
+  std::vector<std::size_t> rows;
+};
+
+std::vector<RowsOfValue> rows_by_value(const SweepResult& result, std::size_t place) {
+  std::vector<RowsOfValue> groups;
+  std::map<std::string_view, std::size_t> known;
+  for (std::size_t row = 0; row < result.rows.size(); ++row) {
+    const std::string& value = result.sweep.points[result.rows[row].point][place];
+    const auto [found, is_new] = known.emplace(value, groups.size());
+    if (is_new) groups.push_back({value, {}});
+    groups[found->second].rows.push_back(row);
+  }
+  if (result.sweep.lists.empty()) return groups;
+  // where points are left out, the first value may have its first row late
+  const std::vector<std::string>& list = result.sweep.lists[place];
+  std::ranges::stable_sort(groups, {},
+                           [&](const RowsOfValue& group) { return std::ranges::find(list, group.value); });
+  return groups;
 }
 
-void copy_row(const SweepResult& from, std::size_t row, SweepResult& to) {
-  to.rows.push_back(from.rows[row]);
-  if (!from.efficiency_errors.empty()) to.efficiency_errors.push_back(from.efficiency_errors[row]);
+/// These of `all`; none where nothing is stated by row.
+template <class T>
+std::vector<T> chosen(const std::vector<T>& all, const std::vector<std::size_t>& rows) {
+  std::vector<T> these;
+  if (all.empty()) return these;
+  these.reserve(rows.size());
+  for (const std::size_t row : rows) these.push_back(all[row]);
+  return these;
+}
+
+/// The sweep of a group: without the values of its points.
+Sweep without_key(const Sweep& sweep, std::size_t place) {
+  Sweep without{.name = sweep.name,
+                .title = sweep.title,
+                .experiment = sweep.experiment,
+                .set = sweep.set,
+                .keys = sweep.keys,
+                .points = std::vector<PointValues>(sweep.points.size()),
+                .published = sweep.published,
+                .goal = sweep.goal,
+                .is_of_jobs = sweep.is_of_jobs,
+                .is_of_targets = sweep.is_of_targets,
+                .has_learning = sweep.has_learning,
+                .has_accuracy = sweep.has_accuracy,
+                .lists = sweep.lists};
+  const auto offset = static_cast<std::ptrdiff_t>(place);
+  without.keys.erase(without.keys.begin() + offset);
+  if (!without.lists.empty()) without.lists.erase(without.lists.begin() + offset);
+  return without;
 }
 
 }  // namespace
 
-std::vector<std::string> group_values(const SweepResult& result, std::string_view key) {
+std::vector<SweepGroup> groups_of(const SweepResult& result, std::string_view key) {
   const std::size_t place = place_of(result.sweep, key);
-  std::vector<std::string> values;
-  const auto add = [&](const std::string& value) {
-    if (std::ranges::find(values, value) == values.end()) values.push_back(value);
-  };
-  for (const SweepRow& row : result.rows) add(result.sweep.points[row.point][place]);
-  if (result.sweep.lists.empty()) return values;
-  // where points are left out, the first value may have its first row late
-  const std::vector<std::string>& list = result.sweep.lists[place];
-  std::ranges::stable_sort(values, {},
-                           [&](const std::string& value) { return std::ranges::find(list, value); });
-  return values;
-}
-
-SweepResult group_of(const SweepResult& result, std::string_view key, const std::string& value) {
-  const std::size_t place = place_of(result.sweep, key);
-  SweepResult group = without_rows(result);
-  for (std::size_t row = 0; row < result.rows.size(); ++row) {
-    if (result.sweep.points[result.rows[row].point][place] == value) copy_row(result, row, group);
+  const auto scaling = relative_scaling(result);
+  const Sweep sweep = without_key(result.sweep, place);
+  std::vector<SweepGroup> groups;
+  for (const auto& [value, rows] : rows_by_value(result, place)) {
+    SweepGroup& group =
+        groups.emplace_back(SweepGroup{value,
+                                       {.sweep = sweep,
+                                        .figures = result.figures,
+                                        .rows = chosen(result.rows, rows),
+                                        .efficiency_errors = chosen(result.efficiency_errors, rows),
+                                        .scaling_of_whole = chosen(scaling, rows)}});
+    group.result.sweep.set.emplace_back(key, value);
+    for (const SweepRow& row : group.result.rows) {
+      PointValues values = result.sweep.points[row.point];
+      values.erase(values.begin() + static_cast<std::ptrdiff_t>(place));
+      group.result.sweep.points[row.point] = std::move(values);
+    }
   }
-  const auto erase_place = [&](auto& list) { list.erase(list.begin() + static_cast<std::ptrdiff_t>(place)); };
-  erase_place(group.sweep.keys);
-  if (!group.sweep.lists.empty()) erase_place(group.sweep.lists);
-  std::ranges::for_each(group.sweep.points, erase_place);
-  group.sweep.set.emplace_back(key, value);
-  return group;
+  return groups;
 }
 
 SweepResult sorted_by_group(const SweepResult& result, std::string_view key) {
-  const std::size_t place = place_of(result.sweep, key);
-  SweepResult sorted = without_rows(result);
-  for (const std::string& value : group_values(result, key)) {
-    for (std::size_t row = 0; row < result.rows.size(); ++row) {
-      if (result.sweep.points[result.rows[row].point][place] == value) copy_row(result, row, sorted);
-    }
-  }
-  return sorted;
+  std::vector<std::size_t> order;
+  for (const RowsOfValue& group : rows_by_value(result, place_of(result.sweep, key)))
+    order.insert(order.end(), group.rows.begin(), group.rows.end());
+  return {.sweep = result.sweep,
+          .figures = result.figures,
+          .rows = chosen(result.rows, order),
+          .efficiency_errors = chosen(result.efficiency_errors, order),
+          .scaling_of_whole = chosen(result.scaling_of_whole, order)};
 }
 
 }  // namespace trainyard

@@ -10,15 +10,17 @@
 
 namespace trainyard {
 
-/// The values of a varied key that have rows, in the order of its list, or without lists in that of the rows.
-/// Throws std::out_of_range if the key is not varied.
-std::vector<std::string> group_values(const SweepResult& result, std::string_view key);
+struct SweepGroup {
+  std::string value;   ///< of the key
+  SweepResult result;  ///< points keep their numbers and lose the key; those of other groups have no values
+};
 
-/// The rows with this value of a varied key; points keep their numbers and lose the key. Published figures
-/// of other groups have no row in it. Throws std::out_of_range if the key is not varied.
-SweepResult group_of(const SweepResult& result, std::string_view key, const std::string& value);
+/// A group for each value of a varied key that has rows, in the order of the key's list, or without lists in
+/// that of the rows. Published figures of other groups have no row in it. Throws std::out_of_range if the key
+/// is not varied.
+std::vector<SweepGroup> groups_of(const SweepResult& result, std::string_view key);
 
-/// The same result with the rows of each group together.
+/// The same result with the rows of each group together. Throws like groups_of.
 SweepResult sorted_by_group(const SweepResult& result, std::string_view key);
 
 }  // namespace trainyard

@@ -11,6 +11,12 @@
 
 namespace trainyard {
 
+struct RelativeScaling {
+  double baseline_ranks = 0;  ///< of the series' smallest run
+  double speedup = 0;         ///< relative to that run's throughput
+  double efficiency = 0;      ///< speedup / ratio of ranks
+};
+
 /// Of a scaling efficiency: (measured / predicted) - 1 of 80 % of comparable published pairs.
 struct EfficiencyError {
   double low = 0, high = 0;
@@ -22,6 +28,9 @@ struct SweepResult {
   std::vector<SweepRow> rows;        ///< by point; without points that did not run
   /// By row, nothing where unknown; empty without add_efficiency_errors (efficiency_error.hpp).
   std::vector<std::optional<EfficiencyError>> efficiency_errors = {};
+  /// By row, of a group of points (sweep_groups.hpp): relative_scaling() of the result it was taken from,
+  /// whose smallest runs may be in other groups. Empty: the rows are the whole result.
+  std::vector<std::optional<RelativeScaling>> scaling_of_whole = {};
 };
 
 /// Nothing if the row failed, or the figure is unknown. Throws std::out_of_range if there is no such figure.

@@ -500,6 +500,26 @@ TEST_CASE("an update that cancels leaves the parameters that were pulled ahead o
   CHECK(some < numbers(setup).time_per_update * (1 - 1e-3));
 }
 
+TEST_CASE("k_batch_async: each worker is sent each tensor once per update, however early one is updated") {
+  // Two workers with equal steps make an update of k = 4 in two steps. The first tensor of an update arrives
+  // long before the last: in between workers must not pull it again.
+  constexpr double updates = 40;
+  const Setup setup{.workers = 2,
+                    .worker_nodes = 2,
+                    .nodes = 3,
+                    .placement = ServerPlacement::own_nodes,
+                    .compute = 1,
+                    .rule = {.rule = UpdateRule::k_batch_async, .k = 4},
+                    .warmup = 0,
+                    .measured = static_cast<std::int64_t>(updates),
+                    .ready = {0.1, 1},
+                    .needed = {0, 0}};
+  const double of_update = (setup.rule.k + setup.workers) * 2 * setup.bytes;
+  const double sent = numbers(setup).sent;
+  CHECK(sent <= of_update);
+  CHECK(sent >= of_update - setup.workers * 2 * setup.bytes / updates);  // the last pulls have not begun
+}
+
 TEST_CASE("downpour computes while it pushes, and waits only for the push before") {
   for (const double send : {0.02, 0.25}) {
     CAPTURE(send);

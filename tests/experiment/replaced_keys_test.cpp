@@ -121,6 +121,20 @@ TEST_CASE(
   };
   CHECK(with_grid("[2, 2]").empty());
   CHECK(with_grid("[8, 4]").find("summed over 4 ranks") != std::string::npos);
+  // replicas that divide their state inside nodes sum over the nodes; experts have fewer replicas
+  const auto sharded = [&](const char* grid) {
+    return error_of("resnet50_dgx2", {{"nodes", "4"},
+                                      {"gpus", "64"},
+                                      {"parallelism.shard", "optimizer"},
+                                      {"parallelism.shard_over", "node"},
+                                      {"sync.algorithm", "torus2d"},
+                                      {"sync.grid", grid}});
+  };
+  CHECK(sharded("[2, 2]").empty());
+  CHECK(sharded("[8, 8]").find("gradients are summed over 4 ranks") != std::string::npos);
+  CHECK(error_of("mixtral_8x7b_dgx_h100",
+                 {{"parallelism.shard", "none"}, {"sync.algorithm", "torus2d"}, {"sync.grid", "[4, 4]"}})
+            .find("gradients of experts are summed over") != std::string::npos);
 }
 
 TEST_CASE("what users call a key is answered with the key") {

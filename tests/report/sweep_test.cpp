@@ -162,12 +162,12 @@ TEST_CASE("machines without a price or a power are named beside the best points"
                                                         {.values = {"c", "1"}},
                                                         {.values = {"b", "2"}, .power = 500}});
   CHECK(has_text(some, "\n  no price        b, c\n"));
-  CHECK(has_text(some, "\n  no power        c\n"));
+  CHECK(has_text(some, "\n  energy unknown  c\n"));
   // the same machine with and without a price: which points lack it
   const std::string mixed = made({"platform", "gpus"}, {{.values = {"a", "8"}, .rent = 10, .power = 500},
                                                         {.values = {"a", "4"}, .power = 500}});
   CHECK(has_text(mixed, "\n  no price        platform=a, gpus=4\n"));
-  CHECK_FALSE(has_text(mixed, "no power"));
+  CHECK_FALSE(has_text(mixed, "energy unknown"));
   const std::string by_file =
       made({"experiment"}, {{.values = {"e"}, .rent = 10, .power = 500}, {.values = {"f"}}});
   CHECK(has_text(by_file, "\n  no price        f\n"));

@@ -1,0 +1,50 @@
+#pragma once
+// Software that pulls tensor by tensor: a shard sends the new parameters of a message as soon as it has
+// updated them, before the rest of the update is made.
+
+#include "strategy/update_rule.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace trainyard::engine {
+
+class TensorPulls {
+public:
+  /// `cancels`: an update cancels what is under way.
+  TensorPulls(const UpdateSettings& settings, bool cancels, int messages);
+
+  /// A shard has the gradient of `message` from `worker`. Returns the workers to which it now sends the
+  /// message's parameters, for their next steps; valid until the next call.
+  const std::vector<int>& received(int worker, int message, const UpdateRules& rules);
+
+  /// `worker` pushes another gradient.
+  void began_push(int worker);
+
+  /// `worker` fetches: whether it must be sent the message, which it then counts as having been. If not, it
+  /// has what the last update made of the message, or that is on its way.
+  bool asks(int worker, int message);
+
+  /// Gradients of these workers are in an update, so no part of the next update of any tensor.
+  void used(const std::vector<int>& workers);
+
+  /// An update has cancelled all gradients under way.
+  void cancelled();
+
+private:
+  void await_distinct(int worker, int message, int awaited);
+  void await_any(int worker, int message, int awaited);
+
+  UpdateRule rule_;
+  bool cancels_;
+  int workers_;
+  std::vector<int> arrivals_;              ///< by message: pushes since its last update
+  std::vector<std::vector<int>> senders_;  ///< by message, for k_async: workers since its last update
+  std::vector<std::int64_t> versions_;     ///< by message, for k_batch_async: updates so far
+  std::vector<std::vector<std::int64_t>>
+      held_;                   ///< by worker and message, for k_batch_async: version it was sent
+  std::vector<char> goes_on_;  ///< by worker, for ssp: it goes on after the push under way
+  std::vector<int> receivers_;
+};
+
+}  // namespace trainyard::engine

@@ -1,0 +1,63 @@
+#include "experiment/torus_grid.hpp"
+
+#include "strategy/grid.hpp"
+#include "units/plural.hpp"
+
+#include <fmt/format.h>
+#include <map>
+#include <string_view>
+
+namespace trainyard {
+namespace {
+
+std::string_view gradients_along(Axis axis) {
+  switch (axis) {
+    case Axis::expert_data:
+      return "gradients of experts";
+    case Axis::layer_data:
+      return "gradients of divided layers";
+    default:
+      return "gradients";
+  }
+}
+
+/// The number of ranks in the groups of an axis that sum by all-reduces.
+int ranks_of_sum(const RankLayout& layout, Axis axis) {
+  const auto shards = layout.state_shards.find(axis);
+  const auto ranks = static_cast<int>(groups_of_stage(layout.grid, axis, 0).front().size());
+  return shards == layout.state_shards.end() ? ranks : ranks / shards->second;
+}
+
+/// By axis.
+std::map<Axis, int> ranks_of_sums(const ResolvedExperiment& resolved) {
+  if (!resolved.layout) {
+    const auto& grid = resolved.grid;
+    return {{Axis::data, grid ? grid->context * grid->data : resolved.cluster->ranks()}};
+  }
+  std::map<Axis, int> ranks;
+  for (const RankClass& one : resolved.classes) {
+    for (const auto& [axis, parameters] : parameters_by_axis(one.layers)) {
+      if (axis && parameters > 0) ranks.emplace(*axis, ranks_of_sum(*resolved.layout, *axis));
+    }
+  }
+  return ranks;
+}
+
+}  // namespace
+
+void require_torus_grid(const ResolvedExperiment& resolved) {
+  const Experiment& settings = resolved.settings;
+  if (!settings.sync.grid) return;
+  if (settings.parallelism && !resolved.layout && !resolved.grid)
+    return;  // an error of the layout is reported
+  const auto [columns, rows] = *settings.sync.grid;
+  const long long places = static_cast<long long>(columns) * rows;
+  for (const auto& [axis, ranks] : ranks_of_sums(resolved)) {
+    if ((settings.traces && ranks > 1) || places == ranks) continue;
+    throw InputError(fmt::format("a grid of {} columns and {} rows has {} places, but {} are summed over {}",
+                                 columns, rows, places, gradients_along(axis), plural(ranks, "rank")),
+                     "columns x rows must be the number of ranks");
+  }
+}
+
+}  // namespace trainyard
