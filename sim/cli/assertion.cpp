@@ -1,6 +1,7 @@
 #include "cli/assertion.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/figure_names.hpp"
 #include "config/suggest.hpp"
 #include "report/figure_text.hpp"
 #include "units/text.hpp"
@@ -17,20 +18,11 @@ namespace {
 
 [[noreturn]] void wrong(const std::string& why) { throw CLI::ValidationError("--assert", why); }
 
-/// "step_time" for step_time_s.
-std::string_view without_unit(std::string_view field) {
-  for (const std::string_view unit :
-       {"_samples_per_s", "_tokens_per_s", "_bytes", "_usd", "_s", "_j", "_w"}) {
-    if (field.ends_with(unit)) return field.substr(0, field.size() - unit.size());
-  }
-  return field;
-}
-
 const Figure& figure_named(std::string_view name) {
   std::vector<std::string_view> fields;
   for (const Figure& figure : figures()) {
     if (figure.unit == FigureUnit::text) continue;
-    if (figure.field == name || without_unit(figure.field) == name) return figure;
+    if (is_name_of(name, figure.field)) return figure;
     fields.push_back(without_unit(figure.field));
   }
   const std::string hint = config::suggest(name, fields);

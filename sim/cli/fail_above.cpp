@@ -1,6 +1,7 @@
 #include "cli/fail_above.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/figure_names.hpp"
 #include "cli/values.hpp"
 #include "config/suggest.hpp"
 #include "report/figure_text.hpp"
@@ -9,7 +10,6 @@
 
 #include <CLI/Error.hpp>
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
 #include <limits>
 
@@ -18,24 +18,11 @@ namespace {
 
 constexpr const char* fail_above = "--fail-above";
 
-/// Figures that say whether a change is for the worse.
-constexpr std::array known_limits{
-    ChangeLimit{.name = "step", .field = "step_time_s"},
-    ChangeLimit{.name = "memory", .field = "memory_peak_bytes"},
-    ChangeLimit{.name = "throughput", .field = "throughput_samples_per_s", .is_worse_if_lower = true},
-    ChangeLimit{.name = "efficiency", .field = "scaling_efficiency", .is_worse_if_lower = true},
-    ChangeLimit{.name = "communication", .field = "exposed_communication_s"},
-    ChangeLimit{.name = "epoch", .field = "epoch_time_s"},
-    ChangeLimit{.name = "energy", .field = "energy_per_step_j"},
-    ChangeLimit{.name = "cost", .field = "cost_per_epoch_usd"},
-    ChangeLimit{.name = "job_time", .field = "job_time_s"},
-    ChangeLimit{.name = "job_energy", .field = "job_energy_j"},
-    ChangeLimit{.name = "job_cost", .field = "job_cost_usd"}};
-
 ChangeLimit limit_named(const std::string& name) {
   std::vector<std::string_view> names;
-  for (const ChangeLimit& known : known_limits) {
-    if (known.name == name) return known;
+  for (const ShortName& known : short_names) {
+    if (is_name_of(name, known.field))
+      return {.name = known.name, .field = known.field, .is_worse_if_lower = known.is_worse_if_lower};
     names.push_back(known.name);
   }
   throw CLI::ValidationError(fail_above,
@@ -75,7 +62,7 @@ std::string problem_of(const Comparison& comparison, const ChangeLimit& limit) {
 
 std::string names_of_limits() {
   std::string names;
-  for (const ChangeLimit& known : known_limits)
+  for (const ShortName& known : short_names)
     names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
   return names;
 }

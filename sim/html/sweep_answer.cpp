@@ -79,8 +79,8 @@ namespace {
 /// "name: 8 GPUs (97.6 %), 8 to at least 64 within the expected error".
 Html scaling_item(const std::string& name, const std::string& text) {
   const std::size_t end = text.starts_with("none") ? 4 : text.find(')') + 1;
-  return element("li", prose(name + ": ") + element("strong", prose(text.substr(0, end))) +
-                           prose(text.substr(end))) +
+  return element("li", (name.empty() ? Html() : prose(name + ": ")) +
+                           element("strong", prose(text.substr(0, end))) + prose(text.substr(end))) +
          Html{"\n"};
 }
 
@@ -102,7 +102,7 @@ Html scaling_limits(const SweepResult& result) {
       continue;
     }
     if (++listed <= most_in_answer)
-      items += scaling_item(names[i], scaling_in_words(result, all[i], reached));
+      items += scaling_item(all.size() == 1 ? "" : names[i], scaling_in_words(result, all[i], reached));
   }
   Html html = subheading("Where scaling stops") +
               paragraph(fmt::format("The {}.", scaling_rule_in_words(result.sweep)));
@@ -156,8 +156,12 @@ Html published_differences(const SweepResult& result) {
 
 Html sweep_answer(const SweepResult& result) {
   if (failures(result) == result.rows.size()) return {};
-  Html html = in_columns({best_points_html(result), scaling_limits(result), gains(result)}) +
-              published_differences(result);
+  return in_columns({best_points_html(result), scaling_limits(result), gains(result)}) +
+         published_differences(result);
+}
+
+Html sweep_caveats(const SweepResult& result) {
+  Html html;
   if (const std::string words = above_peak_in_words(result); !words.empty()) html += paragraph(words + ".");
   if (const std::string words = expected_errors_in_words(result); !words.empty())
     html += paragraph(std::string(1, static_cast<char>(std::toupper(words.front()))) + words.substr(1) + ".");

@@ -9,8 +9,11 @@ namespace trainyard {
 /// The points to choose, or without times of a training the point with the highest throughput.
 Html best_points_html(const SweepResult& result);
 
-/// The same; where scaling stops; how predictions compare with published figures; the expected error. Empty
-/// if no point is finished.
+/// The same; where scaling stops; how predictions compare with published figures. Empty if no point is
+/// finished.
 Html sweep_answer(const SweepResult& result);
+
+/// The expected error of the points, and what a utilization above 100 % means. Empty if no point is finished.
+Html sweep_caveats(const SweepResult& result);
 
 }  // namespace trainyard

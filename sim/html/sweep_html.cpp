@@ -179,13 +179,14 @@ std::string sweep_html(const SweepResult& result, const SweepOrigin& origin,
     if (by && !html.markup.empty()) html += group_heading("all values of " + *by) + of_all(result);
     return html;
   };
+  const Html answer = grouped_and_all(sweep_answer, best_points_html) + sweep_caveats(result);
   Html lead;
   if (!result.sweep.title.empty()) lead = paragraph(result.sweep.title);
   const HtmlPage page{
       .title = fmt::format("{}: {}", result.sweep.name,
                            count(static_cast<std::int64_t>(result.sweep.points.size()), "point")),
       .lead = lead,
-      .sections = {{"answer", "In short", grouped_and_all(sweep_answer, best_points_html)},
+      .sections = {{"answer", "In short", answer},
                    {"chart", "Chart of the points", points_chart(points)},
                    {"points", "Points", points_table(points)},
                    {"scaling", "Scaling", grouped_by(scaling_curves)},

@@ -249,7 +249,7 @@ TEST_CASE("--fail-above limits figures by name, and names each that is missed") 
   CHECK(contains(missed.err, "B's step time"));
   CHECK(contains(missed.err, "B's memory per GPU"));
   CHECK(!contains(missed.err, "throughput"));
-  CHECK(compare({"step=200%", "memory=200%"}).code == 0);
+  CHECK(compare({"step_time=200%", "memory_peak_bytes=200%"}).code == 0);
   CHECK(compare({"job_time=5"}).code == 1);
   CHECK(contains(compare({"job_time=5"}).err, "job_time cannot be compared: A has no job_time_s"));
   const Ended slower =

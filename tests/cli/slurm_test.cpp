@@ -74,6 +74,11 @@ TEST_CASE("--slurm writes an array of shards that is requeued, and a merge behin
     CHECK(
         contains(content(dir + "/slurm/array.sh"), "\n#SBATCH --array=1-1\n#SBATCH --cpus-per-task=8\ncd "));
   }
+  SUBCASE("--by: the merge groups, shards do not") {
+    CHECK(slurm.sweep({"--out", dir, "--slurm", "--shards", "2", "--by", "gpus"}).code == 0);
+    CHECK(contains(content(dir + "/slurm/merge.sh"), command + " --merge --force --by 'gpus'\n"));
+    CHECK_FALSE(contains(content(dir + "/slurm/array.sh"), "--by"));
+  }
   SUBCASE("rows are printed by the merge alone") {
     CHECK(slurm.sweep({"--out", dir, "--slurm", "--json"}).code == 2);
   }

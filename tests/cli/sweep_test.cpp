@@ -97,6 +97,9 @@ TEST_CASE("a sweep leaves the same bytes for any -j, in shards, and resumed in t
   CHECK(merged.code == 4);
   CHECK(merged.out == first.out);
   CHECK(files_in(parts) == expected);
+  const Ended by_gpus = sweep({file, "--merge", "--force", "--out", parts, "--by", "gpus"});
+  CHECK(by_gpus.code == 4);
+  CHECK(contains(by_gpus.out, "\nall values of gpus\n"));
 
   // A shard's store, as the store of a sweep that got as far.
   std::filesystem::create_directory(scratch.path() / "half");
@@ -278,6 +281,7 @@ TEST_CASE("sweeps that cannot begin end with the code of what is wrong, and writ
   ends({file, "--out", out, "--by", "model"}, 2,
        "'model' is not varied; varied: precision, gpus, batch_per_gpu");
   ends({"resnet50_dgx2", "--by", "gpus"}, 2, "this sweep varies no key");
+  ends({file, "--by", ""}, 2, "'' is not varied");
   ends({file, "--by", "gpus", "--json"}, 2, "--by");
   ends({file, "--out", out, "--by", "gpus", "--shard", "1/2"}, 2, "--by");
   ends({file, "--out", out, "--deadline", "5"}, 2, "needs a unit");

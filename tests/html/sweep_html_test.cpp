@@ -239,6 +239,11 @@ TEST_CASE("the page of a sweep by a key has a part for each value in its conclus
   CHECK(one < two);
   CHECK(page_has(answer.substr(one, two - one), "model=a: an epoch in 2 h 00 min"));
   CHECK(page_has(answer.substr(two), "model=a: an epoch in 1 h 20 min"));
+  const std::size_t all = answer.find("<h3 class=\"group\">all values of nodes</h3>");
+  REQUIRE(all != std::string::npos);
+  CHECK(two < all);
+  CHECK(page_has(answer.substr(all), "<strong>fastest</strong>: model=a, nodes=2: an epoch in 1 h 20 min"));
+  CHECK_FALSE(page_has(answer.substr(all), "Where scaling stops"));
   CHECK(page_has(section("choice"), "<h3 class=\"group\">all values of nodes</h3>"));
   CHECK(page_has(page, "trainyard sweep sweep.resolved.yaml --out again --by nodes"));
   CHECK_FALSE(page_has(sweep_html(two_models(), {}), "class=\"group\""));
