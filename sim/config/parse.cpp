@@ -1,5 +1,6 @@
 // parse, load and set of document.hpp.
 #include "config/document.hpp"
+#include "config/file_format.hpp"
 #include "config/path.hpp"
 #include "config/plain_text.hpp"
 #include "config/read_file.hpp"
@@ -14,6 +15,15 @@
 namespace trainyard::config {
 
 namespace {
+
+constexpr std::initializer_list<FileFormat> yaml_formats{FileFormat::json, FileFormat::trainyard_yaml};
+
+/// Files of other tools begin with a bracket, a tag or a byte that no text has.
+bool may_be_foreign(std::string_view text) {
+  constexpr std::string_view brackets = "{[<";
+  return !text.empty() && (brackets.find(text.front()) != std::string_view::npos ||
+                           static_cast<unsigned char>(text.front()) < ' ' || text.front() < 0);
+}
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -93,6 +103,7 @@ Node& enter_index(const Document& document, Node& node, std::size_t index, std::
 
 Document parse(std::string name, std::string_view text) {
   Document document{.name = std::move(name)};
+  if (may_be_foreign(text)) refuse_foreign(document.name, text, yaml_formats);
   const std::string plain = plain_text(document.name, text);
   document.lines = lines_of(plain);
   const auto first = std::find_if(document.lines.begin(), document.lines.end(), [](const std::string& line) {
@@ -104,6 +115,8 @@ Document parse(std::string name, std::string_view text) {
            "YAML directives ('%') are not supported", "start with the first key");
   }
   YamlResult result = read_yaml(document, plain);
+  if (!result.errors.empty() || result.root.kind == Node::Kind::scalar)
+    refuse_foreign(document.name, plain, yaml_formats);
   if (result.errors.empty() && result.root.kind == Node::Kind::null) {
     reject(document, {}, "file is empty");
   }

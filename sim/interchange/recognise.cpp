@@ -1,5 +1,6 @@
 #include "interchange/recognise.hpp"
 
+#include "config/file_format.hpp"
 #include "interchange/lstopo.hpp"
 #include "interchange/nccl_topology.hpp"
 #include "interchange/smi_query.hpp"
@@ -16,32 +17,6 @@ namespace {
 constexpr const char* what_is_read =
     "read are: nvidia-smi topo -m, nvidia-smi -q (-x), NCCL_TOPO_DUMP_FILE, lstopo --of xml";
 
-/// The word for an XML file of another program, by its root; empty if unknown.
-std::string_view other_xml(std::string_view root) {
-  if (root == "graphs") return "a graph dump of NCCL (NCCL_GRAPH_DUMP_FILE), not its topology";
-  if (root == "platform") return "a platform of SimGrid";
-  if (root == "html" || root == "HTML") return "a web page";
-  if (root == "mxfile" || root == "svg") return "a drawing";
-  return {};
-}
-
-std::string_view other_text(const InputText& input) {
-  const std::string_view text = input.text;
-  const std::size_t begin = text.find_first_not_of(" \t\n");
-  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
-  if (begin != std::string_view::npos && (text[begin] == '{' || text[begin] == '[')) {
-    if (has("\"traceEvents\"")) return "a Chrome trace";
-    if (has("\"schema\"") && has("\"nodes\"")) return "an execution trace";
-    return "JSON";
-  }
-  if (has("# nThread") || has("out-of-place")) return "output of nccl-tests";
-  if (has("NVIDIA-SMI") && has("Driver Version")) return "the overview of nvidia-smi, which shows no links";
-  if (has("\nnode:") || has("$schema=")) return "a YAML file of trainyard";
-  if (has("npus_count")) return "a network of ASTRA-sim";
-  if (has("rocm-smi") || has("ROCm System Management Interface")) return "output of rocm-smi";
-  return {};
-}
-
 }  // namespace
 
 NodeFileKind recognise_node_file(const InputText& input) {
@@ -51,8 +26,9 @@ NodeFileKind recognise_node_file(const InputText& input) {
   if (root == "topology") return NodeFileKind::lstopo;
   if (root.empty() && has_smi_matrix(input)) return NodeFileKind::smi_topology;
   if (root.empty() && is_smi_query_text(input)) return NodeFileKind::smi_query;
-  const std::string_view other = root.empty() ? other_text(input) : other_xml(root);
-  if (!other.empty()) throw input_error(input.name, 0, fmt::format("this is {}", other), what_is_read);
+  const config::FileFormat other = config::format_of(input.text);
+  if (other != config::FileFormat::unknown)
+    throw input_error(input.name, 0, fmt::format("this is {}", config::words_of(other)), what_is_read);
   throw input_error(input.name, 0,
                     root.empty()
                         ? "no description of a node: the text has no matrix of GPUs"

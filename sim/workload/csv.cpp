@@ -1,5 +1,6 @@
 #include "workload/csv.hpp"
 
+#include "config/file_format.hpp"
 #include "config/utf8.hpp"
 
 #include <algorithm>
@@ -136,6 +137,7 @@ void CsvProblems::error(int line, std::string message, std::string hint) {
 
 void CsvProblems::finish() {
   if (found_.empty()) return;
+  config::refuse_foreign(name_, text_, {config::FileFormat::trainyard_trace});
   if (left_out_ > 0) {
     Diagnostic rest;
     rest.file = name_;

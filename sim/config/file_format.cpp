@@ -1,0 +1,170 @@
+#include "config/file_format.hpp"
+
+#include "config/diagnostic.hpp"
+#include "units/shell_word.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+namespace trainyard::config {
+namespace {
+
+constexpr std::size_t examined = std::size_t{64} << 10U;
+
+struct Format {
+  FileFormat format;
+  std::string_view words;
+  std::string_view command = {};  ///< {} is the file
+};
+
+constexpr std::array formats{
+    Format{FileFormat::pytorch_profile, "a profile of PyTorch (torch.profiler)",
+           "trainyard import kineto {} -o step.csv"},
+    Format{FileFormat::chrome_trace, "a Chrome trace"},
+    Format{FileFormat::horovod_timeline, "a timeline of Horovod"},
+    Format{FileFormat::execution_trace, "an execution trace of PyTorch"},
+    Format{FileFormat::chakra_json, "a Chakra trace as JSON"},
+    Format{FileFormat::chakra, "a Chakra trace"},
+    Format{FileFormat::onnx, "an ONNX model"},
+    Format{FileFormat::python_pickle, "a Python pickle, such as a memory snapshot of PyTorch"},
+    Format{FileFormat::sqlite, "an SQLite database, such as an export of Nsight Systems"},
+    Format{FileFormat::gzip, "compressed by gzip", "gunzip {}"},
+    Format{FileFormat::nccl_tests, "output of nccl-tests", "trainyard import nccl-tests {} -o rows.csv"},
+    Format{FileFormat::nccl_topology, "a topology of NCCL", "trainyard init platform {} -o machine.yaml"},
+    Format{FileFormat::nccl_graph, "a graph dump of NCCL (NCCL_GRAPH_DUMP_FILE), not its topology"},
+    Format{FileFormat::smi_overview, "the overview of nvidia-smi, which shows no links"},
+    Format{FileFormat::lstopo, "a topology of lstopo", "trainyard init platform {} -o machine.yaml"},
+    Format{FileFormat::simgrid_platform, "a platform of SimGrid"},
+    Format{FileFormat::web_page, "a web page"},
+    Format{FileFormat::drawing, "a drawing"},
+    Format{FileFormat::astra_sim_workload, "a workload of ASTRA-sim or SimAI"},
+    Format{FileFormat::astra_sim_network, "a network of ASTRA-sim"},
+    Format{FileFormat::rocm_smi, "output of rocm-smi"},
+    Format{FileFormat::trainyard_trace, "a trace of trainyard",
+           "trainyard run --platform NAME --set trace={}"},
+    Format{FileFormat::trainyard_yaml, "a YAML file of trainyard"},
+    Format{FileFormat::json, "JSON"}};
+
+const Format* found(FileFormat format) {
+  const auto its = std::ranges::find(formats, format, &Format::format);
+  return its == formats.end() ? nullptr : &*its;
+}
+
+/// The file's beginning, with what is asked of it.
+class Head {
+public:
+  explicit Head(std::string_view bytes) : text_(bytes.substr(0, examined)) {
+    const std::size_t begin = text_.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+    text_.remove_prefix(std::min(begin, text_.size()));
+  }
+  [[nodiscard]] bool has(std::string_view part) const { return text_.find(part) != std::string_view::npos; }
+  [[nodiscard]] bool begins(std::string_view part) const { return text_.starts_with(part); }
+  [[nodiscard]] bool has_line(std::string_view beginning) const {
+    return begins(beginning) || has(std::string("\n").append(beginning));
+  }
+  [[nodiscard]] std::string_view line(int number) const {
+    std::string_view rest = text_;
+    for (int i = 0; i < number; ++i) rest.remove_prefix(std::min(rest.find('\n') + 1, rest.size()));
+    return rest.substr(0, rest.find('\n'));
+  }
+
+private:
+  std::string_view text_;
+};
+
+FileFormat json_format(const Head& head) {
+  if (head.begins("[")) {
+    if (head.has("NEGOTIATE_")) return FileFormat::horovod_timeline;
+    return head.has("\"ph\"") ? FileFormat::chrome_trace : FileFormat::json;
+  }
+  if (head.has("\"workload_graph\"")) return FileFormat::chakra_json;
+  if (head.has("\"schemaVersion\"") || head.has("\"Trace\"") || head.has("\"cpu_op\"")) {
+    return FileFormat::pytorch_profile;
+  }
+  if (head.has("\"traceEvents\"")) return FileFormat::chrome_trace;
+  return head.has("\"schema\"") && head.has("\"nodes\"") ? FileFormat::execution_trace : FileFormat::json;
+}
+
+FileFormat xml_format(const Head& head) {
+  const auto is_root = [&](std::string_view name) {
+    const std::string tag = std::string("<").append(name);
+    return head.has(tag + " ") || head.has(tag + ">");
+  };
+  if (is_root("system") && head.has("<cpu ")) return FileFormat::nccl_topology;
+  if (is_root("graphs")) return FileFormat::nccl_graph;
+  if (is_root("topology")) return FileFormat::lstopo;
+  if (is_root("platform")) return FileFormat::simgrid_platform;
+  if (is_root("html") || is_root("HTML")) return FileFormat::web_page;
+  return is_root("mxfile") || is_root("svg") ? FileFormat::drawing : FileFormat::unknown;
+}
+
+/// Formats that are told by their first bytes.
+FileFormat binary_format(std::string_view bytes) {
+  const auto byte = [&](std::size_t i) {
+    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U;
+  };
+  if (bytes.starts_with("SQLite format 3")) return FileFormat::sqlite;
+  if (byte(0) == 0x1F && byte(1) == 0x8B) return FileFormat::gzip;
+  if (byte(0) == 0x80 && byte(1) >= 2 && byte(1) <= 5) return FileFormat::python_pickle;
+  // the version, then the producer or the graph (protobuf fields 1 and 2 or 7 of onnx.ModelProto)
+  if (byte(0) == 0x08 && byte(1) < 0x20 && (byte(2) == 0x12 || byte(2) == 0x3A)) return FileFormat::onnx;
+  // a GlobalMetadata message, whose length comes first, with the version or an attribute of the schema
+  const std::string_view start = bytes.substr(0, 64);
+  const bool is_metadata = byte(1) == 0x0A || byte(2) == 0x12 || byte(1) == 0x12;
+  const bool has_version = start.find("0.0.") != std::string_view::npos;
+  return is_metadata && byte(0) != 0 && has_version && byte(0) != '{' ? FileFormat::chakra
+                                                                      : FileFormat::unknown;
+}
+
+bool is_astra_sim_workload(const Head& head) {
+  const std::string_view first = head.line(0);
+  const std::string_view word = first.substr(0, first.find_first_of(" \t\r"));
+  const std::string_view second = head.line(1);
+  const bool has_count =
+      !second.empty() && second.find_first_not_of("0123456789 \t\r") == std::string_view::npos;
+  return has_count && (word == "DATA" || word == "MODEL" || word == "MICRO" || word.starts_with("HYBRID_"));
+}
+
+FileFormat text_format(const Head& head) {
+  if (head.has("# nThread") || head.has("out-of-place")) return FileFormat::nccl_tests;
+  if (head.has("NVIDIA-SMI") && head.has("Driver Version")) return FileFormat::smi_overview;
+  if (is_astra_sim_workload(head)) return FileFormat::astra_sim_workload;
+  if (head.has("npus_count")) return FileFormat::astra_sim_network;
+  if (head.has("rocm-smi") || head.has("ROCm System Management Interface")) return FileFormat::rocm_smi;
+  if (head.begins("# trainyard trace:")) return FileFormat::trainyard_trace;
+  return head.has_line("node:") || head.has("yaml-language-server: $schema=") ? FileFormat::trainyard_yaml
+                                                                              : FileFormat::unknown;
+}
+
+}  // namespace
+
+FileFormat format_of(std::string_view bytes) {
+  if (const FileFormat binary = binary_format(bytes); binary != FileFormat::unknown) return binary;
+  const Head head(bytes);
+  if (head.begins("{") || head.begins("[")) return json_format(head);
+  return head.begins("<") ? xml_format(head) : text_format(head);
+}
+
+std::string_view words_of(FileFormat format) {
+  const Format* const its = found(format);
+  return its == nullptr ? "a file of unknown format" : its->words;
+}
+
+std::string command_for(FileFormat format, std::string_view file) {
+  const Format* const its = found(format);
+  if (its == nullptr || its->command.empty()) return {};
+  return fmt::format(fmt::runtime(its->command), shell_word(file));
+}
+
+void refuse_foreign(const std::string& file, std::string_view text, std::initializer_list<FileFormat> own) {
+  const FileFormat format = format_of(text);
+  if (format == FileFormat::unknown || std::ranges::find(own, format) != own.end()) return;
+  throw InputError({Diagnostic{.file = file,
+                               .key_path = {},
+                               .message = fmt::format("this is {}", words_of(format)),
+                               .hint = command_for(format, file),
+                               .source_line = {}}});
+}
+
+}  // namespace trainyard::config
