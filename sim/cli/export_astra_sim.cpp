@@ -23,7 +23,7 @@ struct AstraSimOptions {
 void export_astra_sim(const AstraSimOptions& options) {
   const auto unit = choice<WorkloadTime>(options.unit);
   const ResolvedExperiment resolved = resolved_for_export(options.common);
-  require_step_by_ops(resolved, "a workload");
+  require_data_parallel_step(resolved, "a workload");
   check_out_file(options.common.out, options.common.force);
   // its times of collectives are not written
   const Run run = simulate(resolved, {.fidelity = Fidelity::closed});

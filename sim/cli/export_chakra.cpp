@@ -24,7 +24,7 @@ struct ChakraOptions {
 
 void export_chakra(const ChakraOptions& options) {
   const ResolvedExperiment resolved = resolved_for_export(options.common);
-  require_step_by_ops(resolved, "an execution trace");
+  require_data_parallel_step(resolved, "an execution trace");
   const auto file_of = [&](Rank rank) { return fmt::format("{}.{}.et", options.common.out, index(rank)); };
   const std::vector<Rank> ranks = ranks_for_export(options.ranks, resolved);
   for (const Rank rank : ranks) check_out_file(file_of(rank), options.common.force);

@@ -42,7 +42,7 @@ void export_hta(const HtaOptions& options) {
   SimulateOptions how;
   if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
   const ResolvedExperiment resolved = resolved_for_export(options.common);
-  require_step_by_ops(resolved, "a profile");
+  require_steady_step(resolved, "a profile");
   const std::vector<Rank> ranks = ranks_for_export(options.ranks, resolved);
   const std::set<std::string> names = profile_names(resolved.cluster->ranks());
   check_out_dir(options.common.out, names, options.common.force);

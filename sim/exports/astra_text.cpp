@@ -46,6 +46,7 @@ public:
       : run_(run), step_(rank_step(run, Rank{0}, "a workload")), unit_(length_of(unit)) {}
 
   std::string write() {
+    require_data_parallel_step(run_.experiment, "a workload");
     if (run_.experiment.settings.accumulation > 1)
       throw InputError(
           "a workload of ASTRA-sim has one forward and one backward pass, but here a step has several",

@@ -21,6 +21,7 @@ using chakra::NodeField;
 class ChakraWriter {
 public:
   ChakraWriter(const Run& run, Rank rank) : run_(run), step_(rank_step(run, rank, "an execution trace")) {
+    require_data_parallel_step(run.experiment, "an execution trace");
     for (const TimelineEvent* bar : step_.other_work) {
       if (bar->is_collective) collectives_of_[step_.ready_op.at(bar->collective)].push_back(bar->collective);
     }

@@ -15,7 +15,9 @@ public:
   std::vector<HostCall> make() {
     add_communication(-1);
     for (const TimelineEvent* bar : step_.compute) {
+      if (step_.ready_op.empty()) add_communication_before(bar->start);
       const Op& op = step_.trace->ops.at(at(bar->op));
+      is_backward_ = op.phase == Phase::backward;
       calls_.push_back({.kind = op.kind == OpKind::host ? CallKind::wait : CallKind::op,
                         .bar = bar,
                         .op = bar->op,
@@ -44,7 +46,14 @@ private:
                       .latest = nanoseconds(bar->start)});
   }
 
+  /// In a step that runs ops several times the order is that of the GPU.
+  void add_communication_before(Seconds start) {
+    for (; next_ < step_.other_work.size() && step_.other_work[next_]->start < start; ++next_)
+      add(step_.other_work[next_], is_backward_);
+  }
+
   void add_communication(int ready_op) {
+    if (step_.ready_op.empty()) return;
     for (const TimelineEvent* bar : step_.other_work) {
       if (step_.ready_op.at(bar->collective) != ready_op) continue;
       add(bar, ready_op >= 0 && step_.trace->ops.at(at(ready_op)).phase == Phase::backward);
@@ -75,6 +84,8 @@ private:
 
   const RankStep& step_;
   std::set<const TimelineEvent*> launched_;
+  std::size_t next_ = 0;      // of the other work, in a step that runs ops several times
+  bool is_backward_ = false;  // the last op
   std::vector<HostCall> calls_;
 };
 

@@ -6,9 +6,11 @@
 #include "exports/operand_texts.hpp"
 #include "exports/pytorch_names.hpp"
 #include "exports/rank_step.hpp"
+#include "platform/channels.hpp"
 #include "report/json_text.hpp"
 #include "report/timeline_tracks.hpp"
 #include "run/power_over_step.hpp"
+#include "strategy/grid.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -18,6 +20,7 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -242,8 +245,8 @@ private:
       return;
     }
     const CollectiveRow& row = step_of(run_).collectives.at(at(call.bar->collective));
-    const ValueType type = gradient_type(row.size.si());
-    const std::string args = collective_args(row, type);
+    const ValueType type = type_of(*call.bar, row.size.si());
+    const std::string args = collective_args(*call.bar, row, type);
     add_event("cpu_op", collective_operator(row.operation), host(), thread(call), its.outer(), {});
     add_event("cpu_op", "record_param_comms", host(), thread(call), its.inner(), args);
     write_launch(call, its);
@@ -257,25 +260,51 @@ private:
     return collective_type(size_of(run_.experiment.stack.gradient_dtype, precision), precision, bytes);
   }
 
-  [[nodiscard]] std::string collective_args(const CollectiveRow& row, const ValueType& type) const {
+  [[nodiscard]] ValueType type_of(const TimelineEvent& bar, double bytes) const {
+    const Precision precision = run_.experiment.settings.precision;
+    const CollectiveLabel& label = step_of(run_).plan.graph.collectives.at(at(bar.collective)).label;
+    return label.of_layers ? collective_type(Bytes(activation_type(precision).bytes), precision, bytes)
+                           : gradient_type(bytes);
+  }
+
+  [[nodiscard]] std::string collective_args(const TimelineEvent& bar, const CollectiveRow& row,
+                                            const ValueType& type) const {
+    const std::vector<Rank> group = group_of(row.axis);
     const double values = row.size.si() / type.bytes;
-    const double part = values / run_.ranks;
+    const double part = values / static_cast<double>(group.size());
     const double in = row.operation == Operation::all_gather ? part : values;
     const double out = row.operation == Operation::reduce_scatter ? part : values;
+    const bool receives = bar.stream == Stream::receive_forward || bar.stream == Stream::receive_backward;
+    const std::string_view name =
+        row.operation == Operation::send_recv && receives ? "recv" : collective_name(row.operation);
     return fmt::format(R"("Collective name":"{}","In msg nelems":{},"Out msg nelems":{},"Group size":{},)"
-                       R"("dtype":"{}","Process Group Name":"0","Process Group Description":"default_pg",)"
+                       R"("dtype":"{}","Process Group Name":"{}","Process Group Description":"{}",)"
                        R"("Process Group Ranks":"{}")",
-                       collective_name(row.operation), std::llround(in), std::llround(out), run_.ranks,
-                       type.of_collectives, all_ranks());
+                       name, std::llround(in), std::llround(out), group.size(), type.of_collectives,
+                       static_cast<int>(row.axis),
+                       row.axis == Axis::all ? "default_pg" : config::name_of(row.axis), list_of(group));
+  }
+
+  /// The ranks that this one meets over an axis.
+  [[nodiscard]] std::vector<Rank> group_of(Axis axis) const {
+    const ResolvedExperiment& resolved = run_.experiment;
+    const Grid* grid = resolved.layout ? &resolved.layout->grid : resolved.grid ? &*resolved.grid : nullptr;
+    if (grid != nullptr && axis != Axis::all) {
+      for (std::vector<Rank>& group : groups(*grid, axis)) {
+        if (std::ranges::find(group, step_.rank) != group.end()) return std::move(group);
+      }
+    }
+    return all_ranks(*resolved.cluster);
   }
 
   /// As PyTorch shortens long lists.
-  [[nodiscard]] std::string all_ranks() const {
-    constexpr int most = 30;
-    std::string text = "[0";
-    const int listed = run_.ranks <= most ? run_.ranks : most - 1;
-    for (int rank = 1; rank < listed; ++rank) text += fmt::format(", {}", rank);
-    if (listed < run_.ranks) text += fmt::format(", ..., {}", run_.ranks - 1);
+  static std::string list_of(const std::vector<Rank>& ranks) {
+    constexpr std::size_t most = 30;
+    const std::size_t listed = ranks.size() <= most ? ranks.size() : most - 1;
+    std::string text;
+    for (std::size_t i = 0; i < listed; ++i)
+      text += fmt::format("{}{}", i == 0 ? "[" : ", ", index(ranks[i]));
+    if (listed < ranks.size()) text += fmt::format(", ..., {}", index(ranks.back()));
     return text + "]";
   }
 

@@ -18,14 +18,22 @@ struct RankStep {
   std::vector<const TimelineEvent*> other_work =
       {};                                       ///< collectives, and kernels before and after them, by start
   std::vector<const TimelineEvent*> host = {};  ///< of the framework's communication thread
-  std::map<int, int> ready_op = {};  ///< by collective: the op whose end completes its data; -1: none
+  /// By collective: the op whose end completes its data, -1 for none. Empty where a step runs ops several
+  /// times.
+  std::map<int, int> ready_op = {};
+  std::vector<TimelineEvent> of_passes =
+      {};  ///< the kernels and collectives of passes, for the pointers above
 };
 
-/// Points into the run. Throws InputError for runs without one step op by op: of many updates, and of ranks
-/// that share a model; and for a rank that the timeline does not show. `what`: "a profile", for the message.
+/// Points into the run. Throws InputError for runs of many updates, and for a rank that the timeline does not
+/// show. `what`: "a profile", for the message.
 RankStep rank_step(const Run& run, Rank rank, const std::string& what);
 
-/// Throws the same errors about the experiment, before it is simulated.
-void require_step_by_ops(const ResolvedExperiment& resolved, const std::string& what);
+/// Throws InputError for experiments whose updates differ from each other.
+void require_steady_step(const ResolvedExperiment& resolved, const std::string& what);
+
+/// Also for those whose ranks share a model or replay traces of their own: their steps run ops several times,
+/// or exchange messages.
+void require_data_parallel_step(const ResolvedExperiment& resolved, const std::string& what);
 
 }  // namespace trainyard

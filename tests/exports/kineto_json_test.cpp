@@ -238,9 +238,36 @@ TEST_CASE("every range of a profile's host lies in one around it or beside it") 
   }
 }
 
-TEST_CASE("a profile of a run without one step op by op is refused, and of a rank that is not there") {
+TEST_CASE("a rank of a job that shares its model has the kernels of every pass, and its groups") {
+  const Run run = simulated("gpt2_small_dgx2", {{"gpus", "8"},
+                                                {"parallelism.tensor", "2"},
+                                                {"parallelism.pipeline", "2"},
+                                                {"accumulation", "4"},
+                                                {"batch_per_gpu", "1"}});
+  const Step& step = step_of(run);
+  REQUIRE(step.classes.size() == 2);
+  for (const ClassStep& one : step.classes) {
+    const auto profile = nlohmann::json::parse(kineto_json(run, one.first, 2));
+    const HtaFigures its = hta_figures(profile, 1);
+    CHECK(its.without_launch == 0);
+    int ops = 0;
+    for (const OpRow& row : one.ops) ops += row.runs;
+    CHECK(its.kernels > ops);  // and collectives
+    CHECK(std::abs(static_cast<double>(its.computing) - one.compute.si() * 1e9) < 2.0 * its.kernels);
+    CHECK(static_cast<double>(its.busy) <= step.time.si() * 1e9 + 1);
+    std::map<std::string, std::string> groups;
+    for (const auto& event : profile["traceEvents"]) {
+      if (event["ph"] == "X" && event["cat"] == "kernel" && event["args"].contains("Collective name"))
+        groups[event["args"]["Process Group Description"]] = event["args"]["Process Group Ranks"];
+    }
+    CHECK(groups["tensor"] == (one.first == Rank{0} ? "[0, 1]" : "[4, 5]"));
+    CHECK(groups["pipeline"] == "[0, 4]");
+  }
+}
+
+TEST_CASE("a profile of a run without one step is refused, and of a rank that is not there") {
   const auto refused = errors_of(
-      [&] { require_step_by_ops(shipped_experiment("inception_v3_dgx1_p100_server"), "a profile"); });
+      [&] { require_steady_step(shipped_experiment("inception_v3_dgx1_p100_server"), "a profile"); });
   REQUIRE(refused.size() == 1);
   CHECK(refused.front().message.find("updates differ") != std::string::npos);
   const Run run = simulated("resnet50_dgx2", {{"gpus", "2"}});
