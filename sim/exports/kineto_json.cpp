@@ -69,13 +69,14 @@ public:
   std::string write() {
     write_names();
     for (int number = 0; number < steps_; ++number) write_step(number);
-    return fmt::format(
+    std::string text = fmt::format(
         "{{\n\"schemaVersion\": 1,\n\"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": {}, "
         "\"world_size\": {}}},\n\"deviceProperties\": [{}],\n\"baseTimeNanoseconds\": 0,\n"
         "\"displayTimeUnit\": \"ms\",\n\"trainyard\": {{\"simulated\": true, \"experiment\": {}, "
-        "\"fidelity\": {}}},\n\"traceEvents\": [\n{}\n]}}\n",
+        "\"fidelity\": {}}},\n\"traceEvents\": [\n",
         index(step_.rank), run_.ranks, device(), json_quoted(run_.experiment.name),
-        json_quoted(config::name_of(run_.experiment.settings.fidelity)), fmt::to_string(events_));
+        json_quoted(config::name_of(run_.experiment.settings.fidelity)));
+    return text.append(events_.data(), events_.size()).append("\n]}\n");
   }
 
 private:

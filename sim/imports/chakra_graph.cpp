@@ -1,6 +1,7 @@
 #include "imports/chakra_graph.hpp"
 
 #include "imports/byte_stream.hpp"
+#include "imports/chakra_json.hpp"
 #include "imports/wire_format.hpp"
 #include "interchange/input_text.hpp"
 
@@ -45,6 +46,17 @@ public:
   }
 
   ChakraGraph read() {
+    if (bytes_.starts_with('{') &&
+        std::string_view(bytes_).substr(0, 200).find("\"workload_graph\"") != std::string_view::npos)
+      graph_ = read_chakra_json(graph_.file, bytes_);
+    else
+      read_messages();
+    check();
+    return std::move(graph_);
+  }
+
+private:
+  void read_messages() {
     refuse_other_formats();
     WireReader reader(bytes_);
     bool is_first = true;
@@ -54,11 +66,17 @@ public:
       if (!message || !add(*message, is_first)) refuse(position);
       is_first = false;
     }
-    if (graph_.nodes.empty()) throw input_error(graph_.file, 0, "the execution trace has no node");
-    return std::move(graph_);
   }
 
-private:
+  void check() const {
+    if (graph_.nodes.empty()) throw input_error(graph_.file, 0, "the execution trace has no node");
+    std::unordered_set<std::uint64_t> ids;
+    for (const ChakraNode& node : graph_.nodes) {
+      if (!ids.insert(node.id).second)
+        throw input_error(graph_.file, 0, fmt::format("two nodes have the id {}", node.id));
+    }
+  }
+
   static std::string all_bytes(const std::filesystem::path& file) {
     constexpr std::size_t largest = std::size_t{2} << 30U;
     constexpr std::size_t block = std::size_t{1} << 20U;
@@ -97,9 +115,6 @@ private:
     if (start.find("\"traceEvents\"") != std::string::npos) {
       what = "a profile of torch.profiler (Chrome trace), not an execution trace";
       hint = "trainyard import kineto";
-    } else if (start.find("\"workload_graph\"") != std::string::npos) {
-      what = "Chakra's JSON variant, which has no sizes of collectives";
-      hint = "convert the trace into protobuf: NAME.0.et";
     } else if (start.find("\"schema\"") != std::string::npos) {
       what = "a host trace of PyTorch's ExecutionTraceObserver, without durations";
       hint = "link it with its profile (chakra_trace_link) and convert it (chakra_converter)";
@@ -130,8 +145,6 @@ private:
       graph_.schema = std::move(schema);
       return true;
     }
-    if (!ids_.insert(node.id).second)
-      throw input_error(graph_.file, 0, fmt::format("two nodes have the id {}", node.id));
     graph_.nodes.push_back(std::move(node));
     return true;
   }
@@ -195,7 +208,6 @@ private:
   }
 
   std::string bytes_;
-  std::unordered_set<std::uint64_t> ids_;
   ChakraGraph graph_;
 };
 

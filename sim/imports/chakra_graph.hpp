@@ -14,7 +14,7 @@ namespace trainyard {
 struct ChakraNode {
   std::uint64_t id = 0;
   std::string name = {};
-  chakra::NodeType type{};
+  chakra::NodeType type = chakra::NodeType::invalid;
   std::vector<std::uint64_t> control_parents = {}, data_parents = {};
   std::uint64_t start_us = 0, duration_us = 0;
   std::optional<std::uint64_t> duration_ns = {};  ///< in traces of ours
@@ -30,8 +30,8 @@ struct ChakraGraph {
   std::vector<ChakraNode> nodes;
 };
 
-/// Reads messages behind their lengths, plain or compressed by gzip. Throws FileError, or InputError with the
-/// byte if the file is no such trace, is cut off, or has two nodes of the same id.
+/// Reads messages behind their lengths, or the JSON variant, plain or compressed by gzip. Throws FileError,
+/// or InputError with the byte if the file is no such trace, is cut off, or has two nodes of the same id.
 ChakraGraph read_chakra(const std::filesystem::path& file);
 
 }  // namespace trainyard

@@ -126,6 +126,20 @@ TEST_CASE(
   CHECK(its.left_out.front().time == 50'000);
 }
 
+TEST_CASE("the JSON variant is the same trace") {
+  const ChakraImport its = trace_of(chakra_graph(R"({"workload_graph": [
+    {"Id": 2, "Name": "backward_kernel", "NodeType": 4, "ctrlDeps": [8], "data_deps": [1], "runtime": 318, "is_cpu_op": false},
+    {"Id": 3, "Name": "nccl", "NodeType": 7, "data_deps": [2], "runtime": 28, "is_cpu_op": false, "comm_type": 5, "comm_size": 64},
+    {"Id": 1, "Name": "kernel", "NodeType": 4, "data_deps": [], "runtime": 4, "is_cpu_op": false}]})"));
+  REQUIRE(its.trace.ops.size() == 2);
+  CHECK(its.trace.ops[0].layer == "kernel");
+  CHECK(its.trace.ops[1].phase == Phase::backward);
+  CHECK(its.trace.ops[1].duration->si() == doctest::Approx(318e-6));
+  REQUIRE(its.trace.ops[1].communications.size() == 1);
+  CHECK(its.trace.ops[1].communications.front().operation == Operation::broadcast);
+  CHECK(its.dangling_parents == 1);
+}
+
 TEST_CASE("what is no chain, or no execution trace, is refused by name") {
   const auto problem = [](const std::string& bytes) {
     const auto errors = errors_of([&] { trace_of(chakra_graph(bytes)); });
@@ -150,7 +164,10 @@ TEST_CASE("what is no chain, or no execution trace, is refused by name") {
   has(problem("PNG\r\n and so on, which is no message"), "byte 0");
   has(problem("DATA\n1\nconv1 -1 1200 NONE 0 900 NONE 0 1100 ALLREDUCE 37632 10\n"), "import astra-sim");
   has(problem(R"({"schemaVersion": 1, "traceEvents": []})"), "import kineto");
-  has(problem(R"({"workload_graph": []})"), "JSON variant");
+  has(problem(R"({"workload_graph": []})"), "no node");
+  has(problem(R"({"workload_graph": [{"Id": 1, "Name": "a", "NodeType": 4})"), "byte");
+  has(problem(R"({"workload_graph": [{"Id": 1, "Name": "a"}]})"), "node 1 of workload_graph has no NodeType");
+  has(problem(R"({"workload_graph": [{"Id": 1, "Name": "a", "NodeType": 4, "runtime": -3}]})"), "runtime");
   has(problem(R"({"schema": "1.0.1", "nodes": []})"), "ExecutionTraceObserver");
 }
 
