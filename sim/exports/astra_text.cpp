@@ -115,13 +115,16 @@ private:
   }
 
   void add_collectives() {
-    for (const Collective& collective : step_of(run_).plan.graph.collectives) {
+    const std::vector<std::optional<int>> waiting = ops_that_wait(run_);
+    const std::vector<Collective>& collectives = step_of(run_).plan.graph.collectives;
+    for (std::size_t i = 0; i < collectives.size(); ++i) {
+      const Collective& collective = collectives[i];
       const auto found = line_of_op_.find(collective.label.ready_op);
       const bool has_word = std::ranges::find(workload_words, collective.operation,
                                               &WorkloadWord::operation) != workload_words.end();
       const bool is_of_backward = found != line_of_op_.end() &&
                                   step_.trace->ops.at(at(collective.label.ready_op)).phase == Phase::backward;
-      if (!has_word || !is_of_backward)
+      if (!has_word || !is_of_backward || waiting[i])
         throw InputError(fmt::format("a workload of ASTRA-sim has no place for {} ({})",
                                      collective.label.name, config::name_of(collective.operation)),
                          "it has collectives behind weight gradients");

@@ -5,6 +5,7 @@
 #include "exports/wire_writer.hpp"
 #include "imports/chakra_schema.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <fmt/format.h>
@@ -22,6 +23,7 @@ class ChakraWriter {
 public:
   ChakraWriter(const Run& run, Rank rank) : run_(run), step_(rank_step(run, rank, "an execution trace")) {
     require_data_parallel_step(run.experiment, "an execution trace");
+    waiting_ = ops_that_wait(run);
     for (const TimelineEvent* bar : step_.other_work) {
       if (bar->is_collective) collectives_of_[step_.ready_op.at(bar->collective)].push_back(bar->collective);
     }
@@ -35,7 +37,7 @@ public:
         step_of(run_).classes.at(class_index(run_.experiment.classes, step_.rank)).ops;
     add_collectives(-1);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      add_op(step_.trace->ops.at(i), rows[i]);
+      add_op(static_cast<int>(i), step_.trace->ops.at(i), rows[i]);
       add_collectives(static_cast<int>(i));
     }
     return file_.bytes();
@@ -73,11 +75,16 @@ private:
     add_attribute(node, name, [&](WireWriter& its) { its.text(AttributeField::text, value); });
   }
 
-  void add_op(const Op& op, const OpRow& row) {
+  void add_op(int number, const Op& op, const OpRow& row) {
     std::vector<std::uint64_t> parents;
     if (last_op_) parents.push_back(*last_op_);
+    for (const auto& [collective, id] : ids_) {
+      if (waiting_.at(at(collective)) == number) parents.push_back(id);
+    }
     if (op.phase == Phase::optimizer && !has_updated_) {
-      parents.insert(parents.end(), collectives_.begin(), collectives_.end());
+      for (const auto& [collective, id] : ids_) {
+        if (std::ranges::find(parents, id) == parents.end()) parents.push_back(id);
+      }
       has_updated_ = true;
     }
     WireWriter node =
@@ -108,7 +115,7 @@ private:
       std::vector<std::uint64_t> parents;
       if (last_op_) parents.push_back(*last_op_);
       WireWriter node = new_node(row.name, chakra::NodeType::collective, parents);
-      collectives_.push_back(id_);
+      ids_.emplace(number, id_);
       add_number(node, chakra::is_cpu_op, AttributeField::truth, 0);
       add_number(node, chakra::comm_type, AttributeField::int64, static_cast<double>(*type));
       add_number(node, chakra::comm_size, AttributeField::int64, row.size.si());
@@ -128,7 +135,8 @@ private:
   std::map<int, std::vector<int>> collectives_of_;  // by the op that completes their data
   std::uint64_t id_ = 0;
   std::optional<std::uint64_t> last_op_;
-  std::vector<std::uint64_t> collectives_;
+  std::map<int, std::uint64_t> ids_;  // by collective
+  std::vector<std::optional<int>> waiting_;
   bool has_updated_ = false;
   double end_ = 0;  // s, of the last op
   WireWriter file_;

@@ -101,4 +101,31 @@ RankStep rank_step(const Run& run, Rank rank, const std::string& what) {
   return made;
 }
 
+std::vector<std::optional<int>> ops_that_wait(const Run& run) {
+  const std::vector<Collective>& collectives = step_of(run).plan.graph.collectives;
+  std::vector<std::optional<int>> waiting(collectives.size());
+  std::vector<std::optional<int>> named;
+  const Trace& trace = only_class(run.experiment).trace;
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    for (const OpCommunication& one : trace.ops[i].communications) {
+      const int first = static_cast<int>(i) + (one.at == LaunchTime::end ? 1 : 0);
+      named.push_back(one.waits ? std::optional(first + *one.waits) : std::nullopt);
+    }
+  }
+  // A trace that names its collectives has them in this order; otherwise the stack makes them.
+  const bool are_named = named.size() == collectives.size();
+  if (are_named) waiting = std::move(named);
+  for (std::size_t i = 0; i < collectives.size(); ++i) {
+    const int ready_op = collectives[i].label.ready_op;
+    if (waiting[i]) continue;
+    if (ready_op < 0 && !are_named) waiting[i] = 0;  // parameters, before the step
+    if (ready_op < 0 || trace.ops.at(at(ready_op)).phase == Phase::forward) continue;
+    // the next micro-batch, whose gradients must not be added while these are sent
+    for (std::size_t op = at(ready_op) + 1; op < trace.ops.size() && !waiting[i]; ++op) {
+      if (trace.ops[op].phase == Phase::forward) waiting[i] = static_cast<int>(op);
+    }
+  }
+  return waiting;
+}
+
 }  // namespace trainyard

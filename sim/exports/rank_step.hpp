@@ -5,6 +5,7 @@
 #include "run/run.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,5 +36,8 @@ void require_steady_step(const ResolvedExperiment& resolved, const std::string& 
 /// Also for those whose ranks share a model or replay traces of their own: their steps run ops several times,
 /// or exchange messages.
 void require_data_parallel_step(const ResolvedExperiment& resolved, const std::string& what);
+
+/// By collective of a data-parallel step: the op that waits for it. Empty if only the optimizer does.
+std::vector<std::optional<int>> ops_that_wait(const Run& run);
 
 }  // namespace trainyard

@@ -2,6 +2,9 @@
 
 #include "exports/chakra_et.hpp"
 
+#include "errors_of.hpp"
+#include "exports/astra_text.hpp"
+#include "exports/kineto_json.hpp"
 #include "imports/chakra_trace.hpp"
 #include "run/simulate.hpp"
 #include "shipped_experiment.hpp"
@@ -92,4 +95,28 @@ TEST_CASE("an execution trace is imported as the trace it was made of") {
     }
   }
   CHECK(static_cast<std::size_t>(collectives) == step_of(run).collectives.size());
+}
+
+TEST_CASE("an op that a collective holds up depends on it in the execution trace") {
+  const TemporaryFolder folder;
+  const std::string trace = (folder.path / "step.csv").string();
+  std::ofstream(trace) << "phase,layer,duration_s,communication,communication_bytes,waits\n"
+                          "forward,a,0.001,all_gather,4096,1\n"
+                          "forward,b,0.001,,,\n"
+                          "forward,c,0.001,,,\n"
+                          "backward,a,0.001,all_reduce,8192,\n"
+                          "optimizer,a,0.001,,,\n";
+  const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
+  const Run run =
+      simulate(resolve(catalogue, no_file,
+                       {{"platform", "dgx2"}, {"gpus", "2"}, {"batch_per_gpu", "1"}, {"trace", trace}}),
+               {.fidelity = Fidelity::closed});
+  const ChakraGraph graph = graph_again(chakra_et(run, Rank{0}));
+  REQUIRE(graph.nodes.size() == 7);
+  CHECK(graph.nodes[1].type == chakra::NodeType::collective);
+  CHECK(graph.nodes[2].data_parents == std::vector<std::uint64_t>{1});     // b runs beside it
+  CHECK(graph.nodes[3].data_parents == std::vector<std::uint64_t>{3, 2});  // c waits
+  CHECK(graph.nodes[6].data_parents.size() == 3);  // the optimizer: c, and both collectives
+  CHECK(errors_of([&] { astra_workload_text(run, WorkloadTime::ns); }).size() == 1);
+  CHECK(kineto_json(run, Rank{0}, 2).find("_allgather_base") != std::string::npos);
 }
