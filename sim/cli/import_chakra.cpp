@@ -1,6 +1,7 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/terminal.hpp"
+#include "cli/values.hpp"
 #include "imports/chakra_trace.hpp"
 #include "report/out_files.hpp"
 #include "units/plural.hpp"
@@ -10,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace trainyard {
@@ -17,13 +19,16 @@ namespace {
 
 struct ImportChakraOptions {
   std::string file, out;
+  std::optional<std::string> gpus;
   bool force = false;
 };
 
 void import_chakra(const ImportChakraOptions& options) {
+  std::optional<int> ranks;
+  if (options.gpus) ranks = whole_number("--gpus", *options.gpus, 2, 1'000'000);
   check_out_file(options.out, options.force);
   const ChakraGraph graph = read_chakra(options.file);
-  const ChakraImport imported = trace_of(graph);
+  const ChakraImport imported = trace_of(graph, ranks);
   Seconds computing;
   for (const Op& op : imported.trace.ops) computing += *op.duration;
   print_result(
@@ -56,6 +61,10 @@ void add_import_chakra(CLI::App& import) {
   command.add_option("-o,--output", options->out, "write the trace to this file")
       ->required()
       ->type_name("FILE");
+  command
+      .add_option("--gpus", options->gpus,
+                  "ranks that take part in all-gathers, whose sizes are a rank's part")
+      ->type_name("N");
   command.add_flag("--force", options->force, "replace the file if it exists");
   add_examples(command, {"trainyard import chakra worker.0.et -o chakra.csv",
                          "trainyard import chakra worker.0.et -o chakra.csv --force"});

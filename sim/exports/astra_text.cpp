@@ -133,7 +133,8 @@ private:
         throw InputError(
             fmt::format("layer '{}' completes the data of several kinds of collectives", line.name));
       line.operation = collective.operation;
-      line.size += collective.size.si();
+      // of an all-gather a rank's part
+      line.size += collective.size.si() / (collective.operation == Operation::all_gather ? run_.ranks : 1);
     }
   }
 

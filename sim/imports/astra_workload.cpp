@@ -113,6 +113,12 @@ private:
                            config::name_of(*pass->operation), name),
                "only collectives of weight gradients, which run beside it, can be imported");
     }
+    if (layer.weight_gradient.operation == Operation::all_gather)
+      refuse(
+          line(),
+          fmt::format("layer {}: the size of an all-gather is that of a rank's part, and the file does not "
+                      "say the number of ranks",
+                      shown(layer.name)));
     result_.layers.push_back(std::move(layer));
   }
 

@@ -43,6 +43,8 @@ enum class NodeType : std::uint8_t {
 };
 inline constexpr std::uint64_t last_node_type = 7;
 
+/// `comm_size` counts bytes of a rank: of an all-gather those that it gives, not those that it has at the
+/// end. Source: astra-sim/astra-sim astra-sim/system/collective/Ring.cc.
 inline constexpr std::string_view is_cpu_op = "is_cpu_op", num_ops = "num_ops", tensor_size = "tensor_size",
                                   comm_type = "comm_type", comm_size = "comm_size", pg_name = "pg_name";
 /// Attributes of ours, which other readers keep without a meaning: the schema's durations are whole us.

@@ -34,7 +34,7 @@ bool names_optimizer(std::string_view name) {
 
 class ChakraImporter {
 public:
-  explicit ChakraImporter(const ChakraGraph& graph) : graph_(graph) {
+  ChakraImporter(const ChakraGraph& graph, std::optional<int> ranks) : graph_(graph), ranks_(ranks) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) place_.emplace(graph.nodes[i].id, i);
   }
 
@@ -254,7 +254,11 @@ private:
       return;
     }
     Op& op = result_.trace.ops.back();
-    const Bytes size(static_cast<double>(*one.comm_size));
+    Bytes size(static_cast<double>(*one.comm_size));
+    if (operation == Operation::all_gather) {
+      if (ranks_) size = size * static_cast<double>(*ranks_);
+      ++all_gathers_;
+    }
     OpCommunication communication{.operation = *operation, .size = size};
     communication.at = at;
     communication.waits = usual_wait(op.phase, *operation);
@@ -276,6 +280,11 @@ private:
     if (result_.dangling_parents > 0)
       result_.warnings.push_back(fmt::format("{} that nodes depend on are not in the file",
                                              plural(result_.dangling_parents, "node")));
+    if (all_gathers_ > 0 && !ranks_)
+      result_.warnings.push_back(
+          fmt::format("the sizes of {} are taken as those of the result; in ASTRA-sim they are a "
+                      "rank's part: --gpus N multiplies them",
+                      plural(all_gathers_, "all-gather")));
     if (groups_.size() > 1)
       result_.warnings.push_back(
           fmt::format("{} of ranks: in the trace all ranks take part in each collective",
@@ -283,6 +292,8 @@ private:
   }
 
   const ChakraGraph& graph_;
+  std::optional<int> ranks_;
+  int all_gathers_ = 0;
   std::unordered_map<std::uint64_t, std::size_t> place_;  // of an id in the nodes
   bool by_control_ = false;
   std::vector<std::size_t> order_, chosen_;
@@ -294,6 +305,8 @@ private:
 
 }  // namespace
 
-ChakraImport trace_of(const ChakraGraph& graph) { return ChakraImporter(graph).make(); }
+ChakraImport trace_of(const ChakraGraph& graph, std::optional<int> ranks) {
+  return ChakraImporter(graph, ranks).make();
+}
 
 }  // namespace trainyard

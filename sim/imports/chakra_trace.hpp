@@ -7,6 +7,7 @@
 #include "workload/trace.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct ChakraImport {
 /// Nodes of the GPU, or all if the trace does not tell them from those of the host. Their order is that of
 /// data_deps, or of ctrl_deps in a trace without. Throws InputError for cycles, with their ids, for messages
 /// between two ranks, and if nothing computes.
-ChakraImport trace_of(const ChakraGraph& graph);
+/// `ranks`: of a group, which all-gathers need; without it their sizes stay as they are, with a warning.
+ChakraImport trace_of(const ChakraGraph& graph, std::optional<int> ranks = {});
 
 }  // namespace trainyard

@@ -114,6 +114,11 @@ TEST_CASE("an op that a collective holds up depends on it in the execution trace
   const ChakraGraph graph = graph_again(chakra_et(run, Rank{0}));
   REQUIRE(graph.nodes.size() == 7);
   CHECK(graph.nodes[1].type == chakra::NodeType::collective);
+  CHECK(graph.nodes[1].comm_size == 2048);  // a rank's part
+  CHECK(trace_of(graph, 2).trace.ops[0].communications.front().size.si() == 4096);
+  CHECK(trace_of(graph, 2).warnings.empty());
+  CHECK(trace_of(graph).trace.ops[0].communications.front().size.si() == 2048);
+  CHECK(trace_of(graph).warnings.size() == 1);
   CHECK(graph.nodes[2].data_parents == std::vector<std::uint64_t>{1});     // b runs beside it
   CHECK(graph.nodes[3].data_parents == std::vector<std::uint64_t>{3, 2});  // c waits
   CHECK(graph.nodes[6].data_parents.size() == 3);  // the optimizer: c, and both collectives

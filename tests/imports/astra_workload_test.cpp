@@ -64,6 +64,7 @@ TEST_CASE("a workload that no trace of all ranks can hold is refused at its line
   refused("HYBRID_TRANSFORMER model_parallel_NPU_group: 8\n1\na -1 5 ALLREDUCE 64 5 NONE 0 5 NONE 0 5\n", 3,
           "'a': all_reduce holds up the forward pass");
   refused("DATA\n1\na -1 5 NONE 0 5 ALLTOALL 64 5 NONE 0 5\n", 3, "input gradient");
+  refused("DATA\n1\na -1 5 NONE 0 5 NONE 0 5 ALLGATHER 64 5\n", 3, "a rank's part");
   refused("MODEL\n1\n" + layer, 1, "no data parallelism");
   refused("HYBRID_CUSTOMIZED\n1\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 8 1 MODEL\n", 3, "parallelism 'MODEL'");
   refused("DATA\n2\n" + layer, 2, "2 layers are stated, but there are 1");
