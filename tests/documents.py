@@ -90,6 +90,8 @@ def run_help_examples(program, source):
         }.items():
             text = (source / original).read_text()
             (work / copy).write_text(re.sub("^name: .*", f"name: {copy.removesuffix('.yaml')}", text, flags=re.M))
+        (work / "workload.txt").write_text("DATA\n1\nconv1 -1 1200 NONE 0 900 NONE 0 1100 ALLREDUCE 37632 10\n")
+        (work / "worker.0.et").write_bytes(b"\x0c\x08\x01\x12\x04conv\x18\x04\x38\x0a")  # a node of 10 us
         (work / "topo.txt").write_text("GPU0 GPU1\nGPU0 X NV12\nGPU1 NV12 X\n")
         env["TRAINYARD_DATA"] = str(source)
         for command, text in names_of_commands(env):

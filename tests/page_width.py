@@ -35,6 +35,10 @@ COMMANDS = {
     "memory with servers": ["memory", "inception_v3_dgx1_p100_server"],
     "import": ["import", "kineto", "PROFILE", "-o", "/dev/null"],
     "import of a log": ["import", "nccl-tests", "LOG", "-o", "/dev/null"],
+    "import of an execution trace": ["import", "chakra", "EXECUTION", "-o", "/dev/null"],
+    "import of a workload": ["import", "astra-sim", "WORKLOAD", "--time-unit", "ns", "-o", "/dev/null"],
+    "export of a workload": ["export", "astra-sim", *RUN_IT[:3], "--time-unit", "ns", "-o", "/dev/null"],
+    "export of a topology": ["export", "nccl-topology", "dgx_a100", "-o", "/dev/null"],
     "memory": ["memory", "resnet50_dgx2"],
     "memory in stages": ["memory", *STAGES],
     "model": ["model", "resnet50", "--batch", "128"],
@@ -93,6 +97,8 @@ vary:
   stack: [pytorch_ddp, horovod]
   precision: [fp32, amp]
 """
+EXECUTION = "\x0c\x08\x01\x12\x04conv\x18\x04\x38\x0a"  # a node of 10 us
+WORKLOAD = "DATA\n1\nconv1 -1 1200 NONE 0 900 NONE 0 1100 ALLREDUCE 37632 10\n"
 BROKEN = """model: resnet50
 platform: dgx2
 stack: pytorch_ddp
@@ -169,6 +175,8 @@ def main():
         inputs["PROFILE"] = (profile.name, profile.read_text(encoding="utf-8"))
         log = source / "tests/imports/all_reduce.log"
         inputs["LOG"] = (log.name, log.read_text(encoding="utf-8"))
+        inputs["EXECUTION"] = ("conv.0.et", EXECUTION)
+        inputs["WORKLOAD"] = ("workload.txt", WORKLOAD)
         inputs["ROWS"] = ("rows.csv", "\n".join(rows[:12]) + "\n")
         for name, text in inputs.values():
             pathlib.Path(folder, name).write_text(text)

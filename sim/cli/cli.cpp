@@ -120,6 +120,7 @@ void add_commands(CLI::App& program) {
   add_validate(program);
   add_calibrate(program);
   add_import(program);
+  add_export(program);
   add_init(program);
   add_list(program);
   add_check(program);

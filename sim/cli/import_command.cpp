@@ -85,6 +85,8 @@ void add_import(CLI::App& program) {
                {"trainyard import kineto worker0.pt.trace.json -o a.csv", "trainyard import kineto --help"});
   add_kineto(command);
   add_import_nccl_tests(command);
+  add_import_chakra(command);
+  add_import_astra_sim(command);
 }
 
 }  // namespace trainyard

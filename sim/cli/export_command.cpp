@@ -1,0 +1,68 @@
+#include "cli/commands.hpp"
+#include "cli/export_options.hpp"
+#include "cli/help.hpp"
+#include "cli/terminal.hpp"
+#include "cli/values.hpp"
+#include "run/simulate.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+
+namespace trainyard {
+
+void add_export_options(CLI::App& command, ExportOptions& options, const std::string& type,
+                        const std::string& text) {
+  add_experiment_options(command, options.what);
+  command.add_option("-o,--output", options.out, text)->required()->type_name(type);
+  command.add_flag("--force", options.force, "replace what an earlier export wrote there");
+}
+
+void add_ranks_option(CLI::App& command, std::optional<std::string>& ranks) {
+  add_value(command, "--ranks", ranks, "RANKS",
+            "these ranks only: 0,8 or 0-3 (default: all that the result shows)");
+}
+
+ResolvedExperiment resolved_for_export(const ExportOptions& options) {
+  const config::Catalogue catalogue = config::find_catalogue();
+  const Overrides overrides = overrides_of(catalogue, options.what);
+  ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides);
+  print_diagnostics(resolved.warnings);
+  return resolved;
+}
+
+std::vector<Rank> ranks_for_export(const std::optional<std::string>& text,
+                                   const ResolvedExperiment& resolved) {
+  if (!text) return shown_ranks(resolved);
+  const int most = resolved.cluster->ranks() - 1;
+  std::vector<Rank> ranks;
+  std::string_view rest = *text;
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    const std::string item(rest.substr(0, comma));
+    const std::size_t dash = item.find('-', 1);
+    const int first = whole_number("--ranks", item.substr(0, dash), 0, most);
+    const int last =
+        dash == std::string::npos ? first : whole_number("--ranks", item.substr(dash + 1), first, most);
+    for (int rank = first; rank <= last; ++rank) ranks.push_back(Rank{rank});
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  std::ranges::sort(ranks);
+  ranks.erase(std::ranges::unique(ranks).begin(), ranks.end());
+  return ranks;
+}
+
+void add_export(CLI::App& program) {
+  CLI::App& command =
+      *program.add_subcommand("export", "write a result or a platform in the form of another tool");
+  command.require_subcommand(1);
+  add_examples(command,
+               {"trainyard export hta resnet50_dgx2 --gpus 2 -o ranks", "trainyard export hta --help"});
+  add_export_hta(command);
+  add_export_chakra(command);
+  add_export_astra_sim(command);
+  add_export_nccl_topology(command);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,17 @@
+#pragma once
+// A data-parallel step as a workload of ASTRA-sim: a layer a line.
+
+#include "imports/astra_workload.hpp"
+#include "run/run.hpp"
+
+#include <string>
+
+namespace trainyard {
+
+/// Times of kernels alone, in whole units, of which each column's sum is right to one. A collective stands
+/// behind the weight gradient of the layer that completes its data; the update of all parameters is divided
+/// by their number. Throws InputError for runs without one step op by op, for several micro-batches, and for
+/// collectives that the format has no place for.
+std::string astra_workload_text(const Run& run, WorkloadTime unit);
+
+}  // namespace trainyard

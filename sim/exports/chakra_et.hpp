@@ -1,0 +1,16 @@
+#pragma once
+// A rank's step as an execution trace of Chakra (NAME.RANK.et), for ASTRA-sim and other tools of MLCommons.
+
+#include "run/run.hpp"
+
+#include <string>
+
+namespace trainyard {
+
+/// Nodes that compute form a chain; a collective depends on the op whose end completes its data, and the
+/// first op of the optimizer on all collectives. Durations are those of kernels alone, so that who reads the
+/// trace simulates the communication beside them. Throws InputError for runs without one step op by op, and
+/// for operations that the schema does not have.
+std::string chakra_et(const Run& run, Rank rank);
+
+}  // namespace trainyard

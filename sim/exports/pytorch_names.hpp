@@ -1,0 +1,48 @@
+#pragma once
+// What PyTorch and NCCL call the ops and collectives of a trace, for profiles that their tools read.
+
+#include "collectives/operation.hpp"
+#include "workload/trace.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+/// "aten::conv2d"; for kinds that PyTorch has no operator for "trainyard::measured".
+std::string operator_name(const Op& op);
+
+/// Of the backward pass's range around it: "ConvolutionBackward0".
+std::string backward_name(const Op& op);
+
+/// Kind and shape: "conv_wgrad(n64 c3 h224 ...)". Layers are not in it: tools tell communication and copies
+/// by words in names of kernels.
+std::string kernel_name(const Op& op);
+
+/// "Optimizer.step#SGD.step", and its operator.
+std::string optimizer_range(Optimizer optimizer);
+std::string optimizer_operator(Optimizer optimizer);
+
+/// A type of values: "Float" of collectives, "float" of operands, "f32" in names of kernels.
+struct ValueType {
+  std::string_view of_collectives, of_operands, of_kernels;
+  int bytes;
+};
+
+ValueType activation_type(Precision precision);
+
+/// Of the values of a reduced gradient; bytes where its size is not a number of those.
+ValueType collective_type(Bytes value, Precision precision, double size);
+
+/// "allreduce", "_allgather_base": of torch.distributed.
+std::string_view collective_name(Operation operation);
+
+/// "c10d::allreduce_".
+std::string collective_operator(Operation operation);
+
+/// "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)". `algorithm`, `protocol`: as
+/// in collectives.csv.
+std::string nccl_kernel(Operation operation, std::string_view type, std::string_view algorithm,
+                        std::string_view protocol);
+
+}  // namespace trainyard

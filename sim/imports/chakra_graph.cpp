@@ -1,0 +1,218 @@
+#include "imports/chakra_graph.hpp"
+
+#include "imports/byte_stream.hpp"
+#include "imports/chakra_json.hpp"
+#include "imports/wire_format.hpp"
+#include "interchange/input_text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <span>
+#include <unordered_set>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+using chakra::AttributeField;
+using chakra::MetadataField;
+using chakra::NodeField;
+
+struct Attribute {
+  std::string_view name, text;
+  std::uint64_t number = 0;
+};
+
+std::optional<Attribute> attribute_in(std::string_view bytes) {
+  Attribute made;
+  WireReader reader(bytes);
+  while (!reader.at_end()) {
+    const auto field = reader.field();
+    if (!field) return std::nullopt;
+    if (field->field == static_cast<std::uint32_t>(AttributeField::name)) {
+      made.name = field->text;
+    } else if (field->field > 2) {  // 2 is a comment
+      made.number = field->number;
+      made.text = field->text;
+    }
+  }
+  return made;
+}
+
+class ChakraReader {
+public:
+  explicit ChakraReader(const std::filesystem::path& file) : bytes_(all_bytes(file)) {
+    graph_.file = file.string();
+  }
+
+  ChakraGraph read() {
+    if (bytes_.starts_with('{') &&
+        std::string_view(bytes_).substr(0, 200).find("\"workload_graph\"") != std::string_view::npos)
+      graph_ = read_chakra_json(graph_.file, bytes_);
+    else
+      read_messages();
+    check();
+    return std::move(graph_);
+  }
+
+private:
+  void read_messages() {
+    refuse_other_formats();
+    WireReader reader(bytes_);
+    bool is_first = true;
+    while (!reader.at_end()) {
+      const std::size_t position = reader.position();
+      const auto message = reader.message();
+      if (!message || !add(*message, is_first)) refuse(position);
+      is_first = false;
+    }
+  }
+
+  void check() const {
+    if (graph_.nodes.empty()) throw input_error(graph_.file, 0, "the execution trace has no node");
+    std::unordered_set<std::uint64_t> ids;
+    for (const ChakraNode& node : graph_.nodes) {
+      if (!ids.insert(node.id).second)
+        throw input_error(graph_.file, 0, fmt::format("two nodes have the id {}", node.id));
+    }
+  }
+
+  static std::string all_bytes(const std::filesystem::path& file) {
+    constexpr std::size_t largest = std::size_t{2} << 30U;
+    constexpr std::size_t block = std::size_t{1} << 20U;
+    ByteStream stream(file);
+    std::string bytes;
+    while (true) {
+      const std::size_t before = bytes.size();
+      if (before > largest) throw input_error(file.string(), 0, "an execution trace of more than 2 GiB");
+      bytes.resize(before + block);
+      const std::size_t count = stream.read(std::span(bytes).subspan(before));
+      bytes.resize(before + count);
+      if (count < block) return bytes;
+    }
+  }
+
+  /// The first messages of an execution trace have control characters: lengths and keys.
+  void refuse_text(std::string_view start) const {
+    constexpr std::size_t enough = 40;
+    if (start.size() < enough || start.front() == '{' || start.front() == '[') return;
+    const bool is_text = std::ranges::all_of(start, [](char c) {
+      return c == '\n' || c == '\t' || c == '\r' || static_cast<unsigned char>(c) >= 0x20;
+    });
+    if (is_text)
+      throw input_error(graph_.file, 0,
+                        fmt::format("text, not an execution trace of Chakra: {}", shown(start)),
+                        "workloads of ASTRA-sim: trainyard import astra-sim");
+  }
+
+  void refuse_other_formats() const {
+    if (bytes_.empty()) throw input_error(graph_.file, 0, "the file is empty");
+    const std::string_view start = std::string_view(bytes_).substr(0, 4000);
+    refuse_text(start);
+    if (start.front() != '{' && start.front() != '[') return;
+    std::string what = "JSON, not Chakra's binary execution trace";
+    std::string hint;
+    if (start.find("\"traceEvents\"") != std::string::npos) {
+      what = "a profile of torch.profiler (Chrome trace), not an execution trace";
+      hint = "trainyard import kineto";
+    } else if (start.find("\"schema\"") != std::string::npos) {
+      what = "a host trace of PyTorch's ExecutionTraceObserver, without durations";
+      hint = "link it with its profile (chakra_trace_link) and convert it (chakra_converter)";
+    } else if (start.size() < 2 || (start[1] != '"' && start[1] != '\n' && start[1] != ' ')) {
+      return;  // a first message of 91 or 123 bytes
+    }
+    throw input_error(graph_.file, 0, what, hint);
+  }
+
+  [[noreturn]] void refuse(std::size_t position) const {
+    throw input_error(graph_.file, 0,
+                      fmt::format("no execution trace of Chakra: damaged or cut off at byte {}", position),
+                      "expected: messages of protobuf behind their lengths (NAME.0.et)");
+  }
+
+  bool add(std::string_view message, bool is_first) {
+    ChakraNode node;
+    bool has_type = false;
+    std::string schema;
+    WireReader reader(message);
+    while (!reader.at_end()) {
+      const auto field = reader.field();
+      if (!field) return false;
+      if (is_first && !has_type && field->type == WireType::bytes) note_schema(*field, schema);
+      if (!add_field(*field, node, has_type, is_first)) return false;
+    }
+    if (is_first && !has_type) {  // GlobalMetadata, which files of 2023 do not have
+      graph_.schema = std::move(schema);
+      return true;
+    }
+    graph_.nodes.push_back(std::move(node));
+    return true;
+  }
+
+  static void note_schema(const WireField& field, std::string& schema) {
+    if (field.field == static_cast<std::uint32_t>(MetadataField::version)) schema = field.text;
+    if (field.field != static_cast<std::uint32_t>(MetadataField::attribute)) return;
+    const auto attribute = attribute_in(field.text);
+    if (attribute && attribute->name == "schema") schema = attribute->text;
+  }
+
+  bool add_field(const WireField& field, ChakraNode& node, bool& has_type, bool may_be_metadata) {
+    switch (static_cast<NodeField>(field.field)) {
+      case NodeField::id:
+        node.id = field.number;
+        return may_be_metadata || field.type == WireType::varint;
+      case NodeField::name:
+        node.name = field.text;
+        return field.type == WireType::bytes;
+      case NodeField::type:
+        has_type = true;
+        node.type = static_cast<chakra::NodeType>(field.number);
+        return field.type == WireType::varint && field.number <= chakra::last_node_type;
+      case NodeField::control_parents:
+        return append_numbers(field, node.control_parents);
+      case NodeField::data_parents:
+        return append_numbers(field, node.data_parents);
+      case NodeField::start_us:
+        node.start_us = field.number;
+        return true;
+      case NodeField::duration_us:
+        node.duration_us = field.number;
+        return true;
+      case NodeField::attribute:
+        return field.type == WireType::bytes && add_attribute(field.text, node);
+    }
+    return true;
+  }
+
+  static bool add_attribute(std::string_view bytes, ChakraNode& node) {
+    const auto its = attribute_in(bytes);
+    if (!its) return false;
+    if (its->name == chakra::is_cpu_op) {
+      node.is_cpu_op = its->number != 0;
+    } else if (its->name == chakra::comm_type) {
+      node.comm_type = its->number;
+    } else if (its->name == chakra::comm_size) {
+      node.comm_size = its->number;
+    } else if (its->name == chakra::num_ops) {
+      node.num_ops = its->number;
+    } else if (its->name == chakra::tensor_size) {
+      node.tensor_size = its->number;
+    } else if (its->name == chakra::pg_name) {
+      node.group = std::string(its->text);
+    } else if (its->name == chakra::duration_ns) {
+      node.duration_ns = its->number;
+    } else if (its->name == chakra::phase) {
+      node.phase = std::string(its->text);
+    }
+    return true;
+  }
+
+  std::string bytes_;
+  ChakraGraph graph_;
+};
+
+}  // namespace
+
+ChakraGraph read_chakra(const std::filesystem::path& file) { return ChakraReader(file).read(); }
+
+}  // namespace trainyard

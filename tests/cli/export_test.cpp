@@ -1,0 +1,94 @@
+// `trainyard export`, and the imports that read what it wrote, as users run them.
+
+#include "cli/process.hpp"
+
+#include <doctest/doctest.h>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+TEST_CASE("export hta writes a profile of each rank, which import kineto reads back with the run's figures") {
+  const Scratch scratch;
+  const std::string out = scratch / "profiles";
+  const Ended done = run_program({"export", "hta", "resnet50_dgx2", "--gpus", "2", "-o", out});
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  CHECK(contains(done.err, "2 files"));
+  CHECK(run_program({"export", "hta", "resnet50_dgx2", "--gpus", "2", "-o", out}).code == 5);
+  CHECK(run_program(
+            {"export", "hta", "resnet50_dgx2", "--gpus", "2", "-o", out, "--ranks", "1", "--gz", "--force"})
+            .code == 0);
+  CHECK_FALSE(std::filesystem::exists(out + "/rank_0.json"));
+  const std::string csv = scratch / "step.csv";
+  const Ended back = run_program({"import", "kineto", out + "/rank_1.json.gz", "-o", csv, "--json"});
+  CAPTURE(back.err);
+  REQUIRE(back.code == 0);
+  const auto step = nlohmann::json::parse(back.out)["step"];
+  const auto run = nlohmann::json::parse(run_program({"run", "resnet50_dgx2", "--gpus", "2", "--json"}).out);
+  constexpr double few_ns = 1e-8;
+  const auto is_near = [&](const char* figure, const char* of_run) {
+    CHECK(std::abs(step[figure].get<double>() - run[of_run].get<double>()) < few_ns);
+  };
+  is_near("period_s", "step_time_s");
+  is_near("computing_s", "compute_time_s");
+  is_near("exposed_communication_s", "exposed_communication_s");
+}
+
+TEST_CASE("export chakra and astra-sim write what their imports read") {
+  const Scratch scratch;
+  const std::string name = scratch / "resnet50";
+  REQUIRE(run_program({"export", "chakra", "resnet50_dgx2", "--gpus", "2", "-o", name}).code == 0);
+  CHECK(run_program({"export", "chakra", "resnet50_dgx2", "--gpus", "2", "-o", name}).code == 5);
+  const Ended chakra = run_program({"import", "chakra", name + ".1.et", "-o", scratch / "chakra.csv"});
+  CAPTURE(chakra.err);
+  CHECK(chakra.code == 0);
+  CHECK(contains(chakra.out, "5 of 102,228,128 B in all"));
+  const std::string text = scratch / "workload.txt";
+  CHECK(run_program({"export", "astra-sim", "resnet50_dgx2", "-o", text}).code == 2);  // the unit is required
+  REQUIRE(
+      run_program({"export", "astra-sim", "resnet50_dgx2", "--gpus", "2", "--time-unit", "ns", "-o", text})
+          .code == 0);
+  CHECK(run_program({"import", "astra-sim", text, "-o", scratch / "x.csv"}).code == 2);
+  CHECK(run_program({"import", "astra-sim", text, "--time-unit", "hour", "-o", scratch / "x.csv"}).code == 3);
+  CHECK(run_program(
+            {"import", "astra-sim", text, "--time-unit", "ns", "--gradients", "int", "-o", scratch / "x.csv"})
+            .code == 2);
+  const std::string csv = scratch / "layers.csv";
+  REQUIRE(run_program({"import", "astra-sim", text, "--time-unit", "ns", "--gradients", "fp32", "-o", csv})
+              .code == 0);
+  const Ended run = run_program(
+      {"run", "--platform", "dgx2", "--gpus", "2", "--batch", "128", "--set", "trace=" + csv, "--json"});
+  CAPTURE(run.err);
+  REQUIRE(run.code == 0);
+  const auto original =
+      nlohmann::json::parse(run_program({"run", "resnet50_dgx2", "--gpus", "2", "--json"}).out);
+  CHECK(nlohmann::json::parse(run.out)["step_time_s"].get<double>() ==
+        doctest::Approx(original["step_time_s"].get<double>()).epsilon(0.01));
+}
+
+TEST_CASE("export nccl-topology writes a node that init platform reads") {
+  const Scratch scratch;
+  const std::string xml = scratch / "topo.xml";
+  REQUIRE(run_program({"export", "nccl-topology", "dgx_a100", "-o", xml}).code == 0);
+  const Ended read = run_program({"init", "platform", xml, "-o", scratch / "again.yaml"});
+  CAPTURE(read.err);
+  CHECK(read.code == 0);
+  CHECK(run_program({"export", "nccl-topology", "summit", "-o", scratch / "x.xml"}).code == 3);
+}
+
+TEST_CASE("exports refuse what their formats cannot hold before they simulate it") {
+  const Scratch scratch;
+  const std::string out = scratch / "out";
+  for (const std::string kind : {"hta", "chakra"}) {
+    const Ended servers = run_program({"export", kind, "inception_v3_dgx1_p100_server", "-o", out});
+    CHECK(servers.code == 3);
+    CHECK(contains(servers.err, "updates differ"));
+  }
+  const Ended stages = run_program({"export", "chakra", "gpt3_175b_dgx_a100", "-o", out});
+  CHECK(stages.code == 3);
+  CHECK(contains(stages.err, "'parallelism'"));
+  CHECK(run_program({"export", "hta", "resnet50_dgx2", "--ranks", "16", "-o", out}).code == 2);
+  CHECK(run_program({"export", "hta", "resnet50_dgx2", "--steps", "0", "-o", out}).code == 2);
+  CHECK(run_program({"export"}).code == 2);
+  CHECK_FALSE(std::filesystem::exists(out));
+}
