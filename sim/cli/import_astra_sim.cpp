@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/import_input.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
@@ -33,6 +34,7 @@ void import_astra_sim(const ImportAstraSimOptions& options) {
     gradient = Bytes(*options.gradients == "fp32" ? 4 : 2);
   }
   check_out_file(options.out, options.force);
+  require_format(options.file, {config::FileFormat::astra_sim_workload});
   const AstraWorkload workload = read_astra_workload(
       plain_input(options.file, config::read_file(options.file, largest_interchange_file)));
   const Trace trace = trace_of(workload, unit, gradient);

@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/import_input.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "imports/chakra_trace.hpp"
@@ -27,6 +28,7 @@ void import_chakra(const ImportChakraOptions& options) {
   std::optional<int> ranks;
   if (options.gpus) ranks = whole_number("--gpus", *options.gpus, 2, 1'000'000);
   check_out_file(options.out, options.force);
+  require_format(options.file, {config::FileFormat::chakra, config::FileFormat::chakra_json});
   const ChakraGraph graph = read_chakra(options.file);
   const ChakraImport imported = trace_of(graph, ranks);
   Seconds computing;

@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
+#include "cli/import_input.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "imports/byte_stream.hpp"
@@ -46,6 +47,7 @@ void import_nccl_tests(const NcclTestsOptions& options) {
   check_out_file(options.out, options.force);
   NcclTestsLog all;
   for (const std::string& file : options.files) {
+    require_format(file, {config::FileFormat::nccl_tests});
     NcclTestsLog log = read_nccl_tests(read_log(file), answers);
     all.cut_rows += log.cut_rows;
     all.contradictory_rows += log.contradictory_rows;
