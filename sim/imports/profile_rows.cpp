@@ -21,8 +21,8 @@ bool is_with_host(std::string_view copy) {
 
 class RowMaker {
 public:
-  RowMaker(const Profile& profile, const ProfileWork& work, int step)
-      : profile_(profile), work_(work), step_(step) {}
+  RowMaker(const Profile& profile, const ProfileWork& work, int step, const std::optional<Interval>& window)
+      : profile_(profile), work_(work), step_(step), window_(window) {}
 
   StepRows make() {
     select();
@@ -42,17 +42,18 @@ private:
   [[nodiscard]] const ProfileEvent& event(std::uint32_t index) const { return profile_.events[index]; }
   [[nodiscard]] std::string_view name(std::uint32_t index) const { return profile_.texts[event(index).name]; }
   [[nodiscard]] std::int64_t launched(const GpuWork& work) const {
-    return work.launch == no_event ? event(work.event).start : event(work.launch).start;
+    return launch_time(profile_, work);
   }
 
   void select() {
+    for_each_work(work_, step_, [&](const GpuWork& one) {
+      const std::int64_t time = launched(one);
+      if (!window_ || (time >= window_->start && time < window_->end)) own_.push_back(&one);
+    });
     std::int64_t next = std::numeric_limits<std::int64_t>::max();
-    for (const GpuWork& one : work_.work) {
-      if (step_ < 0 || one.step == step_) {
-        own_.push_back(&one);
-      } else if (one.step == step_ + 1) {
-        next = std::min(next, event(one.event).start);
-      }
+    if (step_ >= 0 && static_cast<std::size_t>(step_) + 1 < work_.of_step.size()) {
+      const std::vector<std::uint32_t>& following = work_.of_step[step_ + 1];
+      if (!following.empty()) next = event(work_.work[following.front()].event).start;
     }
     if (own_.empty()) return;
     start_ = event(own_.front()->event).start;
@@ -92,12 +93,12 @@ private:
   void add_rows() {
     std::vector<Interval> communication;
     for (const GpuWork* one : own_) {
-      if (one->is_communication) communication.push_back({event(one->event).start, event(one->event).end});
+      if (one->communicates()) communication.push_back({event(one->event).start, event(one->event).end});
     }
     communication_ = merged(std::move(communication));
     std::int64_t covered = std::numeric_limits<std::int64_t>::min();
     for (const GpuWork* one : own_) {
-      if (one->is_communication || is_host_copy(*one)) continue;
+      if (one->communicates() || is_host_copy(*one)) continue;
       const ProfileEvent& its = event(one->event);
       const Interval alone{std::max(covered, its.start), std::max({covered, its.start, its.end})};
       covered = std::max(covered, its.end);
@@ -137,7 +138,8 @@ private:
                                            : std::string(),
                               .op = op,
                               .first_launch = launched(work),
-                              .first_start = event(work.event).start});
+                              .first_start = event(work.event).start,
+                              .adds_gradients = adds_gradients(op, work.wrapper)});
       first_work_.push_back(&work);
     }
     ProfileRow& row = result_.rows[found->second];
@@ -151,6 +153,12 @@ private:
                                    name(index).find("ConvolutionBackward") != std::string_view::npos);
     };
     return says(op) || says(wrapper);
+  }
+
+  /// Hooks that run where a gradient is complete, as those of DDP, have other operators there.
+  [[nodiscard]] bool adds_gradients(std::uint32_t op, std::uint32_t wrapper) const {
+    return op != no_event && wrapper != no_event && plain_name(name(op)).starts_with("add") &&
+           name(wrapper).ends_with("AccumulateGrad");
   }
 
   /// Kernels that say no pass, such as changes of layout, belong to the one before them, first to the input's
@@ -221,11 +229,10 @@ private:
     std::map<std::uint64_t, std::uint32_t> result;
     const std::int64_t from = step_ < 0 ? std::numeric_limits<std::int64_t>::min() : work_.steps[step_].start;
     const std::int64_t to = step_ < 0 ? std::numeric_limits<std::int64_t>::max() : work_.steps[step_].end;
-    for (std::uint32_t i = 0; i < profile_.events.size(); ++i) {
-      const ProfileEvent& one = event(i);
-      if (one.kind != EventKind::op || one.is_backward || one.sequence == ProfileEvent::no_number) continue;
-      if (one.start < from || one.start >= to) continue;
-      result.emplace(one.sequence, i);
+    const auto first = std::ranges::lower_bound(profile_.events, from, {}, &ProfileEvent::start);
+    for (auto at = first; at != profile_.events.end() && at->start < to; ++at) {
+      if (at->kind != EventKind::op || at->is_backward || at->sequence == ProfileEvent::no_number) continue;
+      result.emplace(at->sequence, static_cast<std::uint32_t>(at - profile_.events.begin()));
     }
     return result;
   }
@@ -252,10 +259,9 @@ private:
   }
 
   void add_collectives() {
-    for (std::uint32_t i = 0; i < work_.work.size(); ++i) {
-      const GpuWork& one = work_.work[i];
-      if (one.is_communication && (step_ < 0 || one.step == step_))
-        result_.collectives.push_back({.work = i});
+    for (const GpuWork* one : own_) {
+      if (one->communicates())
+        result_.collectives.push_back({.work = static_cast<std::uint32_t>(one - work_.work.data())});
     }
     std::ranges::stable_sort(result_.collectives, {},
                              [&](const ProfileCollective& one) { return launched(work_.work[one.work]); });
@@ -265,15 +271,10 @@ private:
     std::ranges::stable_sort(result_.rows, [](const ProfileRow& a, const ProfileRow& b) {
       return a.phase != b.phase ? a.phase < b.phase : a.first_start < b.first_start;
     });
+    const RowsByLaunch by_launch(result_.rows, [](const ProfileRow& row) { return row.phase != Phase::optimizer; });
     for (ProfileCollective& collective : result_.collectives) {
-      const std::int64_t time = launched(work_.work[collective.work]);
-      std::int64_t latest = std::numeric_limits<std::int64_t>::min();
-      for (std::size_t i = 0; i < result_.rows.size(); ++i) {
-        const ProfileRow& row = result_.rows[i];
-        if (row.phase == Phase::optimizer || row.first_launch > time || row.first_launch < latest) continue;
-        latest = row.first_launch;
-        collective.after = static_cast<int>(i);
-      }
+      const auto last = by_launch.last_until(launched(work_.work[collective.work]));
+      if (last) collective.after = static_cast<int>(*last);
     }
   }
 
@@ -281,7 +282,7 @@ private:
     std::vector<Interval> copies;
     std::vector<Interval> computing;
     for (const GpuWork* one : own_) {
-      if (one->is_communication) continue;
+      if (one->communicates()) continue;
       (is_host_copy(*one) ? copies : computing).push_back({event(one->event).start, event(one->event).end});
     }
     computing = merged(std::move(computing));
@@ -299,6 +300,7 @@ private:
   const Profile& profile_;
   const ProfileWork& work_;
   int step_;
+  std::optional<Interval> window_;
   std::vector<const GpuWork*> own_;
   std::vector<const GpuWork*> first_work_;  // of each row, in the order in which rows were found
   std::vector<Interval> communication_;
@@ -312,8 +314,25 @@ private:
 
 }  // namespace
 
-StepRows rows_of(const Profile& profile, const ProfileWork& work, int step) {
-  return RowMaker(profile, work, step).make();
+RowsByLaunch::RowsByLaunch(const std::vector<ProfileRow>& rows, bool (*counts)(const ProfileRow&)) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (counts(rows[i])) order_.emplace_back(rows[i].first_launch, i);
+  }
+  std::ranges::sort(order_);
+}
+
+std::optional<std::size_t> RowsByLaunch::last_until(std::int64_t time) const {
+  const auto after = std::ranges::upper_bound(order_, time, {}, &std::pair<std::int64_t, std::size_t>::first);
+  return after == order_.begin() ? std::nullopt : std::optional(std::prev(after)->second);
+}
+
+std::int64_t launch_time(const Profile& profile, const GpuWork& work) {
+  return profile.events[work.launch == no_event ? work.event : work.launch].start;
+}
+
+StepRows rows_of(const Profile& profile, const ProfileWork& work, int step,
+                 const std::optional<Interval>& launched) {
+  return RowMaker(profile, work, step, launched).make();
 }
 
 }  // namespace trainyard
