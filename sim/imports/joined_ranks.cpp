@@ -46,7 +46,8 @@ public:
 
 private:
   void number_ranks() {
-    const auto known = std::ranges::count_if(profiles_, [](const RankProfile& one) { return one.rank.has_value(); });
+    const auto known =
+        std::ranges::count_if(profiles_, [](const RankProfile& one) { return one.rank.has_value(); });
     if (known != 0 && known != static_cast<std::ptrdiff_t>(profiles_.size())) {
       const auto without =
           std::ranges::find_if(profiles_, [](const RankProfile& one) { return !one.rank.has_value(); });
@@ -55,15 +56,17 @@ private:
     }
     if (known == 0) {
       for (std::size_t i = 0; i < profiles_.size(); ++i) profiles_[i].rank = static_cast<int>(i);
-      result_.notes.emplace_back("the profiles do not say their ranks: they are numbered in the order of the files");
+      result_.notes.emplace_back(
+          "the profiles do not say their ranks: they are numbered in the order of the files");
     }
     std::ranges::stable_sort(profiles_, {}, [](const RankProfile& one) { return *one.rank; });
     for (std::size_t i = 0; i < profiles_.size(); ++i) {
       const RankProfile& one = profiles_[i];
       if (i > 0 && one.rank == profiles_[i - 1].rank)
-        throw input_error(one.file, 0,
-                          fmt::format("it is of rank {}, as {} is", *one.rank, shown(profiles_[i - 1].file, 60)),
-                          "give one profile of each rank");
+        throw input_error(
+            one.file, 0,
+            fmt::format("it is of rank {}, as {} is", *one.rank, shown(profiles_[i - 1].file, 60)),
+            "give one profile of each rank");
       if (one.ranks != profiles_.front().ranks)
         throw input_error(one.file, 0,
                           fmt::format("rank {} is one of {} ranks, rank {} one of {}", *one.rank, world(one),
@@ -134,16 +137,18 @@ private:
     for (std::size_t r = 0; r < profiles_.size(); ++r) {
       const bool is_in = std::ranges::any_of(members, [&](const auto& one) { return one.first == r; });
       if (is_in) continue;
-      throw input_error(profiles_[r].file, 0,
-                        fmt::format("rank {} has no collective{}{}, rank {} has {}: {}", *profiles_[r].rank,
-                                    group.empty() ? "" : " of group " + shown(group),
-                                    step_in_words(profiles_[r], number), *profiles_[members.front().first].rank,
-                                    members.front().second.size(), described(*members.front().second.front())),
-                        "give the profiles of one job, of the same steps");
+      throw input_error(
+          profiles_[r].file, 0,
+          fmt::format("rank {} has no collective{}{}, rank {} has {}: {}", *profiles_[r].rank,
+                      group.empty() ? "" : " of group " + shown(group), step_in_words(profiles_[r], number),
+                      *profiles_[members.front().first].rank, members.front().second.size(),
+                      described(*members.front().second.front())),
+          "give the profiles of one job, of the same steps");
     }
   }
 
-  void check_same(std::size_t a, const Sequence& first, std::size_t b, const Sequence& second, int number) const {
+  void check_same(std::size_t a, const Sequence& first, std::size_t b, const Sequence& second,
+                  int number) const {
     const auto differ = [](const RankCollective* x, const RankCollective* y) {
       if (x->what != y->what) return true;
       return is_of_equal_parts(x->operation) && x->bytes > 0 && y->bytes > 0 && x->bytes != y->bytes;
@@ -154,12 +159,12 @@ private:
         return i < sequence.size() ? described(*sequence[i]) : std::string("there is none");
       };
       const std::string& group = first.front()->group;
-      throw input_error(profiles_[b].file, 0,
-                        fmt::format("collective {}{}{} differs: on rank {} {}, on rank {} {}", i + 1,
-                                    group.empty() ? "" : " of group " + shown(group),
-                                    step_in_words(profiles_[b], number), *profiles_[a].rank, text(first),
-                                    *profiles_[b].rank, text(second)),
-                        "give the profiles of one job, of the same steps");
+      throw input_error(
+          profiles_[b].file, 0,
+          fmt::format("collective {}{}{} differs: on rank {} {}, on rank {} {}", i + 1,
+                      group.empty() ? "" : " of group " + shown(group), step_in_words(profiles_[b], number),
+                      *profiles_[a].rank, text(first), *profiles_[b].rank, text(second)),
+          "give the profiles of one job, of the same steps");
     }
   }
 
@@ -192,7 +197,8 @@ private:
       }
       Sums& its = sums[joint.parts.front().second->what];
       for (const auto& [r, part] : joint.parts) {
-        const std::int64_t waiting = std::max<std::int64_t>(0, last_start - part->start - result_.ranks[r].shift);
+        const std::int64_t waiting =
+            std::max<std::int64_t>(0, last_start - part->start - result_.ranks[r].shift);
         its.ranks.insert(r);
         its.parts += 1;
         its.bytes += part->bytes;
@@ -241,7 +247,8 @@ private:
 }  // namespace
 
 std::size_t JoinedRanks::slowest() const {
-  return static_cast<std::size_t>(std::ranges::max_element(ranks, {}, &JoinedRank::computing) - ranks.begin());
+  return static_cast<std::size_t>(std::ranges::max_element(ranks, {}, &JoinedRank::computing) -
+                                  ranks.begin());
 }
 
 JoinedRanks join_ranks(std::vector<RankProfile> profiles, const JoinOptions& options) {

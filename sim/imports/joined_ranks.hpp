@@ -1,6 +1,6 @@
 #pragma once
-// The profiles of a job's ranks beside each other. NCCL's kernels last until the slowest rank has come, so that only
-// all ranks together say how long a collective transferred and how long ranks waited inside of it.
+// The profiles of a job's ranks beside each other. NCCL's kernels last until the slowest rank has come, so
+// that only all ranks together say how long a collective transferred and how long ranks waited inside of it.
 
 #include "imports/rank_collectives.hpp"
 
@@ -47,8 +47,8 @@ struct JoinedRanks {
   [[nodiscard]] std::size_t slowest() const;
 };
 
-/// The i-th collective of a group on every rank is one. Throws InputError if ranks are the same, world sizes or
-/// sequences of collectives differ, naming the first difference, or no step is in all profiles.
+/// The i-th collective of a group on every rank is one. Throws InputError if ranks are the same, world sizes
+/// or sequences of collectives differ, naming the first difference, or no step is in all profiles.
 JoinedRanks join_ranks(std::vector<RankProfile> profiles, const JoinOptions& options = {});
 
 }  // namespace trainyard

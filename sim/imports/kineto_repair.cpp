@@ -1,6 +1,7 @@
 #include "imports/kineto_repair.hpp"
 
 #include "config/utf8.hpp"
+#include "imports/find_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,12 +9,12 @@
 namespace trainyard {
 
 std::string_view quick_category(std::string_view event) {
-  constexpr std::string_view key = "\"cat\":";
-  const std::size_t found = event.find(key);
+  constexpr std::size_t key_length = 6;
+  const std::size_t found = find_text(event, "\"cat\":");
   if (found == std::string_view::npos) return {};
-  const std::size_t args = event.substr(0, found).find("\"args\"");
+  const std::size_t args = find_text(event.substr(0, found), "\"args\"");
   if (args != std::string_view::npos) return {};
-  std::size_t begin = found + key.size();
+  std::size_t begin = found + key_length;
   while (begin < event.size() && event[begin] == ' ') ++begin;
   if (begin >= event.size() || event[begin] != '"') return {};
   const std::size_t end = event.find('"', begin + 1);
@@ -25,7 +26,7 @@ bool is_needless(std::string_view category, std::string_view event) {
       "ac2g",     "fwdbwd", "async", "cpu_instant_event", "Trace", "overhead", "gpu_user_annotation",
       "cuda_sync"};
   if (std::ranges::find(needless, category) != needless.end()) return true;
-  return category == "python_function" && event.find("nn.Module: ") == std::string_view::npos;
+  return category == "python_function" && find_text(event, "nn.Module: ") == std::string_view::npos;
 }
 
 std::string repaired(std::string_view event) {

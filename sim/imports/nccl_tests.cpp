@@ -78,7 +78,8 @@ std::string_view logging_host(std::string_view line) {
   if (!begins || colon == std::string_view::npos || log_mark(line.substr(colon)) == 0) return {};
   const std::string_view host = line.substr(0, colon);
   constexpr std::size_t longest = 255;  // of a host's name
-  return host.size() <= longest && host.find_first_of(" \t") == std::string_view::npos ? host : std::string_view{};
+  return host.size() <= longest && host.find_first_of(" \t") == std::string_view::npos ? host
+                                                                                       : std::string_view{};
 }
 
 /// Hosts, and the lengths of their names.
@@ -90,7 +91,8 @@ struct LoggingHosts {
 /// Without what NCCL logs behind "host:1234:5678 [0] ", which its processes write into the middle of lines.
 std::string_view without_log(std::string_view line, const LoggingHosts& hosts) {
   if (hosts.names.empty()) return line;
-  for (std::size_t colon = line.find(':'); colon != std::string_view::npos; colon = line.find(':', colon + 1)) {
+  for (std::size_t colon = line.find(':'); colon != std::string_view::npos;
+       colon = line.find(':', colon + 1)) {
     if (log_mark(line.substr(colon)) == 0) continue;
     for (const std::size_t length : hosts.lengths) {
       if (length <= colon && hosts.names.contains(line.substr(colon - length, length)))
@@ -374,8 +376,8 @@ private:
   Unfinished unfinished_;
   std::optional<Operation> command_;
   std::string version_, gpu_;
-  std::set<std::string> hosts_;                 // of ranks
-  LoggingHosts logging_;                        // in NCCL's log
+  std::set<std::string> hosts_;  // of ranks
+  LoggingHosts logging_;         // in NCCL's log
   int ranks_ = 0;
   bool has_reduction_ = false, has_root_ = false;
 };

@@ -54,18 +54,18 @@ inline constexpr std::uint32_t no_event = std::numeric_limits<std::uint32_t>::ma
 
 /// A collective as its caller or its kernel describes it.
 struct CollectiveRecord {
-  TextPool::Id name = TextPool::none;   ///< "allreduce", "_allgather_base"
-  TextPool::Id group = TextPool::none;  ///< of ranks: its name
+  TextPool::Id name = TextPool::none;     ///< "allreduce", "_allgather_base"
+  TextPool::Id group = TextPool::none;    ///< of ranks: its name
   TextPool::Id members = TextPool::none;  ///< its ranks, as a list of JSON
-  int group_size = 0;                   ///< 0 if unknown
+  int group_size = 0;                     ///< 0 if unknown
   std::optional<double> in_bytes = {}, out_bytes = {};
 };
 
 /// The operands of an op.
 struct Operands {
-  TextPool::Id dims = TextPool::none;    ///< JSON: a list of shapes
-  TextPool::Id types = TextPool::none;   ///< JSON: a list of names
-  TextPool::Id values = TextPool::none;  ///< JSON: what is no tensor, as text
+  TextPool::Id dims = TextPool::none;     ///< JSON: a list of shapes
+  TextPool::Id types = TextPool::none;    ///< JSON: a list of names
+  TextPool::Id values = TextPool::none;   ///< JSON: what is no tensor, as text
   TextPool::Id strides = TextPool::none;  ///< JSON: a list of lists of numbers
 };
 

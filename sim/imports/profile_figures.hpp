@@ -46,8 +46,8 @@ struct CollectiveSize {
 };
 CollectiveSize size_of(const Profile& profile, const GpuWork& work);
 
-/// What a kernel that communicates carries out, by its record, its name or the range around its launch; nothing for
-/// messages between two ranks and for what is unknown.
+/// What a kernel that communicates carries out, by its record, its name or the range around its launch;
+/// nothing for messages between two ranks and for what is unknown.
 std::optional<Operation> operation_of(const Profile& profile, const GpuWork& work);
 
 }  // namespace trainyard

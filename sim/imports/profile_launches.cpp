@@ -98,7 +98,10 @@ ProfiledLaunches::Enclosed ProfiledLaunches::enclosed(std::uint32_t index, const
   }
   if (name == "record_param_comms") its.record = index;
   if (names_call(name)) its.call = index;
-  if (its.op == no_event && is_op && is_operator(name)) its.op = index;
+  if (is_op && is_operator(name)) {
+    its.leaf = index;
+    if (its.op == no_event) its.op = index;
+  }
   result.innermost_op = is_op ? index : no_event;
   return result;
 }

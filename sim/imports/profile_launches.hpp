@@ -26,6 +26,7 @@ struct ProfiledLaunch {
   std::uint32_t wrapper = no_event;  ///< the outermost range of the backward pass
   std::uint32_t record = no_event;   ///< the description of a collective by its caller
   std::uint32_t call = no_event;     ///< the innermost range that names a collective
+  std::uint32_t leaf = no_event;     ///< the innermost operator that computes
   WorkPhase phase = WorkPhase::rest;
 };
 
@@ -33,8 +34,8 @@ class ProfiledLaunches {
 public:
   explicit ProfiledLaunches(const Profile& profile);
 
-  /// The launch of work of the GPU: of those with its number, made by the process that works on its device, the
-  /// latest that is no later than it, else the earliest. None if the file has none.
+  /// The launch of work of the GPU: of those with its number, made by the process that works on its device,
+  /// the latest that is no later than it, else the earliest. None if the file has none.
   [[nodiscard]] const ProfiledLaunch* of(const ProfileEvent& work) const;
 
 private:

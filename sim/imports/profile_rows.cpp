@@ -41,9 +41,7 @@ private:
 
   [[nodiscard]] const ProfileEvent& event(std::uint32_t index) const { return profile_.events[index]; }
   [[nodiscard]] std::string_view name(std::uint32_t index) const { return profile_.texts[event(index).name]; }
-  [[nodiscard]] std::int64_t launched(const GpuWork& work) const {
-    return launch_time(profile_, work);
-  }
+  [[nodiscard]] std::int64_t launched(const GpuWork& work) const { return launch_time(profile_, work); }
 
   void select() {
     for_each_work(work_, step_, [&](const GpuWork& one) {
@@ -271,7 +269,8 @@ private:
     std::ranges::stable_sort(result_.rows, [](const ProfileRow& a, const ProfileRow& b) {
       return a.phase != b.phase ? a.phase < b.phase : a.first_start < b.first_start;
     });
-    const RowsByLaunch by_launch(result_.rows, [](const ProfileRow& row) { return row.phase != Phase::optimizer; });
+    const RowsByLaunch by_launch(result_.rows,
+                                 [](const ProfileRow& row) { return row.phase != Phase::optimizer; });
     for (ProfileCollective& collective : result_.collectives) {
       const auto last = by_launch.last_until(launched(work_.work[collective.work]));
       if (last) collective.after = static_cast<int>(*last);

@@ -54,8 +54,8 @@ private:
   std::vector<std::pair<std::int64_t, std::size_t>> order_;
 };
 
-/// The rows of a step by its index; of the whole profile with -1. With `launched` only of what the host launched
-/// then: a micro-batch.
+/// The rows of a step by its index; of the whole profile with -1. With `launched` only of what the host
+/// launched then: a micro-batch.
 StepRows rows_of(const Profile& profile, const ProfileWork& work, int step,
                  const std::optional<Interval>& launched = {});
 

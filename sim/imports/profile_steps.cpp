@@ -48,12 +48,13 @@ public:
 
   ChosenSteps choose_all() {
     choose();
-    const std::vector<Interval> micro_batches = micro_batches_of(profile_, work_, result_.shown);
-    if (micro_batches.size() > 1) {
-      divide(micro_batches);
+    const MicroBatches micro_batches = micro_batches_of(profile_, work_, result_.shown);
+    const std::size_t count = micro_batches.launches.size();
+    if (count > 1 && are_forward_alike(micro_batches.launches)) {
+      divide(micro_batches.launches);
     } else {
+      if (count > 1 && micro_batches.has_sizes) refuse_micro_batches(profile_, work_, result_.shown, count);
       result_.rows = result_.parts;
-      result_.window = micro_batches.front();
       result_.times.resize(result_.rows.rows.size());
       for (const StepRows& step : steps_) add_times(step.rows, 0);
       warn_of_passes();
@@ -115,12 +116,25 @@ private:
       result_.times[first + i].push_back({rows[i].time, rows[i].beside});
   }
 
-  /// The rows of a micro-batch, without the sums of gradients, which are not in the first one, and without the
-  /// optimizer.
+  /// The rows of a micro-batch, without the sums of gradients, which are not in the first one, and without
+  /// the optimizer.
   [[nodiscard]] StepRows rows_of_micro_batch(int step, const Interval& launched) const {
     StepRows rows = rows_of(profile_, work_, step, launched);
     take_away(rows, [](const ProfileRow& row) { return row.adds_gradients || is_of_optimizer(row); });
     return rows;
+  }
+
+  /// Whether all micro-batches have the same forward pass: else these are no micro-batches, or overlap.
+  [[nodiscard]] bool are_forward_alike(const std::vector<Interval>& micro_batches) const {
+    const auto forward = [&](const Interval& launched) {
+      StepRows rows = rows_of_micro_batch(result_.shown, launched);
+      take_away(rows, [](const ProfileRow& row) { return row.phase != Phase::forward; });
+      return rows;
+    };
+    const StepRows first = forward(micro_batches.front());
+    return !first.rows.empty() && std::ranges::all_of(micro_batches, [&](const Interval& one) {
+      return are_alike(forward(one), first);
+    });
   }
 
   /// The last micro-batch stands for all: it launches the collectives. Its times are medians of all that do
@@ -140,7 +154,7 @@ private:
     int count = 0;
     for (const int step : indices_) {
       const std::vector<Interval> windows =
-          step == result_.shown ? micro_batches : micro_batches_of(profile_, work_, step);
+          step == result_.shown ? micro_batches : micro_batches_of(profile_, work_, step).launches;
       for (std::size_t i = 0; i < windows.size(); ++i) {
         const StepRows rows = rows_of_micro_batch(step, windows[i]);
         ++count;
@@ -166,9 +180,11 @@ private:
   void warn_of_passes() {
     const int passes = backward_passes_of(profile_, work_, result_.shown);
     if (passes < 2 || result_.shown < 0) return;
-    result_.warnings.push_back(fmt::format(
-        "backward work follows forward work {} times in a step that is not divided: what is forward behind the first "
-        "of it counts to the backward pass", passes));
+    result_.warnings.push_back(
+        fmt::format("backward work follows forward work {} times in a step that is not divided: what is "
+                    "forward behind the first "
+                    "of it counts to the backward pass",
+                    passes));
   }
 
   const Profile& profile_;

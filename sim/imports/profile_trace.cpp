@@ -39,8 +39,8 @@ std::int64_t median(std::vector<std::int64_t> values) {
   return below + (above - below) / 2;
 }
 
-/// Text that a trace file can hold as a name and as part of a list: without control characters, ';' and blanks at
-/// its ends, and never empty.
+/// Text that a trace file can hold as a name and as part of a list: without control characters, ';' and
+/// blanks at its ends, and never empty.
 std::string trace_text(std::string_view text) {
   constexpr std::size_t longest = 500;
   std::string result;
@@ -183,8 +183,8 @@ private:
     ++result_.collectives;
   }
 
-  /// Rows behind one that begin before a time, up to the first that does not or is the optimizer's. Those of a
-  /// phase are in the order of their starts.
+  /// Rows behind one that begin before a time, up to the first that does not or is the optimizer's. Those of
+  /// a phase are in the order of their starts.
   [[nodiscard]] int rows_beside(int after, std::int64_t end) const {
     const auto first = rows().begin() + after + 1;
     auto at = first;
@@ -274,7 +274,8 @@ private:
       result_.left_out.push_back({static_cast<int>(profile_.impossible_time), 0,
                                   "events with a negative duration or one above 7 days"});
     if (chosen_.earlier_collectives > 0)
-      result_.left_out.push_back({chosen_.earlier_collectives, 0, "collectives of micro-batches before the last"});
+      result_.left_out.push_back(
+          {chosen_.earlier_collectives, 0, "collectives of micro-batches before the last"});
     const auto drop = [&](std::uint64_t count, const char* what) {
       if (count > 0) result_.left_out.push_back({static_cast<int>(count), 0, what});
     };

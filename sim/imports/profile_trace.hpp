@@ -38,8 +38,8 @@ struct ImportedTrace {
   std::int64_t slowed = 0;  ///< ns of these
   int ops_timed_alone = 0;  ///< of the trace, timed by those of their runs that had no collective beside them
   int collectives = 0;      ///< of the trace
-  bool leaves_collectives = false;  ///< left out by option
-  int accumulation = 1;     ///< micro-batches of a step; the trace is that of one
+  bool leaves_collectives = false;    ///< left out by option
+  int accumulation = 1;               ///< micro-batches of a step; the trace is that of one
   std::int64_t adding_gradients = 0;  ///< ns of a step, to those of earlier micro-batches; not in the trace
 };
 

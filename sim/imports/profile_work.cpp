@@ -120,6 +120,7 @@ private:
         work.wrapper = its->wrapper;
         work.record = its->record;
         work.call = its->call;
+        work.leaf = its->leaf;
         work.phase = its->phase;
         work.step = step_at(event(its->launch).start);
       }
@@ -182,7 +183,8 @@ std::span<const ProfiledGradient> gradients_of(const ProfileWork& work, int step
   const std::span<const ProfiledGradient> all = work.gradients;
   if (step < 0) return all;
   const auto begin = std::ranges::lower_bound(all, work.steps[step].start, {}, &ProfiledGradient::time);
-  const auto end = std::ranges::lower_bound(begin, all.end(), work.steps[step].end, {}, &ProfiledGradient::time);
+  const auto end =
+      std::ranges::lower_bound(begin, all.end(), work.steps[step].end, {}, &ProfiledGradient::time);
   return {begin, end};
 }
 

@@ -24,6 +24,7 @@ struct GpuWork {
   std::uint32_t launch = no_event;
   std::uint32_t op = no_event;       ///< the outermost operator around the launch that computes
   std::uint32_t wrapper = no_event;  ///< the outermost range of the backward pass around it
+  std::uint32_t leaf = no_event;     ///< the innermost of these operators
   std::uint32_t module = no_event;   ///< the innermost part of the model
   std::uint32_t record = no_event;   ///< the description of a collective by its caller
   std::uint32_t call = no_event;     ///< the innermost range that names a collective
@@ -31,8 +32,8 @@ struct GpuWork {
   WorkPhase phase = WorkPhase::unknown;
   bool is_communication = false;  ///< a kernel of NCCL, RCCL or HCCL
   bool is_compute = false;        ///< a kernel that is neither that nor moves memory
-  bool is_exchange = false;       ///< of a library that sends tokens to experts: counted as computing by tools
-                                  ///< that know NCCL alone, and so in figures that are compared with theirs
+  bool is_exchange = false;  ///< of a library that sends tokens to experts: counted as computing by tools
+                             ///< that know NCCL alone, and so in figures that are compared with theirs
   [[nodiscard]] bool communicates() const { return is_communication || is_exchange; }
 };
 
@@ -44,10 +45,10 @@ struct ProfiledGradient {
 };
 
 struct ProfileWork {
-  std::vector<ProfiledStep> steps;  ///< in order
-  std::vector<GpuWork> work;        ///< by start
+  std::vector<ProfiledStep> steps;                       ///< in order
+  std::vector<GpuWork> work;                             ///< by start
   std::vector<std::vector<std::uint32_t>> of_step = {};  ///< indices of each step's work
-  std::vector<ProfiledGradient> gradients;  ///< by time
+  std::vector<ProfiledGradient> gradients;               ///< by time
 };
 
 /// Throws InputError if steps overlap. `step_range`: name of the ranges that are steps, in place of

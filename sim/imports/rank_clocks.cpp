@@ -24,13 +24,15 @@ std::int64_t median_of(std::vector<std::int64_t> values) {
 }
 
 /// The clock of each rank, numbered from 0.
-std::vector<std::size_t> clocks_of(const std::vector<RankPlace>& places, const std::optional<int>& ranks_per_node) {
+std::vector<std::size_t> clocks_of(const std::vector<RankPlace>& places,
+                                   const std::optional<int>& ranks_per_node) {
   std::vector<std::size_t> clocks(places.size(), 0);
   std::map<std::string, std::size_t> known;
   const bool has_hosts = std::ranges::none_of(places, [](const RankPlace& one) { return one.host.empty(); });
   if (!ranks_per_node && !has_hosts) return clocks;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const std::string node = ranks_per_node ? std::to_string(places[i].rank / *ranks_per_node) : places[i].host;
+    const std::string node =
+        ranks_per_node ? std::to_string(places[i].rank / *ranks_per_node) : places[i].host;
     clocks[i] = known.emplace(node, known.size()).first->second;
   }
   return clocks;
@@ -114,7 +116,8 @@ private:
       if (early <= worst) continue;
       worst = early;
       result_.contradiction = fmt::format(
-          "rank {} ends a collective {} before rank {} begins it: their clocks differ, and transfer and waiting are "
+          "rank {} ends a collective {} before rank {} begins it: their clocks differ, and transfer and "
+          "waiting are "
           "wrong; --ranks-per-node says which ranks share a clock",
           places_[first->first].rank, estimate(Seconds(static_cast<double>(early) * 1e-9)),
           places_[last->first].rank);

@@ -1,6 +1,6 @@
 #pragma once
-// The clocks of a job's profiles: one for each node. Those of several nodes are aligned by the ends of collectives,
-// which come at nearly the same time on all ranks.
+// The clocks of a job's profiles: one for each node. Those of several nodes are aligned by the ends of
+// collectives, which come at nearly the same time on all ranks.
 
 #include "imports/rank_collectives.hpp"
 
@@ -26,12 +26,12 @@ struct RankPlace {
 struct RankClocks {
   std::vector<std::int64_t> shifts;  ///< ns to add to the times of each rank
   int count = 1;
-  std::int64_t error = 0;     ///< ns: median difference of the ends of a collective on two clocks, once aligned
+  std::int64_t error = 0;  ///< ns: median difference of the ends of a collective on two clocks, once aligned
   std::string contradiction;  ///< ranks on one clock whose times cannot be so; empty if there are none
 };
 
-/// Ranks share a clock if they are on a node: `ranks_per_node` consecutive ones, else those of a host, or all if
-/// any host is unknown. The first clock stays as it is.
+/// Ranks share a clock if they are on a node: `ranks_per_node` consecutive ones, else those of a host, or all
+/// if any host is unknown. The first clock stays as it is.
 RankClocks align_clocks(const std::vector<JointCollective>& collectives, const std::vector<RankPlace>& places,
                         const std::optional<int>& ranks_per_node);
 

@@ -10,7 +10,8 @@
 namespace trainyard {
 namespace {
 
-/// The host in "host_1234.1700000000000.pt.trace.json", which tensorboard_trace_handler writes; empty in others.
+/// The host in "host_1234.1700000000000.pt.trace.json", which tensorboard_trace_handler writes; empty in
+/// others.
 std::string host_of(std::string_view file) {
   const auto is_number = [](std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;

@@ -1,6 +1,6 @@
 #pragma once
-// What one rank's profile says of its collectives: all that is kept of it when the ranks of a job are put beside
-// each other, so that one profile at a time is in memory.
+// What one rank's profile says of its collectives: all that is kept of it when the ranks of a job are put
+// beside each other, so that one profile at a time is in memory.
 
 #include "collectives/operation.hpp"
 #include "imports/profile_work.hpp"
@@ -17,8 +17,8 @@ struct RankCollective {
   std::string group = {};  ///< its name and its members, as far as the profile says them
   std::string what = {};   ///< the operation's name, or the kernel's
   std::optional<Operation> operation = {};
-  double bytes = 0;             ///< of the rank's input; 0 if unknown
-  int group_size = 0;           ///< 0 if unknown
+  double bytes = 0;                 ///< of the rank's input; 0 if unknown
+  int group_size = 0;               ///< 0 if unknown
   std::int64_t start = 0, end = 0;  ///< ns
 };
 

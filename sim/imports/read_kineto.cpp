@@ -1,6 +1,7 @@
 #include "imports/read_kineto.hpp"
 
 #include "imports/event_cutter.hpp"
+#include "imports/find_text.hpp"
 #include "imports/kineto_parser.hpp"
 #include "imports/kineto_repair.hpp"
 #include "imports/nanoseconds.hpp"
@@ -31,6 +32,13 @@ std::optional<EventKind> kind_of_event(std::string_view category, std::string_vi
   if (category == "gpu_memset" || category == "Memset") return EventKind::set;
   if (category == "python_function" && name.starts_with("nn.Module: ")) return EventKind::module;
   return std::nullopt;
+}
+
+/// Whether strides of an operator's operands say what importers need: transposed matrices, the layout of
+/// images.
+bool needs_strides(std::string_view op) {
+  return find_text(op, "mm") != std::string_view::npos || find_text(op, "onv") != std::string_view::npos ||
+         find_text(op, "matmul") != std::string_view::npos;
 }
 
 std::string_view unquoted(std::string_view token) {
@@ -73,7 +81,8 @@ private:
     const std::string_view category = quick_category(event);
     if (!category.empty() && is_needless(category, event)) {
       // Two quotes in names that are not escaped make one event of all that is between them.
-      const bool is_one = event.find("\"ph\":", event.find("\"ph\":") + 1) == std::string_view::npos;
+      const bool is_one =
+          find_text(event, "\"ph\":", find_text(event, "\"ph\":") + 1) == std::string_view::npos;
       if (is_one || !cutter_.again_by_lines()) return;
       ++profile_.repaired;
       return;
@@ -158,10 +167,10 @@ private:
     constexpr std::size_t most_events = std::size_t{1} << 31U;
     durations_ += duration;
     if (durations_ <= most_ns && profile_.events.size() < most_events) return;
-    throw input_error(profile_.file, 0,
-                      fmt::format("up to byte {} the events last 146 years, or are more than 2^31",
-                                  cutter_.offset()),
-                      "profile fewer steps");
+    throw input_error(
+        profile_.file, 0,
+        fmt::format("up to byte {} the events last 146 years, or are more than 2^31", cutter_.offset()),
+        "profile fewer steps");
   }
 
   void keep_operands(const KinetoFields& fields, ProfileEvent& event) {
@@ -170,10 +179,11 @@ private:
     const auto kept = [&](std::string_view text) {
       return text.empty() ? TextPool::none : profile_.texts.id(text);
     };
-    profile_.operands.push_back({.dims = kept(fields.dims),
-                                 .types = kept(fields.types),
-                                 .values = kept(fields.values),
-                                 .strides = kept(fields.strides)});
+    profile_.operands.push_back(
+        {.dims = kept(fields.dims),
+         .types = kept(fields.types),
+         .values = kept(fields.values),
+         .strides = needs_strides(fields.name) ? kept(fields.strides) : TextPool::none});
   }
 
   void keep_collective(const KinetoFields& fields, ProfileEvent& event) {
@@ -239,8 +249,7 @@ private:
     });
     const KinetoDevice& its = of_kernels == facts.devices.end() ? facts.devices.front() : *of_kernels;
     profile_.gpu = its.name;
-    if (its.major)
-      profile_.device.compute_capability = *its.major + its.minor.value_or(0) / 10;
+    if (its.major) profile_.device.compute_capability = *its.major + its.minor.value_or(0) / 10;
     profile_.device.sms = its.sms;
     profile_.device.memory_bytes = its.memory_bytes;
   }

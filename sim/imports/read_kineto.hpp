@@ -10,8 +10,8 @@
 namespace trainyard {
 
 struct KinetoOptions {
-  bool allow_truncated = false;     ///< the events of a file that is cut off, up to there
-  std::optional<int> device = {};   ///< the GPU whose work is read, where several ran kernels
+  bool allow_truncated = false;    ///< the events of a file that is cut off, up to there
+  std::optional<int> device = {};  ///< the GPU whose work is read, where several ran kernels
 };
 
 /// The events that importers need. Throws FileError, or InputError with the byte, if the file is no such

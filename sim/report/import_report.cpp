@@ -76,8 +76,7 @@ std::string gradients_text(const ImportedTrace& imported) {
   const int known = count_gradients(imported.trace);
   if (known == 0)
     return fmt::format("{} tensors of unknown size: profile with record_shapes=True", imported.tensors);
-  return fmt::format("{} tensors, {} values", known,
-                     grouped_count(gradient_values(imported.trace)));
+  return fmt::format("{} tensors, {} values", known, grouped_count(gradient_values(imported.trace)));
 }
 
 /// What became of kernels that ran beside collectives, which slowed them.
@@ -87,8 +86,9 @@ std::string overlap_text(const ImportedTrace& imported) {
   if (imported.ops_timed_alone > 0)
     text += fmt::format("; {} timed in runs beside none", plural(imported.ops_timed_alone, "op"));
   if (imported.slowed_ops > 0)
-    text += fmt::format("; {} ({}) never ran alone: stack.overlap_slows=false keeps a run from slowing the kernels again",
-                        plural(imported.slowed_ops, "op"), estimate(seconds(imported.slowed)));
+    text += fmt::format(
+        "; {} ({}) never ran alone: stack.overlap_slows=false keeps a run from slowing the kernels again",
+        plural(imported.slowed_ops, "op"), estimate(seconds(imported.slowed)));
   return text;
 }
 
@@ -168,12 +168,14 @@ std::string import_text(const Profile& profile, const ProfileWork& work, const I
   };
   if (imported.accumulation > 1)
     line("accumulation",
-         fmt::format("{} micro-batches in a step; the trace is that of one, with the update. Adding gradients took "
-                     "{} of the step; a run with accumulation={} adds that itself",
-                     imported.accumulation, estimate(seconds(imported.adding_gradients)), imported.accumulation));
-  line("collectives", imported.collectives > 0        ? collectives_text(imported.trace)
-                      : imported.leaves_collectives ? "left to the stack, which makes buckets of the gradients"
-                                                    : "none");
+         fmt::format(
+             "{} micro-batches in a step; the trace is that of one, with the update. Adding gradients took "
+             "{} of the step; a run with accumulation={} adds that itself",
+             imported.accumulation, estimate(seconds(imported.adding_gradients)), imported.accumulation));
+  line("collectives", imported.collectives > 0 ? collectives_text(imported.trace)
+                      : imported.leaves_collectives
+                          ? "left to the stack, which makes buckets of the gradients"
+                          : "none");
   if (imported.tensors > 0) line("gradients", gradients_text(imported));
   if (imported.beside > 0) line("overlap", overlap_text(imported));
   for (const LeftOut& one : imported.left_out) {

@@ -27,13 +27,14 @@ std::string clocks_text(const JoinedRanks& joined) {
   if (joined.clocks == 1) return "one clock";
   std::int64_t largest = 0;
   for (const JoinedRank& one : joined.ranks) largest = std::max(largest, std::abs(one.shift));
-  return fmt::format("{} clocks, moved by up to {} so that collectives end together (within {})", joined.clocks,
-                     estimate(time_of(largest)), estimate(time_of(joined.alignment_error)));
+  return fmt::format("{} clocks, moved by up to {} so that collectives end together (within {})",
+                     joined.clocks, estimate(time_of(largest)), estimate(time_of(joined.alignment_error)));
 }
 
 std::string operations_text(const JoinedRanks& joined, std::size_t width) {
-  Table table({text_column(), number_column(), number_column(), number_column(), number_column(), number_column()},
-              {.gap = 2});
+  Table table(
+      {text_column(), number_column(), number_column(), number_column(), number_column(), number_column()},
+      {.gap = 2});
   table.row("of a rank and step", "number", "bytes", "kernels", "transfer", "waiting");
   std::int64_t largest = 0;
   for (const JoinedOperation& one : joined.operations) largest = std::max(largest, one.kernels);
@@ -56,7 +57,8 @@ std::string ranks_text(const JoinedRanks& joined, std::size_t traced, std::size_
     if (i >= most && i != traced) continue;
     const JoinedRank& one = joined.ranks[i];
     const auto time = [&](std::int64_t ns) { return human_like(time_of(ns), time_of(largest)); };
-    table.row(one.rank, time(one.computing), time(one.kernels), time(one.waiting), i == traced ? "the trace" : "");
+    table.row(one.rank, time(one.computing), time(one.kernels), time(one.waiting),
+              i == traced ? "the trace" : "");
   }
   if (joined.ranks.size() > most) table.line(fmt::format("all {} ranks: --json", joined.ranks.size()));
   return table.text(width);
@@ -72,7 +74,8 @@ std::string rank_text(const JoinedRanks& joined, std::size_t traced, const Print
                   joined.ranks[traced].rank,
                   traced == joined.slowest() ? ", which computes longest: the others wait for it" : ""),
       style.width);
-  text += "\n" + (joined.operations.empty() ? std::string("no collectives\n") : operations_text(joined, style.width));
+  text += "\n" + (joined.operations.empty() ? std::string("no collectives\n")
+                                            : operations_text(joined, style.width));
   text += "\n" + ranks_text(joined, traced, style.width) + "\n";
   for (const std::string& note : joined.notes) text += hanging("note            ", note, style.width);
   return text;

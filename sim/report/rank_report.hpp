@@ -1,5 +1,6 @@
 #pragma once
-// An account of the profiles of a job's ranks: what collectives transferred, and how long ranks waited inside of them.
+// An account of the profiles of a job's ranks: what collectives transferred, and how long ranks waited inside
+// of them.
 
 #include "imports/joined_ranks.hpp"
 #include "units/print_style.hpp"

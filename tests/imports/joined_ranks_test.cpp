@@ -1,7 +1,8 @@
 // The profiles of a job's ranks beside each other.
 
-#include "errors_of.hpp"
 #include "imports/joined_ranks.hpp"
+
+#include "errors_of.hpp"
 #include "imports/kineto_text.hpp"
 #include "imports/read_kineto.hpp"
 
@@ -97,8 +98,8 @@ TEST_CASE("groups of ranks have their own collectives") {
     one.group_size = 1;
     return one;
   };
-  const JoinedRanks joined = join_ranks({rank_with(0, {in_group("a", reduction(0, 10))}),
-                                         rank_with(1, {in_group("b", reduction(50, 70))})});
+  const JoinedRanks joined = join_ranks(
+      {rank_with(0, {in_group("a", reduction(0, 10))}), rank_with(1, {in_group("b", reduction(50, 70))})});
   CHECK(joined.operations.front().count == 1);
   CHECK(joined.operations.front().transfer == 15'000);  // the mean of both
   CHECK(joined.operations.front().waiting == 0);
@@ -113,7 +114,8 @@ TEST_CASE("ranks that are no job are refused with the first difference") {
   CHECK(refusal({rank_with(0, one), rank_with(5, one)}) == "rank5.json: rank 5 is not one of 2 ranks");
   CHECK(refusal({rank_with(0, {reduction(0, 10), reduction(20, 30, 64)}),
                  rank_with(1, {reduction(0, 10), reduction(20, 30, 32)})}) ==
-        "rank1.json: collective 2 in step 4 differs: on rank 0 all_reduce of 64 B, on rank 1 all_reduce of 32 B");
+        "rank1.json: collective 2 in step 4 differs: on rank 0 all_reduce of 64 B, on rank 1 all_reduce of "
+        "32 B");
   CHECK(refusal({rank_with(0, {reduction(0, 10), reduction(20, 30, 64)}), rank_with(1, one)}) ==
         "rank1.json: collective 2 in step 4 differs: on rank 0 all_reduce of 64 B, on rank 1 there is none");
   CHECK(refusal({rank_with(0, one), rank_with(1, {})}) ==
