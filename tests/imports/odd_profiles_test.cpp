@@ -209,7 +209,7 @@ TEST_CASE("damaged profiles and logs are refused or read, never worse") {
       ++refused;
     }
   };
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 1200; ++i) {
     const ProfileFile file(damaged(profile_text));
     attempt([&] {
       const Profile profile = read_kineto(file.path(), {.allow_truncated = i % 2 == 0});
