@@ -160,7 +160,8 @@ TEST_CASE("damaged profiles and logs are refused or read, never worse") {
     log += fmt::format("#  Rank {:2} Group  0 Pid 12 on node0 device {} [0x0{}] NVIDIA A100-SXM4-80GB\n", i,
                        i, i);
   log +=
-      "#                                                              out-of-place                       in-place\n"
+      "#                                                              out-of-place                       "
+      "in-place\n"
       "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw "
       "  "
       "busbw #wrong\n"
