@@ -102,6 +102,7 @@ std::string next_command(const Profile& profile, const ImportedTrace& imported, 
   std::string text = fmt::format("trainyard run --platform {} --set trace={}",
                                  platform.empty() ? "PLATFORM" : platform, shell_word(out));
   if (imported.accumulation > 1) text += fmt::format(" --set accumulation={}", imported.accumulation);
+  if (imported.reduces_each) text += " --set stack.reduce_each_micro_batch=true";
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "imports/joined_ranks.hpp"
 
+#include "imports/intervals.hpp"
 #include "imports/rank_clocks.hpp"
 #include "interchange/input_text.hpp"
 #include "units/plural.hpp"
@@ -36,6 +37,7 @@ public:
 
   JoinedRanks join() {
     number_ranks();
+    for (const RankProfile& one : profiles_) check_span(one);
     choose_common_steps();
     for (const int step : steps_) match(step);
     align();
@@ -77,6 +79,22 @@ private:
       result_.ranks.push_back({.rank = *one.rank, .file = one.file, .computing = one.computing});
     }
     result_.world = profiles_.front().ranks;
+  }
+
+  /// Bounds that keep the differences of clocks in their type.
+  static void check_span(const RankProfile& profile) {
+    constexpr std::int64_t longest = 10'000'000'000'000'000;  // ns
+    std::optional<Interval> span;
+    for (const RankStep& step : profile.steps) {
+      for (const RankCollective& one : step.collectives) {
+        if (!span) span = Interval{one.start, one.end};
+        span = Interval{std::min(span->start, one.start), std::max(span->end, one.end)};
+      }
+    }
+    if (span && span->end - span->start > longest)
+      throw input_error(profile.file, 0,
+                        fmt::format("the collectives of rank {} are more than 115 days apart", *profile.rank),
+                        "its times are wrong");
   }
 
   static std::string world(const RankProfile& one) {

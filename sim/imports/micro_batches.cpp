@@ -31,15 +31,16 @@ struct Launch {
   std::int64_t time = 0;
   WorkPhase phase{};
   TextPool::Id thread = TextPool::none;
+  bool communicates = false;
 };
 
 /// In the order of time.
 std::vector<Launch> launches_of(const Profile& profile, const ProfileWork& work, int step) {
   std::vector<Launch> launches;
   for_each_work(work, step, [&](const GpuWork& one) {
-    if (!one.is_compute || one.communicates() || one.launch == no_event) return;
+    if ((!one.is_compute && !one.communicates()) || one.launch == no_event) return;
     const ProfileEvent& launch = profile.events[one.launch];
-    launches.push_back({launch.start, one.phase, launch.lane});
+    launches.push_back({launch.start, one.phase, launch.lane, one.communicates()});
   });
   std::ranges::sort(launches, {}, [](const Launch& one) { return std::pair(one.time, one.phase); });
   return launches;
@@ -51,16 +52,19 @@ Passes passes_of(const Profile& profile, const ProfileWork& work, int step) {
   const std::vector<Launch> launches = launches_of(profile, work, step);
   std::set<TextPool::Id> backward_threads;
   for (const Launch& one : launches) {
-    if (one.phase == WorkPhase::backward) backward_threads.insert(one.thread);
+    if (one.phase == WorkPhase::backward && !one.communicates) backward_threads.insert(one.thread);
   }
   const bool has_others = std::ranges::any_of(launches, [&](const Launch& one) {
-    return one.phase == WorkPhase::rest && !backward_threads.contains(one.thread);
+    return one.phase == WorkPhase::rest && !one.communicates && !backward_threads.contains(one.thread);
   });
   Passes passes;
   bool is_in_pass = false;
   bool is_updated = false;
   for (const Launch& one : launches) {
-    if (one.phase == WorkPhase::backward) {
+    if (one.communicates) {
+      // reductions of the last gradients follow all kernels of the pass
+      if (is_in_pass && backward_threads.contains(one.thread)) passes.backward.back().last = one.time;
+    } else if (one.phase == WorkPhase::backward) {
       if (!is_in_pass) {
         passes.has_update_between = passes.has_update_between || (is_updated && !passes.backward.empty());
         passes.backward.emplace_back();

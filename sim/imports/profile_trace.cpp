@@ -273,7 +273,11 @@ private:
     if (profile_.impossible_time > 0)
       result_.left_out.push_back({static_cast<int>(profile_.impossible_time), 0,
                                   "events with a negative duration or one above 7 days"});
-    if (chosen_.earlier_collectives > 0)
+    const std::size_t of_last =
+        chosen_.rows.collectives.size() * static_cast<std::size_t>(chosen_.accumulation - 1);
+    result_.reduces_each =
+        chosen_.earlier_collectives > 0 && static_cast<std::size_t>(chosen_.earlier_collectives) == of_last;
+    if (chosen_.earlier_collectives > 0 && !result_.reduces_each)
       result_.left_out.push_back(
           {chosen_.earlier_collectives, 0, "collectives of micro-batches before the last"});
     const auto drop = [&](std::uint64_t count, const char* what) {

@@ -40,6 +40,7 @@ struct ImportedTrace {
   int collectives = 0;      ///< of the trace
   bool leaves_collectives = false;    ///< left out by option
   int accumulation = 1;               ///< micro-batches of a step; the trace is that of one
+  bool reduces_each = false;          ///< each micro-batch has as many collectives as the last
   std::int64_t adding_gradients = 0;  ///< ns of a step, to those of earlier micro-batches; not in the trace
 };
 

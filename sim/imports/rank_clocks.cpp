@@ -58,6 +58,9 @@ public:
     for (const std::size_t clock : clock_of_) result_.shifts.push_back(shift_[clock]);
     if (result_.count > 1) measure_error();
     check();
+    if (std::ranges::find(is_aligned_, false) != is_aligned_.end())
+      result_.contradiction =
+          "no collective joins the clocks of all nodes: times of different nodes do not compare";
     return std::move(result_);
   }
 

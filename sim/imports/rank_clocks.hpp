@@ -27,7 +27,7 @@ struct RankClocks {
   std::vector<std::int64_t> shifts;  ///< ns to add to the times of each rank
   int count = 1;
   std::int64_t error = 0;  ///< ns: median difference of the ends of a collective on two clocks, once aligned
-  std::string contradiction;  ///< ranks on one clock whose times cannot be so; empty if there are none
+  std::string contradiction;  ///< why times of ranks do not compare; empty if they do
 };
 
 /// Ranks share a clock if they are on a node: `ranks_per_node` consecutive ones, else those of a host, or all

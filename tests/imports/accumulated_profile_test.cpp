@@ -86,6 +86,35 @@ TEST_CASE("a step of several micro-batches is the trace of one, without the sums
         10'000 + 12'000 + 14'000 + 3 * 8'000 + 6'000 + 5'000 - 2'000);  // two kernels overlap
 }
 
+TEST_CASE("collectives of earlier micro-batches are left out, or each micro-batch has them") {
+  const auto with_reductions = [](const std::vector<double>& times) {
+    std::vector<std::string> events = step_of({{.at = 10}, {.at = 110, .adds = true}});
+    int correlation = 100;
+    for (const double at : times) {
+      events.push_back(host_event(
+          "cpu_op", "record_param_comms", at, 2,
+          R"("Collective name": "allreduce", "In msg nelems": 64, "Out msg nelems": 64, "dtype": "Float")",
+          2));
+      const auto kernels = testing::kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", at + 1, at + 20, 5,
+                                           correlation++, 2, 20);
+      events.insert(events.end(), kernels.begin(), kernels.end());
+    }
+    return imported(events);
+  };
+  const ImportedTrace each = with_reductions({26, 126});
+  CHECK(each.accumulation == 2);
+  CHECK(each.reduces_each);
+  CHECK(each.collectives == 1);
+  CHECK(each.left_out.empty());
+  const ImportedTrace last = with_reductions({126});
+  CHECK_FALSE(last.reduces_each);
+  CHECK(last.collectives == 1);
+  const ImportedTrace some = with_reductions({26, 126, 130});
+  CHECK_FALSE(some.reduces_each);
+  REQUIRE(some.left_out.size() == 1);
+  CHECK(some.left_out.front().what == "collectives of micro-batches before the last");
+}
+
 TEST_CASE("passes with updates between them, or of other gradients, are no micro-batches") {
   const ImportedTrace updates = imported(step_of({{.at = 10}, {.at = 110}}, true));
   CHECK(updates.accumulation == 1);

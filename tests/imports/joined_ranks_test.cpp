@@ -123,6 +123,8 @@ TEST_CASE("ranks that are no job are refused with the first difference") {
   other = rank_with(1, one);
   other.steps.front().number = 9;
   CHECK(refusal({rank_with(0, one), other}) == "rank0.json: no step is in the profiles of all ranks");
+  CHECK(refusal({rank_with(0, one), rank_with(1, {reduction(0, 10), reduction(4e14, 4e14)})}) ==
+        "rank1.json: the collectives of rank 1 are more than 115 days apart");
   other = rank_with(1, one);
   other.rank.reset();
   CHECK(refusal({rank_with(0, one), other}) == "rank1.json: the profile does not say its rank, others do");
