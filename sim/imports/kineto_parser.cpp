@@ -1,5 +1,7 @@
 #include "imports/kineto_parser.hpp"
 
+#include "imports/find_text.hpp"
+
 #include <charconv>
 #include <simdjson.h>
 #include <system_error>
@@ -21,6 +23,13 @@ std::string_view trimmed_token(std::string_view token) {
          (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' || token.back() == '\t'))
     token.remove_suffix(1);
   return token;
+}
+
+/// Whether strides of an operator's operands say what importers need: transposed matrices, the layout of
+/// images.
+bool needs_strides(std::string_view op) {
+  return find_text(op, "mm") != std::string_view::npos || find_text(op, "onv") != std::string_view::npos ||
+         find_text(op, "matmul") != std::string_view::npos;
 }
 
 void read_arguments(ondemand::object arguments, KinetoFields& fields) {
@@ -60,7 +69,7 @@ void read_arguments(ondemand::object arguments, KinetoFields& fields) {
       fields.dims = raw();
     } else if (key == "Input type") {
       fields.types = raw();
-    } else if (key == "Input Strides") {
+    } else if (key == "Input Strides" && needs_strides(fields.name)) {
       fields.strides = raw();
     } else if (key == "Concrete Inputs") {
       fields.values = raw();
@@ -83,9 +92,10 @@ void read_arguments(ondemand::object arguments, KinetoFields& fields) {
 }
 
 /// The text of a field; a value of another type makes the event odd.
-void read_text(ondemand::value value, std::string& text, bool& is_odd) {
+template <class Text>
+void read_text(ondemand::value value, Text& text, bool& is_odd) {
   if (value.type() == ondemand::json_type::string) {
-    text.assign(std::string_view(value.get_string()));
+    text = std::string_view(value.get_string());
   } else {
     is_odd = true;
   }

@@ -11,9 +11,10 @@
 
 namespace trainyard {
 
-/// The fields of an event that importers need. Views are into the event's text.
+/// The fields of an event that importers need. Views are valid as long as the event is.
 struct KinetoFields {
-  std::string phase, category, name;
+  std::string_view phase, category;
+  std::string name;
   std::string_view process, thread, start, duration;  ///< tokens of JSON; empty if missing
   bool is_odd = false;                                ///< phase, category or name is there, but no text
   std::uint64_t correlation = ProfileEvent::no_number, sequence = ProfileEvent::no_number;

@@ -34,13 +34,6 @@ std::optional<EventKind> kind_of_event(std::string_view category, std::string_vi
   return std::nullopt;
 }
 
-/// Whether strides of an operator's operands say what importers need: transposed matrices, the layout of
-/// images.
-bool needs_strides(std::string_view op) {
-  return find_text(op, "mm") != std::string_view::npos || find_text(op, "onv") != std::string_view::npos ||
-         find_text(op, "matmul") != std::string_view::npos;
-}
-
 std::string_view unquoted(std::string_view token) {
   return token.size() >= 2 && token.front() == '"' ? token.substr(1, token.size() - 2) : token;
 }
@@ -179,11 +172,10 @@ private:
     const auto kept = [&](std::string_view text) {
       return text.empty() ? TextPool::none : profile_.texts.id(text);
     };
-    profile_.operands.push_back(
-        {.dims = kept(fields.dims),
-         .types = kept(fields.types),
-         .values = kept(fields.values),
-         .strides = needs_strides(fields.name) ? kept(fields.strides) : TextPool::none});
+    profile_.operands.push_back({.dims = kept(fields.dims),
+                                 .types = kept(fields.types),
+                                 .values = kept(fields.values),
+                                 .strides = kept(fields.strides)});
   }
 
   void keep_collective(const KinetoFields& fields, ProfileEvent& event) {
