@@ -33,7 +33,7 @@ COMMANDS = {
     "compare of three": ["compare", "resnet50_p3_8xlarge", "resnet50_p3_16xlarge_x2", "resnet50_dgx2"],
     "run with servers": ["run", "inception_v3_dgx1_p100_server"],
     "memory with servers": ["memory", "inception_v3_dgx1_p100_server"],
-    "import": ["import", "kineto", "PROFILE", "-o", "/dev/null"],
+    "import": ["import", "kineto", "PROFILE", "RANK1", "-o", "/dev/null"],
     "import of a log": ["import", "nccl-tests", "LOG", "-o", "/dev/null"],
     "import of an execution trace": ["import", "chakra", "EXECUTION", "-o", "/dev/null"],
     "import of a workload": ["import", "astra-sim", "WORKLOAD", "--time-unit", "ns", "-o", "/dev/null"],
@@ -173,6 +173,7 @@ def main():
         rows = (source / "workloads/published/dlperf.csv").read_text().splitlines()
         profile = source / "tests/imports/worker0.pt.trace.json"
         inputs["PROFILE"] = (profile.name, profile.read_text(encoding="utf-8"))
+        inputs["RANK1"] = ("rank1.json", inputs["PROFILE"][1].replace('"rank": 0', '"rank": 1'))
         log = source / "tests/imports/all_reduce.log"
         inputs["LOG"] = (log.name, log.read_text(encoding="utf-8"))
         inputs["EXECUTION"] = ("conv.0.et", EXECUTION)

@@ -42,6 +42,7 @@ void add_calibrate(CLI::App& program);
 void add_calibrate_collectives(CLI::App& calibrate);
 void add_calibrate_stack(CLI::App& calibrate);
 void add_import(CLI::App& program);
+void add_import_kineto(CLI::App& import);
 void add_import_nccl_tests(CLI::App& import);
 void add_import_chakra(CLI::App& import);
 void add_import_astra_sim(CLI::App& import);

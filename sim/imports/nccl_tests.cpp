@@ -77,14 +77,26 @@ std::string_view logging_host(std::string_view line) {
   const std::size_t colon = line.find(':');
   if (!begins || colon == std::string_view::npos || log_mark(line.substr(colon)) == 0) return {};
   const std::string_view host = line.substr(0, colon);
-  return host.find_first_of(" \t") == std::string_view::npos ? host : std::string_view{};
+  constexpr std::size_t longest = 255;  // of a host's name
+  return host.size() <= longest && host.find_first_of(" \t") == std::string_view::npos ? host
+                                                                                       : std::string_view{};
 }
 
+/// Hosts, and the lengths of their names.
+struct LoggingHosts {
+  std::set<std::string, std::less<>> names;
+  std::set<std::size_t, std::greater<>> lengths;
+};
+
 /// Without what NCCL logs behind "host:1234:5678 [0] ", which its processes write into the middle of lines.
-std::string_view without_log(std::string_view line, const std::set<std::string, std::less<>>& hosts) {
-  for (const std::string& host : hosts) {
-    for (std::size_t at = line.find(host); at != std::string_view::npos; at = line.find(host, at + 1)) {
-      if (log_mark(line.substr(at + host.size())) > 0) return line.substr(0, at);
+std::string_view without_log(std::string_view line, const LoggingHosts& hosts) {
+  if (hosts.names.empty()) return line;
+  for (std::size_t colon = line.find(':'); colon != std::string_view::npos;
+       colon = line.find(':', colon + 1)) {
+    if (log_mark(line.substr(colon)) == 0) continue;
+    for (const std::size_t length : hosts.lengths) {
+      if (length <= colon && hosts.names.contains(line.substr(colon - length, length)))
+        return line.substr(0, colon - length);
     }
   }
   return line;
@@ -167,7 +179,9 @@ public:
   NcclTestsLog read() {
     for (const std::string_view line : lines_of(input_.text)) {
       const std::string_view host = logging_host(without_prefix(line));
-      if (!host.empty()) logging_.emplace(host);
+      if (host.empty()) continue;
+      logging_.names.emplace(host);
+      logging_.lengths.insert(host.size());
     }
     int line = 0;
     for (const std::string_view whole : lines_of(input_.text)) {
@@ -362,8 +376,8 @@ private:
   Unfinished unfinished_;
   std::optional<Operation> command_;
   std::string version_, gpu_;
-  std::set<std::string> hosts_;                 // of ranks
-  std::set<std::string, std::less<>> logging_;  // in NCCL's log
+  std::set<std::string> hosts_;  // of ranks
+  LoggingHosts logging_;         // in NCCL's log
   int ranks_ = 0;
   bool has_reduction_ = false, has_root_ = false;
 };

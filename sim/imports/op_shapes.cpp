@@ -94,12 +94,20 @@ std::optional<Shape> conv_shape(std::string_view name, const Shapes& shapes,
   return shape;
 }
 
-std::optional<Shape> gemm_shape(std::string_view name, const Shapes& shapes) {
+/// Whether the matrices of an operand are stored by columns, which strides say.
+bool is_transposed(const Shapes& strides, std::size_t operand) {
+  const TensorShape its = tensor(strides, operand);
+  return its.size() >= 2 && its.back() != 1 && its[its.size() - 2] == 1;
+}
+
+std::optional<Shape> gemm_shape(std::string_view name, const Shapes& shapes, const Shapes& strides) {
   const bool adds = name == "addmm" || name == "_addmm_activation" || name == "baddbmm";
   const TensorShape a = tensor(shapes, adds ? 1 : 0);
   const TensorShape b = tensor(shapes, adds ? 2 : 1);
   if (a.empty() || b.size() < 2) return std::nullopt;
   GemmShape shape;
+  shape.transpose_a = is_transposed(strides, adds ? 1 : 0);
+  shape.transpose_b = is_transposed(strides, adds ? 2 : 1);
   double rows = 1;
   double batch = 1;
   double columns = b.back();
@@ -144,7 +152,10 @@ std::optional<Shape> shape_of(const Profile& profile, const ProfileEvent& op, Op
     const auto values = operand_texts(profile.texts[profile.operands[op.operands].values]);
     return values ? conv_shape(name, *shapes, *values) : std::nullopt;
   }
-  if (kind == OpKind::gemm) return gemm_shape(name, *shapes);
+  if (kind == OpKind::gemm) {
+    const auto strides = operand_shapes(profile.texts[profile.operands[op.operands].strides]);
+    return gemm_shape(name, *shapes, strides.value_or(Shapes()));
+  }
   if (kind == OpKind::attention || kind == OpKind::measured) return std::nullopt;
   const TensorShape first = tensor(*shapes, 0);
   if (first.empty()) return std::nullopt;
@@ -152,6 +163,20 @@ std::optional<Shape> shape_of(const Profile& profile, const ProfileEvent& op, Op
   const double values = gathers ? values_of(tensor(*shapes, 1)) * first.back() : values_of(first);
   if (!(values >= 1)) return std::nullopt;
   return VectorShape{.elements = values};
+}
+
+std::optional<Layout> layout_of(const Profile& profile, const ProfileEvent& op) {
+  const auto places = conv_operands(plain_name(profile.texts[op.name]));
+  if (!places || op.operands == no_event) return std::nullopt;
+  const auto strides = operand_shapes(profile.texts[profile.operands[op.operands].strides]);
+  const auto shapes = shapes_of(profile, op);
+  if (!strides || !shapes) return std::nullopt;
+  const TensorShape its = tensor(*strides, places->input);
+  const TensorShape sizes = tensor(*shapes, places->input);
+  constexpr std::size_t dimensions = 4;
+  if (its.size() != dimensions || sizes.size() != dimensions) return std::nullopt;
+  // with one channel, or one pixel, both are the same
+  return its[1] == 1 && sizes[1] > 1 ? Layout::nhwc : Layout::nchw;
 }
 
 int leading_size(const Profile& profile, const ProfileEvent& op) {

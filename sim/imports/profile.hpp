@@ -19,6 +19,13 @@ public:
   using Id = std::uint32_t;
   static constexpr Id none = std::numeric_limits<Id>::max();
 
+  TextPool() = default;
+  ~TextPool() = default;
+  TextPool(const TextPool&) = delete;  // the ids of a copy would look into the texts of this one
+  TextPool& operator=(const TextPool&) = delete;
+  TextPool(TextPool&&) = default;
+  TextPool& operator=(TextPool&&) = default;
+
   Id id(std::string_view text);
   [[nodiscard]] std::string_view operator[](Id id) const {
     return id == none ? std::string_view{} : texts_[id];
@@ -47,17 +54,19 @@ inline constexpr std::uint32_t no_event = std::numeric_limits<std::uint32_t>::ma
 
 /// A collective as its caller or its kernel describes it.
 struct CollectiveRecord {
-  TextPool::Id name = TextPool::none;   ///< "allreduce", "_allgather_base"
-  TextPool::Id group = TextPool::none;  ///< of ranks
-  int group_size = 0;                   ///< 0 if unknown
+  TextPool::Id name = TextPool::none;     ///< "allreduce", "_allgather_base"
+  TextPool::Id group = TextPool::none;    ///< of ranks: its name
+  TextPool::Id members = TextPool::none;  ///< its ranks, as a list of JSON
+  int group_size = 0;                     ///< 0 if unknown
   std::optional<double> in_bytes = {}, out_bytes = {};
 };
 
 /// The operands of an op.
 struct Operands {
-  TextPool::Id dims = TextPool::none;    ///< JSON: a list of shapes
-  TextPool::Id types = TextPool::none;   ///< JSON: a list of names
-  TextPool::Id values = TextPool::none;  ///< JSON: what is no tensor, as text
+  TextPool::Id dims = TextPool::none;     ///< JSON: a list of shapes
+  TextPool::Id types = TextPool::none;    ///< JSON: a list of names
+  TextPool::Id values = TextPool::none;   ///< JSON: what is no tensor, as text
+  TextPool::Id strides = TextPool::none;  ///< JSON: a list of lists of numbers
 };
 
 struct ProfileEvent {
@@ -68,15 +77,22 @@ struct ProfileEvent {
   std::uint64_t sequence = no_number;     ///< of an op and of its backward op
   TextPool::Id name = TextPool::none;
   TextPool::Id lane = TextPool::none;   ///< process and thread, or device and stream
+  TextPool::Id owner = TextPool::none;  ///< process of an event of the host, device of one of the GPU
   std::uint32_t operands = no_event;    ///< index in `operands` of the profile
   std::uint32_t collective = no_event;  ///< index in `collectives`
   EventKind kind{};
   bool is_backward = false;  ///< an op that names the thread of its forward op
 };
 
+/// Properties of the GPU as far as the profile says them.
+struct ProfiledDevice {
+  std::optional<double> compute_capability, sms, memory_bytes;
+};
+
 struct Profile {
   std::string file;  ///< as the user named it
   std::string gpu;   ///< empty if it is not said
+  ProfiledDevice device = {};
   std::optional<int> rank = {}, ranks = {};
   std::vector<ProfileEvent> events;  ///< by start
   std::vector<Operands> operands;
@@ -87,6 +103,8 @@ struct Profile {
   bool is_cut_off = false;
   std::uint64_t repaired = 0;                           ///< events whose name was no valid text
   std::uint64_t without_time = 0, impossible_time = 0;  ///< dropped
+  std::uint64_t odd = 0;            ///< dropped: a name, category or thread is of another type
+  std::uint64_t other_devices = 0;  ///< dropped: work of a device that was not chosen
 };
 
 }  // namespace trainyard

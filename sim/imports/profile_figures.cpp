@@ -1,6 +1,7 @@
 #include "imports/profile_figures.hpp"
 
 #include "imports/intervals.hpp"
+#include "imports/op_names.hpp"
 #include "imports/operands.hpp"
 #include "imports/type_sizes.hpp"
 
@@ -84,13 +85,21 @@ CollectiveSize size_of(const Profile& profile, const GpuWork& work) {
   return result;
 }
 
+std::optional<Operation> operation_of(const Profile& profile, const GpuWork& work) {
+  if (work.is_exchange) return Operation::all_to_all;
+  auto operation = operation_named(size_of(profile, work).name);
+  if (!operation) operation = operation_named(profile.texts[profile.events[work.event].name]);
+  if (!operation && work.call != no_event)
+    operation = operation_named(profile.texts[profile.events[work.call].name]);
+  return operation;
+}
+
 ProfileFigures figures_of(const Profile& profile, const ProfileWork& work, std::optional<int> step) {
   ProfileFigures figures;
   std::vector<Interval> all;
   std::vector<Interval> computing;
   std::vector<Interval> communicating;
-  for (const GpuWork& one : work.work) {
-    if (step && one.step != *step) continue;
+  for_each_work(work, step.value_or(-1), [&](const GpuWork& one) {
     const ProfileEvent& event = profile.events[one.event];
     const Interval interval{event.start, event.end};
     const std::int64_t time = event.end - event.start;
@@ -116,7 +125,7 @@ ProfileFigures figures_of(const Profile& profile, const ProfileWork& work, std::
       figures.memory_time += time;
       ++(event.kind == EventKind::copy ? figures.copies : figures.fills);
     }
-  }
+  });
   for (const Interval& one : all) figures.span = std::max(figures.span, one.end - all.front().start);
   figures.busy = total(merged(std::move(all)));
   computing = merged(std::move(computing));
@@ -124,8 +133,7 @@ ProfileFigures figures_of(const Profile& profile, const ProfileWork& work, std::
   figures.busy_compute = total(computing);
   figures.busy_communication = total(communicating);
   figures.exposed_communication = figures.busy_communication - common(computing, communicating);
-  for (const ProfiledGradient& gradient : work.gradients) {
-    if (step && gradient.step != *step) continue;
+  for (const ProfiledGradient& gradient : gradients_of(work, step.value_or(-1))) {
     ++figures.gradients;
     if (figures.gradient_values && gradient.values) {
       *figures.gradient_values += *gradient.values;

@@ -2,6 +2,7 @@
 // Figures of a profile, or of one of its steps: counts, times and bytes, as other tools define them
 // (Holistic Trace Analysis' get_comm_comp_overlap), so that they can be compared.
 
+#include "collectives/operation.hpp"
 #include "imports/profile_work.hpp"
 
 #include <array>
@@ -44,5 +45,9 @@ struct CollectiveSize {
   std::optional<double> in, out;
 };
 CollectiveSize size_of(const Profile& profile, const GpuWork& work);
+
+/// What a kernel that communicates carries out, by its record, its name or the range around its launch;
+/// nothing for messages between two ranks and for what is unknown.
+std::optional<Operation> operation_of(const Profile& profile, const GpuWork& work);
 
 }  // namespace trainyard

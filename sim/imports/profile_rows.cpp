@@ -2,6 +2,7 @@
 
 #include "imports/intervals.hpp"
 #include "imports/op_names.hpp"
+#include "imports/row_names.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -21,15 +22,15 @@ bool is_with_host(std::string_view copy) {
 
 class RowMaker {
 public:
-  RowMaker(const Profile& profile, const ProfileWork& work, int step)
-      : profile_(profile), work_(work), step_(step) {}
+  RowMaker(const Profile& profile, const ProfileWork& work, int step, const std::optional<Interval>& window)
+      : profile_(profile), work_(work), step_(step), window_(window) {}
 
   StepRows make() {
     select();
     if (own_.empty()) return {};
     find_passes();
     add_rows();
-    name_rows();
+    name_rows(profile_, work_, step_, first_work_, result_.rows);
     add_collectives();
     order_rows();
     measure_parts();
@@ -41,18 +42,17 @@ private:
 
   [[nodiscard]] const ProfileEvent& event(std::uint32_t index) const { return profile_.events[index]; }
   [[nodiscard]] std::string_view name(std::uint32_t index) const { return profile_.texts[event(index).name]; }
-  [[nodiscard]] std::int64_t launched(const GpuWork& work) const {
-    return work.launch == no_event ? event(work.event).start : event(work.launch).start;
-  }
+  [[nodiscard]] std::int64_t launched(const GpuWork& work) const { return launch_time(profile_, work); }
 
   void select() {
+    for_each_work(work_, step_, [&](const GpuWork& one) {
+      const std::int64_t time = launched(one);
+      if (!window_ || (time >= window_->start && time < window_->end)) own_.push_back(&one);
+    });
     std::int64_t next = std::numeric_limits<std::int64_t>::max();
-    for (const GpuWork& one : work_.work) {
-      if (step_ < 0 || one.step == step_) {
-        own_.push_back(&one);
-      } else if (one.step == step_ + 1) {
-        next = std::min(next, event(one.event).start);
-      }
+    if (step_ >= 0 && static_cast<std::size_t>(step_) + 1 < work_.of_step.size()) {
+      const std::vector<std::uint32_t>& following = work_.of_step[step_ + 1];
+      if (!following.empty()) next = event(work_.work[following.front()].event).start;
     }
     if (own_.empty()) return;
     start_ = event(own_.front()->event).start;
@@ -92,12 +92,12 @@ private:
   void add_rows() {
     std::vector<Interval> communication;
     for (const GpuWork* one : own_) {
-      if (one->is_communication) communication.push_back({event(one->event).start, event(one->event).end});
+      if (one->communicates()) communication.push_back({event(one->event).start, event(one->event).end});
     }
     communication_ = merged(std::move(communication));
     std::int64_t covered = std::numeric_limits<std::int64_t>::min();
     for (const GpuWork* one : own_) {
-      if (one->is_communication || is_host_copy(*one)) continue;
+      if (one->communicates() || is_host_copy(*one)) continue;
       const ProfileEvent& its = event(one->event);
       const Interval alone{std::max(covered, its.start), std::max({covered, its.start, its.end})};
       covered = std::max(covered, its.end);
@@ -137,7 +137,8 @@ private:
                                            : std::string(),
                               .op = op,
                               .first_launch = launched(work),
-                              .first_start = event(work.event).start});
+                              .first_start = event(work.event).start,
+                              .adds_gradients = adds_gradients(op, work.wrapper)});
       first_work_.push_back(&work);
     }
     ProfileRow& row = result_.rows[found->second];
@@ -153,6 +154,12 @@ private:
     return says(op) || says(wrapper);
   }
 
+  /// Hooks that run where a gradient is complete, as those of DDP, have other operators there.
+  [[nodiscard]] bool adds_gradients(std::uint32_t op, std::uint32_t wrapper) const {
+    return op != no_event && wrapper != no_event && plain_name(name(op)).starts_with("add") &&
+           name(wrapper).ends_with("AccumulateGrad");
+  }
+
   /// Kernels that say no pass, such as changes of layout, belong to the one before them, first to the input's
   /// gradient.
   [[nodiscard]] OpKind last_pass(std::uint32_t op) const {
@@ -160,102 +167,10 @@ private:
     return found == last_pass_.end() ? OpKind::conv_dgrad : found->second;
   }
 
-  /// Forward operators of the model's parts are called as those; all others are counted. A backward operator
-  /// has the name of its forward operator.
-  void name_rows() {
-    std::map<std::string, int, std::less<>> counted;
-    const auto next = [&](std::string_view base) {
-      const int number = counted[std::string(base)]++;
-      return std::string(base) + "." + std::to_string(number);
-    };
-    std::map<std::uint32_t, std::string> of_op;
-    for (std::size_t i = 0; i < result_.rows.size(); ++i) {
-      ProfileRow& row = result_.rows[i];
-      if (!row.layer.empty() || row.phase == Phase::backward) continue;
-      const GpuWork& first = *first_work_[i];
-      const std::string_view base =
-          row.op == no_event ? short_kernel(name(first.event)) : plain_name(name(row.op));
-      constexpr std::string_view module_prefix = "nn.Module: ";
-      if (first.module != no_event) {
-        const std::string module(name(first.module).substr(module_prefix.size()));
-        row.layer =
-            modules_.emplace(module, 0).first->second++ == 0 ? module : module + "." + std::string(base);
-      } else {
-        row.layer = next(base);
-      }
-      if (row.op != no_event) of_op.emplace(row.op, row.layer);
-    }
-    name_backward_rows(of_op, next);
-  }
-
-  template <class Next>
-  void name_backward_rows(const std::map<std::uint32_t, std::string>& of_op, Next next) {
-    const std::map<std::uint64_t, std::uint32_t> forward = forward_ops();
-    std::map<std::uint32_t, std::string> of_wrapper;
-    for (std::size_t i = 0; i < result_.rows.size(); ++i) {
-      ProfileRow& row = result_.rows[i];
-      if (!row.layer.empty()) continue;
-      const GpuWork& first = *first_work_[i];
-      const std::uint32_t wrapper = first.wrapper;
-      if (wrapper == no_event) {
-        row.layer = next(row.op == no_event ? short_kernel(name(first.event)) : plain_name(name(row.op)));
-        continue;
-      }
-      auto known = of_wrapper.find(wrapper);
-      if (known == of_wrapper.end()) {
-        std::string layer;
-        const auto found = forward.find(event(wrapper).sequence);
-        if (found != forward.end()) {
-          const auto around = enclosing(found->second, of_op);
-          if (around != of_op.end()) layer = around->second;
-        }
-        if (layer.empty()) layer = next(plain_name(name(wrapper)));
-        known = of_wrapper.emplace(wrapper, std::move(layer)).first;
-      }
-      row.layer = known->second;
-    }
-  }
-
-  /// The first operator of each sequence number in the step that is not of backward.
-  [[nodiscard]] std::map<std::uint64_t, std::uint32_t> forward_ops() const {
-    std::map<std::uint64_t, std::uint32_t> result;
-    const std::int64_t from = step_ < 0 ? std::numeric_limits<std::int64_t>::min() : work_.steps[step_].start;
-    const std::int64_t to = step_ < 0 ? std::numeric_limits<std::int64_t>::max() : work_.steps[step_].end;
-    for (std::uint32_t i = 0; i < profile_.events.size(); ++i) {
-      const ProfileEvent& one = event(i);
-      if (one.kind != EventKind::op || one.is_backward || one.sequence == ProfileEvent::no_number) continue;
-      if (one.start < from || one.start >= to) continue;
-      result.emplace(one.sequence, i);
-    }
-    return result;
-  }
-
-  /// The named operator that is `op` or encloses it on its thread.
-  [[nodiscard]] std::map<std::uint32_t, std::string>::const_iterator enclosing(
-      std::uint32_t op, const std::map<std::uint32_t, std::string>& of_op) const {
-    auto after = of_op.upper_bound(op);  // events are in the order of their starts
-    const ProfileEvent& inner = event(op);
-    for (int tries = 0; after != of_op.begin() && tries < 8; ++tries) {
-      --after;
-      const ProfileEvent& outer = event(after->first);
-      if (outer.lane == inner.lane && outer.start <= inner.start && outer.end >= inner.end) return after;
-    }
-    return of_op.end();
-  }
-
-  static std::string_view short_kernel(std::string_view kernel) {
-    constexpr std::string_view prefix = "void ";
-    if (kernel.starts_with(prefix)) kernel.remove_prefix(prefix.size());
-    kernel = kernel.substr(0, kernel.find_first_of("(<"));
-    constexpr std::size_t longest = 60;
-    return kernel.substr(0, longest);
-  }
-
   void add_collectives() {
-    for (std::uint32_t i = 0; i < work_.work.size(); ++i) {
-      const GpuWork& one = work_.work[i];
-      if (one.is_communication && (step_ < 0 || one.step == step_))
-        result_.collectives.push_back({.work = i});
+    for (const GpuWork* one : own_) {
+      if (one->communicates())
+        result_.collectives.push_back({.work = static_cast<std::uint32_t>(one - work_.work.data())});
     }
     std::ranges::stable_sort(result_.collectives, {},
                              [&](const ProfileCollective& one) { return launched(work_.work[one.work]); });
@@ -265,15 +180,11 @@ private:
     std::ranges::stable_sort(result_.rows, [](const ProfileRow& a, const ProfileRow& b) {
       return a.phase != b.phase ? a.phase < b.phase : a.first_start < b.first_start;
     });
+    const RowsByLaunch by_launch(result_.rows,
+                                 [](const ProfileRow& row) { return row.phase != Phase::optimizer; });
     for (ProfileCollective& collective : result_.collectives) {
-      const std::int64_t time = launched(work_.work[collective.work]);
-      std::int64_t latest = std::numeric_limits<std::int64_t>::min();
-      for (std::size_t i = 0; i < result_.rows.size(); ++i) {
-        const ProfileRow& row = result_.rows[i];
-        if (row.phase == Phase::optimizer || row.first_launch > time || row.first_launch < latest) continue;
-        latest = row.first_launch;
-        collective.after = static_cast<int>(i);
-      }
+      const auto last = by_launch.last_until(launched(work_.work[collective.work]));
+      if (last) collective.after = static_cast<int>(*last);
     }
   }
 
@@ -281,7 +192,7 @@ private:
     std::vector<Interval> copies;
     std::vector<Interval> computing;
     for (const GpuWork* one : own_) {
-      if (one->is_communication) continue;
+      if (one->communicates()) continue;
       (is_host_copy(*one) ? copies : computing).push_back({event(one->event).start, event(one->event).end});
     }
     computing = merged(std::move(computing));
@@ -299,12 +210,12 @@ private:
   const Profile& profile_;
   const ProfileWork& work_;
   int step_;
+  std::optional<Interval> window_;
   std::vector<const GpuWork*> own_;
   std::vector<const GpuWork*> first_work_;  // of each row, in the order in which rows were found
   std::vector<Interval> communication_;
   std::map<Key, std::size_t> index_of_;
   std::map<std::uint32_t, OpKind> last_pass_;
-  std::map<std::string, int, std::less<>> modules_;
   std::int64_t start_ = 0, end_ = 0, first_backward_ = 0, last_backward_ = 0;
   bool has_backward_ = false;
   StepRows result_;
@@ -312,8 +223,25 @@ private:
 
 }  // namespace
 
-StepRows rows_of(const Profile& profile, const ProfileWork& work, int step) {
-  return RowMaker(profile, work, step).make();
+RowsByLaunch::RowsByLaunch(const std::vector<ProfileRow>& rows, bool (*counts)(const ProfileRow&)) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (counts(rows[i])) order_.emplace_back(rows[i].first_launch, i);
+  }
+  std::ranges::sort(order_);
+}
+
+std::optional<std::size_t> RowsByLaunch::last_until(std::int64_t time) const {
+  const auto after = std::ranges::upper_bound(order_, time, {}, &std::pair<std::int64_t, std::size_t>::first);
+  return after == order_.begin() ? std::nullopt : std::optional(std::prev(after)->second);
+}
+
+std::int64_t launch_time(const Profile& profile, const GpuWork& work) {
+  return profile.events[work.launch == no_event ? work.event : work.launch].start;
+}
+
+StepRows rows_of(const Profile& profile, const ProfileWork& work, int step,
+                 const std::optional<Interval>& launched) {
+  return RowMaker(profile, work, step, launched).make();
 }
 
 }  // namespace trainyard

@@ -2,11 +2,14 @@
 // A step of a profile as the rows of a trace: one for each operator of a pass, with the time of its kernels
 // that no earlier kernel covers, so that the rows and the idle and exposed times add up to the step.
 
+#include "imports/intervals.hpp"
 #include "imports/profile_work.hpp"
 #include "workload/trace.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -21,6 +24,7 @@ struct ProfileRow {
   std::int64_t beside = 0;      ///< ns of it while a collective runs
   std::int64_t first_launch = 0, first_start = 0;  ///< ns
   int kernels = 0;
+  bool adds_gradients = false;  ///< to those of earlier micro-batches
 };
 
 /// A collective and the row after which it is launched; -1: before all.
@@ -39,7 +43,23 @@ struct StepRows {
   std::int64_t idle = 0;       ///< ns, the rest
 };
 
-/// The rows of a step by its index; of the whole profile with -1.
-StepRows rows_of(const Profile& profile, const ProfileWork& work, int step);
+/// Finds rows by the time of their first launch.
+class RowsByLaunch {
+public:
+  RowsByLaunch(const std::vector<ProfileRow>& rows, bool (*counts)(const ProfileRow&));
+  /// Index of the row launched last until then, of several at once the last one.
+  [[nodiscard]] std::optional<std::size_t> last_until(std::int64_t time) const;
+
+private:
+  std::vector<std::pair<std::int64_t, std::size_t>> order_;
+};
+
+/// The rows of a step by its index; of the whole profile with -1. With `launched` only of what the host
+/// launched then: a micro-batch.
+StepRows rows_of(const Profile& profile, const ProfileWork& work, int step,
+                 const std::optional<Interval>& launched = {});
+
+/// When the host launched work; when it began, if the file has no launch of it.
+std::int64_t launch_time(const Profile& profile, const GpuWork& work);
 
 }  // namespace trainyard

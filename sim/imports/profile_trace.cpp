@@ -1,14 +1,16 @@
 #include "imports/profile_trace.hpp"
 
 #include "compute/work.hpp"
+#include "config/utf8.hpp"
 #include "imports/op_names.hpp"
 #include "imports/op_shapes.hpp"
 #include "imports/profile_figures.hpp"
+#include "imports/profile_steps.hpp"
 #include "interchange/input_text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
-#include <map>
 #include <string_view>
 #include <utility>
 
@@ -21,16 +23,10 @@ Op new_op(Phase phase, std::string layer, OpKind kind, Seconds duration) {
   Op op;
   op.phase = phase;
   op.layer = std::move(layer);
+  op.role = role_of(op.layer);
   op.kind = kind;
   op.duration = duration;
   return op;
-}
-
-/// Whether two steps do the same: their rows are named alike, in the same order.
-bool are_alike(const StepRows& a, const StepRows& b) {
-  return std::ranges::equal(a.rows, b.rows, [](const ProfileRow& x, const ProfileRow& y) {
-    return x.phase == y.phase && x.kind == y.kind && x.layer == y.layer;
-  });
 }
 
 std::int64_t median(std::vector<std::int64_t> values) {
@@ -43,86 +39,75 @@ std::int64_t median(std::vector<std::int64_t> values) {
   return below + (above - below) / 2;
 }
 
-/// The index of the value that is the lower median.
-std::size_t index_of_median(const std::vector<std::int64_t>& values) {
-  std::vector<std::size_t> order(values.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return values[i]; });
-  return order[(order.size() - 1) / 2];
+/// Text that a trace file can hold as a name and as part of a list: without control characters, ';' and
+/// blanks at its ends, and never empty.
+std::string trace_text(std::string_view text) {
+  constexpr std::size_t longest = 500;
+  std::string result;
+  for (const char c : text.substr(0, longest)) {
+    const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    result += is_control ? ' ' : c == ';' ? ',' : c;
+  }
+  while (const auto bad = config::find_invalid_utf8(result)) result[*bad] = '?';
+  while (result.ends_with(' ')) result.pop_back();
+  result.erase(0, result.find_first_not_of(' '));
+  return result.empty() ? "unnamed" : result;
 }
+
+/// A number of bytes or values that a trace can hold.
+bool is_plausible(double count) { return count >= 1 && count <= 1e15 && count == std::floor(count); }
 
 class Importer {
 public:
   Importer(const Profile& profile, const ProfileWork& work, const ImportOptions& options)
-      : profile_(profile), work_(work), options_(options) {}
+      : profile_(profile), work_(work), options_(options), chosen_(choose_steps(profile, work)) {}
 
   ImportedTrace make() {
-    choose_steps();
+    result_.warnings = chosen_.warnings;
     add_ops();
     if (options_.collectives) add_collectives();
     add_gradients();
     if (options_.host_gaps) add_host_gaps();
     result_.trace.batch_per_gpu = options_.batch.value_or(batch_);
     count_what_is_left_out();
+    result_.steps = std::move(chosen_.numbers);
+    result_.shown_step = chosen_.shown;
+    result_.parts = std::move(chosen_.parts);
+    result_.accumulation = chosen_.accumulation;
+    result_.leaves_collectives = !options_.collectives;
+    result_.adding_gradients = chosen_.adding;
     return std::move(result_);
   }
 
 private:
-  void choose_steps() {
-    std::vector<int> indices;
-    for (int i = 0; i < static_cast<int>(work_.steps.size()); ++i) {
-      StepRows rows = rows_of(profile_, work_, i);
-      if (rows.rows.empty()) continue;
-      indices.push_back(i);
-      steps_.push_back(std::move(rows));
-    }
-    if (profile_.is_cut_off && !steps_.empty()) {
-      if (steps_.size() == 1)
-        throw input_error(profile_.file, 0, "the file is cut off, and has no whole step before that",
-                          "copy it again");
-      indices.pop_back();
-      steps_.pop_back();
-      result_.warnings.emplace_back("the file is cut off: its last step is left out");
-    }
-    if (steps_.empty()) {
-      steps_.push_back(rows_of(profile_, work_, -1));
-      if (steps_.front().rows.empty())
-        throw input_error(profile_.file, 0, "no kernel computes",
-                          "the profile has communication or copies only");
-      result_.warnings.emplace_back(work_.steps.empty()
-                                        ? "the profile has no steps (ProfilerStep#N): all of it is one step"
-                                        : "no kernel was launched in a step: all of the profile is one step");
-      indices = {-1};
-    }
-    std::vector<std::int64_t> periods;
-    for (const StepRows& one : steps_) periods.push_back(one.period);
-    const std::size_t shown = index_of_median(periods);
-    result_.parts = steps_[shown];
-    result_.shown_step = indices[shown];
-    const StepRows reference = steps_[shown];
-    std::vector<StepRows> alike;
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      if (!are_alike(steps_[i], reference)) continue;
-      alike.push_back(std::move(steps_[i]));
-      if (indices[i] >= 0) result_.steps.push_back(work_.steps[indices[i]].number);
-    }
-    if (alike.size() < steps_.size())
-      result_.warnings.push_back(
-          fmt::format("{} of {} steps have other operators than the median one and are left out",
-                      steps_.size() - alike.size(), steps_.size()));
-    steps_ = std::move(alike);
-  }
-
   void add_ops() {
-    for (std::size_t i = 0; i < result_.parts.rows.size(); ++i) {
-      const ProfileRow& row = result_.parts.rows[i];
-      std::vector<std::int64_t> times;
-      for (const StepRows& step : steps_) times.push_back(step.rows[i].time);
-      result_.beside += row.beside;
-      Op op = new_op(row.phase, row.layer, row.kind, seconds_of(median(times)));
+    for (std::size_t i = 0; i < rows().size(); ++i) {
+      const ProfileRow& row = rows()[i];
+      Op op = new_op(row.phase, trace_text(row.layer), row.kind, seconds_of(usual_time(chosen_.times[i])));
       if (row.op != no_event) add_shape(op, profile_.events[row.op]);
       result_.trace.ops.push_back(std::move(op));
     }
+    for (const ProfileRow& row : chosen_.parts.rows) result_.beside += row.beside;
+  }
+
+  [[nodiscard]] const std::vector<ProfileRow>& rows() const { return chosen_.rows.rows; }
+
+  /// The median of the runs beside no collective; of all runs if there are none: those were slowed.
+  std::int64_t usual_time(const std::vector<RowTime>& runs) {
+    std::vector<std::int64_t> alone;
+    std::vector<std::int64_t> all;
+    for (const RowTime& run : runs) {
+      all.push_back(run.time);
+      if (run.beside == 0) alone.push_back(run.time);
+    }
+    if (!alone.empty()) {
+      result_.ops_timed_alone += alone.size() < all.size() ? 1 : 0;
+      return median(std::move(alone));
+    }
+    const std::int64_t time = median(std::move(all));
+    ++result_.slowed_ops;
+    result_.slowed += time;
+    return time;
   }
 
   void add_shape(Op& op, const ProfileEvent& event) {
@@ -139,15 +124,21 @@ private:
   void add_collectives() {
     int messages = 0;
     int unsized = 0;
+    int exchanges = 0;
+    std::int64_t exchange_time = 0;
     std::int64_t message_time = 0;
     std::int64_t unsized_time = 0;
-    for (const ProfileCollective& one : result_.parts.collectives) {
+    for (const ProfileCollective& one : chosen_.rows.collectives) {
       const GpuWork& work = work_.work[one.work];
       const ProfileEvent& kernel = profile_.events[work.event];
       const std::int64_t time = kernel.end - kernel.start;
       const CollectiveSize size = size_of(profile_, work);
-      auto operation = operation_named(size.name);
-      if (!operation) operation = operation_named(profile_.texts[kernel.name]);
+      const auto operation = operation_of(profile_, work);
+      if (work.is_exchange) {
+        ++exchanges;
+        exchange_time += time;
+        continue;
+      }
       std::optional<double> bytes = size.in;
       if (operation == Operation::all_gather)
         bytes = size.out ? size.out : size.in ? times_ranks(*size.in) : std::nullopt;
@@ -156,7 +147,7 @@ private:
         message_time += time;
         continue;
       }
-      if (!bytes || *bytes <= 0) {
+      if (!bytes || !is_plausible(*bytes)) {
         ++unsized;
         unsized_time += time;
         continue;
@@ -165,6 +156,9 @@ private:
     }
     if (messages > 0)
       result_.left_out.push_back({messages, message_time, "messages between two ranks, of a step"});
+    if (exchanges > 0)
+      result_.left_out.push_back(
+          {exchanges, exchange_time, "kernels of DeepEP (all_to_all of unknown size), of a step"});
     if (unsized > 0)
       result_.left_out.push_back({unsized, unsized_time, "collectives of unknown size, of a step"});
   }
@@ -182,16 +176,24 @@ private:
     if (one.after < 0) communication.at = LaunchTime::start;
     communication.waits = usual_wait(op.phase, operation);
     if (communication.waits) {
-      int beside = 0;
-      for (std::size_t i = one.after + 1; i < result_.parts.rows.size(); ++i) {
-        const ProfileRow& row = result_.parts.rows[i];
-        if (row.phase == Phase::optimizer || row.first_start >= kernel.end) break;
-        ++beside;
-      }
+      const int beside = rows_beside(one.after, kernel.end);
       communication.waits = beside;
     }
     op.communications.push_back(communication);
     ++result_.collectives;
+  }
+
+  /// Rows behind one that begin before a time, up to the first that does not or is the optimizer's. Those of
+  /// a phase are in the order of their starts.
+  [[nodiscard]] int rows_beside(int after, std::int64_t end) const {
+    const auto first = rows().begin() + after + 1;
+    auto at = first;
+    for (const Phase phase : {Phase::forward, Phase::backward}) {
+      const auto last = std::ranges::upper_bound(at, rows().end(), phase, {}, &ProfileRow::phase);
+      at = std::ranges::lower_bound(at, last, end, {}, &ProfileRow::first_start);
+      if (at != last) break;
+    }
+    return static_cast<int>(at - first);
   }
 
   /// A gradient belongs to the backward row that was launched last before it was added up.
@@ -199,24 +201,18 @@ private:
     std::size_t number = 0;
     bool has_sizes = true;
     std::vector<std::pair<std::size_t, Gradient>> found;
-    for (const ProfiledGradient& one : work_.gradients) {
-      if (result_.shown_step >= 0 && one.step != result_.shown_step) continue;
+    const RowsByLaunch by_launch(rows(), [](const ProfileRow& row) { return row.phase == Phase::backward; });
+    for (const ProfiledGradient& one : gradients_of(work_, chosen_.shown)) {
+      if (one.time < chosen_.window.start || one.time >= chosen_.window.end) continue;
       ++result_.tensors;
-      if (!one.values) {
+      if (!one.values || !is_plausible(*one.values)) {
         has_sizes = false;
         continue;
       }
-      const ProfileRow* latest = nullptr;
-      std::size_t index = 0;
-      for (std::size_t i = 0; i < result_.parts.rows.size(); ++i) {
-        const ProfileRow& row = result_.parts.rows[i];
-        if (row.phase != Phase::backward || row.first_launch > one.time) continue;
-        if (latest != nullptr && row.first_launch < latest->first_launch) continue;
-        latest = &row;
-        index = i;
-      }
-      if (latest != nullptr)
-        found.emplace_back(index, Gradient{fmt::format("{}.{}", latest->layer, number++), *one.values});
+      const auto index = by_launch.last_until(one.time);
+      if (!index) continue;
+      const std::string layer = trace_text(rows()[*index].layer);
+      found.emplace_back(*index, Gradient{fmt::format("{}.{}", layer, number++), *one.values});
     }
     if (!has_sizes) return;
     for (auto& [index, gradient] : found) result_.trace.ops[index].gradients.push_back(std::move(gradient));
@@ -226,17 +222,20 @@ private:
   void add_host_gaps() {
     std::vector<std::pair<std::size_t, std::int64_t>> gaps;
     std::int64_t covered = -1;
-    for (std::size_t i = 0; i < result_.parts.rows.size(); ++i) {
-      const ProfileRow& row = result_.parts.rows[i];
+    for (std::size_t i = 0; i < rows().size(); ++i) {
+      const ProfileRow& row = rows()[i];
       if (covered >= 0 && row.first_start > covered) gaps.emplace_back(i, row.first_start - covered);
       covered = std::max(covered, row.first_start + row.time);
     }
-    std::int64_t sum = 0;
-    for (const auto& gap : gaps) sum += gap.second;
+    double sum = 0;
+    for (const auto& [row, gap] : gaps) {
+      const double times = rows()[row].phase == Phase::optimizer ? 1 : chosen_.accumulation;
+      sum += static_cast<double>(gap) * times;
+    }
     if (sum <= 0) return;
     // Rows of several kernels have gaps inside, which count to the gap behind them: scaled, they add up to
     // the idle time.
-    const double scale = static_cast<double>(result_.parts.idle) / static_cast<double>(sum);
+    const double scale = static_cast<double>(chosen_.parts.idle) / sum;
     std::vector<Op> ops;
     std::vector<std::size_t> places;  // of the ops that were there
     std::size_t next = 0;
@@ -263,7 +262,7 @@ private:
     LeftOut without{.what = "kernels, copies and fills without a launch in the file"};
     for (const GpuWork& one : work_.work) {
       const ProfileEvent& event = profile_.events[one.event];
-      if (result_.shown_step < 0 || one.step >= 0) continue;
+      if (chosen_.shown < 0 || one.step >= 0) continue;
       LeftOut& where = one.launch == no_event ? without : outside;
       ++where.count;
       where.time += event.end - event.start;
@@ -274,6 +273,18 @@ private:
     if (profile_.impossible_time > 0)
       result_.left_out.push_back({static_cast<int>(profile_.impossible_time), 0,
                                   "events with a negative duration or one above 7 days"});
+    const std::size_t of_last =
+        chosen_.rows.collectives.size() * static_cast<std::size_t>(chosen_.accumulation - 1);
+    result_.reduces_each =
+        chosen_.earlier_collectives > 0 && static_cast<std::size_t>(chosen_.earlier_collectives) == of_last;
+    if (chosen_.earlier_collectives > 0 && !result_.reduces_each)
+      result_.left_out.push_back(
+          {chosen_.earlier_collectives, 0, "collectives of micro-batches before the last"});
+    const auto drop = [&](std::uint64_t count, const char* what) {
+      if (count > 0) result_.left_out.push_back({static_cast<int>(count), 0, what});
+    };
+    drop(profile_.odd, "events whose name or time is of another type");
+    drop(profile_.other_devices, "events of other devices");
     if (profile_.without_time > 0)
       result_.left_out.push_back({static_cast<int>(profile_.without_time), 0, "events without a time"});
     if (profile_.repaired > 0)
@@ -284,7 +295,7 @@ private:
   const Profile& profile_;
   const ProfileWork& work_;
   const ImportOptions& options_;
-  std::vector<StepRows> steps_;
+  ChosenSteps chosen_;
   int batch_ = 0;
   ImportedTrace result_;
 };

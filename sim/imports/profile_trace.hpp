@@ -34,7 +34,14 @@ struct ImportedTrace {
   std::vector<LeftOut> left_out;
   std::vector<std::string> warnings;
   std::int64_t beside = 0;  ///< ns of a step's rows that ran beside a collective
+  int slowed_ops = 0;       ///< of the trace, whose kernels never ran without a collective beside them
+  std::int64_t slowed = 0;  ///< ns of these
+  int ops_timed_alone = 0;  ///< of the trace, timed by those of their runs that had no collective beside them
   int collectives = 0;      ///< of the trace
+  bool leaves_collectives = false;    ///< left out by option
+  int accumulation = 1;               ///< micro-batches of a step; the trace is that of one
+  bool reduces_each = false;          ///< each micro-batch has as many collectives as the last
+  std::int64_t adding_gradients = 0;  ///< ns of a step, to those of earlier micro-batches; not in the trace
 };
 
 /// Throws InputError if no step computes anything.

@@ -7,36 +7,11 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <map>
-#include <numeric>
 #include <string_view>
 #include <system_error>
-#include <unordered_map>
 
 namespace trainyard {
 namespace {
-
-bool ends_with_backward(std::string_view name) {
-  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
-  return name.ends_with("Backward");
-}
-
-bool is_backward_range(std::string_view name) {
-  return name.starts_with("autograd::engine::evaluate_function") || name.starts_with("torch::autograd::") ||
-         ends_with_backward(name);
-}
-
-bool is_optimizer_range(std::string_view name) {
-  return name.starts_with("Optimizer.step") || name == "## optimizer ##";
-}
-
-bool is_zero_grad_range(std::string_view name) {
-  return name.starts_with("Optimizer.zero_grad") || name == "## zero_grad ##";
-}
-
-/// Of an operator that computes, not of what runs it.
-bool is_operator(std::string_view name) {
-  return name.find("::") != std::string_view::npos && !is_backward_range(name) && !name.starts_with("c10d::");
-}
 
 std::optional<int> step_number(std::string_view name) {
   constexpr std::string_view prefix = "ProfilerStep";
@@ -51,23 +26,20 @@ std::optional<int> step_number(std::string_view name) {
   return problem == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-/// What encloses a launch on its thread.
-struct Surroundings {
-  std::uint32_t launch = no_event, op = no_event, wrapper = no_event, record = no_event;
-  WorkPhase phase = WorkPhase::rest;
-};
-
 class Joiner {
 public:
   Joiner(const Profile& profile, const std::optional<std::string>& step_range)
-      : profile_(profile), step_range_(step_range) {}
+      : profile_(profile), step_range_(step_range), launches_(profile) {}
 
   ProfileWork join() {
     find_steps();
-    find_launches();
     find_modules();
     add_work();
     add_gradients();
+    result_.of_step.resize(result_.steps.size());
+    for (std::uint32_t i = 0; i < result_.work.size(); ++i) {
+      if (result_.work[i].step >= 0) result_.of_step[result_.work[i].step].push_back(i);
+    }
     return std::move(result_);
   }
 
@@ -125,74 +97,6 @@ private:
     return time < step->end ? static_cast<int>(step - result_.steps.begin()) : -1;
   }
 
-  void find_launches() {
-    std::vector<std::uint32_t> host;
-    for (std::uint32_t i = 0; i < profile_.events.size(); ++i) {
-      const EventKind kind = event(i).kind;
-      if (kind == EventKind::op || kind == EventKind::range || kind == EventKind::launch) host.push_back(i);
-    }
-    std::ranges::stable_sort(host, [&](std::uint32_t a, std::uint32_t b) {
-      const ProfileEvent& x = event(a);
-      const ProfileEvent& y = event(b);
-      if (x.lane != y.lane) return x.lane < y.lane;
-      if (x.start != y.start) return x.start < y.start;
-      if (x.end != y.end) return x.end > y.end;
-      return (x.kind == EventKind::launch) < (y.kind == EventKind::launch);
-    });
-    std::vector<std::uint32_t> stack;
-    TextPool::Id lane = TextPool::none;
-    for (const std::uint32_t index : host) {
-      const ProfileEvent& one = event(index);
-      if (one.lane != lane) stack.clear();
-      lane = one.lane;
-      while (!stack.empty() && (event(stack.back()).end < one.start ||
-                                (event(stack.back()).end == one.start && one.end > event(stack.back()).end)))
-        stack.pop_back();
-      if (one.kind == EventKind::launch) {
-        if (one.correlation != ProfileEvent::no_number) add_launch(index, stack);
-      } else {
-        stack.push_back(index);
-      }
-    }
-  }
-
-  void add_launch(std::uint32_t index, const std::vector<std::uint32_t>& stack) {
-    std::vector<Surroundings>& launches = launches_[event(index).correlation];
-    const auto launches_something = [&](std::uint32_t call) {
-      return name(call).find("aunch") != std::string_view::npos;
-    };
-    if (!launches.empty()) {
-      // calls that only wait or ask share a correlation with nothing else; with two launches time decides
-      if (launches_something(launches.back().launch) && !launches_something(index)) return;
-      if (!launches_something(launches.back().launch)) launches.pop_back();
-    }
-    launches.push_back(surroundings(index, stack));
-  }
-
-  [[nodiscard]] Surroundings surroundings(std::uint32_t launch,
-                                          const std::vector<std::uint32_t>& stack) const {
-    Surroundings its{.launch = launch};
-    std::uint32_t innermost = no_event;
-    for (const std::uint32_t index : stack) {
-      const std::string_view name = this->name(index);
-      if (is_backward_range(name)) {
-        if (its.phase == WorkPhase::rest) its.phase = WorkPhase::backward;
-        if (its.wrapper == no_event) its.wrapper = index;
-      } else if (is_optimizer_range(name)) {
-        its.phase = WorkPhase::optimizer;
-      } else if (is_zero_grad_range(name)) {
-        its.phase = WorkPhase::zero_grad;
-      }
-      if (name == "record_param_comms") its.record = index;
-      if (its.op == no_event && event(index).kind == EventKind::op && is_operator(name)) its.op = index;
-      innermost = index;
-    }
-    if (its.op == no_event && its.wrapper == no_event && innermost != no_event &&
-        event(innermost).kind == EventKind::op)
-      its.op = innermost;
-    return its;
-  }
-
   void find_modules() {
     for (std::uint32_t i = 0; i < profile_.events.size(); ++i) {
       if (event(i).kind == EventKind::module) modules_.push_back(i);
@@ -209,33 +113,20 @@ private:
       const bool moves =
           kernel.starts_with("Memcpy") || kernel.starts_with("Memset") || kernel.starts_with("hipMem");
       work.is_compute = one.kind == EventKind::kernel && !work.is_communication && !moves;
-      if (const Surroundings* its = launch_of(one)) {
+      work.is_exchange = one.kind == EventKind::kernel && names_expert_exchange(kernel);
+      if (const ProfiledLaunch* const its = launches_.of(one)) {
         work.launch = its->launch;
         work.op = its->op;
         work.wrapper = its->wrapper;
         work.record = its->record;
+        work.call = its->call;
+        work.leaf = its->leaf;
         work.phase = its->phase;
         work.step = step_at(event(its->launch).start);
       }
       result_.work.push_back(work);
     }
     add_modules();
-  }
-
-  /// The latest launch with the work's number that is no later than it; the only one, whatever the clocks
-  /// say.
-  [[nodiscard]] const Surroundings* launch_of(const ProfileEvent& work) const {
-    if (work.correlation == ProfileEvent::no_number) return nullptr;
-    const auto found = launches_.find(work.correlation);
-    if (found == launches_.end()) return nullptr;
-    const Surroundings* latest = &found->second.front();
-    for (const Surroundings& one : found->second) {
-      const bool is_before = event(one.launch).start <= work.start;
-      const bool is_later = event(one.launch).start > event(latest->launch).start;
-      const bool is_latest_too_late = event(latest->launch).start > work.start;
-      if (is_before && (is_later || is_latest_too_late)) latest = &one;
-    }
-    return latest;
   }
 
   void add_modules() {
@@ -252,7 +143,8 @@ private:
     for (const std::size_t i : by_launch) {
       const std::int64_t time = launched(i);
       while (next < modules_.size() && event(modules_[next]).start <= time) open.push_back(modules_[next++]);
-      std::erase_if(open, [&](std::uint32_t module) { return event(module).end < time; });
+      // what ended below one that is open waits until it is on top
+      while (!open.empty() && event(open.back()).end < time) open.pop_back();
       if (!open.empty()) result_.work[i].module = open.back();
     }
   }
@@ -276,7 +168,7 @@ private:
 
   const Profile& profile_;
   const std::optional<std::string>& step_range_;
-  std::unordered_map<std::uint64_t, std::vector<Surroundings>> launches_;
+  ProfiledLaunches launches_;
   std::vector<std::uint32_t> modules_;
   ProfileWork result_;
 };
@@ -287,9 +179,24 @@ ProfileWork join_launches(const Profile& profile, const std::optional<std::strin
   return Joiner(profile, step_range).join();
 }
 
+std::span<const ProfiledGradient> gradients_of(const ProfileWork& work, int step) {
+  const std::span<const ProfiledGradient> all = work.gradients;
+  if (step < 0) return all;
+  const auto begin = std::ranges::lower_bound(all, work.steps[step].start, {}, &ProfiledGradient::time);
+  const auto end =
+      std::ranges::lower_bound(begin, all.end(), work.steps[step].end, {}, &ProfiledGradient::time);
+  return {begin, end};
+}
+
 bool names_communication(std::string_view kernel) {
   return kernel.starts_with("nccl") || kernel.starts_with("hccl") ||
          kernel.find("ncclKernel") != std::string_view::npos;
+}
+
+bool names_expert_exchange(std::string_view kernel) {
+  kernel = kernel.substr(0, kernel.find_first_of("(<"));
+  return kernel.find("::internode") != std::string_view::npos ||
+         kernel.find("::intranode::") != std::string_view::npos;
 }
 
 }  // namespace trainyard

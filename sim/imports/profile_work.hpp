@@ -4,20 +4,14 @@
 // hold in all.
 
 #include "imports/profile.hpp"
+#include "imports/profile_launches.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace trainyard {
-
-enum class WorkPhase {
-  rest,  ///< forward, the loss, and all that has no other range around it
-  backward,
-  optimizer,
-  zero_grad,
-  unknown  ///< the file has no launch of it
-};
 
 struct ProfiledStep {
   int number = 0;
@@ -30,12 +24,17 @@ struct GpuWork {
   std::uint32_t launch = no_event;
   std::uint32_t op = no_event;       ///< the outermost operator around the launch that computes
   std::uint32_t wrapper = no_event;  ///< the outermost range of the backward pass around it
+  std::uint32_t leaf = no_event;     ///< the innermost of these operators
   std::uint32_t module = no_event;   ///< the innermost part of the model
   std::uint32_t record = no_event;   ///< the description of a collective by its caller
+  std::uint32_t call = no_event;     ///< the innermost range that names a collective
   int step = -1;                     ///< index in `steps`; -1: outside of all
   WorkPhase phase = WorkPhase::unknown;
   bool is_communication = false;  ///< a kernel of NCCL, RCCL or HCCL
   bool is_compute = false;        ///< a kernel that is neither that nor moves memory
+  bool is_exchange = false;  ///< of a library that sends tokens to experts: counted as computing by tools
+                             ///< that know NCCL alone, and so in figures that are compared with theirs
+  [[nodiscard]] bool communicates() const { return is_communication || is_exchange; }
 };
 
 /// A tensor whose gradient is complete, in the order in which they are.
@@ -46,16 +45,33 @@ struct ProfiledGradient {
 };
 
 struct ProfileWork {
-  std::vector<ProfiledStep> steps;  ///< in order
-  std::vector<GpuWork> work;        ///< by start
-  std::vector<ProfiledGradient> gradients;
+  std::vector<ProfiledStep> steps;                       ///< in order
+  std::vector<GpuWork> work;                             ///< by start
+  std::vector<std::vector<std::uint32_t>> of_step = {};  ///< indices of each step's work
+  std::vector<ProfiledGradient> gradients;               ///< by time
 };
 
 /// Throws InputError if steps overlap. `step_range`: name of the ranges that are steps, in place of
 /// ProfilerStep#N.
 ProfileWork join_launches(const Profile& profile, const std::optional<std::string>& step_range = {});
 
+/// Calls `use` with the work of a step by its index, or with all work if that is negative.
+template <class Use>
+void for_each_work(const ProfileWork& work, int step, Use use) {
+  if (step < 0) {
+    for (const GpuWork& one : work.work) use(one);
+  } else {
+    for (const std::uint32_t index : work.of_step[step]) use(work.work[index]);
+  }
+}
+
+/// The gradients of a step by its index, or all if that is negative.
+std::span<const ProfiledGradient> gradients_of(const ProfileWork& work, int step);
+
 /// A kernel's name that means communication, as Holistic Trace Analysis tells them.
 bool names_communication(std::string_view kernel);
+
+/// A kernel of DeepEP, which dispatches tokens to experts and combines their results without NCCL.
+bool names_expert_exchange(std::string_view kernel);
 
 }  // namespace trainyard

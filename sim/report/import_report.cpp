@@ -34,6 +34,12 @@ std::string steps_text(const ImportedTrace& imported) {
   return text;
 }
 
+/// A count for people; of damaged files it may be larger than any integer.
+std::string grouped_count(double count) {
+  constexpr double most = 9e18;
+  return grouped(static_cast<std::int64_t>(std::clamp(count, 0.0, most)));
+}
+
 /// "5 all-reduces of 102,228,128 B" for each operation.
 std::string collectives_text(const Trace& trace) {
   std::map<Operation, std::pair<int, double>> sums;
@@ -47,7 +53,7 @@ std::string collectives_text(const Trace& trace) {
   std::string text;
   for (const auto& [operation, sum] : sums) {
     text += fmt::format("{}{} {} of {} B in all", text.empty() ? "" : "; ", sum.first,
-                        config::name_of(operation), grouped(static_cast<std::int64_t>(sum.second)));
+                        config::name_of(operation), grouped_count(sum.second));
   }
   return text;
 }
@@ -70,8 +76,20 @@ std::string gradients_text(const ImportedTrace& imported) {
   const int known = count_gradients(imported.trace);
   if (known == 0)
     return fmt::format("{} tensors of unknown size: profile with record_shapes=True", imported.tensors);
-  return fmt::format("{} tensors, {} values", known,
-                     grouped(static_cast<std::int64_t>(gradient_values(imported.trace))));
+  return fmt::format("{} tensors, {} values", known, grouped_count(gradient_values(imported.trace)));
+}
+
+/// What became of kernels that ran beside collectives, which slowed them.
+std::string overlap_text(const ImportedTrace& imported) {
+  std::string text = fmt::format("{} of the computing ran beside a collective, which slowed it",
+                                 estimate(seconds(imported.beside)));
+  if (imported.ops_timed_alone > 0)
+    text += fmt::format("; {} timed in runs beside none", plural(imported.ops_timed_alone, "op"));
+  if (imported.slowed_ops > 0)
+    text += fmt::format(
+        "; {} ({}) never ran alone: stack.overlap_slows=false keeps a run from slowing the kernels again",
+        plural(imported.slowed_ops, "op"), estimate(seconds(imported.slowed)));
+  return text;
 }
 
 std::string profile_text(const Profile& profile) {
@@ -148,13 +166,18 @@ std::string import_text(const Profile& profile, const ProfileWork& work, const I
   const auto line = [&](std::string_view label, const std::string& value) {
     text += hanging(fmt::format("{:<16}", label), value, style.width);
   };
-  line("collectives", imported.collectives > 0 ? collectives_text(imported.trace) : "none");
-  if (imported.tensors > 0) line("gradients", gradients_text(imported));
-  if (imported.beside > 0)
-    line("overlap",
+  if (imported.accumulation > 1)
+    line("accumulation",
          fmt::format(
-             "{} of the computing ran beside a collective, which slowed it; a simulation slows it again",
-             estimate(seconds(imported.beside))));
+             "{} micro-batches in a step; the trace is that of one, with the update. Adding gradients took "
+             "{} of the step; a run with accumulation={} adds that itself",
+             imported.accumulation, estimate(seconds(imported.adding_gradients)), imported.accumulation));
+  line("collectives", imported.collectives > 0 ? collectives_text(imported.trace)
+                      : imported.leaves_collectives
+                          ? "left to the stack, which makes buckets of the gradients"
+                          : "none");
+  if (imported.tensors > 0) line("gradients", gradients_text(imported));
+  if (imported.beside > 0) line("overlap", overlap_text(imported));
   for (const LeftOut& one : imported.left_out) {
     line("left out", fmt::format("{} {}{}", grouped(one.count), one.what,
                                  one.time > 0 ? ", " + estimate(seconds(one.time)) : std::string()));
@@ -192,6 +215,10 @@ nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& wo
             {"host_copies_s", seconds(parts.copying).si()},
             {"idle_s", seconds(parts.idle).si()},
             {"beside_communication_s", seconds(imported.beside).si()}}},
+          {"accumulation", imported.accumulation},
+          {"adding_gradients_s", seconds(imported.adding_gradients).si()},
+          {"ops_timed_beside_communication", imported.slowed_ops},
+          {"time_beside_communication_s", seconds(imported.slowed).si()},
           {"ops", imported.trace.ops.size()},
           {"gradients", count_gradients(imported.trace)},
           {"left_out", std::move(left_out)},

@@ -63,6 +63,69 @@ TEST_CASE("import kineto refuses what it cannot read, with the code of what is w
   CHECK(contains(allowed.err, "its last step is left out"));
 }
 
+TEST_CASE("import kineto joins the ranks of a job") {
+  const Scratch scratch;
+  const std::string text = content(profile);
+  std::string other = text;
+  const std::string rank = "\"rank\": 0";
+  REQUIRE(other.find(rank) != std::string::npos);
+  other.replace(other.find(rank), rank.size(), "\"rank\": 1");
+  const std::string second = scratch.put("rank1.json", other);
+  const std::string out = scratch / "job.csv";
+  const Ended done = run_program({"import", "kineto", profile, second, "-o", out});
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  CHECK(contains(done.out, "2 of 2 on one clock; the trace is of rank 0, which computes longest"));
+  CHECK(contains(done.err, "next:  trainyard run --platform dgx_a100 --set trace="));
+  const Ended json =
+      run_program({"import", "kineto", second, profile, "-o", out, "--rank", "1", "--force", "--json"});
+  REQUIRE(json.code == 0);
+  const auto job = nlohmann::json::parse(json.out)["job"];
+  CHECK(job["traced_rank"] == 1);
+  REQUIRE(job["operations"].size() == 1);
+  CHECK(job["operations"][0]["operation"] == "all_reduce");
+  CHECK(job["operations"][0]["transfer_s"] == job["operations"][0]["kernels_s"]);  // both began at once
+  CHECK(job["operations"][0]["waiting_s"] == 0);
+  CHECK(run_program({"import", "kineto", profile, profile, "-o", out, "--force"}).code == 3);
+  CHECK(run_program({"import", "kineto", profile, second, "-o", out, "--force", "--rank", "7"}).code == 3);
+  CHECK(run_program({"import", "kineto", profile, "-o", out, "--force", "--rank", "0"}).code == 2);
+}
+
+TEST_CASE("a profile with gradient accumulation replays as long as it computed") {
+  const Scratch scratch;
+  const std::string file = TRAINYARD_SOURCE_DIR "/tests/imports/mlp_accumulated4.json.gz";  // on an H100
+  const std::string out = scratch / "step.csv";
+  const Ended done = run_program({"import", "kineto", file, "-o", out});
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  CHECK(contains(done.out, "4 micro-batches in a step"));
+  CHECK(contains(done.err, "accumulation=4"));
+  const Ended run = run_program({"run", "--platform", "dgx_h100", "--gpus", "1", "--set", "trace=" + out,
+                                 "--set", "accumulation=4", "--json"});
+  CAPTURE(run.err);
+  REQUIRE(run.code == 0);
+  // the median of the steps computes 8.284 ms; a step without the profiler took 8.517 ms
+  CHECK(nlohmann::json::parse(run.out)["step_time_s"].get<double>() ==
+        doctest::Approx(8.284e-3).epsilon(0.03));
+}
+
+TEST_CASE("kernels of a profile become a GPU profile") {
+  const Scratch scratch;
+  const std::string file = TRAINYARD_SOURCE_DIR "/tests/imports/mlp_accumulated4.json.gz";
+  const std::string recording = scratch / "mlp.csv";
+  const Ended done = run_program({"import", "kineto", file, "--recordings", recording});
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  CHECK(contains(done.err, "calibrate gpu"));
+  CHECK(contains(content(recording), "# compute_capability: 9.0\n"));
+  CHECK(contains(content(recording), "m512 n4096 k4096 nt"));
+  const Ended calibrated = run_program({"calibrate", "gpu", recording, "--name", "mine", "--specification",
+                                        "h100_sxm_80gb", "--out", scratch / "mine"});
+  CAPTURE(calibrated.err);
+  CHECK(calibrated.code == 0);
+  CHECK(run_program({"import", "kineto", file}).code == 2);
+}
+
 TEST_CASE("import nccl-tests writes rows that validate predicts") {
   const Scratch scratch;
   const std::string log = TRAINYARD_SOURCE_DIR "/tests/imports/all_reduce.log";

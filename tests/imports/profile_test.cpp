@@ -225,6 +225,9 @@ TEST_CASE("names of operators, kernels and collectives") {
   CHECK(pass_of_kernel("sm80_xmma_dgrad_implicit_gemm") == OpKind::conv_dgrad);
   CHECK(pass_of_kernel("igemm_wrw_gtcx3_nhwc") == OpKind::conv_wgrad);
   CHECK_FALSE(pass_of_kernel("void cudnn::ops::nchwToNhwcKernel<float>"));
+  CHECK(pass_of_kernel("nvjet_sm90_tst_128x96_64x7_2x1_v_bz_NNT") == OpKind::conv_dgrad);
+  CHECK(pass_of_kernel("nvjet_sm90_tst_64x64_64x13_2x1_v_bz_splitK_NTT") == OpKind::conv_wgrad);
+  CHECK_FALSE(pass_of_kernel("nvjet_sm90_tst_128x96_64x7_2x1_v_bz_TNT"));
   CHECK(operation_named("_allgather_base") == Operation::all_gather);
   CHECK(operation_named("all_to_allv") == Operation::all_to_all);
   CHECK(operation_named("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(x)") == Operation::reduce_scatter);

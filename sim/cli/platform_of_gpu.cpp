@@ -1,0 +1,31 @@
+#include "cli/platform_of_gpu.hpp"
+
+#include "config/catalogue.hpp"
+#include "config/diagnostic.hpp"
+#include "config/document.hpp"
+#include "interchange/known_gpus.hpp"
+#include "platform/load.hpp"
+
+namespace trainyard {
+
+std::string platform_of_gpu(std::string_view product) {
+  const KnownGpu* const gpu = product.empty() ? nullptr : known_gpu(product, {});
+  if (gpu == nullptr || gpu->profile.empty()) return {};
+  const config::Catalogue catalogue = config::find_catalogue();
+  std::string found;
+  for (const std::string& name : config::names(catalogue, config::Kind::platform)) {
+    const bool is_dgx = name.starts_with("dgx");
+    if (!found.empty() && !is_dgx) continue;
+    try {
+      const config::Document document = config::load(config::find(catalogue, config::Kind::platform, name));
+      if (load_platform(document).gpu_profile != gpu->profile) continue;
+    } catch (const InputError&) {
+      continue;  // a user's own platform with a mistake is no concern here
+    }
+    found = name;
+    if (is_dgx) break;
+  }
+  return found;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,217 @@
+#include "imports/kineto_parser.hpp"
+
+#include "imports/find_text.hpp"
+
+#include <charconv>
+#include <simdjson.h>
+#include <system_error>
+
+namespace trainyard {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+std::uint64_t number_in(std::string_view token) {
+  if (token.starts_with('"')) token.remove_prefix(1);
+  std::uint64_t number = ProfileEvent::no_number;
+  const auto [end, problem] = std::from_chars(token.data(), token.data() + token.size(), number);
+  return problem == std::errc() ? number : ProfileEvent::no_number;
+}
+
+std::string_view trimmed_token(std::string_view token) {
+  while (!token.empty() &&
+         (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' || token.back() == '\t'))
+    token.remove_suffix(1);
+  return token;
+}
+
+/// Whether strides of an operator's operands say what importers need: transposed matrices, the layout of
+/// images.
+bool needs_strides(std::string_view op) {
+  return find_text(op, "mm") != std::string_view::npos || find_text(op, "onv") != std::string_view::npos ||
+         find_text(op, "matmul") != std::string_view::npos;
+}
+
+void read_arguments(ondemand::object arguments, KinetoFields& fields) {
+  for (auto field : arguments) {
+    const std::string_view key = std::string_view(field.unescaped_key());
+    const auto token = [&] { return trimmed_token(field.value().raw_json_token()); };
+    const auto raw = [&]() -> std::string_view {
+      ondemand::value value = field.value();
+      if (value.type() != ondemand::json_type::array) return {};
+      ondemand::array array = value.get_array();
+      return array.raw_json();
+    };
+    const auto number = [&]() -> std::optional<double> {
+      ondemand::value value = field.value();
+      if (value.type() != ondemand::json_type::number) return std::nullopt;
+      const double its = value.get_double();
+      constexpr double most = 9007199254740992;  // 2^53: whole numbers up to there are exact
+      return its >= 0 && its <= most ? std::optional(its) : std::nullopt;
+    };
+    const auto text = [&]() -> std::string {
+      ondemand::value value = field.value();
+      if (value.type() != ondemand::json_type::string) return {};
+      return std::string(std::string_view(value.get_string()));
+    };
+    if (key == "correlation") {
+      fields.correlation = number_in(token());
+    } else if (key == "stream") {
+      fields.stream = token();
+    } else if (key == "device") {
+      fields.device = token();
+    } else if (key == "Sequence number" || key == "Sequence Number") {
+      fields.sequence = number_in(token());
+    } else if (key == "Fwd thread id") {
+      const std::uint64_t thread = number_in(token());
+      fields.is_backward = thread > 0 && thread != ProfileEvent::no_number;
+    } else if (key == "Input Dims" || key == "Input dims") {
+      fields.dims = raw();
+    } else if (key == "Input type") {
+      fields.types = raw();
+    } else if (key == "Input Strides" && needs_strides(fields.name)) {
+      fields.strides = raw();
+    } else if (key == "Concrete Inputs") {
+      fields.values = raw();
+    } else if (key == "Collective name") {
+      fields.collective = text();
+    } else if (key == "In msg nelems") {
+      fields.in_values = number();
+    } else if (key == "Out msg nelems") {
+      fields.out_values = number();
+    } else if (key == "dtype") {
+      fields.dtype = text();
+    } else if (key == "Group size") {
+      fields.group_size = number();
+    } else if (key == "Process Group Name") {
+      fields.group = text();
+    } else if (key == "Process Group Ranks") {
+      fields.members = text();
+    }
+  }
+}
+
+/// The text of a field; a value of another type makes the event odd.
+template <class Text>
+void read_text(ondemand::value value, Text& text, bool& is_odd) {
+  if (value.type() == ondemand::json_type::string) {
+    text = std::string_view(value.get_string());
+  } else {
+    is_odd = true;
+  }
+}
+
+void read_event(ondemand::object event, KinetoFields& fields) {
+  for (auto field : event) {
+    const std::string_view key = std::string_view(field.unescaped_key());
+    if (key == "ph") {
+      read_text(field.value(), fields.phase, fields.is_odd);
+    } else if (key == "cat") {
+      read_text(field.value(), fields.category, fields.is_odd);
+    } else if (key == "name") {
+      read_text(field.value(), fields.name, fields.is_odd);
+    } else if (key == "pid") {
+      fields.process = trimmed_token(field.value().raw_json_token());
+    } else if (key == "tid") {
+      fields.thread = trimmed_token(field.value().raw_json_token());
+    } else if (key == "ts") {
+      fields.start = trimmed_token(field.value().raw_json_token());
+    } else if (key == "dur") {
+      fields.duration = trimmed_token(field.value().raw_json_token());
+    } else if (key == "args") {
+      ondemand::value value = field.value();
+      if (value.type() == ondemand::json_type::object) read_arguments(value.get_object(), fields);
+    }
+  }
+}
+
+std::optional<double> number_of(ondemand::value value) {
+  if (value.type() != ondemand::json_type::number) return std::nullopt;
+  const double number = value.get_double();
+  return number >= 0 && number <= 1e18 ? std::optional(number) : std::nullopt;
+}
+
+void read_ranks(ondemand::object info, KinetoFacts& facts) {
+  for (auto field : info) {
+    const std::string_view key = std::string_view(field.unescaped_key());
+    ondemand::value value = field.value();
+    if (key != "rank" && key != "world_size") continue;
+    const auto number = number_of(value);
+    if (!number || *number > 1e9) continue;
+    (key == "rank" ? facts.rank : facts.ranks) = static_cast<int>(*number);
+  }
+}
+
+void read_devices(ondemand::array devices, KinetoFacts& facts) {
+  for (auto device : devices) {
+    KinetoDevice& its = facts.devices.emplace_back();
+    for (auto field : device.get_object()) {
+      const std::string_view key = std::string_view(field.unescaped_key());
+      ondemand::value value = field.value();
+      bool is_odd = false;
+      if (key == "name") {
+        read_text(value, its.name, is_odd);
+      } else if (key == "id") {
+        its.id = number_of(value);
+      } else if (key == "computeMajor") {
+        its.major = number_of(value);
+      } else if (key == "computeMinor") {
+        its.minor = number_of(value);
+      } else if (key == "numSms") {
+        its.sms = number_of(value);
+      } else if (key == "totalGlobalMem") {
+        its.memory_bytes = number_of(value);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+const std::size_t KinetoParser::padding = simdjson::SIMDJSON_PADDING;
+
+struct KinetoParser::State {
+  ondemand::parser parser;
+  KinetoFields fields;
+};
+
+KinetoParser::KinetoParser() : state_(std::make_unique<State>()) {}
+KinetoParser::~KinetoParser() = default;
+
+const KinetoFields* KinetoParser::read(std::string_view event) {
+  KinetoFields& fields = state_->fields;
+  fields = KinetoFields{};
+  try {
+    ondemand::document document = state_->parser.iterate(
+        simdjson::padded_string_view(event.data(), event.size(), event.size() + padding));
+    read_event(document.get_object(), fields);
+    return &fields;
+  } catch (const simdjson::simdjson_error&) {
+    return nullptr;
+  }
+}
+
+KinetoFacts KinetoParser::facts(std::string text) {
+  KinetoFacts facts;
+  if (text.starts_with('[')) return facts;
+  const std::size_t size = text.size();
+  text.append(padding, ' ');
+  try {
+    ondemand::document document =
+        state_->parser.iterate(simdjson::padded_string_view(text.data(), size, text.size()));
+    for (auto field : document.get_object()) {
+      const std::string_view key = std::string_view(field.unescaped_key());
+      ondemand::value value = field.value();
+      if (key == "distributedInfo" && value.type() == ondemand::json_type::object) {
+        read_ranks(value.get_object(), facts);
+      } else if (key == "deviceProperties" && value.type() == ondemand::json_type::array) {
+        read_devices(value.get_array(), facts);
+      }
+    }
+  } catch (const simdjson::simdjson_error&) {
+    return facts;  // the events are whole: what follows stays unknown
+  }
+  return facts;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,60 @@
+#pragma once
+// Parses the JSON of a Kineto file: one event at a time, and what stands beside the events.
+
+#include "imports/profile.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace trainyard {
+
+/// The fields of an event that importers need. Views are valid as long as the event is.
+struct KinetoFields {
+  std::string_view phase, category;
+  std::string name;
+  std::string_view process, thread, start, duration;  ///< tokens of JSON; empty if missing
+  bool is_odd = false;                                ///< phase, category or name is there, but no text
+  std::uint64_t correlation = ProfileEvent::no_number, sequence = ProfileEvent::no_number;
+  bool is_backward = false;
+  std::string_view stream, device;                ///< tokens
+  std::string_view dims, types, values, strides;  ///< lists of JSON
+  std::string collective, group, members, dtype;
+  std::optional<double> in_values, out_values, group_size;
+};
+
+/// A device as the profile describes it. Unknown is empty.
+struct KinetoDevice {
+  std::string name;
+  std::optional<double> id, major, minor, sms, memory_bytes;
+};
+
+/// What stands beside the events.
+struct KinetoFacts {
+  std::optional<int> rank, ranks;
+  std::vector<KinetoDevice> devices;
+};
+
+class KinetoParser {
+public:
+  /// Bytes that must be readable behind the text of an event.
+  static const std::size_t padding;
+
+  KinetoParser();
+  ~KinetoParser();
+
+  /// The fields of an event, valid until the next call; nothing if the text is no JSON. Texts of other types
+  /// where text is expected make the event odd, numbers of other types are left out.
+  const KinetoFields* read(std::string_view event);
+
+  /// The facts in a file without its events; as far as they go if it is no JSON.
+  KinetoFacts facts(std::string text);
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,170 @@
+#include "imports/profile_launches.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+bool ends_with_backward(std::string_view name) {
+  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
+  return name.ends_with("Backward");
+}
+
+bool is_backward_range(std::string_view name) {
+  return name.starts_with("autograd::engine::evaluate_function") || name.starts_with("torch::autograd::") ||
+         ends_with_backward(name);
+}
+
+bool is_optimizer_range(std::string_view name) {
+  return name.starts_with("Optimizer.step") || name == "## optimizer ##";
+}
+
+bool is_zero_grad_range(std::string_view name) {
+  return name.starts_with("Optimizer.zero_grad") || name == "## zero_grad ##";
+}
+
+/// Of an operator that computes, not of what runs it.
+bool is_operator(std::string_view name) {
+  return name.find("::") != std::string_view::npos && !is_backward_range(name) && !name.starts_with("c10d::");
+}
+
+/// Of a range that names a collective: "nccl:all_reduce", "c10d::allreduce_".
+bool names_call(std::string_view name) {
+  return name.starts_with("nccl:") || name.starts_with("rccl:") || name.starts_with("c10d::");
+}
+
+}  // namespace
+
+ProfiledLaunches::ProfiledLaunches(const Profile& profile) : profile_(&profile) {
+  find();
+  const auto start_of = [this](const ProfiledLaunch& one) { return event(one.launch).start; };
+  for (auto& [correlation, launches] : of_correlation_) {
+    if (launches.size() > 1) std::ranges::stable_sort(launches, {}, start_of);
+  }
+  find_processes();
+}
+
+void ProfiledLaunches::find() {
+  std::vector<std::uint32_t> host;
+  for (std::uint32_t i = 0; i < profile_->events.size(); ++i) {
+    const EventKind kind = event(i).kind;
+    if (kind == EventKind::op || kind == EventKind::range || kind == EventKind::launch) host.push_back(i);
+  }
+  std::ranges::stable_sort(host, [&](std::uint32_t a, std::uint32_t b) {
+    const ProfileEvent& x = event(a);
+    const ProfileEvent& y = event(b);
+    if (x.lane != y.lane) return x.lane < y.lane;
+    if (x.start != y.start) return x.start < y.start;
+    if (x.end != y.end) return x.end > y.end;
+    return (x.kind == EventKind::launch) < (y.kind == EventKind::launch);
+  });
+  std::vector<Enclosed> stack;
+  TextPool::Id lane = TextPool::none;
+  for (const std::uint32_t index : host) {
+    const ProfileEvent& one = event(index);
+    if (one.lane != lane) stack.clear();
+    lane = one.lane;
+    const auto has_ended = [&](const ProfileEvent& outer) {
+      return outer.end < one.start || (outer.end == one.start && one.end > outer.end);
+    };
+    while (!stack.empty() && has_ended(event(stack.back().index))) stack.pop_back();
+    const Enclosed* const around = stack.empty() ? nullptr : &stack.back();
+    if (one.kind != EventKind::launch) {
+      stack.push_back(enclosed(index, around));
+    } else if (one.correlation != ProfileEvent::no_number) {
+      add(index, around);
+    }
+  }
+}
+
+/// What a launch inside of an event knows: what one around the event knows, and the event. Each is made from
+/// the one around it, so that deep nesting costs no more than a flat one.
+ProfiledLaunches::Enclosed ProfiledLaunches::enclosed(std::uint32_t index, const Enclosed* around) const {
+  Enclosed result = around == nullptr ? Enclosed{} : *around;
+  result.index = index;
+  ProfiledLaunch& its = result.its;
+  const std::string_view name = this->name(index);
+  const bool is_op = event(index).kind == EventKind::op;
+  if (is_backward_range(name)) {
+    if (its.phase == WorkPhase::rest) its.phase = WorkPhase::backward;
+    if (its.wrapper == no_event) its.wrapper = index;
+  } else if (is_optimizer_range(name)) {
+    its.phase = WorkPhase::optimizer;
+  } else if (is_zero_grad_range(name)) {
+    its.phase = WorkPhase::zero_grad;
+  }
+  if (name == "record_param_comms") its.record = index;
+  if (names_call(name)) its.call = index;
+  if (is_op && is_operator(name)) {
+    its.leaf = index;
+    if (its.op == no_event) its.op = index;
+  }
+  result.innermost_op = is_op ? index : no_event;
+  return result;
+}
+
+bool ProfiledLaunches::launches_something(std::uint32_t call) const {
+  return name(call).find("aunch") != std::string_view::npos;
+}
+
+void ProfiledLaunches::add(std::uint32_t launch, const Enclosed* around) {
+  ProfiledLaunch its = around == nullptr ? ProfiledLaunch{} : around->its;
+  its.launch = launch;
+  if (around != nullptr && its.op == no_event && its.wrapper == no_event) its.op = around->innermost_op;
+  std::vector<ProfiledLaunch>& launches = of_correlation_[event(launch).correlation];
+  // calls that only wait or ask share a correlation with nothing else; with two launches time decides
+  if (!launches.empty() && event(launches.back().launch).owner == event(launch).owner) {
+    const bool others_launch = launches_something(launches.back().launch);
+    if (others_launch && !launches_something(launch)) return;
+    if (!others_launch) launches.pop_back();
+  }
+  launches.push_back(its);
+}
+
+/// Numbers of launches are those of a process. Where several processes are in the file, the launches whose
+/// number only one of them has say which of them works on which device.
+void ProfiledLaunches::find_processes() {
+  std::map<std::pair<TextPool::Id, TextPool::Id>, std::size_t> votes;  // device and process
+  for (const ProfileEvent& work : profile_->events) {
+    if (!is_on_gpu(work.kind) || work.correlation == ProfileEvent::no_number) continue;
+    const auto found = of_correlation_.find(work.correlation);
+    if (found == of_correlation_.end()) continue;
+    const TextPool::Id process = event(found->second.front().launch).owner;
+    if (event(found->second.back().launch).owner == process) ++votes[{work.owner, process}];
+  }
+  std::unordered_map<TextPool::Id, std::size_t> most;
+  for (const auto& [which, count] : votes) {
+    if (count <= most[which.first]) continue;
+    most[which.first] = count;
+    process_of_device_[which.first] = which.second;
+  }
+}
+
+const ProfiledLaunch* ProfiledLaunches::of(const ProfileEvent& work) const {
+  if (work.correlation == ProfileEvent::no_number) return nullptr;
+  const auto found = of_correlation_.find(work.correlation);
+  if (found == of_correlation_.end()) return nullptr;
+  const std::vector<ProfiledLaunch>& launches = found->second;
+  if (launches.size() == 1) return &launches.front();
+  const auto start_of = [this](const ProfiledLaunch& one) { return event(one.launch).start; };
+  const auto after = std::ranges::upper_bound(launches, work.start, {}, start_of);
+  const auto process = process_of_device_.find(work.owner);
+  const auto is_its = [&](const ProfiledLaunch& one) {
+    return process == process_of_device_.end() || event(one.launch).owner == process->second;
+  };
+  constexpr int tries = 64;  // of launches of other processes in a row
+  int count = 0;
+  for (auto at = after; at != launches.begin() && count < tries; ++count) {
+    if (is_its(*--at)) return &*at;
+  }
+  count = 0;
+  for (auto at = after; at != launches.end() && count < tries; ++at, ++count) {
+    if (is_its(*at)) return &*at;
+  }
+  return after == launches.begin() ? &launches.front() : &*std::prev(after);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,203 @@
+#include "imports/profile_steps.hpp"
+
+#include "imports/micro_batches.hpp"
+#include "interchange/input_text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+/// Whether two steps do the same: their rows are named alike, in the same order.
+bool are_alike(const StepRows& a, const StepRows& b) {
+  return std::ranges::equal(a.rows, b.rows, [](const ProfileRow& x, const ProfileRow& y) {
+    return x.phase == y.phase && x.kind == y.kind && x.layer == y.layer;
+  });
+}
+
+/// The index of the value that is the lower median.
+std::size_t index_of_median(const std::vector<std::int64_t>& values) {
+  std::vector<std::size_t> order(values.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return values[i]; });
+  return order[(order.size() - 1) / 2];
+}
+
+/// Takes rows away; collectives behind one of them are then behind the row before it.
+void take_away(StepRows& rows, bool (*is_taken)(const ProfileRow&)) {
+  std::vector<int> place;  // of each row, or of the one before it
+  std::vector<ProfileRow> kept;
+  for (ProfileRow& row : rows.rows) {
+    if (!is_taken(row)) kept.push_back(std::move(row));
+    place.push_back(static_cast<int>(kept.size()) - 1);
+  }
+  for (ProfileCollective& one : rows.collectives) {
+    if (one.after >= 0) one.after = place[one.after];
+  }
+  rows.rows = std::move(kept);
+}
+
+bool is_of_optimizer(const ProfileRow& row) { return row.phase == Phase::optimizer; }
+
+class StepChooser {
+public:
+  StepChooser(const Profile& profile, const ProfileWork& work) : profile_(profile), work_(work) {}
+
+  ChosenSteps choose_all() {
+    choose();
+    const MicroBatches micro_batches = micro_batches_of(profile_, work_, result_.shown);
+    const std::size_t count = micro_batches.launches.size();
+    if (count > 1 && are_forward_alike(micro_batches.launches)) {
+      divide(micro_batches.launches);
+    } else {
+      if (count > 1 && micro_batches.has_sizes) refuse_micro_batches(profile_, work_, result_.shown, count);
+      result_.rows = result_.parts;
+      result_.times.resize(result_.rows.rows.size());
+      for (const StepRows& step : steps_) add_times(step.rows, 0);
+      warn_of_passes();
+    }
+    return std::move(result_);
+  }
+
+private:
+  void choose() {
+    std::vector<int> indices;
+    for (int i = 0; i < static_cast<int>(work_.steps.size()); ++i) {
+      StepRows rows = rows_of(profile_, work_, i);
+      if (rows.rows.empty()) continue;
+      indices.push_back(i);
+      steps_.push_back(std::move(rows));
+    }
+    if (profile_.is_cut_off && !steps_.empty()) {
+      if (steps_.size() == 1)
+        throw input_error(profile_.file, 0, "the file is cut off, and has no whole step before that",
+                          "copy it again");
+      indices.pop_back();
+      steps_.pop_back();
+      result_.warnings.emplace_back("the file is cut off: its last step is left out");
+    }
+    if (steps_.empty()) {
+      steps_.push_back(rows_of(profile_, work_, -1));
+      if (steps_.front().rows.empty())
+        throw input_error(profile_.file, 0, "no kernel computes",
+                          "the profile has communication or copies only");
+      result_.warnings.emplace_back(work_.steps.empty()
+                                        ? "the profile has no steps (ProfilerStep#N): all of it is one step"
+                                        : "no kernel was launched in a step: all of the profile is one step");
+      indices = {-1};
+    }
+    std::vector<std::int64_t> periods;
+    for (const StepRows& one : steps_) periods.push_back(one.period);
+    const std::size_t shown = index_of_median(periods);
+    result_.parts = steps_[shown];
+    result_.shown = indices[shown];
+    const StepRows reference = steps_[shown];
+    std::vector<StepRows> alike;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (!are_alike(steps_[i], reference)) continue;
+      alike.push_back(std::move(steps_[i]));
+      if (indices[i] < 0) continue;
+      result_.numbers.push_back(work_.steps[indices[i]].number);
+      indices_.push_back(indices[i]);
+    }
+    if (result_.numbers.empty()) indices_.assign(1, -1);
+    if (alike.size() < steps_.size())
+      result_.warnings.push_back(
+          fmt::format("{} of {} steps have other operators than the median one and are left out",
+                      steps_.size() - alike.size(), steps_.size()));
+    steps_ = std::move(alike);
+  }
+
+  void add_times(const std::vector<ProfileRow>& rows, std::size_t first) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      result_.times[first + i].push_back({rows[i].time, rows[i].beside});
+  }
+
+  /// The rows of a micro-batch, without the sums of gradients, which are not in the first one, and without
+  /// the optimizer.
+  [[nodiscard]] StepRows rows_of_micro_batch(int step, const Interval& launched) const {
+    StepRows rows = rows_of(profile_, work_, step, launched);
+    take_away(rows, [](const ProfileRow& row) { return row.adds_gradients || is_of_optimizer(row); });
+    return rows;
+  }
+
+  /// Whether all micro-batches have the same forward pass: else these are no micro-batches, or overlap.
+  [[nodiscard]] bool are_forward_alike(const std::vector<Interval>& micro_batches) const {
+    const auto forward = [&](const Interval& launched) {
+      StepRows rows = rows_of_micro_batch(result_.shown, launched);
+      take_away(rows, [](const ProfileRow& row) { return row.phase != Phase::forward; });
+      return rows;
+    };
+    const StepRows first = forward(micro_batches.front());
+    return !first.rows.empty() && std::ranges::all_of(micro_batches, [&](const Interval& one) {
+      return are_alike(forward(one), first);
+    });
+  }
+
+  /// The last micro-batch stands for all: it launches the collectives. Its times are medians of all that do
+  /// the same, in all steps.
+  void divide(const std::vector<Interval>& micro_batches) {
+    result_.accumulation = static_cast<int>(micro_batches.size());
+    result_.window = micro_batches.back();
+    result_.rows = rows_of_micro_batch(result_.shown, micro_batches.back());
+    const StepRows reference = result_.rows;
+    const std::size_t first_update = reference.rows.size();
+    for (const ProfileRow& row : result_.parts.rows) {
+      if (is_of_optimizer(row)) result_.rows.rows.push_back(row);
+      if (row.adds_gradients) result_.adding += row.time;
+    }
+    result_.times.resize(result_.rows.rows.size());
+    int others = 0;
+    int count = 0;
+    for (const int step : indices_) {
+      const std::vector<Interval> windows =
+          step == result_.shown ? micro_batches : micro_batches_of(profile_, work_, step).launches;
+      for (std::size_t i = 0; i < windows.size(); ++i) {
+        const StepRows rows = rows_of_micro_batch(step, windows[i]);
+        ++count;
+        if (are_alike(rows, reference)) {
+          add_times(rows.rows, 0);
+        } else {
+          ++others;
+        }
+        if (step == result_.shown && i + 1 < windows.size())
+          result_.earlier_collectives += static_cast<int>(rows.collectives.size());
+      }
+    }
+    for (StepRows& step : steps_) {
+      take_away(step, [](const ProfileRow& row) { return !is_of_optimizer(row); });
+      add_times(step.rows, first_update);
+    }
+    if (others > 0)
+      result_.warnings.push_back(fmt::format(
+          "{} of {} micro-batches have other operators than the last of the step and are left out", others,
+          count));
+  }
+
+  void warn_of_passes() {
+    const int passes = backward_passes_of(profile_, work_, result_.shown);
+    if (passes < 2 || result_.shown < 0) return;
+    result_.warnings.push_back(
+        fmt::format("backward work follows forward work {} times in a step that is not divided: what is "
+                    "forward behind the first "
+                    "of it counts to the backward pass",
+                    passes));
+  }
+
+  const Profile& profile_;
+  const ProfileWork& work_;
+  std::vector<StepRows> steps_;
+  std::vector<int> indices_;  // of these steps
+  ChosenSteps result_;
+};
+
+}  // namespace
+
+ChosenSteps choose_steps(const Profile& profile, const ProfileWork& work) {
+  return StepChooser(profile, work).choose_all();
+}
+
+}  // namespace trainyard
