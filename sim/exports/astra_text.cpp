@@ -149,7 +149,7 @@ private:
   }
 
   const Run& run_;
-  RankStep step_;
+  ExportedStep step_;
   Seconds unit_;
   std::vector<LayerLine> lines_;
   std::map<std::string, std::size_t> place_;  // of a layer's line

@@ -132,7 +132,7 @@ private:
   }
 
   const Run& run_;
-  RankStep step_;
+  ExportedStep step_;
   std::map<int, std::vector<int>> collectives_of_;  // by the op that completes their data
   std::uint64_t id_ = 0;
   std::optional<std::uint64_t> last_op_;

@@ -10,7 +10,7 @@ namespace {
 
 class CallMaker {
 public:
-  explicit CallMaker(const RankStep& step) : step_(step) {}
+  explicit CallMaker(const ExportedStep& step) : step_(step) {}
 
   std::vector<HostCall> make() {
     add_communication(-1);
@@ -82,7 +82,7 @@ private:
     }
   }
 
-  const RankStep& step_;
+  const ExportedStep& step_;
   std::set<const TimelineEvent*> launched_;
   std::size_t next_ = 0;      // of the other work, in a step that runs ops several times
   bool is_backward_ = false;  // the last op
@@ -91,6 +91,6 @@ private:
 
 }  // namespace
 
-std::vector<HostCall> host_calls(const RankStep& step) { return CallMaker(step).make(); }
+std::vector<HostCall> host_calls(const ExportedStep& step) { return CallMaker(step).make(); }
 
 }  // namespace trainyard

@@ -22,6 +22,6 @@ struct HostCall {
   std::int64_t latest = 0;  ///< ns: when what it launches begins
 };
 
-std::vector<HostCall> host_calls(const RankStep& step);
+std::vector<HostCall> host_calls(const ExportedStep& step);
 
 }  // namespace trainyard

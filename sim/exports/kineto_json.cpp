@@ -322,7 +322,7 @@ private:
   }
 
   const Run& run_;
-  RankStep step_;
+  ExportedStep step_;
   int steps_;
   std::vector<HostCall> calls_;
   HostSchedule host_;

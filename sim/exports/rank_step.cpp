@@ -43,7 +43,7 @@ void add_pass(const Run& run, const TimelineEvent& pass, std::vector<TimelineEve
   }
 }
 
-void add_bar(const TimelineEvent& bar, RankStep& made) {
+void add_bar(const TimelineEvent& bar, ExportedStep& made) {
   if (bar.stream == Stream::host)
     made.host.push_back(&bar);
   else if (bar.op >= 0)
@@ -72,15 +72,15 @@ void require_data_parallel_step(const ResolvedExperiment& resolved, const std::s
         "name one 'trace', or export hta");
 }
 
-RankStep rank_step(const Run& run, Rank rank, const std::string& what) {
+ExportedStep rank_step(const Run& run, Rank rank, const std::string& what) {
   require_steady_step(run.experiment, what);
   if (index(rank) >= run.ranks)
     throw InputError(fmt::format("there is no rank {}: the experiment has {}", index(rank), run.ranks));
   const Step& step = step_of(run);
   const Cluster& cluster = *run.experiment.cluster;
-  RankStep made{.rank = rank,
-                .device = index(rank) - cluster.first_rank[at(index(cluster.node_of(rank)))],
-                .trace = &class_of(run.experiment, rank).trace};
+  ExportedStep made{.rank = rank,
+                    .device = index(rank) - cluster.first_rank[at(index(cluster.node_of(rank)))],
+                    .trace = &class_of(run.experiment, rank).trace};
   for (const TimelineEvent& bar : step.bars) {
     if (bar.rank == rank && bar.segment >= 0) add_pass(run, bar, made.of_passes);
   }

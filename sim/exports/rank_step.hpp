@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-struct RankStep {
+struct ExportedStep {
   Rank rank{};
   int device = 0;                                  ///< its number on its node
   const Trace* trace = nullptr;                    ///< of its class
@@ -28,7 +28,7 @@ struct RankStep {
 
 /// Points into the run. Throws InputError for runs of many updates, and for a rank that the timeline does not
 /// show. `what`: "a profile", for the message.
-RankStep rank_step(const Run& run, Rank rank, const std::string& what);
+ExportedStep rank_step(const Run& run, Rank rank, const std::string& what);
 
 /// Throws InputError for experiments whose updates differ from each other.
 void require_steady_step(const ResolvedExperiment& resolved, const std::string& what);
