@@ -22,6 +22,7 @@ constexpr std::array formats{
     Format{FileFormat::pytorch_profile, "a profile of PyTorch (torch.profiler)",
            "trainyard import kineto {} -o step.csv"},
     Format{FileFormat::chrome_trace, "a Chrome trace"},
+    Format{FileFormat::memory_timeline, "a memory timeline of PyTorch's profiler"},
     Format{FileFormat::horovod_timeline, "a timeline of Horovod"},
     Format{FileFormat::execution_trace, "an execution trace of PyTorch"},
     Format{FileFormat::chakra_json, "a Chakra trace as JSON", "trainyard import chakra {} -o step.csv"},
@@ -76,6 +77,7 @@ private:
 };
 
 FileFormat json_format(const Head& head) {
+  if (head.begins("[[")) return FileFormat::memory_timeline;
   if (head.begins("[")) {
     if (head.has("NEGOTIATE_")) return FileFormat::horovod_timeline;
     return head.has("\"ph\"") ? FileFormat::chrome_trace : FileFormat::json;

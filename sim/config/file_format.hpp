@@ -12,6 +12,7 @@ enum class FileFormat {
   unknown,
   pytorch_profile,
   chrome_trace,
+  memory_timeline,
   horovod_timeline,
   execution_trace,
   chakra_json,

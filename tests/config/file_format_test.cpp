@@ -19,6 +19,7 @@ TEST_CASE("formats are told by the first bytes") {
       {"{\"traceEvents\": [{\"cat\": \"cpu_op\"}]}", FileFormat::pytorch_profile},
       {"{\"displayTimeUnit\":\"ms\",\n\"traceEvents\":[]}", FileFormat::chrome_trace},
       {"[\n{\"ph\": \"B\", \"name\": \"NEGOTIATE_ALLREDUCE\"},", FileFormat::horovod_timeline},
+      {"[[-1, 1, 37888, 7], [-1, 1, 512, 7]]", FileFormat::memory_timeline},
       {"[{\"ph\": \"X\"}]", FileFormat::chrome_trace},
       {"{\"schema\": \"1.0.2-chakra.0.0.4\", \"nodes\": []}", FileFormat::execution_trace},
       {"{\"workload_graph\": []}", FileFormat::chakra_json},
