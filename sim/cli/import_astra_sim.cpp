@@ -6,6 +6,7 @@
 #include "cli/values.hpp"
 #include "config/read_file.hpp"
 #include "imports/astra_workload.hpp"
+#include "imports/checked_trace.hpp"
 #include "report/out_files.hpp"
 #include "units/plural.hpp"
 #include "units/shell_word.hpp"
@@ -34,15 +35,16 @@ void import_astra_sim(const ImportAstraSimOptions& options) {
     gradient = Bytes(*options.gradients == "fp32" ? 4 : 2);
   }
   check_out_file(options.out, options.force);
-  require_format(options.file, {config::FileFormat::astra_sim_workload});
-  const AstraWorkload workload = read_astra_workload(
-      plain_input(options.file, config::read_file(options.file, largest_interchange_file)));
+  const AstraWorkload workload = read_as(options.file, {config::FileFormat::astra_sim_workload}, [&] {
+    return read_astra_workload(
+        plain_input(options.file, config::read_file(options.file, largest_interchange_file)));
+  });
   const Trace trace = trace_of(workload, unit, gradient);
-  write_out_file(options.out, write_trace(trace), options.force);
-  print_message(fmt::format(
-      "wrote {}: {} ops of {}\nnext:  trainyard run --platform dgx_a100 --batch 32 --set trace={}",
-      options.out, trace.ops.size(), plural(static_cast<long long>(workload.layers.size()), "layer"),
-      shell_word(options.out)));
+  write_out_file(options.out, checked_trace_text(options.out, trace), options.force);
+  print_message(
+      fmt::format("wrote {}: {} of {}\nnext:  trainyard run --platform dgx_a100 --batch 32 --set trace={}",
+                  options.out, plural(std::ssize(trace.ops), "op"),
+                  plural(static_cast<long long>(workload.layers.size()), "layer"), shell_word(options.out)));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "imports/chakra_trace.hpp"
+#include "imports/checked_trace.hpp"
 #include "report/out_files.hpp"
 #include "units/plural.hpp"
 #include "units/shell_word.hpp"
@@ -28,8 +29,9 @@ void import_chakra(const ImportChakraOptions& options) {
   std::optional<int> ranks;
   if (options.gpus) ranks = whole_number("--gpus", *options.gpus, 2, 1'000'000);
   check_out_file(options.out, options.force);
-  require_format(options.file, {config::FileFormat::chakra, config::FileFormat::chakra_json});
-  const ChakraGraph graph = read_chakra(options.file);
+  const ChakraGraph graph =
+      read_as(options.file, {config::FileFormat::chakra, config::FileFormat::chakra_json},
+              [&] { return read_chakra(options.file); });
   const ChakraImport imported = trace_of(graph, ranks);
   Seconds computing;
   for (const Op& op : imported.trace.ops) computing += *op.duration;
@@ -45,10 +47,10 @@ void import_chakra(const ImportChakraOptions& options) {
     print_message(fmt::format("left out: {} {} ({})", grouped(one.count), one.what,
                               human(Seconds(static_cast<double>(one.time) * 1e-9))));
   for (const std::string& warning : imported.warnings) print_message("warning: " + warning);
-  write_out_file(options.out, write_trace(imported.trace), options.force);
+  write_out_file(options.out, checked_trace_text(options.out, imported.trace), options.force);
   print_message(
-      fmt::format("wrote {0}: {1} ops\nnext:  trainyard run --platform dgx_a100 --batch 32 --set trace={2}",
-                  options.out, imported.trace.ops.size(), shell_word(options.out)));
+      fmt::format("wrote {0}: {1}\nnext:  trainyard run --platform dgx_a100 --batch 32 --set trace={2}",
+                  options.out, plural(std::ssize(imported.trace.ops), "op"), shell_word(options.out)));
 }
 
 }  // namespace

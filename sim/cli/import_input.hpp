@@ -1,6 +1,7 @@
 #pragma once
 // What every `import KIND` asks of its files.
 
+#include "config/diagnostic.hpp"
 #include "config/file_format.hpp"
 
 #include <initializer_list>
@@ -9,7 +10,19 @@
 namespace trainyard {
 
 /// Throws InputError, with the command that reads it, if a file, plain or compressed, is of a known format
-/// other than these; FileError if it cannot be read. A file of no known format is left to its reader.
+/// other than these; FileError if it cannot be read.
 void require_format(const std::string& file, std::initializer_list<config::FileFormat> own);
+
+/// What `read` makes of a file. Where it refuses a file of a known format other than these, that is the
+/// error.
+template <class Read>
+auto read_as(const std::string& file, std::initializer_list<config::FileFormat> own, const Read& read) {
+  try {
+    return read();
+  } catch (const InputError&) {
+    require_format(file, own);
+    throw;
+  }
+}
 
 }  // namespace trainyard

@@ -49,13 +49,12 @@ struct JobProfiles {
   std::size_t place = 0;  ///< of the traced rank among them
 };
 
-JoinedProfile read_profile(const KinetoCommandOptions& options, const std::string& file, int rank) {
+JoinedProfile read_profile(const KinetoCommandOptions& options, const std::string& file) {
   KinetoOptions how{.allow_truncated = options.allow_truncated};
   if (options.device) how.device = whole_number("--device", *options.device, 0, 1023);
-  require_format(file, {config::FileFormat::pytorch_profile, config::FileFormat::chrome_trace,
-                        config::FileFormat::json});
-  Profile profile = read_kineto(file, how);
-  if (!profile.rank && options.files.size() > 1) profile.rank = rank;
+  Profile profile = read_as(
+      file, {config::FileFormat::pytorch_profile, config::FileFormat::chrome_trace, config::FileFormat::json},
+      [&] { return read_kineto(file, how); });
   ProfileWork work = join_launches(profile, options.step_range);
   return {std::move(profile), std::move(work)};
 }
@@ -67,19 +66,22 @@ JobProfiles read_ranks(const KinetoCommandOptions& options, const std::optional<
   JobProfiles job;
   std::vector<RankProfile> ranks;
   std::int64_t longest = -1;
+  int traced_rank = 0;
   for (std::size_t i = 0; i < options.files.size(); ++i) {
-    JoinedProfile one = read_profile(options, options.files[i], static_cast<int>(i));
+    JoinedProfile one = read_profile(options, options.files[i]);
     ranks.push_back(rank_profile_of(one.profile, one.work));
-    const bool is_wanted = chosen ? one.profile.rank == *chosen : ranks.back().computing > longest;
+    const int rank = one.profile.rank.value_or(static_cast<int>(i));  // as join_ranks() numbers them
+    const bool is_wanted = chosen ? rank == *chosen : ranks.back().computing > longest;
     if (!is_wanted) continue;
     longest = ranks.back().computing;
     job.traced = std::move(one);
+    traced_rank = rank;
   }
   if (longest < 0)
     throw InputError(fmt::format("no profile is of rank {}", *chosen), "--rank names one of the files");
   job.ranks = join_ranks(std::move(ranks), how);
   for (std::size_t i = 0; i < job.ranks->ranks.size(); ++i) {
-    if (job.ranks->ranks[i].rank == *job.traced.profile.rank) job.place = i;
+    if (job.ranks->ranks[i].rank == traced_rank) job.place = i;
   }
   return job;
 }
@@ -90,7 +92,7 @@ JobProfiles read_job(const KinetoCommandOptions& options) {
          {std::pair("--rank", &options.rank), std::pair("--ranks-per-node", &options.ranks_per_node)}) {
       if (*option) throw CLI::ValidationError(name, "needs the profiles of several ranks");
     }
-    return {.traced = read_profile(options, options.files.front(), 0), .ranks = {}};
+    return {.traced = read_profile(options, options.files.front()), .ranks = {}};
   }
   std::optional<int> chosen;
   if (options.rank) chosen = whole_number("--rank", *options.rank, 0);
@@ -137,6 +139,14 @@ void import_kineto(const KinetoCommandOptions& options) {
   if (options.batch) how.batch = whole_number("--batch", *options.batch, 1, 10'000'000);
   if (options.out.empty() && !options.recordings)
     throw CLI::ValidationError("--output", "is missing: -o FILE for the trace, or --recordings FILE");
+  if (options.out.empty()) {
+    for (const auto& [name, is_given] :
+         {std::pair("--json", options.json), std::pair("--batch", options.batch.has_value()),
+          std::pair("--host-gaps", options.host_gaps),
+          std::pair("--without-collectives", options.without_collectives)}) {
+      if (is_given) throw CLI::ValidationError(name, "belongs to the trace: add -o FILE");
+    }
+  }
   if (!options.out.empty()) check_out_file(options.out, options.force);
   if (options.recordings) check_out_file(*options.recordings, options.force);
   const JobProfiles job = read_job(options);
@@ -154,7 +164,8 @@ void import_kineto(const KinetoCommandOptions& options) {
   }
   print_result(import_text(profile, work, imported, print_style()));
   if (job.ranks) print_result("\n" + rank_text(*job.ranks, job.place, print_style()));
-  print_message(fmt::format("wrote {}: {} ops\nnext:  {}", options.out, imported.trace.ops.size(),
+  print_message(fmt::format("wrote {}: {}\nnext:  {}", options.out,
+                            plural(std::ssize(imported.trace.ops), "op"),
                             next_command(profile, imported, options.out)));
 }
 

@@ -47,8 +47,8 @@ void import_nccl_tests(const NcclTestsOptions& options) {
   check_out_file(options.out, options.force);
   NcclTestsLog all;
   for (const std::string& file : options.files) {
-    require_format(file, {config::FileFormat::nccl_tests});
-    NcclTestsLog log = read_nccl_tests(read_log(file), answers);
+    NcclTestsLog log = read_as(file, {config::FileFormat::nccl_tests},
+                               [&] { return read_nccl_tests(read_log(file), answers); });
     all.cut_rows += log.cut_rows;
     all.contradictory_rows += log.contradictory_rows;
     for (NcclTestsTable& table : log.tables) all.tables.push_back(std::move(table));

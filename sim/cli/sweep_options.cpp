@@ -99,17 +99,24 @@ bool is_varied(const SweepFile& file, const std::string& key) {
   return has(file.vary) || std::ranges::any_of(file.zip, has);
 }
 
-/// Gives each of several varied traces its own batch, unless a batch is given or a trace states none.
+/// The batch that a trace states; 1 for one that states none, or cannot be read: its points will say why.
+std::string batch_of(const std::string& trace) {
+  try {
+    return std::to_string(batch_of_trace({{trace_key, trace}}).value_or(1));
+  } catch (const InputError&) {
+    return "1";
+  } catch (const FileError&) {
+    return "1";
+  }
+}
+
+/// Gives each of several varied traces its own batch, unless a batch is given.
 void add_batches_of_traces(SweepFile& file) {
   const auto traces = std::ranges::find(file.vary, trace_key, &KeyValues::value_type::first);
   if (traces == file.vary.end() || traces->second.size() < 2) return;
   if (is_varied(file, batch_key) || file.set.contains(batch_key)) return;
   std::vector<std::string> batches;
-  for (const std::string& trace : traces->second) {
-    const std::optional<int> batch = batch_of_trace({{trace_key, trace}});
-    if (!batch) return;
-    batches.push_back(std::to_string(*batch));
-  }
+  for (const std::string& trace : traces->second) batches.push_back(batch_of(trace));
   print_message("note: batches per GPU as in the traces");
   file.zip.push_back({{trace_key, traces->second}, {batch_key, std::move(batches)}});
   file.vary.erase(traces);

@@ -30,7 +30,8 @@ constexpr std::array formats{
     Format{FileFormat::onnx, "an ONNX model"},
     Format{FileFormat::python_pickle, "a Python pickle, such as a memory snapshot of PyTorch"},
     Format{FileFormat::sqlite, "an SQLite database, such as an export of Nsight Systems"},
-    Format{FileFormat::gzip, "compressed by gzip", "gunzip {}"},
+    Format{FileFormat::gzip, "compressed by gzip",
+           "gunzip {}; a profile of PyTorch: trainyard import kineto {} -o step.csv"},
     Format{FileFormat::nccl_tests, "output of nccl-tests", "trainyard import nccl-tests {} -o rows.csv"},
     Format{FileFormat::nccl_topology, "a topology of NCCL", "trainyard init platform {} -o machine.yaml"},
     Format{FileFormat::nccl_graph, "a graph dump of NCCL (NCCL_GRAPH_DUMP_FILE), not its topology",
@@ -54,7 +55,7 @@ const Format* found(FileFormat format) {
   return its == formats.end() ? nullptr : &*its;
 }
 
-/// The file's beginning, with what is asked of it.
+/// The first 64 KiB, with searches.
 class Head {
 public:
   explicit Head(std::string_view bytes) : text_(bytes.substr(0, examined)) {
@@ -65,6 +66,22 @@ public:
   [[nodiscard]] bool begins(std::string_view part) const { return text_.starts_with(part); }
   [[nodiscard]] bool has_line(std::string_view beginning) const {
     return begins(beginning) || has(std::string("\n").append(beginning));
+  }
+  /// An object, or a list of objects, lists or texts: "[1,0]<stdout>: ..." is the output of mpirun.
+  [[nodiscard]] bool is_json() const {
+    if (!begins("{") && !begins("[")) return false;
+    const std::size_t next = text_.find_first_not_of(" \t\r\n", 1);
+    const std::string_view allowed = begins("{") ? "\"}" : "{[\"]";
+    return next != std::string_view::npos && allowed.find(text_[next]) != std::string_view::npos;
+  }
+  [[nodiscard]] bool is_number_at(std::size_t place) const {
+    return place < text_.size() &&
+           std::string_view("-0123456789").find(text_[place]) != std::string_view::npos;
+  }
+  /// Of JSON: `"name":`, with or without a blank.
+  [[nodiscard]] bool has_key(std::string_view name) const {
+    const std::string key = fmt::format("\"{}\"", name);
+    return has(key + ":") || has(key + " :");
   }
   [[nodiscard]] std::string_view line(int number) const {
     std::string_view rest = text_;
@@ -77,23 +94,22 @@ private:
 };
 
 FileFormat json_format(const Head& head) {
-  if (head.begins("[[")) return FileFormat::memory_timeline;
+  if (head.begins("[[") && head.is_number_at(2)) return FileFormat::memory_timeline;
   if (head.begins("[")) {
     if (head.has("NEGOTIATE_")) return FileFormat::horovod_timeline;
-    return head.has("\"ph\"") ? FileFormat::chrome_trace : FileFormat::json;
+    return head.has_key("ph") ? FileFormat::chrome_trace : FileFormat::json;
   }
-  if (head.has("\"workload_graph\"")) return FileFormat::chakra_json;
-  if (head.has("\"schemaVersion\"") || head.has("\"Trace\"") || head.has("\"cpu_op\"")) {
-    return FileFormat::pytorch_profile;
-  }
-  if (head.has("\"traceEvents\"")) return FileFormat::chrome_trace;
-  return head.has("\"schema\"") && head.has("\"nodes\"") ? FileFormat::execution_trace : FileFormat::json;
+  if (head.has_key("workload_graph")) return FileFormat::chakra_json;
+  if (head.has_key("schemaVersion")) return FileFormat::pytorch_profile;
+  if (head.has_key("traceEvents"))
+    return head.has("\"cpu_op\"") ? FileFormat::pytorch_profile : FileFormat::chrome_trace;
+  return head.has_key("schema") && head.has_key("nodes") ? FileFormat::execution_trace : FileFormat::json;
 }
 
 FileFormat xml_format(const Head& head) {
   const auto is_root = [&](std::string_view name) {
     const std::string tag = std::string("<").append(name);
-    return head.has(tag + " ") || head.has(tag + ">");
+    return head.has(tag + " ") || head.has(tag + ">") || head.has(tag + "/");
   };
   if (is_root("system") && head.has("<cpu ")) return FileFormat::nccl_topology;
   if (is_root("graphs")) return FileFormat::nccl_graph;
@@ -103,22 +119,18 @@ FileFormat xml_format(const Head& head) {
   return is_root("mxfile") || is_root("svg") ? FileFormat::drawing : FileFormat::unknown;
 }
 
-/// Formats that are told by their first bytes.
-FileFormat binary_format(std::string_view bytes) {
-  const auto byte = [&](std::size_t i) {
-    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U;
-  };
-  if (bytes.starts_with("SQLite format 3")) return FileFormat::sqlite;
-  if (byte(0) == 0x1F && byte(1) == 0x8B) return FileFormat::gzip;
-  if (byte(0) == 0x80 && byte(1) >= 2 && byte(1) <= 5) return FileFormat::python_pickle;
-  // the version, then the producer or the graph (protobuf fields 1 and 2 or 7 of onnx.ModelProto)
-  if (byte(0) == 0x08 && byte(1) < 0x20 && (byte(2) == 0x12 || byte(2) == 0x3A)) return FileFormat::onnx;
-  // a GlobalMetadata message, whose length comes first, with the version or an attribute of the schema
-  const std::string_view start = bytes.substr(0, 64);
-  const bool is_metadata = byte(1) == 0x0A || byte(2) == 0x12 || byte(1) == 0x12;
-  const bool has_version = start.find("0.0.") != std::string_view::npos;
-  return is_metadata && byte(0) != 0 && has_version && byte(0) != '{' ? FileFormat::chakra
-                                                                      : FileFormat::unknown;
+/// Whether a message of Chakra's GlobalMetadata follows its length: the version, or an attribute "schema".
+bool begins_as_chakra(std::string_view bytes) {
+  std::size_t at = 0;
+  while (at < 4 && at < bytes.size() && static_cast<unsigned char>(bytes[at]) >= 0x80) ++at;
+  const std::string_view message = bytes.substr(std::min(at + 1, bytes.size()));
+  if (message.size() < 4) return false;
+  if (message.starts_with('\x0A')) {
+    const std::string_view version = message.substr(2, static_cast<unsigned char>(message[1]));
+    return version.size() >= 3 && version.size() <= 12 &&
+           version.find_first_not_of("0123456789.") == std::string_view::npos;
+  }
+  return message[0] == '\x12' && message[2] == '\x0A' && message.substr(4).starts_with("schema");
 }
 
 bool is_astra_sim_workload(const Head& head) {
@@ -127,26 +139,41 @@ bool is_astra_sim_workload(const Head& head) {
   const std::string_view second = head.line(1);
   const bool has_count =
       !second.empty() && second.find_first_not_of("0123456789 \t\r") == std::string_view::npos;
-  return has_count && (word == "DATA" || word == "MODEL" || word == "MICRO" || word.starts_with("HYBRID_"));
+  const bool is_alone = first.find_first_not_of(" \t\r", word.size()) == std::string_view::npos;
+  return has_count && ((is_alone && (word == "DATA" || word == "MODEL" || word == "MICRO")) ||
+                       word.starts_with("HYBRID_"));
 }
 
+/// The own formats first: their comments may name other tools.
 FileFormat text_format(const Head& head) {
-  if (head.has("# nThread") || head.has("out-of-place")) return FileFormat::nccl_tests;
-  if (head.has("NVIDIA-SMI") && head.has("Driver Version")) return FileFormat::smi_overview;
-  if (is_astra_sim_workload(head)) return FileFormat::astra_sim_workload;
-  if (head.has("npus_count")) return FileFormat::astra_sim_network;
-  if (head.has("rocm-smi") || head.has("ROCm System Management Interface")) return FileFormat::rocm_smi;
   if (head.begins("# trainyard trace:")) return FileFormat::trainyard_trace;
-  return head.has_line("node:") || head.has("yaml-language-server: $schema=") ? FileFormat::trainyard_yaml
-                                                                              : FileFormat::unknown;
+  if (head.has_line("node:") || head.has("yaml-language-server: $schema=")) return FileFormat::trainyard_yaml;
+  if (head.has("# nThread ") || (head.has("out-of-place ") && head.has(" in-place")))
+    return FileFormat::nccl_tests;
+  if (head.has("| NVIDIA-SMI ") && head.has("Driver Version")) return FileFormat::smi_overview;
+  if (is_astra_sim_workload(head)) return FileFormat::astra_sim_workload;
+  if (head.has_line("npus_count:")) return FileFormat::astra_sim_network;
+  return head.has("ROCm System Management Interface") ? FileFormat::rocm_smi : FileFormat::unknown;
 }
 
 }  // namespace
 
+FileFormat binary_format_of(std::string_view bytes) {
+  const auto byte = [&](std::size_t i) {
+    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U;
+  };
+  if (bytes.starts_with("SQLite format 3")) return FileFormat::sqlite;
+  if (byte(0) == 0x1F && byte(1) == 0x8B) return FileFormat::gzip;
+  if (byte(0) == 0x80 && byte(1) >= 2 && byte(1) <= 5) return FileFormat::python_pickle;
+  // the version, then the producer or the graph (fields 1 and 2 or 7 of onnx.ModelProto)
+  if (byte(0) == 0x08 && byte(1) < 0x20 && (byte(2) == 0x12 || byte(2) == 0x3A)) return FileFormat::onnx;
+  return begins_as_chakra(bytes) ? FileFormat::chakra : FileFormat::unknown;
+}
+
 FileFormat format_of(std::string_view bytes) {
-  if (const FileFormat binary = binary_format(bytes); binary != FileFormat::unknown) return binary;
+  if (const FileFormat binary = binary_format_of(bytes); binary != FileFormat::unknown) return binary;
   const Head head(bytes);
-  if (head.begins("{") || head.begins("[")) return json_format(head);
+  if (head.is_json()) return json_format(head);
   return head.begins("<") ? xml_format(head) : text_format(head);
 }
 
@@ -158,7 +185,10 @@ std::string_view words_of(FileFormat format) {
 std::string command_for(FileFormat format, std::string_view file) {
   const Format* const its = found(format);
   if (its == nullptr || its->command.empty()) return {};
-  return fmt::format(fmt::runtime(its->command), shell_word(file));
+  std::string command(its->command);
+  for (std::size_t at = command.find("{}"); at != std::string::npos; at = command.find("{}"))
+    command.replace(at, 2, shell_word(file));
+  return command;
 }
 
 void refuse_foreign(const std::string& file, std::string_view text, std::initializer_list<FileFormat> own) {

@@ -37,8 +37,11 @@ enum class FileFormat {
   json,
 };
 
-/// The format of a file that begins with these bytes, which 64 KiB suffice for.
+/// The format of a file that begins with these bytes; 64 KiB are enough.
 FileFormat format_of(std::string_view head);
+
+/// The same of binary files alone; unknown for any text.
+FileFormat binary_format_of(std::string_view head);
 
 /// "a profile of PyTorch (torch.profiler)".
 std::string_view words_of(FileFormat format);

@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::initializer_list<FileFormat> yaml_formats{FileFormat::json, FileFormat::trainyard_yaml};
 
-/// Files of other tools begin with a bracket, a tag or a byte that no text has.
+/// YAML reads JSON, and has only confusing errors for XML and binary files.
 bool may_be_foreign(std::string_view text) {
   constexpr std::string_view brackets = "{[<";
   return !text.empty() && (brackets.find(text.front()) != std::string_view::npos ||
-                           static_cast<unsigned char>(text.front()) < ' ' || text.front() < 0);
+                           binary_format_of(text) != FileFormat::unknown);
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

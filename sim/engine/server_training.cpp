@@ -398,7 +398,7 @@ private:
       rules_->fetched(worker);
       for (const int message : pull_order_) {
         if (state.asked[at(message)] != 0) continue;
-        if (!pulls_ || pulls_->asks(worker, message))
+        if (!pulls_ || pulls_->fetch(worker, message))
           schedule(worker, messages_ + message, date);
         else
           state.pulled[at(message)] = 1;

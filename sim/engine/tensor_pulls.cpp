@@ -33,10 +33,10 @@ const std::vector<int>& TensorPulls::received(int worker, int message, const Upd
       receivers_.push_back(worker);
       break;
     case UpdateRule::k_async:
-      await_distinct(worker, message, rules.awaited());
+      join_senders(worker, message, rules.awaited());
       break;
     case UpdateRule::k_batch_async:
-      await_any(worker, message, rules.awaited());
+      count_arrival(worker, message, rules.awaited());
       break;
     case UpdateRule::ssp:
       goes_on_[at(worker)] = static_cast<char>(goes_on_[at(worker)] != 0 || rules.goes_on(worker));
@@ -48,7 +48,7 @@ const std::vector<int>& TensorPulls::received(int worker, int message, const Upd
   return receivers_;
 }
 
-void TensorPulls::await_distinct(int worker, int message, int awaited) {
+void TensorPulls::join_senders(int worker, int message, int awaited) {
   std::vector<int>& senders = senders_[at(message)];
   senders.push_back(worker);
   if (static_cast<int>(senders.size()) < awaited) return;
@@ -57,17 +57,17 @@ void TensorPulls::await_distinct(int worker, int message, int awaited) {
   senders.clear();
 }
 
-void TensorPulls::await_any(int worker, int message, int awaited) {
+void TensorPulls::count_arrival(int worker, int message, int awaited) {
   if (++arrivals_[at(message)] >= awaited) {
     arrivals_[at(message)] = 0;
     ++versions_[at(message)];
   }
-  if (asks(worker, message)) receivers_.push_back(worker);
+  if (fetch(worker, message)) receivers_.push_back(worker);
 }
 
 void TensorPulls::began_push(int worker) { goes_on_[at(worker)] = 0; }
 
-bool TensorPulls::asks(int worker, int message) {
+bool TensorPulls::fetch(int worker, int message) {
   if (rule_ != UpdateRule::k_batch_async) return true;
   std::int64_t& held = held_[at(worker)][at(message)];
   if (held == versions_[at(message)]) return false;

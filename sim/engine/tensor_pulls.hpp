@@ -21,9 +21,9 @@ public:
   /// `worker` pushes another gradient.
   void began_push(int worker);
 
-  /// `worker` fetches: whether it must be sent the message, which it then counts as having been. If not, it
-  /// has what the last update made of the message, or that is on its way.
-  bool asks(int worker, int message);
+  /// `worker` fetches a message. Returns whether it must be sent, and counts it as sent then. If not, the
+  /// worker has what the last update made of it, or that is on its way.
+  bool fetch(int worker, int message);
 
   /// Gradients of these workers are in an update, so no part of the next update of any tensor.
   void used(const std::vector<int>& workers);
@@ -32,8 +32,8 @@ public:
   void cancelled();
 
 private:
-  void await_distinct(int worker, int message, int awaited);
-  void await_any(int worker, int message, int awaited);
+  void join_senders(int worker, int message, int awaited);
+  void count_arrival(int worker, int message, int awaited);
 
   UpdateRule rule_;
   bool cancels_;

@@ -21,7 +21,7 @@ std::string_view gradients_along(Axis axis) {
   }
 }
 
-/// The number of ranks in the groups of an axis that sum by all-reduces.
+/// The ranks in each all-reduce along an axis.
 int ranks_of_sum(const RankLayout& layout, Axis axis) {
   const auto shards = layout.state_shards.find(axis);
   const auto ranks = static_cast<int>(groups_of_stage(layout.grid, axis, 0).front().size());
@@ -53,7 +53,8 @@ void require_torus_grid(const ResolvedExperiment& resolved) {
   const auto [columns, rows] = *settings.sync.grid;
   const long long places = static_cast<long long>(columns) * rows;
   for (const auto& [axis, ranks] : ranks_of_sums(resolved)) {
-    if ((settings.traces && ranks > 1) || places == ranks) continue;
+    const bool is_alone = ranks == 1 && axis != Axis::data;  // no rank holds the same experts or layers
+    if (is_alone || (settings.traces && ranks > 1) || places == ranks) continue;
     throw InputError(fmt::format("a grid of {} columns and {} rows has {} places, but {} are summed over {}",
                                  columns, rows, places, gradients_along(axis), plural(ranks, "rank")),
                      "columns x rows must be the number of ranks");

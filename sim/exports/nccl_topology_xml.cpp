@@ -68,7 +68,8 @@ private:
     }
   }
 
-  [[nodiscard]] std::optional<SocketNames> names_of(DeviceId cpu) const {
+  /// By the link to the next socket; of a single one an assumed name, since NCCL takes none without.
+  [[nodiscard]] SocketNames names_of(DeviceId cpu) const {
     for (const Neighbour& one : neighbours(cpu)) {
       if (device(one.device).kind != DeviceKind::cpu) continue;
       switch (one.link->kind) {
@@ -84,17 +85,16 @@ private:
           break;
       }
     }
-    return std::nullopt;
+    return SocketNames{"x86_64", "GenuineIntel", 6, 85};
   }
 
   void write_cpu(DeviceId cpu) {
     text_ += fmt::format("  <cpu numaid=\"{}\"", device(cpu).number);
-    if (const auto names = names_of(cpu)) {
-      text_ += fmt::format(" arch=\"{}\"", names->arch);
-      if (!names->vendor.empty())
-        text_ += fmt::format(" vendor=\"{}\" familyid=\"{}\" modelid=\"{}\"", names->vendor, names->family,
-                             names->model);
-    }
+    const SocketNames names = names_of(cpu);
+    text_ += fmt::format(" arch=\"{}\"", names.arch);
+    if (!names.vendor.empty())
+      text_ += fmt::format(" vendor=\"{}\" familyid=\"{}\" modelid=\"{}\"", names.vendor, names.family,
+                           names.model);
     text_ += ">\n";
     write_below(cpu, cpu, 2);
     text_ += "  </cpu>\n";

@@ -98,7 +98,7 @@ private:
       const auto has = [&](std::string_view part) { return kernel.find(part) != std::string_view::npos; };
       run.changes_layout = run.changes_layout || has("nchwToNhwc") || has("nhwcToNchw");
       run.is_nhwc = run.is_nhwc || has("nhwc");
-      run.is_tf32 = run.is_tf32 || has("tf32");
+      run.is_tf32 = run.is_tf32 || has("tf32") || has("s1688gemm");  // cuBLAS's for A100
     }
   }
 
@@ -130,7 +130,8 @@ private:
     if (!is_matrix_op && (vector_op == vector_ops.end() || run.kind != OpKind::elementwise)) return;
     const auto type = type_of(run);
     const auto shape = shape_of(profile_, profile_.events[run.op], run.kind);
-    if (!type || !shape || run.time <= 0) {
+    const bool is_stored_unknown = run.kind == OpKind::gemm && plain != "linear" && !has_strides(run);
+    if (!type || !shape || run.time <= 0 || is_stored_unknown) {
       result_.unknown += is_matrix_op ? 1 : 0;
       return;
     }
@@ -159,6 +160,13 @@ private:
     auto& [its, times] = found_[key];
     its = std::move(kernel);
     times.push_back(run.time);
+  }
+
+  /// Without them nothing says which operands of a matrix product are stored transposed.
+  [[nodiscard]] bool has_strides(const OpRun& run) const {
+    const ProfileEvent& op = profile_.events[run.op];
+    return op.operands != no_event && profile_.operands[op.operands].strides != TextPool::none &&
+           !profile_.texts[profile_.operands[op.operands].strides].empty();
   }
 
   /// Whether all tensors have one shape and type: else the op reads other numbers of bytes.

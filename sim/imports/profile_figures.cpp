@@ -56,12 +56,13 @@ std::string short_name(std::string_view kernel) {
 CollectiveSize size_of(const Profile& profile, const GpuWork& work) {
   const ProfileEvent& kernel = profile.events[work.event];
   const std::string_view kernel_name = profile.texts[kernel.name];
-  CollectiveSize result{.name = short_name(kernel_name), .in = {}, .out = {}};
+  CollectiveSize result{.name = short_name(kernel_name)};
   const ProfileEvent* const record = work.record == no_event ? nullptr : &profile.events[work.record];
   for (const ProfileEvent* const event : {&kernel, record}) {
     if (event == nullptr || event->collective == no_event) continue;
     const CollectiveRecord& its = profile.collectives[event->collective];
     result.name = std::string(profile.texts[its.name]);
+    result.group = its.group_size;
     if (its.in_bytes) {
       result.in = its.in_bytes;
       result.out = its.out_bytes;

@@ -42,7 +42,8 @@ ProfileFigures figures_of(const Profile& profile, const ProfileWork& work, std::
 /// Bytes of a collective: of a rank's input and output; nothing where the file has no size.
 struct CollectiveSize {
   std::string name;  ///< "allreduce", or the kernel's
-  std::optional<double> in, out;
+  std::optional<double> in = {}, out = {};
+  int group = 0;  ///< ranks that take part; 0 if unknown
 };
 CollectiveSize size_of(const Profile& profile, const GpuWork& work);
 

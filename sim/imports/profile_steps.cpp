@@ -91,6 +91,8 @@ private:
     }
     std::vector<std::int64_t> periods;
     for (const StepRows& one : steps_) periods.push_back(one.period);
+    // The last one ends with its last work: nothing tells when the next step would have begun.
+    if (periods.size() > 1) periods.pop_back();
     const std::size_t shown = index_of_median(periods);
     result_.parts = steps_[shown];
     result_.shown = indices[shown];

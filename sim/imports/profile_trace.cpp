@@ -7,6 +7,7 @@
 #include "imports/profile_figures.hpp"
 #include "imports/profile_steps.hpp"
 #include "interchange/input_text.hpp"
+#include "units/plural.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -68,6 +69,7 @@ public:
     if (options_.collectives) add_collectives();
     add_gradients();
     if (options_.host_gaps) add_host_gaps();
+    warn_of_passes();
     result_.trace.batch_per_gpu = options_.batch.value_or(batch_);
     count_what_is_left_out();
     result_.steps = std::move(chosen_.numbers);
@@ -91,6 +93,23 @@ private:
   }
 
   [[nodiscard]] const std::vector<ProfileRow>& rows() const { return chosen_.rows.rows; }
+
+  /// A training step has all passes; work launched inside Optimizer.step, or by a CUDA graph, has another
+  /// one.
+  void warn_of_passes() {
+    const auto has = [&](Phase phase) {
+      return std::ranges::any_of(result_.trace.ops, [&](const Op& op) { return op.phase == phase; });
+    };
+    if (!has(Phase::backward)) {
+      result_.warnings.emplace_back(
+          "no backward pass: if this is a training step, nothing in the profile tells its passes apart");
+    } else if (!has(Phase::forward)) {
+      result_.warnings.emplace_back(
+          "no forward pass: it was launched outside of the step, or inside Optimizer.step (a closure), to "
+          "whose "
+          "time it counts");
+    }
+  }
 
   /// The median of the runs beside no collective; of all runs if there are none: those were slowed.
   std::int64_t usual_time(const std::vector<RowTime>& runs) {
@@ -125,6 +144,7 @@ private:
     int messages = 0;
     int unsized = 0;
     int exchanges = 0;
+    int in_groups = 0;
     std::int64_t exchange_time = 0;
     std::int64_t message_time = 0;
     std::int64_t unsized_time = 0;
@@ -141,7 +161,8 @@ private:
       }
       std::optional<double> bytes = size.in;
       if (operation == Operation::all_gather)
-        bytes = size.out ? size.out : size.in ? times_ranks(*size.in) : std::nullopt;
+        bytes = size.out ? size.out : size.in ? times_ranks(*size.in, size.group) : std::nullopt;
+      in_groups += size.group > 0 && profile_.ranks && size.group < *profile_.ranks ? 1 : 0;
       if (!operation) {
         ++messages;
         message_time += time;
@@ -161,10 +182,17 @@ private:
           {exchanges, exchange_time, "kernels of DeepEP (all_to_all of unknown size), of a step"});
     if (unsized > 0)
       result_.left_out.push_back({unsized, unsized_time, "collectives of unknown size, of a step"});
+    if (in_groups > 0) {
+      result_.warnings.push_back(
+          fmt::format("{} of a step among some of the {} ranks: a run makes all ranks take part; a trace's "
+                      "column 'communication' can name groups (tensor, expert, data)",
+                      plural(in_groups, "collective"), *profile_.ranks));
+    }
   }
 
-  /// An all-gather's output by a rank's input: the profile does not say its group, so all ranks gather.
-  [[nodiscard]] std::optional<double> times_ranks(double bytes) const {
+  /// An all-gather's output by a rank's input; where the profile does not say its group, all ranks gather.
+  [[nodiscard]] std::optional<double> times_ranks(double bytes, int group) const {
+    if (group > 0) return bytes * group;
     return profile_.ranks ? std::optional(bytes * *profile_.ranks) : std::nullopt;
   }
 

@@ -1,5 +1,7 @@
 #include "interchange/input_text.hpp"
 
+#include "config/file_format.hpp"
+
 #include <utility>
 
 namespace trainyard {
@@ -28,6 +30,10 @@ InputText plain_input(std::string name, std::string_view bytes) {
   if (bytes.size() > largest_interchange_file) {
     throw input_error(name, 0, "the file is larger than 32 MiB", "no description of a node is that long");
   }
+  if (const config::FileFormat binary = config::binary_format_of(bytes);
+      binary != config::FileFormat::unknown)
+    throw input_error(name, 0, "this is " + std::string(config::words_of(binary)),
+                      config::command_for(binary, name));
   if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff")) {
     throw input_error(name, 0, "the file is UTF-16",
                       "convert it: iconv -f UTF-16 -t UTF-8 FILE (Windows PowerShell writes UTF-16)");

@@ -71,8 +71,6 @@ public:
   [[nodiscard]] bool goes_on(int worker) const;
 
   [[nodiscard]] std::int64_t version() const { return version_; }
-  /// The version that `worker` fetched last.
-  [[nodiscard]] std::int64_t fetched_version(int worker) const { return based_on_[at(worker)]; }
   /// For ssp: the largest number of finished steps a worker was ahead of the slowest when it began another.
   [[nodiscard]] std::int64_t lead() const { return lead_; }
 

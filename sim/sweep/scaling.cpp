@@ -32,7 +32,7 @@ std::optional<std::size_t> last_above(const SweepResult& result, const Series& s
                                       double EfficiencyError::*end) {
   const bool is_strong = is_strong_scaling(result.sweep);
   const double per_gpu = throughput_per_gpu(result, series.rows.front());
-  const auto relative = [&](std::size_t row) {
+  const auto relative = [&](std::size_t row) {  // as relative_scaling(), without the other series
     return result.scaling_of_whole.empty() ? throughput_per_gpu(result, row) / per_gpu
                                            : result.scaling_of_whole[row].value().efficiency;
   };

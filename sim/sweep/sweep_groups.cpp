@@ -53,19 +53,8 @@ std::vector<T> chosen(const std::vector<T>& all, const std::vector<std::size_t>&
 
 /// The sweep of a group: without the values of its points.
 Sweep without_key(const Sweep& sweep, std::size_t place) {
-  Sweep without{.name = sweep.name,
-                .title = sweep.title,
-                .experiment = sweep.experiment,
-                .set = sweep.set,
-                .keys = sweep.keys,
-                .points = std::vector<PointValues>(sweep.points.size()),
-                .published = sweep.published,
-                .goal = sweep.goal,
-                .is_of_jobs = sweep.is_of_jobs,
-                .is_of_targets = sweep.is_of_targets,
-                .has_learning = sweep.has_learning,
-                .has_accuracy = sweep.has_accuracy,
-                .lists = sweep.lists};
+  Sweep without = sweep;
+  without.points.assign(sweep.points.size(), {});
   const auto offset = static_cast<std::ptrdiff_t>(place);
   without.keys.erase(without.keys.begin() + offset);
   if (!without.lists.empty()) without.lists.erase(without.lists.begin() + offset);

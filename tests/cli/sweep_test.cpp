@@ -230,6 +230,22 @@ TEST_CASE("a sweep of an experiment's file is the same however its path is spell
   CHECK(contains(files, "<p>Experiment tiny. "));
 }
 
+TEST_CASE("a sweep over traces gives each its own batch, and goes on behind one that cannot be read") {
+  const Scratch scratch;
+  const std::string small = scratch / "small.csv";
+  const std::string large = scratch / "large.csv";
+  REQUIRE(run_program({"trace", "resnet50_dgx2", "--batch", "32", "-o", small}).code == 0);
+  REQUIRE(run_program({"trace", "resnet50_dgx2", "--batch", "64", "-o", large}).code == 0);
+  const Ended ended = sweep({"--platform", "dgx2", "--gpus", "2", "--json", "--set",
+                             "trace=" + small + "," + scratch / "none.csv" + "," + large});
+  CHECK(ended.code == 4);
+  const Json result = Json::parse(ended.out);
+  CHECK(result["failed"] == 1);
+  REQUIRE(result["rows"].size() == 2);
+  CHECK(result["rows"][0]["global_batch"] == 64);
+  CHECK(result["rows"][1]["global_batch"] == 128);
+}
+
 TEST_CASE("--by groups what a sweep prints and its page; rows and JSON stay as they are") {
   const Scratch scratch;
   const std::string file = sixteen_points(scratch);

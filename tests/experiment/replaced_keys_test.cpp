@@ -135,6 +135,13 @@ TEST_CASE(
   CHECK(error_of("mixtral_8x7b_dgx_h100",
                  {{"parallelism.shard", "none"}, {"sync.algorithm", "torus2d"}, {"sync.grid", "[4, 4]"}})
             .find("gradients of experts are summed over") != std::string::npos);
+  // experts without replicas sum nothing
+  CHECK(error_of("mixtral_8x7b_dgx_h100", {{"nodes", "4"},
+                                           {"accumulation", "64"},
+                                           {"parallelism.shard", "none"},
+                                           {"sync.algorithm", "torus2d"},
+                                           {"sync.grid", "[4, 2]"}})
+            .empty());
 }
 
 TEST_CASE("what users call a key is answered with the key") {
