@@ -25,6 +25,7 @@ const Figure& figure_named(std::string_view name) {
     if (is_name_of(name, figure.field)) return figure;
     fields.push_back(without_unit(figure.field));
   }
+  for (const ShortName& known : short_names) fields.push_back(known.name);
   const std::string hint = config::suggest(name, fields);
   wrong(fmt::format("'{}' is no figure of summary.json that is a number{}{}", name, hint.empty() ? "" : "; ",
                     hint));

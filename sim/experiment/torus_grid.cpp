@@ -3,6 +3,7 @@
 #include "strategy/grid.hpp"
 #include "units/plural.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <string_view>
@@ -52,12 +53,18 @@ void require_torus_grid(const ResolvedExperiment& resolved) {
     return;  // an error of the layout is reported
   const auto [columns, rows] = *settings.sync.grid;
   const long long places = static_cast<long long>(columns) * rows;
-  for (const auto& [axis, ranks] : ranks_of_sums(resolved)) {
+  const std::map<Axis, int> sums = ranks_of_sums(resolved);
+  const auto needs_other = [&](const auto& one) {
+    return one.second > 1 && one.second != sums.begin()->second;
+  };
+  const bool has_several = std::ranges::any_of(sums, needs_other);
+  for (const auto& [axis, ranks] : sums) {
     const bool is_alone = ranks == 1 && axis != Axis::data;  // no rank holds the same experts or layers
     if (is_alone || (settings.traces && ranks > 1) || places == ranks) continue;
     throw InputError(fmt::format("a grid of {} columns and {} rows has {} places, but {} are summed over {}",
                                  columns, rows, places, gradients_along(axis), plural(ranks, "rank")),
-                     "columns x rows must be the number of ranks");
+                     has_several ? "leave out sync.grid: no grid suits groups of different sizes"
+                                 : "columns x rows must be the number of ranks");
   }
 }
 

@@ -255,7 +255,7 @@ private:
                fmt::format(R"({},"layer":{})", args, json_quoted(row.name)));
   }
 
-  /// Of `bytes` of them.
+  /// The type with this many bytes per value.
   [[nodiscard]] ValueType gradient_type(double bytes) const {
     const Precision precision = run_.experiment.settings.precision;
     return collective_type(size_of(run_.experiment.stack.gradient_dtype, precision), precision, bytes);

@@ -1,6 +1,7 @@
 #include "imports/chakra_trace.hpp"
 
 #include "config/fields.hpp"
+#include "imports/kernel_name.hpp"
 #include "interchange/input_text.hpp"
 #include "units/plural.hpp"
 
@@ -81,7 +82,7 @@ private:
     by_control_ = result_.data_edges == 0;
   }
 
-  /// Of the nodes that wait for nothing more, the earliest first, then that of the smallest id.
+  /// Orders nodes that wait for nothing more by their start, then by id.
   void order_nodes() {
     using Next = std::tuple<std::uint64_t, std::uint64_t, std::size_t>;
     std::vector<std::size_t> missing(graph_.nodes.size());
@@ -233,9 +234,7 @@ private:
 
   /// On one line, and not longer than a report shows.
   static std::string layer_name(std::string_view name) {
-    constexpr std::size_t longest = 60;
-    std::string made(name.substr(0, name.find_first_of("(<")).substr(0, longest));
-    if (made.empty()) made = name.substr(0, longest);
+    std::string made(short_kernel_name(name));
     for (char& c : made) {
       const auto byte = static_cast<unsigned char>(c);
       if (byte < 0x20 || byte > 0x7E) c = '?';

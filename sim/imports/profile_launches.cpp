@@ -26,12 +26,12 @@ bool is_zero_grad_range(std::string_view name) {
   return name.starts_with("Optimizer.zero_grad") || name == "## zero_grad ##";
 }
 
-/// Of an operator that computes, not of what runs it.
+/// Whether it is an operator that computes, not the range that runs it.
 bool is_operator(std::string_view name) {
   return name.find("::") != std::string_view::npos && !is_backward_range(name) && !name.starts_with("c10d::");
 }
 
-/// Of a range that names a collective: "nccl:all_reduce", "c10d::allreduce_".
+/// Whether the range names a collective: "nccl:all_reduce", "c10d::allreduce_".
 bool names_call(std::string_view name) {
   return name.starts_with("nccl:") || name.starts_with("rccl:") || name.starts_with("c10d::");
 }

@@ -1,5 +1,6 @@
 #include "imports/row_names.hpp"
 
+#include "imports/kernel_name.hpp"
 #include "imports/op_names.hpp"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ public:
       if (!row.layer.empty() || row.phase == Phase::backward) continue;
       const GpuWork& first = *first_work_[i];
       const std::string_view base =
-          row.op == no_event ? short_kernel(name(first.event)) : plain_name(name(row.op));
+          row.op == no_event ? short_kernel_name(name(first.event)) : plain_name(name(row.op));
       constexpr std::string_view module_prefix = "nn.Module: ";
       if (first.module != no_event) {
         const std::string module(name(first.module).substr(module_prefix.size()));
@@ -56,7 +57,8 @@ private:
       const GpuWork& first = *first_work_[i];
       const std::uint32_t wrapper = first.wrapper;
       if (wrapper == no_event) {
-        row.layer = next(row.op == no_event ? short_kernel(name(first.event)) : plain_name(name(row.op)));
+        row.layer =
+            next(row.op == no_event ? short_kernel_name(name(first.event)) : plain_name(name(row.op)));
         continue;
       }
       auto known = of_wrapper.find(wrapper);
@@ -98,14 +100,6 @@ private:
       if (outer.lane == inner.lane && outer.start <= inner.start && outer.end >= inner.end) return after;
     }
     return of_op.end();
-  }
-
-  static std::string_view short_kernel(std::string_view kernel) {
-    constexpr std::string_view prefix = "void ";
-    if (kernel.starts_with(prefix)) kernel.remove_prefix(prefix.size());
-    kernel = kernel.substr(0, kernel.find_first_of("(<"));
-    constexpr std::size_t longest = 60;
-    return kernel.substr(0, longest);
   }
 
   [[nodiscard]] const ProfileEvent& event(std::uint32_t index) const { return profile_.events[index]; }

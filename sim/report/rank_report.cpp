@@ -35,7 +35,7 @@ std::string operations_text(const JoinedRanks& joined, std::size_t width) {
   Table table(
       {text_column(), number_column(), number_column(), number_column(), number_column(), number_column()},
       {.gap = 2});
-  table.row("of a rank and step", "number", "bytes", "kernels", "transfer", "waiting");
+  table.row("per rank and step", "number", "bytes", "kernels", "transfer", "waiting");
   std::int64_t largest = 0;
   for (const JoinedOperation& one : joined.operations) largest = std::max(largest, one.kernels);
   const auto time = [&](std::int64_t ns) { return human_like(time_of(ns), time_of(largest)); };
@@ -49,7 +49,7 @@ std::string operations_text(const JoinedRanks& joined, std::size_t width) {
 
 std::string ranks_text(const JoinedRanks& joined, std::size_t traced, std::size_t width) {
   Table table({text_column(), number_column(), number_column(), number_column(), text_column()}, {.gap = 2});
-  table.row("rank", "computing", "in collectives", "of it waiting", "");
+  table.row("rank", "computing", "collectives", "waiting there", "");
   constexpr std::size_t most = 16;
   std::int64_t largest = 0;
   for (const JoinedRank& one : joined.ranks) largest = std::max({largest, one.computing, one.kernels});
