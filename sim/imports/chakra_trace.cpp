@@ -242,6 +242,7 @@ private:
     return made;
   }
 
+  /// Behind the last op; behind the last before the optimizer, which launches none since it waits for all.
   void add_collective(const ChakraNode& one, LaunchTime at) {
     const auto operation = chakra::operation_of(one.comm_type.value_or(0));
     if (!operation) {
@@ -252,7 +253,15 @@ private:
       leave_out("collectives of unknown size", one);
       return;
     }
-    Op& op = result_.trace.ops.back();
+    std::vector<Op>& ops = result_.trace.ops;
+    const auto launcher =
+        std::find_if(ops.rbegin(), ops.rend(), [](const Op& op) { return op.phase != Phase::optimizer; });
+    if (launcher == ops.rend()) {
+      leave_out("collectives with the optimizer alone", one);
+      return;
+    }
+    if (launcher != ops.rbegin()) at = LaunchTime::end;
+    Op& op = *launcher;
     Bytes size(static_cast<double>(*one.comm_size));
     if (operation == Operation::all_gather) {
       if (ranks_) size = size * static_cast<double>(*ranks_);
@@ -277,7 +286,7 @@ private:
   void note_what_is_left_out() {
     for (auto& [why, one] : left_out_) result_.left_out.push_back(std::move(one));
     if (result_.dangling_parents > 0)
-      result_.warnings.push_back(fmt::format("{} that nodes depend on are not in the file",
+      result_.warnings.push_back(fmt::format("{} on which others depend are not in the file",
                                              plural(result_.dangling_parents, "node")));
     if (all_gathers_ > 0 && !ranks_)
       result_.warnings.push_back(

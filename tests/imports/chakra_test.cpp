@@ -2,6 +2,7 @@
 
 #include "errors_of.hpp"
 #include "imports/chakra_trace.hpp"
+#include "imports/checked_trace.hpp"
 #include "imports/wire_format.hpp"
 #include "temporary_folder.hpp"
 
@@ -124,6 +125,18 @@ TEST_CASE(
   REQUIRE(its.left_out.size() == 1);
   CHECK(its.left_out.front().count == 2);
   CHECK(its.left_out.front().time == 50'000);
+}
+
+TEST_CASE("a collective behind the optimizer is launched before it, so that a trace can hold it") {
+  const ChakraGraph graph = chakra_graph(
+      chakra_file({chakra_metadata, chakra_node(1, "aten::mm", 4, 10),
+                   chakra_node(2, "Optimizer.step#SGD.step", 4, 5, {1}), chakra_all_reduce(3, 400, {2})}));
+  const ChakraImport imported = trace_of(graph, {});
+  REQUIRE(imported.trace.ops.size() == 2);
+  CHECK(imported.trace.ops[1].phase == Phase::optimizer);
+  CHECK(imported.trace.ops[0].communications.size() == 1);
+  CHECK(imported.trace.ops[1].communications.empty());
+  CHECK(checked_trace_text("step.csv", imported.trace).find("all_reduce") != std::string::npos);
 }
 
 TEST_CASE("the JSON variant is the same trace") {
