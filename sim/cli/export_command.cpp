@@ -2,11 +2,11 @@
 #include "cli/export_options.hpp"
 #include "cli/help.hpp"
 #include "cli/terminal.hpp"
-#include "cli/values.hpp"
+#include "platform/device_pattern.hpp"
 #include "run/simulate.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 
 namespace trainyard {
@@ -35,19 +35,13 @@ std::vector<Rank> ranks_for_export(const std::optional<std::string>& text,
                                    const ResolvedExperiment& resolved) {
   if (!text) return shown_ranks(resolved);
   const int most = resolved.cluster->ranks() - 1;
-  std::vector<Rank> ranks;
-  std::string_view rest = *text;
-  while (true) {
-    const std::size_t comma = rest.find(',');
-    const std::string item(rest.substr(0, comma));
-    const std::size_t dash = item.find('-', 1);
-    const int first = whole_number("--ranks", item.substr(0, dash), 0, most);
-    const int last =
-        dash == std::string::npos ? first : whole_number("--ranks", item.substr(dash + 1), first, most);
-    for (int rank = first; rank <= last; ++rank) ranks.push_back(Rank{rank});
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
+  const std::optional<std::vector<int>> numbers = numbers_in_list(*text, most);
+  if (!numbers) {
+    throw CLI::ValidationError(
+        "--ranks", fmt::format("{} names no ranks from 0 to {}; write 0,8 or 0-3", in_quotes(*text), most));
   }
+  std::vector<Rank> ranks;
+  for (const int rank : *numbers) ranks.push_back(Rank{rank});
   std::ranges::sort(ranks);
   ranks.erase(std::ranges::unique(ranks).begin(), ranks.end());
   return ranks;
