@@ -2,12 +2,15 @@
 #include "engine/executors.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
 
 namespace trainyard::engine {
 
 namespace {
 
-class ClosedExecutor final : public CollectiveExecutor {
+class ClosedExecutor : public CollectiveExecutor {
 public:
   ClosedExecutor(std::vector<Seconds> durations, Calendar& calendar)
       : durations_(std::move(durations)), calendar_(calendar) {}
@@ -16,10 +19,67 @@ public:
   void start(int collective, double date) override {
     calendar_.enter(date + durations_[at(collective)].si(), EventKind::over, collective);
   }
+  virtual void end(int) {}
+  /// Whether the times of all collectives so far are those that they take alone on the network.
+  [[nodiscard]] virtual bool is_exact() const { return true; }
 
 private:
   std::vector<Seconds> durations_;
   Calendar& calendar_;
+};
+
+/// Notices collectives that run at the same time and use a link together.
+class WatchfulExecutor final : public ClosedExecutor {
+public:
+  WatchfulExecutor(const TaskGraph& graph, std::span<const std::vector<LinkUse>> uses,
+                   std::vector<Seconds> durations, Calendar& calendar)
+      : ClosedExecutor(std::move(durations), calendar), graph_(graph), uses_(uses) {}
+
+  void start(int collective, double date) override {
+    is_exact_ = is_exact_ &&
+                std::ranges::none_of(running_, [&](int other) { return share_links(collective, other); });
+    running_.push_back(collective);
+    ClosedExecutor::start(collective, date);
+  }
+  void end(int collective) override { std::erase(running_, collective); }
+  [[nodiscard]] bool is_exact() const override { return is_exact_; }
+
+private:
+  bool share_links(int one, int other) {
+    for (const CollectivePhase& mine : graph_.collectives[at(one)].phases) {
+      for (const CollectivePhase& theirs : graph_.collectives[at(other)].phases) {
+        if (share_link(std::min(mine.pattern, theirs.pattern), std::max(mine.pattern, theirs.pattern)))
+          return true;
+      }
+    }
+    return false;
+  }
+
+  bool share_link(int first, int second) {
+    const auto [known, is_new] = shared_.try_emplace({first, second}, false);
+    if (is_new) {
+      const std::vector<LinkId>& links = links_of(first);
+      known->second = std::ranges::any_of(
+          links_of(second), [&](LinkId link) { return std::ranges::binary_search(links, link); });
+    }
+    return known->second;
+  }
+
+  const std::vector<LinkId>& links_of(int pattern) {
+    const auto [known, is_new] = links_.try_emplace(pattern);
+    if (is_new) {
+      for (const LinkUse& use : uses_[at(pattern)]) known->second.push_back(use.link);
+      std::ranges::sort(known->second);
+    }
+    return known->second;
+  }
+
+  const TaskGraph& graph_;
+  std::span<const std::vector<LinkUse>> uses_;  ///< by pattern
+  std::vector<int> running_;                    ///< collectives
+  bool is_exact_ = true;
+  std::map<int, std::vector<LinkId>> links_;         ///< by pattern, in ascending order
+  std::map<std::pair<int, int>, bool> shared_ = {};  ///< whether two patterns use a link together
 };
 
 std::vector<Seconds> durations(const TaskGraph& graph, std::span<const std::vector<LinkUse>> uses) {
@@ -35,39 +95,64 @@ std::vector<Seconds> durations(const TaskGraph& graph, std::span<const std::vect
   return all;
 }
 
-}  // namespace
-
-Timeline run_closed(const TaskGraph& graph, const EngineOptions& options) {
-  const bool has_given_times = !options.variant.collectives.empty();
-  if (!graph.link_events.empty() && !has_given_times) {
-    throw InputError("fidelity closed cannot simulate links that change during the run",
-                     "use fidelity: flow, rounds or messages");
-  }
-  std::vector<std::vector<LinkUse>> uses;
-  for (std::size_t i = 0; !has_given_times && i < graph.patterns.size(); ++i)
-    uses.push_back(link_uses(graph.patterns[i]));
-  Calendar calendar;
-  ClosedExecutor executor(has_given_times ? options.variant.collectives : durations(graph, uses), calendar);
+/// Replays the graph with every collective as long as it takes alone; nothing once the executor says that
+/// this is not how long one takes.
+std::optional<Timeline> replay_closed(const TaskGraph& graph, const EngineOptions& options,
+                                      std::span<const std::vector<LinkUse>> uses, ClosedExecutor& executor,
+                                      Calendar& calendar) {
   std::vector<Bytes> carried(graph.patterns.size());  // per edge
   Replay replay(graph, options, calendar);
   replay.begin(executor);
   while (!calendar.empty() && !replay.done()) {
     const Event event = calendar.pop();
     if (event.kind == EventKind::over) {
-      if (!has_given_times) {
+      if (!uses.empty()) {
         for (const CollectivePhase& phase : graph.collectives[at(event.target)].phases)
           carried[at(phase.pattern)] += phase.bytes * phase.messages;
       }
+      executor.end(event.target);
       replay.leave_all(event.target, event.date);
     } else {
       replay.wake(event.target, event.item, event.date);
     }
+    if (!executor.is_exact()) return std::nullopt;
   }
-  if (has_given_times) return replay.finish({});
+  if (uses.empty()) return replay.finish({});
   std::vector<double> link_bytes(graph.links.size(), 0);
   for (std::size_t pattern = 0; pattern < uses.size(); ++pattern)
     add_link_bytes(carried[pattern], uses[pattern], link_bytes);
   return replay.finish(std::move(link_bytes));
+}
+
+std::vector<std::vector<LinkUse>> uses_of_patterns(const TaskGraph& graph) {
+  std::vector<std::vector<LinkUse>> uses;
+  for (const Pattern& pattern : graph.patterns) uses.push_back(link_uses(pattern));
+  return uses;
+}
+
+}  // namespace
+
+Timeline run_closed(const TaskGraph& graph, const EngineOptions& options) {
+  Calendar calendar;
+  if (!options.variant.collectives.empty()) {
+    ClosedExecutor executor(options.variant.collectives, calendar);
+    return *replay_closed(graph, options, {}, executor, calendar);
+  }
+  if (!graph.link_events.empty()) {
+    throw InputError("fidelity closed cannot simulate links that change during the run",
+                     "use fidelity: flow, rounds or messages");
+  }
+  const std::vector<std::vector<LinkUse>> uses = uses_of_patterns(graph);
+  ClosedExecutor executor(durations(graph, uses), calendar);
+  return *replay_closed(graph, options, uses, executor, calendar);
+}
+
+std::optional<Timeline> run_undisturbed(const TaskGraph& graph, const EngineOptions& options) {
+  if (!graph.link_events.empty() || !graph.job_of_rank.empty()) return std::nullopt;
+  const std::vector<std::vector<LinkUse>> uses = uses_of_patterns(graph);
+  Calendar calendar;
+  WatchfulExecutor executor(graph, uses, durations(graph, uses), calendar);
+  return replay_closed(graph, options, uses, executor, calendar);
 }
 
 }  // namespace trainyard::engine

@@ -14,6 +14,11 @@ Timeline run(const TaskGraph& graph, const EngineOptions& options) {
     case Fidelity::closed:
       return engine::run_closed(graph, options);
     case Fidelity::flow:
+      if (options.formulas) {
+        if (std::optional<Timeline> timeline = engine::run_undisturbed(graph, options))
+          return *std::move(timeline);
+      }
+      [[fallthrough]];
     case Fidelity::rounds:
       return engine::run_macro(graph, options);
     case Fidelity::messages:

@@ -21,6 +21,9 @@ struct EngineOptions {
   /// Simulate one of each set of ranks proved identical, and undisturbed segments once. Results are the same
   /// to the bit, with segments to rounding; off only in tests.
   bool fold = true;
+  /// In `flow`, take the closed form of collectives that turn out to have their links to themselves: the same
+  /// results to rounding, without SimGrid. Off only in tests.
+  bool formulas = true;
   /// Ranks whose compute ops and collectives go into the timeline.
   std::vector<Rank> recorded;
 };

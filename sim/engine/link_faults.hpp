@@ -2,8 +2,8 @@
 // Links that change during the run: their events, and the error for a job that cannot end because a link
 // failed.
 
+#include "engine/flow_network.hpp"
 #include "engine/replay.hpp"
-#include "engine/simgrid_network.hpp"
 
 #include <vector>
 

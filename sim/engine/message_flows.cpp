@@ -13,7 +13,7 @@ namespace {
 /// Every message is a flow. A rank begins a phase when all its messages of the previous phase have arrived.
 class MessagesExecutor final : public FlowExecutor {
 public:
-  MessagesExecutor(const TaskGraph& graph, const MessageRoutes& routes, SimgridNetwork& network,
+  MessagesExecutor(const TaskGraph& graph, const MessageRoutes& routes, FlowNetwork& network,
                    Calendar& calendar, Replay& replay)
       : FlowExecutor(graph, network, calendar, replay),
         routes_(routes),
@@ -92,7 +92,7 @@ private:
     one_less(number, index(pattern.edges[at(edge)].to), date);
   }
 
-  void count_in_flight(const SimgridNetwork::InFlight& flow) override {
+  void count_in_flight(const FlowNetwork::InFlight& flow) override {
     add_bytes(high_of(flow.tag), low_of(flow.tag), flow.delivered);
   }
 
@@ -225,11 +225,11 @@ private:
 Timeline run_messages(const TaskGraph& graph, const EngineOptions& options) {
   Calendar calendar = calendar_of_links(graph);
   const MessageRoutes routes = message_routes(graph);
-  SimgridNetwork network(routes.links);
-  for (const std::vector<int>& route : routes.routes) network.add_route(route);
+  const std::unique_ptr<FlowNetwork> network = make_flow_network(routes.links);
+  for (const std::vector<int>& route : routes.routes) network->add_route(route, 1);
   Replay replay(graph, options, calendar);
-  MessagesExecutor executor(graph, routes, network, calendar, replay);
-  return run_flows(graph, network, calendar, replay, executor);
+  MessagesExecutor executor(graph, routes, *network, calendar, replay);
+  return run_flows(graph, *network, calendar, replay, executor);
 }
 
 }  // namespace trainyard::engine

@@ -55,8 +55,8 @@ ServerConnections::ServerConnections(const ServerPlan& plan, std::span<const dou
   }
   LimitingLinks tight = limiting_links(plan_.links, roads);
   for (Bandwidth& link : tight.links) link = static_cast<double>(plan_.parts) * link;
-  network_.emplace(tight.links);
-  for (const std::vector<int>& route : tight.routes) network_->add_route(route);
+  network_ = make_flow_network(tight.links);
+  for (const std::vector<int>& route : tight.routes) network_->add_route(route, 1);
 }
 
 ServerConnections::Path& ServerConnections::way_of(const Delivery& message) {

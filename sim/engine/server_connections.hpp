@@ -2,7 +2,7 @@
 // The connections between workers and the shards of parameter servers: each sends one message after the
 // other, as flows on the network.
 
-#include "engine/simgrid_network.hpp"
+#include "engine/flow_network.hpp"
 #include "schedule/server_plan.hpp"
 
 #include <cstdint>
@@ -34,7 +34,7 @@ public:
   /// Drops the messages of other attempts that wait at a worker's connections.
   void forget(int worker, int attempt);
 
-  [[nodiscard]] SimgridNetwork& network() { return *network_; }
+  [[nodiscard]] FlowNetwork& network() { return *network_; }
   [[nodiscard]] long under_way() const { return under_way_; }
   /// By link of the plan: all bytes delivered.
   [[nodiscard]] std::vector<double> link_bytes() const;
@@ -56,7 +56,7 @@ private:
 
   const ServerPlan& plan_;
   int messages_;
-  std::optional<SimgridNetwork> network_;
+  std::unique_ptr<FlowNetwork> network_;
   int ways_;  ///< per worker and direction
   int connections_each_;
   std::vector<int> rank_of_message_;

@@ -1,4 +1,7 @@
-#include "engine/simgrid_network.hpp"
+// SimGrid as a FlowNetwork: the module that flow_network.cpp loads. README.md lists the settings that make it
+// exact.
+
+#include "engine/simgrid_module.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -135,83 +138,88 @@ s4u::Engine& silent_engine() {
   return engine;
 }
 
-}  // namespace
+class SimgridNetwork final : public FlowNetwork {
+public:
+  explicit SimgridNetwork(const std::vector<Bandwidth>& links);
 
-struct SimgridNetwork::World {
-  s4u::Engine& engine = silent_engine();
-  RouteZone* zone = nullptr;  ///< owned by the engine
-  s4u::Host* sink = nullptr;
-  std::vector<s4u::Link*> links;
-  std::vector<s4u::Host*> sources;  ///< one per route
-  std::shared_ptr<CalendarModel> calendar_model = std::make_shared<CalendarModel>();
-  Listener* listener = nullptr;
+  int add_route(const std::vector<int>& links, double units) override;
+  void start(int route, Bytes bytes, std::uint64_t tag) override;
+  void set_capacity(int link, Bandwidth capacity) override;
+  void run(Calendar& calendar, Listener& listener) override;
+  [[nodiscard]] std::vector<InFlight> in_flight() const override;
+  [[nodiscard]] std::uint64_t flows() const override { return started_; }
+
+private:
+  void complete(Flow& flow);
+
+  s4u::Engine& engine_ = silent_engine();
+  RouteZone* zone_ = nullptr;  ///< owned by the engine
+  s4u::Host* sink_ = nullptr;
+  std::vector<s4u::Link*> links_;
+  std::vector<s4u::Host*> sources_;  ///< one per route
+  std::shared_ptr<CalendarModel> calendar_model_ = std::make_shared<CalendarModel>();
+  Listener* listener_ = nullptr;
   // A flow must outlive its own completion callback: finished ones are kept until the clock advances.
-  std::vector<std::unique_ptr<Flow>> flows;
-  std::vector<Flow*> idle;
-  std::vector<Flow*> finished;
-  std::uint64_t started = 0;
-
-  void complete(Flow& flow) {
-    // The few bytes that pass a failed link by then do not count as delivered.
-    if (s4u::Engine::get_clock() >= never) return;
-    flow.number = 0;
-    finished.push_back(&flow);
-    listener->on_delivered(flow.tag, s4u::Engine::get_clock());
-  }
+  std::vector<std::unique_ptr<Flow>> flows_;
+  std::vector<Flow*> idle_;
+  std::vector<Flow*> finished_;
+  std::uint64_t started_ = 0;
 };
 
-SimgridNetwork::SimgridNetwork(const std::vector<Bandwidth>& links) : world_(std::make_unique<World>()) {
-  World& world = *world_;
-  auto zone = std::make_unique<RouteZone>();
-  world.zone = zone.release();
-  give_to_engine(world.engine, *world.zone);
-  s4u::NetZone& all = *world.zone->get_iface();
-  world.sink = add_host(all, "sink");
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    world.links.push_back(add_link(all, "link" + std::to_string(i), links[i].si() * grains_per_byte));
-  }
-  world.engine.add_model(world.calendar_model);
+void SimgridNetwork::complete(Flow& flow) {
+  // The few bytes that pass a failed link by then do not count as delivered.
+  if (s4u::Engine::get_clock() >= never) return;
+  flow.number = 0;
+  finished_.push_back(&flow);
+  listener_->on_delivered(flow.tag, s4u::Engine::get_clock());
 }
 
-SimgridNetwork::~SimgridNetwork() = default;
+SimgridNetwork::SimgridNetwork(const std::vector<Bandwidth>& links) {
+  auto zone = std::make_unique<RouteZone>();
+  zone_ = zone.release();
+  give_to_engine(engine_, *zone_);
+  s4u::NetZone& all = *zone_->get_iface();
+  sink_ = add_host(all, "sink");
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    links_.push_back(add_link(all, "link" + std::to_string(i), links[i].si() * grains_per_byte));
+  }
+  engine_.add_model(calendar_model_);
+}
 
 int SimgridNetwork::add_route(const std::vector<int>& links, double units) {
-  World& world = *world_;
-  const auto route = static_cast<int>(world.sources.size());
-  world.sources.push_back(add_host(*world.zone->get_iface(), "route" + std::to_string(route)));
-  world.zone->weights.push_back(1 / units);
-  std::vector<StandardLinkImpl*>& impl = world.zone->routes.emplace_back();
-  for (const int link : links) impl.push_back(world.links[static_cast<std::size_t>(link)]->get_impl());
+  const auto route = static_cast<int>(sources_.size());
+  sources_.push_back(add_host(*zone_->get_iface(), "route" + std::to_string(route)));
+  zone_->weights.push_back(1 / units);
+  std::vector<StandardLinkImpl*>& impl = zone_->routes.emplace_back();
+  for (const int link : links) impl.push_back(links_[static_cast<std::size_t>(link)]->get_impl());
   return route;
 }
 
 void SimgridNetwork::start(int route, Bytes bytes, std::uint64_t tag) {
-  World& world = *world_;
-  if (world.idle.empty()) {
-    world.flows.push_back(std::make_unique<Flow>());
-    world.idle.push_back(world.flows.back().get());
+  if (idle_.empty()) {
+    flows_.push_back(std::make_unique<Flow>());
+    idle_.push_back(flows_.back().get());
   }
-  Flow& flow = *world.idle.back();
-  world.idle.pop_back();
+  Flow& flow = *idle_.back();
+  idle_.pop_back();
   flow.tag = tag;
-  flow.number = ++world.started;
+  flow.number = ++started_;
   flow.bytes = bytes;
   flow.comm = s4u::Comm::sendto_init();
   // A flow of 0 bytes would never start.
   const double grains = std::max(1.0, bytes.si() * grains_per_byte);
   flow.comm->set_payload_size(static_cast<std::uint64_t>(std::llround(grains)));
   flow.comm->set_data(&flow);
-  flow.comm->set_source(world.sources[static_cast<std::size_t>(route)]);
-  flow.comm->set_destination(world.sink);  // starts it
+  flow.comm->set_source(sources_[static_cast<std::size_t>(route)]);
+  flow.comm->set_destination(sink_);  // starts it
 }
 
 void SimgridNetwork::set_capacity(int link, Bandwidth capacity) {
-  World& world = *world_;
   const double grains = std::max(failed_capacity, capacity.si() * grains_per_byte);
-  world.links[static_cast<std::size_t>(link)]->set_bandwidth(grains);
+  links_[static_cast<std::size_t>(link)]->set_bandwidth(grains);
   // SimGrid limits a flow to the slowest link on its way at the time it started: without this, running flows
   // would not profit from a faster link.
-  for (simgrid::kernel::resource::Model* model : world.engine.get_all_models()) {
+  for (simgrid::kernel::resource::Model* model : engine_.get_all_models()) {
     for (simgrid::kernel::resource::Action& action : *model->get_started_action_set()) {
       if (action.get_variable() != nullptr) action.set_bound(-1);
     }
@@ -219,30 +227,29 @@ void SimgridNetwork::set_capacity(int link, Bandwidth capacity) {
 }
 
 void SimgridNetwork::run(Calendar& calendar, Listener& listener) {
-  World& world = *world_;
-  world.calendar_model->calendar = &calendar;
-  world.calendar_model->listener = &listener;
-  world.listener = &listener;
-  set_latency_factor(*world.zone->get_iface(),
-                     [&world](double, const s4u::Host* source, const s4u::Host*,
-                              const std::vector<s4u::Link*>&, const std::unordered_set<s4u::NetZone*>&) {
-                       return world.zone->weights[source->get_netpoint()->id() - 1] == 1.0 ? 0.0 : weightless;
+  calendar_model_->calendar = &calendar;
+  calendar_model_->listener = &listener;
+  listener_ = &listener;
+  set_latency_factor(*zone_->get_iface(),
+                     [this](double, const s4u::Host* source, const s4u::Host*, const std::vector<s4u::Link*>&,
+                            const std::unordered_set<s4u::NetZone*>&) {
+                       return zone_->weights[source->get_netpoint()->id() - 1] == 1.0 ? 0.0 : weightless;
                      });
-  world.zone->get_iface()->seal();
-  AnyComm::on_completion_cb([&world](const AnyComm& comm) { world.complete(*comm.get_data<Flow>()); });
-  s4u::Engine::on_time_advance_cb([&world](double) {
-    for (Flow* flow : world.finished) {
+  zone_->get_iface()->seal();
+  AnyComm::on_completion_cb([this](const AnyComm& comm) { complete(*comm.get_data<Flow>()); });
+  s4u::Engine::on_time_advance_cb([this](double) {
+    for (Flow* flow : finished_) {
       flow->comm = nullptr;
-      world.idle.push_back(flow);
+      idle_.push_back(flow);
     }
-    world.finished.clear();
+    finished_.clear();
   });
-  world.engine.run();
+  engine_.run();
 }
 
-std::vector<SimgridNetwork::InFlight> SimgridNetwork::in_flight() const {
+std::vector<FlowNetwork::InFlight> SimgridNetwork::in_flight() const {
   std::vector<const Flow*> under_way;
-  for (const auto& flow : world_->flows) {
+  for (const auto& flow : flows_) {
     if (flow->number > 0) under_way.push_back(flow.get());
   }
   std::sort(under_way.begin(), under_way.end(),
@@ -255,6 +262,11 @@ std::vector<SimgridNetwork::InFlight> SimgridNetwork::in_flight() const {
   return result;
 }
 
-std::uint64_t SimgridNetwork::flows() const { return world_->started; }
+}  // namespace
 
 }  // namespace trainyard::engine
+
+extern "C" trainyard::engine::FlowNetwork* trainyard_make_simgrid_network(
+    const std::vector<trainyard::Bandwidth>& links) {
+  return std::make_unique<trainyard::engine::SimgridNetwork>(links).release();
+}

@@ -115,7 +115,7 @@ struct ServerRecord {
 /// sent; those under way are dropped on arrival. In the order log, shards apply the gradients of async, ssp
 /// and downpour on arrival, each at its own date; with other rules all apply an update together. Copies of
 /// parameters are those of the date at which a worker may go on. `times`: one per repeat. Once per process
-/// (simgrid_network.hpp).
+/// (flow_network.hpp).
 ServerRecord run_with_servers(const UpdateSettings& settings, std::vector<StepTimes>& times,
                               const ServerTraining& training, const TrainingOptions& options);
 

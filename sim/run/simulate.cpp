@@ -42,7 +42,8 @@ Timeline run_among_others(const ResolvedExperiment& resolved, const Cluster& clu
 /// Plans the step, replays it and checks its properties. Throws OutOfMemory before anything runs.
 Step replayed_step(const ResolvedExperiment& resolved, StepPlan plan, Fidelity fidelity,
                    const SimulateOptions& options) {
-  EngineOptions engine{.fidelity = fidelity, .fold = options.fold, .recorded = {}};
+  EngineOptions engine{
+      .fidelity = fidelity, .fold = options.fold, .formulas = options.formulas, .recorded = {}};
   // One rank of each stage costs little, and without it a step with a layout could not be split into parts.
   if (options.timeline || has_bubbles(resolved)) engine.recorded = shown_ranks(resolved);
   if (options.recorded) {

@@ -14,6 +14,7 @@ namespace trainyard {
 struct SimulateOptions {
   std::optional<Fidelity> fidelity = {};  ///< replaces the experiment's fidelity
   bool fold = true;
+  bool formulas = true;  ///< of EngineOptions, as `fold`
   /// Whether the run has a timeline and the dates of its ops and collectives. All else is the same without
   /// it.
   bool timeline = true;

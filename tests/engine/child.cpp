@@ -53,7 +53,7 @@ enum class Failure { none, engine, input, impossible };
 
 }  // namespace
 
-Timeline run_in_child(const TaskGraph& graph, const EngineOptions& options) {
+Timeline run_as_asked(const TaskGraph& graph, const EngineOptions& options) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
   std::fflush(nullptr);
@@ -103,6 +103,12 @@ Timeline run_in_child(const TaskGraph& graph, const EngineOptions& options) {
   if (failure == Failure::input) throw InputError(error);
   if (failure == Failure::impossible) throw JobImpossible(error);
   return timeline;
+}
+
+Timeline run_in_child(const TaskGraph& graph, const EngineOptions& options) {
+  EngineOptions on_network = options;
+  on_network.formulas = false;
+  return run_as_asked(graph, on_network);
 }
 
 }  // namespace trainyard::testing

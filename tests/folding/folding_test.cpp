@@ -96,6 +96,14 @@ TEST_CASE("message by message, passes replayed once are those of every rank") {
   }
 }
 
+TEST_CASE("collectives of a layout that take their closed forms take as long on the network") {
+  constexpr double rounding = 1e-9;
+  for (const LayoutCase& one : simulated_cases()) {
+    INFO(named(one));
+    check_equal(folded(one, Fidelity::flow), simulated(resolved_case(one), {.formulas = false}), rounding);
+  }
+}
+
 TEST_CASE("flow simulates a layout as every round does") {
   constexpr double documented = 0.01;  // sim/engine/README.md
   for (const LayoutCase& one : simulated_cases()) {
