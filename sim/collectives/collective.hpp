@@ -74,7 +74,7 @@ struct CollectivePhase {
 /// A collective's place in a step, for reports. The engine reads only its name, for messages.
 struct CollectiveLabel {
   std::string name;        ///< "bucket 0", "parameters 0"
-  std::string purpose;     ///< the data sent: "gradients", "parameters", "buckets" of a trace
+  std::string purpose;     ///< the data sent: "gradients", "parameters", "buffers", "buckets" of a trace
   Axis axis = Axis::all;   ///< whose groups take part
   bool of_layers = false;  ///< sends values of layers that ranks divide, not gradients or parameters
   Algorithm algorithm{};

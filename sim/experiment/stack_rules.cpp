@@ -63,6 +63,8 @@ std::vector<std::string> unused_with_servers(const Stack& stack) {
         "the stack's collective_overhead and its passes with ranks: many are not used: there are no "
         "collectives");
   }
+  if (stack.broadcast_buffers)
+    notes.emplace_back("the stack's broadcast_buffers is not used: workers receive parameters only");
   return notes;
 }
 

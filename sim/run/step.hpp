@@ -35,7 +35,7 @@ struct OpRow {
 /// its last.
 struct CollectiveRow {
   std::string name;     ///< "bucket 0", "parameters 0"
-  std::string purpose;  ///< the data sent: "gradients", "parameters", "buckets" of a trace
+  std::string purpose;  ///< the data sent: "gradients", "parameters", "buffers", "buckets" of a trace
   Operation operation{};
   std::string algorithm;
   std::string protocol;

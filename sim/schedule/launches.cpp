@@ -2,6 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "experiment/stack_rules.hpp"
+#include "strategy/batch_norm_buffers.hpp"
 #include "strategy/buckets.hpp"
 #include "strategy/compression.hpp"
 #include "strategy/fusion.hpp"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <numeric>
 
 namespace trainyard {
 
@@ -138,11 +140,56 @@ void add_passes(std::vector<Launch>& launches, const Stack& stack, Bytes value, 
   }
 }
 
+/// Indices of the first op of each micro-batch.
+std::vector<int> micro_batch_begins(const Trace& trace) {
+  std::vector<int> begins;
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    if (i == 0 || begins_micro_batch(trace, i)) begins.push_back(static_cast<int>(i));
+  }
+  return begins;
+}
+
+/// PyTorch DDP with broadcast_buffers: before a forward pass rank 0 sends the running statistics of all batch
+/// norms to all ranks, then their counters. Each rank copies them into one tensor and, tensor by tensor,
+/// back; the copies of the statistics come before the counters, though DDP copies both behind the second
+/// broadcast's launch. A pass whose predecessor reduced no gradients has no broadcast. Source: PyTorch
+/// torch/nn/parallel/distributed.py, _check_sync_bufs_pre_fwd; torch/csrc/distributed/c10d/comm.cpp,
+/// broadcast_coalesced.
+std::vector<Launch> buffer_launches(const Trace& trace, const Stack& stack, const GpuProfile& gpu) {
+  const std::vector<double> channels = batch_norm_channels(trace);
+  if (!stack.broadcast_buffers || channels.empty()) return {};
+  const std::vector<Bytes> counters(channels.size(), Bytes(8));
+  std::vector<Bytes> statistics;  // a mean and a variance of each
+  for (const double count : channels) statistics.insert(statistics.end(), 2, count * Bytes(4));
+  std::vector<int> begins = micro_batch_begins(trace);
+  if (!stack.reduce_each_micro_batch) begins.resize(1);
+  std::vector<Launch> launches;
+  for (const int begin : begins) {
+    for (const std::vector<Bytes>& tensors : {statistics, counters}) {
+      Launch launch{.name = fmt::format("buffers {}", launches.size()),
+                    .purpose = "buffers",
+                    .ready_op = begin - 1,
+                    .needed_by = begin,
+                    .operation = Operation::broadcast,
+                    .axis = Axis::data,
+                    .size = std::accumulate(tensors.begin(), tensors.end(), Bytes()),
+                    .tensors = static_cast<int>(tensors.size())};
+      launch.after.name = "unflatten";
+      for (const Bytes size : tensors) launch.after.duration += moving_time(gpu, type_of(trace), 2 * size);
+      launch.before = {.name = "flatten",
+                       .duration = copy_time(gpu, type_of(trace), launch.size, tensors.size())};
+      launches.push_back(std::move(launch));
+    }
+  }
+  return launches;
+}
+
 /// Turns buckets of gradients into updates that every rank sends to every other.
 void send_to_peers(std::vector<Launch>& launches, const Sync& sync, Bytes value, int ranks,
                    const GpuProfile& gpu, Precision precision) {
   const Compression compression = sync.compression.value_or(Compression::none);
   for (Launch& launch : launches) {
+    if (!reduces(launch.operation)) continue;
     const PeerUpdate update =
         peer_update(launch.size / value, value, ranks, compression, sync.keep.value_or(1));
     launch.operation = Operation::all_gather;
@@ -204,10 +251,7 @@ void require_plain(const Trace& trace, const Sync& sync, Bytes value) {
 /// Makes every micro-batch wait for the launches of the previous one: gradients must not accumulate while
 /// they are being sent (PyTorch DDP waits at the end of each backward).
 void hold_micro_batches(const Trace& trace, std::vector<Launch>& launches) {
-  std::vector<int> begins;  // by micro-batch: its first op
-  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
-    if (i == 0 || begins_micro_batch(trace, i)) begins.push_back(static_cast<int>(i));
-  }
+  const std::vector<int> begins = micro_batch_begins(trace);
   for (Launch& launch : launches) {
     const auto next = std::ranges::upper_bound(begins, launch.ready_op);
     if (next != begins.end() && !launch.needed_by && !launch.message) launch.needed_by = *next;
@@ -230,6 +274,7 @@ std::vector<Launch> launches_of(const Trace& trace, std::span<const Seconds> end
   std::vector<Launch> launches = recorded_launches(trace, value);
   if (are_messages(launches)) {
     std::ranges::move(grouped_launches(trace, ends, stack, value), std::back_inserter(launches));
+    std::ranges::move(buffer_launches(trace, stack, gpu), std::back_inserter(launches));
     std::ranges::stable_sort(launches, {}, &Launch::ready_op);
   }
   if (stack.reduce_each_micro_batch) hold_micro_batches(trace, launches);

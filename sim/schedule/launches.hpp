@@ -26,7 +26,7 @@ struct SideWork {
 /// A collective, or an end of a message, to launch once an op has ended.
 struct Launch {
   std::string name;     ///< "bucket 0", "parameters 0"
-  std::string purpose;  ///< the data sent: "gradients", "parameters", "buckets" of a trace
+  std::string purpose;  ///< the data sent: "gradients", "parameters", "buffers", "buckets" of a trace
   int ready_op = -1;    ///< index in the trace; -1: at the beginning of the step
   /// Index of the op that waits for it; empty: only the optimizer waits.
   std::optional<int> needed_by = {};
@@ -45,11 +45,11 @@ struct Launch {
 
 /// The launches of one step of `ranks` (at least 2), in the order of the communication stream. `ends`: end of
 /// each op. all_reduce: those that the trace names; if these are only messages or none, the stack's buckets
-/// or fused tensors, separately for each micro-batch. peer_to_peer: the same buckets, as all-gathers of every
-/// rank's update. dataparallel_gpu0: broadcasts of all parameters first, reductions of all gradients after
-/// backward, both in buffers of the stack's bucket_cap; parameters have the type of the computed gradients.
-/// Throws InputError if the trace has collectives and the kind needs others, and for updates that cannot be
-/// compressed.
+/// or fused tensors, separately for each micro-batch, and broadcasts of buffers if the stack has them.
+/// peer_to_peer: the same buckets, as all-gathers of every rank's update. dataparallel_gpu0: broadcasts of
+/// all parameters first, reductions of all gradients after backward, both in buffers of the stack's
+/// bucket_cap; parameters have the type of the computed gradients. Throws InputError if the trace has
+/// collectives and the kind needs others, and for updates that cannot be compressed.
 std::vector<Launch> launches_of(const Trace& trace, std::span<const Seconds> ends, const Stack& stack,
                                 const GpuProfile& gpu, const Sync& sync, int ranks);
 

@@ -4,6 +4,7 @@
 #include "schedule/collective_use.hpp"
 #include "schedule/layout_collectives.hpp"
 #include "schedule/layout_program.hpp"
+#include "strategy/batch_norm_buffers.hpp"
 #include "strategy/buckets.hpp"
 #include "strategy/shard.hpp"
 #include "strategy/vocabulary.hpp"
@@ -274,6 +275,8 @@ private:
   std::optional<int> norm_ = {};  ///< the sum of the gradients' norm, -1 if it needs none
 };
 
+bool has_batch_norms(const RankClass& one) { return !batch_norm_channels(one.trace).empty(); }
+
 /// The messages between the chunks of the model, by stage and chunk of the stage.
 std::vector<StageCollectives::Messages> messages_of(const RankLayout& layout,
                                                     LayoutCollectives& collectives) {
@@ -466,6 +469,12 @@ StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
       plan.graph.program_of_rank[at(index(rank))] = static_cast<int>(plan.graph.programs.size());
     plan.graph.programs.push_back(
         stage_program(one, layout, plan.op_times.back(), of_stage, overlap, plan.graph));
+  }
+  if (resolved.stack.broadcast_buffers && std::ranges::any_of(resolved.classes, has_batch_norms)) {
+    plan.notes.emplace_back(
+        "the stack's broadcast_buffers is not simulated for ranks that share a model: each keeps the "
+        "statistics of its "
+        "own batch norms");
   }
   set_rounds(plan.graph);
   check_segments(collectives, overlap.messages, plan);

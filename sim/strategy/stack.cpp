@@ -49,6 +49,10 @@ void validate(const Stack& stack, config::Problems& problems) {
     problems.error("servers.spread_above", "partition and spread_above exclude each other",
                    "keep one of them");
   }
+  if (stack.fusion && stack.broadcast_buffers) {
+    problems.error("broadcast_buffers", "Horovod broadcasts no buffers in a step",
+                   "leave it out, or leave out \"fusion\"");
+  }
   check_gradient_work(stack, problems);
   check_layer_work(stack, problems);
   check_kept(stack, problems);

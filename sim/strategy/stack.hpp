@@ -69,10 +69,11 @@ struct Stack {
   ServerRules servers;                   ///< how tensors are spread over parameter servers
   bool overlap = true;                   ///< true: buckets are reduced during backward; false: after it
   bool reduce_each_micro_batch = false;  ///< true: accumulated gradients are reduced after every micro-batch
-  bool overlap_parameters = false;       ///< true: sharded parameters are gathered during forward
-  bool gradient_buffers = false;         ///< true: gradients exist only in the buffers that are reduced
-  bool fused_accumulation = false;       ///< true: kernels add gradients to those of earlier micro-batches
-  bool clip_gradients = false;  ///< true: ranks that share a model or its state sum the gradients' norm
+  bool broadcast_buffers = false;   ///< true: rank 0 sends the statistics of batch norms to all, as DDP does
+  bool overlap_parameters = false;  ///< true: sharded parameters are gathered during forward
+  bool gradient_buffers = false;    ///< true: gradients exist only in the buffers that are reduced
+  bool fused_accumulation = false;  ///< true: kernels add gradients to those of earlier micro-batches
+  bool clip_gradients = false;      ///< true: ranks that share a model or its state sum the gradients' norm
   IntraNode intra_node = IntraNode::direct;
   std::vector<GradientPass> gradient_work;
   std::vector<LayerWork> layer_work;
@@ -209,6 +210,10 @@ struct Keys<Stack> {
         optional("reduce_each_micro_batch", &Stack::reduce_each_micro_batch,
                  "true: gradients are reduced after each micro-batch, and the next one waits; false: once, "
                  "after the last micro-batch"),
+        optional(
+            "broadcast_buffers", &Stack::broadcast_buffers,
+            "true: before a forward pass rank 0 sends the running statistics of batch norms to all ranks, as "
+            "PyTorch DDP does by default; false: each rank keeps its own"),
         optional(
             "overlap_parameters", &Stack::overlap_parameters,
             "true: parameters that replicas shard are gathered bucket by bucket during the first forward "

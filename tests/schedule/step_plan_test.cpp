@@ -5,9 +5,11 @@
 #include "schedule/collective_use.hpp"
 #include "schedule/jobs.hpp"
 #include "schedule/step_variants.hpp"
+#include "shipped_model.hpp"
 #include "strategy/stack_ops.hpp"
 #include "two_layers.hpp"
 #include "workload/accumulate.hpp"
+#include "workload/make_trace.hpp"
 #include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
@@ -340,4 +342,71 @@ TEST_CASE("where every micro-batch is reduced the next one waits for it") {
   CHECK(timeline.collectives[2].start.si() == doctest::Approx(second + 24e-3).epsilon(1e-12));
   CHECK(timeline.collectives[3].start.si() == doctest::Approx(second + 32e-3).epsilon(1e-12));
   CHECK(timeline.makespan.si() == doctest::Approx(timeline.collectives[3].end.si() + 8e-3).epsilon(1e-12));
+}
+
+namespace {
+
+/// two_layers() with a batch norm of 256 channels, and a stack that broadcasts its buffers.
+Trace with_batch_norm() {
+  Trace trace = two_layers();
+  trace.ops[2].kind = OpKind::batch_norm_backward;
+  trace.ops[2].gradients = {{"norm.weight", 256}, {"norm.bias", 256}};
+  return trace;
+}
+
+Stack broadcasting() {
+  Stack stack;
+  stack.broadcast_buffers = true;
+  return stack;
+}
+
+}  // namespace
+
+TEST_CASE("DDP broadcasts the buffers of batch norms before the first op, and copies each of them") {
+  const StepPlan two = plan(with_batch_norm(), 2, broadcasting(), round_gpu());
+  REQUIRE(two.graph.collectives.size() == 3);
+  const Collective& statistics = two.graph.collectives[0];
+  const Collective& counters = two.graph.collectives[1];
+  CHECK(statistics.operation == Operation::broadcast);
+  CHECK(statistics.label.name == "buffers 0");
+  CHECK(statistics.label.tensors == 2);
+  CHECK(statistics.size == Bytes(2 * 256 * 4));
+  CHECK(counters.size == Bytes(8));
+  CHECK(two.graph.collectives[2].operation == Operation::all_reduce);
+  const Timeline timeline = closed(two);
+  const double copy = 2 * 2048 / 1e12;  // read and written once, into one tensor and out of it
+  CHECK(timeline.collectives[0].start.si() == doctest::Approx(copy).epsilon(1e-12));
+  CHECK(timeline.collectives[1].start.si() ==
+        doctest::Approx(timeline.collectives[0].end.si() + copy).epsilon(1e-12));
+  const double began = timeline.collectives[1].end.si() + 2 * 8 / 1e12;
+  CHECK(timeline.ranks[0].compute.si() == doctest::Approx(40e-3).epsilon(1e-12));
+  CHECK(timeline.collectives[2].start.si() == doctest::Approx(began + 32e-3).epsilon(1e-12));
+  CHECK(closed(plan(with_batch_norm(), 2, {}, round_gpu())).collectives.size() == 1);
+  CHECK(plan(with_batch_norm(), 1, broadcasting()).graph.collectives.empty());
+  CHECK(plan(two_layers(), 2, broadcasting()).graph.collectives.size() == 2);
+}
+
+TEST_CASE("buffers are broadcast once per step, or before each micro-batch that reduces gradients") {
+  Trace trace = with_batch_norm();
+  accumulate(trace, 3, Bytes{4}, false);
+  CHECK(plan(trace, 2, broadcasting()).graph.collectives.size() == 2 + 1);
+  Stack each = broadcasting();
+  each.reduce_each_micro_batch = true;
+  trace = with_batch_norm();
+  accumulate(trace, 3, Bytes{4}, true);
+  const StepPlan all = plan(trace, 2, each, round_gpu());
+  REQUIRE(all.graph.collectives.size() == 3 * (2 + 1));
+  const Timeline timeline = closed(all);
+  for (const std::size_t i : {3U, 6U}) {
+    CHECK(all.graph.collectives[i].operation == Operation::broadcast);
+    CHECK(timeline.collectives[i].start >= timeline.collectives[i - 1].end);
+  }
+}
+
+TEST_CASE("the broadcast buffers of ResNet-50 are those that a profile of PyTorch has") {
+  const Model model = shipped_model("resnet50");
+  const Trace trace = make_trace(model, 2, Precision::fp32, Optimizer::momentum);
+  const StepPlan two = plan(trace, 2, broadcasting());
+  CHECK(two.graph.collectives[0].size == Bytes(53120.0 * 4));
+  CHECK(two.graph.collectives[1].size == Bytes(53.0 * 8));
 }
