@@ -7,7 +7,9 @@
 #include "exports/rank_step.hpp"
 #include "report/out_files.hpp"
 #include "run/simulate.hpp"
+#include "units/plural.hpp"
 
+#include <cmath>
 #include <fmt/format.h>
 #include <memory>
 #include <string>
@@ -27,8 +29,14 @@ void export_astra_sim(const AstraSimOptions& options) {
   check_out_file(options.common.out, options.common.force);
   // its times of collectives are not written
   const Run run = simulate(resolved, {.fidelity = Fidelity::closed});
-  write_out_file(options.common.out, astra_workload_text(run, unit), options.common.force);
+  const AstraWorkloadText workload = astra_workload_text(run, unit);
+  write_out_file(options.common.out, workload.text, options.common.force);
   print_message(fmt::format("wrote {}: times in {}", options.common.out, options.unit));
+  if (workload.broadcasts > 0) {
+    print_message(fmt::format("left out: {} before forward, {} B in all, for which a workload has no place",
+                              plural(workload.broadcasts, "broadcast"),
+                              grouped(std::llround(workload.broadcast_bytes.si()))));
+  }
 }
 
 }  // namespace

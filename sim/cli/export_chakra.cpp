@@ -8,6 +8,7 @@
 #include "run/simulate.hpp"
 #include "units/plural.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 #include <string>
@@ -33,6 +34,11 @@ void export_chakra(const ChakraOptions& options) {
   for (const Rank rank : ranks) write_out_file(file_of(rank), chakra_et(run, rank), options.common.force);
   print_message(fmt::format("wrote {}: {} ... of {}", plural(static_cast<int>(ranks.size()), "file"),
                             file_of(ranks.front()), plural(run.ranks, "rank")));
+  const auto is_broadcast = [](const Collective& one) { return one.operation == Operation::broadcast; };
+  if (std::ranges::any_of(step_of(run).plan.graph.collectives, is_broadcast))
+    print_message(
+        "note: ASTRA-sim carries out no broadcast; --set stack.broadcast_buffers=false leaves those of DDP "
+        "out");
 }
 
 }  // namespace

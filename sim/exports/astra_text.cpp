@@ -45,7 +45,7 @@ public:
   AstraWriter(const Run& run, WorkloadTime unit)
       : run_(run), step_(rank_step(run, Rank{0}, "a workload")), unit_(length_of(unit)) {}
 
-  std::string write() {
+  AstraWorkloadText write() {
     require_data_parallel_step(run_.experiment, "a workload");
     if (run_.experiment.settings.accumulation > 1)
       throw InputError(
@@ -66,7 +66,7 @@ public:
       text += fmt::format("{}\t-1\t{}\tNONE\t0\t{}\tNONE\t0\t{}\t{}\t{:.0f}\t{}\n", line.name, times[0],
                           times[1], times[2], word_of(line), line.size, times[3]);
     }
-    return text;
+    return {.text = std::move(text), .broadcasts = broadcasts_, .broadcast_bytes = broadcast_bytes_};
   }
 
 private:
@@ -119,6 +119,11 @@ private:
     const std::vector<Collective>& collectives = step_of(run_).plan.graph.collectives;
     for (std::size_t i = 0; i < collectives.size(); ++i) {
       const Collective& collective = collectives[i];
+      if (collective.operation == Operation::broadcast) {
+        ++broadcasts_;
+        broadcast_bytes_ += collective.size;
+        continue;
+      }
       const auto found = line_of_op_.find(collective.label.ready_op);
       const bool has_word = std::ranges::find(workload_words, collective.operation,
                                               &WorkloadWord::operation) != workload_words.end();
@@ -156,10 +161,14 @@ private:
   std::map<int, std::size_t> line_of_op_;
   std::size_t last_ = 0;
   double updates_ = 0;  // s
+  int broadcasts_ = 0;
+  Bytes broadcast_bytes_;
 };
 
 }  // namespace
 
-std::string astra_workload_text(const Run& run, WorkloadTime unit) { return AstraWriter(run, unit).write(); }
+AstraWorkloadText astra_workload_text(const Run& run, WorkloadTime unit) {
+  return AstraWriter(run, unit).write();
+}
 
 }  // namespace trainyard

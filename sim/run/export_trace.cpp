@@ -29,9 +29,11 @@ Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
     op.duration = plan.op_times.front()[i].duration;
     op.source = plan.op_times.front()[i].source;
   }
-  // Traces have columns only for all-reduce. A replay generates all work around other collectives anew.
+  // Work around other collectives has no columns: a replay generates them anew, as it does broadcasts of
+  // buffers.
   if (resolved.settings.sync.kind != SyncKind::all_reduce) return trace;
   for (const Collective& collective : plan.graph.collectives) {
+    if (!reduces(collective.operation)) continue;
     trace.ops[at(collective.label.ready_op)].communications.push_back(
         {.operation = collective.operation, .size = collective.size});
   }

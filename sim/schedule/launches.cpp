@@ -274,6 +274,9 @@ std::vector<Launch> launches_of(const Trace& trace, std::span<const Seconds> end
   std::vector<Launch> launches = recorded_launches(trace, value);
   if (are_messages(launches)) {
     std::ranges::move(grouped_launches(trace, ends, stack, value), std::back_inserter(launches));
+    std::ranges::stable_sort(launches, {}, &Launch::ready_op);
+  }
+  if (std::ranges::find(launches, Operation::broadcast, &Launch::operation) == launches.end()) {
     std::ranges::move(buffer_launches(trace, stack, gpu), std::back_inserter(launches));
     std::ranges::stable_sort(launches, {}, &Launch::ready_op);
   }

@@ -9,7 +9,9 @@
 #include <array>
 #include <cmath>
 #include <doctest/doctest.h>
+#include <numeric>
 #include <string>
+#include <vector>
 
 using namespace trainyard;
 using testing::shipped_experiment;
@@ -25,8 +27,8 @@ Run simulated_for_astra(const std::string& name, const Overrides& overrides) {
 TEST_CASE("a workload has the time of each pass, and every byte behind the layer that completes it") {
   for (const std::string name : {"resnet50_dgx2", "bert_base_p3dn"}) {
     const Run run = simulated_for_astra(name, {{"gpus", "2"}});
-    const AstraWorkload back =
-        read_astra_workload(plain_input("workload.txt", astra_workload_text(run, WorkloadTime::ns)));
+    const AstraWorkloadText written = astra_workload_text(run, WorkloadTime::ns);
+    const AstraWorkload back = read_astra_workload(plain_input("workload.txt", written.text));
     CHECK(back.parallelism == "DATA");
     const Step& step = step_of(run);
     std::array<double, 3> of_phase{};
@@ -43,17 +45,24 @@ TEST_CASE("a workload has the time of each pass, and every byte behind the layer
     CHECK(std::abs(of_file[0] - of_phase[0]) <= 1);
     CHECK(std::abs(of_file[1] - of_phase[1]) <= 2);
     CHECK(std::abs(of_file[2] - of_phase[2]) <= 1);
-    double sent = 0;
-    for (const CollectiveRow& row : step.collectives) sent += row.size.si();
-    CHECK(bytes == sent);
+    std::vector<double> reduced;
+    double broadcast = 0;
+    for (const CollectiveRow& row : step.collectives) {
+      if (row.operation == Operation::broadcast)
+        broadcast += row.size.si();
+      else
+        reduced.push_back(row.size.si());
+    }
+    CHECK(bytes == std::accumulate(reduced.begin(), reduced.end(), 0.0));
+    CHECK(written.broadcasts == (name == "resnet50_dgx2" ? 2 : 0));  // buffers of batch norms
+    CHECK(written.broadcast_bytes == Bytes(broadcast));
     // Buckets are full in the order in which backward reaches their layers.
     std::size_t collective = 0;
     for (auto layer = back.layers.rbegin(); layer != back.layers.rend(); ++layer) {
       if (!layer->weight_gradient.operation) continue;
-      CHECK(layer->weight_gradient.size ==
-            static_cast<std::int64_t>(step.collectives.at(collective++).size.si()));
+      CHECK(layer->weight_gradient.size == static_cast<std::int64_t>(reduced.at(collective++)));
     }
-    CHECK(collective == step.collectives.size());
+    CHECK(collective == reduced.size());
   }
 }
 
