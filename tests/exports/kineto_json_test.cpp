@@ -27,7 +27,10 @@ using testing::shipped_experiment;
 
 namespace {
 
-Run simulated(const std::string& name, const Overrides& overrides) {
+/// Without the broadcasts of buffers, which a test of their own has: every kernel is an op of the trace or a
+/// reduction.
+Run simulated(const std::string& name, Overrides overrides) {
+  overrides.emplace_back("stack.broadcast_buffers", "false");
   return simulate(shipped_experiment(name, overrides), {.fidelity = Fidelity::closed});
 }
 
@@ -148,6 +151,36 @@ TEST_CASE("a profile of a data-parallel ResNet-50 is imported as the trace it wa
 
 TEST_CASE("a profile of a data-parallel BERT is imported as the trace it was made of") {
   check_round_trip(simulated("bert_base_p3dn", {{"nodes", "2"}}));
+}
+
+TEST_CASE("broadcasts of buffers and their copies are in a profile, and are imported again") {
+  const Run run =
+      simulate(shipped_experiment("resnet50_dgx2", {{"gpus", "2"}}), {.fidelity = Fidelity::closed});
+  const std::string text = kineto_json(run, Rank{0}, 3);
+  const ImportedTrace back = imported_again(text);
+  CHECK(back.left_out.empty());
+  CHECK(back.warnings.empty());
+  const Step& step = step_of(run);
+  const std::vector<OpRow>& rows = step.classes.front().ops;
+  REQUIRE(back.trace.ops.size() == rows.size() + 4);
+  double copies = 0;
+  for (const std::size_t i : {0U, 1U, 2U, 3U}) {
+    const Op& op = back.trace.ops[i];
+    CAPTURE(op.layer);
+    CHECK(op.layer.starts_with(i % 2 == 0 ? "flatten" : "unflatten"));
+    CHECK(op.phase == Phase::forward);
+    copies += op.duration->si();
+    REQUIRE(op.communications.size() == (i % 2 == 0 ? 1 : 0));
+    if (i % 2 == 1) continue;
+    CHECK(op.communications.front().operation == Operation::broadcast);
+    CHECK(op.communications.front().size == step.collectives.at(i / 2).size);
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) CHECK(difference(rows[i], back.trace.ops[i + 4]) <= 1.01);
+  // In a profile the copies compute; for a step they are a part of communication.
+  const HtaFigures its = hta_figures(nlohmann::json::parse(text), 1);
+  CHECK(its.kernels == static_cast<int>(rows.size() + step.collectives.size() + 4));
+  CHECK(std::abs(static_cast<double>(its.computing) * 1e-9 - copies - compute_time(run).si()) < 10e-9);
+  CHECK(std::abs(static_cast<double>(its.busy) * 1e-9 - step.time.si()) < 2e-9);
 }
 
 TEST_CASE(
