@@ -151,7 +151,8 @@ TEST_CASE("a process for each GPU beats one process whose GPU 0 does it all") {
     const Run each = trend("resnet50_p3_8xlarge_dataparallel",
                            and_also(job, {{"stack", "pytorch_ddp"}, {"sync.kind", "all_reduce"}}));
     INFO(model, ": ", one.pace.throughput, " and ", each.pace.throughput, " images/s");
-    CHECK(each.pace.throughput > 1.03 * one.pace.throughput);
+    CHECK(each.pace.throughput >
+          1.02 * one.pace.throughput);  // with DDP's copies of buffers, 0.8 ms of ResNet-50
     CHECK(each.pace.throughput < 2 * one.pace.throughput);
     CHECK(one.pace.one_rank.si() == doctest::Approx(each.pace.one_rank.si()).epsilon(1e-9));
   }
