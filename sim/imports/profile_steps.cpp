@@ -1,7 +1,10 @@
 #include "imports/profile_steps.hpp"
 
+#include "imports/cut_off_steps.hpp"
 #include "imports/micro_batches.hpp"
 #include "interchange/input_text.hpp"
+#include "units/ids.hpp"
+#include "units/plural.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -71,14 +74,7 @@ private:
       indices.push_back(i);
       steps_.push_back(std::move(rows));
     }
-    if (profile_.is_cut_off && !steps_.empty()) {
-      if (steps_.size() == 1)
-        throw input_error(profile_.file, 0, "the file is cut off, and has no whole step before that",
-                          "copy it again");
-      indices.pop_back();
-      steps_.pop_back();
-      result_.warnings.emplace_back("the file is cut off: its last step is left out");
-    }
+    if (profile_.is_cut_off && !steps_.empty()) leave_out_cut_off(indices);
     if (steps_.empty()) {
       steps_.push_back(rows_of(profile_, work_, -1));
       if (steps_.front().rows.empty())
@@ -89,12 +85,21 @@ private:
                                         : "no kernel was launched in a step: all of the profile is one step");
       indices = {-1};
     }
+    if (work_.marks == StepMarks::updates && indices.front() >= 0)
+      result_.warnings.push_back(fmt::format(
+          "the profile has no steps (ProfilerStep#N): each of its {} passes of the optimizer ends one",
+          work_.steps.size()));
     std::vector<std::int64_t> periods;
     for (const StepRows& one : steps_) periods.push_back(one.period);
     // The last one ends with its last work: nothing tells when the next step would have begun.
     if (periods.size() > 1) periods.pop_back();
     const std::size_t shown = index_of_median(periods);
     result_.parts = steps_[shown];
+    if (result_.parts.is_part)
+      result_.warnings.emplace_back(
+          "other work of the GPU follows each of these ranges: only the time from a range's first work to "
+          "its "
+          "last counts");
     result_.shown = indices[shown];
     const StepRows reference = steps_[shown];
     std::vector<StepRows> alike;
@@ -111,6 +116,29 @@ private:
           fmt::format("{} of {} steps have other operators than the median one and are left out",
                       steps_.size() - alike.size(), steps_.size()));
     steps_ = std::move(alike);
+  }
+
+  /// What follows the end of the file belongs to the last step, or to any of which something is missing.
+  void leave_out_cut_off(std::vector<int>& indices) {
+    indices.pop_back();
+    steps_.pop_back();
+    const std::vector<bool> is_complete = complete_steps(profile_, work_);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (!is_complete[at(indices[i])]) continue;
+      if (kept != i) steps_[kept] = std::move(steps_[i]);
+      indices[kept++] = indices[i];
+    }
+    const std::size_t others = steps_.size() - kept;
+    steps_.resize(kept);
+    indices.resize(kept);
+    if (steps_.empty())
+      throw input_error(profile_.file, 0, "the file is cut off, and has no whole step before that",
+                        "copy it again");
+    result_.warnings.emplace_back("the file is cut off: its last step is left out");
+    if (others > 0)
+      result_.warnings.back() += fmt::format(", and {} without some of the launches or kernels",
+                                             plural(static_cast<long long>(others), "step"));
   }
 
   void add_times(const std::vector<ProfileRow>& rows, std::size_t first) {

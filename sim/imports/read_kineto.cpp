@@ -5,6 +5,7 @@
 #include "imports/kineto_parser.hpp"
 #include "imports/kineto_repair.hpp"
 #include "imports/nanoseconds.hpp"
+#include "imports/op_names.hpp"
 #include "imports/type_sizes.hpp"
 #include "interchange/input_text.hpp"
 
@@ -176,7 +177,8 @@ private:
   }
 
   void keep_operands(const KinetoFields& fields, ProfileEvent& event) {
-    if (event.kind != EventKind::op || fields.dims.empty()) return;
+    const bool has_operands = event.kind == EventKind::op || names_operands(fields.name);
+    if (!has_operands || is_on_gpu(event.kind) || fields.dims.empty()) return;
     event.operands = static_cast<std::uint32_t>(profile_.operands.size());
     const auto kept = [&](std::string_view text) {
       return text.empty() ? TextPool::none : profile_.texts.id(text);
