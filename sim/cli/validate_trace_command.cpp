@@ -71,7 +71,7 @@ StepLimits step_limits(const std::vector<std::string>& texts) {
   return limits;
 }
 
-bool sets(const Overrides& overrides, std::string_view key) {
+bool sets_key(const Overrides& overrides, std::string_view key) {
   return std::ranges::find(overrides, key, &Overrides::value_type::first) != overrides.end();
 }
 
@@ -100,13 +100,14 @@ public:
 
   Overrides all() {
     for (const char* const key : {"trace", "traces"}) {
-      if (sets(keys_, key)) throw CLI::ValidationError("--set", fmt::format("{} is the profile here", key));
+      if (sets_key(keys_, key))
+        throw CLI::ValidationError("--set", fmt::format("{} is the profile here", key));
     }
-    if (!sets(keys_, "platform")) keys_.emplace_back("platform", own_platform());
+    if (!sets_key(keys_, "platform")) keys_.emplace_back("platform", own_platform());
     place_ranks();
     const MatrixFormat format = matrix_format_of(profile_, imported_);
     const auto otherwise = [&](const char* key, const std::string& value) {
-      if (!sets(keys_, key)) keys_.emplace_back(key, value);
+      if (!sets_key(keys_, key)) keys_.emplace_back(key, value);
     };
     if (format.precision) otherwise("precision", std::string(config::name_of(*format.precision)));
     otherwise("stack.layout", std::string(config::name_of(format.layout)));
@@ -128,12 +129,12 @@ private:
   }
 
   void place_ranks() {
-    const bool has_gpus = sets(keys_, "gpus");
-    if (!has_gpus && sets(keys_, "nodes")) return;
+    const bool has_gpus = sets_key(keys_, "gpus");
+    if (!has_gpus && sets_key(keys_, "nodes")) return;
     const int ranks = has_gpus ? whole_number("--gpus", *set_value(keys_, "gpus"), 1)
                                : ranks_of_profile(profile_, imported_);
     if (!has_gpus) keys_.emplace_back("gpus", std::to_string(ranks));
-    if (sets(keys_, "nodes")) return;
+    if (sets_key(keys_, "nodes")) return;
     const auto document =
         config::load(config::find(catalogue_, config::Kind::platform, *set_value(keys_, "platform")));
     const auto of_node = static_cast<int>(load_platform(document).gpus.size());
@@ -190,7 +191,7 @@ TraceValidation validated(const ValidateTraceOptions& options, const JobProfiles
   const config::Catalogue catalogue = config::find_catalogue();
   const auto model = set_value(given, "model");
   std::erase_if(given, [](const auto& entry) { return entry.first == "model"; });
-  const bool has_optimizer = sets(given, "optimizer");
+  const bool has_optimizer = sets_key(given, "optimizer");
   if (has_optimizer && !model)
     throw CLI::ValidationError("--optimizer", "belongs to --model: the profile has its own");
   const Overrides keys = ReplayKeys(catalogue, profile, imported, std::move(given)).all();
@@ -228,6 +229,7 @@ TraceValidation validated(const ValidateTraceOptions& options, const JobProfiles
   if (job.ranks) {
     for (const JoinedOperation& one : job.ranks->operations)
       result.transfers.emplace_back(one.what, one.transfer);
+    result.waiting = Seconds(static_cast<double>(job.ranks->ranks[job.place].waiting) * 1e-9);
   }
   if (model) {
     result.model_name = *model;
@@ -242,7 +244,7 @@ void validate_trace(const ValidateTraceOptions& options) {
                                ? std::numeric_limits<std::size_t>::max()
                                : static_cast<std::size_t>(whole_number("--ops", options.ops, 0));
   Overrides given = overrides_of(with_keys(options.set, options.keys));
-  if (limits.model && !sets(given, "model"))
+  if (limits.model && !sets_key(given, "model"))
     throw CLI::ValidationError(fail_above_step, "limits the model's step: add --model MODEL");
   if (options.csv) check_out_file(*options.csv, options.force);
   ImportOptions how{.step_range = options.input.step_range, .host_gaps = true};

@@ -46,7 +46,7 @@ BarsByPart parts_of_bars(const Step& step, const ClassStep& one) {
   return parts;
 }
 
-std::vector<Interval> joined(std::vector<Interval> a, const std::vector<Interval>& b) {
+std::vector<Interval> union_of(std::vector<Interval> a, const std::vector<Interval>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return merged(std::move(a));
 }
@@ -62,9 +62,9 @@ SimulatedStep simulated_step(const Run& run) {
   result.computing = seconds_in(parts.kernels);
   result.slowed = one.slowed;
   result.exposed = seconds_in(without(parts.collectives, parts.kernels));
-  const std::vector<Interval> busy = joined(parts.kernels, parts.collectives);
+  const std::vector<Interval> busy = union_of(parts.kernels, parts.collectives);
   result.copying = seconds_in(without(parts.copies, busy));
-  result.other = seconds_in(without(parts.others, joined(busy, parts.copies)));
+  result.other = seconds_in(without(parts.others, union_of(busy, parts.copies)));
   result.idle = step.time - result.computing - result.exposed - result.copying - result.other;
   for (const OpRow& op : one.ops) result.ops.push_back({op.phase, op.kind, op.duration, op.start, op.source});
   std::map<Operation, SentCollectives> sums;

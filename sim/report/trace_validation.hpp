@@ -71,7 +71,8 @@ struct TraceValidation {
   SimulatedStep predicted;        ///< computed durations where there are any
   /// Transfer of collectives by the name of their operation, from the profiles of all ranks; ns of a step.
   std::vector<std::pair<std::string, std::int64_t>> transfers = {};
-  std::string model_name;
+  std::optional<Seconds> waiting = {};  ///< in the rank's collectives, for other ranks; from all profiles
+  std::string model_name = {};
   std::optional<SimulatedStep> model = {};
 };
 
