@@ -155,7 +155,7 @@ std::string import_text(const Profile& profile, const ProfileWork& work, const I
        fmt::format("{}, {}", plural(static_cast<long long>(parts.rows.size()), "operator"),
                    plural(kernels, "kernel")));
   part("exposed", parts.exposed, "communication while no kernel computes");
-  part("host copies", parts.copying, "only copies to or from the host run; left out unless with --host-gaps");
+  part("host copies", parts.copying, "copies to or from the host alone; left out unless with --host-gaps");
   part("idle", parts.idle, "the GPU waits for its host; left out unless with --host-gaps");
 
   std::string text = hanging("profile         ", profile_text(profile), style.width);
