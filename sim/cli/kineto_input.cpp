@@ -3,15 +3,21 @@
 #include "cli/import_input.hpp"
 #include "cli/values.hpp"
 #include "imports/read_kineto.hpp"
+#include "run/child_processes.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <exception>
 #include <fmt/format.h>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 namespace trainyard {
 namespace {
 
-JoinedProfile read_profile(const KinetoInput& input, const std::string& file) {
-  KinetoOptions how{.allow_truncated = input.allow_truncated};
+JoinedProfile read_profile(const KinetoInput& input, const std::string& file, bool one_thread = false) {
+  KinetoOptions how{.allow_truncated = input.allow_truncated, .one_thread = one_thread};
   if (input.device) how.device = whole_number("--device", *input.device, 0, 1023);
   Profile profile = read_as(
       file, {config::FileFormat::pytorch_profile, config::FileFormat::chrome_trace, config::FileFormat::json},
@@ -20,26 +26,81 @@ JoinedProfile read_profile(const KinetoInput& input, const std::string& file) {
   return {std::move(profile), std::move(work)};
 }
 
-/// Reads the ranks one after the other; besides the one at hand only the one that may be traced stays in
-/// memory.
-JobProfiles read_ranks(const KinetoInput& input, const std::optional<int>& chosen, const JoinOptions& how) {
-  JobProfiles job;
-  std::vector<RankProfile> ranks;
-  std::int64_t longest = -1;
-  int traced_rank = 0;
-  for (std::size_t i = 0; i < input.files.size(); ++i) {
-    JoinedProfile one = read_profile(input, input.files[i]);
-    ranks.push_back(rank_profile_of(one.profile, one.work));
-    const int rank = one.profile.rank.value_or(static_cast<int>(i));  // as join_ranks() numbers them
-    const bool is_wanted = chosen ? rank == *chosen : ranks.back().computing > longest;
-    if (!is_wanted) continue;
-    longest = ranks.back().computing;
-    job.traced = std::move(one);
-    traced_rank = rank;
+/// The ranks of a job, read by several threads, each of which has one profile at hand. Besides these only the
+/// one that may be traced stays in memory. Which thread reads which file changes nothing in the result.
+class RankReader {
+public:
+  RankReader(const KinetoInput& input, const std::optional<int>& chosen) : input_(input), chosen_(chosen) {}
+
+  /// Throws what the first of the files that cannot be read throws.
+  void read_all() {
+    ranks_.resize(input_.files.size());
+    problems_.resize(input_.files.size());
+    const auto threads = std::min<std::size_t>(input_.files.size(), static_cast<std::size_t>(processors()));
+    {
+      std::vector<std::jthread> readers;
+      for (std::size_t i = 0; i < threads; ++i) readers.emplace_back([this] { read_more(); });
+    }
+    for (const std::exception_ptr& problem : problems_) {
+      if (problem) std::rethrow_exception(problem);
+    }
+    if (!best_)
+      throw InputError(fmt::format("no profile is of rank {}", *chosen_), "--rank names one of the files");
   }
-  if (longest < 0)
-    throw InputError(fmt::format("no profile is of rank {}", *chosen), "--rank names one of the files");
-  job.ranks = join_ranks(std::move(ranks), how);
+
+  [[nodiscard]] std::vector<RankProfile> ranks() && { return std::move(ranks_); }
+  [[nodiscard]] JoinedProfile traced() && { return std::move(traced_); }
+  [[nodiscard]] int traced_rank() const { return rank_of(*best_); }
+
+private:
+  void read_more() {
+    while (true) {
+      const std::size_t file = next_++;
+      if (file >= input_.files.size() || has_problem_) return;
+      try {
+        keep(file, read_profile(input_, input_.files[file], true));
+      } catch (...) {
+        problems_[file] = std::current_exception();
+        has_problem_ = true;  // files before it are being read, and their problems count first
+      }
+    }
+  }
+
+  void keep(std::size_t file, JoinedProfile one) {
+    RankProfile rank = rank_profile_of(one.profile, one.work);
+    const std::lock_guard lock(mutex_);
+    ranks_[file] = std::move(rank);
+    const RankProfile& its = ranks_[file];
+    const bool is_wanted = chosen_ ? rank_of(file) == *chosen_
+                                   : !best_ || its.computing > ranks_[*best_].computing ||
+                                         (its.computing == ranks_[*best_].computing && file < *best_);
+    if (!is_wanted) return;
+    best_ = file;
+    traced_ = std::move(one);
+  }
+
+  /// As join_ranks() numbers them.
+  [[nodiscard]] int rank_of(std::size_t file) const {
+    return ranks_[file].rank.value_or(static_cast<int>(file));
+  }
+
+  const KinetoInput& input_;
+  const std::optional<int>& chosen_;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> has_problem_ = false;
+  std::mutex mutex_;  // of what follows but the problems, of which each file has its own
+  std::vector<RankProfile> ranks_;
+  std::optional<std::size_t> best_;  // index of the file that is traced
+  JoinedProfile traced_;
+  std::vector<std::exception_ptr> problems_;
+};
+
+JobProfiles read_ranks(const KinetoInput& input, const std::optional<int>& chosen, const JoinOptions& how) {
+  RankReader reader(input, chosen);
+  reader.read_all();
+  const int traced_rank = reader.traced_rank();
+  JobProfiles job{.traced = std::move(reader).traced()};
+  job.ranks = join_ranks(std::move(reader).ranks(), how);
   for (std::size_t i = 0; i < job.ranks->ranks.size(); ++i) {
     if (job.ranks->ranks[i].rank == traced_rank) job.place = i;
   }

@@ -21,6 +21,7 @@
 
 #include <CLI/Error.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -28,6 +29,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,20 +55,21 @@ constexpr const char* fail_above_step = "--fail-above";
 
 StepLimits step_limits(const std::vector<std::string>& texts) {
   StepLimits limits;
+  const std::array<std::pair<std::string_view, std::optional<double>*>, 3> named{
+      {{"replay", &limits.replay}, {"predicted", &limits.predicted}, {"model", &limits.model}}};
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     const std::string name(equals == std::string::npos ? "replay" : trimmed(text.substr(0, equals)));
     std::string number(trimmed(equals == std::string::npos ? text : text.substr(equals + 1)));
     if (number.ends_with('%')) number.pop_back();
-    std::optional<double>* const its = name == "replay"      ? &limits.replay
-                                       : name == "predicted" ? &limits.predicted
-                                       : name == "model"     ? &limits.model
-                                                             : nullptr;
-    if (its == nullptr)
+    const auto* const its =
+        std::ranges::find(named, name, &std::pair<std::string_view, std::optional<double>*>::first);
+    if (its == named.end())
       throw CLI::ValidationError(fail_above_step,
                                  fmt::format("'{}' has no limit: replay, predicted, model", name));
-    if (*its) throw CLI::ValidationError(fail_above_step, fmt::format("limits {} twice", name));
-    *its = percentage(fail_above_step, std::string(trimmed(number)));
+    std::optional<double>& limit = *its->second;
+    if (limit) throw CLI::ValidationError(fail_above_step, fmt::format("limits {} twice", name));
+    limit = percentage(fail_above_step, std::string(trimmed(number)));
   }
   return limits;
 }

@@ -48,7 +48,7 @@ class Reader {
 public:
   Reader(const std::filesystem::path& file, const KinetoOptions& options)
       : options_(options),
-        stream_(file, options.allow_truncated),
+        stream_(file, options.allow_truncated, !options.one_thread),
         cutter_(stream_, file.string(), KinetoParser::padding) {
     profile_.file = file.string();
   }
