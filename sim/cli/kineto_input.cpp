@@ -38,8 +38,8 @@ public:
     problems_.resize(input_.files.size());
     const auto threads = std::min<std::size_t>(input_.files.size(), static_cast<std::size_t>(processors()));
     {
-      std::vector<std::jthread> readers;
-      for (std::size_t i = 0; i < threads; ++i) readers.emplace_back([this] { read_more(); });
+      std::vector<std::jthread> working;
+      for (std::size_t i = 0; i < threads; ++i) working.emplace_back([this] { read_more(); });
     }
     for (const std::exception_ptr& problem : problems_) {
       if (problem) std::rethrow_exception(problem);

@@ -22,7 +22,7 @@ std::string_view quick_category(std::string_view event) {
   return end == std::string_view::npos ? std::string_view{} : event.substr(begin + 1, end - begin - 1);
 }
 
-std::optional<EventKind> kind_of_category(std::string_view category) {
+std::optional<EventKind> event_kind_of(std::string_view category) {
   // since 2022; before, with a capital letter
   constexpr std::array<std::pair<std::string_view, EventKind>, 14> kinds_of_events{
       {{"cpu_op", EventKind::op},
@@ -46,7 +46,7 @@ std::optional<EventKind> kind_of_category(std::string_view category) {
 
 bool is_needless(std::string_view category, std::string_view event) {
   if (category == "python_function") return find_text(event, "nn.Module: ") == std::string_view::npos;
-  return category.find('\\') == std::string_view::npos && !kind_of_category(category);
+  return category.find('\\') == std::string_view::npos && !event_kind_of(category);
 }
 
 std::string repaired(std::string_view event) {

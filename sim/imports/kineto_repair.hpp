@@ -14,7 +14,7 @@ namespace trainyard {
 std::string_view quick_category(std::string_view event);
 
 /// The kind of events of a category, whatever their names; nothing for those that no importer uses.
-std::optional<EventKind> kind_of_category(std::string_view category);
+std::optional<EventKind> event_kind_of(std::string_view category);
 
 /// Whether no importer uses an event of this category.
 bool is_needless(std::string_view category, std::string_view event);

@@ -7,6 +7,7 @@
 #include "units/plural.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <limits>
 #include <utility>
@@ -27,6 +28,26 @@ std::size_t index_of_median(const std::vector<std::int64_t>& values) {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return values[i]; });
   return order[(order.size() - 1) / 2];
+}
+
+/// The step with the median period. One that computes much longer or shorter than the median step is a rare
+/// one that is there by chance: then the step that is nearest to both medians, because the trace has the
+/// usual times of ops.
+std::size_t index_of_usual(const std::vector<StepRows>& steps, std::size_t count) {
+  std::vector<std::int64_t> periods;
+  std::vector<std::int64_t> computing;
+  for (std::size_t i = 0; i < count; ++i) {
+    periods.push_back(steps[i].period);
+    computing.push_back(steps[i].computing);
+  }
+  const std::size_t middle = index_of_median(periods);
+  const std::int64_t usual = computing[index_of_median(computing)];
+  constexpr std::int64_t parts_that_differ = 50;  // 2 %
+  if (std::abs(computing[middle] - usual) <= usual / parts_that_differ) return middle;
+  std::vector<std::int64_t> distances;
+  for (std::size_t i = 0; i < count; ++i)
+    distances.push_back(std::abs(periods[i] - periods[middle]) + std::abs(computing[i] - usual));
+  return static_cast<std::size_t>(std::ranges::min_element(distances) - distances.begin());
 }
 
 /// Takes rows away; collectives behind one of them are then behind the row before it.
@@ -89,11 +110,8 @@ private:
       result_.warnings.push_back(fmt::format(
           "the profile has no steps (ProfilerStep#N): each of its {} passes of the optimizer ends one",
           work_.steps.size()));
-    std::vector<std::int64_t> periods;
-    for (const StepRows& one : steps_) periods.push_back(one.period);
     // The last one ends with its last work: nothing tells when the next step would have begun.
-    if (periods.size() > 1) periods.pop_back();
-    const std::size_t shown = index_of_median(periods);
+    const std::size_t shown = index_of_usual(steps_, steps_.size() > 1 ? steps_.size() - 1 : 1);
     result_.parts = steps_[shown];
     if (result_.parts.is_part)
       result_.warnings.emplace_back(

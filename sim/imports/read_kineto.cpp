@@ -18,7 +18,7 @@ namespace trainyard {
 namespace {
 
 std::optional<EventKind> kind_of_event(std::string_view category, std::string_view name) {
-  const std::optional<EventKind> kind = kind_of_category(category);
+  const std::optional<EventKind> kind = event_kind_of(category);
   if (kind == EventKind::module && !name.starts_with("nn.Module: ")) return std::nullopt;
   // in 2021 ranges were operators
   const bool is_range = name.starts_with("ProfilerStep") || name.starts_with("Optimizer.");
