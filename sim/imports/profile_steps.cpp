@@ -115,9 +115,7 @@ private:
     result_.parts = steps_[shown];
     if (result_.parts.is_part)
       result_.warnings.emplace_back(
-          "other work of the GPU follows each of these ranges: only the time from a range's first work to "
-          "its "
-          "last counts");
+          "other work of the GPU follows each range: only the time from its first work to its last counts");
     result_.shown = indices[shown];
     const StepRows reference = steps_[shown];
     std::vector<StepRows> alike;
