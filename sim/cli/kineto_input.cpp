@@ -48,8 +48,8 @@ public:
       throw InputError(fmt::format("no profile is of rank {}", *chosen_), "--rank names one of the files");
   }
 
-  [[nodiscard]] std::vector<RankProfile> ranks() && { return std::move(ranks_); }
-  [[nodiscard]] JoinedProfile traced() && { return std::move(traced_); }
+  [[nodiscard]] std::vector<RankProfile> take_ranks() { return std::move(ranks_); }
+  [[nodiscard]] JoinedProfile take_traced() { return std::move(traced_); }
   [[nodiscard]] int traced_rank() const { return rank_of(*best_); }
 
 private:
@@ -99,8 +99,8 @@ JobProfiles read_ranks(const KinetoInput& input, const std::optional<int>& chose
   RankReader reader(input, chosen);
   reader.read_all();
   const int traced_rank = reader.traced_rank();
-  JobProfiles job{.traced = std::move(reader).traced()};
-  job.ranks = join_ranks(std::move(reader).ranks(), how);
+  JobProfiles job{.traced = reader.take_traced()};
+  job.ranks = join_ranks(reader.take_ranks(), how);
   for (std::size_t i = 0; i < job.ranks->ranks.size(); ++i) {
     if (job.ranks->ranks[i].rank == traced_rank) job.place = i;
   }
