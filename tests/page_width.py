@@ -34,6 +34,8 @@ COMMANDS = {
     "run with servers": ["run", "inception_v3_dgx1_p100_server"],
     "memory with servers": ["memory", "inception_v3_dgx1_p100_server"],
     "import": ["import", "kineto", "PROFILE", "RANK1", "-o", "/dev/null"],
+    "validate of a trace": ["validate-trace", "PROFILE", "--model", "resnet50", "--batch", "8"],
+    "validate of the traces of ranks": ["validate-trace", "PROFILE", "RANK1"],
     "import of a log": ["import", "nccl-tests", "LOG", "-o", "/dev/null"],
     "import of an execution trace": ["import", "chakra", "EXECUTION", "-o", "/dev/null"],
     "import of a workload": ["import", "astra-sim", "WORKLOAD", "--time-unit", "ns", "-o", "/dev/null"],
@@ -192,7 +194,7 @@ def main():
                 faults.append(f"{' '.join(words)}: ends with {ended.returncode}\n{ended.stderr}")
             return ended.stdout, ended.stderr
 
-        helps = re.findall(r"^  ([a-z]+)  +\S", printed(["--help"], None)[0], flags=re.M)
+        helps = re.findall(r"^  ([a-z][a-z-]+)  +\S", printed(["--help"], None)[0], flags=re.M)
         commands = COMMANDS | {f"{name} --help": [name, "--help"] for name in helps}
         missing = set(helps) - {words[0] for words in (COMMANDS | MACHINE).values() if words} - {"trace", "calibrate"}
         if missing:

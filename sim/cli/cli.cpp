@@ -118,6 +118,7 @@ void add_commands(CLI::App& program) {
   add_collective(program);
   add_sweep(program);
   add_validate(program);
+  add_validate_trace(program);
   add_calibrate(program);
   add_import(program);
   add_export(program);

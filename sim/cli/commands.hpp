@@ -38,6 +38,7 @@ void add_topology(CLI::App& program);
 void add_collective(CLI::App& program);
 void add_sweep(CLI::App& program);
 void add_validate(CLI::App& program);
+void add_validate_trace(CLI::App& program);
 void add_calibrate(CLI::App& program);
 void add_calibrate_collectives(CLI::App& calibrate);
 void add_calibrate_stack(CLI::App& calibrate);

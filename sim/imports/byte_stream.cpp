@@ -34,7 +34,7 @@ struct ByteStream::Source {
   std::size_t taken = 0;
 };
 
-ByteStream::ByteStream(const std::filesystem::path& file, bool may_be_cut_off)
+ByteStream::ByteStream(const std::filesystem::path& file, bool may_be_cut_off, bool inflates_ahead)
     : source_(std::make_unique<Source>(Source{.file = open_file(file)})) {
   std::array<unsigned char, 2> magic{};
   const std::size_t read = std::fread(magic.data(), 1, magic.size(), source_->file.get());
@@ -42,8 +42,9 @@ ByteStream::ByteStream(const std::filesystem::path& file, bool may_be_cut_off)
     throw FileError(file.string() + ": " + std::strerror(errno));
   if (read == magic.size() && magic[0] == 0x1f && magic[1] == 0x8b) {
     source_->inflater = std::make_unique<Inflater>(source_->file.get(), file.string(), may_be_cut_off);
-    source_->queue =
-        std::make_unique<BlockQueue>([inflater = source_->inflater.get()] { return inflater->next_block(); });
+    if (inflates_ahead)
+      source_->queue = std::make_unique<BlockQueue>(
+          [inflater = source_->inflater.get()] { return inflater->next_block(); });
   }
 }
 
@@ -52,11 +53,11 @@ ByteStream::ByteStream(ByteStream&&) noexcept = default;
 ByteStream& ByteStream::operator=(ByteStream&&) noexcept = default;
 
 std::size_t ByteStream::read(std::span<char> into) {
-  if (!source_->queue) return std::fread(into.data(), 1, into.size(), source_->file.get());
+  if (!source_->inflater) return std::fread(into.data(), 1, into.size(), source_->file.get());
   std::size_t done = 0;
   while (done < into.size()) {
     if (source_->taken == source_->block.size()) {
-      source_->block = source_->queue->take();
+      source_->block = source_->queue ? source_->queue->take() : source_->inflater->next_block();
       source_->taken = 0;
       if (source_->block.empty()) break;
     }

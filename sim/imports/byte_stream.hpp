@@ -1,7 +1,7 @@
 #pragma once
 // The bytes of a file that another program wrote, plain or compressed by gzip, from its beginning to its end.
 // A compressed one is inflated on a second thread while its bytes are read, so that neither waits for the
-// other.
+// other; on the thread that reads where others read more files meanwhile.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +14,10 @@ namespace trainyard {
 class ByteStream {
 public:
   /// Opens a file; its content says whether it is compressed, not its name. Throws FileError. With
-  /// `may_be_cut_off` a compressed file that is cut off ends where its bytes do.
-  explicit ByteStream(const std::filesystem::path& file, bool may_be_cut_off = false);
+  /// `may_be_cut_off` a compressed file that is cut off ends where its bytes do. `inflates_ahead`: on a
+  /// second thread.
+  explicit ByteStream(const std::filesystem::path& file, bool may_be_cut_off = false,
+                      bool inflates_ahead = true);
   ~ByteStream();
   ByteStream(ByteStream&&) noexcept;
   ByteStream& operator=(ByteStream&&) noexcept;

@@ -38,4 +38,19 @@ std::int64_t common(const std::vector<Interval>& a, const std::vector<Interval>&
   return sum;
 }
 
+std::vector<Interval> without(const std::vector<Interval>& a, const std::vector<Interval>& b) {
+  std::vector<Interval> result;
+  auto covers = b.begin();
+  for (const Interval& one : a) {
+    std::int64_t from = one.start;
+    while (covers != b.end() && covers->end <= from) ++covers;
+    for (auto at = covers; at != b.end() && at->start < one.end; ++at) {
+      if (at->start > from) result.push_back({from, at->start});
+      from = std::max(from, at->end);
+    }
+    if (from < one.end) result.push_back({from, one.end});
+  }
+  return result;
+}
+
 }  // namespace trainyard

@@ -19,4 +19,7 @@ std::int64_t total(const std::vector<Interval>& intervals);
 /// Length of what two merged lists share.
 std::int64_t common(const std::vector<Interval>& a, const std::vector<Interval>& b);
 
+/// What is in the first of two merged lists and not in the second.
+std::vector<Interval> without(const std::vector<Interval>& a, const std::vector<Interval>& b);
+
 }  // namespace trainyard

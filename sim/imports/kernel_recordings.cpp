@@ -5,6 +5,7 @@
 #include "imports/intervals.hpp"
 #include "imports/op_names.hpp"
 #include "imports/op_shapes.hpp"
+#include "imports/op_work.hpp"
 #include "imports/operands.hpp"
 #include "interchange/input_text.hpp"
 #include "workload/shape_text.hpp"
@@ -42,15 +43,9 @@ struct OpRun {
   std::uint32_t op = no_event;
   OpKind kind{};
   std::int64_t time = 0;
-  bool is_beside = false, is_nhwc = false, changes_layout = false, is_tf32 = false;
+  bool is_beside = false;
+  KernelHints hints;
 };
-
-std::optional<Dtype> type_named(std::string_view name) {
-  if (name == "float" || name == "Float") return Dtype::fp32;
-  if (name == "c10::Half" || name == "Half") return Dtype::fp16;
-  if (name == "c10::BFloat16" || name == "BFloat16") return Dtype::bf16;
-  return std::nullopt;
-}
 
 class RecordingMaker {
 public:
@@ -95,10 +90,7 @@ private:
       run.kind = kind;
       run.time += event.end - event.start;
       run.is_beside = run.is_beside || runs_beside(communication, event);
-      const auto has = [&](std::string_view part) { return kernel.find(part) != std::string_view::npos; };
-      run.changes_layout = run.changes_layout || has("nchwToNhwc") || has("nhwcToNchw");
-      run.is_nhwc = run.is_nhwc || has("nhwc");
-      run.is_tf32 = run.is_tf32 || has("tf32") || has("s1688gemm");  // cuBLAS's for A100
+      run.hints.add(kernel);
     }
   }
 
@@ -112,15 +104,6 @@ private:
     return found == last_pass_.end() ? OpKind::conv_dgrad : found->second;
   }
 
-  [[nodiscard]] std::optional<Dtype> type_of(const OpRun& run) const {
-    const ProfileEvent& op = profile_.events[run.op];
-    if (op.operands == no_event) return std::nullopt;
-    const auto types = operand_texts(profile_.texts[profile_.operands[op.operands].types]);
-    if (!types || types->empty()) return std::nullopt;
-    const auto type = type_named(types->front());
-    return type == Dtype::fp32 && run.is_tf32 && is_matrix(run.kind) ? Dtype::tf32 : type;
-  }
-
   void add(const OpRun& run) {
     const bool is_conv =
         run.kind == OpKind::conv_forward || run.kind == OpKind::conv_dgrad || run.kind == OpKind::conv_wgrad;
@@ -128,7 +111,7 @@ private:
     const std::string_view plain = plain_name(name(run.op));
     const auto* const vector_op = std::ranges::find(vector_ops, plain, &VectorOp::name);
     if (!is_matrix_op && (vector_op == vector_ops.end() || run.kind != OpKind::elementwise)) return;
-    const auto type = type_of(run);
+    const auto type = type_of(profile_, profile_.events[run.op], run.kind, run.hints);
     const auto shape = shape_of(profile_, profile_.events[run.op], run.kind);
     const bool is_stored_unknown = run.kind == OpKind::gemm && plain != "linear" && !has_strides(run);
     if (!type || !shape || run.time <= 0 || is_stored_unknown) {
@@ -145,9 +128,7 @@ private:
     kernel.dtype = type;
     kernel.shape = *shape;
     if (const auto* conv = std::get_if<ConvShape>(&*shape)) {
-      const Layout by_kernels = run.is_nhwc && !run.changes_layout ? Layout::nhwc : Layout::nchw;
-      const Layout layout = layout_of(profile_, profile_.events[run.op]).value_or(by_kernels);
-      kernel.variant = std::string(config::name_of(layout));
+      kernel.variant = std::string(config::name_of(layout_of(profile_, profile_.events[run.op], run.hints)));
       kernel.bytes = work_of(*conv, *type).bytes;
     } else if (const auto* gemm = std::get_if<GemmShape>(&*shape)) {
       kernel.bytes = work_of(*gemm, *type).bytes;

@@ -18,6 +18,15 @@ std::uint64_t number_in(std::string_view token) {
   return problem == std::errc() ? number : ProfileEvent::no_number;
 }
 
+/// The key of a field. Without a backslash it stands in the text as it is; only others are copied.
+std::string_view key_of(simdjson::simdjson_result<ondemand::field>& field) {
+  const char* const raw = field.key().raw();
+  const char* end = raw;
+  while (*end != '"' && *end != '\\') ++end;
+  if (*end == '"') return {raw, static_cast<std::size_t>(end - raw)};
+  return std::string_view(field.unescaped_key());
+}
+
 std::string_view trimmed_token(std::string_view token) {
   while (!token.empty() &&
          (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' || token.back() == '\t'))
@@ -34,7 +43,7 @@ bool needs_strides(std::string_view op) {
 
 void read_arguments(ondemand::object arguments, KinetoFields& fields) {
   for (auto field : arguments) {
-    const std::string_view key = std::string_view(field.unescaped_key());
+    const std::string_view key = key_of(field);
     const auto token = [&] { return trimmed_token(field.value().raw_json_token()); };
     const auto raw = [&]() -> std::string_view {
       ondemand::value value = field.value();
@@ -103,7 +112,7 @@ void read_text(ondemand::value value, Text& text, bool& is_odd) {
 
 void read_event(ondemand::object event, KinetoFields& fields) {
   for (auto field : event) {
-    const std::string_view key = std::string_view(field.unescaped_key());
+    const std::string_view key = key_of(field);
     if (key == "ph") {
       read_text(field.value(), fields.phase, fields.is_odd);
     } else if (key == "cat") {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace trainyard {
 
@@ -21,12 +22,31 @@ std::string_view quick_category(std::string_view event) {
   return end == std::string_view::npos ? std::string_view{} : event.substr(begin + 1, end - begin - 1);
 }
 
+std::optional<EventKind> event_kind_of(std::string_view category) {
+  // since 2022; before, with a capital letter
+  constexpr std::array<std::pair<std::string_view, EventKind>, 14> kinds_of_events{
+      {{"cpu_op", EventKind::op},
+       {"cuda_runtime", EventKind::launch},
+       {"kernel", EventKind::kernel},
+       {"user_annotation", EventKind::range},
+       {"cuda_driver", EventKind::launch},
+       {"gpu_memcpy", EventKind::copy},
+       {"gpu_memset", EventKind::set},
+       {"python_function", EventKind::module},
+       {"hip_runtime", EventKind::launch},
+       {"Operator", EventKind::op},
+       {"Runtime", EventKind::launch},
+       {"Kernel", EventKind::kernel},
+       {"Memcpy", EventKind::copy},
+       {"Memset", EventKind::set}}};
+  const auto* const found =
+      std::ranges::find(kinds_of_events, category, &std::pair<std::string_view, EventKind>::first);
+  return found == kinds_of_events.end() ? std::nullopt : std::optional(found->second);
+}
+
 bool is_needless(std::string_view category, std::string_view event) {
-  constexpr std::array<std::string_view, 8> needless{
-      "ac2g",     "fwdbwd", "async", "cpu_instant_event", "Trace", "overhead", "gpu_user_annotation",
-      "cuda_sync"};
-  if (std::ranges::find(needless, category) != needless.end()) return true;
-  return category == "python_function" && find_text(event, "nn.Module: ") == std::string_view::npos;
+  if (category == "python_function") return find_text(event, "nn.Module: ") == std::string_view::npos;
+  return category.find('\\') == std::string_view::npos && !event_kind_of(category);
 }
 
 std::string repaired(std::string_view event) {

@@ -92,6 +92,10 @@ constexpr std::array operations{
 
 }  // namespace
 
+bool names_operands(std::string_view range) {
+  return range.starts_with("nccl:") || range.starts_with("rccl:");
+}
+
 std::string_view plain_name(std::string_view name) {
   constexpr std::string_view wrapper = "autograd::engine::evaluate_function: ";
   if (name.starts_with(wrapper)) name.remove_prefix(wrapper.size());

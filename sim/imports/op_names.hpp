@@ -22,6 +22,9 @@ std::optional<OpKind> pass_of_kernel(std::string_view kernel);
 /// unknown.
 std::optional<Operation> operation_named(std::string_view name);
 
+/// Whether ranges of this name have the operands of a collective: "nccl:all_reduce".
+bool names_operands(std::string_view range);
+
 /// "conv2d" of "aten::conv2d", "Addmm" of "autograd::engine::evaluate_function: AddmmBackward0".
 std::string_view plain_name(std::string_view name);
 

@@ -51,6 +51,24 @@ std::string short_name(std::string_view kernel) {
   return std::string(kernel.substr(0, kernel.find_first_of("(<")));
 }
 
+/// Bytes of the first operand of the caller of a collective, which may be several tensors.
+std::optional<double> operand_bytes(const Profile& profile, const ProfileEvent& caller,
+                                    std::string_view kernel) {
+  if (caller.operands == no_event) return std::nullopt;
+  const Operands& its = profile.operands[caller.operands];
+  const auto shapes = operand_shapes(profile.texts[its.dims]);
+  if (!shapes || shapes->empty() || shapes->front().empty()) return std::nullopt;
+  double values = 0;
+  for (const TensorShape& shape : shapes->front()) {
+    if (shape.empty() && shapes->front().size() == 1) return std::nullopt;
+    values += values_of(shape);
+  }
+  const auto types = operand_texts(profile.texts[its.types]);
+  std::optional<double> bytes = types && !types->empty() ? bytes_of_type(types->front()) : std::nullopt;
+  if (!bytes) bytes = bytes_in_kernel_name(kernel);
+  return bytes ? std::optional(values * *bytes) : std::nullopt;
+}
+
 }  // namespace
 
 CollectiveSize size_of(const Profile& profile, const GpuWork& work) {
@@ -70,19 +88,16 @@ CollectiveSize size_of(const Profile& profile, const GpuWork& work) {
     }
     break;
   }
-  if (record == nullptr || record->operands == no_event) return result;
-  const Operands& its = profile.operands[record->operands];
-  const auto shapes = operand_shapes(profile.texts[its.dims]);
-  if (!shapes || shapes->empty() || shapes->front().empty()) return result;
-  double values = 0;
-  for (const TensorShape& shape : shapes->front()) {
-    if (shape.empty() && shapes->front().size() == 1) return result;
-    values += values_of(shape);
-  }
-  const auto types = operand_texts(profile.texts[its.types]);
-  std::optional<double> bytes = types && !types->empty() ? bytes_of_type(types->front()) : std::nullopt;
-  if (!bytes) bytes = bytes_in_kernel_name(kernel_name);
-  if (bytes) result.in = values * *bytes;
+  if (record != nullptr) result.in = operand_bytes(profile, *record, kernel_name);
+  return result;
+}
+
+CollectiveSize size_with_ranges(const Profile& profile, const GpuWork& work) {
+  CollectiveSize result = size_of(profile, work);
+  if (result.in || work.call == no_event) return result;
+  const ProfileEvent& call = profile.events[work.call];
+  if (names_operands(profile.texts[call.name]))
+    result.in = operand_bytes(profile, call, profile.texts[profile.events[work.event].name]);
   return result;
 }
 

@@ -47,6 +47,11 @@ struct CollectiveSize {
 };
 CollectiveSize size_of(const Profile& profile, const GpuWork& work);
 
+/// The same, and where neither the kernel nor the record of its caller has a size, that of the operand of the
+/// range around it ("nccl:all_reduce"): files of 2022 and 2023 have it only there. Figures that are compared
+/// with those of other tools do not count it.
+CollectiveSize size_with_ranges(const Profile& profile, const GpuWork& work);
+
 /// What a kernel that communicates carries out, by its record, its name or the range around its launch;
 /// nothing for messages between two ranks and for what is unknown.
 std::optional<Operation> operation_of(const Profile& profile, const GpuWork& work);

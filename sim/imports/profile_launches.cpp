@@ -1,5 +1,7 @@
 #include "imports/profile_launches.hpp"
 
+#include "imports/op_names.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -13,15 +15,6 @@ bool ends_with_backward(std::string_view name) {
   return name.ends_with("Backward");
 }
 
-bool is_backward_range(std::string_view name) {
-  return name.starts_with("autograd::engine::evaluate_function") || name.starts_with("torch::autograd::") ||
-         ends_with_backward(name);
-}
-
-bool is_optimizer_range(std::string_view name) {
-  return name.starts_with("Optimizer.step") || name == "## optimizer ##";
-}
-
 bool is_zero_grad_range(std::string_view name) {
   return name.starts_with("Optimizer.zero_grad") || name == "## zero_grad ##";
 }
@@ -32,14 +25,22 @@ bool is_operator(std::string_view name) {
 }
 
 /// Whether the range names a collective: "nccl:all_reduce", "c10d::allreduce_".
-bool names_call(std::string_view name) {
-  return name.starts_with("nccl:") || name.starts_with("rccl:") || name.starts_with("c10d::");
-}
+bool names_call(std::string_view name) { return names_operands(name) || name.starts_with("c10d::"); }
 
 }  // namespace
 
+bool is_backward_range(std::string_view name) {
+  return name.starts_with("autograd::engine::evaluate_function") || name.starts_with("torch::autograd::") ||
+         ends_with_backward(name);
+}
+
+bool is_optimizer_range(std::string_view name) {
+  return name.starts_with("Optimizer.step") || name == "## optimizer ##";
+}
+
 ProfiledLaunches::ProfiledLaunches(const Profile& profile) : profile_(&profile) {
   find();
+  find_closures();
   const auto start_of = [this](const ProfiledLaunch& one) { return event(one.launch).start; };
   for (auto& [correlation, launches] : of_correlation_) {
     if (launches.size() > 1) std::ranges::stable_sort(launches, {}, start_of);
@@ -89,10 +90,12 @@ ProfiledLaunches::Enclosed ProfiledLaunches::enclosed(std::uint32_t index, const
   const std::string_view name = this->name(index);
   const bool is_op = event(index).kind == EventKind::op;
   if (is_backward_range(name)) {
-    if (its.phase == WorkPhase::rest) its.phase = WorkPhase::backward;
+    // also in an optimizer: it calls a closure that computes the gradients
+    if (its.phase != WorkPhase::zero_grad) its.phase = WorkPhase::backward;
     if (its.wrapper == no_event) its.wrapper = index;
   } else if (is_optimizer_range(name)) {
     its.phase = WorkPhase::optimizer;
+    if (its.update == no_event) its.update = index;
   } else if (is_zero_grad_range(name)) {
     its.phase = WorkPhase::zero_grad;
   }
@@ -104,6 +107,39 @@ ProfiledLaunches::Enclosed ProfiledLaunches::enclosed(std::uint32_t index, const
   }
   result.innermost_op = is_op ? index : no_event;
   return result;
+}
+
+/// Optimizer.step(closure) computes the gradients itself, as L-BFGS and PyTorch Lightning let it do: backward
+/// work, most often of another thread, lies inside its pass. What it launches before the last of that, and by
+/// operators that backward differentiates, is the forward pass. Updates run without gradients, and so their
+/// operators have no number in the sequence of those; where no operator has one, time alone decides.
+void ProfiledLaunches::find_closures() {
+  std::unordered_map<TextPool::Id, std::vector<std::int64_t>> backward;  // launches, by process
+  for (const auto& [correlation, launches] : of_correlation_) {
+    for (const ProfiledLaunch& one : launches) {
+      if (one.phase == WorkPhase::backward)
+        backward[event(one.launch).owner].push_back(event(one.launch).start);
+    }
+  }
+  for (auto& [process, times] : backward) std::ranges::sort(times);
+  const bool has_sequence = std::ranges::any_of(profile_->events, [](const ProfileEvent& one) {
+    return one.kind == EventKind::op && one.sequence != ProfileEvent::no_number;
+  });
+  for (auto& [correlation, launches] : of_correlation_) {
+    for (ProfiledLaunch& one : launches) {
+      if (one.phase != WorkPhase::optimizer || one.update == no_event) continue;
+      const auto found = backward.find(event(one.launch).owner);
+      if (found == backward.end()) continue;
+      const ProfileEvent& update = event(one.update);
+      const auto behind = std::ranges::lower_bound(found->second, update.end);
+      const bool is_before = behind != found->second.begin() &&
+                             event(one.launch).start < *std::prev(behind) &&
+                             *std::prev(behind) >= update.start;
+      const bool is_differentiated =
+          !has_sequence || (one.op != no_event && event(one.op).sequence != ProfileEvent::no_number);
+      if (is_before && is_differentiated) one.phase = WorkPhase::rest;
+    }
+  }
 }
 
 bool ProfiledLaunches::launches_something(std::uint32_t call) const {

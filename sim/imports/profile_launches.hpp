@@ -19,6 +19,10 @@ enum class WorkPhase {
   unknown  ///< the file has no launch of it
 };
 
+/// Whether a range is backward work, or the pass of an optimizer, by its name in any age of PyTorch.
+bool is_backward_range(std::string_view name);
+bool is_optimizer_range(std::string_view name);
+
 /// A launch and what encloses it, as indices in the profile's events.
 struct ProfiledLaunch {
   std::uint32_t launch = no_event;
@@ -27,6 +31,7 @@ struct ProfiledLaunch {
   std::uint32_t record = no_event;   ///< the description of a collective by its caller
   std::uint32_t call = no_event;     ///< the innermost range that names a collective
   std::uint32_t leaf = no_event;     ///< the innermost operator that computes
+  std::uint32_t update = no_event;   ///< the outermost pass of an optimizer
   WorkPhase phase = WorkPhase::rest;
 };
 
@@ -52,6 +57,7 @@ private:
   [[nodiscard]] Enclosed enclosed(std::uint32_t index, const Enclosed* around) const;
   void find();
   void add(std::uint32_t launch, const Enclosed* around);
+  void find_closures();
   void find_processes();
   [[nodiscard]] bool launches_something(std::uint32_t call) const;
 

@@ -2,6 +2,7 @@
 
 #include "imports/intervals.hpp"
 #include "imports/op_names.hpp"
+#include "imports/profile_figures.hpp"
 #include "imports/row_names.hpp"
 
 #include <algorithm>
@@ -20,6 +21,12 @@ bool is_with_host(std::string_view copy) {
          copy.find("DeviceToHost") != std::string_view::npos;
 }
 
+/// A kernel of a row.
+struct RowKernel {
+  std::int64_t start = 0, launched = 0;  ///< ns
+  std::size_t row = 0;
+};
+
 class RowMaker {
 public:
   RowMaker(const Profile& profile, const ProfileWork& work, int step, const std::optional<Interval>& window)
@@ -32,8 +39,8 @@ public:
     add_rows();
     name_rows(profile_, work_, step_, first_work_, result_.rows);
     add_collectives();
-    order_rows();
     measure_parts();
+    order_rows();
     return std::move(result_);
   }
 
@@ -59,6 +66,13 @@ private:
     std::int64_t last = start_;
     for (const GpuWork* one : own_) last = std::max(last, event(one->event).end);
     end_ = next == std::numeric_limits<std::int64_t>::max() || next < last ? last : next;
+    // a range that the user names may be part of a step, whose rest is no idle time
+    if (work_.marks != StepMarks::ranges || end_ == last) return;
+    const auto behind = std::ranges::lower_bound(work_.work, last, {},
+                                                 [&](const GpuWork& one) { return event(one.event).start; });
+    if (behind == work_.work.end() || event(behind->event).start >= next) return;
+    end_ = last;
+    result_.is_part = true;
   }
 
   /// Work in no range is forward before the first launch of backward, and the optimizer's behind the last.
@@ -101,10 +115,13 @@ private:
       const ProfileEvent& its = event(one->event);
       const Interval alone{std::max(covered, its.start), std::max({covered, its.start, its.end})};
       covered = std::max(covered, its.end);
-      ProfileRow& row = row_of(*one);
+      const std::size_t index = row_of(*one);
+      kernels_.push_back({its.start, launched(*one), index});
+      ProfileRow& row = result_.rows[index];
       row.time += alone.end - alone.start;
       row.beside += common({alone}, communication_);
       ++row.kernels;
+      row.hints.add(name(one->event));
     }
   }
 
@@ -112,7 +129,7 @@ private:
     return event(work.event).kind == EventKind::copy && is_with_host(name(work.event));
   }
 
-  ProfileRow& row_of(const GpuWork& work) {
+  std::size_t row_of(const GpuWork& work) {
     const Phase phase = phase_of(work);
     const bool updates = work.phase == WorkPhase::optimizer || work.phase == WorkPhase::zero_grad;
     std::uint32_t op = work.op;
@@ -143,7 +160,7 @@ private:
     }
     ProfileRow& row = result_.rows[found->second];
     row.first_launch = std::min(row.first_launch, launched(work));
-    return row;
+    return found->second;
   }
 
   [[nodiscard]] bool is_convolution(std::uint32_t op, std::uint32_t wrapper) const {
@@ -196,15 +213,51 @@ private:
       (is_host_copy(*one) ? copies : computing).push_back({event(one->event).start, event(one->event).end});
     }
     computing = merged(std::move(computing));
+    result_.start = start_;
     result_.period = end_ - start_;
     result_.computing = total(computing);
-    result_.exposed = total(communication_) - common(communication_, computing);
+    const std::vector<Interval> exposed = without(communication_, computing);
+    result_.exposed = total(exposed);
+    find_late_launches(exposed);
     std::vector<Interval> all = computing;
     all.insert(all.end(), communication_.begin(), communication_.end());
     all = merged(std::move(all));
-    copies = merged(std::move(copies));
-    result_.copying = total(copies) - common(copies, all);
+    copies = without(merged(std::move(copies)), all);
+    result_.copying = total(copies);
     result_.idle = result_.period - result_.computing - result_.exposed - result_.copying;
+    place(copies, &ProfileRow::copying_before, result_.copying_behind);
+    all.insert(all.end(), copies.begin(), copies.end());
+    place(without({{start_, end_}}, merged(std::move(all))), &ProfileRow::idle_before, result_.idle_behind);
+  }
+
+  /// Counts each interval to the row whose kernel is the first that begins behind it.
+  void place(const std::vector<Interval>& intervals, std::int64_t ProfileRow::*before, std::int64_t& behind) {
+    for (const Interval& one : intervals) {
+      const auto next = std::ranges::lower_bound(kernels_, one.end, {}, &RowKernel::start);
+      std::int64_t& its = next == kernels_.end() ? behind : result_.rows[next->row].*before;
+      its += one.end - one.start;
+    }
+  }
+
+  /// Where communication is exposed because the host is late, not because the next op waits for it.
+  /// `exposed`: communication while nothing computes.
+  void find_late_launches(const std::vector<Interval>& exposed) {
+    std::map<std::int64_t, bool> holds_up;  // by the end of a collective: the next op waits for it
+    for (const GpuWork* one : own_) {
+      if (!one->communicates()) continue;
+      const auto operation = operation_of(profile_, *one);
+      const bool is_reduction = operation && reduces(*operation) && phase_of(*one) == Phase::backward;
+      bool& its = holds_up[event(one->event).end];
+      its = its || !is_reduction;
+    }
+    for (const Interval& one : exposed) {
+      const auto next = std::ranges::lower_bound(kernels_, one.end, {}, &RowKernel::start);
+      if (next == kernels_.end()) return;
+      ProfileRow& row = result_.rows[next->row];
+      const auto ended = holds_up.find(one.end);
+      const bool waits = row.phase == Phase::optimizer || (ended != holds_up.end() && ended->second);
+      if (!waits) row.held_before += std::max<std::int64_t>(0, std::min(one.end, next->launched) - one.start);
+    }
   }
 
   const Profile& profile_;
@@ -214,6 +267,7 @@ private:
   std::vector<const GpuWork*> own_;
   std::vector<const GpuWork*> first_work_;  // of each row, in the order in which rows were found
   std::vector<Interval> communication_;
+  std::vector<RowKernel> kernels_;  // that compute, by start
   std::map<Key, std::size_t> index_of_;
   std::map<std::uint32_t, OpKind> last_pass_;
   std::int64_t start_ = 0, end_ = 0, first_backward_ = 0, last_backward_ = 0;

@@ -3,6 +3,7 @@
 // that no earlier kernel covers, so that the rows and the idle and exposed times add up to the step.
 
 #include "imports/intervals.hpp"
+#include "imports/kernel_hints.hpp"
 #include "imports/profile_work.hpp"
 #include "workload/trace.hpp"
 
@@ -18,12 +19,18 @@ namespace trainyard {
 struct ProfileRow {
   Phase phase{};
   OpKind kind = OpKind::measured;
-  std::string layer;
+  std::string layer = {};
   std::uint32_t op = no_event;  ///< of the profile's events; none if the kernel's name is all there is
   std::int64_t time = 0;        ///< ns, that no earlier work covers
   std::int64_t beside = 0;      ///< ns of it while a collective runs
   std::int64_t first_launch = 0, first_start = 0;  ///< ns
+  std::int64_t idle_before = 0;     ///< ns in which the GPU does nothing, before one of its kernels
+  std::int64_t copying_before = 0;  ///< ns of copies from and to the host beside nothing else, likewise
+  /// ns before one of its kernels in which a collective runs that it does not wait for, and nothing computes:
+  /// the host has not launched it yet.
+  std::int64_t held_before = 0;
   int kernels = 0;
+  KernelHints hints = {};
   bool adds_gradients = false;  ///< to those of earlier micro-batches
 };
 
@@ -36,11 +43,15 @@ struct ProfileCollective {
 struct StepRows {
   std::vector<ProfileRow> rows;
   std::vector<ProfileCollective> collectives;  ///< in the order of launches
-  std::int64_t period = 0;     ///< ns from the step's first work to the next step's, or to its own end
+  std::int64_t start = 0;                      ///< ns of the profile's clock: the step's first work begins
+  std::int64_t period = 0;  ///< ns from the step's first work to the next step's, or to its own end
+  bool is_part = false;     ///< other work follows before the next: the period ends with the step's own work
   std::int64_t computing = 0;  ///< ns, sum of the rows
   std::int64_t exposed = 0;    ///< ns of communication beside nothing that computes
   std::int64_t copying = 0;    ///< ns of copies from and to the host beside nothing else
   std::int64_t idle = 0;       ///< ns, the rest
+  /// The parts of these two behind the last row's last kernel: all others are before one of the rows.
+  std::int64_t idle_behind = 0, copying_behind = 0;
 };
 
 /// Finds rows by the time of their first launch.

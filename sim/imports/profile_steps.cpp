@@ -1,9 +1,13 @@
 #include "imports/profile_steps.hpp"
 
+#include "imports/cut_off_steps.hpp"
 #include "imports/micro_batches.hpp"
 #include "interchange/input_text.hpp"
+#include "units/ids.hpp"
+#include "units/plural.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <limits>
 #include <utility>
@@ -24,6 +28,26 @@ std::size_t index_of_median(const std::vector<std::int64_t>& values) {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return values[i]; });
   return order[(order.size() - 1) / 2];
+}
+
+/// The step with the median period. One that computes much longer or shorter than the median step is a rare
+/// one that is there by chance: then the step that is nearest to both medians, because the trace has the
+/// usual times of ops.
+std::size_t index_of_usual(const std::vector<StepRows>& steps, std::size_t count) {
+  std::vector<std::int64_t> periods;
+  std::vector<std::int64_t> computing;
+  for (std::size_t i = 0; i < count; ++i) {
+    periods.push_back(steps[i].period);
+    computing.push_back(steps[i].computing);
+  }
+  const std::size_t middle = index_of_median(periods);
+  const std::int64_t usual = computing[index_of_median(computing)];
+  constexpr std::int64_t parts_that_differ = 50;  // 2 %
+  if (std::abs(computing[middle] - usual) <= usual / parts_that_differ) return middle;
+  std::vector<std::int64_t> distances;
+  for (std::size_t i = 0; i < count; ++i)
+    distances.push_back(std::abs(periods[i] - periods[middle]) + std::abs(computing[i] - usual));
+  return static_cast<std::size_t>(std::ranges::min_element(distances) - distances.begin());
 }
 
 /// Takes rows away; collectives behind one of them are then behind the row before it.
@@ -71,14 +95,7 @@ private:
       indices.push_back(i);
       steps_.push_back(std::move(rows));
     }
-    if (profile_.is_cut_off && !steps_.empty()) {
-      if (steps_.size() == 1)
-        throw input_error(profile_.file, 0, "the file is cut off, and has no whole step before that",
-                          "copy it again");
-      indices.pop_back();
-      steps_.pop_back();
-      result_.warnings.emplace_back("the file is cut off: its last step is left out");
-    }
+    if (profile_.is_cut_off && !steps_.empty()) leave_out_cut_off(indices);
     if (steps_.empty()) {
       steps_.push_back(rows_of(profile_, work_, -1));
       if (steps_.front().rows.empty())
@@ -89,12 +106,16 @@ private:
                                         : "no kernel was launched in a step: all of the profile is one step");
       indices = {-1};
     }
-    std::vector<std::int64_t> periods;
-    for (const StepRows& one : steps_) periods.push_back(one.period);
+    if (work_.marks == StepMarks::updates && indices.front() >= 0)
+      result_.warnings.push_back(fmt::format(
+          "the profile has no steps (ProfilerStep#N): each of its {} passes of the optimizer ends one",
+          work_.steps.size()));
     // The last one ends with its last work: nothing tells when the next step would have begun.
-    if (periods.size() > 1) periods.pop_back();
-    const std::size_t shown = index_of_median(periods);
+    const std::size_t shown = index_of_usual(steps_, steps_.size() > 1 ? steps_.size() - 1 : 1);
     result_.parts = steps_[shown];
+    if (result_.parts.is_part)
+      result_.warnings.emplace_back(
+          "other work of the GPU follows each range: only the time from its first work to its last counts");
     result_.shown = indices[shown];
     const StepRows reference = steps_[shown];
     std::vector<StepRows> alike;
@@ -111,6 +132,29 @@ private:
           fmt::format("{} of {} steps have other operators than the median one and are left out",
                       steps_.size() - alike.size(), steps_.size()));
     steps_ = std::move(alike);
+  }
+
+  /// What follows the end of the file belongs to the last step, or to any of which something is missing.
+  void leave_out_cut_off(std::vector<int>& indices) {
+    indices.pop_back();
+    steps_.pop_back();
+    const std::vector<bool> is_complete = complete_steps(profile_, work_);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (!is_complete[at(indices[i])]) continue;
+      if (kept != i) steps_[kept] = std::move(steps_[i]);
+      indices[kept++] = indices[i];
+    }
+    const std::size_t others = steps_.size() - kept;
+    steps_.resize(kept);
+    indices.resize(kept);
+    if (steps_.empty())
+      throw input_error(profile_.file, 0, "the file is cut off, and has no whole step before that",
+                        "copy it again");
+    result_.warnings.emplace_back("the file is cut off: its last step is left out");
+    if (others > 0)
+      result_.warnings.back() += fmt::format(", and {} without some of the launches or kernels",
+                                             plural(static_cast<long long>(others), "step"));
   }
 
   void add_times(const std::vector<ProfileRow>& rows, std::size_t first) {

@@ -19,7 +19,7 @@ inline constexpr Interval always{std::numeric_limits<std::int64_t>::min(),
                                  std::numeric_limits<std::int64_t>::max()};
 
 struct ChosenSteps {
-  StepRows parts;            ///< of the step with the median period: its parts, and all of its rows
+  StepRows parts;            ///< of the usual step: its parts, and all of its rows
   int shown = -1;            ///< its index; -1: the whole file is one step
   std::vector<int> numbers;  ///< of the steps that do the same as that one
   StepRows rows;  ///< that become ops: the step's, or those of its last micro-batch and of the optimizer

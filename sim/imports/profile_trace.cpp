@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -68,6 +69,7 @@ public:
     add_ops();
     if (options_.collectives) add_collectives();
     add_gradients();
+    result_.rows = rows();
     if (options_.host_gaps) add_host_gaps();
     warn_of_passes();
     result_.trace.batch_per_gpu = options_.batch.value_or(batch_);
@@ -94,8 +96,7 @@ private:
 
   [[nodiscard]] const std::vector<ProfileRow>& rows() const { return chosen_.rows.rows; }
 
-  /// A training step has all passes; work launched inside Optimizer.step, or by a CUDA graph, has another
-  /// one.
+  /// A training step has all passes; work launched by a CUDA graph has another one.
   void warn_of_passes() {
     const auto has = [&](Phase phase) {
       return std::ranges::any_of(result_.trace.ops, [&](const Op& op) { return op.phase == phase; });
@@ -104,10 +105,7 @@ private:
       result_.warnings.emplace_back(
           "no backward pass: if this is a training step, nothing in the profile tells its passes apart");
     } else if (!has(Phase::forward)) {
-      result_.warnings.emplace_back(
-          "no forward pass: it was launched outside of the step, or inside Optimizer.step (a closure), to "
-          "whose "
-          "time it counts");
+      result_.warnings.emplace_back("no forward pass: it was launched outside of the step");
     }
   }
 
@@ -152,7 +150,7 @@ private:
       const GpuWork& work = work_.work[one.work];
       const ProfileEvent& kernel = profile_.events[work.event];
       const std::int64_t time = kernel.end - kernel.start;
-      const CollectiveSize size = size_of(profile_, work);
+      const CollectiveSize size = size_with_ranges(profile_, work);
       const auto operation = operation_of(profile_, work);
       if (work.is_exchange) {
         ++exchanges;
@@ -208,6 +206,7 @@ private:
       communication.waits = beside;
     }
     op.communications.push_back(communication);
+    result_.sent.push_back({operation, size, kernel.end - kernel.start});
     ++result_.collectives;
   }
 
@@ -246,43 +245,69 @@ private:
     for (auto& [index, gradient] : found) result_.trace.ops[index].gradients.push_back(std::move(gradient));
   }
 
-  /// Idle times of the step as rows before the work that ends them.
+  /// The times in which the step does not compute because of its host, as ops of kind host before the ops
+  /// that end them: what is idle, copies to or from the host, and late launches beside a collective. The sum
+  /// of all ops and what is left of the exposed communication is then the step.
   void add_host_gaps() {
-    std::vector<std::pair<std::size_t, std::int64_t>> gaps;
-    std::int64_t covered = -1;
-    for (std::size_t i = 0; i < rows().size(); ++i) {
-      const ProfileRow& row = rows()[i];
-      if (covered >= 0 && row.first_start > covered) gaps.emplace_back(i, row.first_start - covered);
-      covered = std::max(covered, row.first_start + row.time);
-    }
-    double sum = 0;
-    for (const auto& [row, gap] : gaps) {
-      const double times = rows()[row].phase == Phase::optimizer ? 1 : chosen_.accumulation;
-      sum += static_cast<double>(gap) * times;
-    }
-    if (sum <= 0) return;
-    // Rows of several kernels have gaps inside, which count to the gap behind them: scaled, they add up to
-    // the idle time.
-    const double scale = static_cast<double>(chosen_.parts.idle) / sum;
+    // of a micro-batch that stands for all; scaled, its gaps and those of the update add up to the step's
+    const double idle = scale_of(&ProfileRow::idle_before, chosen_.parts.idle, chosen_.parts.idle_behind);
+    const double copying =
+        scale_of(&ProfileRow::copying_before, chosen_.parts.copying, chosen_.parts.copying_behind);
     std::vector<Op> ops;
     std::vector<std::size_t> places;  // of the ops that were there
-    std::size_t next = 0;
+    result_.rows.clear();
+    int numbers = 0;
+    const auto add = [&](Phase phase, std::string_view what, double ns) {
+      if (ns <= 0) return;
+      ops.push_back(new_op(phase, fmt::format("{}{}", what, numbers++), OpKind::host, Seconds(ns * 1e-9)));
+      result_.rows.push_back({.phase = phase, .kind = OpKind::host});
+    };
+    const auto add_both = [&](Phase phase, double copying_ns, double idle_ns) {
+      add(phase, host_copy_layer, copying_ns);
+      add(phase, "host.", idle_ns);
+    };
     for (std::size_t i = 0; i < result_.trace.ops.size(); ++i) {
-      if (next < gaps.size() && gaps[next].first == i) {
-        const double time = static_cast<double>(gaps[next].second) * scale;
-        ops.push_back(new_op(result_.trace.ops[i].phase, fmt::format("host.{}", next), OpKind::host,
-                             Seconds(time * 1e-9)));
-        ++next;
-      }
+      const ProfileRow& row = rows()[i];
+      add_both(row.phase, copying * static_cast<double>(row.copying_before),
+               idle * static_cast<double>(row.idle_before) + static_cast<double>(row.held_before));
       places.push_back(ops.size());
       ops.push_back(std::move(result_.trace.ops[i]));
+      result_.rows.push_back(row);
     }
+    add_both(rows().back().phase, copying * static_cast<double>(chosen_.parts.copying_behind),
+             idle * static_cast<double>(chosen_.parts.idle_behind));
+    move_launches(ops, places);
+    result_.trace.ops = std::move(ops);
+  }
+
+  /// Factor with which the gaps of the rows add up to `sum`.
+  [[nodiscard]] double scale_of(std::int64_t ProfileRow::*gap, std::int64_t sum, std::int64_t behind) const {
+    double own = static_cast<double>(behind);
+    for (const ProfileRow& row : rows()) {
+      const double times = row.phase == Phase::optimizer ? 1 : chosen_.accumulation;
+      own += static_cast<double>(row.*gap) * times;
+    }
+    return own > 0 ? static_cast<double>(sum) / own : 0;
+  }
+
+  /// Collectives that run beside ops also run beside those put between them, and what begins before all ops
+  /// begins with the first of them.
+  static void move_launches(std::vector<Op>& ops, const std::vector<std::size_t>& places) {
+    const auto begins_before = [](const OpCommunication& one) { return one.at == LaunchTime::start; };
     for (std::size_t i = 0; i < places.size(); ++i) {
       for (OpCommunication& one : ops[places[i]].communications) {
-        if (one.waits) one.waits = static_cast<int>(places[i + *one.waits] - places[i]);
+        const std::size_t beside = one.waits ? static_cast<std::size_t>(*one.waits) : 0;
+        if (beside == 0) continue;
+        // one that begins with the first op counts from there, the others from the op behind theirs
+        const std::size_t waits =
+            begins_before(one) ? places[beside - 1] + 1 : places[i + beside] - places[i];
+        one.waits = static_cast<int>(waits);
       }
     }
-    result_.trace.ops = std::move(ops);
+    if (places.front() == 0) return;
+    std::vector<OpCommunication>& of_first = ops[places.front()].communications;
+    std::ranges::copy_if(of_first, std::back_inserter(ops.front().communications), begins_before);
+    std::erase_if(of_first, begins_before);
   }
 
   void count_what_is_left_out() {

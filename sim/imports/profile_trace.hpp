@@ -6,15 +6,19 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
+
+/// The layers of ops that stand for copies from and to the host begin with it.
+inline constexpr std::string_view host_copy_layer = "host_copy.";
 
 struct ImportOptions {
   std::optional<std::string> step_range =
       {};                         ///< name of the ranges that are steps, in place of ProfilerStep#N
   std::optional<int> batch = {};  ///< samples of a rank and micro-batch
-  bool host_gaps = false;         ///< idle times become rows of kind host
+  bool host_gaps = false;         ///< idle times and copies become rows of kind host
   bool collectives = true;        ///< false: the stack makes its own buckets of the gradients
 };
 
@@ -25,8 +29,17 @@ struct LeftOut {
   std::string what;       ///< "kernels outside of steps"
 };
 
+/// A collective of the trace, as the profile timed it.
+struct TracedCollective {
+  Operation operation{};
+  Bytes size;
+  std::int64_t time = 0;  ///< ns of its kernel, with the waiting for slower ranks
+};
+
 struct ImportedTrace {
   Trace trace;
+  std::vector<ProfileRow> rows;        ///< of each op; of one that stands for a gap all is empty
+  std::vector<TracedCollective> sent;  ///< the collectives, in the order of their launches
   std::vector<int> steps;  ///< numbers of those that durations are the medians of; empty: the whole file
   int shown_step = -1;     ///< index of the step whose parts are below; -1: the whole file
   StepRows parts;          ///< the rows are those of that step

@@ -1,14 +1,17 @@
 #include "imports/profile_work.hpp"
 
+#include "imports/intervals.hpp"
 #include "imports/operands.hpp"
 #include "interchange/input_text.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -61,6 +64,11 @@ private:
     }
     if (step_range_ && result_.steps.empty())
       throw input_error(profile_.file, 0, "no range has the name " + shown(*step_range_), ranges_in_words());
+    if (!result_.steps.empty()) {
+      result_.marks = step_range_ ? StepMarks::ranges : StepMarks::profiler_steps;
+    } else {
+      divide_at_updates();
+    }
     std::ranges::sort(result_.steps, {}, &ProfiledStep::start);
     for (std::size_t i = 1; i < result_.steps.size(); ++i) {
       const ProfiledStep& before = result_.steps[i - 1];
@@ -71,6 +79,35 @@ private:
                                     step.number == before.number ? "are the same" : "overlap"),
                         "profiles of several processes are a file each");
     }
+  }
+
+  /// A step for each pass of the optimizer, from the end of the one before it to its own. Passes without
+  /// backward work between them, as of a model with several optimizers, are one.
+  void divide_at_updates() {
+    std::vector<Interval> updates;
+    std::vector<std::int64_t> backward;
+    for (const ProfileEvent& one : profile_.events) {  // by start
+      const std::string_view name = profile_.texts[one.name];
+      if (one.kind == EventKind::op && is_backward_range(name)) backward.push_back(one.start);
+      const bool is_range = one.kind == EventKind::op || one.kind == EventKind::range;
+      if (is_range && is_optimizer_range(name)) updates.push_back({one.start, one.end});
+    }
+    std::vector<std::int64_t> ends;
+    for (const Interval& one : merged(std::move(updates))) {
+      const auto since = ends.empty() ? backward.begin() : std::ranges::lower_bound(backward, ends.back());
+      if (ends.empty() || (since != backward.end() && *since < one.end)) {
+        ends.push_back(one.end);
+      } else {
+        ends.back() = one.end;
+      }
+    }
+    if (ends.size() < 2) return;
+    std::int64_t start = profile_.events.front().start;
+    for (const std::int64_t end : ends) {
+      result_.steps.push_back({.number = static_cast<int>(result_.steps.size()), .start = start, .end = end});
+      start = end;
+    }
+    result_.marks = StepMarks::updates;
   }
 
   /// Names of ranges, the most frequent first.

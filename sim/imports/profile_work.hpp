@@ -44,7 +44,16 @@ struct ProfiledGradient {
   std::optional<double> values = {};  ///< empty if shapes were not recorded
 };
 
+/// What tells a profile's steps apart.
+enum class StepMarks {
+  none,
+  profiler_steps,  ///< ProfilerStep#N
+  ranges,          ///< of a name that the user gives, which may be parts of steps
+  updates          ///< each pass of the optimizer ends one: nothing else tells
+};
+
 struct ProfileWork {
+  StepMarks marks = StepMarks::none;
   std::vector<ProfiledStep> steps;                       ///< in order
   std::vector<GpuWork> work;                             ///< by start
   std::vector<std::vector<std::uint32_t>> of_step = {};  ///< indices of each step's work
@@ -52,7 +61,8 @@ struct ProfileWork {
 };
 
 /// Throws InputError if steps overlap. `step_range`: name of the ranges that are steps, in place of
-/// ProfilerStep#N.
+/// ProfilerStep#N. Without either, each pass of an optimizer behind backward work ends a step, if there are
+/// several.
 ProfileWork join_launches(const Profile& profile, const std::optional<std::string>& step_range = {});
 
 /// Calls `use` with the work of a step by its index, or with all work if that is negative.

@@ -29,7 +29,7 @@ std::string host_of(std::string_view file) {
 RankCollective collective_of(const Profile& profile, const GpuWork& work) {
   const ProfileEvent& kernel = profile.events[work.event];
   RankCollective result{.start = kernel.start, .end = kernel.end};
-  const CollectiveSize size = size_of(profile, work);
+  const CollectiveSize size = size_with_ranges(profile, work);
   result.operation = operation_of(profile, work);
   result.what = result.operation ? std::string(config::name_of(*result.operation)) : size.name;
   result.bytes = size.in.value_or(0);

@@ -5,6 +5,7 @@
 #include "imports/kineto_parser.hpp"
 #include "imports/kineto_repair.hpp"
 #include "imports/nanoseconds.hpp"
+#include "imports/op_names.hpp"
 #include "imports/type_sizes.hpp"
 #include "interchange/input_text.hpp"
 
@@ -17,21 +18,11 @@ namespace trainyard {
 namespace {
 
 std::optional<EventKind> kind_of_event(std::string_view category, std::string_view name) {
-  // since 2022; before, with a capital letter
-  if (category == "kernel" || category == "Kernel") return EventKind::kernel;
-  if (category == "cpu_op" || category == "Operator") {
-    // in 2021 ranges were operators
-    return name.starts_with("ProfilerStep") || name.starts_with("Optimizer.") ? EventKind::range
-                                                                              : EventKind::op;
-  }
-  if (category == "cuda_runtime" || category == "cuda_driver" || category == "Runtime" ||
-      category == "hip_runtime")
-    return EventKind::launch;
-  if (category == "user_annotation") return EventKind::range;
-  if (category == "gpu_memcpy" || category == "Memcpy") return EventKind::copy;
-  if (category == "gpu_memset" || category == "Memset") return EventKind::set;
-  if (category == "python_function" && name.starts_with("nn.Module: ")) return EventKind::module;
-  return std::nullopt;
+  const std::optional<EventKind> kind = event_kind_of(category);
+  if (kind == EventKind::module && !name.starts_with("nn.Module: ")) return std::nullopt;
+  // in 2021 ranges were operators
+  const bool is_range = name.starts_with("ProfilerStep") || name.starts_with("Optimizer.");
+  return kind == EventKind::op && is_range ? EventKind::range : kind;
 }
 
 std::string_view unquoted(std::string_view token) {
@@ -57,7 +48,7 @@ class Reader {
 public:
   Reader(const std::filesystem::path& file, const KinetoOptions& options)
       : options_(options),
-        stream_(file, options.allow_truncated),
+        stream_(file, options.allow_truncated, !options.one_thread),
         cutter_(stream_, file.string(), KinetoParser::padding) {
     profile_.file = file.string();
   }
@@ -146,21 +137,32 @@ private:
     event.end = event.start + duration;
     event.name = profile_.texts.id(std::string_view(fields.name).substr(0, longest_name));
     event.correlation = fields.correlation;
-    if (is_on_gpu(*kind)) {
-      const std::string_view device = fields.device.empty() ? fields.process : fields.device;
-      const std::string_view stream = fields.stream.empty() ? fields.thread : fields.stream;
-      event.owner = profile_.texts.id(unquoted(device));
-      lane_.assign(device).append(" ").append(stream);
-    } else {
-      event.owner = profile_.texts.id(fields.process);
-      lane_.assign(fields.process).append(" ").append(unquoted(fields.thread));
-    }
-    event.lane = profile_.texts.id(lane_);
+    place(fields, event);
     event.sequence = fields.sequence;
     event.is_backward = fields.is_backward;
     keep_operands(fields, event);
     keep_collective(fields, event);
     profile_.events.push_back(event);
+  }
+
+  /// The owner and the lane of an event.
+  void place(const KinetoFields& fields, ProfileEvent& event) {
+    if (is_on_gpu(event.kind)) {
+      const std::string_view device = fields.device.empty() ? fields.process : fields.device;
+      const std::string_view stream = fields.stream.empty() ? fields.thread : fields.stream;
+      event.owner = profile_.texts.id(unquoted(device));
+      lane_.assign(device).append(" ").append(stream);
+      event.lane = profile_.texts.id(lane_);
+      return;
+    }
+    lane_.assign(fields.process).append(" ").append(unquoted(fields.thread));
+    if (lane_ != last_lane_) {  // most events are of the thread of the one before
+      last_lane_ = lane_;
+      last_owner_id_ = profile_.texts.id(fields.process);
+      last_lane_id_ = profile_.texts.id(lane_);
+    }
+    event.owner = last_owner_id_;
+    event.lane = last_lane_id_;
   }
 
   /// Bounds that keep all sums of times and all indices in their types.
@@ -176,7 +178,8 @@ private:
   }
 
   void keep_operands(const KinetoFields& fields, ProfileEvent& event) {
-    if (event.kind != EventKind::op || fields.dims.empty()) return;
+    const bool has_operands = event.kind == EventKind::op || names_operands(fields.name);
+    if (!has_operands || is_on_gpu(event.kind) || fields.dims.empty()) return;
     event.operands = static_cast<std::uint32_t>(profile_.operands.size());
     const auto kept = [&](std::string_view text) {
       return text.empty() ? TextPool::none : profile_.texts.id(text);
@@ -261,7 +264,8 @@ private:
   ByteStream stream_;
   EventCutter cutter_;
   KinetoParser parser_;
-  std::string lane_, device_;
+  std::string lane_, last_lane_, device_;  // the last lane is of the host
+  TextPool::Id last_owner_id_ = TextPool::none, last_lane_id_ = TextPool::none;
   std::int64_t durations_ = 0;
   Profile profile_;
 };

@@ -12,6 +12,7 @@ namespace trainyard {
 struct KinetoOptions {
   bool allow_truncated = false;    ///< the events of a file that is cut off, up to there
   std::optional<int> device = {};  ///< the GPU whose work is read, where several ran kernels
+  bool one_thread = false;         ///< inflates where it reads: other threads read more files meanwhile
 };
 
 /// The events that importers need. Throws FileError, or InputError with the byte, if the file is no such

@@ -155,13 +155,15 @@ std::string import_text(const Profile& profile, const ProfileWork& work, const I
        fmt::format("{}, {}", plural(static_cast<long long>(parts.rows.size()), "operator"),
                    plural(kernels, "kernel")));
   part("exposed", parts.exposed, "communication while no kernel computes");
-  part("host copies", parts.copying, "copies to or from the host while nothing else runs; not in the trace");
+  part("host copies", parts.copying, "copies to or from the host alone; left out unless with --host-gaps");
   part("idle", parts.idle, "the GPU waits for its host; left out unless with --host-gaps");
 
   std::string text = hanging("profile         ", profile_text(profile), style.width);
   text +=
       hanging("steps           ",
-              fmt::format("{} in the file; used: {}", work.steps.size(), steps_text(imported)), style.width);
+              fmt::format("{} in the file{}; used: {}", work.steps.size(),
+                          work.marks == StepMarks::updates ? ", by its updates" : "", steps_text(imported)),
+              style.width);
   text += "\n" + table.text(style.width) + "\n";
   const auto line = [&](std::string_view label, const std::string& value) {
     text += hanging(fmt::format("{:<16}", label), value, style.width);
@@ -194,6 +196,7 @@ nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& wo
     one.update(figures_json(figures_of(profile, work, i)));
     steps.push_back(std::move(one));
   }
+  const bool is_divided = work.marks == StepMarks::updates;  // the file itself has no steps
   Json left_out = Json::array();
   for (const LeftOut& one : imported.left_out)
     left_out.push_back({{"count", one.count}, {"time_s", seconds(one.time).si()}, {"what", one.what}});
@@ -205,7 +208,8 @@ nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& wo
           {"rank", profile.rank ? Json(*profile.rank) : Json()},
           {"ranks", profile.ranks ? Json(*profile.ranks) : Json()},
           {"whole", figures_json(figures_of(profile, work))},
-          {"steps", std::move(steps)},
+          {"steps", is_divided ? Json::array() : steps},
+          {"updates", is_divided ? steps : Json::array()},
           {"used_steps", imported.steps},
           {"step",
            {{"number", imported.shown_step >= 0 ? Json(work.steps[imported.shown_step].number) : Json()},

@@ -77,6 +77,14 @@ TEST_CASE("import kineto joins the ranks of a job") {
   REQUIRE(done.code == 0);
   CHECK(contains(done.out, "2 of 2 on one clock; the trace is of rank 0, which computes longest"));
   CHECK(contains(done.err, "next:  trainyard run --platform dgx_a100 --set trace="));
+  const Ended again = run_program({"import", "kineto", profile, second, "-o", out, "--force"});
+  CHECK(again.out == done.out);  // whichever thread read which file
+  const std::string broken = scratch.put("broken.json", "{}");
+  const std::string other_broken = scratch.put("other.json", "[]");
+  const Ended refused =
+      run_program({"import", "kineto", profile, broken, second, other_broken, "-o", out, "--force"});
+  CHECK(refused.code == 3);
+  CHECK(contains(refused.err, "broken.json"));  // the first of those that cannot be read
   const Ended json =
       run_program({"import", "kineto", second, profile, "-o", out, "--rank", "1", "--force", "--json"});
   REQUIRE(json.code == 0);

@@ -3,6 +3,7 @@
 #include "errors_of.hpp"
 #include "imports/kineto_text.hpp"
 #include "imports/nccl_tests.hpp"
+#include "imports/predictable_trace.hpp"
 #include "imports/profile_trace.hpp"
 #include "imports/rank_collectives.hpp"
 #include "imports/read_kineto.hpp"
@@ -216,7 +217,9 @@ TEST_CASE("damaged profiles and logs are refused or read, never worse") {
       const Profile profile = read_kineto(file.path(), {.allow_truncated = i % 2 == 0});
       const ProfileWork work = join_launches(profile);
       (void)rank_profile_of(profile, work);
-      (void)trace_of(profile, work, {.host_gaps = i % 3 == 0});
+      const ImportedTrace trace = trace_of(profile, work, {.host_gaps = i % 3 == 0});
+      (void)predictable_trace(profile, trace,
+                              matrix_format_of(profile, trace).precision.value_or(Precision::fp32));
     });
   }
   for (int i = 0; i < 3000; ++i) attempt([&] { (void)read_nccl_tests(plain_input("log", damaged(log))); });

@@ -74,11 +74,13 @@ TEST_CASE("a compressed profile is the plain one, whatever its name and its memb
   const std::string half = text.substr(0, text.size() / 2);
   for (const std::string& bytes :
        {compressed(text), compressed(half) + compressed(text.substr(half.size()))}) {
-    const Profile profile = read(bytes);
-    REQUIRE(profile.events.size() == plain.events.size());
-    CHECK(profile.bytes == plain.bytes);
-    for (std::size_t i = 0; i < plain.events.size(); ++i)
-      CHECK(profile.events[i].start == plain.events[i].start);
+    for (const bool one_thread : {false, true}) {
+      const Profile profile = read_kineto(ProfileFile(bytes).path(), {.one_thread = one_thread});
+      REQUIRE(profile.events.size() == plain.events.size());
+      CHECK(profile.bytes == plain.bytes);
+      for (std::size_t i = 0; i < plain.events.size(); ++i)
+        CHECK(profile.events[i].start == plain.events[i].start);
+    }
   }
 }
 
@@ -139,6 +141,16 @@ TEST_CASE("kernels between two names with a quote too many are kept") {
 
 TEST_CASE("an event that is no JSON is refused with its byte") {
   CHECK(problem(R"({"traceEvents": [{"a" "b"}]})") == "the event at byte 17 is no JSON");
+}
+
+TEST_CASE("categories that nobody needs and keys with escapes are read past, or read") {
+  const Profile profile = read(kineto_text(
+      {R"({"ph": "s", "cat": "async_cpu_to_gpu", "name": "launch", "pid": 1, "tid": 2, "ts": 3, "id": 4})",
+       R"({"ph": "X", "cat": "of a tool that nobody knows", "name": "x", "ts": {}, "dur": []})",
+       R"({"ph": "X", "cat": "kernel", "n\u0061me": "escaped", "pid": 0, "tid": 7, "ts": 1, "dur": 2, "args": {}})"}));
+  REQUIRE(profile.events.size() == 1);
+  CHECK(profile.seen == 3);
+  CHECK(profile.texts[profile.events.front().name] == "escaped");
 }
 
 TEST_CASE("values that are no numbers do not matter where they are not used") {
