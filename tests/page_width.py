@@ -16,6 +16,8 @@ import sys
 import tempfile
 import termios
 
+import samples
+
 WIDTHS = (60, 80, 100, 160)
 FULL = max(WIDTHS)
 
@@ -34,6 +36,7 @@ COMMANDS = {
     "run with servers": ["run", "inception_v3_dgx1_p100_server"],
     "memory with servers": ["memory", "inception_v3_dgx1_p100_server"],
     "import": ["import", "kineto", "PROFILE", "RANK1", "-o", "/dev/null"],
+    "import of a report": ["import", "nsys", "REPORT", "--step-range", "step", "-o", "/dev/null"],
     "import of a log": ["import", "nccl-tests", "LOG", "-o", "/dev/null"],
     "import of an execution trace": ["import", "chakra", "EXECUTION", "-o", "/dev/null"],
     "import of a workload": ["import", "astra-sim", "WORKLOAD", "--time-unit", "ns", "-o", "/dev/null"],
@@ -181,6 +184,8 @@ def main():
         inputs["ROWS"] = ("rows.csv", "\n".join(rows[:12]) + "\n")
         for name, text in inputs.values():
             pathlib.Path(folder, name).write_text(text)
+        inputs["REPORT"] = ("report.sqlite", "")
+        samples.write_report(pathlib.Path(folder, "report.sqlite"))
 
         def printed(words, width):
             environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | {"TRAINYARD_DATA": str(source.resolve())}

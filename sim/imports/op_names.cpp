@@ -92,6 +92,24 @@ constexpr std::array operations{
 
 }  // namespace
 
+bool ends_with_backward(std::string_view name) {
+  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
+  return name.ends_with("Backward");
+}
+
+bool is_backward_range(std::string_view name) {
+  return name.starts_with("autograd::engine::evaluate_function") || name.starts_with("torch::autograd::") ||
+         ends_with_backward(name);
+}
+
+bool is_optimizer_range(std::string_view name) {
+  return name.starts_with("Optimizer.step") || name == "## optimizer ##";
+}
+
+bool is_zero_grad_range(std::string_view name) {
+  return name.starts_with("Optimizer.zero_grad") || name == "## zero_grad ##";
+}
+
 std::string_view plain_name(std::string_view name) {
   constexpr std::string_view wrapper = "autograd::engine::evaluate_function: ";
   if (name.starts_with(wrapper)) name.remove_prefix(wrapper.size());

@@ -52,7 +52,7 @@ struct ProfileWork {
 };
 
 /// Throws InputError if steps overlap. `step_range`: name of the ranges that are steps, in place of
-/// ProfilerStep#N.
+/// ProfilerStep#N; if no range has just this name, those with a number behind it ("step 12").
 ProfileWork join_launches(const Profile& profile, const std::optional<std::string>& step_range = {});
 
 /// Calls `use` with the work of a step by its index, or with all work if that is negative.

@@ -1,6 +1,7 @@
 // `trainyard import`, as users run it.
 
 #include "cli/process.hpp"
+#include "imports/nsys_file.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -144,4 +145,30 @@ TEST_CASE("import nccl-tests writes rows that validate predicts") {
   const std::string other = scratch.put("other.log", "no table\n");
   CHECK(run_program({"import", "nccl-tests", other, "-o", scratch / "x.csv"}).code == 3);
   CHECK(run_program({"import", "nccl-tests", log, "-o", scratch / "x.csv", "--gpus", "1"}).code == 2);
+}
+
+TEST_CASE("import nsys writes a trace of a report, and says what a report without a database is") {
+  const Scratch scratch;
+  const testing::NsysFile report(testing::nsys_report());
+  const std::string out = scratch / "step.csv";
+  const Ended done =
+      run_program({"import", "nsys", report.path(), "--step-range", "step", "-o", out, "--json"});
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  const auto json = nlohmann::json::parse(done.out);
+  CHECK(json["steps"].size() == 3);
+  CHECK(json["gpu"] == "NVIDIA A100-SXM4-40GB");
+  CHECK(json["step"]["period_s"].get<double>() == doctest::Approx(3e-3));
+  CHECK(json["whole"]["collectives"]["ncclAllReduce"]["bytes"] == 3 * 67'125'248);
+  const Ended run = run_program({"run", "--platform", "dgx_a100", "--gpus", "2", "--set", "trace=" + out});
+  CAPTURE(run.err);
+  CHECK(run.code == 0);
+  CHECK(run_program({"import", "nsys", report.path(), "-o", out, "--force", "--device", "3"}).code == 3);
+  CHECK(run_program({"import", "nsys", report.path(), "-o", out, "--force", "--gpus", "0"}).code == 2);
+  const Ended other = run_program({"import", "nsys", profile, "-o", out, "--force"});
+  CHECK(other.code == 3);
+  CHECK(contains(other.err, "trainyard import kineto"));
+  const Ended database = run_program({"import", "kineto", report.path(), "-o", out, "--force"});
+  CHECK(database.code == 3);
+  CHECK(contains(database.err, "trainyard import nsys"));
 }
