@@ -37,6 +37,7 @@ COMMANDS = {
     "memory with servers": ["memory", "inception_v3_dgx1_p100_server"],
     "import": ["import", "kineto", "PROFILE", "RANK1", "-o", "/dev/null"],
     "import of a report": ["import", "nsys", "REPORT", "--step-range", "step", "-o", "/dev/null"],
+    "import of operators": ["import", "et", "OPERATORS", "-o", "/dev/null"],
     "import of a log": ["import", "nccl-tests", "LOG", "-o", "/dev/null"],
     "import of an execution trace": ["import", "chakra", "EXECUTION", "-o", "/dev/null"],
     "import of a workload": ["import", "astra-sim", "WORKLOAD", "--time-unit", "ns", "-o", "/dev/null"],
@@ -179,6 +180,7 @@ def main():
         inputs["RANK1"] = ("rank1.json", inputs["PROFILE"][1].replace('"rank": 0', '"rank": 1'))
         log = source / "tests/imports/all_reduce.log"
         inputs["LOG"] = (log.name, log.read_text(encoding="utf-8"))
+        inputs["OPERATORS"] = ("operators.json", (source / "tests/imports/execution_trace.json").read_text(encoding="utf-8"))
         inputs["EXECUTION"] = ("conv.0.et", EXECUTION)
         inputs["WORKLOAD"] = ("workload.txt", WORKLOAD)
         inputs["ROWS"] = ("rows.csv", "\n".join(rows[:12]) + "\n")

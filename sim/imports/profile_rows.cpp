@@ -105,6 +105,7 @@ private:
       row.time += alone.end - alone.start;
       row.beside += common({alone}, communication_);
       ++row.kernels;
+      row.events.push_back(one->event);
     }
   }
 
@@ -138,6 +139,7 @@ private:
                               .op = op,
                               .first_launch = launched(work),
                               .first_start = event(work.event).start,
+                              .events = {},
                               .adds_gradients = adds_gradients(op, work.wrapper)});
       first_work_.push_back(&work);
     }

@@ -24,7 +24,8 @@ struct ProfileRow {
   std::int64_t beside = 0;      ///< ns of it while a collective runs
   std::int64_t first_launch = 0, first_start = 0;  ///< ns
   int kernels = 0;
-  bool adds_gradients = false;  ///< to those of earlier micro-batches
+  std::vector<std::uint32_t> events;  ///< these kernels, as indices of the profile's events
+  bool adds_gradients = false;        ///< to those of earlier micro-batches
 };
 
 /// A collective and the row after which it is launched; -1: before all.

@@ -27,6 +27,7 @@ struct LeftOut {
 
 struct ImportedTrace {
   Trace trace;
+  std::vector<ProfileRow> rows;  ///< of each op of the trace but those of kind host
   std::vector<int> steps;  ///< numbers of those that durations are the medians of; empty: the whole file
   int shown_step = -1;     ///< index of the step whose parts are below; -1: the whole file
   StepRows parts;          ///< the rows are those of that step

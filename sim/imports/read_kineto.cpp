@@ -157,6 +157,7 @@ private:
     }
     event.lane = profile_.texts.id(lane_);
     event.sequence = fields.sequence;
+    event.record = fields.record;
     event.is_backward = fields.is_backward;
     keep_operands(fields, event);
     keep_collective(fields, event);

@@ -172,3 +172,39 @@ TEST_CASE("import nsys writes a trace of a report, and says what a report withou
   CHECK(database.code == 3);
   CHECK(contains(database.err, "trainyard import nsys"));
 }
+
+TEST_CASE("import et writes ops that the machine times, or those of the profile of the same run") {
+  const Scratch scratch;
+  const std::string file = TRAINYARD_SOURCE_DIR "/tests/imports/execution_trace.json";
+  const std::string out = scratch / "untimed.csv";
+  const Ended done = run_program({"import", "et", file, "-o", out, "--batch", "512", "--json"});
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  const auto json = nlohmann::json::parse(done.out);
+  CHECK(json["nodes"] == 42);
+  CHECK(json["whole"]["matrix_flops"] == 3 * 2 * 2.0 * 512 * 4096 * 1024);
+  CHECK(json["whole"]["collectives"]["allreduce"]["bytes"] == 3 * 16'793'600);
+  CHECK(json["gradient_values"] == 4'198'400);
+  const Ended slow =
+      run_program({"run", "--platform", "dgx1v", "--gpus", "2", "--set", "trace=" + out, "--json"});
+  const Ended fast =
+      run_program({"run", "--platform", "dgx_h100", "--gpus", "2", "--set", "trace=" + out, "--json"});
+  CAPTURE(slow.err);
+  REQUIRE(slow.code == 0);
+  REQUIRE(fast.code == 0);
+  CHECK(nlohmann::json::parse(slow.out)["step_time_s"] > nlohmann::json::parse(fast.out)["step_time_s"]);
+  const std::string timed = scratch / "timed.csv";
+  const Ended joined = run_program({"import", "et", file, "--kineto", profile, "-o", timed});
+  CAPTURE(joined.err);
+  REQUIRE(joined.code == 0);
+  CHECK(contains(joined.err, "36 operators of the execution trace joined with the profile by the order"));
+  const std::string plain = scratch / "plain.csv";
+  CHECK(run_program({"import", "kineto", profile, "-o", plain}).code == 0);
+  CHECK(contains(content(plain), "backward,relu.0,elementwise,,0,0,,,1.7e-05"));
+  CHECK(contains(content(timed), "backward,relu.0,elementwise,e2097152,0,0,,,1.7e-05"));  // with its shape
+  CHECK(run_program({"import", "et", file, "-o", out, "--force", "--device", "0"}).code == 2);
+  CHECK(run_program({"import", "et", profile, "-o", out, "--force"}).code == 3);
+  const Ended other = run_program({"import", "kineto", file, "-o", out, "--force"});
+  CHECK(other.code == 3);
+  CHECK(contains(other.err, "trainyard import et"));
+}
