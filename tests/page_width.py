@@ -38,6 +38,7 @@ COMMANDS = {
     "import": ["import", "kineto", "PROFILE", "RANK1", "-o", "/dev/null"],
     "import of a report": ["import", "nsys", "REPORT", "--step-range", "step", "-o", "/dev/null"],
     "import of operators": ["import", "et", "OPERATORS", "-o", "/dev/null"],
+    "import of a model": ["import", "onnx", "MODEL", "-o", "model.yaml", "--force"],
     "import of a log": ["import", "nccl-tests", "LOG", "-o", "/dev/null"],
     "import of an execution trace": ["import", "chakra", "EXECUTION", "-o", "/dev/null"],
     "import of a workload": ["import", "astra-sim", "WORKLOAD", "--time-unit", "ns", "-o", "/dev/null"],
@@ -186,7 +187,9 @@ def main():
         inputs["ROWS"] = ("rows.csv", "\n".join(rows[:12]) + "\n")
         for name, text in inputs.values():
             pathlib.Path(folder, name).write_text(text)
+        inputs["MODEL"] = ("model.onnx", "")
         inputs["REPORT"] = ("report.sqlite", "")
+        (pathlib.Path(folder) / "model.onnx").write_bytes(samples.onnx_model())
         samples.write_report(pathlib.Path(folder, "report.sqlite"))
 
         def printed(words, width):

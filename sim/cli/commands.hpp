@@ -44,6 +44,7 @@ void add_calibrate_stack(CLI::App& calibrate);
 void add_import(CLI::App& program);
 void add_import_kineto(CLI::App& import);
 void add_import_et(CLI::App& import);
+void add_import_onnx(CLI::App& import);
 void add_import_nsys(CLI::App& import);
 void add_import_nccl_tests(CLI::App& import);
 void add_import_chakra(CLI::App& import);

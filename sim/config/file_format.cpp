@@ -28,7 +28,7 @@ constexpr std::array formats{
            "trainyard import et {} -o step.csv"},
     Format{FileFormat::chakra_json, "a Chakra trace as JSON", "trainyard import chakra {} -o step.csv"},
     Format{FileFormat::chakra, "a Chakra trace", "trainyard import chakra {} -o step.csv"},
-    Format{FileFormat::onnx, "an ONNX model"},
+    Format{FileFormat::onnx, "an ONNX model", "trainyard import onnx {} -o model.yaml"},
     Format{FileFormat::python_pickle, "a Python pickle, such as a memory snapshot of PyTorch"},
     Format{FileFormat::sqlite, "an SQLite database, such as an export of Nsight Systems",
            "trainyard import nsys {} -o step.csv"},

@@ -2,6 +2,7 @@
 
 #include "cli/process.hpp"
 #include "imports/nsys_file.hpp"
+#include "imports/onnx_file.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -207,4 +208,25 @@ TEST_CASE("import et writes ops that the machine times, or those of the profile 
   const Ended other = run_program({"import", "kineto", file, "-o", out, "--force"});
   CHECK(other.code == 3);
   CHECK(contains(other.err, "trainyard import et"));
+}
+
+TEST_CASE("import onnx writes a model that runs") {
+  const Scratch scratch;
+  const std::string file = scratch.put("net.onnx", testing::small_onnx().bytes());
+  const std::string out = scratch / "small_net.yaml";
+  const Ended done = run_program({"import", "onnx", file, "-o", out});
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  CHECK(contains(done.out, "parameters  314"));
+  CHECK(contains(done.err, "no batch normalisation"));
+  const Ended run =
+      run_program({"run", "--model", out, "--platform", "dgx_a100", "--gpus", "2", "--batch", "32"});
+  CAPTURE(run.err);
+  CHECK(run.code == 0);
+  CHECK(run_program({"import", "onnx", file, "-o", scratch / "net.txt"}).code == 2);
+  CHECK(run_program({"import", "onnx", file, "-o", scratch / "net.yaml", "--sample", "3xtwo"}).code == 2);
+  CHECK(run_program({"import", "onnx", file, "-o", scratch / "net.yaml", "--sample", "4x32x32"}).code == 3);
+  const Ended other = run_program({"import", "onnx", profile, "-o", scratch / "net.yaml"});
+  CHECK(other.code == 3);
+  CHECK(contains(other.err, "trainyard import kineto"));
 }
