@@ -59,7 +59,7 @@ def install(program, folder):
     (bin_folder / "trainyard").symlink_to(program)
     work = pathlib.Path(folder, "work")
     work.mkdir()
-    for sample in ("worker0.pt.trace.json", "execution_trace.json", "all_reduce.log"):  # as users have them
+    for sample in ("worker0.pt.trace.json", "execution_trace.json", "timeline.json", "all_reduce.log"):  # as users have them
         shutil.copy(pathlib.Path(__file__).parent / "imports" / sample, work)
     # the same step on both ranks of a job; rank 1 comes 40 us later to each all-reduce
     step = (work / "worker0.pt.trace.json").read_text(encoding="utf-8")

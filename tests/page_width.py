@@ -39,6 +39,7 @@ COMMANDS = {
     "import of a report": ["import", "nsys", "REPORT", "--step-range", "step", "-o", "/dev/null"],
     "import of operators": ["import", "et", "OPERATORS", "-o", "/dev/null"],
     "import of a model": ["import", "onnx", "MODEL", "-o", "model.yaml", "--force"],
+    "import of a timeline": ["import", "horovod", "TIMELINE"],
     "import of a log": ["import", "nccl-tests", "LOG", "-o", "/dev/null"],
     "import of an execution trace": ["import", "chakra", "EXECUTION", "-o", "/dev/null"],
     "import of a workload": ["import", "astra-sim", "WORKLOAD", "--time-unit", "ns", "-o", "/dev/null"],
@@ -182,6 +183,7 @@ def main():
         log = source / "tests/imports/all_reduce.log"
         inputs["LOG"] = (log.name, log.read_text(encoding="utf-8"))
         inputs["OPERATORS"] = ("operators.json", (source / "tests/imports/execution_trace.json").read_text(encoding="utf-8"))
+        inputs["TIMELINE"] = ("timeline.json", (source / "tests/imports/timeline.json").read_text(encoding="utf-8"))
         inputs["EXECUTION"] = ("conv.0.et", EXECUTION)
         inputs["WORKLOAD"] = ("workload.txt", WORKLOAD)
         inputs["ROWS"] = ("rows.csv", "\n".join(rows[:12]) + "\n")

@@ -45,6 +45,7 @@ void add_import(CLI::App& program);
 void add_import_kineto(CLI::App& import);
 void add_import_et(CLI::App& import);
 void add_import_onnx(CLI::App& import);
+void add_import_horovod(CLI::App& import);
 void add_import_nsys(CLI::App& import);
 void add_import_nccl_tests(CLI::App& import);
 void add_import_chakra(CLI::App& import);

@@ -13,6 +13,7 @@ void add_import(CLI::App& program) {
   add_import_nsys(command);
   add_import_et(command);
   add_import_onnx(command);
+  add_import_horovod(command);
   add_import_nccl_tests(command);
   add_import_chakra(command);
   add_import_astra_sim(command);

@@ -23,7 +23,7 @@ constexpr std::array formats{
            "trainyard import kineto {} -o step.csv"},
     Format{FileFormat::chrome_trace, "a Chrome trace"},
     Format{FileFormat::memory_timeline, "a memory timeline of PyTorch's profiler"},
-    Format{FileFormat::horovod_timeline, "a timeline of Horovod"},
+    Format{FileFormat::horovod_timeline, "a timeline of Horovod", "trainyard import horovod {}"},
     Format{FileFormat::execution_trace, "an execution trace of PyTorch",
            "trainyard import et {} -o step.csv"},
     Format{FileFormat::chakra_json, "a Chakra trace as JSON", "trainyard import chakra {} -o step.csv"},

@@ -230,3 +230,18 @@ TEST_CASE("import onnx writes a model that runs") {
   CHECK(other.code == 3);
   CHECK(contains(other.err, "trainyard import kineto"));
 }
+
+TEST_CASE("import horovod prints a timeline") {
+  const std::string file = TRAINYARD_SOURCE_DIR "/tests/imports/timeline.json";
+  const Ended text = run_program({"import", "horovod", file});
+  CAPTURE(text.err);
+  REQUIRE(text.code == 0);
+  CHECK(contains(text.out, "NCCL_ALLREDUCE"));
+  const Ended done = run_program({"import", "horovod", file, "--json"});
+  REQUIRE(done.code == 0);
+  const auto json = nlohmann::json::parse(done.out);
+  CHECK(json["collectives"]["ALLREDUCE"]["collectives"] == 4);
+  CHECK(json["collectives"]["ALLREDUCE"]["tensors"] == 6);
+  CHECK(json["cycle_s"] == 0.005);
+  CHECK(run_program({"import", "horovod", profile}).code == 3);
+}
