@@ -23,6 +23,8 @@ import subprocess
 import sys
 import tempfile
 
+import samples
+
 
 def blocks(text):
     return re.findall(r"^```console\n(.*?)^```", text, flags=re.M | re.S)
@@ -57,7 +59,7 @@ def install(program, folder):
     (bin_folder / "trainyard").symlink_to(program)
     work = pathlib.Path(folder, "work")
     work.mkdir()
-    for sample in ("worker0.pt.trace.json", "all_reduce.log"):  # as users have them
+    for sample in ("worker0.pt.trace.json", "execution_trace.json", "timeline.json", "all_reduce.log"):  # as users have them
         shutil.copy(pathlib.Path(__file__).parent / "imports" / sample, work)
     # the same step on both ranks of a job; rank 1 comes 40 us later to each all-reduce
     step = (work / "worker0.pt.trace.json").read_text(encoding="utf-8")
@@ -66,6 +68,8 @@ def install(program, folder):
     late = re.sub(r'("name": "ncclDev[^}]*?"ts": )([0-9.]+)(, "dur": )([0-9.]+)',
                   lambda m: f"{m[1]}{float(m[2]) + 40:.3f}{m[3]}{float(m[4]) - 40:.3f}", late, flags=re.S)
     (work / "rank1.json").write_text(late, encoding="utf-8")
+    (work / "net.onnx").write_bytes(samples.onnx_model())
+    samples.write_report(work / "report.sqlite")
     usual = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     return work, {**usual, "NO_COLOR": "1", "PATH": f"{bin_folder}:{os.environ['PATH']}"}
 

@@ -16,6 +16,8 @@ import sys
 import tempfile
 import termios
 
+import samples
+
 WIDTHS = (60, 80, 100, 160)
 FULL = max(WIDTHS)
 
@@ -36,6 +38,10 @@ COMMANDS = {
     "import": ["import", "kineto", "PROFILE", "RANK1", "-o", "/dev/null"],
     "validate of a trace": ["validate-trace", "PROFILE", "--model", "resnet50", "--batch", "8"],
     "validate of the traces of ranks": ["validate-trace", "PROFILE", "RANK1"],
+    "import of a report": ["import", "nsys", "REPORT", "--step-range", "step", "-o", "/dev/null"],
+    "import of operators": ["import", "et", "OPERATORS", "-o", "/dev/null"],
+    "import of a model": ["import", "onnx", "MODEL", "-o", "model.yaml", "--force"],
+    "import of a timeline": ["import", "horovod", "TIMELINE"],
     "import of a log": ["import", "nccl-tests", "LOG", "-o", "/dev/null"],
     "import of an execution trace": ["import", "chakra", "EXECUTION", "-o", "/dev/null"],
     "import of a workload": ["import", "astra-sim", "WORKLOAD", "--time-unit", "ns", "-o", "/dev/null"],
@@ -178,11 +184,17 @@ def main():
         inputs["RANK1"] = ("rank1.json", inputs["PROFILE"][1].replace('"rank": 0', '"rank": 1'))
         log = source / "tests/imports/all_reduce.log"
         inputs["LOG"] = (log.name, log.read_text(encoding="utf-8"))
+        inputs["OPERATORS"] = ("operators.json", (source / "tests/imports/execution_trace.json").read_text(encoding="utf-8"))
+        inputs["TIMELINE"] = ("timeline.json", (source / "tests/imports/timeline.json").read_text(encoding="utf-8"))
         inputs["EXECUTION"] = ("conv.0.et", EXECUTION)
         inputs["WORKLOAD"] = ("workload.txt", WORKLOAD)
         inputs["ROWS"] = ("rows.csv", "\n".join(rows[:12]) + "\n")
         for name, text in inputs.values():
             pathlib.Path(folder, name).write_text(text)
+        inputs["MODEL"] = ("model.onnx", "")
+        inputs["REPORT"] = ("report.sqlite", "")
+        (pathlib.Path(folder) / "model.onnx").write_bytes(samples.onnx_model())
+        samples.write_report(pathlib.Path(folder, "report.sqlite"))
 
         def printed(words, width):
             environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | {"TRAINYARD_DATA": str(source.resolve())}

@@ -1,11 +1,10 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/kineto_input.hpp"
-#include "cli/platform_of_gpu.hpp"
+#include "cli/profile_output.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "compute/recording.hpp"
-#include "imports/checked_trace.hpp"
 #include "imports/joined_ranks.hpp"
 #include "imports/kernel_recordings.hpp"
 #include "imports/profile_trace.hpp"
@@ -34,15 +33,6 @@ struct KinetoCommandOptions {
   std::optional<std::string> recordings, batch;
   bool host_gaps = false, without_collectives = false, json = false, force = false;
 };
-
-std::string next_command(const Profile& profile, const ImportedTrace& imported, const std::string& out) {
-  const std::string platform = platform_of_gpu(profile.gpu);
-  std::string text = fmt::format("trainyard run --platform {} --set trace={}",
-                                 platform.empty() ? "PLATFORM" : platform, shell_word(out));
-  if (imported.accumulation > 1) text += fmt::format(" --set accumulation={}", imported.accumulation);
-  if (imported.reduces_each) text += " --set stack.reduce_each_micro_batch=true";
-  return text;
-}
 
 /// The kernels of the profile as a recording, and what is left out of it.
 void write_recordings(const KinetoCommandOptions& options, const JoinedProfile& traced) {
@@ -87,8 +77,7 @@ void import_kineto(const KinetoCommandOptions& options) {
   if (options.recordings) write_recordings(options, job.traced);
   if (options.out.empty()) return;
   const ImportedTrace imported = trace_of(profile, work, how);
-  for (const std::string& warning : imported.warnings) print_message(fmt::format("warning: {}", warning));
-  write_out_file(options.out, checked_trace_text(options.out, imported.trace), options.force);
+  write_profile_trace(imported, {.file = options.out, .force = options.force});
   if (options.json) {
     auto json = import_json(profile, work, imported);
     if (job.ranks) json["job"] = rank_json(*job.ranks, job.place);
@@ -97,9 +86,7 @@ void import_kineto(const KinetoCommandOptions& options) {
   }
   print_result(import_text(profile, work, imported, print_style()));
   if (job.ranks) print_result("\n" + rank_text(*job.ranks, job.place, print_style()));
-  print_message(fmt::format("wrote {}: {}\nnext:  {}", options.out,
-                            plural(std::ssize(imported.trace.ops), "op"),
-                            next_command(profile, imported, options.out)));
+  print_next_command(profile, imported, options.out);
 }
 
 }  // namespace

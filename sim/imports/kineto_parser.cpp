@@ -71,6 +71,8 @@ void read_arguments(ondemand::object arguments, KinetoFields& fields) {
       fields.device = token();
     } else if (key == "Sequence number" || key == "Sequence Number") {
       fields.sequence = number_in(token());
+    } else if (key == "Record function id") {
+      fields.record = number_in(token());
     } else if (key == "Fwd thread id") {
       const std::uint64_t thread = number_in(token());
       fields.is_backward = thread > 0 && thread != ProfileEvent::no_number;

@@ -17,7 +17,8 @@ struct KinetoFields {
   std::string name;
   std::string_view process, thread, start, duration;  ///< tokens of JSON; empty if missing
   bool is_odd = false;                                ///< phase, category or name is there, but no text
-  std::uint64_t correlation = ProfileEvent::no_number, sequence = ProfileEvent::no_number;
+  std::uint64_t correlation = ProfileEvent::no_number, sequence = ProfileEvent::no_number,
+                record = ProfileEvent::no_number;
   bool is_backward = false;
   std::string_view stream, device;                ///< tokens
   std::string_view dims, types, values, strides;  ///< lists of JSON

@@ -92,6 +92,24 @@ constexpr std::array operations{
 
 }  // namespace
 
+bool ends_with_backward(std::string_view name) {
+  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
+  return name.ends_with("Backward");
+}
+
+bool is_backward_range(std::string_view name) {
+  return name.starts_with("autograd::engine::evaluate_function") || name.starts_with("torch::autograd::") ||
+         ends_with_backward(name);
+}
+
+bool is_optimizer_range(std::string_view name) {
+  return name.starts_with("Optimizer.step") || name == "## optimizer ##";
+}
+
+bool is_zero_grad_range(std::string_view name) {
+  return name.starts_with("Optimizer.zero_grad") || name == "## zero_grad ##";
+}
+
 bool names_operands(std::string_view range) {
   return range.starts_with("nccl:") || range.starts_with("rccl:");
 }

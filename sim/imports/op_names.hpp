@@ -9,6 +9,17 @@
 
 namespace trainyard {
 
+/// Whether an operator is the backward of another one by its name: "MmBackward0", in 2021 "MmBackward".
+bool ends_with_backward(std::string_view name);
+
+/// Whether a range is one of the backward pass by its name: as above, or one in which autograd runs such an
+/// operator.
+bool is_backward_range(std::string_view name);
+
+/// Whether a range is an update, or fills the gradients with zeros before one.
+bool is_optimizer_range(std::string_view name);
+bool is_zero_grad_range(std::string_view name);
+
 /// The kind of an operator's work, "aten::conv2d"; OpKind::measured for one of which only the duration is
 /// known. The passes of a convolution's gradient are told apart by kernels.
 OpKind kind_of_operator(std::string_view name, bool is_backward);

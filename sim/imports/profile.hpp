@@ -75,6 +75,7 @@ struct ProfileEvent {
   std::int64_t start = 0, end = 0;        ///< ns
   std::uint64_t correlation = no_number;  ///< of a launch and of what it launched
   std::uint64_t sequence = no_number;     ///< of an op and of its backward op
+  std::uint64_t record = no_number;       ///< of an op: its number in an execution trace of the same run
   TextPool::Id name = TextPool::none;
   TextPool::Id lane = TextPool::none;   ///< process and thread, or device and stream
   TextPool::Id owner = TextPool::none;  ///< process of an event of the host, device of one of the GPU

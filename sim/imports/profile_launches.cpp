@@ -10,15 +10,6 @@
 namespace trainyard {
 namespace {
 
-bool ends_with_backward(std::string_view name) {
-  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
-  return name.ends_with("Backward");
-}
-
-bool is_zero_grad_range(std::string_view name) {
-  return name.starts_with("Optimizer.zero_grad") || name == "## zero_grad ##";
-}
-
 /// Whether it is an operator that computes, not the range that runs it.
 bool is_operator(std::string_view name) {
   return name.find("::") != std::string_view::npos && !is_backward_range(name) && !name.starts_with("c10d::");
@@ -28,15 +19,6 @@ bool is_operator(std::string_view name) {
 bool names_call(std::string_view name) { return names_operands(name) || name.starts_with("c10d::"); }
 
 }  // namespace
-
-bool is_backward_range(std::string_view name) {
-  return name.starts_with("autograd::engine::evaluate_function") || name.starts_with("torch::autograd::") ||
-         ends_with_backward(name);
-}
-
-bool is_optimizer_range(std::string_view name) {
-  return name.starts_with("Optimizer.step") || name == "## optimizer ##";
-}
 
 ProfiledLaunches::ProfiledLaunches(const Profile& profile) : profile_(&profile) {
   find();

@@ -19,10 +19,6 @@ enum class WorkPhase {
   unknown  ///< the file has no launch of it
 };
 
-/// Whether a range is backward work, or the pass of an optimizer, by its name in any age of PyTorch.
-bool is_backward_range(std::string_view name);
-bool is_optimizer_range(std::string_view name);
-
 /// A launch and what encloses it, as indices in the profile's events.
 struct ProfiledLaunch {
   std::uint32_t launch = no_event;

@@ -122,6 +122,7 @@ private:
       row.beside += common({alone}, communication_);
       ++row.kernels;
       row.hints.add(name(one->event));
+      row.events.push_back(one->event);
     }
   }
 
@@ -155,6 +156,7 @@ private:
                               .op = op,
                               .first_launch = launched(work),
                               .first_start = event(work.event).start,
+                              .events = {},
                               .adds_gradients = adds_gradients(op, work.wrapper)});
       first_work_.push_back(&work);
     }

@@ -101,9 +101,10 @@ private:
       if (steps_.front().rows.empty())
         throw input_error(profile_.file, 0, "no kernel computes",
                           "the profile has communication or copies only");
-      result_.warnings.emplace_back(work_.steps.empty()
-                                        ? "the profile has no steps (ProfilerStep#N): all of it is one step"
-                                        : "no kernel was launched in a step: all of the profile is one step");
+      result_.warnings.emplace_back(
+          work_.steps.empty()
+              ? "the profile has no steps (ProfilerStep#N, or --step-range NAME): all of it is one step"
+              : "no kernel was launched in a step: all of the profile is one step");
       indices = {-1};
     }
     if (work_.marks == StepMarks::updates && indices.front() >= 0)

@@ -29,6 +29,16 @@ std::optional<int> step_number(std::string_view name) {
   return problem == std::errc() ? std::optional(number) : std::nullopt;
 }
 
+/// The number behind a range's name, "iteration 12", "step#12", "step_12"; nothing if something else follows.
+std::optional<int> number_behind(std::string_view name, std::string_view of) {
+  if (!name.starts_with(of) || name.size() == of.size()) return std::nullopt;
+  name.remove_prefix(of.size());
+  name.remove_prefix(std::min(name.find_first_not_of(" #:_-"), name.size()));
+  int number = 0;
+  const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
+  return problem == std::errc() && end == name.data() + name.size() ? std::optional(number) : std::nullopt;
+}
+
 class Joiner {
 public:
   Joiner(const Profile& profile, const std::optional<std::string>& step_range)
@@ -51,19 +61,18 @@ private:
   [[nodiscard]] std::string_view name(std::uint32_t index) const { return profile_.texts[event(index).name]; }
 
   void find_steps() {
-    for (const ProfileEvent& one : profile_.events) {
-      // in 2021 ranges were operators
-      const bool may_be_step = one.kind == EventKind::range || (step_range_ && one.kind == EventKind::op);
-      if (!may_be_step) continue;
-      const std::string_view name = profile_.texts[one.name];
-      const std::optional<int> number =
-          step_range_
-              ? (name == *step_range_ ? std::optional(static_cast<int>(result_.steps.size())) : std::nullopt)
-              : step_number(name);
-      if (number) result_.steps.push_back({.number = *number, .start = one.start, .end = one.end});
+    if (step_range_) {
+      add_steps([&](std::string_view name) {
+        return name == *step_range_ ? std::optional(static_cast<int>(result_.steps.size())) : std::nullopt;
+      });
+      if (result_.steps.empty())
+        add_steps([&](std::string_view name) { return number_behind(name, *step_range_); });
+      if (result_.steps.empty())
+        throw input_error(profile_.file, 0, "no range has the name " + shown(*step_range_),
+                          ranges_in_words());
+    } else {
+      add_steps(step_number);
     }
-    if (step_range_ && result_.steps.empty())
-      throw input_error(profile_.file, 0, "no range has the name " + shown(*step_range_), ranges_in_words());
     if (!result_.steps.empty()) {
       result_.marks = step_range_ ? StepMarks::ranges : StepMarks::profiler_steps;
     } else {
@@ -108,6 +117,18 @@ private:
       start = end;
     }
     result_.marks = StepMarks::updates;
+  }
+
+  /// Adds the ranges to whose names `number_of` gives a number.
+  template <class NumberOf>
+  void add_steps(const NumberOf& number_of) {
+    for (const ProfileEvent& one : profile_.events) {
+      // in 2021 ranges were operators
+      const bool may_be_step = one.kind == EventKind::range || (step_range_ && one.kind == EventKind::op);
+      if (!may_be_step) continue;
+      const std::optional<int> number = number_of(profile_.texts[one.name]);
+      if (number) result_.steps.push_back({.number = *number, .start = one.start, .end = one.end});
+    }
   }
 
   /// Names of ranges, the most frequent first.

@@ -61,8 +61,8 @@ struct ProfileWork {
 };
 
 /// Throws InputError if steps overlap. `step_range`: name of the ranges that are steps, in place of
-/// ProfilerStep#N. Without either, each pass of an optimizer behind backward work ends a step, if there are
-/// several.
+/// ProfilerStep#N; if no range has just this name, those with a number behind it ("step 12"). Without either,
+/// each pass of an optimizer behind backward work ends a step, if there are several.
 ProfileWork join_launches(const Profile& profile, const std::optional<std::string>& step_range = {});
 
 /// Calls `use` with the work of a step by its index, or with all work if that is negative.

@@ -139,6 +139,7 @@ private:
     event.correlation = fields.correlation;
     place(fields, event);
     event.sequence = fields.sequence;
+    event.record = fields.record;
     event.is_backward = fields.is_backward;
     keep_operands(fields, event);
     keep_collective(fields, event);

@@ -40,43 +40,11 @@ std::string grouped_count(double count) {
   return grouped(static_cast<std::int64_t>(std::clamp(count, 0.0, most)));
 }
 
-/// "5 all-reduces of 102,228,128 B" for each operation.
-std::string collectives_text(const Trace& trace) {
-  std::map<Operation, std::pair<int, double>> sums;
-  for (const Op& op : trace.ops) {
-    for (const OpCommunication& one : op.communications) {
-      auto& [count, bytes] = sums[one.operation];
-      ++count;
-      bytes += one.size.si();
-    }
-  }
-  std::string text;
-  for (const auto& [operation, sum] : sums) {
-    text += fmt::format("{}{} {} of {} B in all", text.empty() ? "" : "; ", sum.first,
-                        config::name_of(operation), grouped_count(sum.second));
-  }
-  return text;
-}
-
-int count_gradients(const Trace& trace) {
-  int count = 0;
-  for (const Op& op : trace.ops) count += static_cast<int>(op.gradients.size());
-  return count;
-}
-
-double gradient_values(const Trace& trace) {
-  double values = 0;
-  for (const Op& op : trace.ops) {
-    for (const Gradient& one : op.gradients) values += one.elements;
-  }
-  return values;
-}
-
 std::string gradients_text(const ImportedTrace& imported) {
-  const int known = count_gradients(imported.trace);
-  if (known == 0)
+  const GradientTotals known = gradient_totals(imported.trace);
+  if (known.tensors == 0)
     return fmt::format("{} tensors of unknown size: profile with record_shapes=True", imported.tensors);
-  return fmt::format("{} tensors, {} values", known, grouped_count(gradient_values(imported.trace)));
+  return fmt::format("{} tensors, {} values", known.tensors, grouped_count(known.values));
 }
 
 /// What became of kernels that ran beside collectives, which slowed them.
@@ -109,13 +77,6 @@ Json figures_json(const ProfileFigures& figures) {
     phases[std::string(phase_names[i])] = {{"kernels", figures.kernels_of_phase[i]},
                                            {"time_s", seconds(figures.time_of_phase[i]).si()}};
   }
-  Json collectives = Json::object();
-  for (const auto& [name, its] : figures.collectives) {
-    collectives[name] = {{"count", its.count},
-                         {"bytes", its.bytes},
-                         {"output_bytes", its.out_bytes},
-                         {"unsized", its.unsized}};
-  }
   return {{"compute_kernels", figures.compute_kernels},
           {"communication_kernels", figures.communication_kernels},
           {"copies", figures.copies},
@@ -129,12 +90,49 @@ Json figures_json(const ProfileFigures& figures) {
           {"busy_communication_s", seconds(figures.busy_communication).si()},
           {"exposed_communication_s", seconds(figures.exposed_communication).si()},
           {"phases", std::move(phases)},
-          {"collectives", std::move(collectives)},
+          {"collectives", collectives_json(figures)},
           {"gradients", figures.gradients},
           {"gradient_values", number_or_null(figures.gradient_values)}};
 }
 
 }  // namespace
+
+std::string collectives_in_words(const Trace& trace) {
+  std::map<Operation, std::pair<int, double>> sums;
+  for (const Op& op : trace.ops) {
+    for (const OpCommunication& one : op.communications) {
+      auto& [count, bytes] = sums[one.operation];
+      ++count;
+      bytes += one.size.si();
+    }
+  }
+  std::string text;
+  for (const auto& [operation, sum] : sums) {
+    text += fmt::format("{}{} {} of {} B in all", text.empty() ? "" : "; ", sum.first,
+                        config::name_of(operation), grouped_count(sum.second));
+  }
+  return text;
+}
+
+GradientTotals gradient_totals(const Trace& trace) {
+  GradientTotals totals;
+  for (const Op& op : trace.ops) {
+    totals.tensors += static_cast<int>(op.gradients.size());
+    for (const Gradient& one : op.gradients) totals.values += one.elements;
+  }
+  return totals;
+}
+
+nlohmann::ordered_json collectives_json(const ProfileFigures& figures) {
+  Json collectives = Json::object();
+  for (const auto& [name, its] : figures.collectives) {
+    collectives[name] = {{"count", its.count},
+                         {"bytes", its.bytes},
+                         {"output_bytes", its.out_bytes},
+                         {"unsized", its.unsized}};
+  }
+  return collectives;
+}
 
 std::string import_text(const Profile& profile, const ProfileWork& work, const ImportedTrace& imported,
                         const PrintStyle& style) {
@@ -174,7 +172,7 @@ std::string import_text(const Profile& profile, const ProfileWork& work, const I
              "{} micro-batches in a step; the trace is that of one, with the update. Adding gradients took "
              "{} of the step; a run with accumulation={} adds that itself",
              imported.accumulation, estimate(seconds(imported.adding_gradients)), imported.accumulation));
-  line("collectives", imported.collectives > 0 ? collectives_text(imported.trace)
+  line("collectives", imported.collectives > 0 ? collectives_in_words(imported.trace)
                       : imported.leaves_collectives
                           ? "left to the stack, which makes buckets of the gradients"
                           : "none");
@@ -224,7 +222,7 @@ nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& wo
           {"ops_timed_beside_communication", imported.slowed_ops},
           {"time_beside_communication_s", seconds(imported.slowed).si()},
           {"ops", imported.trace.ops.size()},
-          {"gradients", count_gradients(imported.trace)},
+          {"gradients", gradient_totals(imported.trace).tensors},
           {"left_out", std::move(left_out)},
           {"warnings", imported.warnings}};
 }

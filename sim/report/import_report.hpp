@@ -18,4 +18,17 @@ std::string import_text(const Profile& profile, const ProfileWork& work, const I
 nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& work,
                                    const ImportedTrace& imported);
 
+/// Collectives of a trace: "5 all_reduce of 102,228,128 B in all".
+std::string collectives_in_words(const Trace& trace);
+
+/// Tensors of the gradients of a trace, and their values.
+struct GradientTotals {
+  int tensors = 0;
+  double values = 0;
+};
+GradientTotals gradient_totals(const Trace& trace);
+
+/// Counts, bytes and times of a profile's collectives by name, as in import_json.
+nlohmann::ordered_json collectives_json(const ProfileFigures& figures);
+
 }  // namespace trainyard

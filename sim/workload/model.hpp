@@ -6,6 +6,7 @@
 #include "workload/fixed_epochs.hpp"
 #include "workload/layer.hpp"
 #include "workload/sample_input.hpp"
+#include "workload/trace.hpp"
 
 #include <optional>
 #include <string>

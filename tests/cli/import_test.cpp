@@ -1,6 +1,8 @@
 // `trainyard import`, as users run it.
 
 #include "cli/process.hpp"
+#include "imports/nsys_file.hpp"
+#include "imports/onnx_file.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -152,4 +154,102 @@ TEST_CASE("import nccl-tests writes rows that validate predicts") {
   const std::string other = scratch.put("other.log", "no table\n");
   CHECK(run_program({"import", "nccl-tests", other, "-o", scratch / "x.csv"}).code == 3);
   CHECK(run_program({"import", "nccl-tests", log, "-o", scratch / "x.csv", "--gpus", "1"}).code == 2);
+}
+
+TEST_CASE("import nsys writes a trace of a report, and says what a report without a database is") {
+  const Scratch scratch;
+  const testing::NsysFile report(testing::nsys_report());
+  const std::string out = scratch / "step.csv";
+  const Ended done =
+      run_program({"import", "nsys", report.path(), "--step-range", "step", "-o", out, "--json"});
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  const auto json = nlohmann::json::parse(done.out);
+  CHECK(json["steps"].size() == 3);
+  CHECK(json["gpu"] == "NVIDIA A100-SXM4-40GB");
+  CHECK(json["step"]["period_s"].get<double>() == doctest::Approx(3e-3));
+  CHECK(json["whole"]["collectives"]["ncclAllReduce"]["bytes"] == 3 * 67'125'248);
+  const Ended run = run_program({"run", "--platform", "dgx_a100", "--gpus", "2", "--set", "trace=" + out});
+  CAPTURE(run.err);
+  CHECK(run.code == 0);
+  CHECK(run_program({"import", "nsys", report.path(), "-o", out, "--force", "--device", "3"}).code == 3);
+  CHECK(run_program({"import", "nsys", report.path(), "-o", out, "--force", "--gpus", "0"}).code == 2);
+  const Ended other = run_program({"import", "nsys", profile, "-o", out, "--force"});
+  CHECK(other.code == 3);
+  CHECK(contains(other.err, "trainyard import kineto"));
+  const Ended database = run_program({"import", "kineto", report.path(), "-o", out, "--force"});
+  CHECK(database.code == 3);
+  CHECK(contains(database.err, "trainyard import nsys"));
+}
+
+TEST_CASE("import et writes ops that the machine times, or those of the profile of the same run") {
+  const Scratch scratch;
+  const std::string file = TRAINYARD_SOURCE_DIR "/tests/imports/execution_trace.json";
+  const std::string out = scratch / "untimed.csv";
+  const Ended done = run_program({"import", "et", file, "-o", out, "--batch", "512", "--json"});
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  const auto json = nlohmann::json::parse(done.out);
+  CHECK(json["nodes"] == 42);
+  CHECK(json["whole"]["matrix_flops"] == 3 * 2 * 2.0 * 512 * 4096 * 1024);
+  CHECK(json["whole"]["collectives"]["allreduce"]["bytes"] == 3 * 16'793'600);
+  CHECK(json["gradient_values"] == 4'198'400);
+  const Ended slow =
+      run_program({"run", "--platform", "dgx1v", "--gpus", "2", "--set", "trace=" + out, "--json"});
+  const Ended fast =
+      run_program({"run", "--platform", "dgx_h100", "--gpus", "2", "--set", "trace=" + out, "--json"});
+  CAPTURE(slow.err);
+  REQUIRE(slow.code == 0);
+  REQUIRE(fast.code == 0);
+  CHECK(nlohmann::json::parse(slow.out)["step_time_s"] > nlohmann::json::parse(fast.out)["step_time_s"]);
+  const std::string timed = scratch / "timed.csv";
+  const Ended joined = run_program({"import", "et", file, "--kineto", profile, "-o", timed});
+  CAPTURE(joined.err);
+  REQUIRE(joined.code == 0);
+  CHECK(contains(joined.err, "36 operators of the execution trace joined with the profile by the order"));
+  const std::string plain = scratch / "plain.csv";
+  CHECK(run_program({"import", "kineto", profile, "-o", plain}).code == 0);
+  CHECK(contains(content(plain), "backward,relu.0,elementwise,,0,0,,,1.7e-05"));
+  CHECK(contains(content(timed), "backward,relu.0,elementwise,e2097152,0,0,,,1.7e-05"));  // with its shape
+  CHECK(run_program({"import", "et", file, "-o", out, "--force", "--device", "0"}).code == 2);
+  CHECK(run_program({"import", "et", profile, "-o", out, "--force"}).code == 3);
+  const Ended other = run_program({"import", "kineto", file, "-o", out, "--force"});
+  CHECK(other.code == 3);
+  CHECK(contains(other.err, "trainyard import et"));
+}
+
+TEST_CASE("import onnx writes a model that runs") {
+  const Scratch scratch;
+  const std::string file = scratch.put("net.onnx", testing::small_onnx().bytes());
+  const std::string out = scratch / "small_net.yaml";
+  const Ended done = run_program({"import", "onnx", file, "-o", out});
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  CHECK(contains(done.out, "parameters  314"));
+  CHECK(contains(done.err, "no batch normalisation"));
+  const Ended run =
+      run_program({"run", "--model", out, "--platform", "dgx_a100", "--gpus", "2", "--batch", "32"});
+  CAPTURE(run.err);
+  CHECK(run.code == 0);
+  CHECK(run_program({"import", "onnx", file, "-o", scratch / "net.txt"}).code == 2);
+  CHECK(run_program({"import", "onnx", file, "-o", scratch / "net.yaml", "--sample", "3xtwo"}).code == 2);
+  CHECK(run_program({"import", "onnx", file, "-o", scratch / "net.yaml", "--sample", "4x32x32"}).code == 3);
+  const Ended other = run_program({"import", "onnx", profile, "-o", scratch / "net.yaml"});
+  CHECK(other.code == 3);
+  CHECK(contains(other.err, "trainyard import kineto"));
+}
+
+TEST_CASE("import horovod prints a timeline") {
+  const std::string file = TRAINYARD_SOURCE_DIR "/tests/imports/timeline.json";
+  const Ended text = run_program({"import", "horovod", file});
+  CAPTURE(text.err);
+  REQUIRE(text.code == 0);
+  CHECK(contains(text.out, "NCCL_ALLREDUCE"));
+  const Ended done = run_program({"import", "horovod", file, "--json"});
+  REQUIRE(done.code == 0);
+  const auto json = nlohmann::json::parse(done.out);
+  CHECK(json["collectives"]["ALLREDUCE"]["collectives"] == 4);
+  CHECK(json["collectives"]["ALLREDUCE"]["tensors"] == 6);
+  CHECK(json["cycle_s"] == 0.005);
+  CHECK(run_program({"import", "horovod", profile}).code == 3);
 }

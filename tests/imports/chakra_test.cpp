@@ -3,6 +3,7 @@
 #include "errors_of.hpp"
 #include "imports/chakra_trace.hpp"
 #include "imports/checked_trace.hpp"
+#include "imports/wire_bytes.hpp"
 #include "imports/wire_format.hpp"
 #include "temporary_folder.hpp"
 
@@ -15,22 +16,11 @@
 #include <vector>
 
 using namespace trainyard;
+using testing::varint_bytes;
+using testing::wire_number;
+using testing::wire_text;
 
 namespace {
-
-std::string varint_bytes(std::uint64_t value) {
-  std::string bytes;
-  for (; value >= 128; value >>= 7U) bytes += static_cast<char>(value | 128U);
-  return bytes + static_cast<char>(value);
-}
-
-std::string wire_number(unsigned field, std::uint64_t value) {
-  return varint_bytes(field << 3U) + varint_bytes(value);
-}
-
-std::string wire_text(unsigned field, std::string_view text) {
-  return varint_bytes(field << 3U | 2U) + varint_bytes(text.size()) + std::string(text);
-}
 
 std::string wire_message(const std::string& fields) { return varint_bytes(fields.size()) + fields; }
 

@@ -1,0 +1,127 @@
+#include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "cli/import_input.hpp"
+#include "cli/profile_output.hpp"
+#include "cli/terminal.hpp"
+#include "cli/values.hpp"
+#include "imports/join_execution_trace.hpp"
+#include "imports/read_kineto.hpp"
+#include "imports/untimed_trace.hpp"
+#include "report/execution_trace_report.hpp"
+#include "report/import_report.hpp"
+#include "report/json_text.hpp"
+#include "report/out_files.hpp"
+#include "units/plural.hpp"
+
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace trainyard {
+namespace {
+
+struct EtCommandOptions {
+  std::string file, out;
+  std::optional<std::string> kineto, device, batch;
+  bool host_gaps = false, without_collectives = false, json = false, force = false;
+};
+
+/// Durations from the profile of the same run.
+void import_with_profile(const EtCommandOptions& options, const ExecutionTrace& trace, ImportOptions how) {
+  KinetoOptions which;
+  if (options.device) which.device = whole_number("--device", *options.device, 0, 1023);
+  Profile profile = read_as(
+      *options.kineto,
+      {config::FileFormat::pytorch_profile, config::FileFormat::chrome_trace, config::FileFormat::json},
+      [&] { return read_kineto(*options.kineto, which); });
+  const TraceJoin join = join_execution_trace(trace, profile);
+  how.step_range = join.step_range;
+  const ProfileWork work = join_launches(profile, how.step_range);
+  const ImportedTrace imported = trace_of(profile, work, how);
+  write_profile_trace(imported, {.file = options.out, .force = options.force});
+  const std::string joined = fmt::format(
+      "{} operators of the execution trace joined with the profile by {}{}",
+      grouped(static_cast<std::int64_t>(join.joined)),
+      join.by_number ? "their numbers" : "the order of their names",
+      join.missing > 0 ? fmt::format("; {} are not in it", grouped(static_cast<std::int64_t>(join.missing)))
+                       : std::string());
+  if (options.json) {
+    auto json = import_json(profile, work, imported);
+    json["joined_operators"] = join.joined;
+    json["missing_operators"] = join.missing;
+    json["joined_by"] = join.by_number ? "number" : "order";
+    print_result(json_text(json));
+    return;
+  }
+  print_result(import_text(profile, work, imported, print_style()));
+  print_message(joined);
+  print_next_command(profile, imported, options.out);
+}
+
+void import_et(const EtCommandOptions& options) {
+  ImportOptions how{.step_range = {},
+                    .batch = {},
+                    .host_gaps = options.host_gaps,
+                    .collectives = !options.without_collectives};
+  if (options.batch) how.batch = whole_number("--batch", *options.batch, 1, 10'000'000);
+  if (!options.kineto) {
+    for (const auto& [name, is_given] :
+         {std::pair("--device", options.device.has_value()), std::pair("--host-gaps", options.host_gaps)}) {
+      if (is_given) throw CLI::ValidationError(name, "belongs to the profile: add --kineto FILE");
+    }
+  }
+  check_out_file(options.out, options.force);
+  const ExecutionTrace trace =
+      read_as(options.file, {config::FileFormat::execution_trace, config::FileFormat::json},
+              [&] { return read_execution_trace(options.file); });
+  if (options.kineto) {
+    import_with_profile(options, trace, how);
+    return;
+  }
+  const UntimedTrace untimed = untimed_trace(trace, how);
+  write_profile_trace(untimed.imported, {.file = options.out, .force = options.force});
+  if (options.json) {
+    print_result(json_text(execution_trace_json(trace, untimed)));
+    return;
+  }
+  print_result(execution_trace_text(trace, untimed, print_style()));
+  print_next_command(untimed.traced.profile, untimed.imported, options.out);
+}
+
+}  // namespace
+
+void add_import_et(CLI::App& import) {
+  auto options = std::make_shared<EtCommandOptions>();
+  CLI::App& command = *import.add_subcommand(
+      "et", "convert an execution trace of PyTorch (ExecutionTraceObserver) into a trace of a training step");
+  command.add_option("file", options->file, "the execution trace, plain or compressed by gzip")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("-o,--output", options->out, "write the trace to this file")
+      ->required()
+      ->type_name("FILE");
+  command
+      .add_option(
+          "--kineto", options->kineto,
+          "the profile (torch.profiler) of the same steps, for durations (default: the model of the GPU "
+          "times the ops)")
+      ->type_name("FILE");
+  command.add_option("--device", options->device, "the GPU, of a profile with the work of several")
+      ->type_name("N");
+  command
+      .add_option("--batch", options->batch, "samples of a rank and micro-batch, where shapes do not say it")
+      ->type_name("N");
+  command.add_flag("--host-gaps", options->host_gaps, "keep the times in which the GPU waited for its host");
+  command.add_flag("--without-collectives", options->without_collectives,
+                   "leave out collectives: the stack makes buckets of the gradients");
+  command.add_flag("--json", options->json, "print the account as JSON");
+  command.add_flag("--force", options->force, "replace the file if it exists");
+  add_examples(command,
+               {"trainyard import et execution_trace.json -o untimed.csv",
+                "trainyard import et execution_trace.json --kineto worker0.pt.trace.json -o timed.csv"});
+  command.callback([options] { import_et(*options); });
+}
+
+}  // namespace trainyard

@@ -1,0 +1,88 @@
+#include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "cli/import_input.hpp"
+#include "cli/profile_output.hpp"
+#include "cli/terminal.hpp"
+#include "cli/values.hpp"
+#include "imports/profile_trace.hpp"
+#include "imports/read_nsys.hpp"
+#include "report/import_report.hpp"
+#include "report/json_text.hpp"
+#include "report/out_files.hpp"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace trainyard {
+namespace {
+
+struct NsysCommandOptions {
+  std::string file, out;
+  std::optional<std::string> device, process, step_range, batch, gpus;
+  bool host_gaps = false, without_collectives = false, json = false, force = false;
+};
+
+void import_nsys(const NsysCommandOptions& options) {
+  ImportOptions how{.step_range = options.step_range,
+                    .batch = {},
+                    .host_gaps = options.host_gaps,
+                    .collectives = !options.without_collectives};
+  if (options.batch) how.batch = whole_number("--batch", *options.batch, 1, 10'000'000);
+  NsysOptions which;
+  if (options.device) which.device = whole_number("--device", *options.device, 0, 1023);
+  if (options.process) which.process = whole_number("--process", *options.process, 0, (1 << 24) - 1);
+  if (options.gpus) which.ranks = whole_number("--gpus", *options.gpus, 1, 1'000'000);
+  check_out_file(options.out, options.force);
+  const Profile profile =
+      read_as(options.file, {config::FileFormat::sqlite}, [&] { return read_nsys(options.file, which); });
+  const ProfileWork work = join_launches(profile, options.step_range);
+  const ImportedTrace imported = trace_of(profile, work, how);
+  write_profile_trace(imported, {.file = options.out, .force = options.force});
+  if (options.json) {
+    print_result(json_text(import_json(profile, work, imported)));
+    return;
+  }
+  print_result(import_text(profile, work, imported, print_style()));
+  print_next_command(profile, imported, options.out);
+}
+
+}  // namespace
+
+void add_import_nsys(CLI::App& import) {
+  auto options = std::make_shared<NsysCommandOptions>();
+  CLI::App& command = *import.add_subcommand(
+      "nsys", "convert a profile of Nsight Systems, exported to SQLite, into a trace of a training step");
+  command.add_option("file", options->file, "the export: nsys export --type sqlite REPORT.nsys-rep")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("-o,--output", options->out, "write the trace to this file")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("--device", options->device, "the GPU, of a file with the work of several")
+      ->type_name("N");
+  command.add_option("--process", options->process, "the process, of a file with several on one GPU")
+      ->type_name("N");
+  command
+      .add_option("--step-range", options->step_range,
+                  "name of the NVTX ranges that are steps, with or without a number behind it")
+      ->type_name("NAME");
+  command
+      .add_option("--batch", options->batch, "samples of a rank and micro-batch, where shapes do not say it")
+      ->type_name("N");
+  command
+      .add_option("--gpus", options->gpus,
+                  "ranks that take part in all-gathers and reduce-scatters, of which NCCL says a rank's part")
+      ->type_name("N");
+  command.add_flag("--host-gaps", options->host_gaps, "keep the times in which the GPU waited for its host");
+  command.add_flag("--without-collectives", options->without_collectives,
+                   "leave out collectives: the stack makes buckets of the gradients");
+  command.add_flag("--json", options->json, "print the account as JSON");
+  command.add_flag("--force", options->force, "replace the file if it exists");
+  add_examples(command, {"trainyard import nsys report.sqlite --step-range step -o nsys_step.csv",
+                         "trainyard import nsys report.sqlite -o nsys_whole.csv --host-gaps --json"});
+  command.callback([options] { import_nsys(*options); });
+}
+
+}  // namespace trainyard

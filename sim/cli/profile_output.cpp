@@ -1,0 +1,47 @@
+#include "cli/profile_output.hpp"
+
+#include "cli/platform_of_gpu.hpp"
+#include "cli/terminal.hpp"
+#include "imports/checked_trace.hpp"
+#include "report/out_files.hpp"
+#include "strategy/batch_norm_buffers.hpp"
+#include "units/plural.hpp"
+#include "units/shell_word.hpp"
+
+#include <fmt/format.h>
+#include <iterator>
+
+namespace trainyard {
+namespace {
+
+/// Whether the job of a profile sums gradients but broadcasts no buffers, although it has batch norms.
+bool reduces_without_broadcast(const Trace& trace) {
+  bool has_reduction = false;
+  for (const Op& op : trace.ops) {
+    for (const OpCommunication& one : op.communications) {
+      if (one.operation == Operation::broadcast) return false;
+      has_reduction = has_reduction || reduces(one.operation);
+    }
+  }
+  return has_reduction && !batch_norm_channels(trace).empty();
+}
+
+}  // namespace
+
+void write_profile_trace(const ImportedTrace& imported, const ProfileOutput& output) {
+  for (const std::string& warning : imported.warnings) print_message(fmt::format("warning: {}", warning));
+  write_out_file(output.file, checked_trace_text(output.file, imported.trace), output.force);
+}
+
+void print_next_command(const Profile& profile, const ImportedTrace& imported, const std::string& file) {
+  const std::string platform = platform_of_gpu(profile.gpu);
+  std::string text = fmt::format("trainyard run --platform {} --set trace={}",
+                                 platform.empty() ? "PLATFORM" : platform, shell_word(file));
+  if (imported.accumulation > 1) text += fmt::format(" --set accumulation={}", imported.accumulation);
+  if (imported.reduces_each) text += " --set stack.reduce_each_micro_batch=true";
+  if (reduces_without_broadcast(imported.trace)) text += " --set stack.broadcast_buffers=false";
+  print_message(
+      fmt::format("wrote {}: {}\nnext:  {}", file, plural(std::ssize(imported.trace.ops), "op"), text));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,21 @@
+#pragma once
+// What every import of a profile writes behind its account.
+
+#include "imports/profile_trace.hpp"
+
+#include <string>
+
+namespace trainyard {
+
+struct ProfileOutput {
+  std::string file;
+  bool force = false;  ///< replaces the file if it exists
+};
+
+/// Prints the warnings and writes the trace. Throws FileError, or InputError if it holds what no trace can.
+void write_profile_trace(const ImportedTrace& imported, const ProfileOutput& output);
+
+/// Says what was written, and the command that runs it on a platform with the profile's GPU.
+void print_next_command(const Profile& profile, const ImportedTrace& imported, const std::string& file);
+
+}  // namespace trainyard

@@ -1,0 +1,26 @@
+#pragma once
+// Gives the operators of a profile what the execution trace of the same run knows of them: shapes, process
+// groups and sizes of collectives.
+
+#include "imports/execution_trace.hpp"
+#include "imports/profile.hpp"
+
+#include <optional>
+#include <string>
+
+namespace trainyard {
+
+struct TraceJoin {
+  std::size_t joined = 0;   ///< operators
+  std::size_t missing = 0;  ///< of the execution trace that the profile does not have
+  bool by_number = false;   ///< else by the order of names on each thread
+  std::optional<std::string> step_range =
+      {};  ///< if only a part of the profile was traced: the range that is added
+};
+
+/// Joins by the numbers of calls ("Record function id", since 2024), else by the order of names on each
+/// thread. Steps that were not traced are no longer steps of the profile. Throws InputError if both are not
+/// of one run: no number in common, another name at a number, or threads whose names differ.
+TraceJoin join_execution_trace(const ExecutionTrace& trace, Profile& profile);
+
+}  // namespace trainyard

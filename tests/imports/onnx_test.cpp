@@ -1,0 +1,259 @@
+// ONNX models as lists of layers.
+
+#include "config/document.hpp"
+#include "errors_of.hpp"
+#include "imports/kineto_text.hpp"
+#include "imports/onnx_file.hpp"
+#include "imports/onnx_layers.hpp"
+#include "shipped_model.hpp"
+#include "workload/trace.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <random>
+#include <string>
+
+using namespace trainyard;
+using testing::onnx_number;
+using testing::onnx_numbers;
+using testing::OnnxFile;
+using testing::small_onnx;
+
+namespace {
+
+OnnxModel imported_onnx(const std::string& bytes, const std::vector<std::int64_t>& sample = {}) {
+  return onnx_layers(read_onnx(testing::ProfileFile(bytes).path()), {.name = "net", .sample = sample});
+}
+
+std::string onnx_problem(const OnnxFile& file) {
+  const auto errors = errors_of([&] { (void)imported_onnx(file.bytes()); });
+  return errors.empty() ? "" : errors.front().message;
+}
+
+Model model_of(const OnnxModel& onnx) { return load_model(config::parse("net.yaml", onnx.yaml)); }
+
+double parameters_in(const Model& model) {
+  double sum = 0;
+  for (const Layer& layer : model.layers) sum += parameter_elements(layer);
+  return sum;
+}
+
+double macs_in(const Model& model) {
+  double sum = 0;
+  for (const Layer& layer : model.layers) sum += layer.forward_macs;
+  return sum;
+}
+
+/// A model that grows layer by layer; each reads the one before.
+struct OnnxNet {
+  OnnxFile file;
+  std::string last = "x";
+  int count = 0;
+
+  std::string add(const std::string& kind, std::vector<std::string> weights = {},
+                  std::initializer_list<std::string> attributes = {}) {
+    weights.insert(weights.begin(), last);
+    last = "t" + std::to_string(++count);
+    file.node(kind, weights, last, attributes);
+    return last;
+  }
+  void conv(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride, bool relu = true) {
+    const std::string w = "w" + std::to_string(count);
+    const std::int64_t pad = kernel / 2;
+    file.weight(w, {out, in, kernel, kernel});
+    add("Conv", {w},
+        {onnx_numbers("kernel_shape", {kernel, kernel}), onnx_numbers("strides", {stride, stride}),
+         onnx_numbers("pads", {pad, pad, pad, pad})});
+    for (const char* name : {"scale", "bias", "mean", "var"}) file.weight(w + name, {out});
+    add("BatchNormalization", {w + "scale", w + "bias", w + "mean", w + "var"});
+    if (relu) add("Relu");
+  }
+};
+
+/// ResNet-50 v1.5 as torchvision exports it.
+OnnxFile resnet50_onnx() {
+  OnnxNet net;
+  net.file.input("x", {0, 3, 224, 224});
+  net.conv(3, 64, 7, 2);
+  net.add("MaxPool", {},
+          {onnx_numbers("kernel_shape", {3, 3}), onnx_numbers("strides", {2, 2}),
+           onnx_numbers("pads", {1, 1, 1, 1})});
+  std::int64_t in = 64;
+  const std::vector<int> blocks{3, 4, 6, 3};
+  for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
+    const std::int64_t width = std::int64_t{64} << stage;
+    for (int block = 0; block < blocks[stage]; ++block) {
+      const std::int64_t stride = stage > 0 && block == 0 ? 2 : 1;
+      const std::string before = net.last;
+      net.conv(in, width, 1, 1);
+      net.conv(width, width, 3, stride);
+      net.conv(width, 4 * width, 1, 1, false);
+      std::string shortcut = before;
+      if (block == 0) {
+        const std::string main = net.last;
+        net.last = before;
+        net.conv(in, 4 * width, 1, stride, false);
+        shortcut = net.last;
+        net.last = main;
+      }
+      net.add("Add", {shortcut});
+      net.add("Relu");
+      in = 4 * width;
+    }
+  }
+  net.add("GlobalAveragePool");
+  net.add("Flatten");
+  net.file.weight("fc", {1000, 2048}).weight("fb", {1000});
+  net.add("Gemm", {"fc", "fb"}, {onnx_number("transB", 1)});
+  net.file.output(net.last);
+  return net.file;
+}
+
+}  // namespace
+
+TEST_CASE("an ONNX model is a model file with a list of layers") {
+  const OnnxModel onnx = imported_onnx(small_onnx().bytes());
+  CHECK(onnx.yaml.find("  - input: [3, 32, 32]\n"
+                       "  - {conv: {out: 8, kernel: 3, stride: 2, padding: 1, bias: true}}\n"
+                       "  - relu\n"
+                       "  - global_pool\n"
+                       "  - {linear: {out: 10, bias: true}}\n"
+                       "  - softmax_cross_entropy\n") != std::string::npos);
+  CHECK(onnx.parameters == 8 * 27 + 8 + 90);
+  const Model model = model_of(onnx);
+  CHECK(parameters_in(model) == onnx.parameters);
+  CHECK(macs_in(model) == 16.0 * 16 * 8 * 27 + 80);
+  CHECK(onnx.warnings.size() == 1);  // batch normalisation may be folded
+  CHECK(onnx.kinds.at("Conv") == 1);
+}
+
+TEST_CASE("ResNet-50 as an ONNX model is the shipped ResNet-50") {
+  const OnnxModel onnx = imported_onnx(resnet50_onnx().bytes());
+  const Model model = model_of(onnx);
+  const Model shipped = testing::shipped_model("resnet50");
+  CHECK(parameters_in(model) == parameters_in(shipped));
+  CHECK(parameters_in(model) == 25'557'032);
+  CHECK(macs_in(model) == macs_in(shipped));
+  CHECK(onnx.running_values == 53'120);
+  CHECK(onnx.warnings.empty());
+}
+
+TEST_CASE("shapes that the exporter computes in the graph are followed") {
+  OnnxFile file;
+  file.input("x", {0, 4, 2, 2}).output("y").values("zero", {0}).values("axis", {0}).values("rest", {-1});
+  file.node("Shape", {"x"}, "s").node("Gather", {"s", "zero"}, "n").node("Unsqueeze", {"n", "axis"}, "n1");
+  file.node("Concat", {"n1", "rest"}, "to", {onnx_number("axis", 0)}).node("Reshape", {"x", "to"}, "f");
+  file.values("shape", {16, 5}).node("ConstantOfShape", {"shape"}, "w").node("MatMul", {"f", "w"}, "m");
+  file.weight("b", {5}).node("Add", {"m", "b"}, "a").node("Softmax", {"a"}, "y");
+  const OnnxModel onnx = imported_onnx(file.bytes());
+  CHECK(onnx.parameters == 85);
+  CHECK(onnx.yaml.find("{linear: {out: 5, bias: true}}\n  - softmax_cross_entropy\n") != std::string::npos);
+  CHECK(parameters_in(model_of(onnx)) == 85);
+}
+
+TEST_CASE("branches are named, joined and concatenated") {
+  OnnxFile file;
+  file.input("x", {1, 8, 8, 8}).output("y");
+  for (const char* name : {"a", "b", "d"}) file.weight(std::string(name) + "w", {8, 8, 1, 1});
+  file.weight("gw", {8, 1, 3, 3});
+  file.node("Conv", {"x", "aw"}, "a").node("Conv", {"x", "bw"}, "b").node("Sum", {"a", "b", "x"}, "s");
+  file.node("Conv", {"s", "dw"}, "d").node("Concat", {"s", "d"}, "c", {onnx_number("axis", 1)});
+  file.node("Sigmoid", {"c"}, "g").node("Mul", {"c", "g"}, "si").node("GlobalAveragePool", {"si"}, "y");
+  const OnnxModel onnx = imported_onnx(file.bytes());
+  CAPTURE(onnx.yaml);
+  const Model model = model_of(onnx);
+  CHECK(macs_in(model) == 3.0 * 64 * 64);
+  CHECK(std::ranges::count(model.layers, LayerKind::add, &Layer::kind) == 2);
+  CHECK(std::ranges::count(model.layers, LayerKind::concat, &Layer::kind) == 1);
+  CHECK(std::ranges::count(model.layers, LayerKind::swish, &Layer::kind) == 1);
+}
+
+TEST_CASE("groups, depthwise convolutions and asymmetric padding keep their sizes") {
+  OnnxFile file;
+  file.input("x", {1, 8, 15, 15}).output("y");
+  file.weight("g", {16, 4, 3, 3}).weight("dw", {16, 1, 3, 3});
+  file.node("Conv", {"x", "g"}, "a", {onnx_number("group", 2), onnx_numbers("pads", {1, 1, 1, 1})});
+  file.node("Conv", {"a", "dw"}, "b",
+            {onnx_number("group", 16), onnx_numbers("pads", {0, 0, 1, 1}), onnx_numbers("strides", {2, 2})});
+  file.node("MaxPool", {"b"}, "c",
+            {onnx_numbers("kernel_shape", {2, 2}), onnx_numbers("strides", {2, 2}),
+             onnx_numbers("pads", {0, 0, 1, 1})});
+  file.node("GlobalAveragePool", {"c"}, "y");
+  const OnnxModel onnx = imported_onnx(file.bytes());
+  CAPTURE(onnx.yaml);
+  CHECK(onnx.yaml.find("depthwise_conv") != std::string::npos);
+  CHECK(onnx.yaml.find("groups: 2") != std::string::npos);
+  const Model model = model_of(onnx);
+  CHECK(macs_in(model) == 15.0 * 15 * 16 * 36 + 7.0 * 7 * 16 * 9);
+  CHECK(std::ranges::find(model.layers, LayerKind::max_pool, &Layer::kind)->out_shape ==
+        std::vector<int>{16, 4, 4});
+}
+
+TEST_CASE("tokens of a table are read") {
+  OnnxFile file;
+  file.input("ids", {0, 0}).output("y").weight("t", {100, 16}).weight("s", {16}).weight("w", {16, 32});
+  file.node("Gather", {"t", "ids"}, "e")
+      .node("LayerNormalization", {"e", "s"}, "n")
+      .node("MatMul", {"n", "w"}, "y");
+  CHECK(onnx_problem(file) == "size 1 of the input 'ids' is dynamic: 'N'");
+  const OnnxModel onnx = imported_onnx(file.bytes(), {12});
+  const Model model = model_of(onnx);
+  CHECK(parameters_in(model) == 1600 + 16 + 512);
+  CHECK(model.sequence_length == 12);
+}
+
+TEST_CASE("what a list of layers does not have is refused by operator and node") {
+  const auto with = [](const std::string& kind, std::vector<std::string> inputs,
+                       std::initializer_list<std::string> attributes = {}) {
+    OnnxFile file;
+    file.input("x", {1, 8, 8, 8}).weight("w", {8, 8, 3, 3}).output("y").node(kind, inputs, "y", attributes);
+    return onnx_problem(file);
+  };
+  CHECK(with("LRN", {"x"}) == "'LRN' (the node 'node_y'): a list of layers has no such layer");
+  CHECK(with("Conv", {"x", "w"}, {onnx_numbers("dilations", {2, 2})}) ==
+        "'Conv' (the node 'node_y'): it is dilated");
+  CHECK(with("Conv", {"x", "w"}, {onnx_numbers("strides", {2, 1})}).find("strides differ") !=
+        std::string::npos);
+  CHECK(with("Conv", {"x", "x"}).find("input 1 is no weight: 'x'") != std::string::npos);
+  CHECK(with("Conv", {"z", "w"}).find("input 0 is no output of a layer") != std::string::npos);
+  CHECK(with("Conv", {"x", "w"}, {onnx_number("group", -3)}).find("does not fit") != std::string::npos);
+  CHECK(with("Conv", {"x", "w"}, {onnx_numbers("pads", {-1, 0, 0, 0})}).find("impossible") !=
+        std::string::npos);
+  CHECK(with("MatMul", {"x", "x"}).find("outputs of two layers") != std::string::npos);
+  CHECK(with("Add", {"x", "w"}).find("adds a constant") != std::string::npos);
+  CHECK(with("Relu", {}).find("input 0 is no output") != std::string::npos);
+  OnnxFile two = small_onnx();
+  two.input("z", {1, 2});
+  CHECK(onnx_problem(two) == "the model has 2 inputs: 'x', 'z'");
+  OnnxFile shared;
+  shared.input("x", {1, 4}).output("y").weight("w", {4, 4});
+  shared.node("Gemm", {"x", "w"}, "a").node("Gemm", {"a", "w"}, "y");
+  CHECK(onnx_problem(shared).find("the weight 'w' belongs to another layer") != std::string::npos);
+}
+
+TEST_CASE("the sizes of a sample fit those of the file") {
+  OnnxFile file = small_onnx();
+  CHECK(imported_onnx(file.bytes(), {3, 32, 32}).layers == 5);
+  CHECK(errors_of([&] { (void)imported_onnx(file.bytes(), {3, 64, 64}); }).size() == 1);
+  CHECK(errors_of([&] { (void)imported_onnx(file.bytes(), {3}); }).size() == 1);
+}
+
+TEST_CASE("a damaged ONNX model is an error with the byte, or a model") {
+  const std::string bytes = small_onnx().bytes();
+  const auto message = [](const std::string& damaged) {
+    const auto errors = errors_of([&] { (void)imported_onnx(damaged); });
+    return errors.empty() ? "" : errors.front().message;
+  };
+  CHECK(message(bytes.substr(0, bytes.size() / 2)).find("damaged or cut off at byte ") == 0);
+  CHECK(message("") == "no ONNX model: it has no graph");
+  CHECK_THROWS_AS((void)read_onnx("/nonexistent/net.onnx"), FileError);
+  std::mt19937 random(5);
+  for (int i = 0; i < 3000; ++i) {
+    std::string damaged = bytes;
+    for (int k = 0; k < 2; ++k) damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
+    try {
+      (void)imported_onnx(damaged);
+    } catch (const InputError&) {
+    }
+  }
+}
