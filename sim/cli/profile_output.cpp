@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <iterator>
+#include <string>
 
 namespace trainyard {
 namespace {
@@ -33,13 +34,19 @@ void write_profile_trace(const ImportedTrace& imported, const ProfileOutput& out
   write_out_file(output.file, checked_trace_text(output.file, imported.trace), output.force);
 }
 
+Overrides replay_settings(const ImportedTrace& imported) {
+  Overrides settings;
+  if (imported.accumulation > 1) settings.emplace_back("accumulation", std::to_string(imported.accumulation));
+  if (imported.reduces_each) settings.emplace_back("stack.reduce_each_micro_batch", "true");
+  if (reduces_without_broadcast(imported.trace)) settings.emplace_back("stack.broadcast_buffers", "false");
+  return settings;
+}
+
 void print_next_command(const Profile& profile, const ImportedTrace& imported, const std::string& file) {
   const std::string platform = platform_of_gpu(profile.gpu);
   std::string text = fmt::format("trainyard run --platform {} --set trace={}",
                                  platform.empty() ? "PLATFORM" : platform, shell_word(file));
-  if (imported.accumulation > 1) text += fmt::format(" --set accumulation={}", imported.accumulation);
-  if (imported.reduces_each) text += " --set stack.reduce_each_micro_batch=true";
-  if (reduces_without_broadcast(imported.trace)) text += " --set stack.broadcast_buffers=false";
+  for (const auto& [key, value] : replay_settings(imported)) text += fmt::format(" --set {}={}", key, value);
   print_message(
       fmt::format("wrote {}: {}\nnext:  {}", file, plural(std::ssize(imported.trace.ops), "op"), text));
 }

@@ -3,6 +3,7 @@
 #include "cli/kineto_input.hpp"
 #include "cli/options.hpp"
 #include "cli/platform_of_gpu.hpp"
+#include "cli/profile_output.hpp"
 #include "cli/scratch_folder.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
@@ -109,14 +110,13 @@ public:
     if (!sets_key(keys_, "platform")) keys_.emplace_back("platform", own_platform());
     place_ranks();
     const MatrixFormat format = matrix_format_of(profile_, imported_);
-    const auto otherwise = [&](const char* key, const std::string& value) {
+    const auto otherwise = [&](const std::string& key, const std::string& value) {
       if (!sets_key(keys_, key)) keys_.emplace_back(key, value);
     };
     if (format.precision) otherwise("precision", std::string(config::name_of(*format.precision)));
     otherwise("stack.layout", std::string(config::name_of(format.layout)));
     otherwise("batch_per_gpu", std::to_string(std::max(1, imported_.trace.batch_per_gpu)));
-    if (imported_.accumulation > 1) otherwise("accumulation", std::to_string(imported_.accumulation));
-    if (imported_.reduces_each) otherwise("stack.reduce_each_micro_batch", "true");
+    for (const auto& [key, value] : replay_settings(imported_)) otherwise(key, value);
     return keys_;
   }
 

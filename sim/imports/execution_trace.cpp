@@ -241,7 +241,7 @@ private:
 
   /// Before schema 1.1.0 by position: tensors, number, group, rank, name, splits, and what came later.
   void add_collective(const TraceJson& json, TracedNode& node, const TraceJson& values) {
-    TracedCollective its = std::move(collective_);
+    ObservedCollective its = std::move(collective_);
     if (its.name.empty()) {
       const auto name =
           std::ranges::find_if(values, [](const TraceJson& value) { return value.is_string(); });
@@ -280,7 +280,7 @@ private:
   }
 
   ExecutionTrace trace_;
-  TracedCollective collective_;  // what attributes of the node at hand say
+  ObservedCollective collective_;  // what attributes of the node at hand say
   std::string key_;
   std::uint64_t count_ = 0;
 };

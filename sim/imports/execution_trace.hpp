@@ -23,7 +23,7 @@ struct TracedTensor {
 };
 
 /// A collective as its caller describes it.
-struct TracedCollective {
+struct ObservedCollective {
   std::string name;   ///< "allreduce"; "wait" and "init" are none
   std::string group;  ///< its name; empty if it is not said
   int ranks = 0;      ///< 0 if unknown
@@ -43,7 +43,7 @@ struct TracedNode {
   bool is_kernel = false;                    ///< that a compiler made (Triton)
   std::string dims, types, values, strides;  ///< as Operands has them; empty if there are none
   std::vector<TracedTensor> inputs, outputs;
-  std::optional<TracedCollective> collective = {};
+  std::optional<ObservedCollective> collective = {};
 };
 
 struct ExecutionTrace {

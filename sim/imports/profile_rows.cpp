@@ -156,7 +156,6 @@ private:
                               .op = op,
                               .first_launch = launched(work),
                               .first_start = event(work.event).start,
-                              .events = {},
                               .adds_gradients = adds_gradients(op, work.wrapper)});
       first_work_.push_back(&work);
     }

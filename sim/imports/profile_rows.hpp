@@ -30,7 +30,7 @@ struct ProfileRow {
   /// the host has not launched it yet.
   std::int64_t held_before = 0;
   int kernels = 0;
-  std::vector<std::uint32_t> events;  ///< these kernels, as indices of the profile's events
+  std::vector<std::uint32_t> events = {};  ///< these kernels, as indices of the profile's events
   KernelHints hints = {};
   bool adds_gradients = false;  ///< to those of earlier micro-batches
 };

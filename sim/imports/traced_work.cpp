@@ -278,7 +278,7 @@ std::uint32_t add_operands(const TracedNode& node, Profile& profile) {
 
 std::uint32_t add_collective(const TracedNode& node, const ExecutionTrace& trace, Profile& profile) {
   if (!node.collective) return no_event;
-  const TracedCollective& its = *node.collective;
+  const ObservedCollective& its = *node.collective;
   CollectiveRecord record{.name = profile.texts.id(its.name), .group_size = its.ranks};
   if (!its.group.empty()) record.group = profile.texts.id(its.group);
   if (const auto group = trace.groups.find(its.group); record.group_size == 0 && group != trace.groups.end())
