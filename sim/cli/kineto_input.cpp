@@ -10,6 +10,7 @@
 #include <exception>
 #include <fmt/format.h>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -39,7 +40,12 @@ public:
     const auto threads = std::min<std::size_t>(input_.files.size(), static_cast<std::size_t>(processors()));
     {
       std::vector<std::jthread> working;
-      for (std::size_t i = 0; i < threads; ++i) working.emplace_back([this] { read_more(); });
+      try {
+        for (std::size_t i = 1; i < threads; ++i) working.emplace_back([this] { read_more(); });
+      } catch (const std::system_error&) {
+        // no further threads: those that run read all
+      }
+      read_more();
     }
     for (const std::exception_ptr& problem : problems_) {
       if (problem) std::rethrow_exception(problem);

@@ -88,10 +88,14 @@ std::optional<std::string> set_value(const Overrides& overrides, std::string_vie
 /// The ranks whose collectives are in the trace, as the profile says it; 1 if it has none.
 int ranks_of_profile(const Profile& profile, const ImportedTrace& imported) {
   if (imported.collectives == 0) return 1;
-  if (profile.ranks) return *profile.ranks;
-  int largest = 0;
-  for (const CollectiveRecord& one : profile.collectives) largest = std::max(largest, one.group_size);
-  if (largest > 0) return largest;
+  int ranks = profile.ranks.value_or(0);
+  for (const CollectiveRecord& one : profile.collectives) {
+    if (!profile.ranks) ranks = std::max(ranks, one.group_size);
+  }
+  constexpr int most = 1'000'000;
+  if (ranks >= 1 && ranks <= most) return ranks;
+  if (ranks != 0)
+    throw CLI::ValidationError("--gpus", fmt::format("is missing: the profile says {} ranks", ranks));
   throw CLI::ValidationError("--gpus", "is missing: the profile has collectives and does not say its ranks");
 }
 
@@ -117,6 +121,9 @@ public:
     otherwise("stack.layout", std::string(config::name_of(format.layout)));
     otherwise("batch_per_gpu", std::to_string(std::max(1, imported_.trace.batch_per_gpu)));
     for (const auto& [key, value] : replay_settings(imported_)) otherwise(key, value);
+    if (set_value(keys_, "accumulation").value_or("1") != std::to_string(imported_.accumulation))
+      throw CLI::ValidationError("--set",
+                                 fmt::format("accumulation is {} in the profile", imported_.accumulation));
     return keys_;
   }
 

@@ -56,6 +56,7 @@ private:
   }
 
   bool share_link(int first, int second) {
+    if (first == second) return true;  // also the private link of its limit
     const auto [known, is_new] = shared_.try_emplace({first, second}, false);
     if (is_new) {
       const std::vector<LinkId>& links = links_of(first);

@@ -2,6 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "engine/simgrid_module.hpp"
+#include "units/version.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -10,14 +11,16 @@
 namespace trainyard::engine {
 
 std::unique_ptr<FlowNetwork> make_flow_network(const std::vector<Bandwidth>& links) {
-  // Never closed: SimGrid's engine lives until the process ends. Found by the program's run path.
-  static void* const module = ::dlopen(simgrid_module_file, RTLD_LAZY | RTLD_LOCAL);
+  // Never closed: SimGrid's engine lives until the process ends. Found by the program's run path; its name
+  // has the version, so that another version's is not taken.
+  static const std::string file = fmt::format("libtrainyard_simgrid-{}.so", version());
+  static void* const module = ::dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
   static void* const make = module == nullptr ? nullptr : ::dlsym(module, simgrid_module_function);
+  static const std::string reason = make == nullptr ? ::dlerror() : "";
   if (make == nullptr) {
-    const char* const reason = ::dlerror();
     throw FileError(fmt::format(
-        "cannot load SimGrid: {} ({} belongs beside the program, or where 'cmake --install' puts it)",
-        reason == nullptr ? "no such function" : reason, simgrid_module_file));
+        "cannot load SimGrid: {} ({} belongs beside the program, or where 'cmake --install' puts it)", reason,
+        file));
   }
   return std::unique_ptr<FlowNetwork>(reinterpret_cast<MakeSimgridNetwork*>(make)(links));
 }

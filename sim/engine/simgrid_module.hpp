@@ -6,7 +6,6 @@
 
 namespace trainyard::engine {
 
-inline constexpr const char* simgrid_module_file = "libtrainyard_simgrid.so";
 inline constexpr const char* simgrid_module_function = "trainyard_make_simgrid_network";
 using MakeSimgridNetwork =
     FlowNetwork*(const std::vector<Bandwidth>& links);  ///< its caller owns the network

@@ -1,5 +1,6 @@
 #include "experiment/experiment_notes.hpp"
 
+#include "strategy/batch_norm_buffers.hpp"
 #include "strategy/micro_batches.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
@@ -16,6 +17,10 @@ std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, in
   const auto has_duration = [](const Op& op) { return op.duration && op.kind != OpKind::host; };
   const auto communicates = [](const Op& op) {
     return std::ranges::any_of(op.communications, [](const auto& one) { return !one.message; });
+  };
+  const auto names_broadcast = [](const Op& op) {
+    return std::ranges::find(op.communications, Operation::broadcast, &OpCommunication::operation) !=
+           op.communications.end();
   };
   const auto has_gradients = [](const Op& op) { return !op.gradients.empty(); };
   std::vector<std::string> notes;
@@ -39,6 +44,10 @@ std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, in
     notes.emplace_back(
         "collectives come from the trace: the stack's buckets, gradient type and overlap are not used (leave "
         "both communication columns empty to use the stack)");
+    if (stack.broadcast_buffers && !batch_norm_channels(trace).empty() &&
+        std::ranges::none_of(trace.ops, names_broadcast))
+      notes.emplace_back(
+          "the stack's broadcasts of batch norms' buffers are added (stack.broadcast_buffers=false: none)");
   } else if (std::ranges::none_of(trace.ops, has_gradients)) {
     notes.emplace_back(
         "the trace names neither gradients nor collectives, so its ranks exchange nothing "

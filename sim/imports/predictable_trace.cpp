@@ -4,6 +4,7 @@
 #include "imports/op_work.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <map>
 
@@ -43,7 +44,16 @@ MatrixFormat matrix_format_of(const Profile& profile, const ImportedTrace& impor
   std::map<Layout, std::int64_t> of_layout;
   for (const ProfileRow& row : imported.rows) {
     const auto work = work_of_row(profile, row);
-    if (!work || !is_matrix_shape(work->shape)) continue;
+    if (!work) {
+      // without operands the names of its kernels tell
+      const bool is_convolution = row.kind == OpKind::conv_forward || row.kind == OpKind::conv_dgrad ||
+                                  row.kind == OpKind::conv_wgrad;
+      if (row.hints.is_tf32 && (is_convolution || row.kind == OpKind::gemm)) of_type[Dtype::tf32] += row.time;
+      if (row.hints.is_nhwc && !row.hints.changes_layout && is_convolution)
+        of_layout[Layout::nhwc] += row.time;
+      continue;
+    }
+    if (!is_matrix_shape(work->shape)) continue;
     of_type[work->dtype] += row.time;
     if (std::holds_alternative<ConvShape>(work->shape)) of_layout[work->layout] += row.time;
   }
@@ -59,6 +69,7 @@ MatrixFormat matrix_format_of(const Profile& profile, const ImportedTrace& impor
 PredictableTrace predictable_trace(const Profile& profile, const ImportedTrace& imported,
                                    Precision precision) {
   PredictableTrace result{.trace = imported.trace, .is_computed = {}};
+  assert(imported.rows.size() == imported.trace.ops.size());
   result.is_computed.assign(result.trace.ops.size(), false);
   for (std::size_t i = 0; i < result.trace.ops.size(); ++i) {
     const auto work = work_of_row(profile, imported.rows[i]);

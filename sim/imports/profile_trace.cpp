@@ -77,7 +77,6 @@ public:
     result_.steps = std::move(chosen_.numbers);
     result_.shown_step = chosen_.shown;
     result_.parts = std::move(chosen_.parts);
-    result_.rows = std::move(chosen_.rows.rows);
     result_.accumulation = chosen_.accumulation;
     result_.leaves_collectives = !options_.collectives;
     result_.adding_gradients = chosen_.adding;

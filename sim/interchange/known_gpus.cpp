@@ -34,7 +34,7 @@ std::span<const KnownGpu> known_gpus() {
       {"v100_sxm3_32gb_450w", {"V100-SXM3-32GB-H"}, {}, nvlink2, 6, 3},
       {"v100_pcie_32gb", {"V100-PCIE-32GB"}, {"10de:1db6"}, {}, 0, 3},
       {"v100s_pcie_32gb", {"V100S-PCIE-32GB"}, {"10de:1df6"}, {}, 0, 3},
-      {"a100_sxm4_40gb", {"A100-SXM4-40GB"}, {"10de:20b0"}, nvlink3, 12, 4},
+      {"a100_sxm4_40gb", {"A100-SXM4-40GB", "A100-PG509"}, {"10de:20b0"}, nvlink3, 12, 4},
       {"a100_sxm4_80gb", {"A100-SXM4-80GB"}, {"10de:20b2"}, nvlink3, 12, 4},
       {"a100_pcie_40gb", {"A100-PCIE-40GB"}, {"10de:20f1"}, nvlink3, 12, 4},
       {"a100_pcie_80gb", {"A100 80GB PCIe"}, {"10de:20b5"}, nvlink3, 12, 4},

@@ -15,13 +15,15 @@ constexpr double tolerance = 1e-9;
 
 bool is_shorter(Seconds a, Seconds b) { return a.si() < b.si() * (1 - tolerance) - 1e-15; }
 
-void check_collectives(const StepPlan& plan, const Timeline& timeline, std::vector<std::string>& out) {
+void check_collectives(const StepPlan& plan, const Timeline& timeline, Fidelity fidelity,
+                       std::vector<std::string>& out) {
+  // the root of a broadcast, and the leaves of a reduction, before the last rank has come
+  const bool sends_early = fidelity == Fidelity::messages;
   for (std::size_t i = 0; i < plan.graph.collectives.size(); ++i) {
-    // Message by message, the root of a broadcast sends, and the leaves of a reduction, before the last rank
-    // has come.
     const CollectiveSpan& span = timeline.collectives[i];
     const Seconds taken =
-        span.end - (has_root(plan.graph.collectives[i].operation) ? span.first_arrival : span.start);
+        span.end -
+        (sends_early && has_root(plan.graph.collectives[i].operation) ? span.first_arrival : span.start);
     if (!is_shorter(taken, plan.graph.collectives[i].label.bound)) continue;
     out.push_back(fmt::format("{} took {}, faster than its bound {}", plan.graph.collectives[i].label.name,
                               estimate(taken), estimate(plan.graph.collectives[i].label.bound)));
@@ -59,13 +61,13 @@ void check_overlap(const Timeline& timeline, std::vector<std::string>& out) {
 }  // namespace
 
 std::vector<std::string> violations(const StepPlan& plan, const Timeline& timeline, Seconds lower_bound,
-                                    bool is_shared) {
+                                    bool is_shared, Fidelity fidelity) {
   std::vector<std::string> out;
   if (is_shorter(timeline.makespan, lower_bound)) {
     out.push_back(fmt::format("the step took {}, less than its lower bound {}", estimate(timeline.makespan),
                               estimate(lower_bound)));
   }
-  check_collectives(plan, timeline, out);
+  check_collectives(plan, timeline, fidelity, out);
   check_bytes(plan, timeline, is_shared, out);
   check_overlap(timeline, out);
   return out;

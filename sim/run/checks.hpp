@@ -17,7 +17,7 @@ namespace trainyard {
 /// step shorter than the ideal engine's, every byte sent carried by every link on its way, no two tasks at
 /// once on one stream. `is_shared`: others have sent over the same links, which may then have carried more.
 std::vector<std::string> violations(const StepPlan& plan, const Timeline& timeline, Seconds lower_bound,
-                                    bool is_shared);
+                                    bool is_shared, Fidelity fidelity);
 
 /// The same for runs of many updates: no repeat has updates shorter than `least` or a worker busy for longer
 /// than the measured time, and no link carries more than it can (`links`: in an update of the median repeat).

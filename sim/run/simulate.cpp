@@ -55,7 +55,7 @@ Step replayed_step(const ResolvedExperiment& resolved, StepPlan plan, Fidelity f
   Step step;
   step.lower_bound = closed_makespan(plan.graph, ideal(plan));
   step.timeline = run_among_others(resolved, *resolved.network, plan, engine);
-  require_none(violations(plan, step.timeline, step.lower_bound, has_others(resolved)));
+  require_none(violations(plan, step.timeline, step.lower_bound, has_others(resolved), fidelity));
   step.plan = std::move(plan);
   return step;
 }

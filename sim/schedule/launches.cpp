@@ -295,10 +295,11 @@ std::vector<std::string> notes_on_kind(const Sync& sync, const Stack& stack) {
     notes.emplace_back(
         "dataparallel_gpu0: the real nn.DataParallel is slower, because scattering the batch, gathering "
         "outputs, broadcasting batch-norm statistics and Python's launching threads are not modelled");
-    if (stack.overlap || stack.fusion || stack.bucket_first) {
+    if (stack.overlap || stack.fusion || stack.bucket_first || stack.broadcast_buffers) {
       notes.emplace_back(
-          "dataparallel_gpu0 does not use the stack's overlap, bucket_first and fusion: all gradients are "
-          "reduced after backward, in buffers of bucket_cap");
+          "dataparallel_gpu0 does not use the stack's overlap, bucket_first, fusion and broadcast_buffers: "
+          "all "
+          "gradients are reduced after backward, in buffers of bucket_cap");
     }
     if (has_passes_of_many(stack))
       notes.emplace_back(

@@ -473,8 +473,7 @@ StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
   if (resolved.stack.broadcast_buffers && std::ranges::any_of(resolved.classes, has_batch_norms)) {
     plan.notes.emplace_back(
         "the stack's broadcast_buffers is not simulated for ranks that share a model: each keeps the "
-        "statistics of its "
-        "own batch norms");
+        "statistics of its own batch norms");
   }
   set_rounds(plan.graph);
   check_segments(collectives, overlap.messages, plan);

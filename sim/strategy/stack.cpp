@@ -51,7 +51,7 @@ void validate(const Stack& stack, config::Problems& problems) {
   }
   if (stack.fusion && stack.broadcast_buffers) {
     problems.error("broadcast_buffers", "Horovod broadcasts no buffers in a step",
-                   "leave it out, or leave out \"fusion\"");
+                   "leave one of the two keys out");
   }
   check_gradient_work(stack, problems);
   check_layer_work(stack, problems);

@@ -60,3 +60,13 @@ TEST_CASE("collectives that share links while they run are simulated on the netw
     check_same(run_as_asked(one.graph, flow), run_in_child(one.graph, flow), 0);
   }
 }
+
+TEST_CASE(
+    "two collectives at the same time that share no more than their connections are simulated on the "
+    "network") {
+  constexpr int hosts = 4;
+  const std::vector<int> all = hosts_in_order(hosts);
+  TaskGraph graph = CaseGraph(hosts).chain(all, case_size).chain(all, case_size).graph();
+  graph.collectives[1].phases.front().pattern = graph.collectives[0].phases.front().pattern;
+  check_same(run_as_asked(graph, flow), run_in_child(graph, flow), 0);
+}

@@ -211,6 +211,25 @@ TEST_CASE("a replay gives each of several collectives of one op its own tensors"
   }
 }
 
+TEST_CASE("a trace that names its collectives keeps them when it is written again") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "t.csv").string();
+  std::ofstream(file)
+      << "phase,layer,duration_s,parameter_bytes,communication,communication_bytes,waits,launch\n"
+         "forward,a,0.01,,all_reduce,8000,,start\n"
+         "forward,b,0.01,,all_gather,8000,1,end\n"
+         "forward,c,0.01,,broadcast,4000,,start\n"
+         "backward,c,0.01,4000000,reduce_scatter,4000000,,\n"
+         "optimizer,all,0.01,,all_to_all,8000,,\n";
+  const ResolvedExperiment resolved = resolve(
+      catalogue(), no_file, {{"platform", "dgx2"}, {"gpus", "4"}, {"batch_per_gpu", "1"}, {"trace", file}});
+  const Trace& given = only_class(resolved).trace;
+  const Trace again = export_trace(resolved, true);
+  REQUIRE(again.ops.size() == given.ops.size());
+  for (std::size_t i = 0; i < given.ops.size(); ++i)
+    CHECK(again.ops[i].communications == given.ops[i].communications);
+}
+
 TEST_CASE("what the framework's cycle costs is not laid at the network's door") {
   const Run slow = closed(resolved({{"stack", "horovod"}, {"stack.fusion.cycle_time", "200 ms"}}));
   CHECK(exposed_communication(slow).si() > 0.05);
