@@ -220,7 +220,8 @@ TEST_CASE("a trace that names its collectives keeps them when it is written agai
          "forward,b,0.01,,all_gather,8000,1,end\n"
          "forward,c,0.01,,broadcast,4000,,start\n"
          "backward,c,0.01,4000000,reduce_scatter,4000000,,\n"
-         "optimizer,all,0.01,,all_to_all,8000,,\n";
+         "backward,b,0.01,,all_to_all,8000,0,end\n"
+                         "optimizer,all,0.01,,,,,\n";
   const ResolvedExperiment resolved = resolve(
       catalogue(), no_file, {{"platform", "dgx2"}, {"gpus", "4"}, {"batch_per_gpu", "1"}, {"trace", file}});
   const Trace& given = only_class(resolved).trace;
@@ -455,18 +456,20 @@ TEST_CASE("a run that beats physics is found out") {
   StepPlan plan = plan_step(only_class(some).trace, some.gpu, some.stack, *some.cluster, some.settings.sync,
                             some.library);
   const Timeline good = run(plan.graph, {.fidelity = Fidelity::closed, .recorded = {Rank{0}}});
-  CHECK(violations(plan, good, good.makespan, false).empty());
+  CHECK(violations(plan, good, good.makespan, false, Fidelity::closed).empty());
 
-  CHECK(violations(plan, good, good.makespan * 1.001, false).size() == 1);
+  CHECK(violations(plan, good, good.makespan * 1.001, false, Fidelity::closed).size() == 1);
   Timeline fast = good;
   fast.collectives[1].end = fast.collectives[1].start + plan.graph.collectives[1].label.bound * 0.5;
-  CHECK(violations(plan, fast, Seconds{}, false).front().find("faster than its bound") != std::string::npos);
+  CHECK(violations(plan, fast, Seconds{}, false, Fidelity::closed).front().find("faster than its bound") !=
+        std::string::npos);
   Timeline lossy = good;
   lossy.link_bytes[0] /= 2;
-  CHECK(violations(plan, lossy, Seconds{}, false).front().find("links carried") != std::string::npos);
+  CHECK(violations(plan, lossy, Seconds{}, false, Fidelity::closed).front().find("links carried") !=
+        std::string::npos);
   Timeline crowded = good;
   crowded.spans[1].start = crowded.spans[0].start;
-  CHECK(violations(plan, crowded, Seconds{}, false).front().find("overlap on one stream") !=
+  CHECK(violations(plan, crowded, Seconds{}, false, Fidelity::closed).front().find("overlap on one stream") !=
         std::string::npos);
 }
 
