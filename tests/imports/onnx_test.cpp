@@ -279,7 +279,7 @@ TEST_CASE("the name of an ONNX model is text") {
   const testing::ProfileFile file(small_onnx().bytes());
   for (const char* name : {"null", "123", "a: b #c", "say \"x\""}) {
     const OnnxModel onnx = onnx_layers(read_onnx(file.path()), {.name = name});
-    CHECK(load_model(config::parse("net.yaml", onnx.yaml)).name == name);
+    CHECK(load_model(config::parse(std::string(name) + ".yaml", onnx.yaml)).name == name);
   }
 }
 
