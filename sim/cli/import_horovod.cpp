@@ -30,8 +30,7 @@ void import_horovod(const HorovodCommandOptions& options) {
 void add_import_horovod(CLI::App& import) {
   auto options = std::make_shared<HorovodCommandOptions>();
   CLI::App& command = *import.add_subcommand(
-      "horovod",
-      "print what a timeline of Horovod says of fusion, negotiation and waiting; it becomes no trace");
+      "horovod", "print fusion, negotiation and waiting times of a Horovod timeline (no trace is written)");
   command.add_option("file", options->file, "the timeline, plain or compressed by gzip")
       ->required()
       ->type_name("FILE");

@@ -6,6 +6,7 @@
 #include "cli/values.hpp"
 #include "config/document.hpp"
 #include "imports/onnx_layers.hpp"
+#include "interchange/input_text.hpp"
 #include "report/out_files.hpp"
 #include "units/plural.hpp"
 #include "units/shell_word.hpp"
@@ -16,7 +17,6 @@
 #include <fmt/format.h>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -46,15 +46,23 @@ std::vector<std::int64_t> sizes_of_sample(const std::string& text) {
   throw CLI::ValidationError("--sample", "up to three sizes are expected, as 3x224x224, not '" + text + "'");
 }
 
-/// The model that the file describes, as every command will read it.
-Model checked_model(const OnnxModel& onnx, const std::string& out) {
-  Model model = load_model(config::parse(out, onnx.yaml));
-  double parameters = 0;
-  for (const Layer& layer : model.layers) parameters += parameter_elements(layer);
-  if (parameters != onnx.parameters)
-    throw std::logic_error(fmt::format("a list of layers has {} parameters, and the ONNX model {}",
-                                       parameters, onnx.parameters));
-  return model;
+/// The model that the file describes, as every command will read it. What a model file refuses is an error of
+/// the ONNX model: the output is not written yet.
+Model checked_model(const OnnxModel& onnx, const OnnxCommandOptions& options) {
+  try {
+    Model model = load_model(config::parse(options.out, onnx.yaml));
+    double parameters = 0;
+    for (const Layer& layer : model.layers) parameters += parameter_elements(layer);
+    if (parameters != onnx.parameters)
+      throw input_error(options.file, 0,
+                        fmt::format("its layers have {} parameters, and its weights {} values", parameters,
+                                    onnx.parameters));
+    return model;
+  } catch (const InputError& error) {
+    const Diagnostic& first = error.diagnostics().front();
+    if (first.file == options.file) throw;
+    throw input_error(options.file, 0, "as a list of layers: " + first.message, first.hint);
+  }
 }
 
 void import_onnx(const OnnxCommandOptions& options) {
@@ -65,7 +73,7 @@ void import_onnx(const OnnxCommandOptions& options) {
   check_out_file(options.out, options.force);
   const OnnxModel onnx = read_as(options.file, {config::FileFormat::onnx},
                                  [&] { return onnx_layers(read_onnx(options.file), how); });
-  const Model model = checked_model(onnx, options.out);
+  const Model model = checked_model(onnx, options);
   double macs = 0;
   for (const Layer& layer : model.layers) macs += layer.forward_macs;
   int nodes = 0;

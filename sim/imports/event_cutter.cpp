@@ -147,8 +147,8 @@ std::size_t begin_of_events(std::string_view text) {
 
 }  // namespace
 
-EventCutter::EventCutter(ByteStream& stream, std::string name, std::size_t padding)
-    : stream_(&stream), name_(std::move(name)), padding_(padding) {}
+EventCutter::EventCutter(ByteStream& stream, std::string name, std::size_t padding, std::string hint)
+    : stream_(&stream), name_(std::move(name)), hint_(std::move(hint)), padding_(padding) {}
 
 void EventCutter::fail(const std::string& message, const std::string& hint) const {
   throw input_error(name_, 0, fmt::format("{}, at byte {}", message, passed_ + at_), hint);
@@ -185,7 +185,7 @@ bool EventCutter::find_events() {
 std::optional<std::string_view> EventCutter::next() {
   if (!has_begun_) {
     has_begun_ = true;
-    if (!find_events()) fail("no array of events ('traceEvents')", "a profile of torch.profiler has one");
+    if (!find_events()) fail("no array of events ('traceEvents')", hint_);
   }
   if (is_over_) return std::nullopt;
   event_ = at_;

@@ -16,8 +16,9 @@ namespace trainyard {
 class EventCutter {
 public:
   /// `padding` bytes behind each event can be read, as parsers that look ahead need. `name` is printed in
-  /// errors.
-  EventCutter(ByteStream& stream, std::string name, std::size_t padding);
+  /// errors, and `hint` in that of a file without events.
+  EventCutter(ByteStream& stream, std::string name, std::size_t padding,
+              std::string hint = "a profile of torch.profiler has one");
 
   /// The next event, an object of JSON, valid until the next call; nothing at the end. Strings are taken to
   /// end at the next quote that is not escaped. Throws InputError with the byte if the file has no array of
@@ -45,7 +46,7 @@ private:
   [[noreturn]] void fail(const std::string& message, const std::string& hint) const;
 
   ByteStream* stream_;
-  std::string name_;
+  std::string name_, hint_;
   std::size_t padding_;
   std::vector<char> buffer_;
   std::size_t at_ = 0, end_ = 0;  ///< the bytes that are not yet cut

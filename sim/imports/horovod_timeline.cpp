@@ -23,6 +23,7 @@ namespace {
 using TimelineJson = nlohmann::json;
 
 constexpr std::string_view negotiation = "NEGOTIATE_";
+constexpr const char* timeline_hint = "horovodrun --timeline-filename timeline.json writes one";
 
 std::optional<int> rank_in(std::string_view name) {
   int rank = 0;
@@ -39,19 +40,21 @@ std::optional<double> bytes_of_numpy_type(std::string_view type) {
   return bits && *bits % 8 == 0 && *bits <= 128 ? std::optional(*bits / 8.0) : bytes_of_type(type);
 }
 
-/// Whether a span is the work of a library for a collective: NCCL_ALLREDUCE for ALLREDUCE.
+/// Whether a span is the work of a library for a collective: NCCL_ALLREDUCE or MPI_ALLREDUCE for ALLREDUCE,
+/// MPI_ALLGATHERV for ALLGATHER, MPI_ADASUM_ALLREDUCE for ALLREDUCE.
 bool carries_out(std::string_view name, std::string_view kind) {
-  if (name.starts_with("MEMCPY")) return false;
+  if (name.starts_with("MEMCPY") || name.starts_with(negotiation)) return false;
   const std::size_t library = name.find('_');
   if (library == std::string_view::npos || library == 0) return false;
   const std::string_view rest = name.substr(library + 1);
-  return rest == kind || (kind == "BROADCAST" && rest == "BCAST");
+  const auto has = [&](std::string_view part) { return rest.find(part) != std::string_view::npos; };
+  return has(kind) || (kind == "BROADCAST" && has("BCAST"));
 }
 
 class TimelineReader {
 public:
   explicit TimelineReader(const std::filesystem::path& file)
-      : stream_(file, true), cutter_(stream_, file.string(), 0) {
+      : stream_(file, true), cutter_(stream_, file.string(), 0, timeline_hint) {
     timeline_.file = file.string();
   }
 
@@ -68,7 +71,7 @@ public:
     timeline_.is_closed = !cutter_.is_cut_off();
     if (timeline_.activities.empty())
       throw input_error(timeline_.file, 0, "no timeline of Horovod: nothing is negotiated or carried out",
-                        "horovodrun --timeline-filename timeline.json writes one");
+                        timeline_hint);
     finish();
     return std::move(timeline_);
   }
@@ -129,6 +132,8 @@ private:
       end(of, *time, event);
     } else if (const auto rank = rank_in(name)) {
       arrive(of, *rank, *time);
+    } else {
+      ++timeline_.odd;
     }
   }
 
@@ -143,10 +148,10 @@ private:
     open.push_back({.name = name, .start = time});
   }
 
-  /// Tensors whose collectives begin together, before one of them ends, are one fused collective.
+  /// Tensors whose collectives begin within 1 ms, before one of them ends, are taken as one fused collective.
   void carry(const std::string& lane, const std::string& kind, const std::string& carrier,
              std::int64_t time) {
-    constexpr std::int64_t together = 1000;  // us
+    constexpr std::int64_t together = 1000;  // us; assumed: the file does not say what was fused
     const bool is_same = running_ && running_->kind == kind && running_->carrier == carrier &&
                          time - running_->start <= together && !running_->lanes.contains(lane);
     if (!is_same) {
@@ -177,21 +182,34 @@ private:
     open.pop_back();
     if (running_ && span.name == running_->carrier && running_->lanes.contains(lane)) finish_running();
     const std::int64_t duration = time - span.start;
+    constexpr std::int64_t longest = std::int64_t{7} * 24 * 3600 * 1'000'000;  // us
+    if (duration > longest) {
+      ++timeline_.odd;
+      return;
+    }
     HorovodActivity& its = timeline_.activities[span.name];
     ++its.count;
-    its.total += duration;
+    add_to(its.total, duration);
     its.longest = std::max(its.longest, duration);
     if (std::string_view(span.name).starts_with(negotiation)) {
-      timeline_.collectives[span.name.substr(negotiation.size())].negotiated += duration;
+      HorovodCollective& collective = timeline_.collectives[span.name.substr(negotiation.size())];
+      ++collective.negotiations;
+      add_to(collective.negotiated, duration);
       wait(span, time);
     } else if (open.empty()) {
       measure(span.name, event);
     }
   }
 
+  void add_to(std::int64_t& sum, std::int64_t us) const {
+    if (__builtin_add_overflow(sum, us, &sum))
+      throw input_error(timeline_.file, 0, "its times add up to more than a clock can measure",
+                        timeline_hint);
+  }
+
   void arrive(const std::string& lane, int rank, std::int64_t time) {
     std::vector<Span>& open = open_[lane];
-    if (open.empty()) {
+    if (open.empty() || time < open.back().start) {
       ++timeline_.odd;
       return;
     }
@@ -206,7 +224,7 @@ private:
       HorovodRank& its = ranks_[rank];
       its.rank = rank;
       ++its.negotiations;
-      its.waiting += std::max<std::int64_t>(end - time, 0);
+      add_to(its.waiting, std::max<std::int64_t>(end - time, 0));
       if (time < latest) continue;
       latest = time;
       last = rank;
@@ -226,6 +244,7 @@ private:
         bytes = values_of(shapes->front().front()) * *size;
     }
     if (bytes && *bytes >= 0 && *bytes <= 1e15) {
+      ++its.sized;
       its.bytes += *bytes;
     } else {
       ++its.unsized;

@@ -29,9 +29,11 @@ struct HorovodRank {
 struct HorovodCollective {
   int collectives = 0, tensors = 0;
   int largest = 0;              ///< tensors of one
-  double bytes = 0;             ///< of the tensors whose size is known
+  int sized = 0;                ///< tensors whose size is known
+  double bytes = 0;             ///< of them
   int unsized = 0;              ///< tensors without a size
-  std::int64_t negotiated = 0;  ///< us, sum over tensors
+  int negotiations = 0;         ///< of a tensor each, also of collectives that are not recorded
+  std::int64_t negotiated = 0;  ///< us, sum over negotiations
 };
 
 struct HorovodTimeline {
@@ -46,7 +48,8 @@ struct HorovodTimeline {
   int cycles = 0;                    ///< marks (HOROVOD_TIMELINE_MARK_CYCLES)
   std::optional<double> cycle = {};  ///< us between two marks, median
   int still_open = 0;                ///< spans without an end
-  int odd = 0;                       ///< dropped: without a time or name, or an end without its beginning
+  int odd = 0;  ///< dropped: no time or name, an end without its beginning, a span of more than 7 days, or an
+                ///< event that is no span and names no rank
 };
 
 /// Reads a timeline, plain or compressed by gzip. Throws FileError, or InputError if the file is no such

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t largest_onnx = std::size_t{4} << 30U;
 constexpr std::size_t most_values = 4096;  // of a tensor whose values are kept: shapes and axes
 constexpr double most_elements = 1e12;
+constexpr std::size_t most_dims = 64;  // of a tensor
 
 // Numbers of fields, https://github.com/onnx/onnx/blob/main/onnx/onnx.proto3
 enum class OnnxModelField : std::uint32_t { version = 1, graph = 7, operators = 8 };
@@ -186,24 +187,44 @@ private:
           attribute.text = std::string(text(value));
           return;
         case OnnxAttributeField::tensor:
-          attribute.tensor = named_tensor(text(value)).second.values;
+          attribute.tensor = named_tensor(text(value)).second;
           return;
         case OnnxAttributeField::graph:
         case OnnxAttributeField::graphs:
           attribute.has_graph = true;
           return;
         case OnnxAttributeField::numbers:
-          append(message, value, attribute.numbers);
+          if (!append(message, value, attribute.numbers, most_values))
+            throw input_error(graph_.file, 0,
+                              fmt::format("an attribute has more than {} numbers", most_values));
           return;
       }
     });
     node.attributes.insert_or_assign(std::move(name), std::move(attribute));
   }
 
-  void append(std::string_view message, const WireField& value, std::vector<std::int64_t>& numbers) const {
-    std::vector<std::uint64_t> raw;
-    if (!append_numbers(value, raw)) refuse_at(message, 0);
-    for (const std::uint64_t one : raw) numbers.push_back(static_cast<std::int64_t>(one));
+  /// Appends the numbers of a repeated field, packed or not; false, without the rest, if there would be more
+  /// than `most`: a packed number of one byte takes eight here.
+  bool append(std::string_view message, const WireField& value, std::vector<std::int64_t>& numbers,
+              std::size_t most) const {
+    if (value.type == WireType::varint) {
+      if (numbers.size() >= most) return false;
+      numbers.push_back(static_cast<std::int64_t>(value.number));
+      return true;
+    }
+    if (value.type != WireType::bytes) refuse_at(message, 0);
+    WireReader packed(value.text);
+    while (!packed.at_end()) {
+      if (numbers.size() >= most) return false;
+      const auto number = packed.varint();
+      if (!number) refuse_at(message, 0);
+      numbers.push_back(static_cast<std::int64_t>(*number));
+    }
+    return true;
+  }
+
+  [[noreturn]] void refuse_shape(std::string_view of) const {
+    throw input_error(graph_.file, 0, fmt::format("the tensor {} has an impossible shape", shown(of)));
   }
 
   std::pair<std::string, OnnxTensor> named_tensor(std::string_view message) const {
@@ -212,18 +233,19 @@ private:
     std::uint64_t type = 0;
     std::string_view raw;
     std::vector<std::int64_t> numbers;
+    bool has_all_dims = true;
+    bool has_all_numbers = true;
     for_each(message, [&](OnnxTensorField field, const WireField& value) {
       switch (field) {
         case OnnxTensorField::dims:
-          append(message, value, tensor.dims);
+          has_all_dims = append(message, value, tensor.dims, most_dims) && has_all_dims;
           return;
         case OnnxTensorField::type:
           type = value.number;
           return;
         case OnnxTensorField::ints:
         case OnnxTensorField::longs:
-          if (value.type == WireType::varint || value.text.size() <= most_values * 10)
-            append(message, value, numbers);
+          has_all_numbers = append(message, value, numbers, most_values) && has_all_numbers;
           return;
         case OnnxTensorField::name:
           name = std::string(text(value));
@@ -237,9 +259,9 @@ private:
       }
     });
     const bool is_wrong = std::ranges::any_of(tensor.dims, [](std::int64_t size) { return size < 0; });
-    if (is_wrong || tensor.elements() > most_elements)
-      throw input_error(graph_.file, 0, fmt::format("the tensor {} has an impossible shape", shown(name)));
-    set_values(type, raw, std::move(numbers), tensor);
+    // no number of elements (0 times infinity) is not at most this either
+    if (is_wrong || !has_all_dims || !(tensor.elements() <= most_elements)) refuse_shape(name);
+    if (has_all_numbers) set_values(type, raw, std::move(numbers), tensor);
     return {std::move(name), std::move(tensor)};
   }
 
@@ -253,6 +275,7 @@ private:
       return;
     }
     const std::size_t size = type == int64 ? 8 : 4;
+    raw = raw.substr(0, static_cast<std::size_t>(tensor.elements()) * size);
     for (std::size_t at = 0; at + size <= raw.size(); at += size) {  // little-endian
       std::int64_t value = 0;
       std::int32_t half = 0;
@@ -287,6 +310,7 @@ private:
               if (what == Field::second) symbol = std::string(text(its));
             });
             if (dim && *dim <= 0) dim.reset();
+            if (input.dims.size() >= most_dims) refuse_shape(input.name);
             input.dims.push_back(dim);
             input.symbols.push_back(symbol);
           });

@@ -14,26 +14,26 @@ namespace trainyard {
 /// A size of a tensor; nothing if it is dynamic.
 using OnnxDim = std::optional<std::int64_t>;
 
+struct OnnxTensor {
+  std::vector<std::int64_t> dims;
+  std::vector<std::int64_t> values;  ///< of a small tensor of whole numbers
+  bool is_external = false;          ///< its values lie in another file
+  [[nodiscard]] double elements() const;
+};
+
 struct OnnxAttribute {
   std::optional<std::int64_t> number = {};
   std::optional<float> real = {};
   std::string text = {};
   std::vector<std::int64_t> numbers = {};
-  std::vector<std::int64_t> tensor = {};  ///< values of a small tensor of whole numbers
-  bool has_graph = false;                 ///< a body of If, Loop or Scan
+  std::optional<OnnxTensor> tensor = {};
+  bool has_graph = false;  ///< a body of If, Loop or Scan
 };
 
 struct OnnxNode {
   std::string name, kind, domain;
   std::vector<std::string> inputs, outputs;
   std::map<std::string, OnnxAttribute> attributes;
-};
-
-struct OnnxTensor {
-  std::vector<std::int64_t> dims;
-  std::vector<std::int64_t> values;  ///< of a small tensor of whole numbers
-  bool is_external = false;          ///< its values lie in another file
-  [[nodiscard]] double elements() const;
 };
 
 struct OnnxInput {

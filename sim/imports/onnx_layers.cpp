@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 #include <functional>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -48,12 +49,13 @@ public:
   LayerWriter(const OnnxGraph& graph, const OnnxOptions& options) : graph_(graph), options_(options) {}
 
   OnnxModel write() {
+    find_nodes();
     count_uses();
     add_input();
-    for (const OnnxNode& node : graph_.nodes) {
-      ++result_.kinds[node.kind];
-      node_ = &node;
-      if (!fold(node)) add(node);
+    for (const OnnxNode* const node : nodes_) {
+      ++result_.kinds[node->kind];
+      node_ = node;
+      if (!fold(*node)) add(*node);
     }
     node_ = nullptr;
     end();
@@ -72,28 +74,56 @@ private:
     throw input_error(graph_.file, 0, fmt::format("{} ({}): {}", shown(node_->kind), where, what), hint);
   }
 
+  /// The nodes that lead to an output, in the order of the file.
+  void find_nodes() {
+    std::set<std::string_view> needed(graph_.outputs.begin(), graph_.outputs.end());
+    for (auto node = graph_.nodes.rbegin(); node != graph_.nodes.rend(); ++node) {
+      node_ = &*node;
+      if (node->outputs.empty()) refuse("it has no output");
+      if (std::ranges::none_of(node->outputs, [&](const auto& one) { return needed.contains(one); }))
+        continue;
+      needed.insert(node->inputs.begin(), node->inputs.end());
+      nodes_.push_back(node_);
+    }
+    node_ = nullptr;
+    std::ranges::reverse(nodes_);
+    if (const std::size_t others = graph_.nodes.size() - nodes_.size(); others > 0)
+      note(
+          fmt::format("left out: {} without effect on the output", plural(static_cast<int>(others), "node")));
+  }
+
   void count_uses() {
-    for (const OnnxNode& node : graph_.nodes) {
-      for (const std::string& input : node.inputs) {
+    for (const OnnxNode* const node : nodes_) {
+      for (const std::string& input : node->inputs) {
         if (!input.empty()) ++uses_[input];
       }
     }
     for (const std::string& output : graph_.outputs) ++uses_[output];
     for (const auto& [name, tensor] : graph_.weights) {
-      weights_[name] = tensor.dims;
-      if (!tensor.values.empty() || tensor.elements() == 0) constants_[name] = tensor.values;
+      add_tensor(name, tensor);
     }
+  }
+
+  void add_tensor(const std::string& name, const OnnxTensor& tensor) {
+    weights_[name] = tensor.dims;
+    if (!tensor.values.empty() || tensor.elements() == 0) constants_[name] = tensor.values;
   }
 
   // ------------------------------------------------------------------------------------------ the input
 
   void add_input() {
     if (graph_.inputs.size() != 1) {
+      constexpr std::size_t most = 8;
+      const std::size_t named = std::min(graph_.inputs.size(), most);
       std::string names;
-      for (const OnnxInput& one : graph_.inputs) names += (names.empty() ? "" : ", ") + shown(one.name);
+      for (std::size_t i = 0; i < named; ++i)
+        names += (names.empty() ? "" : ", ") + shown(graph_.inputs[i].name);
+      if (graph_.inputs.size() > named)
+        names +=
+            fmt::format(" and {} more", grouped(static_cast<std::int64_t>(graph_.inputs.size() - named)));
       refuse(
           fmt::format("the model has {} inputs{}", graph_.inputs.size(), names.empty() ? "" : ": " + names),
-          "export it with one input: a list of layers is written by hand otherwise");
+          "export it with one input, or write the list of layers by hand");
     }
     const OnnxInput& input = graph_.inputs.front();
     OnnxActivation sample;
@@ -151,11 +181,21 @@ private:
   /// The shape of a weight that is learnt; counted once.
   const Sizes& weight(std::size_t i) {
     const Sizes& shape = shape_of_weight(i);
-    if (!learnt_.insert(operand(i)).second)
+    if (!learnt_.insert(origin_of(operand(i))).second)
       refuse(fmt::format("the weight {} belongs to another layer, too", shown(operand(i))),
              "a list of layers shares weights of embeddings alone");
     result_.parameters += static_cast<double>(product(shape));
     return shape;
+  }
+  /// Counts the weight of a bias for an output of so many features.
+  void bias(std::size_t i, std::int64_t size) {
+    if (product(weight(i)) != size)
+      refuse("its bias does not fit the output", "a bias has a value for each channel or feature");
+  }
+  /// The weight that one was made of: a matrix and its transpose are one.
+  [[nodiscard]] const std::string& origin_of(const std::string& name) const {
+    const auto found = origins_.find(name);
+    return found == origins_.end() ? name : found->second;
   }
   [[nodiscard]] const Sizes& shape_of_weight(std::size_t i) const {
     const auto found = weights_.find(operand(i));
@@ -182,7 +222,6 @@ private:
 
   /// Computes what is known without the input: shapes, and weights that are made of others.
   bool fold(const OnnxNode& node) {
-    if (node.outputs.empty()) return true;
     const std::string& out = node.outputs.front();
     const auto constant = [&](std::size_t i) -> const Sizes* {
       const auto found = constants_.find(operand(i));
@@ -190,16 +229,25 @@ private:
     };
     if (node.kind == "Constant") {
       for (const auto& [name, attribute] : node.attributes) {
-        Sizes values = attribute.tensor.empty() ? attribute.numbers : attribute.tensor;
-        if (attribute.number) values = {*attribute.number};
-        constants_[out] = values;
-        weights_[out] = {static_cast<std::int64_t>(values.size())};
+        if (attribute.tensor) {
+          add_tensor(out, *attribute.tensor);
+        } else if (attribute.number || !attribute.numbers.empty()) {
+          const Sizes values = attribute.number ? Sizes{*attribute.number} : attribute.numbers;
+          constants_[out] = values;
+          weights_[out] = {static_cast<std::int64_t>(values.size())};
+        } else if (attribute.real) {
+          weights_[out] = {};
+        }
       }
       return true;
     }
     if (node.kind == "ConstantOfShape") {
       const Sizes* const shape = constant(0);
       if (shape == nullptr) refuse("its shape is unknown");
+      constexpr std::int64_t largest_made = 1'000'000'000'000;
+      if (std::ranges::any_of(*shape, [](std::int64_t size) { return size < 0; }) ||
+          product(*shape) > largest_made)
+        refuse("its shape is impossible");
       weights_[out] = *shape;
       return true;
     }
@@ -231,6 +279,7 @@ private:
       const Sizes copy = *values;
       constants_[out] = copy;
       weights_[out] = {static_cast<std::int64_t>(copy.size())};
+      origins_[out] = origin_of(operand(0));
       return true;
     }
     if (node.kind == "Concat") {
@@ -282,6 +331,7 @@ private:
       return false;
     }
     weights_[out] = std::move(shape);
+    origins_[out] = origin_of(operand(0));
     return true;
   }
 
@@ -419,7 +469,7 @@ private:
     const std::int64_t top = padding(height, false);
     const std::int64_t left = padding(width, false);
     const bool has_bias = has_operand(2);
-    if (has_bias) (void)weight(2);
+    if (has_bias) bias(2, weights[0]);
     has_convolution_bias_ = has_convolution_bias_ || has_bias;
     has_convolution_ = true;
     const bool is_depthwise = groups > 1 && groups == in.shape[0] && weights[0] == groups;
@@ -468,7 +518,7 @@ private:
     for (std::int64_t& axis : axes) axis += axis < 0 ? 4 : 0;
     std::ranges::sort(axes);
     if (!is_activation(0) || activation(0).shape.size() != 3 || axes != Sizes{2, 3})
-      refuse("it is no mean of height and width");
+      refuse("only the mean over height and width is supported");
     add_global_pool();
   }
 
@@ -480,15 +530,14 @@ private:
     if (weights.size() != 2) refuse("its weight is no matrix");
     if (number("transB", 0) == 0) std::swap(weights[0], weights[1]);
     if (weights[1] != in.shape[0]) refuse("its weight does not fit its input");
-    if (has_operand(2)) (void)weight(2);
+    if (has_operand(2)) bias(2, weights[0]);
     add_entry("linear", fmt::format("{{out: {}, bias: {}}}", weights[0], has_operand(2)), {in.entry},
               {weights[0]});
   }
 
   void add_matmul() {
     if (is_activation(0) && is_activation(1))
-      refuse("it multiplies the outputs of two layers",
-             "attention is written by hand: {attention: {heads: 12}}");
+      refuse("it multiplies the outputs of two layers", "write attention by hand: {attention: {heads: 12}}");
     const OnnxActivation in = activation(0);
     const Sizes weights = weight(1);
     if (weights.size() != 2 || in.shape.empty() || in.shape.size() > 2 || weights[0] != in.shape.back())
@@ -517,7 +566,7 @@ private:
     if (in.shape.size() > 2 || (axis != -1 && axis != static_cast<std::int64_t>(in.shape.size())))
       refuse("it normalises other axes than the last");
     if (product(weight(1)) != in.shape.back()) refuse("its weight does not fit the features");
-    if (has_operand(2)) (void)weight(2);
+    if (has_operand(2)) bias(2, in.shape.back());
     add_entry("layer_norm", fmt::format("{{bias: {}}}", has_operand(2)), {in.entry}, in.shape);
   }
 
@@ -686,7 +735,7 @@ private:
   void add_softmax() {
     const std::string& out = node_->outputs.front();
     if (!is_output(out) || uses_[out] != 1)
-      refuse("it is not the model's output", "attention is written by hand: {attention: {heads: 12}}");
+      refuse("it is not the model's output", "write attention by hand: {attention: {heads: 12}}");
     const OnnxActivation in = activation(0);
     add_entry("softmax_cross_entropy", {}, {in.entry}, {1});
     has_loss_ = true;
@@ -739,9 +788,14 @@ private:
     std::string text = fmt::format(
         "# {}, an ONNX model{}, by `trainyard import onnx`\nname: {}\nlayers:\n",
         commented(base_name(graph_.file)),
-        graph_.operators ? fmt::format(" of operator set {}", *graph_.operators) : "", options_.name);
+        graph_.operators ? fmt::format(" of operator set {}", *graph_.operators) : "", quoted(options_.name));
     for (std::size_t i = 0; i < entries_.size(); ++i) text += "  - " + entry_text(i) + "\n";
     return text;
+  }
+
+  /// A file's name as text: null.yaml has the model "null".
+  static std::string quoted(const std::string& name) {
+    return nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
 
   static std::string commented(std::string_view name) {
@@ -775,9 +829,11 @@ private:
   const OnnxGraph& graph_;
   const OnnxOptions& options_;
   const OnnxNode* node_ = nullptr;  // at hand
+  std::vector<const OnnxNode*> nodes_;
   std::map<std::string, int> uses_;
   std::map<std::string, Sizes> weights_,
-      constants_;  // shapes, and values of those that are shapes themselves
+      constants_;                               // shapes, and values of those that are shapes themselves
+  std::map<std::string, std::string> origins_;  // of weights made of others
   std::map<std::string, OnnxActivation> activations_;
   std::map<std::string, std::string> sigmoids_;  // outputs that nothing has multiplied yet, and their inputs
   std::set<std::string> learnt_;

@@ -20,15 +20,16 @@ struct OnnxModel {
   double parameters = 0;             ///< values of the weights that are learnt
   double running_values = 0;         ///< of running means and variances, which are not
   int layers = 0;                    ///< entries of the list
-  std::map<std::string, int> kinds;  ///< nodes of the graph by operator
+  std::map<std::string, int> kinds;  ///< nodes that lead to the output by operator
   std::vector<std::string> notes;    ///< what was assumed or left out
   std::vector<std::string> warnings;
 };
 
 /// Infers the shape of every tensor and writes a layer for each node that computes. The batch is the first
 /// size of the input, and is left out. Throws InputError with the node: an operator, or a form of it, that a
-/// list of layers does not have; a weight of unknown shape; a dynamic size; also if there are several inputs
-/// or outputs.
+/// list of layers does not have; a weight of unknown shape, or one that does not fit or is shared; a dynamic
+/// size; also if there are several inputs or outputs. Nodes that do not lead to the output are left out, with
+/// a note.
 OnnxModel onnx_layers(const OnnxGraph& graph, const OnnxOptions& options);
 
 }  // namespace trainyard

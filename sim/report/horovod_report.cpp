@@ -21,14 +21,14 @@ Seconds mean_of(std::int64_t total, int count) {
   return count > 0 ? from_us(static_cast<double>(total) / count) : Seconds();
 }
 
-/// A name of the file without what terminals or JSON cannot show.
+/// A name of the file, without what terminals cannot show.
 std::string clean(const std::string& name) {
   const std::string text = shown(name, 60);
   return text.substr(1, text.rfind('\'') - 1);
 }
 
 std::string bytes_in_words(const HorovodCollective& its) {
-  if (its.bytes <= 0) return "-";
+  if (its.sized == 0) return "-";
   const std::string sum = grouped(static_cast<std::int64_t>(std::min(its.bytes, 9e18)));
   return its.unsized > 0 ? "> " + sum : sum;
 }
@@ -55,7 +55,8 @@ std::string horovod_text(const HorovodTimeline& timeline, const PrintStyle& styl
     collectives.row(
         clean(kind), grouped(its.collectives), grouped(its.tensors),
         its.collectives > 0 ? fmt::format("{:.2f}", static_cast<double>(its.tensors) / its.collectives) : "-",
-        its.largest, bytes_in_words(its), estimate(mean_of(its.negotiated, its.tensors)));
+        its.largest, bytes_in_words(its),
+        its.negotiations > 0 ? estimate(mean_of(its.negotiated, its.negotiations)) : "-");
   }
   text += "\n" + collectives.text(style.width);
   text += hanging("", "fused: tensors per collective, mean; negotiated: per tensor, until all ranks have it",
@@ -80,7 +81,7 @@ std::string horovod_text(const HorovodTimeline& timeline, const PrintStyle& styl
   };
   if (timeline.still_open + timeline.odd > 0) text += "\n";
   left_out(timeline.still_open, "spans without an end");
-  left_out(timeline.odd, "events without a time, a name or their beginning");
+  left_out(timeline.odd, "events without a time, a name or a matching begin event, or longer than 7 days");
   return text;
 }
 
@@ -88,14 +89,17 @@ nlohmann::ordered_json horovod_json(const HorovodTimeline& timeline) {
   using Json = nlohmann::ordered_json;
   Json collectives = Json::object();
   for (const auto& [kind, its] : timeline.collectives) {
-    collectives[clean(kind)] = {
-        {"collectives", its.collectives}, {"tensors", its.tensors},
-        {"largest_fusion", its.largest},  {"bytes", its.bytes},
-        {"unsized", its.unsized},         {"negotiated_s", from_us(its.negotiated).si()}};
+    collectives[kind] = {{"collectives", its.collectives},
+                         {"tensors", its.tensors},
+                         {"largest_fusion", its.largest},
+                         {"bytes", its.sized > 0 ? Json(its.bytes) : Json()},
+                         {"unsized", its.unsized},
+                         {"negotiations", its.negotiations},
+                         {"negotiated_s", from_us(its.negotiated).si()}};
   }
   Json activities = Json::object();
   for (const auto& [name, its] : timeline.activities) {
-    activities[clean(name)] = {
+    activities[name] = {
         {"count", its.count}, {"total_s", from_us(its.total).si()}, {"longest_s", from_us(its.longest).si()}};
   }
   Json ranks = Json::array();

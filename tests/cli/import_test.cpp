@@ -231,6 +231,16 @@ TEST_CASE("import onnx writes a model that runs") {
       run_program({"run", "--model", out, "--platform", "dgx_a100", "--gpus", "2", "--batch", "32"});
   CAPTURE(run.err);
   CHECK(run.code == 0);
+  const std::string unread = scratch.put("lost.onnx", testing::OnnxFile()
+                                                          .input("x", {1, 4})
+                                                          .output("y")
+                                                          .weight("w", {4, 8})
+                                                          .weight("b", {1})
+                                                          .node("Gemm", {"x", "w", "b"}, "y")
+                                                          .bytes());
+  const Ended refused = run_program({"import", "onnx", unread, "-o", scratch / "lost.yaml"});
+  CHECK(refused.code == 3);
+  CHECK(contains(refused.err, "lost.onnx: error: "));
   CHECK(run_program({"import", "onnx", file, "-o", scratch / "net.txt"}).code == 2);
   CHECK(run_program({"import", "onnx", file, "-o", scratch / "net.yaml", "--sample", "3xtwo"}).code == 2);
   CHECK(run_program({"import", "onnx", file, "-o", scratch / "net.yaml", "--sample", "4x32x32"}).code == 3);

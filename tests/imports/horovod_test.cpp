@@ -9,6 +9,7 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <utility>
 
 using namespace trainyard;
 
@@ -74,6 +75,41 @@ TEST_CASE("broadcasts are collectives, too") {
   CHECK(timeline.collectives.at("BROADCAST").unsized == 1);
 }
 
+TEST_CASE("work of a library carries out a collective whose name it has in it") {
+  for (const auto& [kind, work] : {std::pair{"ALLGATHER", "MPI_ALLGATHERV"},
+                                   {"ALLREDUCE", "MPI_ADASUM_ALLREDUCE"},
+                                   {"ALLTOALL", "NCCL_ALLTOALLV"}}) {
+    const HorovodTimeline timeline =
+        read_timeline(std::string(R"([{"ph": "B", "ts": 10, "pid": 1, "name": ")") + kind +
+                      R"("}, {"ph": "B", "ts": 11, "pid": 1, "name": ")" + work +
+                      R"("}, {"ph": "E", "ts": 15, "pid": 1}, {"ph": "E", "ts": 16, "pid": 1}])");
+    CHECK(timeline.collectives.at(kind).collectives == 1);
+  }
+}
+
+TEST_CASE("negotiations are counted apart from collectives") {
+  const HorovodTimeline timeline = read_timeline(
+      R"([{"ph": "B", "name": "NEGOTIATE_ALLREDUCE", "ts": 0, "pid": 1}, {"ph": "E", "ts": 4000, "pid": 1},)"
+      R"({"ph": "B", "name": "NEGOTIATE_ALLREDUCE", "ts": 5000, "pid": 1}, {"ph": "E", "ts": 7000, "pid": 1},)"
+      R"({"ph": "B", "name": "BROADCAST", "ts": 8000, "pid": 1}, {"ph": "E", "ts": 9000, "pid": 1}])");
+  CHECK(timeline.collectives.at("ALLREDUCE").negotiations == 2);
+  CHECK(timeline.collectives.at("BROADCAST").sized == 0);
+}
+
+TEST_CASE("spans of more than 7 days, early arrivals and events that name no rank are odd") {
+  const std::string head =
+      R"([{"ph": "B", "name": "NEGOTIATE_ALLREDUCE", "ts": 10, "pid": 1},)"
+      R"({"ph": "X", "name": "0", "ts": 5, "pid": 1}, {"ph": "X", "name": "one", "ts": 12, "pid": 1},)"
+      R"({"ph": "E", "ts": 30, "pid": 1})";
+  std::string text = head;
+  for (int i = 0; i < 3000; ++i)
+    text += R"(,{"ph": "B", "name": "X", "ts": -3e15, "pid": 2}, {"ph": "E", "ts": 3e15, "pid": 2})";
+  const HorovodTimeline timeline = read_timeline(text + "]");
+  CHECK(timeline.odd == 3002);
+  CHECK(timeline.ranks.empty());
+  CHECK_FALSE(timeline.activities.contains("X"));
+}
+
 TEST_CASE("odd events of a timeline are counted") {
   const std::string begin = R"([{"ph": "B", "name": "ALLREDUCE", "ts": 10, "pid": 1},)";
   const std::string end =
@@ -94,6 +130,8 @@ TEST_CASE("odd events of a timeline are counted") {
 TEST_CASE("what is no timeline of Horovod is refused") {
   CHECK(timeline_problem("[]") == "no timeline of Horovod: nothing is negotiated or carried out");
   CHECK(timeline_problem("").find("no array of events") == 0);
+  CHECK(errors_of([] { (void)read_timeline(""); }).front().hint ==
+        "horovodrun --timeline-filename timeline.json writes one");
   CHECK(timeline_problem(R"({"nodes": []})").find("no array of events") == 0);
   CHECK_THROWS_AS((void)read_horovod_timeline("/nonexistent/timeline.json"), FileError);
   std::mt19937 random(3);

@@ -21,6 +21,13 @@ inline std::string onnx_numbers(std::string_view name, std::initializer_list<std
   return fields + wire_number(20, 7);
 }
 
+/// A tensor of float as an attribute, without its values.
+inline std::string onnx_tensor(std::string_view name, std::initializer_list<std::int64_t> sizes) {
+  std::string tensor;
+  for (const std::int64_t size : sizes) tensor += wire_number(1, static_cast<std::uint64_t>(size));
+  return wire_text(1, name) + wire_text(5, tensor + wire_number(2, 1)) + wire_number(20, 4);
+}
+
 class OnnxFile {
 public:
   /// Sizes below 1 are dynamic.

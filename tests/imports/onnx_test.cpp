@@ -16,6 +16,7 @@
 using namespace trainyard;
 using testing::onnx_number;
 using testing::onnx_numbers;
+using testing::onnx_tensor;
 using testing::OnnxFile;
 using testing::small_onnx;
 
@@ -229,6 +230,82 @@ TEST_CASE("what a list of layers does not have is refused by operator and node")
   shared.input("x", {1, 4}).output("y").weight("w", {4, 4});
   shared.node("Gemm", {"x", "w"}, "a").node("Gemm", {"a", "w"}, "y");
   CHECK(onnx_problem(shared).find("the weight 'w' belongs to another layer") != std::string::npos);
+}
+
+TEST_CASE("a bias that does not fit its layer is refused") {
+  OnnxFile gemm;
+  gemm.input("x", {1, 4}).output("y").weight("w", {4, 8}).weight("b", {1}).weight("s", {});
+  OnnxFile scalar = gemm;
+  CHECK(onnx_problem(gemm.node("Gemm", {"x", "w", "b"}, "y")).ends_with("its bias does not fit the output"));
+  CHECK(
+      onnx_problem(scalar.node("Gemm", {"x", "w", "s"}, "y")).ends_with("its bias does not fit the output"));
+  OnnxFile conv;
+  conv.input("x", {1, 3, 8, 8}).output("y").weight("w", {8, 3, 1, 1}).weight("b", {3});
+  CHECK(onnx_problem(conv.node("Conv", {"x", "w", "b"}, "y")).ends_with("its bias does not fit the output"));
+  OnnxFile norm;
+  norm.input("x", {1, 4}).output("y").weight("w", {4}).weight("b", {1});
+  CHECK(onnx_problem(norm.node("LayerNormalization", {"x", "w", "b"}, "y"))
+            .ends_with("its bias does not fit the output"));
+}
+
+TEST_CASE("a weight and its transpose are one weight") {
+  for (const char* kind : {"Transpose", "Identity", "Cast"}) {
+    OnnxFile file;
+    file.input("x", {1, 4}).output("y").weight("w", {4, 4}).node(kind, {"w"}, "t");
+    file.node("Gemm", {"x", "w"}, "a").node("Gemm", {"a", "t"}, "y");
+    CHECK(onnx_problem(file).find("the weight 't' belongs to another layer") != std::string::npos);
+  }
+}
+
+TEST_CASE("nodes without effect on the output are left out") {
+  OnnxFile file = small_onnx();
+  file.node("Relu", {"c"}, "unused").node("LRN", {"unused"}, "unused_2");
+  const OnnxModel onnx = imported_onnx(file.bytes());
+  CHECK(onnx.notes.front() == "left out: 2 nodes without effect on the output");
+  CHECK(onnx.kinds.at("Relu") == 1);
+  CHECK(onnx.yaml == imported_onnx(small_onnx().bytes()).yaml);
+}
+
+TEST_CASE("a weight in a Constant node has its shape") {
+  OnnxFile file;
+  file.input("x", {1, 4}).output("y").node("Constant", {}, "w", {onnx_tensor("value", {4, 8})});
+  file.node("Gemm", {"x", "w"}, "y");
+  const OnnxModel onnx = imported_onnx(file.bytes());
+  CHECK(onnx.parameters == 32);
+  CHECK(parameters_in(model_of(onnx)) == 32);
+}
+
+TEST_CASE("the name of an ONNX model is text") {
+  const testing::ProfileFile file(small_onnx().bytes());
+  for (const char* name : {"null", "123", "a: b #c", "say \"x\""}) {
+    const OnnxModel onnx = onnx_layers(read_onnx(file.path()), {.name = name});
+    CHECK(load_model(config::parse(std::string(name) + ".yaml", onnx.yaml)).name == name);
+  }
+}
+
+TEST_CASE("impossible shapes and lists of an ONNX model are refused") {
+  OnnxFile many = small_onnx();
+  many.weight("big", std::vector<std::int64_t>(65, 1));
+  CHECK(onnx_problem(many) == "the tensor 'big' has an impossible shape");
+  OnnxFile no_number = small_onnx();
+  std::vector<std::int64_t> sizes(40, std::int64_t{1} << 62U);
+  sizes.push_back(0);
+  CHECK(onnx_problem(no_number.weight("nan", sizes)) == "the tensor 'nan' has an impossible shape");
+  OnnxFile list = small_onnx();
+  std::string numbers;
+  for (int i = 0; i < 5000; ++i) numbers += '\1';
+  list.node("Relu", {"x"}, "z", {testing::wire_text(1, "axes") + testing::wire_text(8, numbers)});
+  CHECK(onnx_problem(list) == "an attribute has more than 4096 numbers");
+  OnnxFile made;
+  made.input("x", {1, 4}).output("y").values("shape", {4, -8}).node("ConstantOfShape", {"shape"}, "w");
+  CHECK(onnx_problem(made.node("Gemm", {"x", "w"}, "y")).ends_with("its shape is impossible"));
+}
+
+TEST_CASE("a message names eight of many inputs of an ONNX model") {
+  OnnxFile file = small_onnx();
+  for (int i = 0; i < 2000; ++i) file.input("in" + std::to_string(i), {1, 2});
+  CHECK(onnx_problem(file) ==
+        "the model has 2001 inputs: 'x', 'in0', 'in1', 'in2', 'in3', 'in4', 'in5', 'in6' and 1,993 more");
 }
 
 TEST_CASE("the sizes of a sample fit those of the file") {
