@@ -24,7 +24,7 @@ namespace {
 
 struct EtCommandOptions {
   std::string file, out;
-  std::optional<std::string> kineto, device, batch;
+  std::optional<std::string> kineto, device, step_range, batch;
   bool host_gaps = false, without_collectives = false, json = false, force = false;
 };
 
@@ -36,8 +36,8 @@ void import_with_profile(const EtCommandOptions& options, const ExecutionTrace& 
       *options.kineto,
       {config::FileFormat::pytorch_profile, config::FileFormat::chrome_trace, config::FileFormat::json},
       [&] { return read_kineto(*options.kineto, which); });
-  const TraceJoin join = join_execution_trace(trace, profile);
-  how.step_range = join.step_range;
+  const TraceJoin join = join_execution_trace(trace, profile, options.step_range);
+  if (!options.step_range) how.step_range = join.step_range;
   const ProfileWork work = join_launches(profile, how.step_range);
   const ImportedTrace imported = trace_of(profile, work, how);
   write_profile_trace(imported, {.file = options.out, .force = options.force});
@@ -61,7 +61,7 @@ void import_with_profile(const EtCommandOptions& options, const ExecutionTrace& 
 }
 
 void import_et(const EtCommandOptions& options) {
-  ImportOptions how{.step_range = {},
+  ImportOptions how{.step_range = options.step_range,
                     .batch = {},
                     .host_gaps = options.host_gaps,
                     .collectives = !options.without_collectives};
@@ -110,6 +110,11 @@ void add_import_et(CLI::App& import) {
       ->type_name("FILE");
   command.add_option("--device", options->device, "the GPU, of a profile with the work of several")
       ->type_name("N");
+  command
+      .add_option("--step-range", options->step_range,
+                  "name of the ranges that are steps, with or without a number after it, if not "
+                  "ProfilerStep#N")
+      ->type_name("NAME");
   command
       .add_option("--batch", options->batch, "samples of a rank and micro-batch, where shapes do not say it")
       ->type_name("N");

@@ -41,7 +41,10 @@ void import_nsys(const NsysCommandOptions& options) {
   const ImportedTrace imported = trace_of(profile, work, how);
   write_profile_trace(imported, {.file = options.out, .force = options.force});
   if (options.json) {
-    print_result(json_text(import_json(profile, work, imported)));
+    auto json = import_json(profile, work, imported);
+    json["schema"] =
+        profile.schema.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(profile.schema);
+    print_result(json_text(json));
     return;
   }
   print_result(import_text(profile, work, imported, print_style()));
@@ -66,7 +69,7 @@ void add_import_nsys(CLI::App& import) {
       ->type_name("N");
   command
       .add_option("--step-range", options->step_range,
-                  "name of the NVTX ranges that are steps, with or without a number behind it")
+                  "name of the NVTX ranges that are steps, with or without a number after it")
       ->type_name("NAME");
   command
       .add_option("--batch", options->batch, "samples of a rank and micro-batch, where shapes do not say it")

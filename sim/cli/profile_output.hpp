@@ -1,5 +1,5 @@
 #pragma once
-// What every import of a profile writes behind its account.
+// What every import of a profile writes after its account.
 
 #include "experiment/resolve.hpp"
 #include "imports/profile_trace.hpp"

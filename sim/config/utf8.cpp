@@ -56,4 +56,13 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
   return std::nullopt;
 }
 
+void replace_invalid_utf8(std::string& text) {
+  for (std::size_t valid = 0;;) {
+    const auto bad = find_invalid_utf8(std::string_view(text).substr(valid));
+    if (!bad) return;
+    valid += *bad;
+    text[valid++] = '?';
+  }
+}
+
 }  // namespace trainyard::config

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace trainyard::config {
@@ -18,5 +19,8 @@ std::string_view cut_characters(std::string_view text, int first, int count);
 
 /// Offset of the first byte that is not UTF-8 (Unicode 15, table 3-7: no overlong forms, no surrogates).
 std::optional<std::size_t> find_invalid_utf8(std::string_view text);
+
+/// Puts a question mark in place of each byte that is not UTF-8, in a time proportional to the text.
+void replace_invalid_utf8(std::string& text);
 
 }  // namespace trainyard::config

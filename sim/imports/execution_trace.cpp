@@ -55,6 +55,10 @@ public:
       if (depth > deepest) refuse("the file nests deeper than 64 levels");
       if (depth == 1 && event == TraceJson::parse_event_t::key) key_ = value.get<std::string>();
       if (depth == 1 && event == TraceJson::parse_event_t::array_start && key_ == "nodes") has_nodes = true;
+      const bool is_other =
+          event == TraceJson::parse_event_t::value || event == TraceJson::parse_event_t::array_start;
+      if (depth == 2 && is_other && has_nodes && key_ == "nodes")
+        refuse(fmt::format("node no. {} is no object", count_ + 1));
       if (depth != 2 || event != TraceJson::parse_event_t::object_end || key_ != "nodes") return true;
       add(value);
       return false;
@@ -64,6 +68,8 @@ public:
       root = TraceJson::parse(text, keep);
     } catch (const TraceJson::parse_error& error) {
       refuse(fmt::format("no JSON: damaged or cut off at byte {}", error.byte));
+    } catch (const TraceJson::out_of_range&) {
+      refuse("a number is out of range");
     }
     if (!root.is_object() || !has_nodes) refuse("no array of nodes");
     if (const auto schema = root.find("schema"); schema != root.end() && schema->is_string())
@@ -72,6 +78,11 @@ public:
     std::ranges::sort(trace_.nodes, {}, &TracedNode::id);
     const auto same = std::ranges::adjacent_find(trace_.nodes, {}, &TracedNode::id);
     if (same != trace_.nodes.end()) refuse(fmt::format("two nodes have the id {}", same->id));
+    trace_.missing_parents =
+        static_cast<std::uint64_t>(std::ranges::count_if(trace_.nodes, [&](const TracedNode& node) {
+          return node.parent != 0 &&
+                 !std::ranges::binary_search(trace_.nodes, node.parent, {}, &TracedNode::id);
+        }));
     std::ranges::stable_sort(trace_.nodes, {}, &TracedNode::record);
     return std::move(trace_);
   }

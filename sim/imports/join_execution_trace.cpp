@@ -1,5 +1,6 @@
 #include "imports/join_execution_trace.hpp"
 
+#include "imports/profile_work.hpp"
 #include "imports/traced_work.hpp"
 #include "interchange/input_text.hpp"
 #include "units/plural.hpp"
@@ -23,7 +24,8 @@ bool is_step(std::string_view name) { return name.starts_with("ProfilerStep"); }
 
 class TraceJoiner {
 public:
-  TraceJoiner(const ExecutionTrace& trace, Profile& profile) : trace_(trace), profile_(profile) {}
+  TraceJoiner(const ExecutionTrace& trace, Profile& profile, const std::optional<std::string>& step_range)
+      : trace_(trace), profile_(profile), step_range_(step_range) {}
 
   TraceJoin join() {
     std::unordered_map<std::uint64_t, std::uint32_t> of_number;
@@ -54,9 +56,16 @@ private:
                       "--kineto takes the profile of the same run, of the same steps");
   }
 
+  /// Whether a range is a step for the user.
+  [[nodiscard]] bool marks_step(const ProfileEvent& event) const {
+    if (!step_range_) return event.kind == EventKind::range && is_step(profile_.texts[event.name]);
+    return is_of_host(event) && names_step(profile_.texts[event.name], *step_range_);
+  }
+
   void give(const TracedNode& node, std::uint32_t index) {
+    if (!given_.insert(index).second)
+      refuse(fmt::format("two nodes are the call {}: {}", node.record, shown(node.name)));
     ++result_.joined;
-    given_.insert(index);
     first_ = std::min(first_, profile_.events[index].start);
     last_ = std::max(last_, profile_.events[index].end);
     if (const std::uint32_t operands = add_operands(node, profile_); operands != no_event)
@@ -106,8 +115,11 @@ private:
       std::size_t at = i;
       const std::int64_t start = profile_.events[events[i]].start;
       while (at < events.size() && profile_.events[events[at]].start == start &&
-             name(events[at]) != nodes[i]->name)
-        ++at;
+             name(events[at]) != nodes[i]->name) {
+        constexpr std::size_t most = 4096;
+        if (++at - i > most)
+          refuse("more than 4,096 operators of the profile begin at the same time: their order is unknown");
+      }
       if (at == events.size() || profile_.events[events[at]].start != start) return i;
       std::rotate(events.begin() + static_cast<std::ptrdiff_t>(i),
                   events.begin() + static_cast<std::ptrdiff_t>(at),
@@ -122,6 +134,7 @@ private:
     std::size_t agreed = 0;   // of the threads with as many: the names that are the same from the first on
     std::size_t best = std::numeric_limits<std::size_t>::max();
     for (const auto& [lane, events] : profiled) {
+      if (used_lanes_.contains(lane)) continue;
       const std::size_t apart = std::max(events.size(), nodes.size()) - std::min(events.size(), nodes.size());
       if (apart < best) {
         best = apart;
@@ -133,8 +146,12 @@ private:
       agreed = std::max(agreed, same);
       if (same < nodes.size()) continue;
       for (std::size_t i = 0; i < nodes.size(); ++i) give(*nodes[i], order[i]);
+      used_lanes_.insert(lane);
       return;
     }
+    if (used_lanes_.size() == profiled.size())
+      refuse(fmt::format("the execution trace has more threads than the profile: none is left for thread {}",
+                         thread));
     const auto count = [](std::size_t number) { return grouped(static_cast<std::int64_t>(number)); };
     if (best > 0)
       refuse(fmt::format("thread {} has {} operators, and no thread of the profile as many (the nearest: {})",
@@ -159,19 +176,17 @@ private:
     };
     std::set<std::int64_t> untraced_starts;
     for (const ProfileEvent& event : profile_.events) {
-      if (event.kind != EventKind::range || !is_step(profile_.texts[event.name])) continue;
+      if (!marks_step(event)) continue;
       const auto begin = place(event.start);
       const auto end = place(event.end);
       if (2 * (joined[end] - joined[begin]) <= all[end] - all[begin]) untraced_starts.insert(event.start);
     }
     const auto is_untraced = [&](const ProfileEvent& event) {
-      return event.kind == EventKind::range && is_step(profile_.texts[event.name]) &&
-             untraced_starts.contains(event.start);
+      return marks_step(event) && untraced_starts.contains(event.start);
     };
     const std::size_t untraced = std::erase_if(profile_.events, is_untraced);
-    const bool has_steps = std::ranges::any_of(profile_.events, [&](const ProfileEvent& event) {
-      return event.kind == EventKind::range && is_step(profile_.texts[event.name]);
-    });
+    const bool has_steps =
+        std::ranges::any_of(profile_.events, [&](const ProfileEvent& event) { return marks_step(event); });
     const bool is_whole =
         untraced == 0 && std::ranges::none_of(profile_.events, [&](const ProfileEvent& event) {
           return is_of_host(event) && (event.end < first_ || event.start > last_);
@@ -188,7 +203,9 @@ private:
 
   const ExecutionTrace& trace_;
   Profile& profile_;
+  const std::optional<std::string>& step_range_;
   std::unordered_set<std::uint32_t> given_;                        // events that were joined
+  std::set<TextPool::Id> used_lanes_;                              // threads of the profile that were joined
   std::int64_t first_ = std::numeric_limits<std::int64_t>::max();  // of what was traced, ns
   std::int64_t last_ = std::numeric_limits<std::int64_t>::min();
   TraceJoin result_;
@@ -196,8 +213,9 @@ private:
 
 }  // namespace
 
-TraceJoin join_execution_trace(const ExecutionTrace& trace, Profile& profile) {
-  return TraceJoiner(trace, profile).join();
+TraceJoin join_execution_trace(const ExecutionTrace& trace, Profile& profile,
+                               const std::optional<std::string>& step_range) {
+  return TraceJoiner(trace, profile, step_range).join();
 }
 
 }  // namespace trainyard

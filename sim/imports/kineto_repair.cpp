@@ -77,12 +77,8 @@ std::string repaired(std::string_view event) {
     text += static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c;
     if (is_in_name && c == '\n') text.back() = ' ';
   }
-  for (std::size_t valid = 0;;) {
-    const auto bad = config::find_invalid_utf8(std::string_view(text).substr(valid));
-    if (!bad) return text;
-    valid += *bad;
-    text[valid++] = '?';
-  }
+  config::replace_invalid_utf8(text);
+  return text;
 }
 
 }  // namespace trainyard

@@ -91,8 +91,9 @@ struct ProfiledDevice {
 };
 
 struct Profile {
-  std::string file;  ///< as the user named it
-  std::string gpu;   ///< empty if it is not said
+  std::string file;    ///< as the user named it
+  std::string gpu;     ///< empty if it is not said
+  std::string schema;  ///< version of the file's format; empty if it is not said
   ProfiledDevice device = {};
   std::optional<int> rank = {}, ranks = {};
   std::vector<ProfileEvent> events;  ///< by start
@@ -104,8 +105,10 @@ struct Profile {
   bool is_cut_off = false;
   std::uint64_t repaired = 0;                           ///< events whose name was no valid text
   std::uint64_t without_time = 0, impossible_time = 0;  ///< dropped
-  std::uint64_t odd = 0;            ///< dropped: a name, category or thread is of another type
-  std::uint64_t other_devices = 0;  ///< dropped: work of a device that was not chosen
+  std::uint64_t odd = 0;              ///< dropped: a name, category or thread is of another type
+  std::uint64_t other_devices = 0;    ///< dropped: work of a device that was not chosen
+  std::uint64_t other_processes = 0;  ///< dropped: calls and ranges of a process that was not chosen
+  std::vector<std::string> warnings;  ///< of the reader, for the user
 };
 
 }  // namespace trainyard

@@ -50,7 +50,7 @@ std::string trace_text(std::string_view text) {
     const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
     result += is_control ? ' ' : c == ';' ? ',' : c;
   }
-  while (const auto bad = config::find_invalid_utf8(result)) result[*bad] = '?';
+  config::replace_invalid_utf8(result);
   while (result.ends_with(' ')) result.pop_back();
   result.erase(0, result.find_first_not_of(' '));
   return result.empty() ? "unnamed" : result;
@@ -65,7 +65,8 @@ public:
       : profile_(profile), work_(work), options_(options), chosen_(choose_steps(profile, work)) {}
 
   ImportedTrace make() {
-    result_.warnings = chosen_.warnings;
+    result_.warnings = profile_.warnings;
+    result_.warnings.insert(result_.warnings.end(), chosen_.warnings.begin(), chosen_.warnings.end());
     add_ops();
     if (options_.collectives) add_collectives();
     add_gradients();
@@ -338,6 +339,7 @@ private:
     };
     drop(profile_.odd, "events whose name or time is of another type");
     drop(profile_.other_devices, "events of other devices");
+    drop(profile_.other_processes, "calls and ranges of other processes");
     if (profile_.without_time > 0)
       result_.left_out.push_back({static_cast<int>(profile_.without_time), 0, "events without a time"});
     if (profile_.repaired > 0)

@@ -233,6 +233,10 @@ private:
 
 }  // namespace
 
+bool names_step(std::string_view name, std::string_view step_range) {
+  return name == step_range || number_behind(name, step_range).has_value();
+}
+
 ProfileWork join_launches(const Profile& profile, const std::optional<std::string>& step_range) {
   return Joiner(profile, step_range).join();
 }

@@ -65,6 +65,10 @@ struct ProfileWork {
 /// each pass of an optimizer behind backward work ends a step, if there are several.
 ProfileWork join_launches(const Profile& profile, const std::optional<std::string>& step_range = {});
 
+/// Whether a range is a step where those of the name `step_range` are: its name is that, or has a number
+/// after it.
+bool names_step(std::string_view name, std::string_view step_range);
+
 /// Calls `use` with the work of a step by its index, or with all work if that is negative.
 template <class Use>
 void for_each_work(const ProfileWork& work, int step, Use use) {

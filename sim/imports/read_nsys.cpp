@@ -33,11 +33,16 @@ int thread_of(std::int64_t global) { return static_cast<int>(global & id_mask); 
 std::string_view copy_name(std::int64_t kind) {
   switch (kind) {
     case 1:
+    case 3:  // to an array of the GPU
     case 11:
       return "Memcpy HtoD";
     case 2:
+    case 4:  // from an array
     case 12:
       return "Memcpy DtoH";
+    case 5:  // between arrays, and between arrays and other memory of the GPU
+    case 6:
+    case 7:
     case 8:
     case 13:
       return "Memcpy DtoD";
@@ -50,14 +55,23 @@ std::string_view copy_name(std::int64_t kind) {
   }
 }
 
+/// A text of the export that events share by its number.
+struct NsysText {
+  std::string text;
+  TextPool::Id kept = TextPool::none;  ///< once an event has it as its name
+  bool is_repaired = false;
+};
+
 class NsysReader {
 public:
   NsysReader(const std::string& file, const NsysOptions& options) : options_(options), database_(file) {
     profile_.file = file;
     profile_.ranks = options.ranks;
+    profile_.bytes = database_.bytes();
   }
 
   Profile read() {
+    read_schema();
     read_strings();
     read_kernels();
     read_work("CUPTI_ACTIVITY_KIND_MEMCPY", "copyKind", EventKind::copy);
@@ -71,10 +85,30 @@ public:
   }
 
 private:
+  /// The version of the export's tables: "3.25.0". Its table has had two names.
+  void read_schema() {
+    for (const std::string_view table : {"META_DATA_EXPORT", "EXPORT_META_DATA"}) {
+      if (!database_.has_table(table)) continue;
+      SqliteRows rows(database_, table, {"name", "value"});
+      while (rows.next()) {
+        if (rows.text_or_null(0) != std::string_view("EXPORT_SCHEMA_VERSION")) continue;
+        constexpr std::size_t longest = 32;
+        std::string version(rows.text_or_null(1).value_or("").substr(0, longest));
+        for (char& c : version) c = c >= ' ' && c <= '~' ? c : '?';
+        profile_.schema = version;
+        if (version.starts_with("2.") || version.starts_with("3.")) return;
+        profile_.warnings.push_back(fmt::format(
+            "the export has schema {}, not 2 or 3: columns may mean something else", shown(version)));
+        return;
+      }
+    }
+  }
+
   void read_strings() {
     if (!database_.has_table("StringIds")) return;
     SqliteRows rows(database_, "StringIds", {"id", "value"});
-    while (rows.next()) strings_.emplace(rows.integer(0), std::string(rows.text_or_null(1).value_or("")));
+    while (rows.next())
+      strings_.emplace(rows.integer(0), NsysText{.text = std::string(rows.text_or_null(1).value_or(""))});
   }
 
   /// A text without control characters and with valid UTF-8.
@@ -87,14 +121,29 @@ private:
     ++profile_.repaired;
     std::string repaired(text);
     for (char& c : repaired) c = static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    while (const auto bad = config::find_invalid_utf8(repaired)) repaired[*bad] = '?';
+    config::replace_invalid_utf8(repaired);
     return profile_.texts.id(repaired);
+  }
+
+  /// The same of a shared text, which is mended once and counted with each event.
+  TextPool::Id kept_string(std::optional<std::int64_t> id) {
+    const auto found = id ? strings_.find(*id) : strings_.end();
+    if (found == strings_.end()) return kept({});
+    NsysText& shared = found->second;
+    if (shared.kept == TextPool::none) {
+      const std::uint64_t before = profile_.repaired;
+      shared.kept = kept(shared.text);
+      shared.is_repaired = profile_.repaired > before;
+    } else if (shared.is_repaired) {
+      ++profile_.repaired;
+    }
+    return shared.kept;
   }
 
   [[nodiscard]] std::string_view string(std::optional<std::int64_t> id) const {
     if (!id) return {};
     const auto found = strings_.find(*id);
-    return found == strings_.end() ? std::string_view{} : std::string_view(found->second);
+    return found == strings_.end() ? std::string_view{} : std::string_view(found->second.text);
   }
 
   /// Whether an event has a time that can be; counted if not.
@@ -144,9 +193,9 @@ private:
         ProfileEvent event{.kind = EventKind::kernel};
         if (!set_times(event, rows.integer(0), rows.integer_or_null(1))) continue;
         set_correlation(event, rows.integer_or_null(4));
-        std::string_view name = string(rows.integer_or_null(6));
-        if (name.empty()) name = string(rows.integer_or_null(7));
-        event.name = name.empty() ? profile_.texts.id("unnamed kernel") : kept(name);
+        auto name = rows.integer_or_null(6);
+        if (string(name).empty()) name = rows.integer_or_null(7);
+        event.name = string(name).empty() ? profile_.texts.id("unnamed kernel") : kept_string(name);
         add_work(event, rows.integer(2), rows.integer(3), rows.integer_or_null(5));
       }
     }
@@ -235,9 +284,13 @@ private:
     while (rows.next()) {
       ProfileEvent event{.kind = EventKind::launch};
       const auto thread = rows.integer_or_null(3);
-      if (!set_times(event, rows.integer(0), rows.integer_or_null(1)) || !is_of_process(thread)) continue;
+      if (!set_times(event, rows.integer(0), rows.integer_or_null(1))) continue;
+      if (!is_of_process(thread)) {
+        ++profile_.other_processes;
+        continue;
+      }
       set_correlation(event, rows.integer_or_null(2));
-      event.name = kept(string(rows.integer_or_null(4)));
+      event.name = kept_string(rows.integer_or_null(4));
       set_lane(event, thread);
       profile_.events.push_back(event);
     }
@@ -257,6 +310,7 @@ private:
       const auto thread = rows.integer_or_null(5);
       if ((!is_nested && !is_free) || !is_of_process(thread)) {
         ++profile_.seen;
+        if (is_nested || is_free) ++profile_.other_processes;
         continue;
       }
       ProfileEvent event;
@@ -316,7 +370,7 @@ private:
 
   NsysOptions options_;
   SqliteFile database_;
-  std::unordered_map<std::int64_t, std::string> strings_;
+  std::unordered_map<std::int64_t, NsysText> strings_;
   std::set<std::pair<std::int64_t, int>> computing_;       // devices with kernels, and their processes
   std::vector<std::pair<std::int64_t, int>> places_ = {};  // of each event of a GPU
   std::int64_t device_ = 0;

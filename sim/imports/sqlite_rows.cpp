@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <sqlite3.h>
+#include <system_error>
 #include <utility>
 
 namespace trainyard {
@@ -53,6 +55,9 @@ void require_database(const std::string& file) {
 
 SqliteFile::SqliteFile(std::string file) : file_(std::move(file)) {
   require_database(file_);
+  std::error_code problem;
+  bytes_ = std::filesystem::file_size(file_, problem);
+  if (problem) throw FileError(fmt::format("{}: {}", file_, problem.message()));
   const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
   const int code = sqlite3_open_v2(uri_of(file_).c_str(), &handle_, flags, nullptr);
   if (code != SQLITE_OK) {
@@ -113,8 +118,12 @@ SqliteRows::SqliteRows(const SqliteFile& file, std::string_view table,
   };
   for (const std::string_view column : needed) add(column, true);
   for (const std::string_view column : optional) add(column, false);
-  sql += " FROM main." + quoted_name(table) + " NOT INDEXED";
-  if (sqlite3_prepare_v2(file.handle(), sql.c_str(), -1, &handle_, nullptr) != SQLITE_OK) file.fail();
+  const std::string from = " FROM main." + quoted_name(table) + " NOT INDEXED";
+  const auto prepare = [&](const std::string& text) {
+    return sqlite3_prepare_v2(file.handle(), text.c_str(), -1, &handle_, nullptr) == SQLITE_OK;
+  };
+  is_numbered_ = prepare(sql + ", _rowid_" + from);  // tables WITHOUT ROWID are not
+  if (!is_numbered_ && !prepare(sql + from)) file.fail();
 }
 
 SqliteRows::~SqliteRows() { sqlite3_finalize(handle_); }
@@ -123,6 +132,13 @@ bool SqliteRows::next() {
   const int code = sqlite3_step(handle_);
   if (code == SQLITE_ROW) {
     ++row_;
+    constexpr std::uint64_t smallest_row = 4;  // bytes: a place in the page, a length and a header
+    if (row_ > file_.bytes() / smallest_row) refuse_damage("has more rows than fit the file");
+    if (is_numbered_) {
+      const std::int64_t number = sqlite3_column_int64(handle_, static_cast<int>(columns_.size()));
+      if (number_ && number <= *number_) refuse_damage("has rows that are out of order");
+      number_ = number;
+    }
     return true;
   }
   if (code != SQLITE_DONE) file_.fail();
@@ -136,6 +152,11 @@ void SqliteRows::refuse(int column, std::string_view expected) const {
                     "export the report again");
 }
 
+void SqliteRows::refuse_damage(std::string_view what) const {
+  throw input_error(file_.name(), 0, fmt::format("the database is damaged: table {} {}", table_, what),
+                    "export it again");
+}
+
 std::int64_t SqliteRows::integer(int column) const {
   if (sqlite3_column_type(handle_, column) != SQLITE_INTEGER) refuse(column, "whole number");
   return sqlite3_column_int64(handle_, column);
@@ -146,14 +167,17 @@ std::optional<std::int64_t> SqliteRows::integer_or_null(int column) const {
   return integer(column);
 }
 
-std::optional<std::string_view> SqliteRows::text_or_null(int column) const {
+std::optional<std::string_view> SqliteRows::text_or_null(int column) {
   const int type = sqlite3_column_type(handle_, column);
   if (type == SQLITE_NULL) return std::nullopt;
   if (type != SQLITE_TEXT) refuse(column, "text");
   const unsigned char* const text = sqlite3_column_text(handle_, column);
   if (text == nullptr) file_.fail();
-  return std::string_view(reinterpret_cast<const char*>(text),
-                          static_cast<std::size_t>(sqlite3_column_bytes(handle_, column)));
+  const auto length = static_cast<std::size_t>(sqlite3_column_bytes(handle_, column));
+  text_bytes_ += length;
+  constexpr std::uint64_t most_reads = 4;  // of a text by one reader; UTF-16 grows by half
+  if (text_bytes_ / most_reads > file_.bytes()) refuse_damage("has more text than fits the file");
+  return std::string_view(reinterpret_cast<const char*>(text), length);
 }
 
 }  // namespace trainyard

@@ -29,12 +29,14 @@ public:
   [[nodiscard]] std::vector<std::string> columns_of(std::string_view table) const;
 
   [[nodiscard]] const std::string& name() const { return file_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  ///< of the file
   [[nodiscard]] sqlite3* handle() const { return handle_; }
   /// Throws the error of the last call: InputError for a damaged database, else FileError.
   [[noreturn]] void fail() const;
 
 private:
   std::string file_;
+  std::uint64_t bytes_ = 0;
   sqlite3* handle_ = nullptr;
 };
 
@@ -49,23 +51,28 @@ public:
   SqliteRows(const SqliteRows&) = delete;
   SqliteRows& operator=(const SqliteRows&) = delete;
 
-  /// The next row; false at the end. Throws InputError if the table is damaged.
+  /// The next row; false at the end. Throws InputError if the table is damaged: pages that stand in it
+  /// several times would give rows, and texts, without end.
   bool next();
   /// Throws InputError, with the row, if the value is no whole number.
   [[nodiscard]] std::int64_t integer(int column) const;
   /// Nothing for NULL.
   [[nodiscard]] std::optional<std::int64_t> integer_or_null(int column) const;
   /// Valid until the next row. Nothing for NULL; throws InputError if the value is no text.
-  [[nodiscard]] std::optional<std::string_view> text_or_null(int column) const;
+  [[nodiscard]] std::optional<std::string_view> text_or_null(int column);
 
 private:
   [[noreturn]] void refuse(int column, std::string_view expected) const;
+  [[noreturn]] void refuse_damage(std::string_view what) const;
 
   const SqliteFile& file_;
   std::string table_;
   std::vector<std::string> columns_;
   sqlite3_stmt* handle_ = nullptr;
   std::uint64_t row_ = 0;
+  std::uint64_t text_bytes_ = 0;             // that were read
+  bool is_numbered_ = true;                  // the number of a row is behind the columns
+  std::optional<std::int64_t> number_ = {};  // of this row
 };
 
 }  // namespace trainyard

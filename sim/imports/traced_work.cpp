@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -74,9 +75,8 @@ public:
     for (std::size_t i = 0; i < nodes_.size(); ++i) add(i);
     std::ranges::stable_sort(result_.profile.events, {}, &ProfileEvent::start);
     if (result_.work.empty())
-      throw input_error(
-          trace_.file, 0, "no operator works on tensors",
-          "record a whole training step: observer.start() before it, observer.stop() behind it");
+      throw input_error(trace_.file, 0, "no operator works on tensors",
+                        "record a whole training step: observer.start() before it, observer.stop() after it");
     return std::move(result_);
   }
 
@@ -234,21 +234,38 @@ private:
     return std::max(bytes, 1.0);
   }
 
-  /// One kernel for each gradient that was asked for: the input's and the weight's.
+  /// Whether the gradients of a convolution's input, weight and bias were asked for. Where the node does not
+  /// say it, the number of its results does.
+  static std::array<bool, 3> asked_gradients(const TracedNode& node) {
+    for (int bits = 0; bits < 8; ++bits) {
+      const std::array<bool, 3> asked{(bits & 4) != 0, (bits & 2) != 0, (bits & 1) != 0};
+      if (node.values.find(fmt::format("[{},{},{}]", asked[0], asked[1], asked[2])) != std::string::npos)
+        return asked;
+    }
+    const std::size_t results = node.outputs.size();
+    return {results > 1, results > 0, results > 2};
+  }
+
+  /// One kernel for each gradient that was asked for: the input's and the weight's. The bias's is a sum that
+  /// belongs to them, and a kernel if it was asked for alone.
   void add_convolution_backward(std::size_t i, const ProfileEvent& event) {
     const TracedNode& node = nodes_[i];
+    const auto [of_input, of_weight, of_bias] = asked_gradients(node);
+    // the outputs are in this order; those that are not computed are no tensors
+    std::size_t output = 0;
+    const auto written = [&] { return output < node.outputs.size() ? node.outputs[output++].bytes() : 0.0; };
+    const double in = bytes_of(node.inputs);
+    if (!of_input && !of_weight) {
+      if (of_bias && !node.inputs.empty())
+        add_kernel(i, "bias", {.flops = {}, .bytes = Bytes(node.inputs[0].bytes() + written())});
+      return;
+    }
     const auto shape = shape_of(result_.profile, event, OpKind::conv_dgrad);
     const auto* const conv = shape ? std::get_if<ConvShape>(&*shape) : nullptr;
     const Flops flops = conv == nullptr ? Flops() : work_of(*conv, Dtype::fp32).flops;
     if (conv == nullptr) ++result_.unknown_shapes;
-    const double in = bytes_of(node.inputs);
-    // the outputs are the gradients of input, weight and bias; those that are not computed are no tensors
-    const bool has_input = node.values.find("[true,") != std::string::npos;
-    std::size_t output = 0;
-    if (has_input && node.outputs.size() > 1)
-      add_kernel(i, "dgrad", {.flops = flops, .bytes = Bytes(in + node.outputs[output++].bytes())});
-    if (output < node.outputs.size())
-      add_kernel(i, "wgrad", {.flops = flops, .bytes = Bytes(in + node.outputs[output].bytes())});
+    if (of_input) add_kernel(i, "dgrad", {.flops = flops, .bytes = Bytes(in + written())});
+    if (of_weight) add_kernel(i, "wgrad", {.flops = flops, .bytes = Bytes(in + written())});
   }
 
   const ExecutionTrace& trace_;

@@ -24,6 +24,12 @@ UntimedTrace untimed_trace(const ExecutionTrace& trace, const ImportOptions& opt
     op.duration.reset();
     if (sum.flops > Flops()) op.flops = sum.flops;
     op.bytes = sum.bytes;
+    // of a convolution's gradients only the bias's has no FLOPs: its kernel has not the convolution's shape
+    const bool is_pass = op.kind == OpKind::conv_dgrad || op.kind == OpKind::conv_wgrad;
+    if (is_pass && sum.flops <= Flops()) {
+      op.flops = {};
+      op.shape = std::monostate();
+    }
     // what else runs below a convolution's backward operator, such as sums of gradients
     const bool is_other =
         is_matrix(op.kind) && op.flops <= Flops() && std::holds_alternative<std::monostate>(op.shape);

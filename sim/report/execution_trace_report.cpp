@@ -92,6 +92,9 @@ std::string execution_trace_text(const ExecutionTrace& trace, const UntimedTrace
   if (trace.kernels > 0)
     line("left out", fmt::format("{} kernels that another tool added",
                                  grouped(static_cast<std::int64_t>(trace.kernels))));
+  if (trace.missing_parents > 0)
+    line("left out", fmt::format("the parents of {} nodes, which are not in the file",
+                                 grouped(static_cast<std::int64_t>(trace.missing_parents))));
   return text;
 }
 
@@ -112,6 +115,7 @@ nlohmann::ordered_json execution_trace_json(const ExecutionTrace& trace, const U
           {"schema", trace.schema},
           {"nodes", trace.nodes.size()},
           {"added_kernels", trace.kernels},
+          {"missing_parents", trace.missing_parents},
           {"backward_nodes", backward},
           {"groups", trace.groups},
           {"ranks", untimed.traced.profile.ranks ? Json(*untimed.traced.profile.ranks) : Json()},

@@ -62,6 +62,7 @@ std::string overlap_text(const ImportedTrace& imported) {
 
 std::string profile_text(const Profile& profile) {
   std::string text = fmt::format("{} events", grouped(static_cast<std::int64_t>(profile.seen)));
+  if (!profile.schema.empty()) text += ", schema " + profile.schema;
   if (!profile.gpu.empty()) text += ", " + profile.gpu;
   if (profile.rank) text += fmt::format(", rank {}", *profile.rank);
   if (profile.rank && profile.ranks) text += fmt::format(" of {}", *profile.ranks);

@@ -5,6 +5,7 @@
 #include "imports/onnx_file.hpp"
 
 #include <doctest/doctest.h>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -167,6 +168,8 @@ TEST_CASE("import nsys writes a trace of a report, and says what a report withou
   const auto json = nlohmann::json::parse(done.out);
   CHECK(json["steps"].size() == 3);
   CHECK(json["gpu"] == "NVIDIA A100-SXM4-40GB");
+  CHECK(json["schema"] == "3.25.0");
+  CHECK(json["bytes"] == std::filesystem::file_size(report.path()));
   CHECK(json["step"]["period_s"].get<double>() == doctest::Approx(3e-3));
   CHECK(json["whole"]["collectives"]["ncclAllReduce"]["bytes"] == 3 * 67'125'248);
   const Ended run = run_program({"run", "--platform", "dgx_a100", "--gpus", "2", "--set", "trace=" + out});
@@ -212,6 +215,10 @@ TEST_CASE("import et writes ops that the machine times, or those of the profile 
   CHECK(contains(content(plain), "backward,relu.0,elementwise,,0,0,,,1.7e-05"));
   CHECK(contains(content(timed), "backward,relu.0,elementwise,e2097152,0,0,,,1.7e-05"));  // with its shape
   CHECK(run_program({"import", "et", file, "-o", out, "--force", "--device", "0"}).code == 2);
+  CHECK(run_program({"import", "et", file, "-o", out, "--force", "--step-range", "ProfilerStep"}).code == 0);
+  const Ended range = run_program({"import", "et", file, "-o", out, "--force", "--step-range", "epoch"});
+  CHECK(range.code == 3);
+  CHECK(contains(range.err, "no range has the name 'epoch'"));
   CHECK(run_program({"import", "et", profile, "-o", out, "--force"}).code == 3);
   const Ended other = run_program({"import", "kineto", file, "-o", out, "--force"});
   CHECK(other.code == 3);

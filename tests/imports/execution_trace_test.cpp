@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -151,10 +152,12 @@ TEST_CASE("a model that ran on the host alone has the same trace") {
         untimed_trace(read_et(execution_trace_text(traced_step()))).imported.trace.ops);
 }
 
-TEST_CASE("the two gradients of a convolution are two ops, if both were asked for") {
-  const auto backward = [](bool input) {
-    TraceNode outputs = {input ? traced_tensor(80, 81, 512) : TraceNode::array({80, 0, 0, 0, 0, ""}),
-                         traced_tensor(82, 83, 72), TraceNode::array({84, 0, 0, 0, 0, ""})};
+TEST_CASE("the two gradients of a convolution are two ops, if both were asked for, and a bias's is a sum") {
+  const auto backward = [](bool input, bool weight, bool bias) {
+    const auto none = [](int id) { return TraceNode::array({id, 0, 0, 0, 0, ""}); };
+    TraceNode outputs = {input ? traced_tensor(80, 81, 512) : none(80),
+                         weight ? traced_tensor(82, 83, 72) : none(82),
+                         bias ? traced_tensor(84, 85, 8) : none(84)};
     return TracedOperands{{traced_tensor(85, 86, 512),
                            traced_tensor(87, 88, 512),
                            traced_tensor(89, 90, 72),
@@ -165,7 +168,7 @@ TEST_CASE("the two gradients of a convolution are two ops, if both were asked fo
                            false,
                            {0, 0},
                            1,
-                           {input, true, false}},
+                           {input, weight, bias}},
                           {{1, 8, 8, 8},
                            {1, 1, 8, 8},
                            {8, 1, 3, 3},
@@ -180,14 +183,29 @@ TEST_CASE("the two gradients of a convolution are two ops, if both were asked fo
                           {"Tensor(float)", "Tensor(float)", "Tensor(float)"},
                           outputs};
   };
-  for (const bool input : {true, false}) {
+  for (int asked = 1; asked < 8; ++asked) {
+    CAPTURE(asked);
+    const bool input = (asked & 1) != 0;
+    const bool weight = (asked & 2) != 0;
     std::vector<TraceNode> nodes = traced_step();
     nodes.push_back(traced_node(21, 10, "autograd::engine::evaluate_function: ConvolutionBackward0", 2));
-    nodes.push_back(traced_node(22, 21, "aten::convolution_backward", 2, backward(input)));
+    nodes.push_back(traced_node(22, 21, "aten::convolution_backward", 2, backward(input, weight, asked > 3)));
     const auto ops = untimed_trace(read_et(execution_trace_text(nodes))).imported.trace.ops;
     CHECK(std::ranges::count(ops, OpKind::conv_dgrad, &Op::kind) == (input ? 1 : 0));
-    REQUIRE(std::ranges::count(ops, OpKind::conv_wgrad, &Op::kind) == 1);
-    CHECK(std::ranges::find(ops, OpKind::conv_wgrad, &Op::kind)->flops.si() == 2.0 * 8 * 8 * 8 * 9);
+    CHECK(std::ranges::count(ops, OpKind::conv_wgrad, &Op::kind) == (weight ? 1 : 0));
+    const double operands = 4.0 * (512 + 512 + 72);
+    for (const Op& op : ops) {
+      if (op.kind != OpKind::conv_dgrad && op.kind != OpKind::conv_wgrad) continue;
+      CHECK(op.flops.si() == 2.0 * 8 * 8 * 8 * 9);
+      CHECK(op.bytes.si() == operands + 4.0 * (op.kind == OpKind::conv_dgrad ? 512 : 72));
+    }
+    if (input || weight) continue;
+    const auto bias =
+        std::ranges::find_if(ops, [](const Op& op) { return op.bytes.si() == 4.0 * (512 + 8); });
+    REQUIRE(bias != ops.end());
+    CHECK(bias->kind == OpKind::elementwise);
+    CHECK(bias->phase == Phase::backward);
+    CHECK(bias->flops.si() == 0);
   }
 }
 
@@ -270,7 +288,42 @@ TEST_CASE("operators that begin in the same microsecond may stand in any order i
   CHECK(join_execution_trace(read_et(execution_trace_text(traced_step())), profile).joined == 12);
 }
 
+TEST_CASE("two threads with the same operators are two threads of the profile") {
+  std::vector<TraceNode> nodes;
+  std::vector<std::string> events;
+  for (const int thread : {1, 2}) {
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      nodes.push_back(traced_node(10 * static_cast<std::uint64_t>(thread) + i, 1, "aten::relu", thread));
+      events.push_back(
+          testing::host_event("cpu_op", "aten::relu", 10.0 * static_cast<double>(i) + thread, 1, {}, thread));
+    }
+  }
+  events.push_back(testing::gpu_event("kernel", "relu", 50, 1, 1));
+  Profile profile = read_kineto(testing::ProfileFile(testing::kineto_text(events)).path());
+  CHECK(join_execution_trace(read_et(execution_trace_text(nodes)), profile).joined == 6);
+}
+
+TEST_CASE("more than 4,096 operators that begin at the same time are in no order") {
+  std::vector<TraceNode> nodes{traced_node(2, 1, "aten::add", 1)};
+  std::vector<std::string> events;
+  for (std::uint64_t i = 0; i < 4200; ++i) {
+    nodes.push_back(traced_node(i + 3, 1, "aten::relu", 1));
+    events.push_back(testing::host_event("cpu_op", "aten::relu", 10, 1));
+  }
+  events.push_back(testing::host_event("cpu_op", "aten::add", 10, 1));
+  events.push_back(testing::gpu_event("kernel", "relu", 50, 1, 1));
+  Profile profile = read_kineto(testing::ProfileFile(testing::kineto_text(events)).path());
+  const ExecutionTrace trace = read_et(execution_trace_text(nodes));
+  const auto errors = errors_of([&] { (void)join_execution_trace(trace, profile); });
+  REQUIRE(errors.size() == 1);
+  CHECK(errors.front().message ==
+        "more than 4,096 operators of the profile begin at the same time: their order is unknown");
+}
+
 TEST_CASE("a profile with the numbers of calls is joined by them, and only its traced step is used") {
+  std::optional<std::string> range;
+  SUBCASE("steps of the profiler") {}
+  SUBCASE("steps of a name") { range = "ProfilerStep"; }
   Profile profile = read_kineto(testing::ProfileFile(testing::three_steps()).path());
   const ExecutionTrace trace = read_et(execution_trace_text(traced_step()));
   for (const TracedNode& node : trace.nodes) {  // the second step
@@ -284,10 +337,11 @@ TEST_CASE("a profile with the numbers of calls is joined by them, and only its t
         event.record = node.record;
     }
   }
-  const TraceJoin join = join_execution_trace(trace, profile);
+  const TraceJoin join = join_execution_trace(trace, profile, range);
   CHECK(join.by_number);
   CHECK(join.joined == 12);
-  const ProfileWork work = join_launches(profile, join.step_range);
+  CHECK_FALSE(join.step_range);
+  const ProfileWork work = join_launches(profile, range);
   REQUIRE(work.steps.size() == 1);
   CHECK(work.steps[0].number == 4);
 }
@@ -313,6 +367,19 @@ TEST_CASE("an execution trace of another run than the profile is refused") {
   CHECK(refused(changed_step(2, "name", "aten::mm"), true) ==
         "call 1004 is 'aten::mm' here and 'aten::addmm' in the profile");
   CHECK(refused(changed_step(2, "rf_id", 7), true) == "no operator is in the profile");
+  auto twice = traced_step();
+  twice.push_back(traced_node(40, 1, "aten::addmm", 1));
+  twice.back()["rf_id"] = 1004;
+  CHECK(refused(twice, true) == "two nodes are the call 1004: 'aten::addmm'");
+  auto third = traced_step();  // a thread with the operators of the first one, of which the profile has one
+  for (TraceNode node : traced_step()) {
+    if (node["tid"] != 1) continue;
+    node["id"] = node["id"].get<std::uint64_t>() + 100;
+    node["tid"] = 3;
+    third.push_back(node);
+  }
+  CHECK(refused(third, false) ==
+        "the execution trace has more threads than the profile: none is left for thread 3");
 }
 
 TEST_CASE("damaged execution traces are refused with the byte or the node") {
@@ -330,6 +397,10 @@ TEST_CASE("damaged execution traces are refused with the byte or the node") {
   CHECK(et_problem(
             changed_step(2, "inputs", TraceNode::array({traced_tensor(1, 2, 1'000'000'000'000'000'000)}))) ==
         "node 4 has a tensor of more than 1 PB");
+  CHECK(et_problem(R"({"nodes": [], "time": 1e999})") == "a number is out of range");
+  CHECK(et_problem(R"({"nodes": [{"name": "aten::add", "id": 1e999}]})") == "a number is out of range");
+  CHECK(et_problem(R"({"nodes": [{"name": "aten::add", "id": 3}, 7]})") == "node no. 2 is no object");
+  CHECK(et_problem(R"({"nodes": [["aten::add"]]})") == "node no. 1 is no object");
   CHECK(et_problem(std::string(300, '[')).find("deeper than 64 levels") != std::string::npos);
   CHECK_THROWS_AS((void)read_execution_trace("/nonexistent/et.json"), FileError);
 }
@@ -338,6 +409,8 @@ TEST_CASE("cycles, parents that are not there and other types are no harm") {
   CHECK(et_problem(changed_step(2, "parent", 4)).empty());
   CHECK(et_problem(changed_step(2, "parent", 31)).empty());
   CHECK(et_problem(changed_step(2, "parent", 777'777)).empty());
+  CHECK(read_et(execution_trace_text(changed_step(2, "parent", 777'777))).missing_parents == 1);
+  CHECK(read_et(execution_trace_text(traced_step())).missing_parents == 0);
   CHECK(et_problem(changed_step(2, "inputs", "none")).empty());
   CHECK(et_problem(changed_step(2, "input_shapes", {{"a", 1}})).empty());
   CHECK(et_problem(changed_step(11, "inputs", TraceNode::array())).empty());

@@ -46,6 +46,9 @@ TEST_CASE("kernels, calls, copies and ranges of an export of Nsight Systems are 
   CHECK(count_events(profile, EventKind::launch) == 21);
   CHECK(count_events(profile, EventKind::range) == 6);
   CHECK(profile.gpu == "NVIDIA A100-SXM4-40GB");
+  CHECK(profile.schema == "3.25.0");
+  CHECK(profile.warnings.empty());
+  CHECK(profile.bytes > 4096);
   CHECK(profile.device.sms == 108);
   CHECK(profile.device.compute_capability == doctest::Approx(8.0));
   CHECK(profile.seen == 21 + 21 + 36);
@@ -161,6 +164,11 @@ TEST_CASE("of several GPUs or processes one is chosen, and numbers of launches a
   CHECK(first.other_devices == 18);
   CHECK(imported_steps(first, "step").parts.computing == 1'095'000);
   CHECK(count_events(read_report(other, {.device = 1}), EventKind::kernel) == 18);
+  CHECK(first.other_processes == 21);
+  const auto left_out = imported_steps(first, "step").left_out;
+  CHECK(std::ranges::any_of(left_out, [](const LeftOut& one) {
+    return one.count == 21 && one.what == std::string("calls and ranges of other processes");
+  }));
   CHECK(count_events(read_report(other, {.process = 144}), EventKind::launch) == 21);
   CHECK(report_problem(other, {.device = 2}) == "no kernel ran there");
   const std::string shared = other + "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 0;";
@@ -202,6 +210,71 @@ TEST_CASE("impossible times are dropped and counted, names that are no text are 
   CHECK(profile.repaired == 3);
   CHECK(std::ranges::any_of(profile.events,
                             [&](const ProfileEvent& one) { return profile.texts[one.name] == "a? b"; }));
+}
+
+TEST_CASE("the schema of an export may stand in a table of another name, and one that is not known is told") {
+  const Profile older = read_report(
+      "DROP TABLE META_DATA_EXPORT; CREATE TABLE EXPORT_META_DATA (name TEXT, value TEXT);"
+      "INSERT INTO EXPORT_META_DATA VALUES ('EXPORT_SCHEMA_VERSION', '2.7.1');");
+  CHECK(older.schema == "2.7.1");
+  CHECK(older.warnings.empty());
+  const Profile newer = read_report("UPDATE META_DATA_EXPORT SET value = '4.0';");
+  REQUIRE(newer.warnings.size() == 1);
+  CHECK(newer.warnings[0] == "the export has schema '4.0', not 2 or 3: columns may mean something else");
+  CHECK(imported_steps(newer, "step").warnings.at(0) == newer.warnings[0]);
+  CHECK(read_report("DELETE FROM META_DATA_EXPORT;").schema.empty());
+}
+
+TEST_CASE("copies from and to arrays of the GPU are known by their sides") {
+  const auto names = [](int kind) {
+    const Profile profile =
+        read_report("UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET copyKind = " + std::to_string(kind) + ";");
+    const auto copy = std::ranges::find(profile.events, EventKind::copy, &ProfileEvent::kind);
+    return std::string(profile.texts[copy->name]);
+  };
+  CHECK(names(1) == "Memcpy HtoD");
+  CHECK(names(3) == "Memcpy HtoD");
+  CHECK(names(4) == "Memcpy DtoH");
+  for (const int kind : {5, 6, 7, 8}) CHECK(names(kind) == "Memcpy DtoD");
+}
+
+TEST_CASE("a long name without any valid byte is mended at once, and once for all of its events") {
+  const Profile profile = read_report(
+      "UPDATE StringIds SET value = CAST(replace(hex(zeroblob(30000)), '00', x'ff') AS TEXT) WHERE id = 4;");
+  CHECK(profile.repaired == 3);
+  CHECK(std::ranges::any_of(profile.events, [&](const ProfileEvent& one) {
+    return profile.texts[one.name] == std::string(30'000, '?');
+  }));
+}
+
+TEST_CASE("a table whose pages stand in it several times is damaged, not endless") {
+  const NsysFile whole(
+      "PRAGMA page_size = 512;" + nsys_report() +
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT k.start, k.end, k.deviceId, k.streamId, "
+      "k.correlationId, k.globalPid, k.demangledName FROM CUPTI_ACTIVITY_KIND_KERNEL AS k, "
+      "CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL;");
+  std::ifstream in(whole.path(), std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  constexpr std::size_t page = 512;
+  const auto number = [&](std::size_t at) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(bytes[at])) * 256 +
+           static_cast<unsigned char>(bytes[at + 1]);
+  };
+  // https://sqlite.org/fileformat2.html: inner pages of tables begin with a 5, and their cells with the
+  // number of a page
+  for (std::size_t at = page; at + page <= bytes.size(); at += page) {
+    if (bytes[at] != 5) continue;
+    const std::size_t cells = number(at + 3);
+    for (std::size_t i = 1; i < cells; ++i)
+      bytes.replace(at + number(at + 12 + 2 * i), 4, bytes.substr(at + number(at + 12), 4));
+  }
+  const TemporaryFolder folder;
+  const std::string path = (folder.path / "damaged.sqlite").string();
+  std::ofstream(path, std::ios::binary) << bytes;
+  const auto errors = errors_of([&] { (void)read_nsys(path); });
+  REQUIRE(errors.size() == 1);
+  CHECK(errors.front().message ==
+        "the database is damaged: table CUPTI_ACTIVITY_KIND_KERNEL has rows that are out of order");
 }
 
 TEST_CASE("what is no database is refused, with the command that exports a report") {
