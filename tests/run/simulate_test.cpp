@@ -221,7 +221,7 @@ TEST_CASE("a trace that names its collectives keeps them when it is written agai
          "forward,c,0.01,,broadcast,4000,,start\n"
          "backward,c,0.01,4000000,reduce_scatter,4000000,,\n"
          "backward,b,0.01,,all_to_all,8000,0,end\n"
-                         "optimizer,all,0.01,,,,,\n";
+         "optimizer,all,0.01,,,,,\n";
   const ResolvedExperiment resolved = resolve(
       catalogue(), no_file, {{"platform", "dgx2"}, {"gpus", "4"}, {"batch_per_gpu", "1"}, {"trace", file}});
   const Trace& given = only_class(resolved).trace;
