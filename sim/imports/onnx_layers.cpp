@@ -208,10 +208,10 @@ private:
     const auto found = node_->attributes.find(name);
     return found == node_->attributes.end() ? otherwise : found->second.number.value_or(otherwise);
   }
-  [[nodiscard]] Sizes numbers(const char* name, Sizes otherwise) const {
+  [[nodiscard]] Sizes numbers(const char* name, const Sizes& otherwise) const {
     const auto found = node_->attributes.find(name);
-    return found == node_->attributes.end() || found->second.numbers.empty() ? std::move(otherwise)
-                                                                             : found->second.numbers;
+    const bool is_given = found != node_->attributes.end() && !found->second.numbers.empty();
+    return is_given ? found->second.numbers : otherwise;
   }
   [[nodiscard]] std::string attribute_text(const char* name) const {
     const auto found = node_->attributes.find(name);

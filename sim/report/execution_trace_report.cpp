@@ -99,14 +99,13 @@ std::string execution_trace_text(const ExecutionTrace& trace, const UntimedTrace
 }
 
 nlohmann::ordered_json execution_trace_json(const ExecutionTrace& trace, const UntimedTrace& untimed) {
-  using Json = nlohmann::ordered_json;
   const ImportedTrace& imported = untimed.imported;
-  Json kinds = Json::object();
+  nlohmann::ordered_json kinds = nlohmann::ordered_json::object();
   for (const auto& [kind, its] : totals_of(imported.trace)) {
     kinds[std::string(config::name_of(kind))] = {
         {"ops", its.ops}, {"flops", count_json(its.flops.si())}, {"bytes", count_json(its.bytes.si())}};
   }
-  Json left_out = Json::array();
+  nlohmann::ordered_json left_out = nlohmann::ordered_json::array();
   for (const LeftOut& one : imported.left_out) left_out.push_back({{"count", one.count}, {"what", one.what}});
   const auto backward =
       std::ranges::count_if(trace.nodes, [](const TracedNode& node) { return node.forward_thread > 0; });
@@ -118,7 +117,8 @@ nlohmann::ordered_json execution_trace_json(const ExecutionTrace& trace, const U
           {"missing_parents", trace.missing_parents},
           {"backward_nodes", backward},
           {"groups", trace.groups},
-          {"ranks", untimed.traced.profile.ranks ? Json(*untimed.traced.profile.ranks) : Json()},
+          {"ranks", untimed.traced.profile.ranks ? nlohmann::ordered_json(*untimed.traced.profile.ranks)
+                                                 : nlohmann::ordered_json()},
           {"whole",
            {{"matrix_flops", count_json(untimed.traced.matrix_flops)},
             {"convolution_forward_flops", count_json(untimed.traced.convolution_flops)},
@@ -133,7 +133,9 @@ nlohmann::ordered_json execution_trace_json(const ExecutionTrace& trace, const U
           {"collectives", imported.collectives},
           {"gradients", gradients.tensors},
           {"gradient_values", count_json(gradients.values)},
-          {"batch_per_gpu", imported.trace.batch_per_gpu > 0 ? Json(imported.trace.batch_per_gpu) : Json()},
+          {"batch_per_gpu", imported.trace.batch_per_gpu > 0
+                                ? nlohmann::ordered_json(imported.trace.batch_per_gpu)
+                                : nlohmann::ordered_json()},
           {"left_out", std::move(left_out)},
           {"warnings", imported.warnings}};
 }

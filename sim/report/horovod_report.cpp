@@ -86,23 +86,23 @@ std::string horovod_text(const HorovodTimeline& timeline, const PrintStyle& styl
 }
 
 nlohmann::ordered_json horovod_json(const HorovodTimeline& timeline) {
-  using Json = nlohmann::ordered_json;
-  Json collectives = Json::object();
+  nlohmann::ordered_json collectives = nlohmann::ordered_json::object();
   for (const auto& [kind, its] : timeline.collectives) {
-    collectives[kind] = {{"collectives", its.collectives},
-                         {"tensors", its.tensors},
-                         {"largest_fusion", its.largest},
-                         {"bytes", its.sized > 0 ? Json(its.bytes) : Json()},
-                         {"unsized", its.unsized},
-                         {"negotiations", its.negotiations},
-                         {"negotiated_s", from_us(its.negotiated).si()}};
+    collectives[kind] = {
+        {"collectives", its.collectives},
+        {"tensors", its.tensors},
+        {"largest_fusion", its.largest},
+        {"bytes", its.sized > 0 ? nlohmann::ordered_json(its.bytes) : nlohmann::ordered_json()},
+        {"unsized", its.unsized},
+        {"negotiations", its.negotiations},
+        {"negotiated_s", from_us(its.negotiated).si()}};
   }
-  Json activities = Json::object();
+  nlohmann::ordered_json activities = nlohmann::ordered_json::object();
   for (const auto& [name, its] : timeline.activities) {
     activities[name] = {
         {"count", its.count}, {"total_s", from_us(its.total).si()}, {"longest_s", from_us(its.longest).si()}};
   }
-  Json ranks = Json::array();
+  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
   for (const HorovodRank& rank : timeline.ranks) {
     ranks.push_back({{"rank", rank.rank},
                      {"negotiations", rank.negotiations},
@@ -115,7 +115,8 @@ nlohmann::ordered_json horovod_json(const HorovodTimeline& timeline) {
           {"tensors", timeline.tensors},
           {"span_s", from_us(timeline.span).si()},
           {"cycles", timeline.cycles},
-          {"cycle_s", timeline.cycle ? Json(from_us(*timeline.cycle).si()) : Json()},
+          {"cycle_s",
+           timeline.cycle ? nlohmann::ordered_json(from_us(*timeline.cycle).si()) : nlohmann::ordered_json()},
           {"collectives", std::move(collectives)},
           {"activities", std::move(activities)},
           {"ranks", std::move(ranks)},

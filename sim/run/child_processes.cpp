@@ -25,7 +25,7 @@ std::string outcome_of(const std::function<std::string()>& make) {
   try {
     return char{ChildOutcome::value} + make();
   } catch (const InputError& error) {
-    return char{ChildOutcome::input_error} + error.diagnostics().front().message;
+    return char{ChildOutcome::wrong_input} + error.diagnostics().front().message;
   } catch (const JobImpossible& error) {
     return char{ChildOutcome::job_impossible} + std::string(error.what());
   } catch (const FileError& error) {
@@ -152,7 +152,7 @@ std::string value_of(ChildOutcome outcome) {
   switch (outcome.kind) {
     case ChildOutcome::value:
       return std::move(outcome.text);
-    case ChildOutcome::input_error:
+    case ChildOutcome::wrong_input:
       throw InputError(outcome.text);
     case ChildOutcome::job_impossible:
       throw JobImpossible(outcome.text);

@@ -13,7 +13,7 @@ namespace trainyard {
 struct ChildOutcome {
   enum Kind : char {
     value = 'v',
-    input_error = 'i',
+    wrong_input = 'i',
     job_impossible = 'j',
     file_error = 'e',
     failure = 'f',

@@ -44,7 +44,7 @@ PointStatus status_of(ChildOutcome::Kind kind) {
   switch (kind) {
     case ChildOutcome::value:
       return PointStatus::done;
-    case ChildOutcome::input_error:
+    case ChildOutcome::wrong_input:
       return PointStatus::wrong;
     case ChildOutcome::job_impossible:
       return PointStatus::impossible;
