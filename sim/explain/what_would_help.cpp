@@ -34,7 +34,7 @@ std::string remark_on_memory(const ResolvedExperiment& resolved, bool fits_then)
 }
 
 void take_in(const ChildOutcome& outcome, const ResolvedExperiment& resolved, WhatIfRow& row) {
-  if (outcome.kind == ChildOutcome::input_error || outcome.kind == ChildOutcome::job_impossible) {
+  if (outcome.kind == ChildOutcome::wrong_input || outcome.kind == ChildOutcome::job_impossible) {
     // "algorithm tree: tree cannot ..." would name it twice
     const auto& [key, value] = row.what.set.front();
     const bool is_named = key == "sync.algorithm" && outcome.text.starts_with(value + ' ');
