@@ -55,9 +55,9 @@ void require_database(const std::string& file) {
 
 SqliteFile::SqliteFile(std::string file) : file_(std::move(file)) {
   require_database(file_);
-  std::error_code problem;
-  bytes_ = std::filesystem::file_size(file_, problem);
-  if (problem) throw FileError(fmt::format("{}: {}", file_, problem.message()));
+  std::error_code error;
+  bytes_ = std::filesystem::file_size(file_, error);
+  if (error) throw FileError(fmt::format("{}: {}", file_, error.message()));
   const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
   const int code = sqlite3_open_v2(uri_of(file_).c_str(), &handle_, flags, nullptr);
   if (code != SQLITE_OK) {
