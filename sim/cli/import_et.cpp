@@ -23,9 +23,9 @@ namespace trainyard {
 namespace {
 
 struct EtCommandOptions {
-  std::string file, out;
-  std::optional<std::string> kineto, device, step_range, batch;
-  bool host_gaps = false, without_collectives = false, json = false, force = false;
+  std::string file;
+  std::optional<std::string> kineto, device, step_range;
+  ProfileTraceOptions trace;
 };
 
 /// Durations from the profile of the same run.
@@ -40,14 +40,14 @@ void import_with_profile(const EtCommandOptions& options, const ExecutionTrace& 
   if (!options.step_range) how.step_range = join.step_range;
   const ProfileWork work = join_launches(profile, how.step_range);
   const ImportedTrace imported = trace_of(profile, work, how);
-  write_profile_trace(imported, {.file = options.out, .force = options.force});
+  write_profile_trace(imported, options.trace);
   const std::string joined = fmt::format(
       "{} operators of the execution trace joined with the profile by {}{}",
       grouped(static_cast<std::int64_t>(join.joined)),
       join.by_number ? "their numbers" : "the order of their names",
       join.missing > 0 ? fmt::format("; {} are not in it", grouped(static_cast<std::int64_t>(join.missing)))
                        : std::string());
-  if (options.json) {
+  if (options.trace.json) {
     auto json = import_json(profile, work, imported);
     json["joined_operators"] = join.joined;
     json["missing_operators"] = join.missing;
@@ -57,22 +57,18 @@ void import_with_profile(const EtCommandOptions& options, const ExecutionTrace& 
   }
   print_result(import_text(profile, work, imported, print_style()));
   print_message(joined);
-  print_next_command(profile, imported, options.out);
+  print_next_command(profile, imported, options.trace.out);
 }
 
 void import_et(const EtCommandOptions& options) {
-  ImportOptions how{.step_range = options.step_range,
-                    .batch = {},
-                    .host_gaps = options.host_gaps,
-                    .collectives = !options.without_collectives};
-  if (options.batch) how.batch = whole_number("--batch", *options.batch, 1, 10'000'000);
+  const ImportOptions how = import_options(options.trace, options.step_range);
   if (!options.kineto) {
-    for (const auto& [name, is_given] :
-         {std::pair("--device", options.device.has_value()), std::pair("--host-gaps", options.host_gaps)}) {
+    for (const auto& [name, is_given] : {std::pair("--device", options.device.has_value()),
+                                         std::pair("--host-gaps", options.trace.host_gaps)}) {
       if (is_given) throw CLI::ValidationError(name, "belongs to the profile: add --kineto FILE");
     }
   }
-  check_out_file(options.out, options.force);
+  check_out_file(options.trace.out, options.trace.force);
   const ExecutionTrace trace =
       read_as(options.file, {config::FileFormat::execution_trace, config::FileFormat::json},
               [&] { return read_execution_trace(options.file); });
@@ -81,13 +77,13 @@ void import_et(const EtCommandOptions& options) {
     return;
   }
   const UntimedTrace untimed = untimed_trace(trace, how);
-  write_profile_trace(untimed.imported, {.file = options.out, .force = options.force});
-  if (options.json) {
+  write_profile_trace(untimed.imported, options.trace);
+  if (options.trace.json) {
     print_result(json_text(execution_trace_json(trace, untimed)));
     return;
   }
   print_result(execution_trace_text(trace, untimed, print_style()));
-  print_next_command(untimed.traced.profile, untimed.imported, options.out);
+  print_next_command(untimed.traced.profile, untimed.imported, options.trace.out);
 }
 
 }  // namespace
@@ -99,9 +95,8 @@ void add_import_et(CLI::App& import) {
   command.add_option("file", options->file, "the execution trace, plain or compressed by gzip")
       ->required()
       ->type_name("FILE");
-  command.add_option("-o,--output", options->out, "write the trace to this file")
-      ->required()
-      ->type_name("FILE");
+  add_profile_trace_options(command, options->trace);
+  command.get_option("--output")->required();
   command
       .add_option(
           "--kineto", options->kineto,
@@ -115,14 +110,6 @@ void add_import_et(CLI::App& import) {
                   "name of the ranges that are steps, with or without a number after it, if not "
                   "ProfilerStep#N")
       ->type_name("NAME");
-  command
-      .add_option("--batch", options->batch, "samples of a rank and micro-batch, where shapes do not say it")
-      ->type_name("N");
-  command.add_flag("--host-gaps", options->host_gaps, "keep the times in which the GPU waited for its host");
-  command.add_flag("--without-collectives", options->without_collectives,
-                   "leave out collectives: the stack makes buckets of the gradients");
-  command.add_flag("--json", options->json, "print the account as JSON");
-  command.add_flag("--force", options->force, "replace the file if it exists");
   add_examples(command,
                {"trainyard import et execution_trace.json -o untimed.csv",
                 "trainyard import et execution_trace.json --kineto worker0.pt.trace.json -o timed.csv"});

@@ -29,9 +29,8 @@ namespace {
 
 struct KinetoCommandOptions {
   KinetoInput input;
-  std::string out;
-  std::optional<std::string> recordings, batch;
-  bool host_gaps = false, without_collectives = false, json = false, force = false;
+  ProfileTraceOptions trace;
+  std::optional<std::string> recordings;
 };
 
 /// The kernels of the profile as a recording, and what is left out of it.
@@ -39,7 +38,7 @@ void write_recordings(const KinetoCommandOptions& options, const JoinedProfile& 
   const KernelRecordings recordings = kernel_recordings(traced.profile, traced.work);
   const std::string text = recordings_text(recordings);
   (void)read_recording(*options.recordings, text);  // as calibrate gpu will
-  write_out_file(*options.recordings, text, options.force);
+  write_out_file(*options.recordings, text, options.trace.force);
   std::string message = fmt::format("wrote {}: {}", *options.recordings,
                                     plural(static_cast<long long>(recordings.ops.size()), "kernel"));
   if (recordings.beside > 0)
@@ -55,30 +54,26 @@ void write_recordings(const KinetoCommandOptions& options, const JoinedProfile& 
 }
 
 void import_kineto(const KinetoCommandOptions& options) {
-  ImportOptions how{.step_range = options.input.step_range,
-                    .batch = {},
-                    .host_gaps = options.host_gaps,
-                    .collectives = !options.without_collectives};
-  if (options.batch) how.batch = whole_number("--batch", *options.batch, 1, 10'000'000);
-  if (options.out.empty() && !options.recordings)
+  const ImportOptions how = import_options(options.trace, options.input.step_range);
+  if (options.trace.out.empty() && !options.recordings)
     throw CLI::ValidationError("--output", "is missing: -o FILE for the trace, or --recordings FILE");
-  if (options.out.empty()) {
+  if (options.trace.out.empty()) {
     for (const auto& [name, is_given] :
-         {std::pair("--json", options.json), std::pair("--batch", options.batch.has_value()),
-          std::pair("--host-gaps", options.host_gaps),
-          std::pair("--without-collectives", options.without_collectives)}) {
+         {std::pair("--json", options.trace.json), std::pair("--batch", options.trace.batch.has_value()),
+          std::pair("--host-gaps", options.trace.host_gaps),
+          std::pair("--without-collectives", options.trace.without_collectives)}) {
       if (is_given) throw CLI::ValidationError(name, "belongs to the trace: add -o FILE");
     }
   }
-  if (!options.out.empty()) check_out_file(options.out, options.force);
-  if (options.recordings) check_out_file(*options.recordings, options.force);
+  if (!options.trace.out.empty()) check_out_file(options.trace.out, options.trace.force);
+  if (options.recordings) check_out_file(*options.recordings, options.trace.force);
   const JobProfiles job = read_job(options.input);
   const auto& [profile, work] = job.traced;
   if (options.recordings) write_recordings(options, job.traced);
-  if (options.out.empty()) return;
+  if (options.trace.out.empty()) return;
   const ImportedTrace imported = trace_of(profile, work, how);
-  write_profile_trace(imported, {.file = options.out, .force = options.force});
-  if (options.json) {
+  write_profile_trace(imported, options.trace);
+  if (options.trace.json) {
     auto json = import_json(profile, work, imported);
     if (job.ranks) json["job"] = rank_json(*job.ranks, job.place);
     print_result(json_text(json));
@@ -86,7 +81,7 @@ void import_kineto(const KinetoCommandOptions& options) {
   }
   print_result(import_text(profile, work, imported, print_style()));
   if (job.ranks) print_result("\n" + rank_text(*job.ranks, job.place, print_style()));
-  print_next_command(profile, imported, options.out);
+  print_next_command(profile, imported, options.trace.out);
 }
 
 }  // namespace
@@ -96,19 +91,11 @@ void add_import_kineto(CLI::App& import) {
   CLI::App& command = *import.add_subcommand(
       "kineto", "convert JSON files of torch.profiler, one for each rank, into a trace of a training step");
   add_kineto_input(command, options->input);
-  command.add_option("-o,--output", options->out, "write the trace to this file")->type_name("FILE");
+  add_profile_trace_options(command, options->trace);
   command
       .add_option("--recordings", options->recordings,
                   "write the kernels with known shapes to this file, for 'calibrate gpu'")
       ->type_name("FILE");
-  command
-      .add_option("--batch", options->batch, "samples of a rank and micro-batch, where shapes do not say it")
-      ->type_name("N");
-  command.add_flag("--host-gaps", options->host_gaps, "keep the times in which the GPU waited for its host");
-  command.add_flag("--without-collectives", options->without_collectives,
-                   "leave out collectives: the stack makes buckets of the gradients");
-  command.add_flag("--json", options->json, "print the account as JSON");
-  command.add_flag("--force", options->force, "replace the file if it exists");
   add_examples(command, {"trainyard import kineto worker0.pt.trace.json -o step.csv",
                          "trainyard import kineto rank0.json rank1.json -o job.csv",
                          "trainyard import kineto worker0.pt.trace.json -o whole.csv --host-gaps --json"});

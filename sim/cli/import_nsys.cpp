@@ -19,28 +19,24 @@ namespace trainyard {
 namespace {
 
 struct NsysCommandOptions {
-  std::string file, out;
-  std::optional<std::string> device, process, step_range, batch, gpus;
-  bool host_gaps = false, without_collectives = false, json = false, force = false;
+  std::string file;
+  std::optional<std::string> device, process, step_range, gpus;
+  ProfileTraceOptions trace;
 };
 
 void import_nsys(const NsysCommandOptions& options) {
-  ImportOptions how{.step_range = options.step_range,
-                    .batch = {},
-                    .host_gaps = options.host_gaps,
-                    .collectives = !options.without_collectives};
-  if (options.batch) how.batch = whole_number("--batch", *options.batch, 1, 10'000'000);
+  const ImportOptions how = import_options(options.trace, options.step_range);
   NsysOptions which;
   if (options.device) which.device = whole_number("--device", *options.device, 0, 1023);
   if (options.process) which.process = whole_number("--process", *options.process, 0, (1 << 24) - 1);
   if (options.gpus) which.ranks = whole_number("--gpus", *options.gpus, 1, 1'000'000);
-  check_out_file(options.out, options.force);
+  check_out_file(options.trace.out, options.trace.force);
   const Profile profile =
       read_as(options.file, {config::FileFormat::sqlite}, [&] { return read_nsys(options.file, which); });
   const ProfileWork work = join_launches(profile, options.step_range);
   const ImportedTrace imported = trace_of(profile, work, how);
-  write_profile_trace(imported, {.file = options.out, .force = options.force});
-  if (options.json) {
+  write_profile_trace(imported, options.trace);
+  if (options.trace.json) {
     auto json = import_json(profile, work, imported);
     json["schema"] =
         profile.schema.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(profile.schema);
@@ -48,7 +44,7 @@ void import_nsys(const NsysCommandOptions& options) {
     return;
   }
   print_result(import_text(profile, work, imported, print_style()));
-  print_next_command(profile, imported, options.out);
+  print_next_command(profile, imported, options.trace.out);
 }
 
 }  // namespace
@@ -60,9 +56,8 @@ void add_import_nsys(CLI::App& import) {
   command.add_option("file", options->file, "the export: nsys export --type sqlite REPORT.nsys-rep")
       ->required()
       ->type_name("FILE");
-  command.add_option("-o,--output", options->out, "write the trace to this file")
-      ->required()
-      ->type_name("FILE");
+  add_profile_trace_options(command, options->trace);
+  command.get_option("--output")->required();
   command.add_option("--device", options->device, "the GPU, of a file with the work of several")
       ->type_name("N");
   command.add_option("--process", options->process, "the process, of a file with several on one GPU")
@@ -72,17 +67,9 @@ void add_import_nsys(CLI::App& import) {
                   "name of the NVTX ranges that are steps, with or without a number after it")
       ->type_name("NAME");
   command
-      .add_option("--batch", options->batch, "samples of a rank and micro-batch, where shapes do not say it")
-      ->type_name("N");
-  command
       .add_option("--gpus", options->gpus,
                   "ranks that take part in all-gathers and reduce-scatters, of which NCCL says a rank's part")
       ->type_name("N");
-  command.add_flag("--host-gaps", options->host_gaps, "keep the times in which the GPU waited for its host");
-  command.add_flag("--without-collectives", options->without_collectives,
-                   "leave out collectives: the stack makes buckets of the gradients");
-  command.add_flag("--json", options->json, "print the account as JSON");
-  command.add_flag("--force", options->force, "replace the file if it exists");
   add_examples(command, {"trainyard import nsys report.sqlite --step-range step -o nsys_step.csv",
                          "trainyard import nsys report.sqlite -o nsys_whole.csv --host-gaps --json"});
   command.callback([options] { import_nsys(*options); });

@@ -29,9 +29,9 @@ bool reduces_without_broadcast(const Trace& trace) {
 
 }  // namespace
 
-void write_profile_trace(const ImportedTrace& imported, const ProfileOutput& output) {
+void write_profile_trace(const ImportedTrace& imported, const ProfileTraceOptions& options) {
   for (const std::string& warning : imported.warnings) print_message(fmt::format("warning: {}", warning));
-  write_out_file(output.file, checked_trace_text(output.file, imported.trace), output.force);
+  write_out_file(options.out, checked_trace_text(options.out, imported.trace), options.force);
 }
 
 Overrides replay_settings(const ImportedTrace& imported) {

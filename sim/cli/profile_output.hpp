@@ -1,20 +1,15 @@
 #pragma once
 // What every import of a profile writes after its account.
 
+#include "cli/profile_options.hpp"
 #include "experiment/resolve.hpp"
-#include "imports/profile_trace.hpp"
 
 #include <string>
 
 namespace trainyard {
 
-struct ProfileOutput {
-  std::string file;
-  bool force = false;  ///< replaces the file if it exists
-};
-
 /// Prints the warnings and writes the trace. Throws FileError, or InputError if it holds what no trace can.
-void write_profile_trace(const ImportedTrace& imported, const ProfileOutput& output);
+void write_profile_trace(const ImportedTrace& imported, const ProfileTraceOptions& options);
 
 /// The keys of an experiment that the profile of the trace decides: accumulation, and what the stack does
 /// with gradients and buffers.
