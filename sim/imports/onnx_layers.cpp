@@ -1,5 +1,9 @@
 #include "imports/onnx_layers.hpp"
 
+#include "imports/onnx_constants.hpp"
+#include "imports/onnx_layer_list.hpp"
+#include "imports/onnx_node.hpp"
+#include "imports/onnx_window.hpp"
 #include "interchange/input_text.hpp"
 #include "units/plural.hpp"
 
@@ -7,8 +11,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <functional>
-#include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -17,9 +19,7 @@
 namespace trainyard {
 namespace {
 
-using Sizes = std::vector<std::int64_t>;
-
-constexpr std::int64_t the_batch = std::numeric_limits<std::int64_t>::min();  // among the sizes of a shape
+using Sizes = OnnxSizes;
 
 /// The output of a layer, without the batch.
 struct OnnxActivation {
@@ -28,25 +28,10 @@ struct OnnxActivation {
   bool is_tokens = false;  ///< of an input: indices of a table
 };
 
-struct OnnxEntry {
-  std::string kind, keys;           ///< "conv", "{out: 64, kernel: 7}"
-  std::vector<std::size_t> inputs;  ///< entries that it reads
-  bool is_join = false;             ///< it names its inputs itself
-  std::string name = {};            ///< if others name it
-};
-
-/// The largest number where the product is larger.
-std::int64_t product(const Sizes& sizes) {
-  std::int64_t result = 1;
-  for (const std::int64_t size : sizes) {
-    if (__builtin_mul_overflow(result, size, &result)) return std::numeric_limits<std::int64_t>::max();
-  }
-  return result;
-}
-
 class LayerWriter {
 public:
-  LayerWriter(const OnnxGraph& graph, const OnnxOptions& options) : graph_(graph), options_(options) {}
+  LayerWriter(const OnnxGraph& graph, const OnnxOptions& options)
+      : graph_(graph), options_(options), at_(graph), constants_(graph) {}
 
   OnnxModel write() {
     find_nodes();
@@ -54,38 +39,30 @@ public:
     add_input();
     for (const OnnxNode* const node : nodes_) {
       ++result_.kinds[node->kind];
-      node_ = node;
-      if (!fold(*node)) add(*node);
+      at_.take(node);
+      const auto layer = activations_.find(at_.operand(0));
+      if (!constants_.fold(at_, layer == activations_.end() ? nullptr : &layer->second.shape)) add(*node);
     }
-    node_ = nullptr;
+    at_.take(nullptr);
     end();
     result_.layers = static_cast<int>(entries_.size()) - 1;
-    result_.yaml = text();
+    result_.yaml = layer_list_text(graph_, options_.name, std::move(entries_));
     return std::move(result_);
   }
 
 private:
-  [[noreturn]] void refuse(const std::string& what, const std::string& hint = {}) const {
-    if (node_ == nullptr) throw input_error(graph_.file, 0, what, hint);
-    const std::string where =
-        node_->name.empty()
-            ? fmt::format("the node of {}", shown(node_->outputs.empty() ? "" : node_->outputs[0]))
-            : "the node " + shown(node_->name);
-    throw input_error(graph_.file, 0, fmt::format("{} ({}): {}", shown(node_->kind), where, what), hint);
-  }
-
   /// The nodes that lead to an output, in the order of the file.
   void find_nodes() {
     std::set<std::string_view> needed(graph_.outputs.begin(), graph_.outputs.end());
     for (auto node = graph_.nodes.rbegin(); node != graph_.nodes.rend(); ++node) {
-      node_ = &*node;
-      if (node->outputs.empty()) refuse("it has no output");
+      at_.take(&*node);
+      if (node->outputs.empty()) at_.refuse("it has no output");
       if (std::ranges::none_of(node->outputs, [&](const auto& one) { return needed.contains(one); }))
         continue;
       needed.insert(node->inputs.begin(), node->inputs.end());
-      nodes_.push_back(node_);
+      nodes_.push_back(&*node);
     }
-    node_ = nullptr;
+    at_.take(nullptr);
     std::ranges::reverse(nodes_);
     if (const std::size_t others = graph_.nodes.size() - nodes_.size(); others > 0)
       note(
@@ -99,17 +76,7 @@ private:
       }
     }
     for (const std::string& output : graph_.outputs) ++uses_[output];
-    for (const auto& [name, tensor] : graph_.weights) {
-      add_tensor(name, tensor);
-    }
   }
-
-  void add_tensor(const std::string& name, const OnnxTensor& tensor) {
-    weights_[name] = tensor.dims;
-    if (!tensor.values.empty() || tensor.elements() == 0) constants_[name] = tensor.values;
-  }
-
-  // ------------------------------------------------------------------------------------------ the input
 
   void add_input() {
     if (graph_.inputs.size() != 1) {
@@ -121,7 +88,7 @@ private:
       if (graph_.inputs.size() > named)
         names +=
             fmt::format(" and {} more", grouped(static_cast<std::int64_t>(graph_.inputs.size() - named)));
-      refuse(
+      at_.refuse(
           fmt::format("the model has {} inputs{}", graph_.inputs.size(), names.empty() ? "" : ": " + names),
           "export it with one input, or write the list of layers by hand");
     }
@@ -130,224 +97,80 @@ private:
     if (!options_.sample.empty()) {
       sample.shape = options_.sample;
       if (!input.dims.empty() && input.dims.size() != options_.sample.size() + 1)
-        refuse(fmt::format("the input {} has {} sizes with the batch, not {}", shown(input.name),
-                           input.dims.size(), options_.sample.size() + 1));
+        at_.refuse(fmt::format("the input {} has {} sizes with the batch, not {}", shown(input.name),
+                               input.dims.size(), options_.sample.size() + 1));
       for (std::size_t i = 1; i < input.dims.size(); ++i) {
         if (input.dims[i] && *input.dims[i] != options_.sample[i - 1])
-          refuse(fmt::format("size {} of the input {} is {}, not {}", i, shown(input.name), *input.dims[i],
-                             options_.sample[i - 1]));
+          at_.refuse(fmt::format("size {} of the input {} is {}, not {}", i, shown(input.name),
+                                 *input.dims[i], options_.sample[i - 1]));
       }
     } else {
       if (input.dims.size() < 2)
-        refuse(fmt::format("the input {} has no shape", shown(input.name)), "--sample 3x224x224 gives it");
+        at_.refuse(fmt::format("the input {} has no shape", shown(input.name)),
+                   "--sample 3x224x224 gives it");
       for (std::size_t i = 1; i < input.dims.size(); ++i) {
         if (!input.dims[i])
-          refuse(fmt::format("size {} of the input {} is dynamic{}", i, shown(input.name),
-                             input.symbols[i].empty() ? "" : ": " + shown(input.symbols[i])),
-                 "--sample 3x224x224 gives all sizes of a sample");
+          at_.refuse(fmt::format("size {} of the input {} is dynamic{}", i, shown(input.name),
+                                 input.symbols[i].empty() ? "" : ": " + shown(input.symbols[i])),
+                     "--sample 3x224x224 gives all sizes of a sample");
         sample.shape.push_back(*input.dims[i]);
       }
     }
     constexpr std::int64_t largest = 10'000'000;
     if (sample.shape.size() > 3 ||
         std::ranges::any_of(sample.shape, [](auto size) { return size < 1 || size > largest; }))
-      refuse(fmt::format("the input {} is no map, tokens or vector", shown(input.name)));
+      at_.refuse(fmt::format("the input {} is no map, tokens or vector", shown(input.name)));
     sample.is_tokens = sample.shape.size() == 1;
     entries_.push_back(
         {.kind = "input", .keys = fmt::format("[{}]", fmt::join(sample.shape, ", ")), .inputs = {}});
     activations_[input.name] = sample;
   }
 
-  // ------------------------------------------------------------------------------------------ operands
-
-  [[nodiscard]] const std::string& operand(std::size_t i) const {
-    static const std::string none;
-    return i < node_->inputs.size() ? node_->inputs[i] : none;
-  }
-  [[nodiscard]] bool is_activation(std::size_t i) const { return activations_.contains(operand(i)); }
+  [[nodiscard]] bool is_activation(std::size_t i) const { return activations_.contains(at_.operand(i)); }
 
   [[nodiscard]] const OnnxActivation& activation(std::size_t i) const {
-    const auto found = activations_.find(operand(i));
-    if (found == activations_.end()) refuse(fmt::format("input {} is no output of a layer", i));
+    const auto found = activations_.find(at_.operand(i));
+    if (found == activations_.end()) at_.refuse(fmt::format("input {} is no output of a layer", i));
     return found->second;
   }
   [[nodiscard]] const OnnxActivation& map(std::size_t i) const {
     const OnnxActivation& its = activation(i);
     if (its.shape.size() != 3)
-      refuse("the input is no map of channels, height and width", "two-dimensional ones alone are read");
+      at_.refuse("the input is no map of channels, height and width", "two-dimensional ones alone are read");
     return its;
   }
 
   /// The shape of a weight that is learnt; counted once.
   const Sizes& weight(std::size_t i) {
     const Sizes& shape = shape_of_weight(i);
-    if (!learnt_.insert(origin_of(operand(i))).second)
-      refuse(fmt::format("the weight {} belongs to another layer, too", shown(operand(i))),
-             "a list of layers shares weights of embeddings alone");
+    if (!learnt_.insert(constants_.origin_of(at_.operand(i))).second)
+      at_.refuse(fmt::format("the weight {} belongs to another layer, too", shown(at_.operand(i))),
+                 "a list of layers shares weights of embeddings alone");
     result_.parameters += static_cast<double>(product(shape));
     return shape;
   }
   /// Counts the weight of a bias for an output of so many features.
   void bias(std::size_t i, std::int64_t size) {
     if (product(weight(i)) != size)
-      refuse("its bias does not fit the output", "a bias has a value for each channel or feature");
-  }
-  /// The weight that one was made of: a matrix and its transpose are one.
-  [[nodiscard]] const std::string& origin_of(const std::string& name) const {
-    const auto found = origins_.find(name);
-    return found == origins_.end() ? name : found->second;
+      at_.refuse("its bias does not fit the output", "a bias has a value for each channel or feature");
   }
   [[nodiscard]] const Sizes& shape_of_weight(std::size_t i) const {
-    const auto found = weights_.find(operand(i));
-    if (found == weights_.end()) refuse(fmt::format("input {} is no weight: {}", i, shown(operand(i))));
-    return found->second;
+    const Sizes* const shape = constants_.shape_of(at_.operand(i));
+    if (shape == nullptr) at_.refuse(fmt::format("input {} is no weight: {}", i, shown(at_.operand(i))));
+    return *shape;
   }
-  [[nodiscard]] bool has_operand(std::size_t i) const { return !operand(i).empty(); }
-
-  [[nodiscard]] std::int64_t number(const char* name, std::int64_t otherwise) const {
-    const auto found = node_->attributes.find(name);
-    return found == node_->attributes.end() ? otherwise : found->second.number.value_or(otherwise);
-  }
-  [[nodiscard]] Sizes numbers(const char* name, const Sizes& otherwise) const {
-    const auto found = node_->attributes.find(name);
-    const bool is_given = found != node_->attributes.end() && !found->second.numbers.empty();
-    return is_given ? found->second.numbers : otherwise;
-  }
-  [[nodiscard]] std::string attribute_text(const char* name) const {
-    const auto found = node_->attributes.find(name);
-    return found == node_->attributes.end() ? std::string() : found->second.text;
-  }
-
-  // -------------------------------------------------------------------------------- shapes as values
-
-  /// Computes what is known without the input: shapes, and weights that are made of others.
-  bool fold(const OnnxNode& node) {
-    const std::string& out = node.outputs.front();
-    const auto constant = [&](std::size_t i) -> const Sizes* {
-      const auto found = constants_.find(operand(i));
-      return found == constants_.end() ? nullptr : &found->second;
-    };
-    if (node.kind == "Constant") {
-      for (const auto& [name, attribute] : node.attributes) {
-        if (attribute.tensor) {
-          add_tensor(out, *attribute.tensor);
-        } else if (attribute.number || !attribute.numbers.empty()) {
-          const Sizes values = attribute.number ? Sizes{*attribute.number} : attribute.numbers;
-          constants_[out] = values;
-          weights_[out] = {static_cast<std::int64_t>(values.size())};
-        } else if (attribute.real) {
-          weights_[out] = {};
-        }
-      }
-      return true;
-    }
-    if (node.kind == "ConstantOfShape") {
-      const Sizes* const shape = constant(0);
-      if (shape == nullptr) refuse("its shape is unknown");
-      constexpr std::int64_t largest_made = 1'000'000'000'000;
-      if (std::ranges::any_of(*shape, [](std::int64_t size) { return size < 0; }) ||
-          product(*shape) > largest_made)
-        refuse("its shape is impossible");
-      weights_[out] = *shape;
-      return true;
-    }
-    if (node.kind == "Shape") {
-      Sizes shape{the_batch};
-      if (is_activation(0)) {
-        const Sizes& rest = activation(0).shape;
-        shape.insert(shape.end(), rest.begin(), rest.end());
-      } else {
-        shape = shape_of_weight(0);
-      }
-      constants_[out] = shape;
-      return true;
-    }
-    const Sizes* const values = constant(0);
-    if (values == nullptr) return fold_weight(node, out);
-    if (node.kind == "Gather") {
-      const Sizes* const index = constant(1);
-      if (index == nullptr || index->size() != 1) refuse("its index is unknown");
-      const std::int64_t at =
-          index->front() + (index->front() < 0 ? static_cast<std::int64_t>(values->size()) : 0);
-      if (at < 0 || at >= static_cast<std::int64_t>(values->size()))
-        refuse("its index is outside of the shape");
-      constants_[out] = {(*values)[static_cast<std::size_t>(at)]};
-      return true;
-    }
-    if (node.kind == "Unsqueeze" || node.kind == "Squeeze" || node.kind == "Cast" ||
-        node.kind == "Identity") {
-      const Sizes copy = *values;
-      constants_[out] = copy;
-      weights_[out] = {static_cast<std::int64_t>(copy.size())};
-      origins_[out] = origin_of(operand(0));
-      return true;
-    }
-    if (node.kind == "Concat") {
-      Sizes all;
-      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        const Sizes* const part = constant(i);
-        if (part == nullptr) return false;
-        all.insert(all.end(), part->begin(), part->end());
-      }
-      constants_[out] = all;
-      return true;
-    }
-    return false;
-  }
-
-  /// A weight with its sizes in another order, or under another name.
-  bool fold_weight(const OnnxNode& node, const std::string& out) {
-    const auto found = weights_.find(operand(0));
-    if (found == weights_.end()) return false;
-    Sizes shape = found->second;
-    if (node.kind == "Transpose") {
-      Sizes order = numbers("perm", {});
-      if (order.empty()) {
-        std::ranges::reverse(shape);
-      } else {
-        if (order.size() != shape.size()) refuse("its order does not fit the weight");
-        Sizes moved;
-        for (const std::int64_t at : order) {
-          if (at < 0 || at >= static_cast<std::int64_t>(shape.size()))
-            refuse("its order does not fit the weight");
-          moved.push_back(shape[static_cast<std::size_t>(at)]);
-        }
-        shape = std::move(moved);
-      }
-    } else if (node.kind == "Reshape") {
-      const auto target = constants_.find(operand(1));
-      if (target == constants_.end()) return false;
-      Sizes to = target->second;
-      const auto open = std::ranges::find(to, -1);
-      if (open != to.end()) {
-        *open = 1;
-        const std::int64_t rest = product(to);
-        if (rest < 1) refuse("its shape does not fit the weight");
-        *open = product(shape) / rest;
-      }
-      if (product(to) != product(shape)) refuse("its shape does not fit the weight");
-      shape = std::move(to);
-    } else if (node.kind != "Identity" && node.kind != "Cast" && node.kind != "Dropout") {
-      return false;
-    }
-    weights_[out] = std::move(shape);
-    origins_[out] = origin_of(operand(0));
-    return true;
-  }
-
-  // ---------------------------------------------------------------------------------------------- layers
 
   void add_entry(std::string kind, std::string keys, std::vector<std::size_t> inputs, Sizes shape,
                  bool is_join = false) {
     constexpr std::int64_t largest = 10'000'000'000;
     if (product(shape) > largest || std::ranges::any_of(shape, [](std::int64_t size) { return size < 1; }))
-      refuse(fmt::format("its output [{}] is too large, or empty", fmt::join(shape, ", ")));
+      at_.refuse(fmt::format("its output [{}] is too large, or empty", fmt::join(shape, ", ")));
     entries_.push_back(
         {.kind = std::move(kind), .keys = std::move(keys), .inputs = std::move(inputs), .is_join = is_join});
-    activations_[node_->outputs.front()] = {.shape = std::move(shape), .entry = entries_.size() - 1};
+    activations_[at_.output()] = {.shape = std::move(shape), .entry = entries_.size() - 1};
   }
   void pass_on(Sizes shape, std::size_t entry) {
-    activations_[node_->outputs.front()] = {.shape = std::move(shape), .entry = entry};
+    activations_[at_.output()] = {.shape = std::move(shape), .entry = entry};
   }
   void add_same(std::string kind, std::string keys = {}) {
     const OnnxActivation in = activation(0);
@@ -386,55 +209,13 @@ private:
     const auto found = kinds.find(node.kind);
     const bool is_standard = node.domain.empty() || node.domain == "ai.onnx" || node.kind == "Gelu";
     if (found == kinds.end() || !is_standard)
-      refuse("a list of layers has no such layer",
-             "write the model by hand: workloads/README.md, \"Write your own model\"");
+      at_.refuse("a list of layers has no such layer",
+                 "write the model by hand: workloads/README.md, \"Write your own model\"");
     (this->*found->second)();
   }
 
-  /// A window of a convolution or a pooling in one direction.
-  struct WindowSide {
-    std::int64_t size = 0, kernel = 0, stride = 1, before = 0, after = 0;
-    [[nodiscard]] std::int64_t out(std::int64_t padding, bool rounds_up = false) const {
-      return (size + padding - kernel + (rounds_up ? stride - 1 : 0)) / stride + 1;
-    }
-  };
-
-  /// Both sides of a window, with the padding that the file says or that auto_pad stands for.
-  std::pair<WindowSide, WindowSide> window(const Sizes& shape, const Sizes& kernel) {
-    if (kernel.size() != 2) refuse("its window is not two-dimensional");
-    const Sizes strides = numbers("strides", {1, 1});
-    const Sizes pads = numbers("pads", {0, 0, 0, 0});
-    const Sizes dilations = numbers("dilations", {1, 1});
-    if (strides.size() != 2 || pads.size() != 4) refuse("its window is not two-dimensional");
-    if (std::ranges::any_of(dilations, [](auto one) { return one != 1; }))
-      refuse("it is dilated", "a list of layers has no dilated windows");
-    if (strides[0] != strides[1]) refuse("its strides differ by direction");
-    WindowSide height{
-        .size = shape[1], .kernel = kernel[0], .stride = strides[0], .before = pads[0], .after = pads[2]};
-    WindowSide width{
-        .size = shape[2], .kernel = kernel[1], .stride = strides[1], .before = pads[1], .after = pads[3]};
-    const std::string automatic = attribute_text("auto_pad");
-    for (WindowSide* const side : {&height, &width}) {
-      const auto is_odd = [](std::int64_t value) { return value < 0 || value > 65'536; };
-      if (side->kernel < 1 || side->stride < 1 || is_odd(side->kernel) || is_odd(side->stride) ||
-          is_odd(side->before) || is_odd(side->after))
-        refuse("its window is impossible");
-      if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
-        const std::int64_t out = (side->size + side->stride - 1) / side->stride;
-        const std::int64_t all =
-            std::max<std::int64_t>((out - 1) * side->stride + side->kernel - side->size, 0);
-        side->before = all / 2;
-        side->after = all - side->before;
-      } else if (automatic == "VALID") {
-        side->before = side->after = 0;
-      }
-      if (side->size + side->before + side->after < side->kernel) refuse("its window is larger than the map");
-    }
-    return {height, width};
-  }
-
   /// The padding of each side of a list's layers, which is symmetric.
-  std::int64_t padding(const WindowSide& side, bool rounds_up) {
+  std::int64_t padding(const OnnxWindowSide& side, bool rounds_up) {
     if (side.before == side.after) return side.before;
     const std::int64_t out = side.out(side.before + side.after, rounds_up);
     for (const std::int64_t symmetric :
@@ -443,14 +224,14 @@ private:
       ++asymmetric_;
       return symmetric;
     }
-    refuse("its padding is asymmetric, and no symmetric one has the same output");
+    at_.refuse("its padding is asymmetric, and no symmetric one has the same output");
   }
 
   static std::string pair_text(std::int64_t height, std::int64_t width) {
     return height == width ? fmt::format("{}", height) : fmt::format("[{}, {}]", height, width);
   }
 
-  std::string window_text(const WindowSide& height, const WindowSide& width, std::int64_t top,
+  std::string window_text(const OnnxWindowSide& height, const OnnxWindowSide& width, std::int64_t top,
                           std::int64_t left) const {
     std::string text = fmt::format("kernel: {}", pair_text(height.kernel, width.kernel));
     text += fmt::format(", stride: {}", height.stride);
@@ -461,14 +242,14 @@ private:
   void add_conv() {
     const OnnxActivation in = map(0);
     const Sizes weights = weight(1);
-    if (weights.size() != 4) refuse("its weight is not that of a two-dimensional convolution");
-    const std::int64_t groups = number("group", 1);
+    if (weights.size() != 4) at_.refuse("its weight is not that of a two-dimensional convolution");
+    const std::int64_t groups = at_.number("group", 1);
     if (groups < 1 || groups > in.shape[0] || weights[1] * groups != in.shape[0])
-      refuse("its weight does not fit the map's channels");
-    const auto [height, width] = window(in.shape, {weights[2], weights[3]});
+      at_.refuse("its weight does not fit the map's channels");
+    const auto [height, width] = window_of(at_, in.shape, {weights[2], weights[3]});
     const std::int64_t top = padding(height, false);
     const std::int64_t left = padding(width, false);
-    const bool has_bias = has_operand(2);
+    const bool has_bias = at_.has_operand(2);
     if (has_bias) bias(2, weights[0]);
     has_convolution_bias_ = has_convolution_bias_ || has_bias;
     has_convolution_ = true;
@@ -483,12 +264,13 @@ private:
 
   void add_pool() {
     const OnnxActivation in = map(0);
-    const auto [height, width] = window(in.shape, numbers("kernel_shape", {}));
-    if (node_->outputs.size() > 1 && uses_.contains(node_->outputs[1])) refuse("its second output is used");
-    const bool is_max = node_->kind == "MaxPool";
-    bool rounds_up = number("ceil_mode", 0) != 0;
+    const auto [height, width] = window_of(at_, in.shape, at_.numbers("kernel_shape", {}));
+    if (at_.node().outputs.size() > 1 && uses_.contains(at_.node().outputs[1]))
+      at_.refuse("its second output is used");
+    const bool is_max = at_.kind() == "MaxPool";
+    bool rounds_up = at_.number("ceil_mode", 0) != 0;
     // Padding behind the map alone is, in sizes, what rounding up does.
-    const auto pads_behind = [](const WindowSide& side) {
+    const auto pads_behind = [](const OnnxWindowSide& side) {
       return side.before == 0 && side.after > 0 && side.out(side.after) == side.out(0, true);
     };
     std::int64_t top = 0;
@@ -512,36 +294,37 @@ private:
   }
 
   void add_mean() {
-    Sizes axes = numbers("axes", {});
-    if (const auto found = constants_.find(operand(1)); axes.empty() && found != constants_.end())
-      axes = found->second;
+    Sizes axes = at_.numbers("axes", {});
+    if (const Sizes* const given = constants_.values_of(at_.operand(1)); axes.empty() && given != nullptr)
+      axes = *given;
     for (std::int64_t& axis : axes) axis += axis < 0 ? 4 : 0;
     std::ranges::sort(axes);
     if (!is_activation(0) || activation(0).shape.size() != 3 || axes != Sizes{2, 3})
-      refuse("only the mean over height and width is supported");
+      at_.refuse("only the mean over height and width is supported");
     add_global_pool();
   }
 
   void add_gemm() {
     const OnnxActivation in = activation(0);
-    if (in.shape.size() != 1) refuse("its input is no vector", "Flatten before it");
-    if (number("transA", 0) != 0) refuse("it transposes the samples");
+    if (in.shape.size() != 1) at_.refuse("its input is no vector", "Flatten before it");
+    if (at_.number("transA", 0) != 0) at_.refuse("it transposes the samples");
     Sizes weights = weight(1);
-    if (weights.size() != 2) refuse("its weight is no matrix");
-    if (number("transB", 0) == 0) std::swap(weights[0], weights[1]);
-    if (weights[1] != in.shape[0]) refuse("its weight does not fit its input");
-    if (has_operand(2)) bias(2, weights[0]);
-    add_entry("linear", fmt::format("{{out: {}, bias: {}}}", weights[0], has_operand(2)), {in.entry},
+    if (weights.size() != 2) at_.refuse("its weight is no matrix");
+    if (at_.number("transB", 0) == 0) std::swap(weights[0], weights[1]);
+    if (weights[1] != in.shape[0]) at_.refuse("its weight does not fit its input");
+    if (at_.has_operand(2)) bias(2, weights[0]);
+    add_entry("linear", fmt::format("{{out: {}, bias: {}}}", weights[0], at_.has_operand(2)), {in.entry},
               {weights[0]});
   }
 
   void add_matmul() {
     if (is_activation(0) && is_activation(1))
-      refuse("it multiplies the outputs of two layers", "write attention by hand: {attention: {heads: 12}}");
+      at_.refuse("it multiplies the outputs of two layers",
+                 "write attention by hand: {attention: {heads: 12}}");
     const OnnxActivation in = activation(0);
     const Sizes weights = weight(1);
     if (weights.size() != 2 || in.shape.empty() || in.shape.size() > 2 || weights[0] != in.shape.back())
-      refuse("its weight does not fit its input");
+      at_.refuse("its weight does not fit its input");
     Sizes shape = in.shape;
     shape.back() = weights[1];
     add_entry("linear", fmt::format("{{out: {}, bias: false}}", weights[1]), {in.entry}, shape);
@@ -551,10 +334,10 @@ private:
     const OnnxActivation in = activation(0);
     const std::int64_t channels = in.shape.front();
     for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
-      if (product(weight(i)) != channels) refuse("its weights do not fit the channels");
+      if (product(weight(i)) != channels) at_.refuse("its weights do not fit the channels");
     }
     for (const std::size_t i : {std::size_t{3}, std::size_t{4}}) {
-      if (has_operand(i)) result_.running_values += static_cast<double>(product(shape_of_weight(i)));
+      if (at_.has_operand(i)) result_.running_values += static_cast<double>(product(shape_of_weight(i)));
     }
     has_batch_norm_ = true;
     add_entry("batch_norm", {}, {in.entry}, in.shape);
@@ -562,12 +345,12 @@ private:
 
   void add_layer_norm() {
     const OnnxActivation in = activation(0);
-    const std::int64_t axis = number("axis", -1);
+    const std::int64_t axis = at_.number("axis", -1);
     if (in.shape.size() > 2 || (axis != -1 && axis != static_cast<std::int64_t>(in.shape.size())))
-      refuse("it normalises other axes than the last");
-    if (product(weight(1)) != in.shape.back()) refuse("its weight does not fit the features");
-    if (has_operand(2)) bias(2, in.shape.back());
-    add_entry("layer_norm", fmt::format("{{bias: {}}}", has_operand(2)), {in.entry}, in.shape);
+      at_.refuse("it normalises other axes than the last");
+    if (product(weight(1)) != in.shape.back()) at_.refuse("its weight does not fit the features");
+    if (at_.has_operand(2)) bias(2, in.shape.back());
+    add_entry("layer_norm", fmt::format("{{bias: {}}}", at_.has_operand(2)), {in.entry}, in.shape);
   }
 
   void add_relu() { add_same("relu"); }
@@ -576,35 +359,35 @@ private:
     add_same("relu");
   }
   void add_prelu() {
-    if (product(weight(1)) != activation(0).shape.front()) refuse("it has no slope for each channel");
+    if (product(weight(1)) != activation(0).shape.front()) at_.refuse("it has no slope for each channel");
     add_same("prelu");
   }
   void add_gelu() { add_same("gelu"); }
   void add_dropout() { add_same("dropout"); }
   void add_identity() {
     const OnnxActivation in = activation(0);
-    activations_[node_->outputs.front()] = in;
+    activations_[at_.output()] = in;
   }
 
   /// x times its sigmoid is SiLU; the sigmoid of the model's output is a loss.
   void add_sigmoid() {
     const OnnxActivation in = activation(0);
-    const std::string& out = node_->outputs.front();
+    const std::string& out = at_.output();
     if (is_output(out) && uses_[out] == 1) {
       add_entry("sigmoid_cross_entropy", {}, {in.entry}, {1});
       has_loss_ = true;
       return;
     }
-    sigmoids_[out] = operand(0);
+    sigmoids_[out] = at_.operand(0);
     pass_on(in.shape, in.entry);
   }
 
   void add_product() {
     for (const auto& [a, b] : {std::pair{std::size_t{0}, std::size_t{1}}, {std::size_t{1}, std::size_t{0}}}) {
-      const auto sigmoid = sigmoids_.find(operand(a));
+      const auto sigmoid = sigmoids_.find(at_.operand(a));
       if (sigmoid == sigmoids_.end()) continue;
-      if (sigmoid->second != operand(b) || uses_[operand(a)] != 1)
-        refuse("it multiplies a sigmoid with something else");
+      if (sigmoid->second != at_.operand(b) || uses_[at_.operand(a)] != 1)
+        at_.refuse("it multiplies a sigmoid with something else");
       const OnnxActivation in = activation(b);
       sigmoids_.erase(sigmoid);
       add_entry("silu", {}, {in.entry}, in.shape);
@@ -620,9 +403,11 @@ private:
       const OnnxActivation in = activation(a);
       OnnxEntry& entry = entries_[in.entry];
       const bool is_bias = in.entry + 1 == entries_.size() && entry.kind == "linear" &&
-                           uses_[operand(a)] == 1 && entry.keys.ends_with("bias: false}") &&
-                           weights_.contains(operand(b)) && product(weights_[operand(b)]) == in.shape.back();
-      if (!is_bias) refuse("it adds a constant to a layer", "a list of layers adds outputs of layers alone");
+                           uses_[at_.operand(a)] == 1 && entry.keys.ends_with("bias: false}") &&
+                           constants_.shape_of(at_.operand(b)) != nullptr &&
+                           product(shape_of_weight(b)) == in.shape.back();
+      if (!is_bias)
+        at_.refuse("it adds a constant to a layer", "a list of layers adds outputs of layers alone");
       (void)weight(b);
       entry.keys.replace(entry.keys.size() - 6, 5, "true");
       pass_on(in.shape, in.entry);
@@ -633,35 +418,35 @@ private:
 
   /// Two layers of equal shape at a time.
   void add_join(const std::string& kind) {
-    if (node_->inputs.size() == 1) {
+    if (at_.node().inputs.size() == 1) {
       add_identity();
       return;
     }
     OnnxActivation sum = activation(0);
-    for (std::size_t i = 1; i < node_->inputs.size(); ++i) {
+    for (std::size_t i = 1; i < at_.node().inputs.size(); ++i) {
       const OnnxActivation other = activation(i);
-      if (other.shape != sum.shape) refuse("its inputs have unequal shapes");
+      if (other.shape != sum.shape) at_.refuse("its inputs have unequal shapes");
       add_entry(kind, {}, {sum.entry, other.entry}, sum.shape, true);
-      sum = activations_[node_->outputs.front()];
+      sum = activations_[at_.output()];
     }
   }
 
   void add_concat() {
     OnnxActivation all = activation(0);
-    const std::int64_t axis = number("axis", 1);
+    const std::int64_t axis = at_.number("axis", 1);
     const auto rank = static_cast<std::int64_t>(all.shape.size()) + 1;
     const std::int64_t place = axis < 0 ? axis + rank : axis;
     const std::int64_t channels = all.shape.size() == 2 ? 2 : 1;
-    if (place != channels) refuse("it does not concatenate channels or features");
+    if (place != channels) at_.refuse("it does not concatenate channels or features");
     std::vector<std::size_t> inputs{all.entry};
-    for (std::size_t i = 1; i < node_->inputs.size(); ++i) {
+    for (std::size_t i = 1; i < at_.node().inputs.size(); ++i) {
       const OnnxActivation& other = activation(i);
       Sizes same = other.shape;
-      if (same.size() != all.shape.size()) refuse("its inputs have unequal shapes");
+      if (same.size() != all.shape.size()) at_.refuse("its inputs have unequal shapes");
       const auto at = static_cast<std::size_t>(channels - 1);
       all.shape[at] += same[at];
       same[at] = all.shape[at];
-      if (same != all.shape) refuse("its inputs have unequal shapes");
+      if (same != all.shape) at_.refuse("its inputs have unequal shapes");
       inputs.push_back(other.entry);
     }
     if (inputs.size() == 1) {
@@ -681,15 +466,15 @@ private:
   }
 
   void add_flatten() {
-    if (number("axis", 1) != 1) refuse("it flattens samples into each other");
+    if (at_.number("axis", 1) != 1) at_.refuse("it flattens samples into each other");
     flatten();
   }
 
   void add_reshape() {
-    const auto target = constants_.find(operand(1));
-    const Sizes to = target == constants_.end() ? numbers("shape", {}) : target->second;
+    const Sizes* const target = constants_.values_of(at_.operand(1));
+    const Sizes to = target == nullptr ? at_.numbers("shape", {}) : *target;
     const OnnxActivation in = activation(0);
-    if (to.empty()) refuse("its shape is unknown");
+    if (to.empty()) at_.refuse("its shape is unknown");
     Sizes rest(to.begin() + 1, to.end());
     for (std::size_t i = 0; i < rest.size(); ++i) {
       if (rest[i] == 0 && i < in.shape.size()) rest[i] = in.shape[i];
@@ -705,8 +490,8 @@ private:
     } else if (rest.size() == 1 && rest.front() == product(in.shape)) {
       flatten();
     } else {
-      refuse(fmt::format("it makes [{}] of [{}]", fmt::join(rest, ", "), fmt::join(in.shape, ", ")),
-             "a list of layers flattens alone");
+      at_.refuse(fmt::format("it makes [{}] of [{}]", fmt::join(rest, ", "), fmt::join(in.shape, ", ")),
+                 "a list of layers flattens alone");
     }
   }
 
@@ -717,25 +502,25 @@ private:
     } else if (in.shape.size() == 1) {
       add_identity();
     } else {
-      refuse("it takes sizes away");
+      at_.refuse("it takes sizes away");
     }
   }
 
   /// Rows of a table that is a weight.
   void add_embedding() {
-    if (!weights_.contains(operand(0)) || !is_activation(1) || !activation(1).is_tokens)
-      refuse("it is no look-up of the input's tokens in a table");
+    if (constants_.shape_of(at_.operand(0)) == nullptr || !is_activation(1) || !activation(1).is_tokens)
+      at_.refuse("it is no look-up of the input's tokens in a table");
     const OnnxActivation in = activation(1);
     const Sizes table = weight(0);
-    if (table.size() != 2 || number("axis", 0) != 0) refuse("its table is no matrix");
+    if (table.size() != 2 || at_.number("axis", 0) != 0) at_.refuse("its table is no matrix");
     add_entry("embedding", fmt::format("{{entries: {}, features: {}}}", table[0], table[1]), {in.entry},
               {in.shape[0], table[1]});
   }
 
   void add_softmax() {
-    const std::string& out = node_->outputs.front();
+    const std::string& out = at_.output();
     if (!is_output(out) || uses_[out] != 1)
-      refuse("it is not the model's output", "write attention by hand: {attention: {heads: 12}}");
+      at_.refuse("it is not the model's output", "write attention by hand: {attention: {heads: 12}}");
     const OnnxActivation in = activation(0);
     add_entry("softmax_cross_entropy", {}, {in.entry}, {1});
     has_loss_ = true;
@@ -745,8 +530,6 @@ private:
     return std::ranges::find(graph_.outputs, name) != graph_.outputs.end();
   }
 
-  // ------------------------------------------------------------------------------------------------ end
-
   void note(std::string text) {
     if (std::ranges::find(result_.notes, text) == result_.notes.end())
       result_.notes.push_back(std::move(text));
@@ -754,12 +537,12 @@ private:
 
   void end() {
     if (graph_.outputs.size() != 1)
-      refuse(fmt::format("the model has {} outputs", graph_.outputs.size()), "export it with one output");
-    if (!sigmoids_.empty()) refuse("a sigmoid is not multiplied with its input, and is no output");
+      at_.refuse(fmt::format("the model has {} outputs", graph_.outputs.size()), "export it with one output");
+    if (!sigmoids_.empty()) at_.refuse("a sigmoid is not multiplied with its input, and is no output");
     const auto last = activations_.find(graph_.outputs.front());
-    if (last == activations_.end()) refuse("the model's output is computed from no input");
+    if (last == activations_.end()) at_.refuse("the model's output is computed from no input");
     if (!has_loss_) {
-      if (last->second.entry == 0) refuse("the model has no layers");
+      if (last->second.entry == 0) at_.refuse("the model has no layers");
       entries_.push_back({.kind = "softmax_cross_entropy", .keys = {}, .inputs = {last->second.entry}});
       note("the model has no loss: softmax_cross_entropy is assumed");
     }
@@ -776,64 +559,12 @@ private:
                        grouped(static_cast<std::int64_t>(result_.running_values))));
   }
 
-  /// Entries that others than the next one read have a name.
-  std::string text() {
-    for (std::size_t i = 1; i < entries_.size(); ++i) {
-      for (const std::size_t input : entries_[i].inputs) {
-        const bool is_named = input > 0 && (entries_[i].is_join || input + 1 != i);
-        if (is_named && entries_[input].name.empty())
-          entries_[input].name = fmt::format("{}_{}", entries_[input].kind, input);
-      }
-    }
-    std::string text = fmt::format(
-        "# {}, an ONNX model{}, by `trainyard import onnx`\nname: {}\nlayers:\n",
-        commented(base_name(graph_.file)),
-        graph_.operators ? fmt::format(" of operator set {}", *graph_.operators) : "", quoted(options_.name));
-    for (std::size_t i = 0; i < entries_.size(); ++i) text += "  - " + entry_text(i) + "\n";
-    return text;
-  }
-
-  /// A file's name as text: null.yaml has the model "null".
-  static std::string quoted(const std::string& name) {
-    return nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  }
-
-  static std::string commented(std::string_view name) {
-    std::string text = shown(name, 200);
-    return text.substr(1, text.size() - 2);
-  }
-
-  [[nodiscard]] std::string name_of_entry(std::size_t i) const { return i == 0 ? "input" : entries_[i].name; }
-
-  [[nodiscard]] std::string entry_text(std::size_t i) const {
-    const OnnxEntry& entry = entries_[i];
-    if (i == 0) return "input: " + entry.keys;
-    std::string text;
-    const auto add = [&](std::string_view key, std::string_view value) {
-      text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key, value);
-    };
-    if (!entry.name.empty()) add("name", entry.name);
-    if (entry.is_join) {
-      std::string inputs;
-      for (const std::size_t input : entry.inputs)
-        inputs += (inputs.empty() ? "" : ", ") + name_of_entry(input);
-      add(entry.kind, "[" + inputs + "]");
-      return "{" + text + "}";
-    }
-    if (entry.inputs.front() + 1 != i) add("from", name_of_entry(entry.inputs.front()));
-    if (entry.keys.empty() && text.empty()) return entry.kind;
-    add(entry.kind, entry.keys.empty() ? "{}" : entry.keys);
-    return "{" + text + "}";
-  }
-
   const OnnxGraph& graph_;
   const OnnxOptions& options_;
-  const OnnxNode* node_ = nullptr;  // at hand
+  OnnxNodeAtHand at_;
+  OnnxConstants constants_;
   std::vector<const OnnxNode*> nodes_;
   std::map<std::string, int> uses_;
-  std::map<std::string, Sizes> weights_,
-      constants_;                               // shapes, and values of those that are shapes themselves
-  std::map<std::string, std::string> origins_;  // of weights made of others
   std::map<std::string, OnnxActivation> activations_;
   std::map<std::string, std::string> sigmoids_;  // outputs that nothing has multiplied yet, and their inputs
   std::set<std::string> learnt_;
