@@ -68,7 +68,8 @@ void add_import_nsys(CLI::App& import) {
       ->type_name("NAME");
   command
       .add_option("--gpus", options->gpus,
-                  "ranks that take part in all-gathers and reduce-scatters, of which NCCL says a rank's part")
+                  "ranks that take part in all-gathers and reduce-scatters, for which NCCL records the part "
+                  "of one rank")
       ->type_name("N");
   add_examples(command, {"trainyard import nsys report.sqlite --step-range step -o nsys_step.csv",
                          "trainyard import nsys report.sqlite -o nsys_whole.csv --host-gaps --json"});

@@ -283,8 +283,7 @@ void add_validate_trace(CLI::App& program) {
       ->description(
           "the machine (default: a shipped one with the profile's GPU); short for --set "
           "platform=PLATFORM");
-  command.get_option("--model")->description(
-      "also simulate this model with the profile's batch, beside the profile");
+  command.get_option("--model")->description("also simulate this model with the profile's batch");
   command.get_option("--gpus")->description(
       "total number of GPUs (default: the profile's ranks; 1 without collectives); short for --set gpus=N");
   command.get_option("--batch")->description("samples of a rank and micro-batch, where shapes do not say it");

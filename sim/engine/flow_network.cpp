@@ -19,7 +19,7 @@ std::unique_ptr<FlowNetwork> make_flow_network(const std::vector<Bandwidth>& lin
   static const std::string reason = make == nullptr ? ::dlerror() : "";
   if (make == nullptr) {
     throw FileError(fmt::format(
-        "cannot load SimGrid: {} ({} belongs beside the program, or where 'cmake --install' puts it)", reason,
+        "cannot load SimGrid: {} (put {} into the folder of the program, or run 'cmake --install')", reason,
         file));
   }
   return std::unique_ptr<FlowNetwork>(reinterpret_cast<MakeSimgridNetwork*>(make)(links));
