@@ -26,10 +26,8 @@
 
 #include <CLI/Error.hpp>
 #include <algorithm>
-#include <csignal>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -51,16 +49,6 @@ SweepOf points_of(const Sweep& sweep) {
 
 StoredSweep stored(const Sweep& sweep) {
   return {.sweep = sweep, .figures = sweep_columns(points_of(sweep)), .version = version()};
-}
-
-std::vector<std::optional<double>> figures_of(ResolvedExperiment resolved, SweepOf points) {
-  // In a child: the first Ctrl-C, or the end of a Slurm job, is handled by the parent, which waits for it.
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGTERM, SIG_IGN);
-  auto run = std::make_unique<Run>(simulate(std::move(resolved), {.timeline = false}));
-  std::vector<std::optional<double>> row = sweep_row(*run, points);
-  static_cast<void>(run.release());  // the child ends now: freeing would only take time
-  return row;
 }
 
 fs::path store_file(const SweepOptions& options) {
@@ -118,16 +106,17 @@ SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStor
   const SweepResult empty{.sweep = sweep, .figures = sweep_columns(points_of(sweep)), .rows = {}};
   SweepProgress progress(finished.size() + left.size(), finished.size());
   const InterruptNoted interrupts;
-  SweepRun run{
-      .parallel = options.jobs,
-      .figures =
-          [&](ResolvedExperiment resolved) { return figures_of(std::move(resolved), points_of(sweep)); },
-      .done =
-          [&](const SweepRow& row, const std::vector<std::string>& files) {
-            store.add(row, files);
-            progress.add(empty, row);
-          },
-      .is_interrupted = InterruptNoted::is_asked};
+  SweepRun run{.parallel = options.jobs,
+               .figures =
+                   [&](ResolvedExperiment resolved) {
+                     return sweep_row(simulate(std::move(resolved), {.timeline = false}), points_of(sweep));
+                   },
+               .done =
+                   [&](const SweepRow& row, const std::vector<std::string>& files) {
+                     store.add(row, files);
+                     progress.add(empty, row);
+                   },
+               .is_interrupted = InterruptNoted::is_asked};
   return run_points(config::find_catalogue(), sweep, left, run);
 }
 

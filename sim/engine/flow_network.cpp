@@ -10,9 +10,13 @@
 
 namespace trainyard::engine {
 
-std::unique_ptr<FlowNetwork> make_flow_network(const std::vector<Bandwidth>& links) {
-  // Never closed: SimGrid's engine lives until the process ends. Found by the program's run path; its name
-  // has the version, so that another version's is not taken.
+namespace {
+
+bool is_made = false;
+
+/// The function that makes a network, from the module. Never closed: SimGrid's engine lives until the process
+/// ends. Found by the program's run path; its name has the version, so that another version's is not taken.
+MakeSimgridNetwork* loaded() {
   static const std::string file = fmt::format("libtrainyard_simgrid-{}.so", version());
   static void* const module = ::dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
   static void* const make = module == nullptr ? nullptr : ::dlsym(module, simgrid_module_function);
@@ -22,7 +26,19 @@ std::unique_ptr<FlowNetwork> make_flow_network(const std::vector<Bandwidth>& lin
         "cannot load SimGrid: {} (put {} into the folder of the program, or run 'cmake --install')", reason,
         file));
   }
-  return std::unique_ptr<FlowNetwork>(reinterpret_cast<MakeSimgridNetwork*>(make)(links));
+  return reinterpret_cast<MakeSimgridNetwork*>(make);
 }
+
+}  // namespace
+
+std::unique_ptr<FlowNetwork> make_flow_network(const std::vector<Bandwidth>& links) {
+  MakeSimgridNetwork* const make = loaded();
+  is_made = true;
+  return std::unique_ptr<FlowNetwork>(make(links));
+}
+
+void load_flow_network() { loaded(); }
+
+bool has_flow_network() { return is_made; }
 
 }  // namespace trainyard::engine

@@ -55,4 +55,10 @@ public:
 /// cannot be loaded.
 std::unique_ptr<FlowNetwork> make_flow_network(const std::vector<Bandwidth>& links);
 
+/// Loads the module, so that processes that are forked later need not. Throws as make_flow_network.
+void load_flow_network();
+
+/// Whether this process has made its network.
+bool has_flow_network();
+
 }  // namespace trainyard::engine

@@ -64,20 +64,19 @@ std::vector<WhatIfRow> what_would_help(const config::Catalogue& catalogue, const
   std::vector<WhatIfRow> rows;
   for (WhatIf& what : what_ifs(resolved))
     rows.push_back({.what = std::move(what), .step_time = {}, .throughput = {}});
-  const auto simulated = [&](const WhatIf& what) {
+  const auto simulated = [&](int row) {
     Overrides all = overrides;
-    all.insert(all.end(), what.set.begin(), what.set.end());
+    const Overrides& changes = rows[at(row)].what.set;
+    all.insert(all.end(), changes.begin(), changes.end());
     return speed_with(resolve(catalogue, experiment, all, files));
   };
   std::size_t begun = 0;
-  const auto next = [&]() -> std::optional<ChildWork> {
+  const auto next = [&]() -> std::optional<int> {
     while (begun < rows.size() && !rows[begun].what.reason.empty()) ++begun;
-    if (begun == rows.size()) return std::nullopt;
-    const WhatIf& what = rows[begun].what;
-    return ChildWork{.index = static_cast<int>(begun++), .make = [&] { return simulated(what); }};
+    return begun == rows.size() ? std::nullopt : std::optional(static_cast<int>(begun++));
   };
-  for_each_child(parallel, next, [&](int index, const ChildOutcome& outcome) {
-    take_in(outcome, resolved, rows[at(index)]);
+  for_each_in_workers(parallel, next, simulated, [&](int row, const ChildOutcome& outcome) {
+    take_in(outcome, resolved, rows[at(row)]);
   });
   std::ranges::stable_sort(rows, std::greater{},
                            [](const WhatIfRow& row) { return row.throughput.value_or(-1); });

@@ -1,12 +1,14 @@
 #include "run/child_processes.hpp"
 
 #include "config/diagnostic.hpp"
+#include "engine/flow_network.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fmt/format.h>
@@ -14,6 +16,7 @@
 #include <sched.h>
 #include <stdexcept>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,26 +38,59 @@ std::string outcome_of(const std::function<std::string()>& make) {
   }
 }
 
-void write_all(int file, const std::string& bytes) {
+/// Sends all bytes over a socket; false if the other end is gone.
+bool send_all(int socket, const void* bytes, std::size_t size) {
+  const char* const first = static_cast<const char*>(bytes);
   std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t written = ::write(file, bytes.data() + done, bytes.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) ::_exit(1);
-    done += static_cast<std::size_t>(written);
+  while (done < size) {
+    const ssize_t sent = ::send(socket, first + done, size - done, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    done += static_cast<std::size_t>(sent);
   }
+  return true;
 }
 
-struct Child {
-  int index = 0;
+/// What precedes an outcome on its way to the parent.
+struct OutcomeHead {
+  std::uint64_t size = 0;    ///< of the outcome, in bytes
+  bool has_simgrid = false;  ///< SimGrid has simulated in this worker, which ends now
+};
+
+constexpr int no_more = -1;  ///< a number that ends a worker
+constexpr int numbers_per_worker = 64;
+
+/// Computes the numbers that arrive, until one ends it or SimGrid is used up. Runs no destructors and flushes
+/// no buffers of the parent.
+[[noreturn]] void work(int socket, const std::function<std::string(int)>& make) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would read the results
+  // Ctrl-C, or the end of a Slurm job, is for the parent, which may wait for this worker.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_IGN);
+  int number = no_more;
+  while (::recv(socket, &number, sizeof number, MSG_WAITALL) == sizeof number && number != no_more) {
+    const std::string outcome = outcome_of([&] { return make(number); });
+    const OutcomeHead head{.size = outcome.size(), .has_simgrid = engine::has_flow_network()};
+    if (!send_all(socket, &head, sizeof head) || !send_all(socket, outcome.data(), outcome.size()))
+      ::_exit(1);
+    if (head.has_simgrid) break;
+  }
+  ::_exit(0);
+}
+
+/// A worker process and the number that it computes.
+struct Worker {
+  int number = 0;
+  int numbers = 0;  ///< begun so far
   pid_t process = 0;
-  int file = -1;  ///< read end of the pipe
+  int socket = -1;
   std::string sent = {};
 };
 
-Child begin_child(const ChildWork& work) {
+Worker begin_worker(const std::function<std::string(int)>& make) {
   std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) throw std::runtime_error("cannot create a pipe to a child process");
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    throw std::runtime_error("cannot create a connection to a child process");
   std::fflush(nullptr);  // else the child writes the buffers again
   const pid_t process = ::fork();
   if (process < 0) {
@@ -64,87 +100,136 @@ Child begin_child(const ChildWork& work) {
   }
   if (process == 0) {
     ::close(ends[0]);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would read the child's result
-    write_all(ends[1], outcome_of(work.make));
-    ::_exit(0);  // runs no destructors and flushes no buffers of the parent
+    work(ends[1], make);
   }
   ::close(ends[1]);
-  return {.index = work.index, .process = process, .file = ends[0]};
+  return {.process = process, .socket = ends[0]};
+}
+
+/// If a worker has died, its end shows when its outcome is read.
+void give(Worker& worker, int number) {
+  worker.number = number;
+  worker.numbers += 1;
+  worker.sent.clear();
+  send_all(worker.socket, &number, sizeof number);
 }
 
 /// Reads the available bytes; false at the end.
-bool read_some(Child& child) {
+bool read_some(Worker& worker) {
   std::array<char, 1U << 16U> buffer{};
-  const ssize_t got = ::read(child.file, buffer.data(), buffer.size());
+  const ssize_t got = ::read(worker.socket, buffer.data(), buffer.size());
   if (got < 0 && errno == EINTR) return true;
-  if (got > 0) child.sent.append(buffer.data(), static_cast<std::size_t>(got));
+  if (got > 0) worker.sent.append(buffer.data(), static_cast<std::size_t>(got));
   return got > 0;
 }
 
-void end_child(Child& child) {
-  ::close(child.file);
-  int status = 0;
-  while (::waitpid(child.process, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (status != 0 || child.sent.empty())
-    child.sent = char{ChildOutcome::failure} +
-                 (WIFSIGNALED(status)
-                      ? fmt::format("its process was killed by signal {} (out of memory?)", WTERMSIG(status))
-                      : fmt::format("its process ended with exit code {}", WEXITSTATUS(status)));
+/// The head of the outcome, once all of it has arrived.
+std::optional<OutcomeHead> arrived(const Worker& worker) {
+  OutcomeHead head;
+  if (worker.sent.size() < sizeof head) return std::nullopt;
+  std::memcpy(&head, worker.sent.data(), sizeof head);
+  return worker.sent.size() < sizeof head + head.size ? std::nullopt : std::optional(head);
 }
 
-/// The running children. Those still running when an exception is thrown are killed and their output dropped.
-class Running {
+/// Waits for the end of a worker; its status.
+int end_worker(const Worker& worker) {
+  ::close(worker.socket);
+  int status = 0;
+  while (::waitpid(worker.process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+ChildOutcome death_of(int status) {
+  return {.kind = ChildOutcome::failure,
+          .text = WIFSIGNALED(status)
+                      ? fmt::format("its process was killed by signal {} (out of memory?)", WTERMSIG(status))
+                      : fmt::format("its process ended with exit code {}", WEXITSTATUS(status))};
+}
+
+/// The workers. Those at work when an exception is thrown are killed and their output dropped.
+class Workers {
 public:
-  Running() = default;
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-  ~Running() {
-    for (Child& child : children_) {
-      ::kill(child.process, SIGKILL);
-      end_child(child);
+  explicit Workers(const std::function<std::string(int)>& make) : make_(make) {}
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+  ~Workers() {
+    for (const Worker& worker : busy_) {
+      ::kill(worker.process, SIGKILL);
+      end_worker(worker);
     }
+    for (Worker& worker : idle_) end(worker);
   }
 
-  [[nodiscard]] int count() const { return static_cast<int>(children_.size()); }
-  void begin(const ChildWork& work) { children_.push_back(begin_child(work)); }
+  [[nodiscard]] int busy() const { return static_cast<int>(busy_.size()); }
 
-  /// Waits until some children have output; returns those that have ended.
-  std::vector<Child> wait() {
-    std::vector<pollfd> files;
-    for (const Child& child : children_) files.push_back({.fd = child.file, .events = POLLIN, .revents = 0});
-    std::vector<Child> ended;
-    if (::poll(files.data(), files.size(), -1) < 0) return ended;  // interrupted by a signal
-    for (std::size_t i = files.size(); i-- > 0;) {
-      if (files[i].revents == 0 || read_some(children_[i])) continue;
-      ended.push_back(std::move(children_[i]));
-      children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(i));
-      end_child(ended.back());
+  void begin(int number) {
+    if (idle_.empty()) {
+      if (use_simgrid_) engine::load_flow_network();  // once, not in each worker
+      idle_.push_back(begin_worker(make_));
     }
-    return ended;
+    busy_.push_back(std::move(idle_.back()));
+    idle_.pop_back();
+    give(busy_.back(), number);
+  }
+
+  /// Waits until some workers have sent something; hands over the outcomes that are complete.
+  void wait(const std::function<void(int, ChildOutcome)>& done) {
+    std::vector<pollfd> files;
+    for (const Worker& worker : busy_) files.push_back({.fd = worker.socket, .events = POLLIN, .revents = 0});
+    if (::poll(files.data(), files.size(), -1) < 0) return;  // interrupted by a signal
+    for (std::size_t i = files.size(); i-- > 0;) {
+      if (files[i].revents == 0) continue;
+      const bool has_ended = !read_some(busy_[i]);
+      const std::optional<OutcomeHead> head = arrived(busy_[i]);
+      if (!head && !has_ended) continue;
+      Worker worker = std::move(busy_[i]);
+      busy_.erase(busy_.begin() + static_cast<std::ptrdiff_t>(i));
+      const int number = worker.number;
+      done(number, head ? take(std::move(worker), *head) : death_of(end_worker(worker)));
+    }
   }
 
 private:
-  std::vector<Child> children_;
+  /// Takes the outcome; the worker is idle then, or ends.
+  ChildOutcome take(Worker worker, const OutcomeHead& head) {
+    ChildOutcome outcome{.kind = static_cast<ChildOutcome::Kind>(worker.sent[sizeof head]),
+                         .text = worker.sent.substr(sizeof head + 1)};
+    use_simgrid_ = use_simgrid_ || head.has_simgrid;
+    if (head.has_simgrid)
+      end_worker(worker);
+    else if (worker.numbers == numbers_per_worker)
+      end(worker);
+    else
+      idle_.push_back(std::move(worker));
+    return outcome;
+  }
+
+  static void end(Worker& worker) {
+    give(worker, no_more);
+    end_worker(worker);
+  }
+
+  const std::function<std::string(int)>& make_;
+  std::vector<Worker> busy_;
+  std::vector<Worker> idle_;
+  bool use_simgrid_ = false;
 };
 
 }  // namespace
 
-void for_each_child(int parallel, const std::function<std::optional<ChildWork>()>& next,
-                    const std::function<void(int, ChildOutcome)>& done) {
-  Running running;
+void for_each_in_workers(int parallel, const std::function<std::optional<int>()>& next,
+                         const std::function<std::string(int)>& make,
+                         const std::function<void(int, ChildOutcome)>& done) {
+  Workers workers(make);
   bool has_more = true;
-  while (has_more || running.count() > 0) {
-    while (has_more && running.count() < std::max(parallel, 1)) {
-      const std::optional<ChildWork> work = next();
-      has_more = work.has_value();
-      if (work) running.begin(*work);
+  while (has_more || workers.busy() > 0) {
+    while (has_more && workers.busy() < std::max(parallel, 1)) {
+      const std::optional<int> number = next();
+      has_more = number.has_value();
+      if (number) workers.begin(*number);
     }
-    if (running.count() == 0) break;
-    for (Child& child : running.wait()) {
-      done(child.index,
-           {.kind = static_cast<ChildOutcome::Kind>(child.sent.front()), .text = child.sent.substr(1)});
-    }
+    if (workers.busy() > 0) workers.wait(done);
   }
 }
 
@@ -167,13 +252,11 @@ std::string value_of(ChildOutcome outcome) {
 std::vector<std::string> in_children(int count, int parallel, const std::function<std::string(int)>& make) {
   std::vector<ChildOutcome> outcomes(at(count));
   int begun = 0;
-  const auto next = [&]() -> std::optional<ChildWork> {
-    if (begun == count) return std::nullopt;
-    const int index = begun++;
-    return ChildWork{index, [&make, index] { return make(index); }};
+  const auto next = [&]() -> std::optional<int> {
+    return begun == count ? std::nullopt : std::optional(begun++);
   };
-  for_each_child(parallel, next,
-                 [&](int index, ChildOutcome outcome) { outcomes[at(index)] = std::move(outcome); });
+  for_each_in_workers(parallel, next, make,
+                      [&](int index, ChildOutcome outcome) { outcomes[at(index)] = std::move(outcome); });
   std::vector<std::string> values;
   values.reserve(outcomes.size());
   for (ChildOutcome& outcome : outcomes) values.push_back(value_of(std::move(outcome)));

@@ -1,6 +1,6 @@
 #pragma once
-// Work in child processes: SimGrid simulates once per process, and a child uses the files its parent has read
-// without reading them again.
+// Work in child processes: on all processors, and safe from a crash of the others. SimGrid simulates once per
+// process. A child uses the files its parent has read without reading them again.
 
 #include <functional>
 #include <optional>
@@ -22,23 +22,19 @@ struct ChildOutcome {
   std::string text;  ///< the value, or the error message
 };
 
-/// A function to run in a child, with a number that identifies it.
-struct ChildWork {
-  int index = 0;
-  std::function<std::string()> make;
-};
-
-/// Takes work from `next` until it returns none, runs up to `parallel` children at once (at least one), and
-/// hands each outcome to `done` when it arrives, with its work's index. `next` and `done` run in this
-/// process.
-void for_each_child(int parallel, const std::function<std::optional<ChildWork>()>& next,
-                    const std::function<void(int, ChildOutcome)>& done);
+/// Takes numbers from `next` until it returns none, computes make(number) in up to `parallel` worker
+/// processes (at least one), and hands each outcome to `done` when it arrives. `next` and `done` run in this
+/// process. A worker computes one number after another and keeps what it has read; it is replaced if it dies,
+/// once SimGrid has simulated in it, and after 64 numbers, so that its memory stays bounded.
+void for_each_in_workers(int parallel, const std::function<std::optional<int>()>& next,
+                         const std::function<std::string(int)>& make,
+                         const std::function<void(int, ChildOutcome)>& done);
 
 /// The value of a child; throws the exception that it threw.
 std::string value_of(ChildOutcome outcome);
 
-/// make(i) for every i below `count`, each in its own child, `parallel` of them at once (at least one);
-/// results in order of i. Exceptions of children are rethrown here, that of the lowest i: InputError (its
+/// make(i) for every i below `count` in up to `parallel` worker processes (at least one); results in order of
+/// i. Exceptions of children are rethrown here, that of the lowest i: InputError (its
 /// first diagnostic), JobImpossible and FileError as themselves, all others, and the death of a child, as
 /// std::runtime_error.
 std::vector<std::string> in_children(int count, int parallel, const std::function<std::string(int)>& make);

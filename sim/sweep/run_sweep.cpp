@@ -3,12 +3,12 @@
 #include "config/diagnostic.hpp"
 #include "run/child_processes.hpp"
 #include "sweep/read_point.hpp"
+#include "units/ids.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <limits>
-#include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 
@@ -40,85 +40,124 @@ std::string reason_of(const InputError& error) {
   return on_one_line(first.message + key + (first.hint.empty() ? "" : "\n" + first.hint));
 }
 
-PointStatus status_of(ChildOutcome::Kind kind) {
-  switch (kind) {
-    case ChildOutcome::value:
-      return PointStatus::done;
-    case ChildOutcome::wrong_input:
-      return PointStatus::wrong;
-    case ChildOutcome::job_impossible:
-      return PointStatus::impossible;
-    case ChildOutcome::file_error:
-      return PointStatus::unreadable;
-    case ChildOutcome::failure:
-      break;
-  }
-  throw std::logic_error("a point that broke has no row");
+/// What a worker reports of a point.
+struct PointAnswer {
+  PointStatus status = PointStatus::done;
+  std::string reason = {};
+  std::vector<std::optional<double>> figures = {};
+  std::vector<std::string> warnings = {};
+  std::vector<std::string> files = {};  ///< read by this worker, where it has read new ones
+};
+
+PointAnswer failed(PointStatus status, const std::string& reason) {
+  return {.status = status, .reason = on_one_line(reason)};
 }
 
-std::string packed_figures(const std::vector<std::optional<double>>& figures) {
-  std::vector<double> numbers;
-  numbers.reserve(figures.size());
-  for (const std::optional<double>& figure : figures) {
+/// Binary JSON: numbers keep their bits, and names of files their bytes.
+std::string packed_answer(const PointAnswer& answer) {
+  nlohmann::json figures = nlohmann::json::array();
+  for (const std::optional<double>& figure : answer.figures) {
     if (!std::isfinite(figure.value_or(0))) throw std::runtime_error("a figure of the result is not finite");
-    numbers.push_back(figure.value_or(std::numeric_limits<double>::quiet_NaN()));
+    figures.push_back(figure ? nlohmann::json(*figure) : nlohmann::json());
   }
-  return packed(numbers);
+  const nlohmann::json all{static_cast<int>(answer.status), answer.reason, std::move(figures),
+                           answer.warnings, answer.files};
+  std::string bytes;
+  nlohmann::json::to_cbor(all, bytes);
+  return bytes;
 }
 
-std::vector<std::optional<double>> unpacked_figures(const std::string& bytes) {
-  std::vector<std::optional<double>> figures;
-  for (const double number : unpacked(bytes))
-    figures.push_back(std::isnan(number) ? std::nullopt : std::optional(number));
-  return figures;
+PointAnswer unpacked_answer(const std::string& bytes) {
+  const nlohmann::json all = nlohmann::json::from_cbor(bytes);
+  PointAnswer answer{.status = static_cast<PointStatus>(all.at(0).get<int>()),
+                     .reason = all.at(1),
+                     .figures = {},
+                     .warnings = all.at(3),
+                     .files = all.at(4)};
+  for (const nlohmann::json& figure : all.at(2))
+    answer.figures.push_back(figure.is_null() ? std::nullopt : std::optional(figure.get<double>()));
+  return answer;
 }
+
+/// Reads points and simulates them, in a worker. Reads the first one already when it is made, so that workers
+/// share the files.
+class PointReader {
+public:
+  PointReader(const config::Catalogue& catalogue, const Sweep& sweep, const SweepRun& run)
+      : catalogue_(catalogue), sweep_(sweep), run_(run) {}
+
+  /// Only its files count: a worker reports what it is.
+  void read_ahead(std::size_t point) {
+    try {
+      read_point(catalogue_, sweep_, sweep_.points[point], files_);
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+    }
+  }
+
+  PointAnswer answer(std::size_t point) {
+    const std::size_t known = files_.paths.size();
+    std::vector<std::string> warnings;
+    PointAnswer answer = simulated(point, warnings);
+    answer.warnings = std::move(warnings);
+    if (files_.paths.size() > known || is_first_) answer.files = {files_.paths.begin(), files_.paths.end()};
+    is_first_ = false;
+    return answer;
+  }
+
+private:
+  PointAnswer simulated(std::size_t point, std::vector<std::string>& warnings) {
+    try {
+      ResolvedExperiment resolved = read_point(catalogue_, sweep_, sweep_.points[point], files_);
+      for (const Diagnostic& warning : resolved.warnings) warnings.push_back(to_string(warning));
+      return {.figures = run_.figures(std::move(resolved))};
+    } catch (const InputError& error) {
+      return failed(PointStatus::wrong, reason_of(error));
+    } catch (const JobImpossible& error) {
+      return failed(PointStatus::impossible, error.what());
+    } catch (const FileError& error) {
+      return failed(PointStatus::unreadable, error.what());
+    }
+  }
+
+  const config::Catalogue& catalogue_;
+  const Sweep& sweep_;
+  const SweepRun& run_;
+  InputFiles files_;
+  bool is_first_ = true;
+};
 
 }  // namespace
 
 SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
                         const std::vector<std::size_t>& points, const SweepRun& run) {
   SweepOutcome outcome;
-  InputFiles files;
+  std::set<std::string> files;
   std::set<std::string> warnings;
-  const auto finish = [&](SweepRow row) { run.done(row, {files.paths.begin(), files.paths.end()}); };
-  std::size_t next = 0;
-  const auto begin = [&]() -> std::optional<ChildWork> {
-    while (next < points.size()) {
-      outcome.is_interrupted = run.is_interrupted && run.is_interrupted();
-      if (outcome.is_interrupted) return std::nullopt;
-      const std::size_t point = points[next++];
-      try {
-        auto resolved =
-            std::make_shared<ResolvedExperiment>(read_point(catalogue, sweep, sweep.points[point], files));
-        for (const Diagnostic& warning : resolved->warnings) warnings.insert(to_string(warning));
-        return ChildWork{static_cast<int>(point), [&run, resolved = std::move(resolved)] {
-                           return packed_figures(run.figures(std::move(*resolved)));
-                         }};
-      } catch (const InputError& error) {
-        finish({.point = point, .status = PointStatus::wrong, .reason = reason_of(error), .figures = {}});
-      } catch (const FileError& error) {
-        finish({.point = point,
-                .status = PointStatus::unreadable,
-                .reason = on_one_line(error.what()),
-                .figures = {}});
-      }
-    }
-    return std::nullopt;
+  PointReader reader(catalogue, sweep, run);
+  if (at(run.parallel) < points.size()) reader.read_ahead(points.front());
+  std::size_t begun = 0;
+  const auto next = [&]() -> std::optional<int> {
+    if (begun == points.size()) return std::nullopt;
+    outcome.is_interrupted = run.is_interrupted && run.is_interrupted();
+    return outcome.is_interrupted ? std::nullopt : std::optional(static_cast<int>(points[begun++]));
   };
-  const auto end = [&](int index, ChildOutcome ended) {
-    const auto point = static_cast<std::size_t>(index);
-    if (ended.kind == ChildOutcome::failure) {
+  const auto make = [&](int point) { return packed_answer(reader.answer(at(point))); };
+  const auto done = [&](int index, const ChildOutcome& ended) {
+    const std::size_t point = at(index);
+    if (ended.kind != ChildOutcome::value) {
       outcome.broken.push_back(fmt::format("{}: {}", point_in_words(sweep, point), on_one_line(ended.text)));
       return;
     }
-    SweepRow row{.point = point, .status = status_of(ended.kind), .reason = {}, .figures = {}};
-    if (row.status == PointStatus::done)
-      row.figures = unpacked_figures(ended.text);
-    else
-      row.reason = on_one_line(ended.text);
-    finish(std::move(row));
+    PointAnswer answer = unpacked_answer(ended.text);
+    files.insert(answer.files.begin(), answer.files.end());
+    warnings.insert(answer.warnings.begin(), answer.warnings.end());
+    run.done({.point = point,
+              .status = answer.status,
+              .reason = std::move(answer.reason),
+              .figures = std::move(answer.figures)},
+             {files.begin(), files.end()});
   };
-  for_each_child(run.parallel, begin, end);
+  for_each_in_workers(run.parallel, next, make, done);
   outcome.warnings.assign(warnings.begin(), warnings.end());
   return outcome;
 }

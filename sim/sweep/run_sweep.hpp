@@ -1,6 +1,5 @@
 #pragma once
-// Runs the points of a sweep in child processes: one process reads and checks them all, and each is simulated
-// in a child, because SimGrid simulates once per process.
+// Runs the points of a sweep in worker processes, which read, check and simulate them.
 
 #include "config/catalogue.hpp"
 #include "experiment/resolve.hpp"
@@ -16,8 +15,8 @@
 namespace trainyard {
 
 struct SweepRun {
-  int parallel = 1;  ///< number of concurrent children
-  /// Figures of a point; runs in a child and may throw the exceptions of simulate().
+  int parallel = 1;  ///< number of concurrent workers
+  /// Figures of a point; runs in a worker and may throw the exceptions of simulate().
   std::function<std::vector<std::optional<double>>(ResolvedExperiment)> figures;
   /// Receives a finished row and all files read so far, in this process, in the order in which points end.
   std::function<void(const SweepRow&, const std::vector<std::string>& files)> done;
@@ -32,7 +31,7 @@ struct SweepOutcome {
 };
 
 /// Runs the points with these indices. A point that is wrong, impossible or names an unreadable file gets a
-/// row with that status. Exceptions of `done` are thrown on after killing the children.
+/// row with that status. Exceptions of `done` are thrown on after killing the workers.
 SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
                         const std::vector<std::size_t>& points, const SweepRun& run);
 

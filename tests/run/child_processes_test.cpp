@@ -1,0 +1,113 @@
+#include "run/child_processes.hpp"
+
+#include "config/diagnostic.hpp"
+#include "engine/flow_network.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <doctest/doctest.h>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace trainyard;
+
+namespace {
+
+/// The outcomes of the numbers below `count`, by number.
+std::map<int, ChildOutcome> outcomes_of(int count, int parallel,
+                                        const std::function<std::string(int)>& make) {
+  std::map<int, ChildOutcome> outcomes;
+  int begun = 0;
+  for_each_in_workers(
+      parallel,
+      [&]() -> std::optional<int> { return begun == count ? std::nullopt : std::optional(begun++); }, make,
+      [&](int number, ChildOutcome outcome) {
+        CHECK(outcomes.count(number) == 0);
+        outcomes[number] = std::move(outcome);
+      });
+  return outcomes;
+}
+
+/// How many processes made the values.
+std::size_t processes(const std::map<int, ChildOutcome>& outcomes) {
+  std::set<std::string> all;
+  for (const auto& [number, outcome] : outcomes) all.insert(outcome.text);
+  return all.size();
+}
+
+std::string own_process(int /*number*/) { return std::to_string(::getpid()); }
+
+bool has_no_child() { return ::waitpid(-1, nullptr, WNOHANG) == -1; }
+
+}  // namespace
+
+TEST_CASE("a worker computes one number after another, 64 at most") {
+  CHECK(processes(outcomes_of(64, 1, own_process)) == 1);
+  CHECK(processes(outcomes_of(130, 1, own_process)) == 3);
+  CHECK(processes(outcomes_of(40, 3, own_process)) <= 3);
+  CHECK(outcomes_of(0, 2, own_process).empty());
+  CHECK(has_no_child());
+}
+
+TEST_CASE("a worker in which SimGrid has simulated is replaced") {
+  const auto make = [](int number) {
+    if (number % 3 == 0) engine::make_flow_network({Bandwidth{1e9}});  // once per process
+    return own_process(number);
+  };
+  const std::map<int, ChildOutcome> outcomes = outcomes_of(7, 1, make);
+  for (const auto& [number, outcome] : outcomes) CHECK(outcome.kind == ChildOutcome::value);
+  CHECK(processes(outcomes) == 3);  // 0; 1 to 3; 4 to 6
+  CHECK(has_no_child());
+}
+
+TEST_CASE("a worker that dies fails its number only") {
+  const std::map<int, ChildOutcome> outcomes = outcomes_of(20, 2, [](int number) {
+    if (number == 5) ::raise(SIGKILL);
+    if (number == 9) ::_exit(3);
+    return std::to_string(number);
+  });
+  REQUIRE(outcomes.size() == 20);
+  for (const auto& [number, outcome] : outcomes) {
+    if (number == 5)
+      CHECK(outcome.text == "its process was killed by signal 9 (out of memory?)");
+    else if (number == 9)
+      CHECK(outcome.text == "its process ended with exit code 3");
+    else
+      CHECK(outcome.text == std::to_string(number));
+  }
+  CHECK(has_no_child());
+}
+
+TEST_CASE("an exception in a worker arrives as its kind, and a long value as a whole") {
+  const std::string megabytes(5'000'000, 'x');
+  const std::map<int, ChildOutcome> outcomes = outcomes_of(5, 2, [&](int number) -> std::string {
+    if (number == 0) throw InputError("wrong");
+    if (number == 1) throw JobImpossible("impossible");
+    if (number == 2) throw FileError("unreadable");
+    if (number == 3) throw std::runtime_error("a bug");
+    return megabytes;
+  });
+  CHECK_THROWS_AS(value_of(outcomes.at(0)), InputError);
+  CHECK_THROWS_AS(value_of(outcomes.at(1)), JobImpossible);
+  CHECK_THROWS_AS(value_of(outcomes.at(2)), FileError);
+  CHECK_THROWS_WITH(value_of(outcomes.at(3)), "a bug");
+  CHECK(value_of(outcomes.at(4)) == megabytes);
+}
+
+TEST_CASE("where the parent gives up, no worker is left") {
+  int begun = 0;
+  const auto next = [&]() -> std::optional<int> { return begun++; };
+  const auto make = [](int number) -> std::string {
+    if (number > 0) ::pause();
+    return {};
+  };
+  CHECK_THROWS_WITH(
+      for_each_in_workers(3, next, make, [](int, const ChildOutcome&) { throw std::runtime_error("full"); }),
+      "full");
+  CHECK(has_no_child());
+}
