@@ -2,7 +2,6 @@
 
 #include "random/functions.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 #include <vector>
 
@@ -11,7 +10,7 @@ namespace trainyard::random {
 namespace {
 
 constexpr double widest = 9;  // less than 1e-18 of a normal distribution lies beyond
-constexpr int steps = 2304;   // of 1/128: the error of Simpson's rule is below 1e-10
+constexpr int steps = 288;  // of 1/16: the trapezoidal rule errs by less than 1e-10 for up to a million draws
 constexpr double step = 2 * widest / steps;
 
 double density(double x) {
@@ -19,42 +18,34 @@ double density(double x) {
   return one_by_root_of_two_pi * exp(-x * x / 2);
 }
 
-/// A point of the outer integral: its factor, and the logarithm of the distribution function.
+/// The normal distribution between x and x + step, by Gauss's rule of five points: exact to rounding.
+double between(double x) {
+  const double half = step / 2;
+  const double middle = x + half;
+  const auto both = [&](double offset) {
+    return density(middle - offset * half) + density(middle + offset * half);
+  };
+  return half * (128.0 / 225 * density(middle) + 0.47862867049936646804 * both(0.53846931010568309104) +
+                 0.23692688505618908751 * both(0.90617984593866399280));
+}
+
+/// A point of the integral: x times the density, and the logarithm of the distribution function.
 struct Node {
-  double x = 0;
   double factor = 0;
   double log_below = 0;
 };
 
-/// Three for each step of Simpson's rule; the distribution function is summed along with the outer integral.
 /// The same for any number of draws.
 std::vector<Node> nodes_of_integral() {
+  std::vector<double> below(steps + 1);  // distribution function, summed up from its small end
+  for (int i = 0; i < steps; ++i) below[i + 1] = below[i] + between(-widest + i * step);
   std::vector<Node> nodes;
-  nodes.reserve(3 * steps);
-  const auto add = [&](double x, double weight, double below) {
-    if (below > 0) nodes.push_back({x, weight, log(below)});
-  };
-  double below = 0;
-  double here = density(-widest);
-  for (int i = 0; i < steps; ++i) {
+  for (int i = 1; i < steps; ++i) {
     const double x = -widest + i * step;
-    const double quarter = density(x + step / 4);
-    const double middle = density(x + step / 2);
-    const double three_quarters = density(x + 3 * step / 4);
-    const double next = density(x + step);
-    const double to_middle = step / 12 * (here + 4 * quarter + middle);
-    const double to_next = to_middle + step / 12 * (middle + 4 * three_quarters + next);
-    add(x, x * here, below);
-    add(x + step / 2, 4 * (x + step / 2) * middle, below + to_middle);
-    add(x + step, (x + step) * next, below + to_next);
-    below += to_next;
-    here = next;
+    // Beyond the middle the small number is what lies above.
+    const double log_below = 2 * i <= steps ? log(below[i]) : log(1 - below[steps - i]);
+    nodes.push_back({x * density(x), log_below});
   }
-  return nodes;
-}
-
-const std::vector<Node>& integral() {
-  static const std::vector<Node> nodes = nodes_of_integral();  // takes longer than a sum over them
   return nodes;
 }
 
@@ -63,25 +54,21 @@ const std::vector<Node>& integral() {
 double expected_maximum(int draws, double sd) {
   if (draws < 1 || sd < 0) throw std::invalid_argument("a maximum of no draws, or of a negative deviation");
   if (draws == 1 || sd == 0) return 0;
+  static const std::vector<Node> nodes = nodes_of_integral();
   constexpr double negligible = -600;
   const double others = draws - 1;
   double sum = 0;
-  for (const Node& node : integral()) {
+  for (const Node& node : nodes) {
     const double logarithm = others * node.log_below;
     if (logarithm >= negligible) sum += node.factor * exp(logarithm);
   }
-  return sd * draws * sum * step / 6;
+  return sd * draws * sum * step;
 }
 
 double expected_order_statistic(int rank, int draws, double sd) {
   if (rank < 1 || rank > draws || sd < 0) throw std::invalid_argument("no such order statistic");
   if (rank == draws) return expected_maximum(draws, sd);
-  if (sd == 0) return 0;
-  const double wanted = log((rank - 0.375) / (draws + 0.25));
-  const auto above = std::ranges::upper_bound(integral(), wanted, {}, &Node::log_below);
-  const auto below = above - 1;
-  const double part = (wanted - below->log_below) / (above->log_below - below->log_below);
-  return sd * (below->x + part * (above->x - below->x));
+  return sd * normal_quantile((rank - 0.375) / (draws + 0.25));
 }
 
 }  // namespace trainyard::random

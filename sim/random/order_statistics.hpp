@@ -6,7 +6,7 @@ namespace trainyard::random {
 
 /// Mean of the largest of `draws` independent normal variables with mean 0 and standard deviation `sd`: the
 /// excess over the mean of a synchronous step of that many ranks whose own steps vary by `sd`. In the unit of
-/// `sd`; 0 for one draw. Within 1e-9 of sd up to a million draws. Source: sd n * integral of x phi(x)
+/// `sd`; 0 for one draw. Within 1e-10 of sd up to a million draws. Source: sd n * integral of x phi(x)
 /// Phi(x)^(n-1) dx; David and Nagaraja, "Order Statistics" (3rd edition, 2003), section 3.1. Throws
 /// std::invalid_argument if draws < 1 or sd < 0.
 double expected_maximum(int draws, double sd);
