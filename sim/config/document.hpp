@@ -1,6 +1,6 @@
 #pragma once
 // A YAML file as our own checked tree: with positions, nothing implicit. All text written by users enters
-// here; only yaml.cpp uses yaml-cpp.
+// here; only yaml.cpp uses libyaml.
 
 #include "config/diagnostic.hpp"
 

@@ -4,8 +4,10 @@
 #include "config/utf8.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace trainyard::config {
@@ -77,6 +79,10 @@ std::string without_carriage_returns(std::string_view bytes) {
   return text;
 }
 
+/// Characters that end a line in YAML 1.1 and nowhere else.
+constexpr std::array<std::pair<std::string_view, int>, 3> line_ends{
+    {{"\xC2\x85", 0x85}, {"\xE2\x80\xA8", 0x2028}, {"\xE2\x80\xA9", 0x2029}}};
+
 /// Errors of a single line.
 void check_line(const std::string& name, std::string_view line, int number, std::vector<Diagnostic>& found) {
   const auto add = [&](std::size_t at, std::string message, std::string hint, bool show) {
@@ -92,6 +98,11 @@ void check_line(const std::string& name, std::string_view line, int number, std:
     add(static_cast<std::size_t>(control - line.begin()),
         fmt::format("control character 0x{:02x} in the text", byte), "", false);
   }
+  for (const auto& [bytes, code] : line_ends) {
+    if (const std::size_t at = line.find(bytes); at != std::string_view::npos)
+      add(at, fmt::format("U+{:04X}, the end of a line for some programs only, in the text", code), "",
+          false);
+  }
   if (const std::size_t tab = indenting_tab(line); tab != std::string_view::npos) {
     add(tab, "tabs are not allowed in indentation", "use spaces", control == line.end());
   }
@@ -102,7 +113,7 @@ void check_line(const std::string& name, std::string_view line, int number, std:
 std::string plain_text(const std::string& name, std::string_view bytes) {
   constexpr std::size_t most_reported = 100;
   if (auto problem = wrong_encoding(name, bytes)) throw InputError({std::move(*problem)});
-  while (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);  // yaml-cpp would drop a second one
+  while (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);  // libyaml would keep them
   std::string text = without_carriage_returns(bytes);
   std::vector<Diagnostic> found;
   int number = 0;

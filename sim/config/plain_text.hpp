@@ -1,6 +1,6 @@
 #pragma once
 // Requirements on a file before it is read as YAML: UTF-8 text of a sensible size, without tabs for
-// indentation. yaml-cpp accepts much more, and silently ends the file at some control characters.
+// indentation.
 
 #include <string>
 #include <string_view>

@@ -1,11 +1,9 @@
 #pragma once
-// From yaml-cpp's positions (from 0, in bytes) to ours (from 1, in characters).
+// From libyaml's positions (characters from the start of the text) to ours (line and character, from 1).
 
 #include "config/document.hpp"
 
 #include <cstddef>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,23 +11,24 @@ namespace trainyard::config {
 
 class Positions {
 public:
-  /// Both must outlive this; `lines` are those of `text`.
-  Positions(const std::vector<std::string>& lines, std::string_view text) : lines_(lines), text_(text) {}
+  /// The text, which is UTF-8, must outlive this.
+  explicit Positions(std::string_view text);
 
-  /// The mark of byte `column` of `line`; end_of_text() after the last line.
-  Mark at(int line, int column);
-  /// After the last non-blank character.
-  [[nodiscard]] Mark end_of_text() const;
-  /// The '-' of an empty item, if only blanks separate it from byte `offset` of the text, which is in `line`.
-  [[nodiscard]] std::optional<Mark> dash_before(int line, int offset) const;
+  /// The mark of a character, from 0; for the end of the text that behind its last non-blank character.
+  [[nodiscard]] Mark at(std::size_t character) const;
+  /// The mark of the character that begins at a byte of the text.
+  [[nodiscard]] Mark at_byte(std::size_t byte) const;
 
 private:
-  const std::vector<std::string>& lines_;
+  /// Where a line begins.
+  struct Start {
+    std::size_t byte = 0;
+    std::size_t character = 0;
+  };
+
   std::string_view text_;
-  // Positions mostly move forward; counting from the last one keeps long lines linear.
-  int counted_line_ = -1;
-  std::size_t counted_bytes_ = 0;
-  int counted_characters_ = 0;
+  std::vector<Start> starts_{{}};
+  std::size_t characters_ = 0;
 };
 
 }  // namespace trainyard::config

@@ -116,9 +116,10 @@ ordered_json choice_json(const Shape& shape) {
 
 ordered_json bare_json(const Shape& shape) {
   switch (shape.kind) {
-    // Our reader also accepts plain numbers and dates as text (name: 2080, date: 2018-03).
+    // Our reader also accepts other plain scalars as text (name: 2080, date: 2018-03, set: {stack.overlap:
+    // false}).
     case Shape::Kind::text:
-      return {{"type", {"string", "number"}}};
+      return {{"type", {"string", "number", "boolean"}}};
     case Shape::Kind::boolean:
       return {{"type", "boolean"}};
     case Shape::Kind::integer:

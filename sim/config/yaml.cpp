@@ -6,13 +6,14 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <fmt/format.h>
 #include <map>
+#include <new>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <utility>
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/yaml.h>
+#include <yaml.h>
 
 namespace trainyard::config {
 
@@ -21,10 +22,52 @@ namespace {
 /// Ends parsing; the error has been recorded.
 struct Stop {};
 
+/// One event of libyaml, freed at the end.
+class Event {
+public:
+  Event() = default;
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() { yaml_event_delete(&event_); }
+  yaml_event_t* get() { return &event_; }
+
+private:
+  yaml_event_t event_{};
+};
+
+/// libyaml's parser of a text that outlives it.
+class Parser {
+public:
+  explicit Parser(std::string_view text) {
+    if (yaml_parser_initialize(&parser_) == 0) throw std::bad_alloc();
+    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  }
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+  ~Parser() { yaml_parser_delete(&parser_); }
+  /// False after an error.
+  bool next(Event& event) { return yaml_parser_parse(&parser_, event.get()) != 0; }
+  [[nodiscard]] const yaml_parser_t& state() const { return parser_; }
+
+private:
+  yaml_parser_t parser_{};
+};
+
+std::string text_of(const yaml_char_t* text) {
+  return text == nullptr ? std::string() : reinterpret_cast<const char*>(text);
+}
+
+/// Of a value without quotes.
+bool is_null(std::string_view text) {
+  constexpr std::array<std::string_view, 5> nulls{"", "~", "null", "Null", "NULL"};
+  return std::ranges::find(nulls, text) != nulls.end();
+}
+
 /// A mapping or list while it is read.
 struct Frame {
   Node node;
-  YAML::anchor_t anchor = 0;
+  std::string anchor = {};
   bool is_flow = false;
   std::size_t values = 1;  ///< number of nodes, itself included
   int height = 1;          ///< levels of nesting, itself included
@@ -39,79 +82,54 @@ struct Part {
   int height = 0;
 };
 
-/// Builds our tree from yaml-cpp's events. Events keep positions, show repeated keys and allow stopping
-/// before the parser recurses too deep, unlike YAML::Node.
-class Builder : public YAML::EventHandler {
+/// Builds our tree from libyaml's events. Events keep positions, show repeated keys and allow stopping before
+/// the tree gets too deep.
+class Builder {
 public:
-  Builder(const Document& document, const std::string& text)
-      : document_(document), text_(text), positions_(document.lines, text) {}
+  Builder(const Document& document, const std::string& text) : document_(document), positions_(text) {}
 
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    if (std::exchange(started_, true)) stop_at_second_document(mark);
-  }
-  void OnDocumentEnd() override {}
-
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    Node node = make_node(Node::Kind::null, position(mark));
-    // An empty value has no text, and yaml-cpp's mark is that of the next token.
-    if (!frames_.empty() && frames_.back().key.has_value()) {
-      node.mark = frames_.back().key->mark;
-    } else if (!frames_.empty()) {
-      node.mark = positions_.dash_before(mark.line, mark.pos).value_or(node.mark);
+  void take(const yaml_event_t& event) {
+    const auto& data = event.data;
+    switch (event.type) {
+      case YAML_DOCUMENT_START_EVENT:
+        if (std::exchange(started_, true)) stop_at_second_document(event.start_mark);
+        return;
+      case YAML_ALIAS_EVENT:
+        return add_alias(position(event.start_mark), text_of(data.alias.anchor));
+      case YAML_SCALAR_EVENT:
+        return add_scalar(event);
+      case YAML_SEQUENCE_START_EVENT:
+        return open(Node::Kind::sequence, event.start_mark, data.sequence_start.tag,
+                    data.sequence_start.anchor, data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE);
+      case YAML_MAPPING_START_EVENT:
+        return open(Node::Kind::mapping, event.start_mark, data.mapping_start.tag, data.mapping_start.anchor,
+                    data.mapping_start.style == YAML_FLOW_MAPPING_STYLE);
+      case YAML_MAPPING_END_EVENT:
+        report_repeated_keys(frames_.back().node);
+        return close();
+      case YAML_SEQUENCE_END_EVENT:
+        return close();
+      case YAML_NO_EVENT:
+      case YAML_STREAM_START_EVENT:
+      case YAML_STREAM_END_EVENT:
+      case YAML_DOCUMENT_END_EVENT:
+        return;
     }
-    add(Part{std::move(node)}, anchor);
   }
 
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& value) override {
-    check_tag(mark, tag);
-    Node node = make_node(Node::Kind::scalar, position(mark));
-    node.scalar = value;
-    node.quoted = tag == "!";
-    if (node.quoted && !is_closed(text_, static_cast<std::size_t>(mark.pos))) {
-      fail(node.mark, "this quote is never closed");
-    }
-    add(Part{std::move(node)}, anchor);
-  }
-
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    const Mark here = position(mark);
-    const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) {
-      fail(here, "this alias refers to a value it is part of");
-    }
-    if (at_key()) error(here, "an alias cannot be a key", "write the key out");
-    check_depth(here, found->second.height);
-    count(here, found->second.values);
-    Part copy = found->second;
-    copy.node.mark = here;
-    add(std::move(copy), 0);
-  }
-
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value style) override {
-    open(Node::Kind::sequence, mark, tag, anchor, style);
-  }
-  void OnSequenceEnd() override { close(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value style) override {
-    open(Node::Kind::mapping, mark, tag, anchor, style);
-  }
-  void OnMapEnd() override {
-    report_repeated_keys(frames_.back().node);
-    close();
-  }
-
-  /// Records yaml-cpp's error.
-  void syntax_error(const YAML::ParserException& exception) {
-    std::optional<Mark> bracket;
-    for (const Frame& frame : frames_) {
-      if (frame.is_flow) bracket = frame.node.mark;
-    }
-    const Mark mark = position(exception.mark);
-    const SyntaxError explained = explain(exception.msg, mark, document_.lines, bracket);
-    errors_.push_back(diagnostic_at(document_, explained.mark, 1, explained.message, explained.hint));
+  /// Records libyaml's error.
+  void syntax_error(const yaml_parser_t& parser) {
     is_whole_ = false;
+    if (parser.error == YAML_READER_ERROR) {
+      const Mark mark = positions_.at_byte(parser.problem_offset);
+      errors_.push_back(diagnostic_at(
+          document_, mark, 1, fmt::format("character U+{:04X} is not allowed", parser.problem_value), ""));
+      return;
+    }
+    const SyntaxError explained =
+        explain(parser.problem == nullptr ? "not YAML" : parser.problem, position(parser.problem_mark),
+                position(parser.context_mark), document_.lines);
+    errors_.push_back(diagnostic_at(document_, explained.mark, 1, explained.message, explained.hint));
   }
 
   void error(Mark mark, std::string message, std::string hint = {}, int width = 1) {
@@ -122,8 +140,6 @@ public:
     throw Stop{};
   }
 
-  void give_up() { is_whole_ = false; }
-
   YamlResult result() && { return {std::move(root_), std::move(errors_), is_whole_}; }
 
 private:
@@ -133,7 +149,44 @@ private:
     throw Stop{};
   }
 
-  void stop_at_second_document(const YAML::Mark& mark) {
+  void add_scalar(const yaml_event_t& event) {
+    const auto& scalar = event.data.scalar;
+    check_tag(event.start_mark, scalar.tag);
+    Part part{make_node(Node::Kind::scalar, position(event.start_mark))};
+    part.node.scalar.assign(reinterpret_cast<const char*>(scalar.value), scalar.length);
+    part.node.quoted = scalar.style != YAML_PLAIN_SCALAR_STYLE;
+    if (!part.node.quoted && is_null(part.node.scalar)) {
+      part.node = make_node(Node::Kind::null, mark_of_null(event));
+    }
+    add(std::move(part), text_of(scalar.anchor));
+  }
+
+  /// An empty value has no text of its own: its key's mark, or its dash's.
+  Mark mark_of_null(const yaml_event_t& event) {
+    if (!frames_.empty() && frames_.back().key.has_value()) return frames_.back().key->mark;
+    const bool is_empty = event.data.scalar.length == 0;
+    const bool is_item = !frames_.empty() && frames_.back().node.kind == Node::Kind::sequence;
+    const std::size_t at = event.start_mark.index;
+    return positions_.at(is_empty && is_item && at > 0 ? at - 1 : at);
+  }
+
+  void add_alias(Mark here, const std::string& anchor) {
+    const auto is_open = [&](const Frame& frame) { return frame.anchor == anchor; };
+    if (std::ranges::any_of(frames_, is_open)) fail(here, "this alias refers to a value it is part of");
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) {
+      fail(here, "this alias refers to no anchor",
+           "define it above with '&name', or quote a text that starts with '*'");
+    }
+    if (at_key()) error(here, "an alias cannot be a key", "write the key out");
+    check_depth(here, found->second.height);
+    count(here, found->second.values);
+    Part copy = found->second;
+    copy.node.mark = here;
+    add(std::move(copy), {});
+  }
+
+  void stop_at_second_document(const yaml_mark_t& mark) {
     const Mark here = position(mark);
     const std::string_view line = line_at(here);
     if (!line.starts_with("---")) fail(here, "this text belongs to nothing above", "check the indentation");
@@ -141,7 +194,7 @@ private:
     throw Stop{};  // the first document is complete
   }
 
-  Mark position(const YAML::Mark& mark) { return positions_.at(mark.line, mark.column); }
+  Mark position(const yaml_mark_t& mark) { return positions_.at(mark.index); }
 
   [[nodiscard]] std::string_view line_at(Mark mark) const {
     if (mark.line < 1) return {};
@@ -152,8 +205,8 @@ private:
     return !frames_.empty() && frames_.back().node.kind == Node::Kind::mapping && !frames_.back().key;
   }
 
-  void check_tag(const YAML::Mark& mark, const std::string& tag) {
-    if (tag.empty() || tag == "?" || tag == "!") return;
+  void check_tag(const yaml_mark_t& mark, const yaml_char_t* tag) {
+    if (tag == nullptr) return;
     error(position(mark), "tags ('!') are not supported", "write the value without '!'");
   }
 
@@ -169,11 +222,10 @@ private:
          "aliases count as often as they are used");
   }
 
-  void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-            YAML::EmitterStyle::value style) {
+  void open(Node::Kind kind, const yaml_mark_t& mark, const yaml_char_t* tag, const yaml_char_t* anchor,
+            bool is_flow) {
     check_tag(mark, tag);
-    Frame frame{.node = make_node(kind, position(mark)), .anchor = anchor};
-    frame.is_flow = style == YAML::EmitterStyle::Flow;
+    Frame frame{.node = make_node(kind, position(mark)), .anchor = text_of(anchor), .is_flow = is_flow};
     check_depth(frame.node.mark, 1);
     frames_.push_back(std::move(frame));
   }
@@ -185,10 +237,10 @@ private:
   }
 
   /// Adds a finished node to its parent.
-  void add(Part part, YAML::anchor_t anchor) {
+  void add(Part part, const std::string& anchor) {
     const Mark mark = part.node.mark;
     count(mark, 1);
-    if (anchor != 0) {
+    if (!anchor.empty()) {
       count(mark, part.values);  // the copy costs as much as the original
       anchors_[anchor] = part;
     }
@@ -240,10 +292,9 @@ private:
   }
 
   const Document& document_;
-  const std::string& text_;
   Positions positions_;
   std::vector<Frame> frames_;
-  std::map<YAML::anchor_t, Part> anchors_;
+  std::map<std::string, Part> anchors_;
   Node root_;
   std::vector<Diagnostic> errors_;
   std::size_t values_ = 0;
@@ -255,18 +306,18 @@ private:
 
 YamlResult read_yaml(const Document& document, const std::string& text) {
   Builder builder(document, text);
+  Parser parser(text);
   try {
-    std::istringstream stream(text);
-    YAML::Parser parser(stream);
-    // A second call finds a second document, which would otherwise stay unread.
-    if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
-  } catch (const Stop&) {
-    // recorded
-  } catch (const YAML::ParserException& exception) {
-    builder.syntax_error(exception);
-  } catch (const std::exception& exception) {
-    builder.error({}, "cannot be read as YAML: " + std::string(exception.what()));
-    builder.give_up();
+    while (true) {
+      Event event;
+      if (!parser.next(event)) {
+        builder.syntax_error(parser.state());
+        break;
+      }
+      if (event.get()->type == YAML_STREAM_END_EVENT) break;
+      builder.take(*event.get());
+    }
+  } catch (const Stop&) {  // recorded
   }
   return std::move(builder).result();
 }

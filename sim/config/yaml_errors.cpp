@@ -14,55 +14,36 @@ std::string_view text_at(Mark mark, const std::vector<std::string>& lines, int c
   return cut_characters(lines[static_cast<std::size_t>(mark.line - 1)], mark.column - 1, count);
 }
 
+SyntaxError open_bracket(Mark mark, Mark begun, std::string_view closer) {
+  const std::string by = begun.line == mark.line ? "" : " by line " + std::to_string(mark.line);
+  return {begun, "this bracket is never closed", "expected ',' or '" + std::string(closer) + "'" + by};
+}
+
 }  // namespace
 
-SyntaxError explain(const std::string& message, Mark mark, const std::vector<std::string>& lines,
-                    std::optional<Mark> bracket) {
-  if (message == "illegal map value") {
+SyntaxError explain(std::string_view message, Mark mark, Mark begun, const std::vector<std::string>& lines) {
+  if (message == "mapping values are not allowed in this context") {
     if (mark.column > longest_key) return {mark, "a key has more than 1024 characters", ""};
     return {mark, "':' is not expected here",
             "quote text that holds ': ', or start the key on a line of its own"};
   }
-  if (message.starts_with("end of map flow") || message.starts_with("end of sequence flow")) {
-    const std::string_view closer = message.starts_with("end of map") ? "'}'" : "']'";
-    const bool same_line = !bracket || bracket->line == mark.line;
-    return {bracket.value_or(mark), "this bracket is never closed",
-            "expected ',' or " + std::string(closer) +
-                (same_line ? "" : " by line " + std::to_string(mark.line))};
+  if (message == "did not find expected ',' or '}'") return open_bracket(mark, begun, "}");
+  if (message == "did not find expected ',' or ']'") return open_bracket(mark, begun, "]");
+  if (message == "did not find expected <document start>") {
+    return {mark, "this text belongs to nothing above", "check the indentation"};
   }
-  if (message.starts_with("end of map") || message.starts_with("end of sequence")) {
-    return {mark, "this does not fit what stands before it", "check the indentation, quotes and brackets"};
-  }
-  if (message == "unknown token") {
+  if (message == "found character that cannot start any token") {
     return {mark, in_quotes(text_at(mark, lines, 1)) + " cannot start a value", "put the text in quotes"};
   }
-  if (message.starts_with("the referenced anchor is not defined")) {  // yaml-cpp 0.8 adds its name
-    return {mark, "this alias refers to no anchor",
-            "define it above with '&name', or quote a text that starts with '*'"};
+  if (message == "could not find expected ':'") return {begun, "':' is missing after this key", ""};
+  if (message == "found unexpected end of stream") return {begun, "this quote is never closed", ""};
+  if (message == "found undefined tag handle") {
+    return {begun, "tags ('!') are not supported", "write the value without '!'"};
   }
-  if (message == "illegal EOF in scalar") return {mark, "this quote is never closed", ""};
-  if (message == "bad file") {
-    return {mark, "nested deeper than 32 levels", ""};
+  if (message.starts_with("did not find expected") || message.ends_with("not allowed in this context")) {
+    return {mark, "this does not fit what stands before it", "check the indentation, quotes and brackets"};
   }
-  return {mark, message, ""};
-}
-
-bool is_closed(std::string_view text, std::size_t at) {
-  constexpr std::string_view blank = " \n\t";
-  while (at < text.size() && (text[at] == '&' || text[at] == '!')) {
-    at = text.find_first_not_of(blank, text.find_first_of(blank, at));
-  }
-  if (at >= text.size() || (text[at] != '"' && text[at] != '\'')) return true;
-  const char quote = text[at];
-  for (++at; at < text.size(); ++at) {
-    if (quote == '"' && text[at] == '\\') {
-      ++at;
-    } else if (text[at] == quote) {
-      if (quote == '"' || text.substr(at + 1, 1) != "'") return true;
-      ++at;  // '' is an apostrophe
-    }
-  }
-  return false;
+  return {mark, std::string(message), ""};
 }
 
 }  // namespace trainyard::config

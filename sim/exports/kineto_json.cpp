@@ -310,11 +310,9 @@ private:
   }
 
   void write_power() {
-    std::int64_t last = -1;
     for (const PowerSpan& span : power_over_step(run_, step_.rank)) {
       const std::int64_t start = nanoseconds(span.start);
-      if (start == last) continue;  // shorter than the resolution
-      last = start;
+      if (start == nanoseconds(span.end)) continue;  // a rounding error between two kernels
       const std::int64_t date = origin_ + start;
       add(R"({{"ph":"C","name":"power","pid":{},"ts":{}.{:03},"args":{{"W":{}}}}})", step_.device,
           date / 1000, date % 1000, digits12(span.power.si()));

@@ -16,8 +16,9 @@ bool has_power(const Run& run) {
 
 /// Continues the last span if it has the same power.
 void extend(std::vector<PowerSpan>& spans, Seconds end, Watts power) {
+  constexpr Seconds rounding{1e-12};  // between the end of a kernel and the start of the next one
   const Seconds start = spans.empty() ? Seconds{} : spans.back().end;
-  if (end <= start) return;
+  if (end - start <= rounding) return;
   if (!spans.empty() && spans.back().power == power)
     spans.back().end = end;
   else

@@ -203,6 +203,24 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("the counter of power has a sample where each kernel starts, and none for rounding errors between them") {
+  const Run run = simulated("resnet50_dgx2", {{"gpus", "2"}});
+  const auto profile = nlohmann::json::parse(kineto_json(run, Rank{0}, 1));
+  std::map<double, double> samples;
+  std::vector<double> starts;
+  for (const auto& event : profile["traceEvents"]) {
+    const auto ts = event["ts"].get<double>();
+    if (event["ph"] == "C")
+      samples[ts] = event["args"]["W"];
+    else if (event["cat"] == "kernel" && event["tid"] == 7 && event["dur"].get<double>() > 0)
+      starts.push_back(ts);
+  }
+  const auto power_at = [&](double ts) { return std::prev(samples.upper_bound(ts))->second; };
+  const double waiting = power_at(starts.front() - 1);
+  REQUIRE(starts.size() > 300);
+  for (const double start : starts) CHECK(power_at(start) > waiting);
+}
+
 TEST_CASE("a profile has what its readers look for") {
   const Run run = simulated("resnet50_dgx2", {{"gpus", "2"}, {"precision", "amp"}});
   const std::string text = kineto_json(run, Rank{1}, 2);
