@@ -1,6 +1,8 @@
 #pragma once
 // Computes a plain value in a child process: SimGrid allows one simulation per process.
 
+#include "engine/flow_network.hpp"
+
 #include <cstdio>
 #include <stdexcept>
 #include <sys/wait.h>
@@ -13,6 +15,7 @@ namespace trainyard::testing {
 template <class Value, class Make>
 Value in_child(Make make) {
   static_assert(std::is_trivially_copyable_v<Value>);
+  engine::load_flow_network();  // once, not in each child
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
   std::fflush(nullptr);  // or the child writes it again
