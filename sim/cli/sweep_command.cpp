@@ -65,6 +65,21 @@ std::optional<StoreLock> lock_of(const SweepOptions& options) {
   return std::make_optional<StoreLock>(store_file(options));
 }
 
+/// Replaces a damaged store by one with its whole rows.
+void salvage_store(const fs::path& file, const Sweep& sweep) {
+  const Salvage saved = salvage(file, stored(sweep));
+  if (saved.damage.empty()) {
+    print_message(fmt::format("{} is whole: --salvage does what --resume does", in_quotes(file.string())));
+    return;
+  }
+  const fs::path aside = set_aside(file);
+  SweepStore store(file, stored(sweep));
+  for (const SweepRow& row : saved.rows) store.add(row, saved.files);
+  store.close();
+  print_message(fmt::format("{} of {} points are whole and kept; the damaged file is {} ({})",
+                            saved.rows.size(), sweep.points.size(), in_quotes(aside.string()), saved.damage));
+}
+
 /// The store that the options select, with its earlier rows.
 SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
   if (!options.out) return SweepStore(stored(sweep));
@@ -77,7 +92,8 @@ SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
       if (!options.shard && !options.merge) fs::remove(dir / name, ignored);
     }
   } else if (std::error_code ignored; fs::exists(file, ignored)) {
-    if (!options.resume) {
+    if (options.salvage) salvage_store(file, sweep);
+    if (!options.resume && !options.salvage) {
       throw FileError(
           fmt::format("'{}' exists: continue it with --resume, or replace it with --force", file.string()));
     }

@@ -11,6 +11,7 @@ namespace trainyard::sqlite {
 namespace {
 
 constexpr int patience_ms = 10'000;
+constexpr int longest_value = 100'000'000;  // bytes
 
 }  // namespace
 
@@ -22,6 +23,11 @@ Database::Database(const std::string& path) : path_(path) {
     throw FileError(fmt::format("cannot open {}: {}", in_quotes(path), why));
   }
   sqlite3_busy_timeout(handle_, patience_ms);
+  // As SQLite advises for files of others (sqlite.org/security.html).
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, longest_value);
 }
 
 Database::~Database() { sqlite3_close(handle_); }
@@ -41,6 +47,15 @@ bool Database::run_unless_busy(const std::string& sql) {
   if (code == SQLITE_BUSY || code == SQLITE_LOCKED) return false;
   if (code != SQLITE_OK) fail();
   return true;
+}
+
+std::string Database::fault() {
+  try {
+    const std::vector<std::string> found = texts("PRAGMA integrity_check(1)");
+    return found.empty() || found.front() == "ok" ? "" : found.front();
+  } catch (const FileError&) {
+    return sqlite3_errmsg(handle_);
+  }
 }
 
 std::vector<std::string> Database::texts(const std::string& sql) {

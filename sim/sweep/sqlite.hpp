@@ -15,7 +15,7 @@ namespace trainyard::sqlite {
 class Database {
 public:
   /// Opens or creates a file; ":memory:" keeps everything in memory. Waits up to ten seconds for another
-  /// process that writes.
+  /// process that writes. The file may come from anybody: nothing that it defines runs functions of SQLite.
   explicit Database(const std::string& path);
   ~Database();
   Database(const Database&) = delete;
@@ -24,6 +24,8 @@ public:
   void run(const std::string& sql);
   /// Returns false and does nothing if another process has the file open in a way that forbids it.
   bool run_unless_busy(const std::string& sql);
+  /// The first fault that SQLite finds in the file; empty if there is none.
+  std::string fault();
   /// The first column of all rows.
   std::vector<std::string> texts(const std::string& sql);
   /// Rolls a failed transaction back; no error if there is none.

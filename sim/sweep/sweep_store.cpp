@@ -19,6 +19,9 @@
 namespace trainyard {
 namespace {
 
+/// What SQLite appends to the name of a file for those next to it; and the file itself.
+constexpr std::array<const char*, 4> journals{"", "-wal", "-shm", "-journal"};
+
 /// Increased when the tables change.
 constexpr int layout = 2;
 
@@ -93,6 +96,12 @@ std::vector<std::string> columns_of(const StoredSweep& what) {
   return columns;
 }
 
+/// Reasons are printed: a terminal would obey such a letter.
+bool is_control(char letter) {
+  const auto byte = static_cast<unsigned char>(letter);
+  return byte < 0x20 || byte == 0x7F;
+}
+
 /// Over all values of a row: a disk, or a user with another program, may have changed it since.
 std::string checksum_of(const SweepRow& row) {
   Hash hash;
@@ -110,6 +119,9 @@ std::string checksum_of(const SweepRow& row) {
 
 }  // namespace
 
+/// What to do with a file that is damaged.
+enum class Damage { refused, tolerated };
+
 struct SweepStore::Database {
   StoredSweep what;
   sqlite::Database file;
@@ -118,7 +130,7 @@ struct SweepStore::Database {
   std::vector<std::size_t> key_columns = {};  ///< indices of the sweep's keys that have a column
   std::optional<sqlite::Statement> insert = {};
 
-  Database(StoredSweep stored, const std::string& path, Readers readers)
+  Database(StoredSweep stored, const std::string& path, Readers readers, Damage damage = Damage::refused)
       : what(std::move(stored)), file(path) {
     if (readers == Readers::none) file.run("PRAGMA locking_mode=EXCLUSIVE");
     // A commit is a line appended to the journal. It survives the end of the process at once, and a power
@@ -126,20 +138,41 @@ struct SweepStore::Database {
     file.run("PRAGMA journal_mode=WAL");
     file.run("PRAGMA synchronous=NORMAL");
     make_tables();
+    if (const std::string fault = damage == Damage::refused ? file.fault() : ""; !fault.empty())
+      throw FileError(damaged(fault));
     check();
+    check_tables();
     prepare();
   }
 
-  void make_tables() {
+  [[nodiscard]] std::string damaged(const std::string& fault) const {
+    return fmt::format("{} is damaged: {}; --salvage keeps the points that are whole", in_quotes(file.path()),
+                       fault);
+  }
+
+  [[nodiscard]] std::string definition_of_points() const {
     std::string columns;
     for (const std::string& column : columns_of(what)) columns += ", " + column;
+    return fmt::format(
+        "CREATE TABLE points(point INTEGER PRIMARY KEY, status TEXT, reason TEXT{}, checksum TEXT)", columns);
+  }
+
+  /// Users may have added indices and views, but a table of another form was not written by us.
+  void check_tables() {
+    const std::vector<std::string> points =
+        file.texts("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = 'points'");
+    if (points != std::vector{definition_of_points()})
+      throw FileError(
+          fmt::format("{} is damaged: its table 'points' has another form; replace the sweep with --force",
+                      in_quotes(file.path())));
+  }
+
+  void make_tables() {
     file.run("BEGIN IMMEDIATE");  // two processes may begin at the same time
     file.run("CREATE TABLE IF NOT EXISTS sweep(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID");
     file.run("CREATE TABLE IF NOT EXISTS files(path TEXT PRIMARY KEY, hash TEXT) WITHOUT ROWID");
     if (file.texts("SELECT value FROM sweep WHERE name = 'hash'").empty()) {
-      file.run(fmt::format(
-          "CREATE TABLE points(point INTEGER PRIMARY KEY, status TEXT, reason TEXT{}, checksum TEXT)",
-          columns));
+      file.run(definition_of_points());
       note("layout", std::to_string(layout));
       note("hash", hash_of(what));
       note("name", what.sweep.name);
@@ -238,15 +271,14 @@ struct SweepStore::Database {
     bool is_whole = row.point < what.sweep.points.size() && status != status_names.end();
     if (is_whole) row.status = static_cast<PointStatus>(status - status_names.begin());
     row.reason = ask.text(2);
+    is_whole = is_whole && std::ranges::none_of(row.reason, is_control);
     for (std::size_t i = 0; i < what.figures.size() && row.status == PointStatus::done; ++i) {
       row.figures.push_back(ask.number(static_cast<int>(3 + key_columns.size() + i)));
       is_whole = is_whole && std::isfinite(row.figures.back().value_or(0));
     }
     if (!is_whole || ask.text(checksum_column()) != checksum_of(row)) {
       throw FileError(
-          fmt::format("{} is damaged: the row of point {} has changed since it was written; replace the "
-                      "sweep with --force",
-                      in_quotes(file.path()), ask.integer(0)));
+          damaged(fmt::format("the row of point {} has changed since it was written", ask.integer(0))));
     }
     return row;
   }
@@ -303,10 +335,42 @@ void SweepStore::close() {
   database_->file.run_unless_busy("PRAGMA journal_mode=DELETE");
 }
 
+Salvage salvage(const std::filesystem::path& file, const StoredSweep& what) {
+  SweepStore::Database store(what, file.string(), Readers::of_this_machine, Damage::tolerated);
+  Salvage saved{.rows = {},
+                .files = {store.known_files.begin(), store.known_files.end()},
+                .damage = store.file.fault()};
+  // One by one: a page that cannot be read loses its own rows only.
+  for (std::size_t point = 0; point < what.sweep.points.size(); ++point) {
+    try {
+      sqlite::Statement ask(store.file, "SELECT * FROM points WHERE point = ?");
+      ask.bind(1, static_cast<std::int64_t>(point));
+      if (ask.step()) saved.rows.push_back(store.read_row(ask));
+    } catch (const FileError& error) {
+      if (saved.damage.empty()) saved.damage = error.what();
+    }
+  }
+  return saved;
+}
+
+std::filesystem::path set_aside(const std::filesystem::path& file) {
+  std::string name = file.string() + ".damaged";
+  std::error_code error;
+  for (int number = 2; std::filesystem::exists(name, error); ++number)
+    name = fmt::format("{}.damaged-{}", file.string(), number);
+  for (const char* const journal : journals) {
+    if (*journal != '\0' && !std::filesystem::exists(file.string() + journal, error)) continue;
+    std::filesystem::rename(file.string() + journal, name + journal, error);
+    if (error)
+      throw FileError(
+          fmt::format("cannot rename {}: {}", in_quotes(file.string() + journal), error.message()));
+  }
+  return name;
+}
+
 void remove_store(const std::filesystem::path& file) {
   std::error_code ignored;  // files that cannot be removed are found when the store is opened
-  for (const char* const journal : {"", "-wal", "-shm", "-journal"})
-    std::filesystem::remove(file.string() + journal, ignored);
+  for (const char* const journal : journals) std::filesystem::remove(file.string() + journal, ignored);
 }
 
 }  // namespace trainyard

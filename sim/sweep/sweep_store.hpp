@@ -27,12 +27,14 @@ struct StoredSweep {
 /// one process alone, and is locked.
 enum class Readers { of_this_machine, none };
 
+struct Salvage;
+
 class SweepStore {
 public:
   /// In memory: lost at the end of the process.
   explicit SweepStore(const StoredSweep& what);
-  /// In a file, which is created if missing. Throws FileError if it cannot be opened or is not a store;
-  /// InputError if it holds another sweep, or a file that was read for it has changed since.
+  /// In a file, which is created if missing. Throws FileError if it cannot be opened, is not a store or is
+  /// damaged; InputError if it holds another sweep, or a file that was read for it has changed since.
   SweepStore(const std::filesystem::path& file, const StoredSweep& what,
              Readers readers = Readers::of_this_machine);
   ~SweepStore();
@@ -55,8 +57,24 @@ public:
 
 private:
   struct Database;
+  friend Salvage salvage(const std::filesystem::path& file, const StoredSweep& what);
   std::unique_ptr<Database> database_;
 };
+
+/// The whole rows of a store that may be damaged.
+struct Salvage {
+  std::vector<SweepRow> rows;      ///< by point
+  std::vector<std::string> files;  ///< that were read for them
+  std::string damage;              ///< the first fault; empty if the store is whole
+};
+
+/// Reads every row that is as it was written. Throws as SweepStore where not even the table's form can be
+/// read, or the store belongs to another sweep.
+Salvage salvage(const std::filesystem::path& file, const StoredSweep& what);
+
+/// Renames a store and SQLite's files next to it, so that `file` is free: to `file`.damaged, or
+/// `file`.damaged-2 ... if that exists. The new name. Throws FileError.
+std::filesystem::path set_aside(const std::filesystem::path& file);
 
 /// Removes a store and SQLite's files next to it. No error if there is none.
 void remove_store(const std::filesystem::path& file);

@@ -245,6 +245,61 @@ TEST_CASE("a row that is not as it was written is an error of files, whatever wa
   }
 }
 
+TEST_CASE("a damaged store is refused, and salvaged row by row") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "sweep.db";
+  constexpr int points = 500;
+  const StoredSweep what = what_of(points);
+  {
+    SweepStore store(file, what);
+    for (std::size_t point = 0; point < points; ++point)
+      store.add(point % 7 == 0 ? failed(point) : done(point), {});
+    store.close();
+  }
+  CHECK(salvage(file, what).damage.empty());
+  CHECK(salvage(file, what).rows.size() == points);
+  // A page of rows in the middle of the file is overwritten.
+  constexpr std::streamoff page = 4096;
+  REQUIRE(fs::file_size(file) > 6 * page);
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(5 * page)
+      << std::string(page, 'x');
+  CHECK(contains(opening(file, what), "is damaged: "));
+  CHECK(contains(opening(file, what), "--salvage"));
+  const Salvage saved = salvage(file, what);
+  CHECK_FALSE(saved.damage.empty());
+  CHECK(saved.rows.size() < points);
+  CHECK(saved.rows.size() > points / 2);
+  for (const SweepRow& row : saved.rows)
+    CHECK(same(row, row.point % 7 == 0 ? failed(row.point) : done(row.point)));
+  const fs::path aside = set_aside(file);
+  CHECK(aside == file.string() + ".damaged");
+  CHECK_FALSE(fs::exists(file));
+  fs::copy(aside, file);
+  CHECK(set_aside(file) == file.string() + ".damaged-2");
+}
+
+TEST_CASE("what somebody defined in a store does not run") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "sweep.db";
+  const StoredSweep what = what_of(3);
+  SweepStore(file, what).add(done(0), {});
+  sqlite::Database(file.string()).run("CREATE INDEX mine ON points(nodes)");
+  sqlite::Database(file.string())
+      .run("CREATE TRIGGER theirs AFTER INSERT ON points BEGIN UPDATE points SET reason = 'changed'; END");
+  SweepStore store(file, what);
+  store.add(done(1), {});
+  for (const SweepRow& row : store.rows()) CHECK(same(row, done(row.point)));
+}
+
+TEST_CASE("a reason with a control character is no reason of ours") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "sweep.db";
+  SweepRow row = failed(0);
+  row.reason = "\x1b[2Jgone";
+  SweepStore(file, what_of(1)).add(row, {});
+  CHECK_THROWS_AS(static_cast<void>(SweepStore(file, what_of(1)).rows()), FileError);
+}
+
 TEST_CASE("a process that is killed leaves every row it had committed") {
   const TemporaryFolder folder;
   const fs::path file = folder.path / "sweep.db";
