@@ -8,6 +8,8 @@
 #include "config/catalogue.hpp"
 #include "config/read_file.hpp"
 #include "experiment/resolve.hpp"
+#include "imports/astra_system.hpp"
+#include "interchange/astra_platform.hpp"
 #include "interchange/questions.hpp"
 #include "interchange/recognise.hpp"
 #include "platform/load.hpp"
@@ -39,7 +41,7 @@ struct InitPlatformOptions {
 };
 
 struct InitExperimentOptions {
-  std::optional<std::string> model, platform, out;
+  std::optional<std::string> model, platform, system, out;
   bool force = false;
 };
 
@@ -166,6 +168,21 @@ std::optional<Bytes> usable_of(const NodeLayout& layout, Bytes memory) {
   return layout.gpu_memory && *layout.gpu_memory <= memory ? layout.gpu_memory : std::nullopt;
 }
 
+/// The only file if it is ASTRA-sim's, which says all of the network that options say otherwise.
+std::optional<AstraNetwork> network_in(const std::vector<InputText>& files,
+                                       const InitPlatformOptions& options) {
+  const auto found = std::ranges::find_if(files, is_astra_network);
+  if (found == files.end()) return std::nullopt;
+  if (files.size() > 1)
+    throw input_error(found->name, 0, "a network of ASTRA-sim is a whole platform", "give it alone");
+  for (const auto& [name, text] : {std::pair("--nvlink", options.nvlink), std::pair("--pcie", options.pcie),
+                                   std::pair("--nics", options.nics), std::pair("--nic", options.nic),
+                                   std::pair("--nodes", options.nodes)}) {
+    if (text) throw CLI::ValidationError(name, found->name + " says it");
+  }
+  return read_astra_network(*found);
+}
+
 void init_platform(const InitPlatformOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
   PlatformAnswers answers = answers_in(options);
@@ -185,7 +202,9 @@ void init_platform(const InitPlatformOptions& options) {
     if (!is_answered && is_terminal) ask_rest(false);
     if (!answers.gpus) throw CLI::RequiredError("FILE, or --gpus N with --gpu PROFILE");
   }
-  NodeLayout layout = layout_from(files, answers);
+  const std::optional<AstraNetwork> network = network_in(files, options);
+  if (network) answers.nodes = nodes_of(*network);
+  NodeLayout layout = network ? NodeLayout{} : layout_from(files, answers);
   if (answers.gpu.empty() && !gpu.is_data_sheet()) answers.gpu = profile_of_gpus(layout);
   if (answers.gpu.empty() && !gpu.is_data_sheet() && is_terminal) ask_rest(true);
   const std::string product = layout.products.empty() ? std::string() : layout.products.front();
@@ -223,7 +242,8 @@ void init_platform(const InitPlatformOptions& options) {
     answers.gpu = path_from(options.out, answers.gpu);
   }
 
-  const PlatformDraft draft = make_platform(std::move(layout), answers);
+  const PlatformDraft draft =
+      network ? make_platform(*network, answers) : make_platform(std::move(layout), answers);
   for (const std::string& warning : draft.warnings) print_message("trainyard: warning: " + warning);
   const std::string text = platform_text(draft, schema(catalogue, "platforms/schema/platform.json"));
   const std::string file = options.out.value_or(answers.name + ".yaml");
@@ -239,9 +259,25 @@ void init_platform(const InitPlatformOptions& options) {
   print_message(next_steps(file, profile_file, answers.nodes));
 }
 
+/// The key `algorithm` of an experiment and what follows it, from a system configuration of ASTRA-sim.
+std::string settings_text(const AstraSystem& system) {
+  const AstraSettings settings = settings_of(system);
+  std::string text = fmt::format("  algorithm: {}\n  # {}: {}\n", config::name_of(settings.algorithm),
+                                 base_name(system.file), settings.why);
+  for (const std::string& one : settings.used) text += fmt::format("  # {}\n", one);
+  for (const std::string& one : settings.not_used) text += fmt::format("  # not used: {}\n", one);
+  return text;
+}
+
+constexpr const char* usual_algorithm =
+    "  algorithm: auto        # as NCCL would choose; ring, tree and more in workloads/README.md\n";
+
+/// ASTRA-sim has no costs of NCCL's.
+constexpr const char* astra_software = "\nset: {stack.nccl: none}  # the network alone, as in ASTRA-sim\n";
+
 /// A job that fits most GPUs: small steps of the model, in the precision that the GPU is fast in.
 std::string experiment_text(const std::string& platform, const std::string& model,
-                            const std::string& schema) {
+                            const std::optional<AstraSystem>& system, const std::string& schema) {
   std::string text = schema.empty() ? schema : "# yaml-language-server: $schema=" + schema + "\n";
   return text + fmt::format(
                     R"(# Written by `trainyard init experiment`. It runs as it stands: trainyard run FILE
@@ -255,16 +291,17 @@ batch_per_gpu: 32        # samples of a step on one GPU; trainyard memory FILE s
 optimizer: momentum      # sgd, momentum, adam, lamb, lars
 sync:
   kind: all_reduce       # parameter_server: gradients go to servers
-  algorithm: auto        # as NCCL would choose; ring, tree and more in workloads/README.md
-  update: sync           # k_sync, async, local_sgd and more
-
+{2}  update: sync           # k_sync, async, local_sgd and more
+{3}
 # If you have measured the throughput of one GPU with this batch, all kernel times are scaled to it:
 # one_gpu: 380 samples/s
 
 # The whole training, with its energy and rent:
 # job: {{epochs: 90}}
 )",
-                    fmt::format("{:24}", "platform: " + platform), fmt::format("{:24}", "model: " + model));
+                    fmt::format("{:24}", "platform: " + platform), fmt::format("{:24}", "model: " + model),
+                    system ? settings_text(*system) : std::string(usual_algorithm),
+                    system ? astra_software : "");
 }
 
 void init_experiment(const InitExperimentOptions& options) {
@@ -282,7 +319,9 @@ void init_experiment(const InitExperimentOptions& options) {
         std::string::npos;
     return is_plain ? path : in_quotes(path);
   };
-  const std::string text = experiment_text(from_file(platform), from_file(model),
+  std::optional<AstraSystem> system;
+  if (options.system) system = read_astra_system(read_input(*options.system));
+  const std::string text = experiment_text(from_file(platform), from_file(model), system,
                                            schema(catalogue, "workloads/schema/experiment.json"));
   if (options.out)
     write_out_file(*options.out, text, options.force);
@@ -298,8 +337,8 @@ void add_platform(CLI::App& init) {
   command.add_option(
       "FILE", options->files,
       "output of nvidia-smi topo -m, with that of nvidia-smi -q (-x) beside it; NCCL's topology "
-      "(NCCL_TOPO_DUMP_FILE); or lstopo --of xml. Without a file: --gpus, or questions on a "
-      "terminal");
+      "(NCCL_TOPO_DUMP_FILE); lstopo --of xml; or ASTRA-sim's network (YAML, or JSON of 1.0). Without a "
+      "file: --gpus, or questions on a terminal");
   add_value(command, "--name", options->name, "NAME", "name of the platform (default: that of the file)");
   add_value(command, "--gpu", options->gpu, "GPU",
             "profile of the GPUs, if the files do not tell; with --gpu-memory, the name of a new one");
@@ -342,6 +381,8 @@ void add_experiment(CLI::App& init) {
       *init.add_subcommand("experiment", "write an experiment that runs as it stands, with comments");
   add_value(command, "--model", options->model, "MODEL", "name or path (default: resnet50)");
   add_value(command, "--platform", options->platform, "PLATFORM", "name or path (default: dgx_a100)");
+  add_value(command, "--system", options->system, "FILE",
+            "system configuration of ASTRA-sim: its algorithm of all-reduces; what is not used is named");
   add_value(command, "-o,--out", options->out, "FILE", "write to this file (default: stdout)");
   command.add_flag("--force", options->force, "replace an existing file");
   add_examples(command, {"trainyard init experiment",

@@ -3,9 +3,11 @@
 // here; only yaml.cpp uses libyaml.
 
 #include "config/diagnostic.hpp"
+#include "config/file_format.hpp"
 
 #include <cstddef>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -87,6 +89,9 @@ std::string join(std::string_view path, std::size_t index);
 /// InputError if the text cannot be read to its end; errors that leave the rest meaningful are kept in the
 /// document, so that read() reports them with its own.
 Document parse(std::string name, std::string_view text);
+
+/// The same of another tool's file in YAML or JSON, of one of the formats `own`.
+Document parse(std::string name, std::string_view text, std::initializer_list<FileFormat> own);
 
 /// Reads and parses a file. Throws FileError if it cannot be read, InputError if it is not a valid document.
 Document load(const std::filesystem::path& file);

@@ -45,7 +45,10 @@ constexpr std::array formats{
     Format{FileFormat::drawing, "a drawing"},
     Format{FileFormat::astra_sim_workload, "a workload of ASTRA-sim or SimAI",
            "trainyard import astra-sim {} --time-unit ns -o step.csv"},
-    Format{FileFormat::astra_sim_network, "a network of ASTRA-sim"},
+    Format{FileFormat::astra_sim_network, "a network of ASTRA-sim",
+           "trainyard init platform {} --gpu PROFILE -o machine.yaml"},
+    Format{FileFormat::astra_sim_system, "a system configuration of ASTRA-sim",
+           "trainyard init experiment --system {} -o job.yaml"},
     Format{FileFormat::rocm_smi, "output of rocm-smi"},
     Format{FileFormat::trainyard_trace, "a trace of trainyard",
            "trainyard run --platform NAME --set trace={}"},
@@ -103,6 +106,9 @@ FileFormat json_format(const Head& head) {
   }
   if (head.has_key("workload_graph")) return FileFormat::chakra_json;
   if (head.has_key("schemaVersion")) return FileFormat::pytorch_profile;
+  if (head.has_key("topologies-per-dim")) return FileFormat::astra_sim_network;
+  if (head.has_key("all-reduce-implementation") || head.has_key("scheduling-policy"))
+    return FileFormat::astra_sim_system;
   if (head.has_key("traceEvents"))
     return head.has("\"cpu_op\"") ? FileFormat::pytorch_profile : FileFormat::chrome_trace;
   return head.has_key("schema") && head.has_key("nodes") ? FileFormat::execution_trace : FileFormat::json;
@@ -155,6 +161,8 @@ FileFormat text_format(const Head& head) {
   if (head.has("| NVIDIA-SMI ") && head.has("Driver Version")) return FileFormat::smi_overview;
   if (is_astra_sim_workload(head)) return FileFormat::astra_sim_workload;
   if (head.has_line("npus_count:")) return FileFormat::astra_sim_network;
+  if (head.has_line("all-reduce-implementation:") || head.has_line("scheduling-policy:"))
+    return FileFormat::astra_sim_system;
   return head.has("ROCm System Management Interface") ? FileFormat::rocm_smi : FileFormat::unknown;
 }
 

@@ -31,6 +31,7 @@ enum class FileFormat {
   drawing,
   astra_sim_workload,
   astra_sim_network,
+  astra_sim_system,
   rocm_smi,
   trainyard_trace,
   trainyard_yaml,

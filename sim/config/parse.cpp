@@ -101,9 +101,11 @@ Node& enter_index(const Document& document, Node& node, std::size_t index, std::
 
 }  // namespace
 
-Document parse(std::string name, std::string_view text) {
+Document parse(std::string name, std::string_view text) { return parse(std::move(name), text, yaml_formats); }
+
+Document parse(std::string name, std::string_view text, std::initializer_list<FileFormat> own) {
   Document document{.name = std::move(name)};
-  if (may_be_foreign(text)) refuse_foreign(document.name, text, yaml_formats);
+  if (may_be_foreign(text)) refuse_foreign(document.name, text, own);
   const std::string plain = plain_text(document.name, text);
   document.lines = lines_of(plain);
   const auto first = std::find_if(document.lines.begin(), document.lines.end(), [](const std::string& line) {
@@ -116,7 +118,7 @@ Document parse(std::string name, std::string_view text) {
   }
   YamlResult result = read_yaml(document, plain);
   if (!result.errors.empty() || result.root.kind == Node::Kind::scalar)
-    refuse_foreign(document.name, plain, yaml_formats);
+    refuse_foreign(document.name, plain, own);
   if (result.errors.empty() && result.root.kind == Node::Kind::null) {
     reject(document, {}, "file is empty");
   }

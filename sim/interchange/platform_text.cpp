@@ -54,6 +54,7 @@ std::string rate_of_card(const Sourced<Bandwidth>& rate) {
 }
 
 std::string value_text(double value) { return shortest(value); }
+std::string value_text(int value) { return std::to_string(value); }
 std::string value_text(bool value) { return value ? "true" : "false"; }
 template <class Q>
 std::string value_text(Q value) {
@@ -142,13 +143,45 @@ std::string effective_text(const EffectiveFile& effective) {
   return text.empty() ? text : "  effective:  # per lane and direction; staged: per connection\n" + text;
 }
 
+std::string cables_text(const std::vector<FabricLinkFile>& links) {
+  Anchors anchors;
+  for (const FabricLinkFile& link : links) {
+    anchors.count(figure(link.bandwidth));
+    if (link.latency) anchors.count(figure(*link.latency));
+  }
+  std::string text = links.empty() ? std::string() : "  links:\n";
+  for (const FabricLinkFile& link : links) {
+    text += fmt::format("    - {{between: [{}, {}], bandwidth: {}", end_text(link.between[0]),
+                        end_text(link.between[1]), anchors.use("cable", figure(link.bandwidth)));
+    if (link.latency) text += ", latency: " + anchors.use("delay", figure(*link.latency));
+    text += "}\n";
+  }
+  return text;
+}
+
 std::string fabric_text(const FabricFile& fabric) {
   std::string text = fmt::format("fabric:\n  kind: {}\n  transport: {}\n", config::name_of(fabric.kind),
                                  config::name_of(fabric.transport));
+  const auto add = [&](const char* key, const auto& value) {
+    if (value) text += fmt::format("  {}: {}\n", key, figure(*value));
+  };
   if (fabric.nic) text += fmt::format("  nic: {}\n", figure(*fabric.nic, rate_of_card(*fabric.nic)));
-  text += fmt::format("  efficiency: {}\n", figure(fabric.efficiency));
-  if (fabric.latency) text += fmt::format("  latency: {}\n", figure(*fabric.latency));
-  return text + fmt::format("  gpudirect: {}\n", figure(fabric.gpudirect));
+  if (fabric.efficiency != FabricFile{}.efficiency)
+    text += fmt::format("  efficiency: {}\n", figure(fabric.efficiency));
+  add("latency", fabric.latency);
+  text += fmt::format("  gpudirect: {}\n", figure(fabric.gpudirect));
+  add("hop_latency", fabric.hop_latency);
+  add("nodes_per_rail", fabric.nodes_per_rail);
+  add("pxn", fabric.pxn);
+  if (!fabric.dimensions.empty())
+    text += fmt::format("  dimensions: [{}]\n", fmt::join(fabric.dimensions, ", "));
+  add("link", fabric.link);
+  if (!fabric.switches.empty()) {
+    std::vector<std::string> ends;
+    for (const std::string& name : fabric.switches) ends.push_back(end_text(name));
+    text += fmt::format("  switches: [{}]\n", fmt::join(ends, ", "));
+  }
+  return text + cables_text(fabric.links);
 }
 
 }  // namespace

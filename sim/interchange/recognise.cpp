@@ -15,7 +15,8 @@ namespace trainyard {
 namespace {
 
 constexpr const char* what_is_read =
-    "read are: nvidia-smi topo -m, nvidia-smi -q (-x), NCCL_TOPO_DUMP_FILE, lstopo --of xml";
+    "read are: nvidia-smi topo -m, nvidia-smi -q (-x), NCCL_TOPO_DUMP_FILE, lstopo --of xml, ASTRA-sim's "
+    "network";
 
 }  // namespace
 
@@ -28,7 +29,9 @@ NodeFileKind recognise_node_file(const InputText& input) {
   if (root.empty() && is_smi_query_text(input)) return NodeFileKind::smi_query;
   const config::FileFormat other = config::format_of(input.text);
   if (other != config::FileFormat::unknown)
-    throw input_error(input.name, 0, fmt::format("this is {}", config::words_of(other)), what_is_read);
+    throw input_error(input.name, 0, fmt::format("this is {}", config::words_of(other)),
+                      other == config::FileFormat::astra_sim_system ? config::command_for(other, input.name)
+                                                                    : std::string(what_is_read));
   throw input_error(input.name, 0,
                     root.empty()
                         ? "no description of a node: the text has no matrix of GPUs"
