@@ -10,12 +10,20 @@
 #include "report/out_files.hpp"
 #include "units/plural.hpp"
 #include "units/shell_word.hpp"
+#include "units/text.hpp"
 #include "workload/trace_csv.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace trainyard {
 namespace {
@@ -25,6 +33,90 @@ struct ImportAstraSimOptions {
   std::optional<std::string> gradients;
   bool force = false;
 };
+
+/// A line for each kind and group of a pass's collectives, with number and bytes as the file counts them.
+std::string collectives_of(const AstraWorkload& workload, WorkloadPass WorkloadLayer::*pass) {
+  struct Total {
+    int number = 0;
+    std::int64_t bytes = 0;
+  };
+  std::map<std::pair<Axis, Operation>, Total> totals;
+  for (const WorkloadLayer& layer : workload.layers) {
+    const WorkloadPass& its = layer.*pass;
+    if (!its.operation) continue;
+    Total& total = totals[{its.axis, *its.operation}];
+    ++total.number;
+    total.bytes += its.size;
+  }
+  std::string text;
+  for (const auto& [kind, total] : totals) {
+    const std::string group =
+        kind.first == Axis::all ? std::string() : fmt::format(", {}", config::name_of(kind.first));
+    text += fmt::format("  {} {}{}: {} B\n", total.number, config::name_of(kind.second), group,
+                        grouped(total.bytes));
+  }
+  return text;
+}
+
+void print_account(const AstraWorkload& workload, Seconds unit) {
+  const auto line = [&](std::string_view name, std::int64_t time) {
+    return fmt::format("{:15}  {:>9}\n", name, human(unit * static_cast<double>(time)));
+  };
+  std::string text;
+  for (const auto& [name, pass] : {std::pair("forward", &WorkloadLayer::forward),
+                                   std::pair("input gradient", &WorkloadLayer::input_gradient),
+                                   std::pair("weight gradient", &WorkloadLayer::weight_gradient)}) {
+    std::int64_t time = 0;
+    for (const WorkloadLayer& layer : workload.layers) time += (layer.*pass).time;
+    text += line(name, time) + collectives_of(workload, pass);
+  }
+  std::int64_t update = 0;
+  for (const WorkloadLayer& layer : workload.layers) update += layer.update;
+  print_result(text + line("update", update));
+}
+
+/// Groups of which a rank is all: SimAI's ZeRO-3 gathers parameters in "tensor groups" of one rank.
+std::string groups_of_one(const AstraWorkload& workload) {
+  std::set<std::string_view> names;
+  for (const WorkloadLayer& layer : workload.layers) {
+    for (const WorkloadPass* pass : {&layer.forward, &layer.input_gradient, &layer.weight_gradient}) {
+      if (pass->operation && group_size(workload.groups, pass->axis) == 1)
+        names.insert(config::name_of(pass->axis));
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// What the header says besides groups, and what a trace of one stage leaves out.
+void print_header_notes(const AstraWorkload& workload) {
+  std::vector<std::string> others;
+  for (const auto& [name, value] : workload.header) {
+    const bool is_group =
+        name == "model_parallel_NPU_group" || name == "ep" || name == "pp" || name == "all_gpus";
+    if (!is_group && value != 0) others.push_back(fmt::format("{} {}", name, value));
+  }
+  if (!others.empty()) print_message(fmt::format("not used: {}", fmt::join(others, ", ")));
+  if (const std::string groups = groups_of_one(workload); !groups.empty() && workload.is_transformer())
+    print_message(fmt::format(
+        "warning: groups of one rank by the file's head, whose collectives take no time: {}", groups));
+  if (workload.groups.pipeline > 1)
+    print_message(
+        fmt::format("warning: the trace is one of {} stages alone: messages between them and bubbles are "
+                    "not in the file",
+                    workload.groups.pipeline));
+}
+
+/// Options of `run` for the groups that a workload names, on nodes of eight GPUs.
+std::string options_for_groups(const WorkloadGroups& groups) {
+  constexpr std::int64_t on_node = 8;
+  const std::int64_t ranks = groups.ranks / std::max<std::int64_t>(groups.pipeline, 1);
+  std::string options;
+  if (ranks > on_node) options += fmt::format(" --nodes {}", (ranks + on_node - 1) / on_node);
+  if (ranks > 0) options += fmt::format(" --gpus {}", ranks);
+  if (groups.tensor > 1) options += fmt::format(" --set parallelism.tensor={}", groups.tensor);
+  if (groups.expert > 1) options += fmt::format(" --set parallelism.expert={}", groups.expert);
+  return options;
+}
 
 void import_astra_sim(const ImportAstraSimOptions& options) {
   const auto unit = choice<WorkloadTime>(options.unit);
@@ -41,10 +133,12 @@ void import_astra_sim(const ImportAstraSimOptions& options) {
   });
   const Trace trace = trace_of(workload, unit, gradient);
   write_out_file(options.out, checked_trace_text(options.out, trace), options.force);
-  print_message(
-      fmt::format("wrote {}: {} of {}\nnext:  trainyard run --platform dgx_a100 --batch 32 --set trace={}",
-                  options.out, plural(std::ssize(trace.ops), "op"),
-                  plural(static_cast<long long>(workload.layers.size()), "layer"), shell_word(options.out)));
+  print_account(workload, length_of(unit));
+  print_header_notes(workload);
+  print_message(fmt::format(
+      "wrote {}: {} of {}\nnext:  trainyard run --platform dgx_a100 --batch 32{} --set trace={}", options.out,
+      plural(std::ssize(trace.ops), "op"), plural(std::ssize(workload.layers), "layer"),
+      options_for_groups(workload.groups), shell_word(options.out)));
 }
 
 }  // namespace
@@ -52,8 +146,7 @@ void import_astra_sim(const ImportAstraSimOptions& options) {
 void add_import_astra_sim(CLI::App& import) {
   auto options = std::make_shared<ImportAstraSimOptions>();
   CLI::App& command = *import.add_subcommand(
-      "astra-sim",
-      "convert a workload of ASTRA-sim (text, data parallelism) into a trace of its training step");
+      "astra-sim", "convert a workload of ASTRA-sim or SimAI (text) into a trace of its training step");
   command.add_option("file", options->file, "the workload")->required()->type_name("FILE");
   command.add_option("-o,--output", options->out, "write the trace to this file")
       ->required()

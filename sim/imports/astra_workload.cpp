@@ -54,7 +54,40 @@ private:
                          shown(words.empty() ? "" : words.front())),
              "expected: the parallelism, such as DATA, then the number of layers");
     result_.parallelism = words.front();
+    if (result_.is_transformer()) read_header(words);
     ++next_;
+  }
+
+  /// "ep: 16 pp: 12 ... pp_comm 50331648", with or without colons.
+  void read_header(const Words& words) {
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      std::string_view name = words[i];
+      if (name.ends_with(':')) name.remove_suffix(1);
+      if (i + 1 == words.size()) refuse(1, fmt::format("{} has no number behind it", shown(words[i])));
+      const std::int64_t value = number(words[++i], "number");
+      result_.header.emplace_back(name, value);
+      WorkloadGroups& groups = result_.groups;
+      if (name == "model_parallel_NPU_group") groups.tensor = value;
+      if (name == "ep") groups.expert = value;
+      if (name == "pp") groups.pipeline = value;
+      if (name == "all_gpus") groups.ranks = value;
+      if (name.starts_with("checkpoint") && value > 0)
+        refuse(1, fmt::format("{} {}: layers whose forward pass backward repeats", shown(name), value),
+               "a workload without recomputation");
+    }
+    check_groups();
+  }
+
+  void check_groups() const {
+    const WorkloadGroups& its = result_.groups;
+    const std::int64_t divisor = std::max<std::int64_t>(its.tensor, 1) *
+                                 std::max<std::int64_t>(its.pipeline, 1) *
+                                 std::max<std::int64_t>(its.expert, 1);
+    if (its.ranks > 0 && its.ranks % divisor != 0)
+      refuse(1, fmt::format(
+                    "{} ranks cannot be divided into {} stages of {} ranks for each layer and {} for the "
+                    "experts",
+                    its.ranks, std::max<std::int64_t>(its.pipeline, 1), its.tensor, its.expert));
   }
 
   std::int64_t read_count() {
@@ -76,16 +109,30 @@ private:
     return value;
   }
 
-  [[nodiscard]] WorkloadPass pass(std::span<const std::string_view> words) const {
+  /// The group of a collective's word, whose end it takes off; `usual`: of a word without one.
+  [[nodiscard]] Axis take_group(std::string_view& word, Axis usual) const {
+    if (!result_.is_transformer()) return Axis::all;
+    for (const auto& [end, axis] : {std::pair(std::string_view("_DP_EP"), Axis::expert_data),
+                                    std::pair(std::string_view("_EP"), Axis::expert)}) {
+      if (!word.ends_with(end)) continue;
+      word.remove_suffix(end.size());
+      return axis;
+    }
+    return usual;
+  }
+
+  [[nodiscard]] WorkloadPass pass(std::span<const std::string_view> words, Axis usual) const {
     WorkloadPass made{.time = number(words[0], "time"), .size = number(words[2], "size in bytes")};
     if (words[1] == no_collective) {
       if (made.size > 0) refuse(line(), fmt::format("{} B are sent by NONE", made.size));
       return made;
     }
-    const auto* const found = std::ranges::find(workload_words, words[1], &WorkloadWord::text);
+    std::string_view word = words[1];
+    made.axis = take_group(word, usual);
+    const auto* const found = std::ranges::find(workload_words, word, &WorkloadWord::text);
     if (found == workload_words.end())
       refuse(line(), fmt::format("unknown collective {}", shown(words[1])),
-             "those of groups, such as ALLREDUCE_EP of SimAI, have no place in a trace of all ranks");
+             "those of groups, such as ALLREDUCE_EP of SimAI, stand in a workload HYBRID_TRANSFORMER...");
     made.operation = found->operation;
     if (made.size == 0) made.operation.reset();
     return made;
@@ -100,33 +147,39 @@ private:
       refuse(line(), fmt::format("layer {} has parallelism {}", shown(words.front()), shown(words.back())),
              "only DATA can be imported");
     WorkloadLayer layer{.name = std::string(words.front()),
-                        .forward = pass(all.subspan(2, 3)),
-                        .input_gradient = pass(all.subspan(5, 3)),
-                        .weight_gradient = pass(all.subspan(8, 3)),
+                        .forward = pass(all.subspan(2, 3), Axis::tensor),
+                        .input_gradient = pass(all.subspan(5, 3), Axis::tensor),
+                        .weight_gradient = pass(all.subspan(8, 3), Axis::data),
                         .update = number(words[11], "time"),
                         .line = line()};
-    for (const auto& [pass, name] :
-         {std::pair(&layer.forward, "forward"), std::pair(&layer.input_gradient, "input gradient")}) {
-      if (pass->operation)
-        refuse(line(),
-               fmt::format("layer {}: {} holds up the {} pass", shown(layer.name),
-                           config::name_of(*pass->operation), name),
-               "only collectives of weight gradients, which run beside it, can be imported");
-    }
-    if (layer.weight_gradient.operation == Operation::all_gather)
-      refuse(
-          line(),
-          fmt::format("layer {}: the size of an all-gather is that of a rank's part, and the file does not "
-                      "say the number of ranks",
-                      shown(layer.name)));
+    if (is_data_parallel()) refuse_blocking(layer);
     result_.layers.push_back(std::move(layer));
   }
 
-  void refuse_groups() const {
+  void refuse_blocking(const WorkloadLayer& layer) const {
+    for (const auto& [pass, name] :
+         {std::pair(&layer.forward, "forward"), std::pair(&layer.input_gradient, "input gradient")}) {
+      if (pass->operation)
+        refuse(layer.line,
+               fmt::format("layer {}: {} holds up the {} pass, which {} does not have", shown(layer.name),
+                           config::name_of(*pass->operation), name, result_.parallelism),
+               "collectives of weight gradients; those of groups stand in HYBRID_TRANSFORMER...");
+    }
+  }
+
+  [[nodiscard]] bool is_data_parallel() const {
     const std::string& its = result_.parallelism;
-    if (its == "DATA" || its == "MICRO" || its == customized) return;
-    refuse(1, fmt::format("{} is no data parallelism: its collectives are of groups of ranks", its),
-           "only DATA can be imported");
+    return its == "DATA" || its == "MICRO" || its == customized;
+  }
+
+  void refuse_groups() const {
+    if (is_data_parallel() || result_.is_transformer()) return;
+    refuse(
+        1,
+        fmt::format("{} is no data parallelism: its groups are dimensions of a network, which the file does "
+                    "not have",
+                    result_.parallelism),
+        "DATA, MICRO and HYBRID_TRANSFORMER... can be imported");
   }
 
   const InputText& input_;
@@ -143,8 +196,9 @@ public:
   Trace make() {
     for (const WorkloadLayer& layer : workload_.layers) add(Phase::forward, layer, "", layer.forward);
     for (auto layer = workload_.layers.rbegin(); layer != workload_.layers.rend(); ++layer) {
+      if (workload_.is_transformer()) add(Phase::backward, *layer, ".dgrad", layer->input_gradient);
       add(Phase::backward, *layer, ".wgrad", layer->weight_gradient);
-      add(Phase::backward, *layer, ".dgrad", layer->input_gradient);
+      if (!workload_.is_transformer()) add(Phase::backward, *layer, ".dgrad", layer->input_gradient);
     }
     for (const WorkloadLayer& layer : workload_.layers)
       add(Phase::optimizer, layer, "", {.time = layer.update});
@@ -161,13 +215,30 @@ private:
     op.kind = OpKind::measured;
     op.duration = unit_ * static_cast<double>(pass.time);
     if (pass.operation) {
-      const Bytes size(static_cast<double>(pass.size));
-      op.communications.push_back({.operation = *pass.operation, .size = size});
-      op.communications.back().waits = usual_wait(phase, *pass.operation);
-      if (gradient_ && pass.operation == Operation::all_reduce)
+      const Bytes size = size_of(layer, pass);
+      const bool runs_beside = &pass == &layer.weight_gradient;
+      op.communications.push_back({.operation = *pass.operation, .size = size, .axis = pass.axis});
+      op.communications.back().waits = runs_beside ? std::nullopt : std::optional(0);
+      if (gradient_ && runs_beside && pass.operation == Operation::all_reduce)
         op.gradients.push_back({.tensor = layer.name, .elements = size / *gradient_});
     }
     trace_.ops.push_back(std::move(op));
+  }
+
+  /// Of an all-gather the whole result, which SimAI's files have; ASTRA-sim counts a rank's part. In SimAI's
+  /// files a reduce-scatter of fp32 gradients has twice the bytes of the all-gather of their 16-bit
+  /// parameters.
+  [[nodiscard]] Bytes size_of(const WorkloadLayer& layer, const WorkloadPass& pass) const {
+    const Bytes size(static_cast<double>(pass.size));
+    constexpr std::string_view of_simai = "HYBRID_TRANSFORMER_FWD_IN_BCKWD";
+    if (pass.operation != Operation::all_gather || workload_.parallelism == of_simai) return size;
+    if (const auto ranks = group_size(workload_.groups, pass.axis)) return size * static_cast<double>(*ranks);
+    throw input_error(
+        workload_.file, layer.line,
+        fmt::format(
+            "layer {}: the size of an all-gather is that of a rank's part, and the file does not say the "
+            "number of ranks",
+            shown(layer.name)));
   }
 
   const AstraWorkload& workload_;
@@ -190,6 +261,17 @@ Seconds length_of(WorkloadTime unit) {
       break;
   }
   return Seconds(1);
+}
+
+std::optional<std::int64_t> group_size(const WorkloadGroups& groups, Axis axis) {
+  const std::int64_t tensor = std::max<std::int64_t>(groups.tensor, 1);
+  const std::int64_t expert = std::max<std::int64_t>(groups.expert, 1);
+  if (axis == Axis::tensor) return tensor;
+  if (axis == Axis::expert) return expert;
+  if (groups.ranks == 0) return std::nullopt;
+  const std::int64_t replicas = groups.ranks / std::max<std::int64_t>(groups.pipeline, 1) / tensor;
+  if (axis == Axis::data) return replicas;
+  return axis == Axis::expert_data ? std::optional(replicas / expert) : std::nullopt;
 }
 
 AstraWorkload read_astra_workload(const InputText& input) { return WorkloadReader(input).read(); }

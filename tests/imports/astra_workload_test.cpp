@@ -52,7 +52,49 @@ TEST_CASE("a workload runs forward, backward from the last layer on, and then th
         doctest::Approx(1.2e-6));
 }
 
+TEST_CASE("a transformer's collectives are of groups, and hold up forward and the input gradient") {
+  const std::string text =
+      "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 4 pp: 3 vpp: 8 ga: 24 all_gpus: 48 "
+      "checkpoints: 0 checkpoint_initiates: 0 pp_comm 50331648\n2\n"
+      "attention\t-1\t1200\tALLGATHER\t4096\t900\tREDUCESCATTER\t4096\t1100\tNONE\t0\t10\n"
+      "moe\t-1\t1\tALLTOALL_EP\t64\t1\tNONE\t0\t1\tREDUCESCATTER_DP_EP\t128\t100\n";
+  const AstraWorkload workload = read_astra_workload(plain_input("workload.txt", text));
+  CHECK(workload.groups.ranks == 48);
+  CHECK(workload.header.size() == 9);
+  CHECK(workload.header.back() == std::pair<std::string, std::int64_t>("pp_comm", 50331648));
+  CHECK(group_size(workload.groups, Axis::data) == 8);
+  CHECK(group_size(workload.groups, Axis::expert_data) == 2);
+  const Trace trace = trace_of(workload, WorkloadTime::ns, {});
+  REQUIRE(trace.ops.size() == 8);
+  const auto check = [&](std::size_t i, std::string_view layer, Operation operation, Axis axis, bool waits) {
+    CAPTURE(layer);
+    CHECK(trace.ops[i].layer == layer);
+    REQUIRE(trace.ops[i].communications.size() == 1);
+    const OpCommunication& its = trace.ops[i].communications.front();
+    CHECK(its.operation == operation);
+    CHECK(its.axis == axis);
+    CHECK(its.waits == (waits ? std::optional(0) : std::nullopt));
+  };
+  check(0, "attention", Operation::all_gather, Axis::tensor, true);
+  CHECK(trace.ops[0].communications.front().size == Bytes(4096));  // the whole, as SimAI counts
+  check(1, "moe", Operation::all_to_all, Axis::expert, true);
+  CHECK(trace.ops[2].layer == "moe.dgrad");  // before the weight gradient
+  check(3, "moe.wgrad", Operation::reduce_scatter, Axis::expert_data, false);
+  check(4, "attention.dgrad", Operation::reduce_scatter, Axis::tensor, true);
+  CHECK(trace.ops[5].communications.empty());
+}
+
+TEST_CASE("the size of an all-gather is a rank's part, but in SimAI's workloads") {
+  const std::string layer = "1\na -1 5 ALLGATHER 64 5 NONE 0 5 NONE 0 5\n";
+  const auto gathered = [&](const std::string& head) {
+    return workload_trace(head + "\n" + layer).ops.front().communications.front().size;
+  };
+  CHECK(gathered("HYBRID_TRANSFORMER model_parallel_NPU_group: 8") == Bytes(512));
+  CHECK(gathered("HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8") == Bytes(64));
+}
+
 TEST_CASE("a workload that no trace of all ranks can hold is refused at its line") {
+  const std::string layer = "a -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 8 1\n";
   const auto refused = [](const std::string& text, int line, std::string_view part) {
     const auto errors = errors_of([&] { workload_trace(text); });
     REQUIRE(errors.size() == 1);
@@ -60,9 +102,18 @@ TEST_CASE("a workload that no trace of all ranks can hold is refused at its line
     CHECK(errors.front().message.find(part) != std::string::npos);
     CHECK(errors.front().line == line);
   };
-  const std::string layer = "a -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 8 1\n";
-  refused("HYBRID_TRANSFORMER model_parallel_NPU_group: 8\n1\na -1 5 ALLREDUCE 64 5 NONE 0 5 NONE 0 5\n", 3,
+  refused("DATA\n1\na -1 5 ALLREDUCE 64 5 NONE 0 5 NONE 0 5\n", 3,
           "'a': all_reduce holds up the forward pass");
+  refused("HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8 checkpoints: 1 0\n1\n" + layer, 1,
+          "backward repeats");
+  refused("HYBRID_TRANSFORMER model_parallel_NPU_group: eight\n1\n" + layer, 1, "'eight' is no number");
+  refused("HYBRID_TRANSFORMER model_parallel_NPU_group:\n1\n" + layer, 1, "no number behind it");
+  refused("HYBRID_TRANSFORMER model_parallel_NPU_group: 8 all_gpus: 12\n1\n" + layer, 1, "cannot be divided");
+  refused("HYBRID_TRANSFORMER model_parallel_NPU_group: 8\n1\na -1 5 NONE 0 5 NONE 0 5 ALLGATHER 64 5\n", 3,
+          "a rank's part");
+  refused("HYBRID_TRANSFORMER model_parallel_NPU_group: 8\n1\na -1 5 ALLREDUCE_TP 64 5 NONE 0 5 NONE 0 5\n",
+          3, "unknown collective 'ALLREDUCE_TP'");
+  refused("HYBRID_DLRM\n1\na -1 5 ALLTOALL 64 5 NONE 0 5 NONE 0 5\n", 1, "dimensions of a network");
   refused("DATA\n1\na -1 5 NONE 0 5 ALLTOALL 64 5 NONE 0 5\n", 3, "input gradient");
   refused("DATA\n1\na -1 5 NONE 0 5 NONE 0 5 ALLGATHER 64 5\n", 3, "a rank's part");
   refused("MODEL\n1\n" + layer, 1, "no data parallelism");
