@@ -66,7 +66,15 @@ public:
       text += fmt::format("{}\t-1\t{}\tNONE\t0\t{}\tNONE\t0\t{}\t{}\t{:.0f}\t{}\n", line.name, times[0],
                           times[1], times[2], word_of(line), line.size, times[3]);
     }
-    return {.text = std::move(text), .broadcasts = broadcasts_, .broadcast_bytes = broadcast_bytes_};
+    AstraWorkloadText made{.text = std::move(text),
+                           .broadcasts = broadcasts_,
+                           .broadcast_bytes = broadcast_bytes_,
+                           .side_time = {}};
+    for (const SideKernel& kernel : side_kernels(run_, Rank{0})) {
+      ++made.side_kernels;
+      made.side_time += kernel.duration;
+    }
+    return made;
   }
 
 private:

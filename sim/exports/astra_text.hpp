@@ -13,6 +13,8 @@ struct AstraWorkloadText {
   std::string text;
   int broadcasts = 0;     ///< of buffers before forward: left out, since the format has no place for them
   Bytes broadcast_bytes;  ///< their sizes, added up
+  int side_kernels = 0;   ///< of the framework around collectives, such as copies: left out as well
+  Seconds side_time;      ///< their durations, added up
 };
 
 /// Times of kernels alone, in whole units, of which each column's sum is right to one. A collective stands

@@ -24,6 +24,7 @@ public:
   ChakraWriter(const Run& run, Rank rank) : run_(run), step_(rank_step(run, rank, "an execution trace")) {
     require_data_parallel_step(run.experiment, "an execution trace");
     waiting_ = ops_that_wait(run);
+    side_ = side_kernels(run, rank);
     for (const TimelineEvent* bar : step_.other_work) {
       if (bar->is_collective) collectives_of_[step_.ready_op.at(bar->collective)].push_back(bar->collective);
     }
@@ -91,19 +92,42 @@ private:
         new_node(fmt::format("{} {} {}", row.layer, config::name_of(row.kind), config::name_of(row.phase)),
                  chakra::NodeType::compute, parents);
     last_op_ = id_;
-    // Both ends are rounded, so that the sum is right to 1 us.
+    add_times(node, row.duration);
+    add_number(node, chakra::is_cpu_op, AttributeField::truth, op.kind == OpKind::host ? 1 : 0);
+    add_number(node, chakra::num_ops, AttributeField::int64, row.flops.si());
+    add_number(node, chakra::tensor_size, AttributeField::uint64, row.bytes.si());
+    add_text(node, chakra::phase, config::name_of(row.phase));
+    add_message(node);
+  }
+
+  /// Both ends are rounded, so that the sum is right to 1 us.
+  void add_times(WireWriter& node, Seconds duration) {
     const double start = end_;
-    end_ += row.duration.si();
+    end_ += duration.si();
     constexpr double us = 1e6;
     node.number(NodeField::start_us, static_cast<std::uint64_t>(std::llround(start * us)));
     node.number(NodeField::duration_us,
                 static_cast<std::uint64_t>(std::llround(end_ * us) - std::llround(start * us)));
-    add_number(node, chakra::is_cpu_op, AttributeField::truth, op.kind == OpKind::host ? 1 : 0);
-    add_number(node, chakra::num_ops, AttributeField::int64, row.flops.si());
-    add_number(node, chakra::tensor_size, AttributeField::uint64, row.bytes.si());
-    add_number(node, chakra::duration_ns, AttributeField::uint64, row.duration.si() * 1e9);
-    add_text(node, chakra::phase, config::name_of(row.phase));
-    add_message(node);
+    add_number(node, chakra::duration_ns, AttributeField::uint64, duration.si() * 1e9);
+  }
+
+  /// The framework's kernels before a collective, or those after it. Returns the last node, `parent` if there
+  /// is none.
+  std::optional<std::uint64_t> add_side_kernels(int collective, bool is_before, int ready_op,
+                                                std::optional<std::uint64_t> parent) {
+    const std::string& of = step_of(run_).collectives.at(at(collective)).name;
+    for (const SideKernel& kernel : side_) {
+      if (kernel.collective != collective || kernel.is_before != is_before) continue;
+      std::vector<std::uint64_t> parents;
+      if (parent) parents.push_back(*parent);
+      WireWriter node = new_node(fmt::format("{} {}", of, kernel.name), chakra::NodeType::compute, parents);
+      parent = id_;
+      add_times(node, kernel.duration);
+      add_number(node, chakra::is_cpu_op, AttributeField::truth, 0);
+      add_text(node, chakra::phase, last_phase(ready_op).value_or(config::name_of(Phase::forward)));
+      add_message(node);
+    }
+    return parent;
   }
 
   void add_collectives(int ready_op) {
@@ -113,9 +137,10 @@ private:
       if (!type)
         throw InputError(fmt::format("Chakra's schema has no collective {}", config::name_of(row.operation)));
       std::vector<std::uint64_t> parents;
-      if (last_op_) parents.push_back(*last_op_);
+      const std::optional<std::uint64_t> ready = add_side_kernels(number, true, ready_op, last_op_);
+      if (ready) parents.push_back(*ready);
       WireWriter node = new_node(row.name, chakra::NodeType::collective, parents);
-      ids_.emplace(number, id_);
+      const std::uint64_t id = id_;
       add_number(node, chakra::is_cpu_op, AttributeField::truth, 0);
       add_number(node, chakra::comm_type, AttributeField::int64, static_cast<double>(*type));
       const double parts = row.operation == Operation::all_gather ? run_.ranks : 1;
@@ -123,6 +148,7 @@ private:
       add_text(node, chakra::pg_name, "0");
       if (last_phase(ready_op)) add_text(node, chakra::phase, *last_phase(ready_op));
       add_message(node);
+      ids_.emplace(number, *add_side_kernels(number, false, ready_op, id));
     }
   }
 
@@ -136,7 +162,8 @@ private:
   std::map<int, std::vector<int>> collectives_of_;  // by the op that completes their data
   std::uint64_t id_ = 0;
   std::optional<std::uint64_t> last_op_;
-  std::map<int, std::uint64_t> ids_;  // by collective
+  std::map<int, std::uint64_t> ids_;  // by collective: its last node
+  std::vector<SideKernel> side_;
   std::vector<std::optional<int>> waiting_;
   bool has_updated_ = false;
   double end_ = 0;  // s, of the last op

@@ -101,6 +101,29 @@ ExportedStep rank_step(const Run& run, Rank rank, const std::string& what) {
   return made;
 }
 
+std::vector<SideKernel> side_kernels(const Run& run, Rank rank) {
+  const StepPlan& plan = step_of(run).plan;
+  const Program& program = plan.graph.programs.at(at(plan.graph.program_of_rank.at(at(index(rank)))));
+  std::vector<SideKernel> kernels;
+  for (int stream = 0; stream < program.stream_number(); ++stream) {
+    if (!is_on_gpu(stream)) continue;
+    const std::vector<Task>& tasks = program.of(static_cast<Stream>(stream));
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      const auto* compute = std::get_if<Compute>(&tasks[i]);
+      if (compute == nullptr || compute->op >= 0 || compute->collective < 0) continue;
+      const bool is_before =
+          std::any_of(tasks.begin() + static_cast<std::ptrdiff_t>(i), tasks.end(), [&](const Task& task) {
+            const auto* join = std::get_if<Join>(&task);
+            return join != nullptr && join->collective == compute->collective;
+          });
+      kernels.push_back({compute->collective, is_before,
+                         side_work(plan, static_cast<Stream>(stream), tasks, static_cast<int>(i)),
+                         compute->duration});
+    }
+  }
+  return kernels;
+}
+
 std::vector<std::optional<int>> ops_that_wait(const Run& run) {
   const std::vector<Collective>& collectives = step_of(run).plan.graph.collectives;
   std::vector<std::optional<int>> waiting(collectives.size());

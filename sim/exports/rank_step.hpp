@@ -37,6 +37,17 @@ void require_steady_step(const ResolvedExperiment& resolved, const std::string& 
 /// or exchange messages.
 void require_data_parallel_step(const ResolvedExperiment& resolved, const std::string& what);
 
+/// A kernel of the framework around a collective: a copy into its buffer, a flattening, a compression.
+struct SideKernel {
+  int collective = -1;
+  bool is_before = true;  ///< it prepares the data; otherwise it takes them out again
+  std::string name;       ///< its purpose
+  Seconds duration;       ///< alone
+};
+
+/// Of a rank in a data-parallel step, in the order in which they are launched. Work on the host is none.
+std::vector<SideKernel> side_kernels(const Run& run, Rank rank);
+
 /// By collective of a data-parallel step: the op that waits for it. Empty if only the optimizer does.
 std::vector<std::optional<int>> ops_that_wait(const Run& run);
 

@@ -5,6 +5,7 @@
 #include "errors_of.hpp"
 #include "exports/astra_text.hpp"
 #include "exports/kineto_json.hpp"
+#include "exports/rank_step.hpp"
 #include "imports/chakra_trace.hpp"
 #include "run/simulate.hpp"
 #include "shipped_experiment.hpp"
@@ -35,13 +36,15 @@ TEST_CASE("an execution trace of a data-parallel ResNet-50 has its ops, collecti
   const std::vector<OpRow>& rows = step.classes.front().ops;
   const ChakraGraph graph = graph_again(chakra_et(run, Rank{0}));
   CHECK(graph.schema == "0.0.4");
-  CHECK(graph.nodes.size() == rows.size() + step.collectives.size());
+  const std::vector<SideKernel> copies = side_kernels(run, Rank{0});
+  CHECK(graph.nodes.size() == rows.size() + step.collectives.size() + copies.size());
   double sum_us = 0;
   double sum_s = 0;
   std::size_t op = 0;
   std::size_t collective = 0;
   std::uint64_t last_op = 0;
-  std::set<std::uint64_t> collectives;
+  std::set<std::uint64_t> collectives;  // the last node of each
+  std::set<std::uint64_t> sides;
   for (const ChakraNode& node : graph.nodes) {
     CAPTURE(node.name);
     if (node.type == chakra::NodeType::collective) {
@@ -51,11 +54,21 @@ TEST_CASE("an execution trace of a data-parallel ResNet-50 has its ops, collecti
       CHECK(node.comm_size == static_cast<std::uint64_t>(row.size.si()));
       CHECK(node.group == "0");
       CHECK(node.is_cpu_op == false);
-      CHECK(node.data_parents == (is_broadcast ? std::vector<std::uint64_t>() : std::vector{last_op}));
+      if (node.data_parents != std::vector{last_op}) {  // a copy
+        const bool is_first = collective == 1 && node.data_parents.empty();
+        CHECK((is_first || (node.data_parents.size() == 1 && sides.contains(node.data_parents.front()))));
+      }
       collectives.insert(node.id);
       continue;
     }
     REQUIRE(node.type == chakra::NodeType::compute);
+    if (!node.num_ops) {  // a copy around a collective
+      sides.insert(node.id);
+      sum_us += static_cast<double>(node.duration_us);
+      if (!node.data_parents.empty() && collectives.erase(node.data_parents.front()) > 0)
+        collectives.insert(node.id);  // others wait for it, too
+      continue;
+    }
     const OpRow& row = rows.at(op++);
     CHECK(node.num_ops == static_cast<std::uint64_t>(std::llround(row.flops.si())));
     CHECK(node.tensor_size == static_cast<std::uint64_t>(std::llround(row.bytes.si())));
@@ -70,6 +83,8 @@ TEST_CASE("an execution trace of a data-parallel ResNet-50 has its ops, collecti
     last_op = node.id;
   }
   CHECK(collectives.size() == step.collectives.size());
+  CHECK(sides.size() == copies.size());
+  for (const SideKernel& copy : copies) sum_s += copy.duration.si();
   CHECK(std::abs(sum_us - sum_s * 1e6) <= 1);
 }
 
@@ -96,6 +111,29 @@ TEST_CASE("an execution trace is imported as the trace it was made of") {
     }
   }
   CHECK(static_cast<std::size_t>(collectives) == step_of(run).collectives.size());
+}
+
+TEST_CASE("copies around collectives are nodes, and keep their durations when they are read back") {
+  for (const std::string stack : {"horovod", "pytorch_ddp"}) {
+    CAPTURE(stack);
+    const Run run = simulate(shipped_experiment("resnet50_dgx2", {{"gpus", "2"}, {"stack", stack}}),
+                             {.fidelity = Fidelity::closed});
+    const std::vector<SideKernel> copies = side_kernels(run, Rank{0});
+    REQUIRE_FALSE(copies.empty());
+    const ChakraImport back = trace_of(graph_again(chakra_et(run, Rank{0})));
+    CHECK(back.warnings.empty());
+    const std::vector<OpRow>& rows = step_of(run).classes.front().ops;
+    REQUIRE(back.trace.ops.size() == rows.size() + copies.size());
+    std::multiset<double> written, read;  // ns
+    for (const OpRow& row : rows) written.insert(std::round(row.duration.si() * 1e9));
+    for (const SideKernel& copy : copies) written.insert(std::round(copy.duration.si() * 1e9));
+    for (const Op& op : back.trace.ops) read.insert(std::round(op.duration->si() * 1e9));
+    CHECK(written == read);
+    CHECK(static_cast<std::size_t>(back.collectives) == step_of(run).collectives.size());
+    const AstraWorkloadText text = astra_workload_text(run, WorkloadTime::ns);
+    CHECK(static_cast<std::size_t>(text.side_kernels) == copies.size());
+    CHECK(text.side_time > Seconds{});
+  }
 }
 
 TEST_CASE("an op that a collective holds up depends on it in the execution trace") {
