@@ -52,6 +52,47 @@ TEST_CASE("a matrix and a data sheet give a platform, a short GPU profile, a col
   CHECK(says_assumed);
 }
 
+TEST_CASE("a network and a system configuration of ASTRA-sim give a platform and an experiment") {
+  const Scratch scratch;
+  const std::string network =
+      scratch.put("network.yml",
+                  "topology: [ Switch, Switch ]\nnpus_count: [ 8, 2 ]\n"
+                  "bandwidth: [ 400, 50 ]\nlatency: [ 900, 1000 ]\nfaulty_links: [ 3 ]\n");
+  const std::string platform = scratch / "hgx.yaml";
+  const Ended init = run_program({"init", "platform", network, "--gpu", "h100_sxm_80gb", "-o", platform});
+  CAPTURE(init.err);
+  REQUIRE(init.code == 0);
+  CHECK(contains(init.err, "not used: faulty_links: [3]"));
+  CHECK(contains(init.err, "--set nodes=2"));
+  CHECK(run_program({"init", "platform", network, "--nvlink", "18"}).code == 2);
+  CHECK(run_program({"init", "platform", network, network, "--gpu", "h100_sxm_80gb"}).code == 3);
+  const std::string system = scratch.put(
+      "system.json",
+      "{\"all-reduce-implementation\": [\"ring\", \"ring\"], \"collective-optimization\": \"localBWAware\", "
+      "\"endpoint-delay\": 10}");
+  const std::string job = scratch / "job.yaml";
+  REQUIRE(run_program({"init", "experiment", "--system", system, "--platform", platform, "-o", job}).code ==
+          0);
+  CHECK(contains(run_program({"init", "experiment", "--system", system}).out,
+                 "# not used: endpoint-delay: 10"));
+  const Ended run = run_program({"run", job, "--set", "nodes=2", "--json"});
+  CAPTURE(run.err);
+  REQUIRE(run.code == 0);
+  CHECK(Json::parse(run.out)["ranks"] == 16);
+  // and back: the same network
+  REQUIRE(run_program(
+              {"export", "astra-sim", job, "--set", "nodes=2", "--time-unit", "ns", "-o", scratch / "w.txt"})
+              .code == 0);
+  const std::string again = content(scratch / "w.network.yml");
+  CHECK(contains(again, "npus_count: [ 8, 2 ]"));
+  CHECK(contains(again, "bandwidth: [ 400, 50 ]"));
+  CHECK(contains(again, "latency: [ 900, 1000 ]"));
+  CHECK(contains(content(scratch / "w.system.json"), "localBWAware"));
+  const Ended foreign = run_program({"init", "platform", system});
+  CHECK(foreign.code == 3);
+  CHECK(contains(foreign.err, "init experiment --system"));
+}
+
 TEST_CASE("without -o a platform goes to stdout, and answers alone are enough") {
   const Ended ended = run_program({"init", "platform", "--gpus", "8", "--gpu", "h100_sxm_80gb", "--nvlink",
                                    "18", "--nics", "8", "--nic", "400 Gbps", "--name", "mine"});
