@@ -68,8 +68,8 @@ void add_export_astra_sim(CLI::App& command_of_exports) {
   add_choice<WorkloadTime>(command, "--time-unit", options->unit, "UNIT",
                            "unit of the times, which the file does not say: {}");
   command.get_option("--time-unit")->required();
-  add_examples(command, {"trainyard export astra-sim resnet50_dgx2 --time-unit ns -o resnet50.txt",
-                         "trainyard export astra-sim bert_base_p3dn --time-unit us -o bert.txt"});
+  add_examples(command, {"trainyard export astra-sim resnet50_dgx2 --time-unit ns -o resnet50_layers.txt",
+                         "trainyard export astra-sim bert_base_p3dn --time-unit us -o bert_layers.txt"});
   command.callback([options] { export_astra_sim(*options); });
 }
 

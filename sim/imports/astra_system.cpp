@@ -2,7 +2,6 @@
 
 #include "config/document.hpp"
 #include "config/fields.hpp"
-#include "config/path.hpp"
 
 #include <algorithm>
 #include <array>

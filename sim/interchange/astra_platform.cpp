@@ -16,10 +16,10 @@
 namespace trainyard {
 namespace {
 
-/// Entries of a custom fabric's list; a file of 4 MiB has some 40,000.
-constexpr int most_fabric_links = 20'000;
-/// What a platform must state and the configuration does not have.
-constexpr Seconds no_latency{1e-12};
+/// Of a custom fabric, whose routes are searched.
+constexpr double most_fabric_links = 20'000;
+/// What a platform must state and the configuration does not have: far below its ns.
+constexpr Seconds no_latency{1e-15};
 
 Bandwidth rate_of(const AstraDimension& one) { return one.bandwidth * static_cast<double>(one.links); }
 
@@ -231,7 +231,22 @@ private:
                     node_.count));
   }
 
+  /// Of the nodes' cards, and in each dimension of its groups.
+  void refuse_many_links() const {
+    double links = static_cast<double>(nodes_) * node_.count;
+    for (const AstraDimension& one : outer_) {
+      const double both_ends = one.topology == AstraTopology::switched ? 1 : 2;
+      links += static_cast<double>(nodes_) * connections_of(one) / both_ends;
+    }
+    if (links <= most_fabric_links) return;
+    throw input_error(network_.file, 0,
+                      fmt::format("its fabric is a list of {} links; at most {}", digits12(links),
+                                  digits12(most_fabric_links)),
+                      "one Switch, or up to three equally fast Rings, may be larger");
+  }
+
   void make_custom(FabricFile& fabric) {
+    refuse_many_links();
     fabric.kind = FabricKind::custom;
     fabric.switches.push_back(fmt::format("router[0-{}]", nodes_ - 1));
     for (int node = 0; node < nodes_; ++node) {
@@ -258,10 +273,6 @@ private:
   /// Joins the routers first, first + stride ...
   void add_group(FabricFile& fabric, const AstraDimension& one, int number, int first, int stride) {
     const auto add = [&](std::string from, std::string to) {
-      if (std::ssize(fabric.links) >= most_fabric_links)
-        throw input_error(network_.file, 0,
-                          fmt::format("its fabric is a list of more than {} links", most_fabric_links),
-                          "one Switch, or up to three equally fast Rings, may be larger");
       fabric.links.push_back({{std::move(from), std::move(to)}, stated(node_rate(one)), stated(one.latency)});
     };
     std::vector<int> places;

@@ -6,7 +6,9 @@
 #include "interchange/inputs.hpp"
 #include "platform/cluster.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
+#include <rapidcheck.h>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -98,7 +100,7 @@ TEST_CASE("each topology of a node keeps its rate, and a Switch counts its laten
     CHECK(num_edges(cluster.platform.node) == links);
     const Route its = route(cluster, Rank{0}, Rank{second});
     CHECK(narrowest(cluster, its) == Bandwidth(200e9));
-    CHECK(its.latency.si() == doctest::Approx(latency * 1e-9));
+    CHECK(its.latency.si() * 1e9 == doctest::Approx(latency));
   }
   CHECK_FALSE(cluster_of(network_in_text(second_version("Ring", "8", "200", "500")))
                   .inside.gpu_to_gpu[0][2]
@@ -112,10 +114,10 @@ TEST_CASE("one Switch behind the node is a rail for each GPU") {
   CHECK(cluster.platform.fabric.kind == FabricKind::rail_optimised);
   const Route its = route(cluster, Rank{3}, Rank{3 + 8 * 3});
   CHECK(narrowest(cluster, its) == Bandwidth(50e9));
-  CHECK(its.latency.si() == doctest::Approx(2000e-9));
+  CHECK(its.latency.si() * 1e9 == doctest::Approx(2000));
   // another rail: over the node, then along the rail
   const Route across = route(cluster, Rank{3}, Rank{4 + 8});
-  CHECK(across.latency.si() == doctest::Approx(2 * 900e-9 + 2000e-9));
+  CHECK(across.latency.si() * 1e9 == doctest::Approx(2 * 900 + 2000));
 }
 
 TEST_CASE("equally fast Rings behind the node are a torus, whose routers have the links of all GPUs") {
@@ -124,8 +126,8 @@ TEST_CASE("equally fast Rings behind the node are a torus, whose routers have th
   CHECK(cluster.nodes == 15);
   CHECK(cluster.platform.fabric.kind == FabricKind::torus2d);
   CHECK(cluster.platform.fabric.torus.link.value == Bandwidth(4 * 20e9));
-  CHECK(route(cluster, Rank{0}, Rank{4}).latency.si() == doctest::Approx(700e-9));
-  CHECK(route(cluster, Rank{0}, Rank{4 * (1 + 3 * 2)}).latency.si() == doctest::Approx(3 * 700e-9));
+  CHECK(route(cluster, Rank{0}, Rank{4}).latency.si() * 1e9 == doctest::Approx(700));
+  CHECK(route(cluster, Rank{0}, Rank{4 * (1 + 3 * 2)}).latency.si() * 1e9 == doctest::Approx(3 * 700));
   CHECK(cluster_of(network_in_text(second_version("Switch, Ring", "8, 2", "400, 50", "900, 1000")))
             .platform.fabric.torus.dimensions == std::vector<int>{2, 1});
   // all of them: GPUs that are not neighbours send through the routers between them
@@ -134,7 +136,7 @@ TEST_CASE("equally fast Rings behind the node are a torus, whose routers have th
   CHECK(torus.nodes == 32);
   CHECK(torus.platform.gpus.size() == 1);
   CHECK(torus.platform.fabric.torus.link.value == Bandwidth(80e9));
-  CHECK(route(torus, Rank{0}, Rank{2 + 4}).latency.si() == doctest::Approx(3000e-9));
+  CHECK(route(torus, Rank{0}, Rank{2 + 4}).latency.si() * 1e9 == doctest::Approx(3000));
 }
 
 TEST_CASE("other dimensions are listed link by link, and none is left out") {
@@ -179,4 +181,25 @@ TEST_CASE("a written network reads back to the same dimensions") {
     CHECK(again.dimensions[i].bandwidth == network.dimensions[i].bandwidth);
     CHECK(again.dimensions[i].latency == network.dimensions[i].latency);
   }
+}
+
+TEST_CASE("a damaged network is read, or refused with a message") {
+  const std::string first =
+      "{\"topologies-per-dim\": [\"Ring\", \"Switch\"], \"units-count\": [6, 4], \"links-count\": [6, 1],\n"
+      "\"link-latency\": [500, 700], \"link-bandwidth\": [25, 6.25]}";
+  const std::string second =
+      second_version("Ring, FullyConnected, Switch", "2, 8, 4", "200, 100, 50", "5, 50, 9");
+  CHECK(rc::check([&] {
+    std::string text = *rc::gen::arbitrary<bool>() ? first : second;
+    const auto changes = *rc::gen::inRange(1, 5);
+    for (int i = 0; i < changes; ++i)
+      text[*rc::gen::inRange<std::size_t>(0, text.size())] =
+          *rc::gen::elementOf(std::string(" \n\t-0129[]{},:#e\"*&"));
+    try {
+      const AstraNetwork network = network_in_text(text);
+      RC_ASSERT(!make_platform(network, testing::answers("a100_sxm4_40gb")).file.name.empty());
+    } catch (const InputError& error) {
+      RC_ASSERT(!error.diagnostics().front().message.empty());
+    }
+  }));
 }
