@@ -132,7 +132,7 @@ void import_astra_sim(const ImportAstraSimOptions& options) {
         plain_input(options.file, config::read_file(options.file, largest_interchange_file)));
   });
   const Trace trace = trace_of(workload, unit, gradient);
-  write_out_file(options.out, checked_trace_text(options.out, trace), options.force);
+  write_out_file(options.out, checked_trace_text(options.file, trace), options.force);
   print_account(workload, length_of(unit));
   print_header_notes(workload);
   print_message(fmt::format(

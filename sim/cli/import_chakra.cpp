@@ -47,7 +47,7 @@ void import_chakra(const ImportChakraOptions& options) {
     print_message(fmt::format("left out: {} {} ({})", grouped(one.count), one.what,
                               human(Seconds(static_cast<double>(one.time) * 1e-9))));
   for (const std::string& warning : imported.warnings) print_message("warning: " + warning);
-  write_out_file(options.out, checked_trace_text(options.out, imported.trace), options.force);
+  write_out_file(options.out, checked_trace_text(options.file, imported.trace), options.force);
   print_message(
       fmt::format("wrote {0}: {1}\nnext:  trainyard run --platform dgx_a100 --batch 32 --set trace={2}",
                   options.out, plural(std::ssize(imported.trace.ops), "op"), shell_word(options.out)));

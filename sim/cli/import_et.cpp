@@ -40,7 +40,7 @@ void import_with_profile(const EtCommandOptions& options, const ExecutionTrace& 
   if (!options.step_range) how.step_range = join.step_range;
   const ProfileWork work = join_launches(profile, how.step_range);
   const ImportedTrace imported = trace_of(profile, work, how);
-  write_profile_trace(imported, options.trace);
+  write_profile_trace(profile, imported, options.trace);
   const std::string joined = fmt::format(
       "{} operators of the execution trace joined with the profile by {}{}",
       grouped(static_cast<std::int64_t>(join.joined)),
@@ -77,7 +77,7 @@ void import_et(const EtCommandOptions& options) {
     return;
   }
   const UntimedTrace untimed = untimed_trace(trace, how);
-  write_profile_trace(untimed.imported, options.trace);
+  write_profile_trace(untimed.traced.profile, untimed.imported, options.trace);
   if (options.trace.json) {
     print_result(json_text(execution_trace_json(trace, untimed)));
     return;

@@ -54,7 +54,7 @@ void write_recordings(const KinetoCommandOptions& options, const JoinedProfile& 
 }
 
 void import_kineto(const KinetoCommandOptions& options) {
-  const ImportOptions how = import_options(options.trace, options.input.step_range);
+  ImportOptions how = import_options(options.trace, options.input.step_range);
   if (options.trace.out.empty() && !options.recordings)
     throw CLI::ValidationError("--output", "is missing: -o FILE for the trace, or --recordings FILE");
   if (options.trace.out.empty()) {
@@ -71,8 +71,9 @@ void import_kineto(const KinetoCommandOptions& options) {
   const auto& [profile, work] = job.traced;
   if (options.recordings) write_recordings(options, job.traced);
   if (options.trace.out.empty()) return;
+  if (job.ranks) how.groups_of_others = job.ranks->groups;
   const ImportedTrace imported = trace_of(profile, work, how);
-  write_profile_trace(imported, options.trace);
+  write_profile_trace(profile, imported, options.trace);
   if (options.trace.json) {
     auto json = import_json(profile, work, imported);
     if (job.ranks) json["job"] = rank_json(*job.ranks, job.place);

@@ -35,7 +35,7 @@ void import_nsys(const NsysCommandOptions& options) {
       read_as(options.file, {config::FileFormat::sqlite}, [&] { return read_nsys(options.file, which); });
   const ProfileWork work = join_launches(profile, options.step_range);
   const ImportedTrace imported = trace_of(profile, work, how);
-  write_profile_trace(imported, options.trace);
+  write_profile_trace(profile, imported, options.trace);
   if (options.trace.json) {
     auto json = import_json(profile, work, imported);
     json["schema"] =

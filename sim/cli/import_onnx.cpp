@@ -7,6 +7,7 @@
 #include "config/document.hpp"
 #include "imports/onnx_layers.hpp"
 #include "interchange/input_text.hpp"
+#include "report/json_text.hpp"
 #include "report/out_files.hpp"
 #include "units/plural.hpp"
 #include "units/shell_word.hpp"
@@ -16,6 +17,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,7 +28,7 @@ namespace {
 struct OnnxCommandOptions {
   std::string file, out;
   std::optional<std::string> sample;
-  bool force = false;
+  bool json = false, force = false;
 };
 
 /// "3x224x224" as its numbers.
@@ -65,6 +67,27 @@ Model checked_model(const OnnxModel& onnx, const OnnxCommandOptions& options) {
   }
 }
 
+/// Prints what was assumed, and writes the model file.
+void write_onnx_model(const OnnxModel& onnx, const OnnxCommandOptions& options) {
+  for (const std::string& note : onnx.notes) print_message("note: " + note);
+  for (const std::string& warning : onnx.warnings) print_message("warning: " + warning);
+  write_out_file(options.out, onnx.yaml, options.force);
+}
+
+nlohmann::ordered_json onnx_json(const OnnxModel& onnx, const OnnxCommandOptions& options, double macs) {
+  int nodes = 0;
+  nlohmann::ordered_json kinds = nlohmann::ordered_json::object();
+  for (const auto& [kind, count] : onnx.kinds) {
+    kinds[kind] = count;
+    nodes += count;
+  }
+  return {{"file", base_name(options.file)}, {"nodes", nodes},
+          {"operators", std::move(kinds)},   {"layers", onnx.layers},
+          {"parameters", onnx.parameters},   {"running_values", onnx.running_values},
+          {"forward_macs_per_sample", macs}, {"notes", onnx.notes},
+          {"warnings", onnx.warnings}};
+}
+
 void import_onnx(const OnnxCommandOptions& options) {
   const std::filesystem::path out(options.out);
   if (out.extension() != ".yaml") throw CLI::ValidationError("--output", "a model file ends in .yaml");
@@ -78,6 +101,11 @@ void import_onnx(const OnnxCommandOptions& options) {
   for (const Layer& layer : model.layers) macs += layer.forward_macs;
   int nodes = 0;
   for (const auto& [kind, count] : onnx.kinds) nodes += count;
+  write_onnx_model(onnx, options);
+  if (options.json) {
+    print_result(json_text(onnx_json(onnx, options, macs)));
+    return;
+  }
   print_result(
       fmt::format("nodes       {}\n"
                   "layers      {}\n"
@@ -85,9 +113,6 @@ void import_onnx(const OnnxCommandOptions& options) {
                   "forward     {} MACs of matrix work per sample\n",
                   grouped(nodes), grouped(onnx.layers), grouped(static_cast<std::int64_t>(onnx.parameters)),
                   grouped(static_cast<std::int64_t>(macs))));
-  for (const std::string& note : onnx.notes) print_message("note: " + note);
-  for (const std::string& warning : onnx.warnings) print_message("warning: " + warning);
-  write_out_file(options.out, onnx.yaml, options.force);
   print_message(fmt::format(
       "wrote {}\nnext:  trainyard run --model {} --platform dgx_a100 --batch 32", options.out,
       shell_word(out.is_absolute() || options.out.find('/') != std::string::npos ? options.out
@@ -108,9 +133,10 @@ void add_import_onnx(CLI::App& import) {
       ->type_name("FILE");
   add_value(command, "--sample", options->sample, "SIZES",
             "sizes of a sample, where the model leaves them open: 3x224x224, or a number of tokens");
+  command.add_flag("--json", options->json, "print the account as JSON");
   command.add_flag("--force", options->force, "replace the file if it exists");
   add_examples(command, {"trainyard import onnx net.onnx -o net.yaml",
-                         "trainyard import onnx net.onnx -o net64.yaml --sample 3x64x64"});
+                         "trainyard import onnx net.onnx -o net64.yaml --sample 3x64x64 --json"});
   command.callback([options] { import_onnx(*options); });
 }
 

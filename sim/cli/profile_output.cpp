@@ -3,6 +3,7 @@
 #include "cli/platform_of_gpu.hpp"
 #include "cli/terminal.hpp"
 #include "imports/checked_trace.hpp"
+#include "imports/group_layout.hpp"
 #include "report/out_files.hpp"
 #include "strategy/batch_norm_buffers.hpp"
 #include "units/plural.hpp"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <string>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -29,9 +31,10 @@ bool reduces_without_broadcast(const Trace& trace) {
 
 }  // namespace
 
-void write_profile_trace(const ImportedTrace& imported, const ProfileTraceOptions& options) {
+void write_profile_trace(const Profile& profile, const ImportedTrace& imported,
+                         const ProfileTraceOptions& options) {
   for (const std::string& warning : imported.warnings) print_message(fmt::format("warning: {}", warning));
-  write_out_file(options.out, checked_trace_text(options.out, imported.trace), options.force);
+  write_out_file(options.out, checked_trace_text(profile.file, imported.trace), options.force);
 }
 
 Overrides replay_settings(const ImportedTrace& imported) {
@@ -39,6 +42,9 @@ Overrides replay_settings(const ImportedTrace& imported) {
   if (imported.accumulation > 1) settings.emplace_back("accumulation", std::to_string(imported.accumulation));
   if (imported.reduces_each) settings.emplace_back("stack.reduce_each_micro_batch", "true");
   if (reduces_without_broadcast(imported.trace)) settings.emplace_back("stack.broadcast_buffers", "false");
+  if (imported.layout) {
+    for (auto& setting : layout_settings(*imported.layout)) settings.push_back(std::move(setting));
+  }
   return settings;
 }
 
@@ -46,7 +52,8 @@ void print_next_command(const Profile& profile, const ImportedTrace& imported, c
   const std::string platform = platform_of_gpu(profile.gpu);
   std::string text = fmt::format("trainyard run --platform {} --set trace={}",
                                  platform.empty() ? "PLATFORM" : platform, shell_word(file));
-  for (const auto& [key, value] : replay_settings(imported)) text += fmt::format(" --set {}={}", key, value);
+  for (const auto& [key, value] : replay_settings(imported))
+    text += " --set " + shell_word(key + "=" + value);
   print_message(
       fmt::format("wrote {}: {}\nnext:  {}", file, plural(std::ssize(imported.trace.ops), "op"), text));
 }

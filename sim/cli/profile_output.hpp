@@ -9,7 +9,8 @@
 namespace trainyard {
 
 /// Prints the warnings and writes the trace. Throws FileError, or InputError if it holds what no trace can.
-void write_profile_trace(const ImportedTrace& imported, const ProfileTraceOptions& options);
+void write_profile_trace(const Profile& profile, const ImportedTrace& imported,
+                         const ProfileTraceOptions& options);
 
 /// The keys of an experiment that the profile of the trace decides: accumulation, and what the stack does
 /// with gradients and buffers.

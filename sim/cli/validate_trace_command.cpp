@@ -10,6 +10,7 @@
 #include "experiment/resolve.hpp"
 #include "imports/checked_trace.hpp"
 #include "imports/predictable_trace.hpp"
+#include "imports/profile_groups.hpp"
 #include "interchange/input_text.hpp"
 #include "platform/load.hpp"
 #include "report/json_text.hpp"
@@ -88,10 +89,7 @@ std::optional<std::string> set_value(const Overrides& overrides, std::string_vie
 /// The ranks whose collectives are in the trace, as the profile says it; 1 if it has none.
 int ranks_of_profile(const Profile& profile, const ImportedTrace& imported) {
   if (imported.collectives == 0) return 1;
-  int ranks = profile.ranks.value_or(0);
-  for (const CollectiveRecord& one : profile.collectives) {
-    if (!profile.ranks) ranks = std::max(ranks, one.group_size);
-  }
+  const int ranks = ranks_of(profile);
   constexpr int most = 1'000'000;
   if (ranks >= 1 && ranks <= most) return ranks;
   if (ranks != 0)
@@ -160,13 +158,23 @@ private:
 };
 
 /// The experiment that replays a trace, as `run --set trace=FILE` would.
-ResolvedExperiment replay_of(const config::Catalogue& catalogue, const Trace& trace, Overrides keys,
-                             InputFiles& files) {
+ResolvedExperiment replay_of(const config::Catalogue& catalogue, const Profile& profile, const Trace& trace,
+                             Overrides keys, InputFiles& files) {
   const ScratchFolder folder;
   const std::string file = (folder.path() / "profile.csv").string();
-  write_out_file(file, checked_trace_text(file, trace), false);
+  const std::string text = checked_trace_text(profile.file, trace);
+  write_out_file(file, text, false);
   keys.emplace_back("trace", file);
-  return resolve(catalogue, no_file, keys, files);
+  const auto blamed = [&](std::vector<Diagnostic> diagnostics) {
+    return about_ops(std::move(diagnostics), file, text, trace, profile.file);
+  };
+  try {
+    ResolvedExperiment experiment = resolve(catalogue, no_file, keys, files);
+    experiment.warnings = blamed(std::move(experiment.warnings));
+    return experiment;
+  } catch (const InputError& error) {
+    throw InputError(blamed(error.diagnostics()));
+  }
 }
 
 /// That of a model with the batch and the machine of the profile; what a trace alone has is left out.
@@ -206,11 +214,11 @@ TraceValidation validated(const ValidateTraceOptions& options, const JobProfiles
     throw CLI::ValidationError("--optimizer", "belongs to --model: the profile has its own");
   const Overrides keys = ReplayKeys(catalogue, profile, imported, std::move(given)).all();
   InputFiles files;
-  std::vector<ResolvedExperiment> experiments{replay_of(catalogue, imported.trace, keys, files)};
+  std::vector<ResolvedExperiment> experiments{replay_of(catalogue, profile, imported.trace, keys, files)};
   print_diagnostics(experiments.front().warnings);
   const Precision precision = experiments.front().settings.precision;
   PredictableTrace predictable = predictable_trace(profile, imported, precision);
-  experiments.push_back(replay_of(catalogue, predictable.trace, keys, files));
+  experiments.push_back(replay_of(catalogue, profile, predictable.trace, keys, files));
   if (model) experiments.push_back(model_of(catalogue, imported, *model, keys, files));
   const auto simulated = in_children(static_cast<int>(experiments.size()), processors(), [&](int i) {
     return packed(simulated_step(simulate(experiments[static_cast<std::size_t>(i)], {})));
@@ -261,6 +269,7 @@ void validate_trace(const ValidateTraceOptions& options) {
   if (const auto batch = set_value(given, "batch_per_gpu"))
     how.batch = whole_number("--batch", *batch, 1, 10'000'000);
   const JobProfiles job = read_job(options.input);
+  if (job.ranks) how.groups_of_others = job.ranks->groups;
   ImportedTrace imported = trace_of(job.traced.profile, job.traced.work, how);
   for (const std::string& warning : imported.warnings) print_message(fmt::format("warning: {}", warning));
   const TraceValidation validation = validated(options, job, std::move(imported), std::move(given));

@@ -3,6 +3,7 @@
 #include "config/diagnostic.hpp"
 #include "exports/host_calls.hpp"
 #include "exports/host_schedule.hpp"
+#include "exports/link_rates.hpp"
 #include "exports/operand_texts.hpp"
 #include "exports/pytorch_names.hpp"
 #include "exports/rank_step.hpp"
@@ -48,7 +49,12 @@ struct Nest {
 class KinetoWriter {
 public:
   KinetoWriter(const Run& run, Rank rank, int steps)
-      : run_(run), step_(rank_step(run, rank, "a profile")), steps_(steps), calls_(host_calls(step_)) {
+      : run_(run),
+        step_(rank_step(run, rank, "a profile")),
+        steps_(steps),
+        calls_(host_calls(step_)),
+        power_(power_over_step(run, rank)),
+        links_(node_link_rates(run, run.experiment.cluster->node_of(rank))) {
     std::vector<std::int64_t> latest;
     for (const HostCall& call : calls_) latest.push_back(call.latest);
     period_ = nanoseconds(step_of(run).time);
@@ -142,7 +148,7 @@ private:
     for (const TimelineEvent* bar : step_.host)
       add_event("user_annotation", event_title(run_, *bar), host(), host() + 2,
                 {nanoseconds(bar->start), nanoseconds(bar->end)}, {});
-    write_power();
+    write_counters();
   }
 
   [[nodiscard]] Nest nest(std::size_t call) const { return {host_.starts[call], host_.cost / 8}; }
@@ -309,14 +315,22 @@ private:
     return text + "]";
   }
 
-  void write_power() {
-    for (const PowerSpan& span : power_over_step(run_, step_.rank)) {
-      const std::int64_t start = nanoseconds(span.start);
-      if (start == nanoseconds(span.end)) continue;  // a rounding error between two kernels
-      const std::int64_t date = origin_ + start;
-      add(R"({{"ph":"C","name":"power","pid":{},"ts":{}.{:03},"args":{{"W":{}}}}})", step_.device,
-          date / 1000, date % 1000, digits12(span.power.si()));
+  void write_counters() {
+    for (const PowerSpan& span : power_)
+      add_count("power", step_.device, span.start, span.end, "W", span.power.si());
+    for (const NodeLinkRates& kind : links_) {
+      for (const LinkRateSpan& span : kind.spans)
+        add_count("node links: " + kind.kind, host(), span.start, span.end, "B/s", span.rate.si());
     }
+  }
+
+  /// A value until the next one; none if that comes within the resolution.
+  void add_count(std::string_view name, int process, Seconds start, Seconds end, std::string_view unit,
+                 double value) {
+    if (nanoseconds(start) == nanoseconds(end)) return;
+    const std::int64_t date = origin_ + nanoseconds(start);
+    add(R"({{"ph":"C","name":{},"pid":{},"ts":{}.{:03},"args":{{"{}":{}}}}})", json_quoted(name), process,
+        date / 1000, date % 1000, unit, digits12(value));
   }
 
   const Run& run_;
@@ -325,6 +339,8 @@ private:
   std::vector<HostCall> calls_;
   HostSchedule host_;
   std::map<std::string, int, std::less<>> forward_;  // the first op of each layer
+  std::vector<PowerSpan> power_;
+  std::vector<NodeLinkRates> links_;
   std::int64_t period_ = 0, begin_ = 0, origin_ = 0, correlation_ = 0, sequence_ = 0;
   fmt::memory_buffer events_;
 };

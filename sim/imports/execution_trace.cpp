@@ -3,6 +3,7 @@
 #include "config/diagnostic.hpp"
 #include "config/utf8.hpp"
 #include "imports/byte_stream.hpp"
+#include "imports/group_layout.hpp"
 #include "interchange/input_text.hpp"
 
 #include <algorithm>
@@ -286,7 +287,12 @@ private:
       const auto size = group.find("group_size");
       if (name == group.end() || !name->is_string() || size == group.end() || !size->is_number_unsigned())
         continue;
-      trace_.groups[text_of(*name)] = ranks_in(*size);
+      RankGroup& its = trace_.groups[text_of(*name)];
+      its.size = ranks_in(*size);
+      if (const auto ranks = group.find("ranks"); ranks != group.end())
+        its.ranks = listed_ranks(ranks->dump()).value_or(std::vector<int>());
+      const auto description = group.find("pg_desc");
+      if (description != group.end() && description->is_string()) its.description = text_of(*description);
     }
   }
 

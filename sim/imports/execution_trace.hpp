@@ -49,10 +49,10 @@ struct TracedNode {
 struct ExecutionTrace {
   std::string file;  ///< as the user named it
   std::string schema;
-  std::vector<TracedNode> nodes;      ///< in the order of their starts
-  std::map<std::string, int> groups;  ///< of ranks: names and sizes
-  std::uint64_t kernels = 0;          ///< nodes that a tool added from a profile; left out
-  std::uint64_t missing_parents = 0;  ///< nodes whose parent is not in the file
+  std::vector<TracedNode> nodes;            ///< in the order of their starts
+  std::map<std::string, RankGroup> groups;  ///< of ranks, by name
+  std::uint64_t kernels = 0;                ///< nodes that a tool added from a profile; left out
+  std::uint64_t missing_parents = 0;        ///< nodes whose parent is not in the file
 };
 
 /// Reads a file, plain or compressed by gzip. Throws FileError, or InputError with the byte or the node if it

@@ -40,6 +40,7 @@ public:
       join_names();
     }
     if (!profile_.ranks) profile_.ranks = ranks_of(trace_);
+    if (profile_.groups.empty()) profile_.groups = trace_.groups;
     choose_steps();
     return result_;
   }

@@ -79,6 +79,9 @@ private:
       result_.ranks.push_back({.rank = *one.rank, .file = one.file, .computing = one.computing});
     }
     result_.world = profiles_.front().ranks;
+    std::set<std::vector<int>> groups;
+    for (const RankProfile& one : profiles_) groups.insert(one.groups.begin(), one.groups.end());
+    result_.groups.assign(groups.begin(), groups.end());
   }
 
   /// Bounds that keep the differences of clocks in their type.

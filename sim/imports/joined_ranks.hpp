@@ -42,6 +42,7 @@ struct JoinedRanks {
   int clocks = 1;
   std::int64_t alignment_error = 0;  ///< ns by which aligned ends still differ, median; of several clocks
   std::vector<std::string> notes;
+  std::vector<std::vector<int>> groups;  ///< of some ranks, each once
 
   /// Index of the rank that computes longest: the others wait for it.
   [[nodiscard]] std::size_t slowest() const;

@@ -1,6 +1,7 @@
 #include "imports/kineto_parser.hpp"
 
 #include "imports/find_text.hpp"
+#include "imports/group_layout.hpp"
 
 #include <charconv>
 #include <simdjson.h>
@@ -98,6 +99,8 @@ void read_arguments(ondemand::object arguments, KinetoFields& fields) {
       fields.group = text();
     } else if (key == "Process Group Ranks") {
       fields.members = text();
+    } else if (key == "Process Group Description") {
+      fields.description = text();
     }
   }
 }
@@ -142,14 +145,45 @@ std::optional<double> number_of(ondemand::value value) {
   return number >= 0 && number <= 1e18 ? std::optional(number) : std::nullopt;
 }
 
+/// A number of ranks, or a rank.
+std::optional<int> count_of(ondemand::value value) {
+  const auto number = number_of(value);
+  return number && *number <= 1e9 ? std::optional(static_cast<int>(*number)) : std::nullopt;
+}
+
+/// The groups that the rank of the profile is in.
+void read_groups(ondemand::array groups, KinetoFacts& facts) {
+  for (auto group : groups) {
+    std::string name;
+    RankGroup its;
+    for (auto field : group.get_object()) {
+      const std::string_view key = std::string_view(field.unescaped_key());
+      ondemand::value value = field.value();
+      bool is_odd = false;
+      if (key == "pg_name") {
+        read_text(value, name, is_odd);
+      } else if (key == "pg_desc") {
+        read_text(value, its.description, is_odd);
+      } else if (key == "pg_size") {
+        its.size = count_of(value).value_or(0);
+      } else if (key == "ranks" && value.type() == ondemand::json_type::array) {
+        ondemand::array ranks = value.get_array();
+        its.ranks = listed_ranks(std::string_view(ranks.raw_json())).value_or(std::vector<int>());
+      }
+    }
+    facts.groups[name] = std::move(its);
+  }
+}
+
 void read_ranks(ondemand::object info, KinetoFacts& facts) {
   for (auto field : info) {
     const std::string_view key = std::string_view(field.unescaped_key());
     ondemand::value value = field.value();
+    if (key == "pg_config" && value.type() == ondemand::json_type::array)
+      read_groups(value.get_array(), facts);
     if (key != "rank" && key != "world_size") continue;
-    const auto number = number_of(value);
-    if (!number || *number > 1e9) continue;
-    (key == "rank" ? facts.rank : facts.ranks) = static_cast<int>(*number);
+    const auto number = count_of(value);
+    if (number) (key == "rank" ? facts.rank : facts.ranks) = *number;
   }
 }
 

@@ -4,6 +4,7 @@
 #include "imports/profile.hpp"
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,7 +23,7 @@ struct KinetoFields {
   bool is_backward = false;
   std::string_view stream, device;                ///< tokens
   std::string_view dims, types, values, strides;  ///< lists of JSON
-  std::string collective, group, members, dtype;
+  std::string collective, group, members, description, dtype;
   std::optional<double> in_values, out_values, group_size;
 };
 
@@ -36,6 +37,7 @@ struct KinetoDevice {
 struct KinetoFacts {
   std::optional<int> rank, ranks;
   std::vector<KinetoDevice> devices;
+  std::map<std::string, RankGroup> groups;  ///< by name
 };
 
 class KinetoParser {

@@ -188,6 +188,7 @@ private:
                                                        {"AveragePool", &LayerWriter::add_pool},
                                                        {"GlobalAveragePool", &LayerWriter::add_global_pool},
                                                        {"ReduceMean", &LayerWriter::add_mean},
+                                                       {"LRN", &LayerWriter::add_response_norm},
                                                        {"Relu", &LayerWriter::add_relu},
                                                        {"Clip", &LayerWriter::add_clip},
                                                        {"PRelu", &LayerWriter::add_prelu},
@@ -351,6 +352,11 @@ private:
     if (product(weight(1)) != in.shape.back()) at_.refuse("its weight does not fit the features");
     if (at_.has_operand(2)) bias(2, in.shape.back());
     add_entry("layer_norm", fmt::format("{{bias: {}}}", at_.has_operand(2)), {in.entry}, in.shape);
+  }
+
+  void add_response_norm() {
+    (void)map(0);
+    add_same("local_response_norm");
   }
 
   void add_relu() { add_same("relu"); }

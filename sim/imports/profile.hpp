@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,11 +55,19 @@ inline constexpr std::uint32_t no_event = std::numeric_limits<std::uint32_t>::ma
 
 /// A collective as its caller or its kernel describes it.
 struct CollectiveRecord {
-  TextPool::Id name = TextPool::none;     ///< "allreduce", "_allgather_base"
-  TextPool::Id group = TextPool::none;    ///< of ranks: its name
-  TextPool::Id members = TextPool::none;  ///< its ranks, as a list of JSON
-  int group_size = 0;                     ///< 0 if unknown
+  TextPool::Id name = TextPool::none;         ///< "allreduce", "_allgather_base"
+  TextPool::Id group = TextPool::none;        ///< of ranks: its name
+  TextPool::Id members = TextPool::none;      ///< its ranks, as a list of JSON
+  TextPool::Id description = TextPool::none;  ///< what the framework made the group for
+  int group_size = 0;                         ///< 0 if unknown
   std::optional<double> in_bytes = {}, out_bytes = {};
+};
+
+/// A group of ranks as the profile lists it.
+struct RankGroup {
+  std::string description = {};  ///< what the framework made it for
+  int size = 0;                  ///< 0 if unknown
+  std::vector<int> ranks = {};   ///< ascending; empty if all ranks are in it, or they are unknown
 };
 
 /// The operands of an op.
@@ -90,6 +99,16 @@ struct ProfiledDevice {
   std::optional<double> compute_capability, sms, memory_bytes;
 };
 
+/// Work that a profile has of a device and a process on it, chosen or not.
+struct ProfiledGpu {
+  std::int64_t device = 0;
+  int process = -1;  ///< -1: the profile does not say it
+  int kernels = 0;   ///< with those that communicate
+  int communication_kernels = 0;
+  std::int64_t kernel_time = 0;  ///< ns, summed
+  bool is_read = false;          ///< its work is among the events
+};
+
 struct Profile {
   std::string file;    ///< as the user named it
   std::string gpu;     ///< empty if it is not said
@@ -99,6 +118,7 @@ struct Profile {
   std::vector<ProfileEvent> events;  ///< by start
   std::vector<Operands> operands;
   std::vector<CollectiveRecord> collectives;
+  std::map<std::string, RankGroup> groups = {};  ///< by name
   TextPool texts;
   std::uint64_t bytes = 0;  ///< of the file, inflated
   std::uint64_t seen = 0;   ///< events in the file
@@ -108,7 +128,9 @@ struct Profile {
   std::uint64_t odd = 0;              ///< dropped: a name, category or thread is of another type
   std::uint64_t other_devices = 0;    ///< dropped: work of a device that was not chosen
   std::uint64_t other_processes = 0;  ///< dropped: calls and ranges of a process that was not chosen
-  std::vector<std::string> warnings;  ///< of the reader, for the user
+  std::map<std::string, std::uint64_t> unused = {};  ///< dropped by kind: what no importer reads
+  std::vector<ProfiledGpu> gpus = {};                ///< by device; empty if the reader does not tell
+  std::vector<std::string> warnings;                 ///< of the reader, for the user
 };
 
 }  // namespace trainyard

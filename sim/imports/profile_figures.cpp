@@ -52,19 +52,22 @@ std::string short_name(std::string_view kernel) {
 }
 
 /// Bytes of the first operand of the caller of a collective, which may be several tensors.
+/// A shape without sizes is that of a single value, or of no tensor, which files do not tell apart but by the
+/// type: with `single` it counts where that is a tensor's.
 std::optional<double> operand_bytes(const Profile& profile, const ProfileEvent& caller,
-                                    std::string_view kernel) {
+                                    std::string_view kernel, bool single = false) {
   if (caller.operands == no_event) return std::nullopt;
   const Operands& its = profile.operands[caller.operands];
   const auto shapes = operand_shapes(profile.texts[its.dims]);
   if (!shapes || shapes->empty() || shapes->front().empty()) return std::nullopt;
-  double values = 0;
-  for (const TensorShape& shape : shapes->front()) {
-    if (shape.empty() && shapes->front().size() == 1) return std::nullopt;
-    values += values_of(shape);
-  }
   const auto types = operand_texts(profile.texts[its.types]);
   std::optional<double> bytes = types && !types->empty() ? bytes_of_type(types->front()) : std::nullopt;
+  double values = 0;
+  for (const TensorShape& shape : shapes->front()) {
+    const bool may_be_none = shape.empty() && shapes->front().size() == 1;
+    if (may_be_none && !(single && bytes)) return std::nullopt;
+    values += values_of(shape);
+  }
   if (!bytes) bytes = bytes_in_kernel_name(kernel);
   return bytes ? std::optional(values * *bytes) : std::nullopt;
 }
@@ -94,10 +97,13 @@ CollectiveSize size_of(const Profile& profile, const GpuWork& work) {
 
 CollectiveSize size_with_ranges(const Profile& profile, const GpuWork& work) {
   CollectiveSize result = size_of(profile, work);
+  if (!result.in && work.record != no_event)
+    result.in = operand_bytes(profile, profile.events[work.record],
+                              profile.texts[profile.events[work.event].name], true);
   if (result.in || work.call == no_event) return result;
   const ProfileEvent& call = profile.events[work.call];
   if (names_operands(profile.texts[call.name]))
-    result.in = operand_bytes(profile, call, profile.texts[profile.events[work.event].name]);
+    result.in = operand_bytes(profile, call, profile.texts[profile.events[work.event].name], true);
   return result;
 }
 

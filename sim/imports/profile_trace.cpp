@@ -5,6 +5,7 @@
 #include "imports/op_names.hpp"
 #include "imports/op_shapes.hpp"
 #include "imports/profile_figures.hpp"
+#include "imports/profile_groups.hpp"
 #include "imports/profile_steps.hpp"
 #include "interchange/input_text.hpp"
 #include "units/plural.hpp"
@@ -58,6 +59,14 @@ std::string trace_text(std::string_view text) {
 
 /// A number of bytes or values that a trace can hold.
 bool is_plausible(double count) { return count >= 1 && count <= 1e15 && count == std::floor(count); }
+
+/// A collective of the trace whose group is known.
+struct GroupedCollective {
+  Operation operation{};
+  Bytes size;
+  const ProfileCollective* place = nullptr;
+  std::optional<std::size_t> group = {};  ///< index among the groups of some ranks
+};
 
 class Importer {
 public:
@@ -143,7 +152,8 @@ private:
     int messages = 0;
     int unsized = 0;
     int exchanges = 0;
-    int in_groups = 0;
+    ProfileGroups groups(profile_);
+    std::vector<GroupedCollective> found;
     std::int64_t exchange_time = 0;
     std::int64_t message_time = 0;
     std::int64_t unsized_time = 0;
@@ -161,7 +171,6 @@ private:
       std::optional<double> bytes = size.in;
       if (operation == Operation::all_gather)
         bytes = size.out ? size.out : size.in ? times_ranks(*size.in, size.group) : std::nullopt;
-      in_groups += size.group > 0 && profile_.ranks && size.group < *profile_.ranks ? 1 : 0;
       if (!operation) {
         ++messages;
         message_time += time;
@@ -172,8 +181,12 @@ private:
         unsized_time += time;
         continue;
       }
-      add_collective(*operation, Bytes(*bytes), one, kernel);
+      if (rows().empty()) continue;
+      const Phase phase = rows()[static_cast<std::size_t>(std::max(one.after, 0))].phase;
+      found.push_back({*operation, Bytes(*bytes), &one, groups.add(work, *operation, phase)});
     }
+    const std::vector<Axis> axes = axes_of(groups, messages);
+    for (const GroupedCollective& one : found) add_collective(one, one.group ? axes[*one.group] : Axis::all);
     if (messages > 0)
       result_.left_out.push_back({messages, message_time, "messages between two ranks, of a step"});
     if (exchanges > 0)
@@ -181,12 +194,24 @@ private:
           {exchanges, exchange_time, "kernels of DeepEP (all_to_all of unknown size), of a step"});
     if (unsized > 0)
       result_.left_out.push_back({unsized, unsized_time, "collectives of unknown size, of a step"});
-    if (in_groups > 0) {
-      result_.warnings.push_back(
-          fmt::format("{} of a step among some of the {} ranks: a run makes all ranks take part; a trace's "
-                      "column 'communication' can name groups (tensor, expert, data)",
-                      plural(in_groups, "collective"), *profile_.ranks));
+  }
+
+  /// The axis of each group, if they are those of a layout; a warning and all ranks if not.
+  std::vector<Axis> axes_of(const ProfileGroups& groups, int messages) {
+    const std::vector<UsedGroup>& used = groups.used();
+    if (used.empty()) return {};
+    Known<GroupLayout> layout = layout_of_groups(used, groups.ranks(), options_.groups_of_others);
+    // Stages of a pipeline exchange messages; those of a context group's ring leave the ranks alike.
+    if (layout && messages > 0 && layout->parallelism.context == 1)
+      layout = unknown("messages between two ranks are those of a pipeline, whose stages need a trace each");
+    if (layout) {
+      result_.layout = std::move(layout->parallelism);
+      return std::move(layout->axes);
     }
+    result_.warnings.push_back(
+        fmt::format("{} of a step among some of the {} ranks: a run makes all ranks take part: {}",
+                    plural(groups.collectives(), "collective"), groups.ranks(), layout.error()));
+    return std::vector<Axis>(used.size(), Axis::all);
   }
 
   /// An all-gather's output by a rank's input; where the profile does not say its group, all ranks gather.
@@ -195,19 +220,16 @@ private:
     return profile_.ranks ? std::optional(bytes * *profile_.ranks) : std::nullopt;
   }
 
-  void add_collective(Operation operation, Bytes size, const ProfileCollective& one,
-                      const ProfileEvent& kernel) {
-    if (result_.trace.ops.empty()) return;
-    Op& op = result_.trace.ops[std::max(one.after, 0)];
-    OpCommunication communication{.operation = operation, .size = size};
-    if (one.after < 0) communication.at = LaunchTime::start;
-    communication.waits = usual_wait(op.phase, operation);
-    if (communication.waits) {
-      const int beside = rows_beside(one.after, kernel.end);
-      communication.waits = beside;
-    }
+  void add_collective(const GroupedCollective& one, Axis axis) {
+    const int after = one.place->after;
+    const ProfileEvent& kernel = profile_.events[work_.work[one.place->work].event];
+    Op& op = result_.trace.ops[std::max(after, 0)];
+    OpCommunication communication{.operation = one.operation, .size = one.size, .axis = axis};
+    if (after < 0) communication.at = LaunchTime::start;
+    communication.waits = usual_wait(op.phase, one.operation);
+    if (communication.waits) communication.waits = rows_beside(after, kernel.end);
     op.communications.push_back(communication);
-    result_.sent.push_back({operation, size, kernel.end - kernel.start});
+    result_.sent.push_back({one.operation, one.size, kernel.end - kernel.start});
     ++result_.collectives;
   }
 
@@ -340,6 +362,7 @@ private:
     drop(profile_.odd, "events whose name or time is of another type");
     drop(profile_.other_devices, "events of other devices");
     drop(profile_.other_processes, "calls and ranges of other processes");
+    for (const auto& [what, count] : profile_.unused) drop(count, what.c_str());
     if (profile_.without_time > 0)
       result_.left_out.push_back({static_cast<int>(profile_.without_time), 0, "events without a time"});
     if (profile_.repaired > 0)

@@ -2,6 +2,7 @@
 // A profile as a trace of one training step, and an account of what became of everything in it.
 
 #include "imports/profile_rows.hpp"
+#include "strategy/parallelism.hpp"
 #include "workload/trace.hpp"
 
 #include <optional>
@@ -19,7 +20,9 @@ struct ImportOptions {
       {};                         ///< name of the ranges that are steps, in place of ProfilerStep#N
   std::optional<int> batch = {};  ///< samples of a rank and micro-batch
   bool host_gaps = false;         ///< idle times and copies become rows of kind host
-  bool collectives = true;        ///< false: the stack makes its own buckets of the gradients
+  std::vector<std::vector<int>> groups_of_others =
+      {};                   ///< groups of ranks in the profiles of the job's other ranks
+  bool collectives = true;  ///< false: the stack makes its own buckets of the gradients
 };
 
 /// What was left out, and why.
@@ -51,9 +54,10 @@ struct ImportedTrace {
   std::int64_t slowed = 0;  ///< ns of these
   int ops_timed_alone = 0;  ///< of the trace, timed by those of their runs that had no collective beside them
   int collectives = 0;      ///< of the trace
-  bool leaves_collectives = false;    ///< left out by option
-  int accumulation = 1;               ///< micro-batches of a step; the trace is that of one
-  bool reduces_each = false;          ///< each micro-batch has as many collectives as the last
+  std::optional<Parallelism> layout = {};  ///< whose groups the collectives name; none: all ranks take part
+  bool leaves_collectives = false;         ///< left out by option
+  int accumulation = 1;                    ///< micro-batches of a step; the trace is that of one
+  bool reduces_each = false;               ///< each micro-batch has as many collectives as the last
   std::int64_t adding_gradients = 0;  ///< ns of a step, to those of earlier micro-batches; not in the trace
 };
 

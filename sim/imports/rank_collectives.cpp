@@ -1,6 +1,7 @@
 #include "imports/rank_collectives.hpp"
 
 #include "imports/profile_figures.hpp"
+#include "imports/profile_groups.hpp"
 #include "imports/profile_rows.hpp"
 #include "interchange/input_text.hpp"
 
@@ -62,6 +63,7 @@ RankProfile rank_profile_of(const Profile& profile, const ProfileWork& work) {
   result.ranks = profile.ranks;
   result.has_steps = std::ranges::any_of(work.of_step, [](const auto& one) { return !one.empty(); });
   std::vector<std::int64_t> computing;
+  ProfileGroups groups(profile);
   const int first = result.has_steps ? 0 : -1;
   const int last = result.has_steps ? static_cast<int>(work.steps.size()) - 1 : -1;
   for (int step = first; step <= last; ++step) {
@@ -73,6 +75,7 @@ RankProfile rank_profile_of(const Profile& profile, const ProfileWork& work) {
       if (!one.is_communication) return;
       RankCollective its = collective_of(profile, one);
       if (its.operation) {
+        groups.add(one, *its.operation, Phase::forward);
         found.emplace_back(launch_time(profile, one), std::move(its));
       } else {
         ++result.messages;
@@ -86,6 +89,9 @@ RankProfile rank_profile_of(const Profile& profile, const ProfileWork& work) {
     for (auto& [time, collective] : found) its.collectives.push_back(std::move(collective));
   }
   result.computing = middle(std::move(computing));
+  for (const UsedGroup& one : groups.used()) {
+    if (!one.ranks.empty()) result.groups.push_back(one.ranks);
+  }
   return result;
 }
 

@@ -35,7 +35,8 @@ struct RankProfile {
   std::int64_t computing = 0;  ///< ns of a step, the median
   bool has_steps = false;
   std::vector<RankStep> steps;
-  int messages = 0;  ///< between two ranks, which are left out
+  int messages = 0;                           ///< between two ranks, which are left out
+  std::vector<std::vector<int>> groups = {};  ///< of some ranks, as far as the profile says who is in them
 };
 
 RankProfile rank_profile_of(const Profile& profile, const ProfileWork& work);

@@ -6,12 +6,16 @@
 #include "imports/kineto_repair.hpp"
 #include "imports/nanoseconds.hpp"
 #include "imports/op_names.hpp"
+#include "imports/profile_work.hpp"
 #include "imports/type_sizes.hpp"
 #include "interchange/input_text.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
+#include <map>
 #include <set>
+#include <system_error>
 #include <utility>
 
 namespace trainyard {
@@ -206,9 +210,28 @@ private:
         {.name = profile_.texts.id(fields.collective),
          .group = kept(fields.group),
          .members = kept(fields.members),
+         .description = kept(fields.description),
          .group_size = static_cast<int>(std::clamp(fields.group_size.value_or(0), 0.0, 1e9)),
          .in_bytes = bytes(fields.in_values),
          .out_bytes = bytes(fields.out_values)});
+  }
+
+  /// The kernels of each device that has a number.
+  void count_kernels() {
+    std::map<int, ProfiledGpu> gpus;
+    for (const ProfileEvent& one : profile_.events) {
+      if (one.kind != EventKind::kernel) continue;
+      const std::string_view owner = profile_.texts[one.owner];
+      int device = 0;
+      const auto [end, problem] = std::from_chars(owner.data(), owner.data() + owner.size(), device);
+      if (problem != std::errc() || end != owner.data() + owner.size()) continue;
+      ProfiledGpu& its = gpus[device];
+      its.device = device;
+      ++its.kernels;
+      its.kernel_time += one.end - one.start;
+      its.communication_kernels += names_communication(profile_.texts[one.name]) ? 1 : 0;
+    }
+    for (const auto& [device, its] : gpus) profile_.gpus.push_back(its);
   }
 
   /// Leaves the work of one device: what runs on another one would count as if it ran on the same.
@@ -219,6 +242,7 @@ private:
       has_gpu = has_gpu || is_on_gpu(one.kind);
       if (one.kind == EventKind::kernel) devices.insert(profile_.texts[one.owner]);
     }
+    count_kernels();
     if (!has_gpu)
       throw input_error(profile_.file, 0, "the profile has no event of a GPU",
                         "profile with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
@@ -229,6 +253,7 @@ private:
       };
       if (options_.device) profile_.other_devices = std::erase_if(profile_.events, is_elsewhere);
       if (!devices.empty()) device_ = options_.device ? chosen : std::string(*devices.begin());
+      for (ProfiledGpu& one : profile_.gpus) one.is_read = fmt::format("{}", one.device) == device_;
       return;
     }
     std::string list;
@@ -248,6 +273,7 @@ private:
     KinetoFacts facts = parser_.facts(std::move(text));
     profile_.rank = facts.rank;
     profile_.ranks = facts.ranks;
+    profile_.groups = std::move(facts.groups);
     if (facts.devices.empty()) return;
     const auto of_kernels = std::ranges::find_if(facts.devices, [&](const KinetoDevice& one) {
       return one.id && fmt::format("{:.0f}", *one.id) == device_;

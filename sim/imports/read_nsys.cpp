@@ -4,11 +4,13 @@
 #include "imports/nccl_ranges.hpp"
 #include "imports/nvtx_range.hpp"
 #include "imports/op_names.hpp"
+#include "imports/profile_work.hpp"
 #include "imports/sqlite_rows.hpp"
 #include "interchange/input_text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -52,6 +54,21 @@ std::string_view copy_name(std::int64_t kind) {
       return "Memcpy PtoP";
     default:
       return "Memcpy";
+  }
+}
+
+/// NVTX events that are no ranges, by ENUM_NSYS_EVENT_TYPE.
+const char* nvtx_kind(std::int64_t type) {
+  switch (type) {
+    case 34:
+      return "NVTX marks";
+    case 33:  // of a category
+    case 39:  // of a thread
+    case 75:  // of a domain, and its end
+    case 76:
+      return "NVTX names of threads, categories and domains";
+    default:
+      return "NVTX events of other types";
   }
 }
 
@@ -179,7 +196,12 @@ private:
     event.owner = profile_.texts.id(fmt::format("{}", device));
     event.lane = profile_.texts.id(fmt::format("{} {}", device, stream));
     const int process = global_process ? process_of(*global_process) : -1;
-    if (event.kind == EventKind::kernel) computing_.emplace(device, process);
+    if (event.kind == EventKind::kernel) {
+      ProfiledGpu& its = computing_[{device, process}];
+      ++its.kernels;
+      its.kernel_time += event.end - event.start;
+      its.communication_kernels += names_communication(profile_.texts[event.name]) ? 1 : 0;
+    }
     places_.push_back({device, process});
     profile_.events.push_back(event);
   }
@@ -238,14 +260,19 @@ private:
   /// elsewhere would count as if it ran on the same GPU.
   void choose() {
     std::set<std::pair<std::int64_t, int>> left;
-    for (const auto& one : computing_) {
+    for (const auto& [one, work] : computing_) {
+      profile_.gpus.push_back(work);
+      profile_.gpus.back().device = one.first;
+      profile_.gpus.back().process = one.second;
       const bool is_chosen = (!options_.device || one.first == *options_.device) &&
                              (!options_.process || one.second == *options_.process);
       if (is_chosen) left.insert(one);
     }
     std::string list;
     int count = 0;
-    for (const auto& [device, process] : left.empty() ? computing_ : left) {
+    std::set<std::pair<std::int64_t, int>> all;
+    for (const auto& [place, work] : computing_) all.insert(place);
+    for (const auto& [device, process] : left.empty() ? all : left) {
       constexpr int most = 16;
       if (++count > most) continue;
       list += fmt::format("{}device {}{}", list.empty() ? "" : ", ", device,
@@ -259,6 +286,7 @@ private:
                         is_one_device ? "choose a process with --process N" : "choose a GPU with --device N");
     }
     std::tie(device_, process_) = *left.begin();
+    for (ProfiledGpu& one : profile_.gpus) one.is_read = one.device == device_ && one.process == process_;
     std::size_t at = 0;
     profile_.other_devices = std::erase_if(profile_.events, [&](const ProfileEvent&) {
       const auto& [device, process] = places_[at++];
@@ -310,7 +338,11 @@ private:
       const auto thread = rows.integer_or_null(5);
       if ((!is_nested && !is_free) || !is_of_process(thread)) {
         ++profile_.seen;
-        if (is_nested || is_free) ++profile_.other_processes;
+        if (is_nested || is_free) {
+          ++profile_.other_processes;
+        } else {
+          ++profile_.unused[nvtx_kind(type)];
+        }
         continue;
       }
       ProfileEvent event;
@@ -371,8 +403,8 @@ private:
   NsysOptions options_;
   SqliteFile database_;
   std::unordered_map<std::int64_t, NsysText> strings_;
-  std::set<std::pair<std::int64_t, int>> computing_;       // devices with kernels, and their processes
-  std::vector<std::pair<std::int64_t, int>> places_ = {};  // of each event of a GPU
+  std::map<std::pair<std::int64_t, int>, ProfiledGpu> computing_;  // by device and process
+  std::vector<std::pair<std::int64_t, int>> places_ = {};          // of each event of a GPU
   std::int64_t device_ = 0;
   int process_ = -1;  // -1: the export does not say it
   std::int64_t durations_ = 0;

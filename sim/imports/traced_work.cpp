@@ -63,6 +63,7 @@ public:
     result_.profile.file = trace.file;
     result_.profile.seen = nodes_.size();
     result_.profile.ranks = ranks_of(trace);
+    result_.profile.groups = trace.groups;
     is_on_host_ = std::ranges::none_of(nodes_, [](const TracedNode& node) {
       return std::ranges::any_of(node.inputs, [](const TracedTensor& one) { return !one.is_on_host; }) ||
              std::ranges::any_of(node.outputs, [](const TracedTensor& one) { return !one.is_on_host; });
@@ -299,7 +300,7 @@ std::uint32_t add_collective(const TracedNode& node, const ExecutionTrace& trace
   CollectiveRecord record{.name = profile.texts.id(its.name), .group_size = its.ranks};
   if (!its.group.empty()) record.group = profile.texts.id(its.group);
   if (const auto group = trace.groups.find(its.group); record.group_size == 0 && group != trace.groups.end())
-    record.group_size = group->second;
+    record.group_size = group->second.size;
   if (its.in_bytes > 0) record.in_bytes = its.in_bytes;
   if (its.out_bytes > 0) record.out_bytes = its.out_bytes;
   profile.collectives.push_back(record);
@@ -308,7 +309,7 @@ std::uint32_t add_collective(const TracedNode& node, const ExecutionTrace& trace
 
 std::optional<int> ranks_of(const ExecutionTrace& trace) {
   int ranks = 0;
-  for (const auto& [name, size] : trace.groups) ranks = std::max(ranks, size);
+  for (const auto& [name, group] : trace.groups) ranks = std::max(ranks, group.size);
   for (const TracedNode& node : trace.nodes) {
     if (node.collective) ranks = std::max(ranks, node.collective->ranks);
   }

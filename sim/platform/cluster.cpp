@@ -269,6 +269,18 @@ std::string link_name(const Cluster& cluster, LinkId link) {
   return node + (place.number % 2 == 0 ? one + "->" + other : other + "->" + one);
 }
 
+std::string_view link_medium(const Cluster& cluster, LinkId link) {
+  const Place place = place_of(cluster, link);
+  if (place.kind != Place::Kind::inside) return "network";
+  return config::name_of(cluster.platform.node[edge_of(cluster, place)].kind);
+}
+
+std::optional<NodeId> node_of(const Cluster& cluster, LinkId link) {
+  const Place place = place_of(cluster, link);
+  return place.kind == Place::Kind::fabric ? std::nullopt
+                                           : std::optional(NodeId{static_cast<std::int32_t>(place.node)});
+}
+
 std::optional<LinkId> find_link(const Cluster& cluster, std::string_view name) {
   const auto search = [&](std::uint32_t first, std::uint32_t end) -> std::optional<LinkId> {
     for (std::uint32_t link = first; link < end; ++link) {

@@ -61,6 +61,12 @@ Bandwidth specified_bandwidth(const Cluster& cluster, LinkId link);
 /// "node0.gpu3->nvswitch0", "node2.nic1->fabric", "fabric->node2.nic1", "leaf0->core", "core->leaf0".
 std::string link_name(const Cluster& cluster, LinkId link);
 
+/// "nvlink3", "pcie4"; "network" for links between NICs and the fabric, and inside the fabric.
+std::string_view link_medium(const Cluster& cluster, LinkId link);
+
+/// The node of a link inside it or of one of its NICs; empty inside the fabric.
+std::optional<NodeId> node_of(const Cluster& cluster, LinkId link);
+
 /// The link with that name; empty if there is none.
 std::optional<LinkId> find_link(const Cluster& cluster, std::string_view name);
 

@@ -1,5 +1,6 @@
 #include "report/execution_trace_report.hpp"
 
+#include "imports/profile_groups.hpp"
 #include "interchange/input_text.hpp"
 #include "report/import_report.hpp"
 #include "units/lines.hpp"
@@ -80,6 +81,7 @@ std::string execution_trace_text(const ExecutionTrace& trace, const UntimedTrace
   if (imported.accumulation > 1)
     line("accumulation", fmt::format("{} micro-batches in a step; the trace is that of one, with the update",
                                      imported.accumulation));
+  if (imported.layout) line("parallelism", layout_in_words(*imported.layout, ranks_of(untimed.traced.profile)));
   if (const GradientTotals gradients = gradient_totals(imported.trace); gradients.tensors > 0)
     line("gradients", fmt::format("{} tensors, {} values", gradients.tensors,
                                   grouped(static_cast<std::int64_t>(std::min(gradients.values, 9e18)))));
@@ -107,6 +109,8 @@ nlohmann::ordered_json execution_trace_json(const ExecutionTrace& trace, const U
   }
   nlohmann::ordered_json left_out = nlohmann::ordered_json::array();
   for (const LeftOut& one : imported.left_out) left_out.push_back({{"count", one.count}, {"what", one.what}});
+  nlohmann::ordered_json groups = nlohmann::ordered_json::object();
+  for (const auto& [name, group] : trace.groups) groups[name] = group.size;
   const auto backward =
       std::ranges::count_if(trace.nodes, [](const TracedNode& node) { return node.forward_thread > 0; });
   const GradientTotals gradients = gradient_totals(imported.trace);
@@ -116,7 +120,7 @@ nlohmann::ordered_json execution_trace_json(const ExecutionTrace& trace, const U
           {"added_kernels", trace.kernels},
           {"missing_parents", trace.missing_parents},
           {"backward_nodes", backward},
-          {"groups", trace.groups},
+          {"groups", std::move(groups)},
           {"ranks", untimed.traced.profile.ranks ? nlohmann::ordered_json(*untimed.traced.profile.ranks)
                                                  : nlohmann::ordered_json()},
           {"whole",
@@ -131,6 +135,7 @@ nlohmann::ordered_json execution_trace_json(const ExecutionTrace& trace, const U
           {"ops", imported.trace.ops.size()},
           {"kinds", std::move(kinds)},
           {"collectives", imported.collectives},
+          {"parallelism", layout_json(imported)},
           {"gradients", gradients.tensors},
           {"gradient_values", count_json(gradients.values)},
           {"batch_per_gpu", imported.trace.batch_per_gpu > 0

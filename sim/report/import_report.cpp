@@ -1,5 +1,6 @@
 #include "report/import_report.hpp"
 
+#include "imports/profile_groups.hpp"
 #include "interchange/input_text.hpp"
 #include "report/json_text.hpp"
 #include "units/lines.hpp"
@@ -69,6 +70,59 @@ std::string profile_text(const Profile& profile) {
   return text;
 }
 
+/// The work of all GPUs in the file, of which one becomes the trace.
+Table gpu_table(const Profile& profile) {
+  Table table({text_column(), number_column(), number_column(), number_column(), text_column()}, {.gap = 2});
+  table.row("GPU", "kernels", "of NCCL", "time", "");
+  std::int64_t longest = 0;
+  for (const ProfiledGpu& one : profile.gpus) longest = std::max(longest, one.kernel_time);
+  for (const ProfiledGpu& one : profile.gpus) {
+    table.row(fmt::format("{}{}", one.device,
+                          one.process < 0 ? std::string() : fmt::format(" (process {})", one.process)),
+              grouped(one.kernels), grouped(one.communication_kernels),
+              human_like(seconds(one.kernel_time), seconds(longest)), one.is_read ? "the trace" : "");
+  }
+  return table;
+}
+
+Json gpus_json(const Profile& profile) {
+  Json gpus = Json::array();
+  for (const ProfiledGpu& one : profile.gpus) {
+    gpus.push_back({{"device", one.device},
+                    {"process", one.process < 0 ? Json() : Json(one.process)},
+                    {"kernels", one.kernels},
+                    {"communication_kernels", one.communication_kernels},
+                    {"kernel_time_s", seconds(one.kernel_time).si()},
+                    {"is_trace", one.is_read}});
+  }
+  return gpus;
+}
+
+/// What the rows of a step consist of.
+struct WorkCounts {
+  int kernels = 0;
+  int copies_and_fills = 0;  ///< on the device
+};
+
+WorkCounts work_counts(const Profile& profile, const StepRows& parts) {
+  WorkCounts counts;
+  for (const ProfileRow& row : parts.rows) {
+    for (const std::uint32_t event : row.events)
+      ++(profile.events[event].kind == EventKind::kernel ? counts.kernels : counts.copies_and_fills);
+  }
+  return counts;
+}
+
+std::string work_in_words(std::size_t operators, const WorkCounts& counts) {
+  std::string text = fmt::format("{}, {}", plural(static_cast<long long>(operators), "operator"),
+                                 plural(counts.kernels, "kernel"));
+  if (counts.copies_and_fills > 0)
+    text += fmt::format(", {}", counts.copies_and_fills == 1
+                                    ? "1 copy or fill on the GPU"
+                                    : grouped(counts.copies_and_fills) + " copies and fills on the GPU");
+  return text;
+}
+
 constexpr std::array<std::string_view, work_phases> phase_names{"rest", "backward", "optimizer", "zero_grad",
                                                                 "unknown"};
 
@@ -115,6 +169,34 @@ std::string collectives_in_words(const Trace& trace) {
   return text;
 }
 
+std::string layout_in_words(const Parallelism& layout, int ranks) {
+  std::string text;
+  const auto part = [&](std::string_view name, int size) {
+    if (size > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", name, size);
+  };
+  part("tensor", layout.tensor);
+  part("context", layout.context);
+  part("data", ranks / (layout.tensor * layout.context));
+  text += fmt::format(" = {}, by the groups of the collectives", plural(ranks, "rank"));
+  if (layout.expert > 1) text += fmt::format("; {} ranks share experts", layout.expert);
+  if (layout.layer_group) text += fmt::format("; {} ranks divide layers", *layout.layer_group);
+  if (layout.order != Parallelism{}.order)
+    text += fmt::format("; consecutive ranks are those of {}", config::name_of(layout.order.front()));
+  return text;
+}
+
+nlohmann::ordered_json layout_json(const ImportedTrace& imported) {
+  if (!imported.layout) return nullptr;
+  const Parallelism& layout = *imported.layout;
+  Json order = Json::array();
+  for (const Axis axis : layout.order) order.push_back(config::name_of(axis));
+  return {{"tensor", layout.tensor},
+          {"context", layout.context},
+          {"expert", layout.expert},
+          {"layer_group", layout.layer_group ? Json(*layout.layer_group) : Json()},
+          {"order", std::move(order)}};
+}
+
 GradientTotals gradient_totals(const Trace& trace) {
   GradientTotals totals;
   for (const Op& op : trace.ops) {
@@ -145,14 +227,10 @@ std::string import_text(const Profile& profile, const ProfileWork& work, const I
         parts.period > 0 ? 100.0 * static_cast<double>(ns) / static_cast<double>(parts.period) : 0;
     table.row(label, human_like(seconds(ns), seconds(parts.period)), fmt::format("{:.1f} %", share), note);
   };
-  int kernels = 0;
-  for (const ProfileRow& row : parts.rows) kernels += row.kernels;
   part(imported.shown_step >= 0 ? fmt::format("step {}", work.steps[imported.shown_step].number)
                                 : "whole file",
        parts.period, imported.steps.size() > 1 ? "the median of the steps" : "");
-  part("computing", parts.computing,
-       fmt::format("{}, {}", plural(static_cast<long long>(parts.rows.size()), "operator"),
-                   plural(kernels, "kernel")));
+  part("computing", parts.computing, work_in_words(parts.rows.size(), work_counts(profile, parts)));
   part("exposed", parts.exposed, "communication while no kernel computes");
   part("host copies", parts.copying, "copies to or from the host alone; left out unless with --host-gaps");
   part("idle", parts.idle, "the GPU waits for its host; left out unless with --host-gaps");
@@ -163,6 +241,7 @@ std::string import_text(const Profile& profile, const ProfileWork& work, const I
               fmt::format("{} in the file{}; used: {}", work.steps.size(),
                           work.marks == StepMarks::updates ? ", by its updates" : "", steps_text(imported)),
               style.width);
+  if (profile.gpus.size() > 1) text += "\n" + gpu_table(profile).text(style.width);
   text += "\n" + table.text(style.width) + "\n";
   const auto line = [&](std::string_view label, const std::string& value) {
     text += hanging(fmt::format("{:<16}", label), value, style.width);
@@ -177,6 +256,7 @@ std::string import_text(const Profile& profile, const ProfileWork& work, const I
                       : imported.leaves_collectives
                           ? "left to the stack, which makes buckets of the gradients"
                           : "none");
+  if (imported.layout) line("parallelism", layout_in_words(*imported.layout, ranks_of(profile)));
   if (imported.tensors > 0) line("gradients", gradients_text(imported));
   if (imported.beside > 0) line("overlap", overlap_text(imported));
   for (const LeftOut& one : imported.left_out) {
@@ -200,12 +280,14 @@ nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& wo
   for (const LeftOut& one : imported.left_out)
     left_out.push_back({{"count", one.count}, {"time_s", seconds(one.time).si()}, {"what", one.what}});
   const StepRows& parts = imported.parts;
+  const WorkCounts counts = work_counts(profile, parts);
   return {{"file", base_name(profile.file)},
           {"bytes", profile.bytes},
           {"events", profile.seen},
           {"gpu", profile.gpu.empty() ? Json() : Json(profile.gpu)},
           {"rank", profile.rank ? Json(*profile.rank) : Json()},
           {"ranks", profile.ranks ? Json(*profile.ranks) : Json()},
+          {"gpus", gpus_json(profile)},
           {"whole", figures_json(figures_of(profile, work))},
           {"steps", is_divided ? Json::array() : steps},
           {"updates", is_divided ? steps : Json::array()},
@@ -217,12 +299,16 @@ nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& wo
             {"exposed_communication_s", seconds(parts.exposed).si()},
             {"host_copies_s", seconds(parts.copying).si()},
             {"idle_s", seconds(parts.idle).si()},
+            {"operators", parts.rows.size()},
+            {"kernels", counts.kernels},
+            {"copies_and_fills", counts.copies_and_fills},
             {"beside_communication_s", seconds(imported.beside).si()}}},
           {"accumulation", imported.accumulation},
           {"adding_gradients_s", seconds(imported.adding_gradients).si()},
           {"ops_timed_beside_communication", imported.slowed_ops},
           {"time_beside_communication_s", seconds(imported.slowed).si()},
           {"ops", imported.trace.ops.size()},
+          {"parallelism", layout_json(imported)},
           {"gradients", gradient_totals(imported.trace).tensors},
           {"left_out", std::move(left_out)},
           {"warnings", imported.warnings}};

@@ -21,6 +21,12 @@ nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& wo
 /// Collectives of a trace: "5 all_reduce of 102,228,128 B in all".
 std::string collectives_in_words(const Trace& trace);
 
+/// The layout of a job: "tensor 2 x data 4 = 8 ranks, by the groups of the collectives".
+std::string layout_in_words(const Parallelism& layout, int ranks);
+
+/// The keys of a profile's layout; null if it names no groups.
+nlohmann::ordered_json layout_json(const ImportedTrace& imported);
+
 /// Tensors of the gradients of a trace, and their values.
 struct GradientTotals {
   int tensors = 0;

@@ -86,6 +86,7 @@ nlohmann::ordered_json trace_validation_json(const TraceValidation& validation) 
             {"precision", config::name_of(machine.precision)},
             {"layout", config::name_of(machine.layout)},
             {"accumulation", validation.imported.accumulation},
+            {"parallelism", layout_json(validation.imported)},
             {"profile", std::move(profile)},
             {"replay", step_json(validation.replay)},
             {"predicted", step_json(validation.predicted)},

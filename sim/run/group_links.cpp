@@ -6,7 +6,6 @@
 #include "platform/names.hpp"
 
 #include <algorithm>
-#include <boost/range/iterator_range.hpp>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
@@ -74,49 +73,30 @@ struct LinkClass {
 /// Names links by the devices at their ends.
 class LinkClasses {
 public:
-  explicit LinkClasses(const Cluster& cluster) : cluster_(cluster) {
-    const NodeGraph& node = cluster.platform.node;
-    for (const auto& edge : boost::make_iterator_range(edges(node))) {
-      const auto name = [&](DeviceId device) {
-        return fmt::format("{}{}", config::name_of(node[device].kind), node[device].number);
-      };
-      const std::string one = name(source(edge, node));
-      const std::string other = name(target(edge, node));
-      const std::string medium(config::name_of(node[edge].kind));
-      media_[fmt::format("{}->{}", one, other)] = medium;
-      media_[fmt::format("{}->{}", other, one)] = medium;
-    }
-  }
+  explicit LinkClasses(const Cluster& cluster) : cluster_(cluster) {}
 
   const LinkClass& of(LinkId link) {
     const auto [entry, is_new] = known_.try_emplace(link);
-    if (is_new) entry->second = made(link_name(cluster_, link));
+    if (is_new) entry->second = made(link);
     return entry->second;
   }
 
 private:
-  [[nodiscard]] LinkClass made(const std::string& name) const {
+  [[nodiscard]] LinkClass made(LinkId link) const {
+    const std::string name = link_name(cluster_, link);
     const std::size_t arrow = name.find("->");
-    const std::string from = name.substr(0, arrow);
-    const std::string to = name.substr(arrow + 2);
-    std::string one = device_class(from);
-    std::string other = device_class(to);
-    const auto local = [](const std::string& device) {
-      return device.starts_with("node") ? device.substr(device.find('.') + 1) : device;
-    };
-    const auto found = media_.find(local(from) + "->" + local(to));
-    const std::string medium = found == media_.end() ? "network" : found->second;
+    std::string one = device_class(name.substr(0, arrow));
+    std::string other = device_class(name.substr(arrow + 2));
     // GPUs and NICs first, the middle of the network last
     const auto place = [](const std::string& device) {
       constexpr std::string_view order[] = {"gpu", "nic", "pcie_switch", "cpu", "nvswitch"};
       return std::ranges::find(order, device) - std::begin(order);
     };
     if (std::pair(place(other), other) < std::pair(place(one), one)) std::swap(one, other);
-    return {one + " - " + other, medium};
+    return {one + " - " + other, std::string(link_medium(cluster_, link))};
   }
 
   const Cluster& cluster_;
-  std::map<std::string, std::string> media_;
   std::map<LinkId, LinkClass> known_;
 };
 

@@ -133,6 +133,7 @@ struct ListedLayer {
   std::optional<ListedBatchNorm> batch_norm;
   std::optional<ListedLayerNorm> layer_norm;
   std::optional<NoKeys> rms_norm;
+  std::optional<NoKeys> local_response_norm;
   std::optional<NoKeys> relu;
   std::optional<NoKeys> prelu;
   std::optional<NoKeys> gelu;
@@ -425,6 +426,8 @@ struct Keys<ListedLayer> {
         optional("layer_norm", &L::layer_norm,
                  "layer normalisation of each token, or of each pixel's channels"),
         optional("rms_norm", &L::rms_norm, "normalisation of each token by the root mean square"),
+        optional("local_response_norm", &L::local_response_norm,
+                 "normalisation of each value by those of neighbouring channels (AlexNet)"),
         optional("relu", &L::relu, "rectified linear unit, also ReLU6"),
         optional("prelu", &L::prelu, "rectified linear unit with a learned slope per channel below 0"),
         optional("gelu", &L::gelu, "Gaussian error linear unit"),

@@ -127,6 +127,10 @@ ListedValues ListedKinds::append(const std::string& name, const NoKeys&, std::st
   if (kind == "rms_norm") return add_same(rms_norm_layer(name, rows_of(in).rows, rows_of(in).in), in);
   if (kind == "swiglu" || kind == "geglu") return add_gate(name, kind, in);
   if (kind == "softmax_cross_entropy" || kind == "sigmoid_cross_entropy") return add_loss(name, kind, in);
+  if (kind == "local_response_norm") {
+    require_map(kind, in);
+    return add_same(local_response_norm_layer(name, map_of(in)), in);
+  }
   if (kind == "flatten" && is_tokens(in)) return {{in.shape[0] * in.shape[1]}, in.tensor};
   if (kind == "flatten" || kind == "tokens" || kind == "global_pool") {
     require_map(kind, in);

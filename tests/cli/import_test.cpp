@@ -225,6 +225,26 @@ TEST_CASE("import et writes ops that the machine times, or those of the profile 
   CHECK(contains(other.err, "trainyard import et"));
 }
 
+TEST_CASE("the groups of a profile are replayed in its layout") {
+  const Scratch scratch;
+  const std::string folder = scratch / "profiles";
+  REQUIRE(run_program({"export", "hta", "gpt2_small_dgx2", "--set", "parallelism.tensor=2", "--set", "gpus=8",
+                       "--ranks", "0", "-o", folder})
+              .code == 0);
+  const std::string trace = scratch / "groups.csv";
+  const Ended done = run_program({"import", "kineto", folder + "/rank_0.json", "-o", trace});
+  CAPTURE(done.err);
+  REQUIRE(done.code == 0);
+  CHECK(contains(done.out, "tensor 2 x data 4 = 8 ranks"));
+  CHECK(contains(done.err, "--set parallelism.tensor=2"));
+  CHECK_FALSE(contains(done.err, "all ranks take part"));
+  const Ended run = run_program({"run", "--platform", "dgx2", "--gpus", "8", "--set", "parallelism.tensor=2",
+                                 "--set", "trace=" + trace});
+  CAPTURE(run.err);
+  REQUIRE(run.code == 0);
+  CHECK(contains(run.out, "one optimizer update with 32 samples"));  // 8 of each of 4 replicas
+}
+
 TEST_CASE("import onnx writes a model that runs") {
   const Scratch scratch;
   const std::string file = scratch.put("net.onnx", testing::small_onnx().bytes());
@@ -234,6 +254,12 @@ TEST_CASE("import onnx writes a model that runs") {
   REQUIRE(done.code == 0);
   CHECK(contains(done.out, "parameters  314"));
   CHECK(contains(done.err, "no batch normalisation"));
+  const Ended account = run_program({"import", "onnx", file, "-o", scratch / "again.yaml", "--json"});
+  REQUIRE(account.code == 0);
+  const auto json = nlohmann::json::parse(account.out);
+  CHECK(json.at("parameters") == 314);
+  CHECK(json.at("operators").at("Conv") == 1);
+  CHECK(json.at("warnings").size() == 1);
   const Ended run =
       run_program({"run", "--model", out, "--platform", "dgx_a100", "--gpus", "2", "--batch", "32"});
   CAPTURE(run.err);

@@ -235,7 +235,14 @@ TEST_CASE("a profile has what its readers look for") {
   double energy = 0;
   double power = 0;
   double since = -1;
+  int link_counts = 0;
   for (const auto& event : profile["traceEvents"]) {
+    if (event["ph"] == "C" && event["name"] != "power") {
+      CHECK(event["name"] == "node links: nvlink2");
+      CHECK(event["args"]["B/s"].get<double>() >= 0);
+      ++link_counts;
+      continue;
+    }
     if (event["ph"] == "C") {
       const double now = event["ts"].get<double>();
       if (since >= 0 && energy >= 0) energy += power * (now - since) * 1e-6;
@@ -261,6 +268,7 @@ TEST_CASE("a profile has what its readers look for") {
   CHECK(counts["kernel"] == counts["cuda_runtime"]);
   CHECK(counts["cpu_op"] > counts["kernel"]);
   CHECK(energy > 0);
+  CHECK(link_counts >= 4);
 }
 
 TEST_CASE("every range of a profile's host lies in one around it or beside it") {

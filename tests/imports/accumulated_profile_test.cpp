@@ -153,5 +153,14 @@ TEST_CASE("a trace that was imported reads back, whatever the names of its layer
   trace.ops.front().layer = "a";
   trace.ops.front().kind = OpKind::measured;
   trace.ops.front().duration = Seconds(7 * 86'400);
-  CHECK_THROWS_AS((void)checked_trace_text("t.csv", trace), InputError);
+  trace.ops.front().layer = "b";
+  trace.ops.front().phase = Phase::backward;
+  trace.ops.insert(trace.ops.begin(), trace.ops.front());
+  trace.ops.front().duration = Seconds(1);
+  trace.ops.front().phase = Phase::forward;
+  const auto errors = errors_of([&] { (void)checked_trace_text("rank0.json", trace); });
+  REQUIRE(errors.size() == 1);
+  CHECK(errors.front().file == "rank0.json");
+  CHECK(errors.front().line == 0);
+  CHECK(errors.front().message.starts_with("op 'b' of backward: "));
 }

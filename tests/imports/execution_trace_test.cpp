@@ -88,9 +88,12 @@ TEST_CASE("attributes of schema 1.1 describe collectives, and groups have sizes"
   node["attrs"].push_back({{"name", "collective_name"}, {"type", "string"}, {"value", "_allgather_base"}});
   node["attrs"].push_back({{"name", "pg_name"}, {"type", "string"}, {"value", "3"}});
   TraceNode init = nested(traced_node(2, 1, "## process_group:init ##", 1));
-  init["inputs"]["values"] = {R"([{"pg_name": "3", "group_size": 4}, {"pg_name": "odd"}, 7])"};
+  init["inputs"]["values"] = {
+      R"([{"pg_name": "3", "group_size": 4, "ranks": [0, 4, 2, 6], "pg_desc": "mesh_dp"}, {"pg_name": "odd"}, 7])"};
   const ExecutionTrace trace = read_et(execution_trace_text({init, node}));
-  CHECK(trace.groups.at("3") == 4);
+  CHECK(trace.groups.at("3").size == 4);
+  CHECK(trace.groups.at("3").ranks == std::vector<int>{0, 2, 4, 6});
+  CHECK(trace.groups.at("3").description == "mesh_dp");
   CHECK(trace.groups.size() == 1);
   REQUIRE(trace.nodes[1].collective);
   CHECK(trace.nodes[1].collective->name == "_allgather_base");
@@ -119,6 +122,36 @@ TEST_CASE("an execution trace without a profile is ops with shapes, FLOPs and by
   CHECK(untimed.traced.matrix_flops == 2.0 * 8 * 4 * 16 * 2);
   CHECK(untimed.traced.profile.ranks == 2);
   CHECK_NOTHROW((void)checked_trace_text("step.csv", untimed.imported.trace));
+}
+
+TEST_CASE("tensors of a single value without sizes are tensors: losses, scales, their gradients and sums") {
+  std::vector<TraceNode> nodes = traced_step();
+  const TraceNode floats = TraceNode::array({"Tensor(float)"});
+  const TraceNode no_sizes = TraceNode::array({TraceNode::array()});
+  const TraceNode scale = TraceNode::array({traced_tensor(57, 67, 1)});
+  nodes[10] = traced_node(18, 10, "torch::autograd::AccumulateGrad", 2, {scale, no_sizes, floats});
+  const TracedOperands loss{TraceNode::array({traced_tensor(54, 64, 32)}), TraceNode::array({{8, 4}}), floats,
+                            TraceNode::array({traced_tensor(70, 90, 1)})};
+  nodes.push_back(traced_node(7, 1, "aten::sum", 1, loss));
+  const TracedOperands reduced{
+      {TraceNode::array({traced_tensor(70, 90, 1)}), 8, 99, 0, "allreduce", TraceNode::array(),
+       TraceNode::array(), 2},
+      TraceNode::array({TraceNode::array({TraceNode::array()}), TraceNode::array(), TraceNode::array()}),
+      {"GenericList[Tensor(float)]", "Int", "Int"},
+      TraceNode::array({TraceNode::array({traced_tensor(70, 90, 1)})})};
+  nodes.push_back(traced_node(21, 10, "record_param_comms", 2, reduced));
+  const ImportedTrace its = untimed_trace(read_et(execution_trace_text(nodes))).imported;
+  REQUIRE(its.trace.ops.size() == 6);
+  CHECK(its.trace.ops[2].layer == "sum.0");
+  CHECK(its.trace.ops[2].bytes.si() == 4.0 * 33);
+  double values = 0;
+  std::vector<double> sizes;
+  for (const Op& op : its.trace.ops) {
+    for (const Gradient& one : op.gradients) values += one.elements;
+    for (const OpCommunication& one : op.communications) sizes.push_back(one.size.si());
+  }
+  CHECK(values == 65);
+  CHECK(sizes == std::vector<double>{272, 4});
 }
 
 TEST_CASE("views, allocations and copies from the host are no work") {

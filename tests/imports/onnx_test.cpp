@@ -210,7 +210,7 @@ TEST_CASE("what a list of layers does not have is refused by operator and node")
     file.input("x", {1, 8, 8, 8}).weight("w", {8, 8, 3, 3}).output("y").node(kind, inputs, "y", attributes);
     return onnx_problem(file);
   };
-  CHECK(with("LRN", {"x"}) == "'LRN' (the node 'node_y'): a list of layers has no such layer");
+  CHECK(with("Einsum", {"x"}) == "'Einsum' (the node 'node_y'): a list of layers has no such layer");
   CHECK(with("Conv", {"x", "w"}, {onnx_numbers("dilations", {2, 2})}) ==
         "'Conv' (the node 'node_y'): it is dilated");
   CHECK(with("Conv", {"x", "w"}, {onnx_numbers("strides", {2, 1})}).find("strides differ") !=
@@ -230,6 +230,25 @@ TEST_CASE("what a list of layers does not have is refused by operator and node")
   shared.input("x", {1, 4}).output("y").weight("w", {4, 4});
   shared.node("Gemm", {"x", "w"}, "a").node("Gemm", {"a", "w"}, "y");
   CHECK(onnx_problem(shared).find("the weight 'w' belongs to another layer") != std::string::npos);
+}
+
+TEST_CASE("the response normalisation of AlexNet is a layer of maps") {
+  OnnxFile file;
+  file.input("x", {1, 3, 32, 32}).output("y").weight("w", {8, 3, 3, 3});
+  file.node("Conv", {"x", "w"}, "a").node("LRN", {"a"}, "b", {onnx_number("size", 5)});
+  file.node("Flatten", {"b"}, "y");
+  const Model model = model_of(imported_onnx(file.bytes()));
+  const auto norm = std::ranges::find(model.layers, LayerKind::local_response_norm, &Layer::kind);
+  REQUIRE(norm != model.layers.end());
+  CHECK(norm->out_shape == std::vector<int>{8, 30, 30});
+  CHECK(norm->parameters.empty());
+  OnnxFile vector;
+  vector.input("x", {1, 4})
+      .output("y")
+      .weight("w", {4, 4})
+      .node("Gemm", {"x", "w"}, "a")
+      .node("LRN", {"a"}, "y");
+  CHECK(onnx_problem(vector).find("is no map") != std::string::npos);
 }
 
 TEST_CASE("a bias that does not fit its layer is refused") {

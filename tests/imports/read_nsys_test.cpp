@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
+#include <map>
 #include <random>
 #include <string>
 
@@ -313,4 +315,39 @@ TEST_CASE("a damaged database is an error or a profile, never anything else") {
   CHECK(refused > 100);
   // nothing is written beside a file that is only read
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path), {}) == 1);
+}
+
+TEST_CASE("the account of an export has the kernels of all GPUs, whichever becomes the trace") {
+  const std::string second =
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, "
+      "demangledName) SELECT start + 5, end + 10, 1, streamId, correlationId, globalPid, "
+      "demangledName FROM CUPTI_ACTIVITY_KIND_KERNEL;";
+  CHECK(report_problem(second).starts_with("the profile has kernels of 2 GPUs"));
+  for (const int device : {0, 1}) {
+    const Profile profile = read_report(second, {.device = device});
+    REQUIRE(profile.gpus.size() == 2);
+    for (const ProfiledGpu& one : profile.gpus) {
+      CHECK(one.kernels == 18);
+      CHECK(one.communication_kernels == 3);
+      CHECK(one.is_read == (one.device == device));
+    }
+    CHECK(profile.gpus[1].kernel_time == profile.gpus[0].kernel_time + 18 * 5);
+    CHECK(count_events(profile, EventKind::kernel) == 18);
+  }
+}
+
+TEST_CASE("NVTX events that are no ranges are counted by kind") {
+  const auto added = [](int type) {
+    return fmt::format("INSERT INTO NVTX_EVENTS (start, end, eventType, text) VALUES (1, NULL, {}, 'x');",
+                       type);
+  };
+  const Profile profile = read_report(added(34) + added(34) + added(75) + added(39) + added(77));
+  CHECK(profile.unused ==
+        std::map<std::string, std::uint64_t>{{"NVTX marks", 2},
+                                             {"NVTX names of threads, categories and domains", 2},
+                                             {"NVTX events of other types", 1}});
+  const ImportedTrace step = imported_steps(profile, "step");
+  const auto marks = std::ranges::find(step.left_out, "NVTX marks", &LeftOut::what);
+  REQUIRE(marks != step.left_out.end());
+  CHECK(marks->count == 2);
 }
