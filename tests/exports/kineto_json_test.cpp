@@ -210,7 +210,7 @@ TEST_CASE("the counter of power has a sample where each kernel starts, and none 
   std::vector<double> starts;
   for (const auto& event : profile["traceEvents"]) {
     const auto ts = event["ts"].get<double>();
-    if (event["ph"] == "C")
+    if (event["ph"] == "C" && event["name"] == "power")
       samples[ts] = event["args"]["W"];
     else if (event["cat"] == "kernel" && event["tid"] == 7 && event["dur"].get<double>() > 0)
       starts.push_back(ts);
