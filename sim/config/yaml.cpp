@@ -68,7 +68,6 @@ bool is_null(std::string_view text) {
 struct Frame {
   Node node;
   std::string anchor = {};
-  bool is_flow = false;
   std::size_t values = 1;  ///< number of nodes, itself included
   int height = 1;          ///< levels of nesting, itself included
   std::optional<Node> key = {};
@@ -100,10 +99,9 @@ public:
         return add_scalar(event);
       case YAML_SEQUENCE_START_EVENT:
         return open(Node::Kind::sequence, event.start_mark, data.sequence_start.tag,
-                    data.sequence_start.anchor, data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE);
+                    data.sequence_start.anchor);
       case YAML_MAPPING_START_EVENT:
-        return open(Node::Kind::mapping, event.start_mark, data.mapping_start.tag, data.mapping_start.anchor,
-                    data.mapping_start.style == YAML_FLOW_MAPPING_STYLE);
+        return open(Node::Kind::mapping, event.start_mark, data.mapping_start.tag, data.mapping_start.anchor);
       case YAML_MAPPING_END_EVENT:
         report_repeated_keys(frames_.back().node);
         return close();
@@ -222,10 +220,9 @@ private:
          "aliases count as often as they are used");
   }
 
-  void open(Node::Kind kind, const yaml_mark_t& mark, const yaml_char_t* tag, const yaml_char_t* anchor,
-            bool is_flow) {
+  void open(Node::Kind kind, const yaml_mark_t& mark, const yaml_char_t* tag, const yaml_char_t* anchor) {
     check_tag(mark, tag);
-    Frame frame{.node = make_node(kind, position(mark)), .anchor = text_of(anchor), .is_flow = is_flow};
+    Frame frame{.node = make_node(kind, position(mark)), .anchor = text_of(anchor)};
     check_depth(frame.node.mark, 1);
     frames_.push_back(std::move(frame));
   }
