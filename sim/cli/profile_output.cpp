@@ -1,5 +1,6 @@
 #include "cli/profile_output.hpp"
 
+#include "cli/options.hpp"
 #include "cli/platform_of_gpu.hpp"
 #include "cli/terminal.hpp"
 #include "imports/checked_trace.hpp"
@@ -50,10 +51,10 @@ Overrides replay_settings(const ImportedTrace& imported) {
 
 void print_next_command(const Profile& profile, const ImportedTrace& imported, const std::string& file) {
   const std::string platform = platform_of_gpu(profile.gpu);
-  std::string text = fmt::format("trainyard run --platform {} --set trace={}",
-                                 platform.empty() ? "PLATFORM" : platform, shell_word(file));
-  for (const auto& [key, value] : replay_settings(imported))
-    text += " --set " + shell_word(key + "=" + value);
+  const std::string settings = as_options(replay_settings(imported));
+  const std::string text =
+      fmt::format("trainyard run --platform {} --set trace={}{}{}", platform.empty() ? "PLATFORM" : platform,
+                  shell_word(file), settings.empty() ? "" : " ", settings);
   print_message(
       fmt::format("wrote {}: {}\nnext:  {}", file, plural(std::ssize(imported.trace.ops), "op"), text));
 }

@@ -81,7 +81,8 @@ std::string execution_trace_text(const ExecutionTrace& trace, const UntimedTrace
   if (imported.accumulation > 1)
     line("accumulation", fmt::format("{} micro-batches in a step; the trace is that of one, with the update",
                                      imported.accumulation));
-  if (imported.layout) line("parallelism", layout_in_words(*imported.layout, ranks_of(untimed.traced.profile)));
+  if (imported.layout)
+    line("parallelism", layout_in_words(*imported.layout, ranks_of(untimed.traced.profile)));
   if (const GradientTotals gradients = gradient_totals(imported.trace); gradients.tensors > 0)
     line("gradients", fmt::format("{} tensors, {} values", gradients.tensors,
                                   grouped(static_cast<std::int64_t>(std::min(gradients.values, 9e18)))));

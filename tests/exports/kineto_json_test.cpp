@@ -203,7 +203,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the counter of power has a sample where each kernel starts, and none for rounding errors between them") {
+TEST_CASE(
+    "the counter of power has a sample where each kernel starts, and none for rounding errors between them") {
   const Run run = simulated("resnet50_dgx2", {{"gpus", "2"}});
   const auto profile = nlohmann::json::parse(kineto_json(run, Rank{0}, 1));
   std::map<double, double> samples;
