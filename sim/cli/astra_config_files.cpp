@@ -6,6 +6,7 @@
 #include "units/plural.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace trainyard {
@@ -33,6 +34,8 @@ void write_astra_configs(const Run& run, const AstraConfigFiles& files, bool for
     print_message("wrote " + files.network);
   } catch (const InputError& error) {
     const Diagnostic& reason = error.diagnostics().front();
+    std::error_code ignored;  // else an earlier export's would describe another machine
+    if (force) std::filesystem::remove(files.network, ignored);
     print_message(fmt::format("left out: {}: {}{}", files.network, reason.message,
                               reason.hint.empty() ? std::string() : "; " + reason.hint));
   }

@@ -2,6 +2,7 @@
 #include "cli/help.hpp"
 #include "cli/import_input.hpp"
 #include "cli/options.hpp"
+#include "cli/platform_of_gpu.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "config/read_file.hpp"
@@ -87,6 +88,17 @@ std::string groups_of_one(const AstraWorkload& workload) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// Whether replicas exchange something.
+bool has_replicas(const AstraWorkload& workload) {
+  const auto is_of_replicas = [](const WorkloadPass& pass) {
+    return pass.operation && (pass.axis == Axis::data || pass.axis == Axis::expert_data);
+  };
+  return std::ranges::any_of(workload.layers, [&](const WorkloadLayer& layer) {
+    return is_of_replicas(layer.forward) || is_of_replicas(layer.input_gradient) ||
+           is_of_replicas(layer.weight_gradient);
+  });
+}
+
 /// What the header says besides groups, and what a trace of one stage leaves out.
 void print_header_notes(const AstraWorkload& workload) {
   std::vector<std::string> others;
@@ -98,7 +110,12 @@ void print_header_notes(const AstraWorkload& workload) {
   if (!others.empty()) print_message(fmt::format("not used: {}", fmt::join(others, ", ")));
   if (const std::string groups = groups_of_one(workload); !groups.empty() && workload.is_transformer())
     print_message(fmt::format(
-        "warning: groups of one rank by the file's head, whose collectives take no time: {}", groups));
+        "warning: groups of one rank (by line 1 of the file), so their collectives take no time: {}",
+        groups));
+  if (workload.is_transformer() && workload.groups.ranks == 0 && has_replicas(workload))
+    print_message(
+        "warning: the file does not say the number of GPUs (all_gpus): collectives of data take no time "
+        "unless --nodes and --gpus make several replicas");
   if (workload.groups.pipeline > 1)
     print_message(
         fmt::format("warning: the trace is one of {} stages alone: messages between them and bubbles are "
@@ -108,14 +125,12 @@ void print_header_notes(const AstraWorkload& workload) {
 
 /// Options of `run` for the groups that a workload names, on nodes of eight GPUs.
 std::string options_for_groups(const WorkloadGroups& groups) {
-  constexpr std::int64_t on_node = 8;
-  const std::int64_t ranks = groups.ranks / std::max<std::int64_t>(groups.pipeline, 1);
-  std::string options;
-  if (ranks > on_node) options += fmt::format(" --nodes {}", (ranks + on_node - 1) / on_node);
-  if (ranks > 0) options += fmt::format(" --gpus {}", ranks);
-  if (groups.tensor > 1) options += fmt::format(" --set parallelism.tensor={}", groups.tensor);
-  if (groups.expert > 1) options += fmt::format(" --set parallelism.expert={}", groups.expert);
-  return options;
+  constexpr int on_node = 8;
+  Overrides job =
+      job_of(static_cast<int>(groups.ranks / std::max<std::int64_t>(groups.pipeline, 1)), on_node);
+  if (groups.tensor > 1) job.emplace_back("parallelism.tensor", std::to_string(groups.tensor));
+  if (groups.expert > 1) job.emplace_back("parallelism.expert", std::to_string(groups.expert));
+  return job.empty() ? "" : ' ' + as_options(job);
 }
 
 void import_astra_sim(const ImportAstraSimOptions& options) {

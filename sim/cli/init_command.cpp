@@ -134,10 +134,20 @@ std::string schema(const config::Catalogue& catalogue, const char* file) {
   return config::shipped_file(catalogue, file).string();
 }
 
-/// Where it is, and what to try with it.
-std::string next_steps(const std::string& file, const std::optional<std::string>& profile, int nodes) {
+/// Where it is, and what to try with it. `is_astra`: of ASTRA-sim, which has no costs of NCCL's.
+std::string next_steps(const std::string& file, const std::optional<std::string>& profile, int nodes,
+                       bool is_astra, bool needs_hierarchical) {
   const std::string word = shell_word(file);
-  const std::string set = nodes > 1 ? fmt::format(" --set nodes={}", nodes) : std::string();
+  std::string collective = nodes > 1 ? fmt::format(" --nodes {}", nodes) : std::string();
+  std::string set = nodes > 1 ? fmt::format(" --set nodes={}", nodes) : std::string();
+  if (needs_hierarchical) {
+    collective += " --algorithm hierarchical";
+    set += " --set sync.algorithm=hierarchical --set stack.broadcast_buffers=false";
+  }
+  if (is_astra) {
+    collective += " --nccl none";
+    set += " --set stack.nccl=none";
+  }
   std::string text = fmt::format("wrote {}\n", file);
   if (profile)
     text += fmt::format("wrote {}: a short GPU profile, whose missing figures are assumed\n", *profile);
@@ -146,7 +156,7 @@ std::string next_steps(const std::string& file, const std::optional<std::string>
                     "       trainyard collective all_reduce --platform {0}{1}\n"
                     "       trainyard init experiment --platform {0} -o job.yaml\n"
                     "       trainyard run job.yaml{2}",
-                    word, nodes > 1 ? fmt::format(" --nodes {}", nodes) : std::string(), set);
+                    word, collective, set);
 }
 
 /// The node by its files, or by answers alone.
@@ -256,7 +266,7 @@ void init_platform(const InitPlatformOptions& options) {
   }
   if (profile_file) write_out_file(*profile_file, *profile_text, options.force);
   write_out_file(file, text, options.force);
-  print_message(next_steps(file, profile_file, answers.nodes));
+  print_message(next_steps(file, profile_file, answers.nodes, network.has_value(), draft.needs_hierarchical));
 }
 
 /// The key `algorithm` of an experiment and what follows it, from a system configuration of ASTRA-sim.
@@ -272,6 +282,13 @@ std::string settings_text(const AstraSystem& system) {
 constexpr const char* usual_algorithm =
     "  algorithm: auto        # as NCCL would choose; ring, tree and more in workloads/README.md\n";
 
+/// Whether the algorithm has a part of its own between nodes.
+bool needs_nodes(const std::optional<AstraSystem>& system) {
+  if (!system) return false;
+  const Algorithm algorithm = settings_of(*system).algorithm;
+  return algorithm == Algorithm::hierarchical || algorithm == Algorithm::hierarchical_tree;
+}
+
 /// ASTRA-sim has no costs of NCCL's.
 constexpr const char* astra_software = "\nset: {stack.nccl: none}  # the network alone, as in ASTRA-sim\n";
 
@@ -283,7 +300,7 @@ std::string experiment_text(const std::string& platform, const std::string& mode
                     R"(# Written by `trainyard init experiment`. It runs as it stands: trainyard run FILE
 # `trainyard schema experiment` has every key; any can be tried without an edit: trainyard run FILE --set nodes=4
 {0} # trainyard list platforms, or the path of your own
-nodes: 1                 # GPUs of all of them take part; gpus: 4 for fewer
+nodes: {4}                 # GPUs of all of them take part; gpus: 4 for fewer
 {1} # trainyard list models, or your own list of layers
 stack: pytorch_ddp       # trainyard list stacks: framework with its buckets, overlap and libraries
 precision: fp32          # fp32, tf32, fp16, amp, bf16, amp_bf16, fp8
@@ -301,7 +318,7 @@ sync:
 )",
                     fmt::format("{:24}", "platform: " + platform), fmt::format("{:24}", "model: " + model),
                     system ? settings_text(*system) : std::string(usual_algorithm),
-                    system ? astra_software : "");
+                    system ? astra_software : "", needs_nodes(system) ? 2 : 1);
 }
 
 void init_experiment(const InitExperimentOptions& options) {

@@ -28,4 +28,18 @@ std::string platform_of_gpu(std::string_view product) {
   return found;
 }
 
+Overrides job_of(int ranks, int on_node) {
+  Overrides job;
+  if (ranks > on_node) job.emplace_back("nodes", std::to_string((ranks + on_node - 1) / on_node));
+  if (ranks > 1) job.emplace_back("gpus", std::to_string(ranks));
+  return job;
+}
+
+int gpus_on_node(const std::string& platform) {
+  if (platform.empty()) return 8;
+  const config::Catalogue catalogue = config::find_catalogue();
+  const config::Document document = config::load(config::find(catalogue, config::Kind::platform, platform));
+  return static_cast<int>(load_platform(document).gpus.size());
+}
+
 }  // namespace trainyard

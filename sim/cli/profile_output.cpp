@@ -5,6 +5,7 @@
 #include "cli/terminal.hpp"
 #include "imports/checked_trace.hpp"
 #include "imports/group_layout.hpp"
+#include "imports/profile_groups.hpp"
 #include "report/out_files.hpp"
 #include "strategy/batch_norm_buffers.hpp"
 #include "units/plural.hpp"
@@ -51,7 +52,9 @@ Overrides replay_settings(const ImportedTrace& imported) {
 
 void print_next_command(const Profile& profile, const ImportedTrace& imported, const std::string& file) {
   const std::string platform = platform_of_gpu(profile.gpu);
-  const std::string settings = as_options(replay_settings(imported));
+  Overrides job = job_of(ranks_of(profile), gpus_on_node(platform));
+  for (auto& setting : replay_settings(imported)) job.push_back(std::move(setting));
+  const std::string settings = as_options(job);
   const std::string text =
       fmt::format("trainyard run --platform {} --set trace={}{}{}", platform.empty() ? "PLATFORM" : platform,
                   shell_word(file), settings.empty() ? "" : " ", settings);

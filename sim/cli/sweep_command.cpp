@@ -72,10 +72,7 @@ void salvage_store(const fs::path& file, const Sweep& sweep) {
     print_message(fmt::format("{} is whole: --salvage does what --resume does", in_quotes(file.string())));
     return;
   }
-  const fs::path aside = set_aside(file);
-  SweepStore store(file, stored(sweep));
-  for (const SweepRow& row : saved.rows) store.add(row, saved.files);
-  store.close();
+  const fs::path aside = replace_damaged(file, stored(sweep), saved);
   print_message(fmt::format("{} of {} points are whole and kept; the damaged file is {} ({})",
                             saved.rows.size(), sweep.points.size(), in_quotes(aside.string()), saved.damage));
 }

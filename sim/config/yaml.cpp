@@ -170,8 +170,9 @@ private:
 
   void add_alias(Mark here, const std::string& anchor) {
     const auto is_open = [&](const Frame& frame) { return frame.anchor == anchor; };
-    if (std::ranges::any_of(frames_, is_open)) fail(here, "this alias refers to a value it is part of");
     const auto found = anchors_.find(anchor);
+    if (found == anchors_.end() && std::ranges::any_of(frames_, is_open))
+      fail(here, "this alias refers to a value it is part of");
     if (found == anchors_.end()) {
       fail(here, "this alias refers to no anchor",
            "define it above with '&name', or quote a text that starts with '*'");
@@ -224,6 +225,7 @@ private:
     check_tag(mark, tag);
     Frame frame{.node = make_node(kind, position(mark)), .anchor = text_of(anchor)};
     check_depth(frame.node.mark, 1);
+    anchors_.erase(frame.anchor);  // an alias means the last value of its name
     frames_.push_back(std::move(frame));
   }
 

@@ -36,7 +36,10 @@ SyntaxError explain(std::string_view message, Mark mark, Mark begun, const std::
     return {mark, in_quotes(text_at(mark, lines, 1)) + " cannot start a value", "put the text in quotes"};
   }
   if (message == "could not find expected ':'") return {begun, "':' is missing after this key", ""};
-  if (message == "found unexpected end of stream") return {begun, "this quote is never closed", ""};
+  if (message == "found unknown escape character")
+    return {mark, "'\\' does not start a character here", "write '\\\\', or use single quotes"};
+  if (message == "found unexpected end of stream" || message == "found unexpected document indicator")
+    return {begun, "this quote is never closed", ""};
   if (message == "found undefined tag handle") {
     return {begun, "tags ('!') are not supported", "write the value without '!'"};
   }

@@ -132,7 +132,10 @@ private:
     const auto* const found = std::ranges::find(workload_words, word, &WorkloadWord::text);
     if (found == workload_words.end())
       refuse(line(), fmt::format("unknown collective {}", shown(words[1])),
-             "those of groups, such as ALLREDUCE_EP of SimAI, stand in a workload HYBRID_TRANSFORMER...");
+             words[1].ends_with("_EP")
+                 ? "collectives of groups, such as ALLREDUCE_EP of SimAI, are read in a workload "
+                   "HYBRID_TRANSFORMER..."
+                 : "one of NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL and BROADCAST");
     made.operation = found->operation;
     if (made.size == 0) made.operation.reset();
     return made;

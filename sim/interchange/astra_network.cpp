@@ -43,8 +43,7 @@ struct NetworkLists {
         .positive(config::most_bandwidth / gigabyte);
   }
   static auto latencies_key() {
-    return config::required(names[4], &NetworkLists::latencies, "ns of a link")
-        .positive(config::most_latency / nanosecond);
+    return config::required(names[4], &NetworkLists::latencies, "ns of a link").between(0, 1e9);
   }
 };
 using FirstLists = NetworkLists<1>;

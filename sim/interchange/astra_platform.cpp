@@ -103,10 +103,10 @@ private:
     for (const AstraDimension& one : network_.dimensions) words.push_back(dimension_words(one));
     comment(fmt::format("from ASTRA-sim's network configuration {}: {}", base_name(network_.file),
                         fmt::join(words, ", then ")));
-    comment(fmt::format("a node is {}; all {} are {} (nodes: {} in an experiment)",
-                        is_torus_of_gpus(network_) ? "one NPU of the torus" : "the first dimension",
-                        plural(static_cast<long long>(npus_of(network_)), "NPU"), plural(nodes_, "node"),
-                        nodes_));
+    comment(fmt::format(
+        "each node holds {}; {} hold all {} (nodes: {} in an experiment)",
+        is_torus_of_gpus(network_) ? "one NPU of the torus" : "the NPUs of the first dimension",
+        plural(nodes_, "node"), plural(static_cast<long long>(npus_of(network_)), "NPU"), nodes_));
     comment("rates and latencies are the network's alone, as ASTRA-sim has them: run with stack.nccl=none");
   }
 
@@ -116,6 +116,11 @@ private:
   }
   static Sourced<Seconds> filled_in() {
     return {no_latency, Provenance::assumed, "the configuration has no latency here, a platform needs one"};
+  }
+
+  /// ASTRA-sim allows latencies of 0.
+  [[nodiscard]] Sourced<Seconds> stated_latency(Seconds latency) const {
+    return latency > Seconds{} ? stated(latency) : filled_in();
   }
 
   // ---- the first dimension
@@ -133,7 +138,7 @@ private:
     figures.kind = node_link_kind();
     figures.lanes = node_.links;
     figures.bandwidth = stated(rate_of(node_));
-    figures.latency = stated(node_.latency);
+    figures.latency = stated_latency(node_.latency);
     std::vector<NodeLink> links;
     const auto add = [&](DeviceKind kind, int one, int other) {
       links.push_back({DeviceKind::gpu, kind, one, other, figures});
@@ -151,10 +156,12 @@ private:
     }
     draft_.file.node.links = grouped(links);
     if (node_.topology == AstraTopology::switched) draft_.file.node.devices.nvswitch.count = 1;
-    if (node_.topology == AstraTopology::ring && node_.count > 3)
+    if (node_.topology == AstraTopology::ring && node_.count > 3) {
+      draft_.needs_hierarchical = nodes_ > 1;
       comment(
           "GPUs that are not neighbours exchange nothing, since messages pass through no third GPU here: "
-          "several nodes need the algorithm hierarchical");
+          "several nodes need sync.algorithm=hierarchical and stack.broadcast_buffers=false");
+    }
   }
 
   // ---- the others
@@ -163,7 +170,7 @@ private:
     LinkFile figures;
     figures.kind = LinkKind::pcie5;
     figures.lanes = 16;
-    figures.bandwidth = stated(card_rate());
+    figures.bandwidth = card_rate();
     figures.latency = filled_in();
     std::vector<NodeLink> links;
     for (int i = 0; i < node_.count; ++i) links.push_back({DeviceKind::gpu, DeviceKind::nic, i, i, figures});
@@ -174,17 +181,23 @@ private:
     comment("each GPU has a network card, as fast as its links of all further dimensions together");
   }
 
-  [[nodiscard]] Bandwidth card_rate() const {
+  [[nodiscard]] Sourced<Bandwidth> card_rate() const {
     Bandwidth rate;
-    for (const AstraDimension& one : outer_) rate += rate_of(one) * static_cast<double>(connections_of(one));
-    return rate;
+    int links = 0;
+    for (const AstraDimension& one : outer_) {
+      rate += rate_of(one) * static_cast<double>(connections_of(one));
+      links += static_cast<int>(connections_of(one));
+    }
+    Sourced<Bandwidth> stated_rate = stated(rate);
+    if (links > 1) stated_rate.source += fmt::format(": the sum of {} links of an NPU", links);
+    return stated_rate;
   }
 
   void add_fabric() {
     FabricFile fabric;
     if (!answers_.transport) comment("assumed: the network is InfiniBand (--transport)");
     fabric.transport = answers_.transport.value_or(Transport::infiniband);
-    fabric.nic = stated(card_rate());
+    fabric.nic = card_rate();
     fabric.latency = filled_in();
     fabric.gpudirect = {true, Provenance::assumed, "NPUs of ASTRA-sim have links of their own"};
     if (outer_.size() == 1 && outer_.front().topology == AstraTopology::switched)
@@ -198,12 +211,12 @@ private:
 
   void make_rails(FabricFile& fabric) {
     const AstraDimension& one = outer_.front();
-    fabric.latency = stated(one.latency * 2.0);
+    fabric.latency = stated_latency(one.latency * 2.0);
     comment("a message by way of a Switch takes its latency twice: fabric.latency is both");
     fabric.kind = node_.count > 1 ? FabricKind::rail_optimised : FabricKind::single_switch;
     if (node_.count == 1) return;
     fabric.nodes_per_rail = stated(one.count);
-    fabric.pxn = stated(true);
+    fabric.pxn = {true, Provenance::assumed, "data for another rail cross the node first, as in ASTRA-sim"};
     comment(
         "the second dimension joins GPUs of the same number: a rail for each, and data for another rail "
         "first crosses the node");
@@ -214,7 +227,7 @@ private:
     for (const AstraDimension& one : outer_) fabric.dimensions.push_back(one.count);
     if (fabric.dimensions.size() == 1) fabric.dimensions.push_back(1);
     fabric.link = stated(node_rate(outer_.front()));
-    fabric.hop_latency = stated(outer_.front().latency);
+    fabric.hop_latency = stated_latency(outer_.front().latency);
     comment_on_routers();
   }
 
@@ -252,7 +265,7 @@ private:
     for (int node = 0; node < nodes_; ++node) {
       const std::string cards = node_.count == 1 ? fmt::format("node{}.nic0", node)
                                                  : fmt::format("node{}.nic[0-{}]", node, node_.count - 1);
-      fabric.links.push_back({{cards, router(node)}, stated(card_rate()), {}});
+      fabric.links.push_back({{cards, router(node)}, card_rate(), {}});
     }
     int stride = 1;
     int number = 1;  // of the dimension, as people count
@@ -273,7 +286,8 @@ private:
   /// Joins the routers first, first + stride ...
   void add_group(FabricFile& fabric, const AstraDimension& one, int number, int first, int stride) {
     const auto add = [&](std::string from, std::string to) {
-      fabric.links.push_back({{std::move(from), std::move(to)}, stated(node_rate(one)), stated(one.latency)});
+      fabric.links.push_back(
+          {{std::move(from), std::move(to)}, stated(node_rate(one)), stated_latency(one.latency)});
     };
     std::vector<int> places;
     for (int i = 0; i < one.count; ++i) places.push_back(first + i * stride);

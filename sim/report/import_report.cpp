@@ -73,7 +73,7 @@ std::string profile_text(const Profile& profile) {
 /// The work of all GPUs in the file, of which one becomes the trace.
 Table gpu_table(const Profile& profile) {
   Table table({text_column(), number_column(), number_column(), number_column(), text_column()}, {.gap = 2});
-  table.row("GPU", "kernels", "of NCCL", "time", "");
+  table.row("GPU", "kernels", "NCCL kernels", "kernel time", "");
   std::int64_t longest = 0;
   for (const ProfiledGpu& one : profile.gpus) longest = std::max(longest, one.kernel_time);
   for (const ProfiledGpu& one : profile.gpus) {

@@ -61,10 +61,11 @@ constexpr int no_more = -1;  ///< a number that ends a worker
 constexpr int numbers_per_worker = 64;
 
 /// Computes the numbers that arrive, until one ends it or SimGrid is used up. Runs no destructors and flushes
-/// no buffers of the parent.
-[[noreturn]] void work(int socket, const std::function<std::string(int)>& make) {
+/// no buffers of the parent, and no exception gets back into its code.
+[[noreturn]] void work(int socket, const std::function<std::string(int)>& make) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would read the results
-  // Ctrl-C, or the end of a Slurm job, is for the parent, which may wait for this worker.
+  // Ctrl-C, or the end of a Slurm job, is for the parent: a sweep waits for the points that are begun. Where
+  // the parent ends, so does this worker.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
   int number = no_more;
@@ -106,12 +107,12 @@ Worker begin_worker(const std::function<std::string(int)>& make) {
   return {.process = process, .socket = ends[0]};
 }
 
-/// If a worker has died, its end shows when its outcome is read.
-void give(Worker& worker, int number) {
+/// False if the worker has died.
+bool give(Worker& worker, int number) {
   worker.number = number;
   worker.numbers += 1;
   worker.sent.clear();
-  send_all(worker.socket, &number, sizeof number);
+  return send_all(worker.socket, &number, sizeof number);
 }
 
 /// Reads the available bytes; false at the end.
@@ -164,13 +165,18 @@ public:
   [[nodiscard]] int busy() const { return static_cast<int>(busy_.size()); }
 
   void begin(int number) {
-    if (idle_.empty()) {
-      if (use_simgrid_) engine::load_flow_network();  // once, not in each worker
-      idle_.push_back(begin_worker(make_));
+    while (!idle_.empty()) {
+      Worker worker = std::move(idle_.back());
+      idle_.pop_back();
+      if (give(worker, number)) {
+        busy_.push_back(std::move(worker));
+        return;
+      }
+      end_worker(worker);  // died while it was idle
     }
-    busy_.push_back(std::move(idle_.back()));
-    idle_.pop_back();
-    give(busy_.back(), number);
+    if (use_simgrid_) engine::load_flow_network();  // once, not in each worker
+    busy_.push_back(begin_worker(make_));
+    give(busy_.back(), number);  // if it has died already, its end is read
   }
 
   /// Waits until some workers have sent something; hands over the outcomes that are complete.

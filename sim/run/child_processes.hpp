@@ -1,6 +1,6 @@
 #pragma once
 // Work in child processes: on all processors, and safe from a crash of the others. SimGrid simulates once per
-// process. A child uses the files its parent has read without reading them again.
+// process. A child has what its parent has read before.
 
 #include <functional>
 #include <optional>

@@ -3,11 +3,14 @@
 #include "config/diagnostic.hpp"
 #include "run/child_processes.hpp"
 #include "sweep/read_point.hpp"
+#include "sweep/sweep_store.hpp"
 #include "units/ids.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -46,7 +49,7 @@ struct PointAnswer {
   std::string reason = {};
   std::vector<std::optional<double>> figures = {};
   std::vector<std::string> warnings = {};
-  std::vector<std::string> files = {};  ///< read by this worker, where it has read new ones
+  std::map<std::string, std::string> files = {};  ///< all that the worker has read, with their hashes
 };
 
 PointAnswer failed(PointStatus status, const std::string& reason) {
@@ -79,28 +82,27 @@ PointAnswer unpacked_answer(const std::string& bytes) {
   return answer;
 }
 
-/// Reads points and simulates them, in a worker. Reads the first one already when it is made, so that workers
-/// share the files.
+/// Reads points and simulates them, in a worker.
 class PointReader {
 public:
   PointReader(const config::Catalogue& catalogue, const Sweep& sweep, const SweepRun& run)
       : catalogue_(catalogue), sweep_(sweep), run_(run) {}
 
-  /// Only its files count: a worker reports what it is.
+  /// Before workers are begun, which then share its files. A worker reports what the point is.
   void read_ahead(std::size_t point) {
     try {
       read_point(catalogue_, sweep_, sweep_.points[point], files_);
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
     }
+    hash_new_files();
   }
 
   PointAnswer answer(std::size_t point) {
-    const std::size_t known = files_.paths.size();
     std::vector<std::string> warnings;
     PointAnswer answer = simulated(point, warnings);
     answer.warnings = std::move(warnings);
-    if (files_.paths.size() > known || is_first_) answer.files = {files_.paths.begin(), files_.paths.end()};
-    is_first_ = false;
+    hash_new_files();
+    answer.files = hashes_;
     return answer;
   }
 
@@ -119,11 +121,17 @@ private:
     }
   }
 
+  void hash_new_files() {
+    for (const std::string& path : files_.paths) {
+      if (!hashes_.contains(path)) hashes_[path] = hash_or_nothing(path);
+    }
+  }
+
   const config::Catalogue& catalogue_;
   const Sweep& sweep_;
   const SweepRun& run_;
   InputFiles files_;
-  bool is_first_ = true;
+  std::map<std::string, std::string> hashes_;  ///< of files_.paths
 };
 
 }  // namespace
@@ -131,7 +139,8 @@ private:
 SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
                         const std::vector<std::size_t>& points, const SweepRun& run) {
   SweepOutcome outcome;
-  std::set<std::string> files;
+  std::map<std::string, std::string> files;  // with their hashes
+  std::vector<std::string> paths;
   std::set<std::string> warnings;
   PointReader reader(catalogue, sweep, run);
   if (at(run.parallel) < points.size()) reader.read_ahead(points.front());
@@ -149,13 +158,18 @@ SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
       return;
     }
     PointAnswer answer = unpacked_answer(ended.text);
-    files.insert(answer.files.begin(), answer.files.end());
+    for (const auto& [path, hash] : answer.files) {
+      const auto [known, is_new] = files.emplace(path, hash);
+      if (is_new) paths.push_back(path);
+      if (known->second != hash)
+        throw InputError(in_quotes(path) + " has changed while the sweep ran", "run it again");
+    }
     warnings.insert(answer.warnings.begin(), answer.warnings.end());
     run.done({.point = point,
               .status = answer.status,
               .reason = std::move(answer.reason),
               .figures = std::move(answer.figures)},
-             {files.begin(), files.end()});
+             paths);
   };
   for_each_in_workers(run.parallel, next, make, done);
   outcome.warnings.assign(warnings.begin(), warnings.end());

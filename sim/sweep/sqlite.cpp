@@ -27,6 +27,7 @@ Database::Database(const std::string& path) : path_(path) {
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, longest_value);
 }
 
@@ -52,7 +53,8 @@ bool Database::run_unless_busy(const std::string& sql) {
 std::string Database::fault() {
   try {
     const std::vector<std::string> found = texts("PRAGMA integrity_check(1)");
-    return found.empty() || found.front() == "ok" ? "" : found.front();
+    // "*** in database main ***\nPage 7: ..."
+    return found.empty() || found.front() == "ok" ? "" : found.front().substr(found.front().rfind('\n') + 1);
   } catch (const FileError&) {
     return sqlite3_errmsg(handle_);
   }

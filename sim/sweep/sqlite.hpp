@@ -15,7 +15,7 @@ namespace trainyard::sqlite {
 class Database {
 public:
   /// Opens or creates a file; ":memory:" keeps everything in memory. Waits up to ten seconds for another
-  /// process that writes. The file may come from anybody: nothing that it defines runs functions of SQLite.
+  /// process that writes. The file may come from anybody: neither its triggers nor its views run.
   explicit Database(const std::string& path);
   ~Database();
   Database(const Database&) = delete;

@@ -46,15 +46,6 @@ std::string hash_of_file(const std::string& path) {
   return hash.text();
 }
 
-/// Nothing for an unreadable file: a point may have failed because of it.
-std::string hash_or_nothing(const std::string& path) {
-  try {
-    return hash_of_file(path);
-  } catch (const FileError&) {
-    return {};
-  }
-}
-
 std::string hash_of(const StoredSweep& what) {
   Hash hash;
   hash.add(what.sweep.experiment);
@@ -96,6 +87,11 @@ std::vector<std::string> columns_of(const StoredSweep& what) {
   return columns;
 }
 
+constexpr const char* definition_of_sweep =
+    "CREATE TABLE sweep(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID";
+constexpr const char* definition_of_files =
+    "CREATE TABLE files(path TEXT PRIMARY KEY, hash TEXT) WITHOUT ROWID";
+
 /// Reasons are printed: a terminal would obey such a letter.
 bool is_control(char letter) {
   const auto byte = static_cast<unsigned char>(letter);
@@ -119,6 +115,14 @@ std::string checksum_of(const SweepRow& row) {
 
 }  // namespace
 
+std::string hash_or_nothing(const std::string& path) {
+  try {
+    return hash_of_file(path);
+  } catch (const FileError&) {
+    return {};  // a point may have failed because of it
+  }
+}
+
 /// What to do with a file that is damaged.
 enum class Damage { refused, tolerated };
 
@@ -140,8 +144,10 @@ struct SweepStore::Database {
     make_tables();
     if (const std::string fault = damage == Damage::refused ? file.fault() : ""; !fault.empty())
       throw FileError(damaged(fault));
+    check_table("sweep", definition_of_sweep);
+    check_table("files", definition_of_files);
     check();
-    check_tables();
+    check_table("points", definition_of_points());
     prepare();
   }
 
@@ -157,21 +163,21 @@ struct SweepStore::Database {
         "CREATE TABLE points(point INTEGER PRIMARY KEY, status TEXT, reason TEXT{}, checksum TEXT)", columns);
   }
 
-  /// Users may have added indices and views, but a table of another form was not written by us.
-  void check_tables() {
-    const std::vector<std::string> points =
-        file.texts("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = 'points'");
-    if (points != std::vector{definition_of_points()})
+  /// Users may have added indices, but a table of another form was not written by us.
+  void check_table(const std::string& name, const std::string& definition) {
+    sqlite::Statement ask(file, "SELECT sql FROM sqlite_schema WHERE name = ?");
+    ask.bind(1, name);
+    if (!ask.step() || ask.text(0) != definition)
       throw FileError(
-          fmt::format("{} is damaged: its table 'points' has another form; replace the sweep with --force",
-                      in_quotes(file.path())));
+          fmt::format("{} is damaged: its table '{}' has another form; replace the sweep with --force",
+                      in_quotes(file.path()), name));
   }
 
   void make_tables() {
     file.run("BEGIN IMMEDIATE");  // two processes may begin at the same time
-    file.run("CREATE TABLE IF NOT EXISTS sweep(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID");
-    file.run("CREATE TABLE IF NOT EXISTS files(path TEXT PRIMARY KEY, hash TEXT) WITHOUT ROWID");
-    if (file.texts("SELECT value FROM sweep WHERE name = 'hash'").empty()) {
+    if (file.texts("SELECT name FROM sqlite_schema").empty()) {
+      file.run(definition_of_sweep);
+      file.run(definition_of_files);
       file.run(definition_of_points());
       note("layout", std::to_string(layout));
       note("hash", hash_of(what));
@@ -346,25 +352,36 @@ Salvage salvage(const std::filesystem::path& file, const StoredSweep& what) {
       sqlite::Statement ask(store.file, "SELECT * FROM points WHERE point = ?");
       ask.bind(1, static_cast<std::int64_t>(point));
       if (ask.step()) saved.rows.push_back(store.read_row(ask));
-    } catch (const FileError& error) {
-      if (saved.damage.empty()) saved.damage = error.what();
+    } catch (const FileError&) {
+      if (saved.damage.empty()) saved.damage = fmt::format("the row of point {} has changed", point);
     }
   }
   return saved;
 }
 
-std::filesystem::path set_aside(const std::filesystem::path& file) {
+std::filesystem::path replace_damaged(const std::filesystem::path& file, const StoredSweep& what,
+                                      const Salvage& saved) {
+  const std::filesystem::path whole = file.string() + ".salvaged";
+  remove_store(whole);  // of a salvage that was cut off
+  {
+    SweepStore store(whole, what);
+    for (const SweepRow& row : saved.rows) store.add(row, saved.files);
+    store.close();
+  }
   std::string name = file.string() + ".damaged";
   std::error_code error;
   for (int number = 2; std::filesystem::exists(name, error); ++number)
     name = fmt::format("{}.damaged-{}", file.string(), number);
+  const auto rename = [&](const std::string& from, const std::string& to) {
+    std::filesystem::rename(from, to, error);
+    if (error) throw FileError(fmt::format("cannot rename {}: {}", in_quotes(from), error.message()));
+  };
   for (const char* const journal : journals) {
-    if (*journal != '\0' && !std::filesystem::exists(file.string() + journal, error)) continue;
-    std::filesystem::rename(file.string() + journal, name + journal, error);
-    if (error)
-      throw FileError(
-          fmt::format("cannot rename {}: {}", in_quotes(file.string() + journal), error.message()));
+    if (*journal != '\0' && std::filesystem::exists(file.string() + journal, error))
+      rename(file.string() + journal, name + journal);
   }
+  rename(file.string(), name);
+  rename(whole.string(), file.string());
   return name;
 }
 

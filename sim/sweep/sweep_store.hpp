@@ -72,9 +72,13 @@ struct Salvage {
 /// read, or the store belongs to another sweep.
 Salvage salvage(const std::filesystem::path& file, const StoredSweep& what);
 
-/// Renames a store and SQLite's files next to it, so that `file` is free: to `file`.damaged, or
-/// `file`.damaged-2 ... if that exists. The new name. Throws FileError.
-std::filesystem::path set_aside(const std::filesystem::path& file);
+/// Puts a store with these rows in place of `file`, which becomes `file`.damaged, or `file`.damaged-2 ... if
+/// that exists. The new name. Throws FileError, and then `file` is as it was.
+std::filesystem::path replace_damaged(const std::filesystem::path& file, const StoredSweep& what,
+                                      const Salvage& saved);
+
+/// Tells versions of a file apart; empty for an unreadable file.
+std::string hash_or_nothing(const std::string& path);
 
 /// Removes a store and SQLite's files next to it. No error if there is none.
 void remove_store(const std::filesystem::path& file);

@@ -238,6 +238,7 @@ TEST_CASE("the groups of a profile are replayed in its layout") {
   CHECK(contains(done.out, "tensor 2 x data 4 = 8 ranks"));
   CHECK(contains(done.err, "--set parallelism.tensor=2"));
   CHECK_FALSE(contains(done.err, "all ranks take part"));
+  CHECK(contains(done.err, "--gpus 8"));
   const Ended run = run_program({"run", "--platform", "dgx2", "--gpus", "8", "--set", "parallelism.tensor=2",
                                  "--set", "trace=" + trace});
   CAPTURE(run.err);

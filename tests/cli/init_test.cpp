@@ -155,3 +155,36 @@ TEST_CASE("the skeleton of an experiment runs as it stands") {
   const Ended bert = run_program({"init", "experiment", "--model", "bert_base", "--platform", "dgx_h100"});
   CHECK(run_program({"run", scratch.put("bert.yaml", bert.out)}).code == 0);
 }
+
+TEST_CASE("the commands that are printed for a network of ASTRA-sim run") {
+  const Scratch scratch;
+  // GPUs of a Ring that are not neighbours exchange nothing; a latency of 0 is none of a platform's.
+  const std::string network = scratch.put("network.yml",
+                                          "topology: [ Ring, Switch ]\nnpus_count: [ 4, 2 ]\n"
+                                          "bandwidth: [ 100, 50 ]\nlatency: [ 0, 1000 ]\n");
+  const std::string platform = scratch / "ring.yaml";
+  const Ended init = run_program({"init", "platform", network, "--gpu", "h100_sxm_80gb", "-o", platform});
+  CAPTURE(init.err);
+  REQUIRE(init.code == 0);
+  CHECK(contains(init.err, "--algorithm hierarchical --nccl none"));
+  CHECK(contains(init.err, "--set stack.nccl=none"));
+  const Ended collective = run_program({"collective", "all_reduce", "--platform", platform, "--nodes", "2",
+                                        "--algorithm", "hierarchical", "--nccl", "none"});
+  CAPTURE(collective.err);
+  CHECK(collective.code == 0);
+  const std::string job = scratch / "job.yaml";
+  REQUIRE(run_program({"init", "experiment", "--platform", platform, "-o", job}).code == 0);
+  const Ended run = run_program({"run", job, "--set", "nodes=2", "--set", "sync.algorithm=hierarchical",
+                                 "--set", "stack.broadcast_buffers=false", "--set", "stack.nccl=none"});
+  CAPTURE(run.err);
+  CHECK(run.code == 0);
+  // The default platform of an experiment has one node, an algorithm in two parts needs two.
+  const std::string system = scratch.put(
+      "system.json",
+      R"({"all-reduce-implementation": ["ring", "ring"], "collective-optimization": "localBWAware"})");
+  const std::string two = scratch / "two.yaml";
+  REQUIRE(run_program({"init", "experiment", "--system", system, "-o", two}).code == 0);
+  const Ended on_two = run_program({"run", two});
+  CAPTURE(on_two.err);
+  CHECK(on_two.code == 0);
+}

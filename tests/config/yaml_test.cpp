@@ -83,6 +83,8 @@ TEST_CASE("an alias inside its own anchor is an error") {
         "  1 | a: &x [1, *x]\n"
         "    |           ^");
   CHECK(first_error("&x {a: {b: *x}}\n") == "1:12");
+  CHECK(first_error("[&x 1, &x [*x]]\n") == "1:12");
+  CHECK(first_error("a: &x [&x 1, *x]\n") == "no error");
 }
 
 TEST_CASE("aliases are copies, positioned where they are used") {
@@ -163,6 +165,8 @@ TEST_CASE("quotes and brackets that are never closed are found where they open")
         "  1 | a: [1,\n"
         "    |    ^ expected ',' or ']' by line 3");
   CHECK(first_error("a: {b: 1\n") == "1:4");
+  CHECK(first_error("a: \"x\n---\nb: 1\n") == "1:4");
+  CHECK(first_error("a: \"C:\\data\"\n") == "1:7 '\\', '\\\\'");
 }
 
 TEST_CASE("wrong indentation and stray characters are told in words") {

@@ -271,11 +271,18 @@ TEST_CASE("a damaged store is refused, and salvaged row by row") {
   CHECK(saved.rows.size() > points / 2);
   for (const SweepRow& row : saved.rows)
     CHECK(same(row, row.point % 7 == 0 ? failed(row.point) : done(row.point)));
-  const fs::path aside = set_aside(file);
+  const fs::path aside = replace_damaged(file, what, saved);
   CHECK(aside == file.string() + ".damaged");
-  CHECK_FALSE(fs::exists(file));
+  CHECK(SweepStore(file, what).rows().size() == saved.rows.size());
+  fs::remove(file);
   fs::copy(aside, file);
-  CHECK(set_aside(file) == file.string() + ".damaged-2");
+  CHECK(replace_damaged(file, what, salvage(file, what)) == file.string() + ".damaged-2");
+  // Where the new store cannot be written, the damaged one stays.
+  fs::remove(file);
+  fs::copy(aside, file);
+  fs::create_directories(file.string() + ".salvaged/full");
+  CHECK_THROWS_AS(replace_damaged(file, what, saved), FileError);
+  CHECK(salvage(file, what).rows.size() == saved.rows.size());
 }
 
 TEST_CASE("what somebody defined in a store does not run") {
@@ -286,9 +293,21 @@ TEST_CASE("what somebody defined in a store does not run") {
   sqlite::Database(file.string()).run("CREATE INDEX mine ON points(nodes)");
   sqlite::Database(file.string())
       .run("CREATE TRIGGER theirs AFTER INSERT ON points BEGIN UPDATE points SET reason = 'changed'; END");
-  SweepStore store(file, what);
-  store.add(done(1), {});
-  for (const SweepRow& row : store.rows()) CHECK(same(row, done(row.point)));
+  {
+    SweepStore store(file, what);
+    store.add(done(1), {});
+    for (const SweepRow& row : store.rows()) CHECK(same(row, done(row.point)));
+  }
+  for (const std::string table : {"sweep", "files"}) {
+    const fs::path other = folder.path / (table + ".db");
+    SweepStore(other, what).close();
+    sqlite::Database(other.string())
+        .run(fmt::format(
+            "ALTER TABLE {0} RENAME TO old; CREATE VIEW {0} AS WITH RECURSIVE n(i) AS (SELECT 1 UNION "
+            "ALL SELECT i + 1 FROM n) SELECT i, i FROM n",
+            table));
+    CHECK(contains(opening(other, what), "has another form"));
+  }
 }
 
 TEST_CASE("a reason with a control character is no reason of ours") {
