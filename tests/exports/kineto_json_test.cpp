@@ -213,7 +213,7 @@ TEST_CASE(
     const auto ts = event["ts"].get<double>();
     if (event["ph"] == "C" && event["name"] == "power")
       samples[ts] = event["args"]["W"];
-    else if (event["cat"] == "kernel" && event["tid"] == 7 && event["dur"].get<double>() > 0)
+    else if (event.value("cat", "") == "kernel" && event["tid"] == 7 && event["dur"].get<double>() > 0)
       starts.push_back(ts);
   }
   const auto power_at = [&](double ts) { return std::prev(samples.upper_bound(ts))->second; };
