@@ -78,7 +78,7 @@ TEST_CASE("what a network does not say, or says twice, is an error at its line")
   refused(second_version("Ring, Ring", "4", "50, 50", "500, 500"), 3, "1 values for 2 dimensions");
   refused(second_version("Mesh", "4", "50", "500"), 2, "Mesh");
   refused(second_version("Ring", "4", "-50", "500"), 4, "-50");
-  refused(second_version("Ring", "4", "50", "0"), 5, "0");
+  refused(second_version("Ring", "4", "50", "-1"), 5, "-1");
   refused("topology: [ Ring ]\nnpus_count: [ 8 ]\nlatency: [ 5 ]\n", 1, "bandwidth");
   refused(
       "{\"topologies-per-dim\": [\"FullyConnected\"], \"units-count\": [4], \"links-count\": [4],\n"
@@ -105,6 +105,15 @@ TEST_CASE("each topology of a node keeps its rate, and a Switch counts its laten
   CHECK_FALSE(cluster_of(network_in_text(second_version("Ring", "8", "200", "500")))
                   .inside.gpu_to_gpu[0][2]
                   .reachable);
+}
+
+TEST_CASE("a latency of 0 is read, and filled in where a platform needs one") {
+  const AstraNetwork network =
+      network_in_text(second_version("Switch, Switch", "8, 4", "400, 50", "0, 1000"));
+  CHECK(network.dimensions[0].latency == Seconds());
+  const Route its = route(cluster_of(network), Rank{0}, Rank{7});
+  CHECK(its.latency > Seconds());
+  CHECK(its.latency < Seconds(1e-12));
 }
 
 TEST_CASE("one Switch behind the node is a rail for each GPU") {
