@@ -320,6 +320,19 @@ TEST_CASE("--plan writes what would be measured, for another computer") {
   CHECK(folder.names() == std::set<std::string>{"bin", "plan.csv"});
 }
 
+TEST_CASE("the profiles of measured GPUs come out of the command, to the byte") {
+  const Installed installed;
+  for (const std::string name : {"h100_measured", "h200_measured"}) {
+    const Ended ended = installed.run({"calibrate", "gpu", name + ".csv", name + "_pytorch.csv",
+                                       "--specification", name, "--out", installed.folder() / "out"});
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    const bool is_same = content(installed.folder() / ("out/" + name + ".yaml")) ==
+                         content(TRAINYARD_SOURCE_DIR "/platforms/gpus/" + name + ".yaml");
+    CHECK(is_same);  // a text of 500 kB is not for the log
+  }
+}
+
 TEST_CASE("a shipped recording is found by its name and copied beside the profile") {
   const Installed installed;
   const Scratch& folder = installed.folder();

@@ -3,6 +3,7 @@
 #include "collectives/protocols.hpp"
 #include "config/document.hpp"
 #include "errors_of.hpp"
+#include "published/published_text.hpp"
 #include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
@@ -30,14 +31,8 @@ std::vector<Diagnostic> errors_of_rules(const std::string& text) {
   return errors_of([&] { load_machine_rules(config::parse("r.yaml", text), shipped_catalogue()); });
 }
 
-MachineRules shipped_rules() {
-  return load_machine_rules(config::load(TRAINYARD_SOURCE_DIR "/workloads/published/machines/published.yaml"),
-                            shipped_catalogue());
-}
-
 std::string platform_of(const PublishedRow& row) {
-  const MachineRules rules = shipped_rules();
-  const MachineRule* rule = first_match(rules.machines, row);
+  const MachineRule* rule = first_match(rules_shipped_as("published").machines.machines, row);
   return rule == nullptr ? "" : rule->platform;
 }
 
