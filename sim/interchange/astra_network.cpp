@@ -40,7 +40,7 @@ struct NetworkLists {
   }
   static auto bandwidths_key() {
     return config::required(names[3], &NetworkLists::bandwidths, "GB/s of a link and direction")
-        .positive(config::most_bandwidth / gigabyte);
+        .between(config::least_bandwidth / gigabyte, config::most_bandwidth / gigabyte);
   }
   static auto latencies_key() {
     return config::required(names[4], &NetworkLists::latencies, "ns of a link").between(0, 1e9);

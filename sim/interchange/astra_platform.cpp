@@ -19,7 +19,7 @@ namespace {
 /// Of a custom fabric, whose routes are searched.
 constexpr double most_fabric_links = 20'000;
 /// What a platform must state and the configuration does not have: far below its ns.
-constexpr Seconds no_latency{1e-15};
+constexpr Seconds no_latency{config::least_latency};
 
 Bandwidth rate_of(const AstraDimension& one) { return one.bandwidth * static_cast<double>(one.links); }
 

@@ -65,7 +65,7 @@ struct Keys<FabricLinkFile> {
         required("between", &FabricLinkFile::between,
                  "two ends, each a switch, a NIC (node0.nic0) or a list (\"node[0-3].nic0\")"),
         required("bandwidth", &FabricLinkFile::bandwidth, "specified bandwidth per direction")
-            .positive(most_bandwidth),
+            .between(least_bandwidth, most_bandwidth),
         optional("latency", &FabricLinkFile::latency, "latency added to fabric.latency; default: none")
             .between(0, most_latency));
   }
@@ -80,15 +80,15 @@ struct Keys<FabricFile> {
                  "network technology; determines the software's cost per message"),
         optional("nic", &FabricFile::nic,
                  "specified bandwidth per NIC and direction; required unless kind is none")
-            .positive(most_bandwidth),
+            .between(least_bandwidth, most_bandwidth),
         optional("efficiency", &FabricFile::efficiency,
                  "fraction of the bandwidth of NICs and of the fabric's links that collectives reach")
             .positive(1),
         optional("latency", &FabricFile::latency,
                  "one-way latency from NIC to NIC, all switches included; required unless kind is none")
-            .positive(most_latency),
+            .between(least_latency, most_latency),
         optional("per_flow", &FabricFile::per_flow, "bandwidth of one connection; default: all of nic")
-            .positive(most_bandwidth),
+            .between(least_bandwidth, most_bandwidth),
         optional(
             "gpudirect", &FabricFile::gpudirect,
             "whether NICs access GPU memory directly; false: data goes through host memory on both sides"),
@@ -116,16 +116,16 @@ struct Keys<FabricFile> {
             .between(1, most_nodes),
         optional("link", &FabricFile::link,
                  "for a torus: bandwidth of each link between routers, per direction")
-            .positive(most_bandwidth),
+            .between(least_bandwidth, most_bandwidth),
         optional("groups", &FabricFile::groups, "of a dragonfly").between(1, 4096),
         optional("routers_per_group", &FabricFile::routers_per_group, "of a dragonfly").between(1, 4096),
         optional("nodes_per_router", &FabricFile::nodes_per_router, "of a dragonfly").between(1, 4096),
         optional("local_link", &FabricFile::local_link,
                  "for a dragonfly: bandwidth between two routers of a group, per direction")
-            .positive(most_bandwidth),
+            .between(least_bandwidth, most_bandwidth),
         optional("global_link", &FabricFile::global_link,
                  "for a dragonfly: bandwidth between two groups, all cables together, per direction")
-            .positive(most_bandwidth),
+            .between(least_bandwidth, most_bandwidth),
         optional("switches", &FabricFile::switches,
                  "for custom: names of the switches, or lists (\"leaf[0-3]\")"),
         optional("links", &FabricFile::links, "for custom: links between switches and NICs, full duplex"));

@@ -157,7 +157,7 @@ struct Keys<CpusFile> {
         optional("cores", &CpusFile::cores, "cores per socket that a job may use").between(1, 4096),
         optional("memory_bandwidth", &CpusFile::memory_bandwidth,
                  "specified memory bandwidth per socket, reads and writes together")
-            .positive(most_bandwidth));
+            .between(least_bandwidth, most_bandwidth));
   }
 };
 
@@ -181,12 +181,13 @@ struct Keys<LinkFile> {
         required("kind", &LinkFile::kind, "link technology; determines protocol costs and routes"),
         optional("lanes", &LinkFile::lanes, "parallel lanes; every ring uses one").between(1, 1024),
         required("bandwidth", &LinkFile::bandwidth, "specified bandwidth per direction, all lanes together")
-            .positive(most_bandwidth),
+            .between(least_bandwidth, most_bandwidth),
         optional("effective", &LinkFile::effective,
                  "bandwidth that collectives reach, per direction, all lanes together; default: "
                  "node.effective times lanes")
-            .positive(most_bandwidth),
-        required("latency", &LinkFile::latency, "one-way latency of this link alone").positive(most_latency),
+            .between(least_bandwidth, most_bandwidth),
+        required("latency", &LinkFile::latency, "one-way latency of this link alone")
+            .between(least_latency, most_latency),
         optional("source", &LinkFile::source,
                  "source of the figures in this entry that do not state their own"));
   }
@@ -198,7 +199,7 @@ struct Keys<EffectiveFile> {
     const auto rate = [](std::string_view name, std::optional<Sourced<Bandwidth>> EffectiveFile::*member) {
       return optional(name, member,
                       "bandwidth that collectives reach per lane and direction; default: as specified")
-          .positive(most_bandwidth);
+          .between(least_bandwidth, most_bandwidth);
     };
     return keys(rate("nvlink1", &EffectiveFile::nvlink1), rate("nvlink2", &EffectiveFile::nvlink2),
                 rate("nvlink3", &EffectiveFile::nvlink3), rate("nvlink4", &EffectiveFile::nvlink4),
@@ -208,7 +209,7 @@ struct Keys<EffectiveFile> {
                 rate("xbus", &EffectiveFile::xbus), rate("infinity_fabric", &EffectiveFile::infinity_fabric),
                 optional("staged", &EffectiveFile::staged,
                          "bandwidth of one connection through host memory; default: the rate of its links")
-                    .positive(most_bandwidth));
+                    .between(least_bandwidth, most_bandwidth));
   }
 };
 
@@ -237,10 +238,10 @@ struct Keys<StorageFile> {
   static auto table() {
     return keys(
         optional("bandwidth", &StorageFile::bandwidth, "rate at which one node reads from its storage")
-            .positive(most_bandwidth),
+            .between(least_bandwidth, most_bandwidth),
         optional("shared", &StorageFile::shared,
                  "rate at which all nodes of a job together read from shared storage")
-            .positive(most_bandwidth));
+            .between(least_bandwidth, most_bandwidth));
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <fmt/format.h>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,8 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t most_problems = 50;
+constexpr std::size_t most_cells = 1000;         // of a line: no table here has a tenth of it
+constexpr std::size_t longest_shown = 64 << 10;  // each problem keeps the text of its line
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -73,6 +76,11 @@ CsvRow parse_row(std::string_view line, int number, std::size_t cells, CsvProble
     }
     const int width = config::count_characters(line.substr(at, end - at));
     cell.width = std::max(1, width);
+    if (row.cells.size() == most_cells) {
+      problems.error(number, cell, "", fmt::format("a line has more than {} cells", most_cells), "");
+      row.cells.clear();
+      return row;
+    }
     row.cells.push_back(std::move(cell));
     if (end >= line.size()) return row;
     at = end + 1;
@@ -112,7 +120,7 @@ void CsvProblems::add(Diagnostic diagnostic) {
   if (diagnostic.line > 0) {
     std::string_view line = line_at(text_, diagnostic.line);
     if (diagnostic.line == 1) line = without_mark(line);
-    if (!config::find_invalid_utf8(line)) diagnostic.source_line = line;
+    if (line.size() <= longest_shown && !config::find_invalid_utf8(line)) diagnostic.source_line = line;
   }
   found_.push_back(std::move(diagnostic));
 }

@@ -84,6 +84,14 @@ TEST_CASE("the errors of a hopeless file are counted, not all printed") {
   CHECK(errors.back().message.find(" 10 ") != std::string::npos);
 }
 
+TEST_CASE("a line of thousands of cells is one error, whose line is not kept if it is long") {
+  const auto errors = csv_errors(std::string(200'000, ','));
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].column == 1001);
+  CHECK(errors[0].source_line.empty());
+  CHECK(parse(std::string(999, ',')).header.cells.size() == 1000);
+}
+
 TEST_CASE("cells are quoted only where they must be") {
   CHECK(csv_cell("layer1.0") == "layer1.0");
   CHECK(csv_cell("a,b") == "\"a,b\"");
