@@ -1,6 +1,7 @@
 #include "cli/terminal.hpp"
 
 #include "config/diagnostic_lines.hpp"
+#include "units/control_characters.hpp"
 #include "units/lines.hpp"
 #include "units/text.hpp"
 
@@ -54,7 +55,7 @@ void print_result(std::string_view text) {
 }
 
 void print_message(std::string_view text) {
-  const std::string lines = fitted_lines(text, message_width()) + '\n';
+  const std::string lines = fitted_lines(without_controls(text), message_width()) + '\n';
   std::fwrite(lines.data(), 1, lines.size(), stderr);
 }
 

@@ -14,7 +14,8 @@ namespace trainyard {
 /// closed stream).
 void print_result(std::string_view text);
 
-/// Writes a text to stderr and ends its line; wider lines are wrapped, words stay whole.
+/// Writes a text to stderr and ends its line; wider lines are wrapped, words stay whole. Control characters,
+/// which texts of strangers may have, become question marks.
 void print_message(std::string_view text);
 
 /// Writes each error or warning to stderr; "trainyard" stands for the file where there is none.

@@ -1,5 +1,6 @@
 #include "config/diagnostic_lines.hpp"
 #include "config/utf8.hpp"
+#include "units/control_characters.hpp"
 #include "units/lines.hpp"
 #include "units/print_style.hpp"
 
@@ -77,9 +78,10 @@ std::string to_lines(const Diagnostic& diagnostic, std::size_t width) {
   text += diagnostic.severity == Severity::error ? "error: " : "warning: ";
   text += diagnostic.message;
   if (!diagnostic.key_path.empty()) text += " (in " + diagnostic.key_path + ")";
-  if (!diagnostic.source_line.empty()) return fitted_lines(text, width) + excerpt(diagnostic, width);
+  if (!diagnostic.source_line.empty())
+    return without_controls(fitted_lines(text, width) + excerpt(diagnostic, width));
   if (!diagnostic.hint.empty()) text += "\n  " + diagnostic.hint;
-  return fitted_lines(text, width);
+  return without_controls(fitted_lines(text, width));
 }
 
 InputError::InputError(std::vector<Diagnostic> diagnostics)

@@ -6,6 +6,7 @@
 #include "config/read_file.hpp"
 #include "config/utf8.hpp"
 #include "config/yaml.hpp"
+#include "units/control_characters.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
 
@@ -137,10 +138,8 @@ Document load(const std::filesystem::path& file) {
 
 void set(Document& document, std::string_view path, std::string_view text, std::string_view file,
          const Diagnostic* written_at) {
-  std::string shown = std::string(file) + std::string(path) + "=" + std::string(text);
-  std::replace_if(
-      shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; },
-      ' ');
+  std::string shown = without_controls(std::string(file) + std::string(path) + "=" + std::string(text));
+  std::ranges::replace(shown, '\n', ' ');  // it is shown as one line
   document.overrides.push_back(
       {std::move(shown), written_at == nullptr ? std::nullopt : std::optional(*written_at)});
   const int before_path = count_characters(file);

@@ -14,7 +14,7 @@
 namespace trainyard::config {
 
 /// YAML text of a tree: block mappings, lists of scalars in one line, strings quoted if necessary. Strings
-/// must be UTF-8.
+/// must be UTF-8 without control characters, which readers refuse.
 std::string emit(const Node& node);
 
 /// The values of a tree by path, in emit()'s form: scalars and lists of scalars.

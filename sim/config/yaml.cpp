@@ -3,6 +3,7 @@
 #include "config/positions.hpp"
 #include "config/utf8.hpp"
 #include "config/yaml_errors.hpp"
+#include "units/control_characters.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -153,6 +154,11 @@ private:
     Part part{make_node(Node::Kind::scalar, position(event.start_mark))};
     part.node.scalar.assign(reinterpret_cast<const char*>(scalar.value), scalar.length);
     part.node.quoted = scalar.style != YAML_PLAIN_SCALAR_STYLE;
+    // libyaml refuses them as they are, not written as escapes
+    if (const auto control = find_control(part.node.scalar)) {
+      error(part.node.mark, fmt::format("character U+{:04X} is not allowed", control->code));
+      part.node.scalar = without_controls(part.node.scalar);
+    }
     if (!part.node.quoted && is_null(part.node.scalar)) {
       part.node = make_node(Node::Kind::null, mark_of_null(event));
     }

@@ -1,6 +1,7 @@
 #include "config/diagnostic.hpp"
 #include "config/fields.hpp"
 #include "report/summary_json.hpp"
+#include "units/control_characters.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -32,8 +33,8 @@ public:
     const Json& value = at(name);
     if (!value.is_string()) refuse(name, "text");
     const std::string text = value.get<std::string>();
-    const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
-    if (std::ranges::any_of(text, is_control)) refuse(name, "text without control characters");
+    if (find_control(text) || text.find_first_of("\n\t") != std::string::npos)
+      refuse(name, "text without control characters");
     return text;
   }
   [[nodiscard]] std::int64_t count(const std::string& name) const {

@@ -3,6 +3,7 @@
 #include "config/file_paths.hpp"
 #include "config/read_file.hpp"
 #include "sweep/sqlite.hpp"
+#include "units/control_characters.hpp"
 #include "units/fnv1a.hpp"
 #include "units/text.hpp"
 
@@ -91,12 +92,6 @@ constexpr const char* definition_of_sweep =
     "CREATE TABLE sweep(name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID";
 constexpr const char* definition_of_files =
     "CREATE TABLE files(path TEXT PRIMARY KEY, hash TEXT) WITHOUT ROWID";
-
-/// Reasons are printed: a terminal would obey such a letter.
-bool is_control(char letter) {
-  const auto byte = static_cast<unsigned char>(letter);
-  return byte < 0x20 || byte == 0x7F;
-}
 
 /// Over all values of a row: a disk, or a user with another program, may have changed it since.
 std::string checksum_of(const SweepRow& row) {
@@ -277,7 +272,8 @@ struct SweepStore::Database {
     bool is_whole = row.point < what.sweep.points.size() && status != status_names.end();
     if (is_whole) row.status = static_cast<PointStatus>(status - status_names.begin());
     row.reason = ask.text(2);
-    is_whole = is_whole && std::ranges::none_of(row.reason, is_control);
+    is_whole =
+        is_whole && !find_control(row.reason) && row.reason.find('\n') == std::string::npos;  // it is printed
     for (std::size_t i = 0; i < what.figures.size() && row.status == PointStatus::done; ++i) {
       row.figures.push_back(ask.number(static_cast<int>(3 + key_columns.size() + i)));
       is_whole = is_whole && std::isfinite(row.figures.back().value_or(0));

@@ -1,5 +1,6 @@
 #include "units/text.hpp"
 
+#include "units/control_characters.hpp"
 #include "units/decimal.hpp"
 #include "units/dimension.hpp"
 
@@ -242,14 +243,15 @@ double four_digits(double value) { return to_digits(value, 4); }
 
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 60;
-  std::string result = "'";
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };  // UTF-8
   std::size_t characters = 0;
-  for (const char c : text) {
-    const bool continues = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;  // inside a UTF-8 character
-    if (!continues && ++characters > longest) return result + "...'";
-    result += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
-  }
-  return result + "'";
+  std::size_t end = 0;
+  for (; end < text.size(); ++end)
+    if (!continues(text[end]) && ++characters > longest) break;
+  std::string shown = without_controls(text.substr(0, end));
+  std::ranges::replace_if(
+      shown, [](char c) { return c == '\n' || c == '\t'; }, '?');
+  return "'" + shown + (end < text.size() ? "...'" : "'");
 }
 
 template <class Q>

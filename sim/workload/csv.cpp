@@ -2,6 +2,7 @@
 
 #include "config/file_format.hpp"
 #include "config/utf8.hpp"
+#include "units/control_characters.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -178,6 +179,11 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
     const std::string_view line = without_carriage_return(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (trim(line).empty()) continue;
+    if (const auto control = find_control(line)) {
+      const CsvCell place{.text = {}, .column = config::count_characters(line.substr(0, control->at)) + 1};
+      problems.error(number, place, "", fmt::format("character U+{:04X} is not allowed", control->code));
+      continue;
+    }
     if (line.front() == '#') {
       if (auto comment = parse_comment(line, number)) file.comments.push_back(std::move(*comment));
       continue;

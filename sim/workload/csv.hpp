@@ -60,8 +60,9 @@ struct CsvFile {
   std::vector<CsvRow> rows;  ///< each with as many cells as the header
 };
 
-/// Splits `text`. Reports to `problems`: a file that is empty, larger than 64 MiB or not UTF-8, a cell whose
-/// quotes do not close on its line, lines with more or fewer cells than the header.
+/// Splits `text`. Reports to `problems`: a file that is empty, larger than 64 MiB or not UTF-8, lines with
+/// control characters, a cell whose quotes do not close on its line, lines with more or fewer cells than the
+/// header.
 CsvFile parse_csv(std::string_view text, CsvProblems& problems);
 
 /// `text` as a cell, quoted if necessary. It must not contain a line break.

@@ -52,6 +52,20 @@ TEST_CASE("a command line without a command is wrong") {
   CHECK(contains(ended.err, "'trainyard --help'"));
 }
 
+TEST_CASE("no control character of an argument reaches the terminal") {
+  for (const char* word : {"r\x1b[31mun",
+                           "r\xC2\x9B"
+                           "31mun"}) {
+    for (const Ended& ended : {run_program({word}), run_program({"check", word}), run_program({"run", word}),
+                               run_program({"run", "resnet50_dgx2", "--set", word}),
+                               run_program({"topology", "dgx2", std::string("--") + word})}) {
+      CHECK(ended.code != 0);
+      CHECK_FALSE(contains(ended.err, "\x1b"));
+      CHECK_FALSE(contains(ended.err, "\xC2\x9B"));
+    }
+  }
+}
+
 TEST_CASE("an unknown command gets a suggestion") {
   const Ended ended = run_program({"rnu", "resnet50_dgx2"});
   CHECK(ended.code == 2);

@@ -184,7 +184,7 @@ TEST_CASE(
     "characters that YAML does not allow are named, and others that end lines elsewhere do not count here") {
   CHECK(parse_errors("a: 1\nb: \u00fc\u009f\n") ==
         "f.yaml:2:5: error: character U+009F is not allowed\n"
-        "  2 | b: \u00fc\u009f\n"
+        "  2 | b: \u00fc?\n"
         "    |     ^");
   CHECK(first_error("a: x\u0085y\n") == "1:5 U+0085");
   CHECK(first_error("a: 1 # x\u2028y\nb: \u2029\n") == "1:9 U+2028");
@@ -201,6 +201,13 @@ TEST_CASE("an empty value has the position of its key, an empty item that of its
   CHECK(list.items[1].kind == Node::Kind::null);
   CHECK(list.items[1].mark == Mark{6, 3});
   CHECK(list.items[2].mark == Mark{7, 3});
+}
+
+TEST_CASE("a control character written as an escape is refused, line breaks and tabs are not") {
+  CHECK(first_error("a: \"red \\e[31m\"\n") == "1:4 U+001B");
+  CHECK(first_error("a: 1\nb: \"\\x9b\"\n") == "2:4 U+009B");
+  CHECK(first_error("\"\\a\": 1\n") == "1:1 U+0007");
+  CHECK(first_error("a: \"one\\ntwo\\tthree \\u00fc\"\n") == "no error");
 }
 
 TEST_CASE("an error in a long line shows the part around it") {

@@ -1,6 +1,7 @@
 #include "workload/csv.hpp"
 
 #include "errors_of.hpp"
+#include "facts_in.hpp"
 
 #include <doctest/doctest.h>
 #include <string>
@@ -47,6 +48,17 @@ TEST_CASE("a last line without a line break counts, empty cells too") {
   REQUIRE(file.rows.size() == 2);
   CHECK(file.rows[0].cells[1].text.empty());
   CHECK(file.rows[1].cells[1].text == "2");
+}
+
+TEST_CASE("control characters in a line are refused: names of layers are printed") {
+  const auto errors = csv_errors(
+      "a,b\n1,\x1b[31mred\n2,x\xC2\x9B"
+      "31m\n");
+  REQUIRE(errors.size() == 2);
+  CHECK(errors[0].line == 2);
+  CHECK(errors[0].column == 3);
+  CHECK(facts_in(errors[0].message) == "U+001B");
+  CHECK(errors[1].column == 4);
 }
 
 TEST_CASE("files that are no CSV are reported, not guessed at") {
