@@ -148,6 +148,7 @@ void time_on_platform(const CollectiveOptions& options) {
   sweep.sizes = sizes_of(options);
   sweep.gpus_per_process = whole_number("-g", options.gpus_per_process, 1);
   sweep.fidelity = choice<Fidelity>(options.fidelity);
+  sweep.lists_links = !options.links.empty();
   if (options.grid) {
     if (sweep.algorithm != Algorithm::torus2d)
       throw CLI::ValidationError("--grid", "requires --algorithm torus2d");

@@ -98,7 +98,7 @@ void print_diagnostics_of(const std::vector<Side>& sides) {
 std::string simulated_summary(const Side& side) {
   const std::string name = fmt::format("{} ({})", side.letter, side.resolved->name);
   try {
-    return json_text(summary_json(simulate(*side.resolved, {}), {}));
+    return json_text(summary_json(simulate(*side.resolved, {.rows = false}), {}));
   } catch (const JobImpossible& error) {
     throw JobImpossible(fmt::format("{}: {}", name, error.what()));
   } catch (const InputError& error) {

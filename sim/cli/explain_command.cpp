@@ -82,8 +82,9 @@ void explain_run(const ExplainOptions& options) {
 
   // If the step does not fit into memory, no change is worth simulating.
   if (!is_simulated(resolved))
-    in_children(1, 1,
-                [&](int) { return simulate(resolved, {.timeline = false, .learn = false}).experiment.name; });
+    in_children(1, 1, [&](int) {
+      return simulate(resolved, {.timeline = false, .rows = false, .learn = false}).experiment.name;
+    });
 
   overrides = overrides_for_changes(resolved, std::move(overrides));
 

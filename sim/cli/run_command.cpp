@@ -80,6 +80,7 @@ void run_experiment(const RunOptions& options) {
   std::vector<Assertion> assertions;
   for (const std::string& text : options.assertions) assertions.push_back(read_assertion(text));
   if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
+  how.rows = options.out.has_value();
   const config::Catalogue catalogue = config::find_catalogue();
   if (options.out) check_out_dir(*options.out, run_file_names(), options.force);
   const Overrides overrides =

@@ -122,7 +122,8 @@ SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStor
   SweepRun run{.parallel = options.jobs,
                .figures =
                    [&](ResolvedExperiment resolved) {
-                     return sweep_row(simulate(std::move(resolved), {.timeline = false}), points_of(sweep));
+                     return sweep_row(simulate(std::move(resolved), {.timeline = false, .rows = false}),
+                                      points_of(sweep));
                    },
                .done =
                    [&](const SweepRow& row, const std::vector<std::string>& files) {

@@ -44,6 +44,7 @@ public:
   }
 
   AllPairs finish() {
+    std::vector<int> counts(times_.size(), 0);
     for (std::uint32_t link = 0; link < times_.size(); ++link) {
       if (times_[link] == 0) continue;
       if (times_[link] > std::numeric_limits<int>::max()) {
@@ -51,15 +52,27 @@ public:
                                      link_name(cluster_, LinkId{link})),
                          "use fewer ranks: at most 2147483647 messages may cross a link");
       }
-      all_.pattern.uses.push_back({LinkId{link}, static_cast<int>(times_[link])});
+      counts[link] = static_cast<int>(times_[link]);
       if (!is_held_) continue;
       const Bandwidth share = capacity(cluster_, LinkId{link}) / static_cast<double>(times_[link]);
       all_.limit = std::min(all_.limit, share * efficiencies_[link]);
     }
+    append_blocks(counts);
     return std::move(all_);
   }
 
 private:
+  /// Node by node and switch by switch, since many are alike.
+  void append_blocks(std::span<const int> counts) {
+    const auto append = [&](std::size_t first, std::size_t end, std::size_t block) {
+      for (; first < end; first += block)
+        all_.pattern.counted.append(counts.subspan(first, std::min(block, end - first)));
+    };
+    const std::size_t of_nodes = counts.size() - cluster_.network->links();
+    append(0, of_nodes, links_per_node(cluster_));
+    append(of_nodes, counts.size(), cluster_.network->links_of_switch());
+  }
+
   const Cluster& cluster_;
   const ProtocolOverheads& overheads_;
   Protocol protocol_;

@@ -20,10 +20,16 @@ Bandwidth injection(const Platform& platform, DeviceId gpu) {
   return sum;
 }
 
-/// Lower bound on the bytes sent by the party that must send most. `parties`: the number of ranks in each.
-Bytes must_leave(Operation operation, std::span<const int> parties, int ranks, Bytes size) {
-  const auto [fewest, most] = std::ranges::minmax_element(parties);
-  const auto count = static_cast<double>(parties.size());
+/// The parts into which a cut divides a group.
+struct Parties {
+  int count = 0;   ///< of those with ranks
+  int fewest = 0;  ///< ranks of one
+  int most = 0;
+};
+
+/// Lower bound on the bytes sent by the party that must send most.
+Bytes must_leave(Operation operation, Parties parties, int ranks, Bytes size) {
+  const auto count = static_cast<double>(parties.count);
   switch (operation) {
     case Operation::all_reduce:
       return size * (2 * (count - 1) / count);
@@ -31,10 +37,10 @@ Bytes must_leave(Operation operation, std::span<const int> parties, int ranks, B
     case Operation::all_gather:
       // every part that belongs outside leaves as one sum, or comes in as one copy: most for the smallest
       // party
-      return size * (1 - static_cast<double>(*fewest) / ranks);
+      return size * (1 - static_cast<double>(parties.fewest) / ranks);
     case Operation::all_to_all: {
       double largest = 0;
-      for (const int here : {*fewest, *most})
+      for (const int here : {parties.fewest, parties.most})
         largest = std::max(largest, static_cast<double>(here) * (ranks - here) / ranks);
       return size * largest;
     }
@@ -47,17 +53,19 @@ Bytes must_leave(Operation operation, std::span<const int> parties, int ranks, B
 }
 
 /// Lower bound if each party can send at most at rate `each`. Zero if there is only one party.
-Seconds bandwidth_bound(Operation operation, const std::vector<int>& parties, int ranks, Bytes size,
-                        Bandwidth each) {
-  if (parties.size() < 2 || each <= Bandwidth{}) return Seconds{};
+Seconds bandwidth_bound(Operation operation, Parties parties, int ranks, Bytes size, Bandwidth each) {
+  if (parties.count < 2 || each <= Bandwidth{}) return Seconds{};
   return must_leave(operation, parties, ranks, size) / each;
 }
 
 /// Ranks in each party, by its number; empty parties are left out.
 std::vector<int> parties_of(const std::vector<NodeShare>& shares, const NarrowCut& cut) {
   std::vector<std::pair<int, int>> parts;
-  for (const NodeShare& share : shares)
-    parts.emplace_back(cut.party_of_node(index(share.node)), static_cast<int>(share.ranks.size()));
+  for (const NodeShare& share : shares) {
+    const int node = index(share.node);
+    parts.emplace_back(cut.party_of_node ? cut.party_of_node(node) : node,
+                       static_cast<int>(share.ranks.size()));
+  }
   std::ranges::sort(parts);
   std::vector<int> ranks;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -70,21 +78,44 @@ std::vector<int> parties_of(const std::vector<NodeShare>& shares, const NarrowCu
   return ranks;
 }
 
+Parties counted(const std::vector<int>& parties) {
+  const auto [fewest, most] = std::ranges::minmax_element(parties);
+  return {.count = static_cast<int>(parties.size()), .fewest = *fewest, .most = *most};
+}
+
+/// The parties of all ranks of alike nodes.
+Parties parties_of_all(const Cluster& cluster, const NarrowCut& cut) {
+  const int per_node = cluster.gpus_on_node.front();
+  if (!cut.party_of_node) return {.count = cluster.nodes, .fewest = per_node, .most = per_node};
+  std::vector<int> nodes;  // by party
+  for (int node = 0; node < cluster.nodes; ++node) {
+    const std::size_t party = at(cut.party_of_node(node));
+    if (party >= nodes.size()) nodes.resize(party + 1, 0);
+    ++nodes[party];
+  }
+  std::erase(nodes, 0);
+  Parties parties = counted(nodes);
+  parties.fewest *= per_node;
+  parties.most *= per_node;
+  return parties;
+}
+
 /// The fabrics that are narrower than the NICs below them, and the NICs of the nodes.
 std::vector<NarrowCut> cuts_of(const Cluster& cluster) {
   if (cluster.nodes < 2) return {};
   std::vector<NarrowCut> cuts = cluster.network->narrow_cuts();
   const auto nics = static_cast<double>(cluster.platform.nics.size());
-  cuts.push_back({[](int node) { return node; }, cluster.platform.fabric.nic.value * nics});
+  cuts.push_back({nullptr, cluster.platform.fabric.nic.value * nics});
   return cuts;
 }
 
-/// Lower bound from the cuts.
-Seconds network_bound(const std::vector<NarrowCut>& cuts, Operation operation,
-                      const std::vector<NodeShare>& shares, int ranks, Bytes size) {
+/// Lower bound from the cuts; `parties_of` gives the parties of each.
+template <class PartiesOf>
+Seconds network_bound(const std::vector<NarrowCut>& cuts, Operation operation, PartiesOf parties_of,
+                      int ranks, Bytes size) {
   Seconds longest;
   for (const NarrowCut& cut : cuts)
-    longest = std::max(longest, bandwidth_bound(operation, parties_of(shares, cut), ranks, size, cut.rate));
+    longest = std::max(longest, bandwidth_bound(operation, parties_of(cut), ranks, size, cut.rate));
   return longest;
 }
 
@@ -132,10 +163,17 @@ Seconds bound_on(const MachineRates& rates, const Cluster& cluster, const Protoc
                  Operation operation, std::span<const Rank> group, Bytes size) {
   if (group.size() < 2) return Seconds{};
   const auto ranks = static_cast<int>(group.size());
-  const std::vector<NodeShare> shares = node_shares(cluster, group);
+  const bool is_whole = cluster.nodes > 1 && fills_alike_nodes(cluster, group);
+  // if all nodes are alike, the first one stands for them
+  const std::vector<NodeShare> shares =
+      node_shares(cluster, is_whole ? group.first(at(cluster.gpus_on_node.front())) : group);
   const Seconds by_ranks = size / rates.best_gpu * least_sent(cluster, operation, group, shares);
-  if (shares.size() == 1) return std::max(by_ranks, quickest_inside(cluster, overheads, shares.front()));
-  return std::max({by_ranks, network_bound(rates.cuts, operation, shares, ranks, size),
+  if (shares.size() == 1 && !is_whole)
+    return std::max(by_ranks, quickest_inside(cluster, overheads, shares.front()));
+  const auto parties = [&](const NarrowCut& cut) {
+    return is_whole ? parties_of_all(cluster, cut) : counted(parties_of(shares, cut));
+  };
+  return std::max({by_ranks, network_bound(rates.cuts, operation, parties, ranks, size),
                    cluster.platform.fabric.latency.value});
 }
 

@@ -23,8 +23,20 @@ std::span<const std::int32_t> Pattern::passed_on_by(std::size_t edge) const {
 
 std::int64_t Pattern::edge_count() const { return static_cast<std::int64_t>(edges.size()) + summed_edges; }
 
+const Pattern& with_edges(const Pattern& pattern) { return pattern.source ? (*pattern.source)() : pattern; }
+
 std::vector<LinkUse> link_uses(const Pattern& pattern) {
-  return pattern.uses.empty() ? link_uses(pattern.links) : pattern.uses;
+  if (pattern.counted.empty()) return pattern.uses.empty() ? link_uses(pattern.links) : pattern.uses;
+  std::vector<LinkUse> uses;
+  pattern.counted.for_each_part([&](std::uint32_t link, std::span<const int> block, std::uint32_t repeats) {
+    for (std::uint32_t i = 0; i < repeats; ++i) {
+      for (const int times : block) {
+        if (times > 0) uses.push_back({LinkId{link}, times});
+        ++link;
+      }
+    }
+  });
+  return uses;
 }
 
 std::vector<LinkUse> link_uses(std::span<const LinkId> links) {
@@ -41,10 +53,59 @@ std::vector<LinkUse> link_uses(std::span<const LinkId> links) {
   return uses;
 }
 
-Bandwidth lockstep_rate(std::span<const LinkUse> uses, std::span<const Bandwidth> capacities) {
+Bandwidth lockstep_rate(std::span<const LinkUse> uses, const LinkValues<Bandwidth>& capacities) {
   Bandwidth rate{std::numeric_limits<double>::infinity()};
   for (const LinkUse& use : uses) rate = std::min(rate, capacities[index(use.link)] / use.times);
   return rate;
+}
+
+LinkUses uses_of(const Pattern& pattern) {
+  if (pattern.counted.empty()) return {.listed = link_uses(pattern)};
+  return {.counted = &pattern.counted};
+}
+
+Bandwidth lockstep_rate(const LinkUses& uses, const LinkValues<Bandwidth>& capacities) {
+  Bandwidth rate{std::numeric_limits<double>::infinity()};
+  for_each_use(uses, capacities, [&](LinkId, int times, Bandwidth capacity, std::uint32_t) {
+    rate = std::min(rate, capacity / times);
+  });
+  return rate;
+}
+
+bool share_links(const LinkUses& one, const LinkUses& other) {
+  if (one.counted != nullptr && other.counted != nullptr) {
+    bool found = false;
+    one.counted->for_each_part_with(*other.counted, [&](std::uint32_t, std::span<const int> times,
+                                                        std::span<const int> others, std::uint32_t) {
+      for (std::size_t i = 0; i < times.size(); ++i) found = found || (times[i] > 0 && others[i] > 0);
+    });
+    return found;
+  }
+  if (one.counted != nullptr) return share_links(other, one);
+  if (other.counted != nullptr) {
+    return std::ranges::any_of(one.listed,
+                               [&](const LinkUse& use) { return (*other.counted)[index(use.link)] > 0; });
+  }
+  // Both in ascending order of links.
+  auto mine = one.listed.begin();
+  for (const LinkUse& use : other.listed) {
+    mine = std::ranges::lower_bound(mine, one.listed.end(), use.link, {}, &LinkUse::link);
+    if (mine == one.listed.end()) return false;
+    if (mine->link == use.link) return true;
+  }
+  return false;
+}
+
+double total_uses(const LinkUses& uses) {
+  double sum = 0;
+  for (const LinkUse& use : uses.listed) sum += use.times;
+  if (uses.counted == nullptr) return sum;
+  uses.counted->for_each_part([&](std::uint32_t, std::span<const int> block, std::uint32_t repeats) {
+    double of_block = 0;
+    for (const int times : block) of_block += times;
+    sum += of_block * repeats;
+  });
+  return sum;
 }
 
 Seconds closed_form(const CollectivePhase& phase, Bandwidth rate) {

@@ -7,11 +7,14 @@
 #include "collectives/axis.hpp"
 #include "collectives/operation.hpp"
 #include "collectives/protocol_overheads.hpp"
+#include "platform/link_values.hpp"
 #include "units/ids.hpp"
 #include "units/quantity.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +26,11 @@ struct LinkUse {
   LinkId link{};
   int times = 0;
 };
+
+struct Pattern;
+
+/// Makes the pattern with its edges for one that holds only the sums of their link uses.
+using EdgeSource = std::function<const Pattern&()>;
 
 /// Which rank sends to which over which links. Stored flat: `links` of edge e are links[offsets[e] ..
 /// offsets[e+1]), and the edges whose data it passes on are previous[previous_offsets[e] ..
@@ -41,6 +49,10 @@ struct Pattern {
   /// the sum of their link uses, links in ascending order, and the number of edges.
   std::vector<LinkUse> uses;
   std::int64_t summed_edges = 0;
+  /// In place of `uses` for many ranks: how often each link of the cluster is used.
+  LinkValues<int> counted;
+  /// The edges of such a pattern, for those who need them; null if these are too many. Refers to the cluster.
+  std::shared_ptr<const EdgeSource> source;
 
   /// `passes_on`: edges whose data this one forwards; empty: it sends the sender's own data.
   void add_edge(Edge edge, std::span<const LinkId> route, std::span<const std::int32_t> passes_on = {});
@@ -48,6 +60,9 @@ struct Pattern {
   [[nodiscard]] std::span<const std::int32_t> passed_on_by(std::size_t edge) const;
   [[nodiscard]] std::int64_t edge_count() const;
 };
+
+/// The pattern with its edges; itself if it has them, or if they are too many.
+const Pattern& with_edges(const Pattern& pattern);
 
 /// How often each link is used, links in ascending order: by all edges of a pattern, or in a list.
 std::vector<LinkUse> link_uses(const Pattern& pattern);
@@ -105,7 +120,35 @@ struct Collective {
 /// The rate of every edge of a pattern when all of them send at once and nothing else uses the network: the
 /// smallest capacity / times of its links (infinite for a pattern without links). `uses` are the pattern's
 /// link_uses().
-Bandwidth lockstep_rate(std::span<const LinkUse> uses, std::span<const Bandwidth> capacities);
+Bandwidth lockstep_rate(std::span<const LinkUse> uses, const LinkValues<Bandwidth>& capacities);
+
+/// The link uses of a pattern: a list, or a reference to the pattern's own counts.
+struct LinkUses {
+  std::vector<LinkUse> listed = {};
+  const LinkValues<int>* counted = nullptr;  ///< in place of the list; of a pattern, which must outlive this
+};
+
+LinkUses uses_of(const Pattern& pattern);
+
+/// Calls `act(link, times, capacity, number)` for the used links, where `number` of them are alike and `link`
+/// is the first of these. The first link of all comes first.
+template <class Act>
+void for_each_use(const LinkUses& uses, const LinkValues<Bandwidth>& capacities, Act act) {
+  for (const LinkUse& use : uses.listed) act(use.link, use.times, capacities[index(use.link)], 1U);
+  if (uses.counted == nullptr) return;
+  uses.counted->for_each_part_with(
+      capacities, [&](std::uint32_t link, std::span<const int> times, std::span<const Bandwidth> of_links,
+                      std::uint32_t number) {
+        for (std::size_t i = 0; i < times.size(); ++i, ++link) {
+          if (times[i] > 0) act(LinkId{link}, times[i], of_links[i], number);
+        }
+      });
+}
+
+Bandwidth lockstep_rate(const LinkUses& uses, const LinkValues<Bandwidth>& capacities);
+bool share_links(const LinkUses& one, const LinkUses& other);
+/// The sum of all uses.
+double total_uses(const LinkUses& uses);
 
 /// Time of a phase alone on the network, at the rate of its edges (including the phase's limit): in rounds
 /// messages x (latency + bytes / rate), chunked hops x latency + (messages + hops - 1) x bytes /

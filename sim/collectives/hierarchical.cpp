@@ -88,9 +88,75 @@ void add_trees_between(CollectivePlan& plan, PatternMaker& maker, const Protocol
   add_sums(plan, overheads, children.most());
 }
 
+/// All nodes do as the first one does.
+CollectivePlan counted_levels(const Cluster& cluster, const ProtocolOverheads& overheads,
+                              const CollectiveRequest& request, Algorithm algorithm) {
+  CollectivePlan plan = new_plan(overheads, request, algorithm);
+  const int per_node = cluster.gpus_on_node.front();
+  const auto add_rings = [&] {
+    EdgeCounter edges(cluster, overheads, request.protocol);
+    RingCounter rings(edges);
+    for (int gpu = 0; gpu < per_node; ++gpu) {
+      for (int node = 0; node < cluster.nodes; ++node)
+        rings.add(edges.add_between(node, gpu, (node + 1) % cluster.nodes, gpu, -1));
+      rings.end_ring();
+    }
+    add_rounds(plan, edges, ring_rounds(plan.operation, cluster.nodes),
+               1.0 / (static_cast<double>(per_node) * cluster.nodes), rings.largest_mean());
+    add_sums(plan, overheads, summed_part(plan.operation));
+  };
+  const auto add_trees = [&] {
+    EdgeCounter edges(cluster, overheads, request.protocol);
+    const std::array<BinaryTree, 2> trees = double_binary_tree(cluster.nodes);
+    PatternMaker::Path longest;
+    for (int gpu = 0; gpu < per_node; ++gpu) {
+      for (const BinaryTree& between : trees) {
+        const PatternMaker::Path way = count_tree(edges, between, {&gpu, 1});
+        longest = {std::max(longest.edges, way.edges), std::max(longest.latency, way.latency)};
+      }
+    }
+    add_chunked(plan, edges, longest, 0.5 / static_cast<double>(per_node));
+    if (std::isfinite(overheads.sums.si())) add_sums(plan, overheads, most_children(trees, 1));
+  };
+  const auto add_between = [&] {
+    if (algorithm == Algorithm::hierarchical) {
+      add_rings();
+    } else {
+      add_trees();
+    }
+  };
+  if (per_node == 1) {
+    add_between();
+    return plan;
+  }
+  const std::span<const Rank> first = std::span(request.group).first(at(per_node));
+  const NodeRings in_node = rings_of_node(cluster, request, algorithm, {NodeId{0}, first});
+  const auto add_inside = [&] {
+    EdgeCounter edges(cluster, overheads, request.protocol);
+    RingCounter rings(edges);
+    for (const std::vector<int>& ring : in_node) {
+      for (std::size_t i = 0; i < ring.size(); ++i)
+        rings.add(edges.add_on_all(ring[i], ring[(i + 1) % ring.size()]));
+      rings.end_ring();
+    }
+    add_rounds(plan, edges, per_node - 1, 1.0 / (per_node * static_cast<double>(in_node.size())),
+               rings.largest_mean());
+    add_sums(plan, overheads, reduces(plan.operation) ? static_cast<double>(in_node.size()) : 0);
+  };
+  plan.channels = static_cast<int>(in_node.size());
+  add_levels(plan, add_inside, add_between);
+  return plan;
+}
+
 CollectivePlan two_levels(const Cluster& cluster, const ProtocolOverheads& overheads,
                           const CollectiveRequest& request, Algorithm algorithm) {
   require(cluster, request, algorithm);
+  if (can_count(cluster, request)) {
+    CollectivePlan counted = counted_levels(cluster, overheads, request, algorithm);
+    add_sources(counted, cluster, overheads, request,
+                algorithm == Algorithm::hierarchical ? hierarchical : hierarchical_tree);
+    return counted;
+  }
   CollectivePlan plan = new_plan(overheads, request, algorithm);
   if (request.group.size() < 2) return plan;
   const std::vector<NodeShare> shares = node_shares(cluster, request.group);

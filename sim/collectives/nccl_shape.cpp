@@ -37,7 +37,7 @@ NcclShape nccl_shape(const Cluster& cluster, NcclVersion version, int compute_ca
   NcclShape shape{.version = version,
                   .operation = operation,
                   .ranks = static_cast<int>(group.size()),
-                  .nodes = static_cast<int>(node_shares(cluster, group).size()),
+                  .nodes = static_cast<int>(node_count(cluster, group)),
                   .compute_capability = compute_capability,
                   .cpu = vendor_of(graph)};
   // If no ring fits, NCCL's own search falls back to PCIe, and so does its model.

@@ -1,5 +1,6 @@
 // Exchanges between pairs of ranks 1, 2, 4 ... apart: halving-doubling and recursive doubling.
 #include "collectives/algorithm_plans.hpp"
+#include "collectives/edge_counter.hpp"
 #include "collectives/requirements.hpp"
 
 #include <algorithm>
@@ -32,24 +33,38 @@ Folded folded(std::span<const Rank> group) {
   return ranks;
 }
 
+/// One round over these edges, the pairs of senders and receivers that `for_each` names.
+template <class ForEach>
+void add_round(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
+               const CollectiveRequest& request, double share, std::size_t edges, ForEach for_each) {
+  if (can_count(cluster, request)) {
+    EdgeCounter counter(cluster, overheads, request.protocol);
+    for_each([&](Rank from, Rank to) { counter.add(from, to); });
+    add_rounds(plan, counter, 1, share, counter.largest_latency());
+    return;
+  }
+  PatternMaker maker(cluster, overheads, request);
+  maker.reserve(edges);
+  for_each([&](Rank from, Rank to) { maker.add(from, to); });
+  add_rounds(plan, maker, 1, share, maker.largest_latency());
+}
+
 /// One round in which every folded rank sends its whole buffer or, at the end, receives the result.
 void add_fold(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
               const CollectiveRequest& request, const Folded& ranks, bool is_end) {
   if (ranks.folded.empty()) return;
-  PatternMaker maker(cluster, overheads, request);
-  maker.reserve(ranks.folded.size());
-  for (const auto& [gone, stays] : ranks.folded) maker.add(is_end ? stays : gone, is_end ? gone : stays);
-  add_rounds(plan, maker, 1, 1, maker.largest_latency());
+  add_round(plan, cluster, overheads, request, 1, ranks.folded.size(), [&](auto add) {
+    for (const auto& [gone, stays] : ranks.folded) add(is_end ? stays : gone, is_end ? gone : stays);
+  });
   add_sums(plan, overheads, is_end ? 0 : 1);
 }
 
 /// One round in which ranks `distance` apart, counted in `ranks`, send each other `share` of the size.
 void add_exchange(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
                   const CollectiveRequest& request, std::span<const Rank> ranks, int distance, double share) {
-  PatternMaker maker(cluster, overheads, request);
-  maker.reserve(ranks.size());
-  for (std::size_t i = 0; i < ranks.size(); ++i) maker.add(ranks[i], ranks[i ^ at(distance)]);
-  add_rounds(plan, maker, 1, share, maker.largest_latency());
+  add_round(plan, cluster, overheads, request, share, ranks.size(), [&](auto add) {
+    for (std::size_t i = 0; i < ranks.size(); ++i) add(ranks[i], ranks[i ^ at(distance)]);
+  });
   add_sums(plan, overheads, reduces(request.operation) ? 1 : 0);
 }
 
@@ -58,11 +73,12 @@ void add_exchange(CollectivePlan& plan, const Cluster& cluster, const ProtocolOv
 void add_gather(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
                 const CollectiveRequest& request, std::span<const Rank> ranks, std::size_t root) {
   for (std::size_t distance = ranks.size() / 2; distance >= 1; distance /= 2) {
-    PatternMaker maker(cluster, overheads, request);
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      if ((i ^ root) / distance == 1) maker.add(ranks[i], ranks[i ^ distance]);
-    }
-    add_rounds(plan, maker, 1, 0.5 / static_cast<double>(distance), maker.largest_latency());
+    const double share = 0.5 / static_cast<double>(distance);
+    add_round(plan, cluster, overheads, request, share, distance, [&](auto add) {
+      for (std::size_t i = 0; i < ranks.size(); ++i) {
+        if ((i ^ root) / distance == 1) add(ranks[i], ranks[i ^ distance]);
+      }
+    });
   }
 }
 
@@ -79,9 +95,7 @@ void add_reduce(CollectivePlan& plan, const Cluster& cluster, const ProtocolOver
   add_gather(plan, cluster, overheads, request, ranks.active,
              static_cast<std::size_t>(std::ranges::find(ranks.active, gathers) - ranks.active.begin()));
   if (folded_root == ranks.folded.end()) return;
-  PatternMaker maker(cluster, overheads, request);
-  maker.add(gathers, request.root);
-  add_rounds(plan, maker, 1, 1, maker.largest_latency());
+  add_round(plan, cluster, overheads, request, 1, 1, [&](auto add) { add(gathers, request.root); });
 }
 
 }  // namespace
@@ -114,6 +128,7 @@ CollectivePlan halving_doubling(const Cluster& cluster, const ProtocolOverheads&
       for (std::size_t phase = plan.phases.size(); phase-- > first;) repeat_rounds(plan, phase);
       add_fold(plan, cluster, overheads, request, ranks, true);
   }
+  if (can_count(cluster, request)) add_sources(plan, cluster, overheads, request, halving_doubling);
   return plan;
 }
 
@@ -130,6 +145,7 @@ CollectivePlan recursive_doubling(const Cluster& cluster, const ProtocolOverhead
                  is_gathering ? static_cast<double>(distance) / count : 1.0);
   }
   add_fold(plan, cluster, overheads, request, ranks, true);
+  if (can_count(cluster, request)) add_sources(plan, cluster, overheads, request, recursive_doubling);
   return plan;
 }
 

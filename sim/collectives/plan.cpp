@@ -167,12 +167,8 @@ Seconds PatternMaker::largest_latency() {
 
 Seconds PatternMaker::largest_mean_latency(std::size_t edges) {
   complete();
-  // If the software has measured steps, every step over PCIe takes as long as the slowest: DeepBench's rings
-  // of four and eight GPUs over mixed paths cost the slowest path's step at every edge.
   const auto keeps_pace = [&](std::size_t edge) {
-    const auto type = static_cast<std::size_t>(types_[edge]);
-    return !is_nvlink(types_[edge]) && types_[edge] != PathType::network &&
-           overheads_.step[type][static_cast<std::size_t>(protocol_)] > Seconds{};
+    return trainyard::keeps_pace(types_[edge], overheads_, protocol_);
   };
   Seconds largest;
   for (std::size_t first = 0; first + edges <= latencies_.size(); first += edges) {
@@ -272,6 +268,10 @@ std::vector<NodeShare> node_shares(const Cluster& cluster, std::span<const Rank>
   return shares;
 }
 
+std::size_t node_count(const Cluster& cluster, std::span<const Rank> group) {
+  return fills_alike_nodes(cluster, group) ? at(cluster.nodes) : node_shares(cluster, group).size();
+}
+
 std::vector<int> gpus_of(const Cluster& cluster, NodeId node, std::span<const Rank> ranks) {
   std::vector<int> gpus;
   for (const Rank rank : ranks) gpus.push_back(index(rank) - cluster.first_rank[at(index(node))]);
@@ -279,7 +279,7 @@ std::vector<int> gpus_of(const Cluster& cluster, NodeId node, std::span<const Ra
 }
 
 double flows_per_channel(const Cluster& cluster, std::span<const Rank> group, std::size_t channels) {
-  const auto nodes = static_cast<double>(node_shares(cluster, group).size());
+  const auto nodes = static_cast<double>(node_count(cluster, group));
   return std::max(1.0, static_cast<double>(group.size()) / nodes / static_cast<double>(channels));
 }
 

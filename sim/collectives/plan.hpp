@@ -22,6 +22,10 @@ namespace trainyard {
 /// differently within 16 bytes (unaligned_rounds() in unaligned.hpp).
 enum class UnalignedRounds { none, first, all };
 
+/// Whether patterns hold their edges, or count them where they can (edge_counter.hpp): for many ranks, or
+/// always.
+enum class PatternEdges { by_ranks, listed, counted };
+
 /// A requested collective without its size.
 struct CollectiveRequest {
   Operation operation{};
@@ -38,6 +42,7 @@ struct CollectiveRequest {
   bool one_way = false;
   std::optional<TorusGrid> grid = {};  ///< for torus2d; empty: torus_grid() (torus2d.hpp)
   bool keeps_paces = false;            ///< the plan is to be united with others (unite.hpp)
+  PatternEdges edges = PatternEdges::by_ranks;
 };
 
 /// A phase (collective.hpp) before the size is known.
@@ -185,6 +190,9 @@ struct NodeShare {
 /// Nodes ascending; spans into `group`.
 std::vector<NodeShare> node_shares(const Cluster& cluster, std::span<const Rank> group);
 
+/// The number of nodes with ranks of the group.
+std::size_t node_count(const Cluster& cluster, std::span<const Rank> group);
+
 /// Numbers of the ranks' GPUs in their node.
 std::vector<int> gpus_of(const Cluster& cluster, NodeId node, std::span<const Rank> ranks);
 
@@ -192,7 +200,8 @@ std::vector<int> gpus_of(const Cluster& cluster, NodeId node, std::span<const Ra
 /// its own.
 double flows_per_channel(const Cluster& cluster, std::span<const Rank> group, std::size_t channels);
 
-/// A phase of `messages` rounds, each carrying `share` of the size; moves the maker's pattern into the plan.
+/// A phase of `messages` rounds, each carrying `share` of the size; `maker` (also an EdgeCounter) gives up
+/// its pattern to the plan.
 void add_rounds(CollectivePlan& plan, PatternMaker& maker, int messages, double share, Seconds latency,
                 double flows_per_edge = 1);
 

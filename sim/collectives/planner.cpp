@@ -122,7 +122,7 @@ Planner::Planner(const Cluster& cluster, CollectiveSoftware software, PlannerReq
   if (is_direct_only(request_.operation) || !is_free) return;
   for (Kind& kind : kinds_) {
     const std::vector<Rank>& group = kind.groups.front();
-    const std::vector<Channel> channels = ring_channels(cluster, group);
+    const std::vector<Channel> channels = sample_channels(cluster, group);
     kind.has_ring = !channels.front().is_chain;
     if (software_.version != NcclVersion::none)
       kind.shape = nccl_shape(cluster, software_.version, software_.compute_capability, request_.operation,

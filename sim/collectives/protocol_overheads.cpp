@@ -52,6 +52,11 @@ Seconds with_launches(Seconds time, Seconds launches) {
   return longer * std::cbrt(std::sqrt(1 + power));
 }
 
+bool keeps_pace(PathType type, const ProtocolOverheads& overheads, Protocol protocol) {
+  return !is_nvlink(type) && type != PathType::network &&
+         overheads.step[static_cast<std::size_t>(type)][static_cast<std::size_t>(protocol)] > Seconds{};
+}
+
 double efficiency(PathType type, const ProtocolOverheads& overheads, Protocol protocol) {
   const double part =
       overheads.efficiency[static_cast<std::size_t>(type)][static_cast<std::size_t>(protocol)];

@@ -64,6 +64,11 @@ std::optional<std::string> note_on_latencies(const Cluster& cluster, const Proto
 /// Fraction of its links' rate that an edge of this type reaches.
 double efficiency(PathType type, const ProtocolOverheads& overheads, Protocol protocol);
 
+/// Whether an edge of a ring takes as long as the slowest of these. If the software has measured steps, every
+/// step over PCIe does: DeepBench's rings of four and eight GPUs over mixed paths cost the slowest path's
+/// step at every edge.
+bool keeps_pace(PathType type, const ProtocolOverheads& overheads, Protocol protocol);
+
 /// The time nccl-tests measures if one process starts the collective on several GPUs in turn: at least the
 /// longer of the two, and a little more if both are similar: the sixth root of the sum of sixth powers.
 Seconds with_launches(Seconds time, Seconds launches);

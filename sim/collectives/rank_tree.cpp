@@ -3,6 +3,7 @@
 #include "collectives/flat_lists.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace trainyard {
 
@@ -25,22 +26,39 @@ int first_parent(int node, int nodes) {
   return right < nodes ? right : left;
 }
 
+/// The depth of each place in the first tree. A place's parent has a higher lowest bit.
+std::vector<std::uint8_t> depths_of(int nodes) {
+  std::vector<std::uint8_t> depths(at(nodes), 0);
+  for (int bit = static_cast<int>(std::bit_floor(static_cast<unsigned>(nodes))); bit > 0; bit /= 2) {
+    for (int place = bit; place < nodes; place += 2 * bit)
+      depths[at(place)] = static_cast<std::uint8_t>(depths[at(first_parent(place, nodes))] + 1);
+  }
+  return depths;
+}
+
 /// The first tree over `nodes` places; place p is node node_at(p).
 template <class NodeAt>
 BinaryTree tree_over(int nodes, NodeAt node_at) {
   BinaryTree tree{.parents = std::vector<int>(at(nodes)), .top_down = {}};
-  std::vector<std::vector<int>> levels;
+  const std::vector<std::uint8_t> depths = depths_of(nodes);
+  std::vector<std::size_t> begins(2 + at(std::ranges::max(depths)), 0);
   for (int place = 0; place < nodes; ++place) {
     const int parent = first_parent(place, nodes);
     tree.parents[at(node_at(place))] = parent < 0 ? -1 : node_at(parent);
-    int depth = 0;
-    for (int up = parent; up >= 0; up = first_parent(up, nodes)) ++depth;
-    levels.resize(std::max(levels.size(), at(depth) + 1));
-    levels[at(depth)].push_back(node_at(place));
+    ++begins[at(depths[at(place)]) + 1];
   }
-  for (const std::vector<int>& level : levels)
-    tree.top_down.insert(tree.top_down.end(), level.begin(), level.end());
+  for (std::size_t depth = 1; depth < begins.size(); ++depth) begins[depth] += begins[depth - 1];
+  tree.top_down.resize(at(nodes));
+  for (int place = 0; place < nodes; ++place) tree.top_down[begins[depths[at(place)]]++] = node_at(place);
   return tree;
+}
+
+PatternMaker::Path longer(PatternMaker::Path one, PatternMaker::Path other) {
+  return {std::max(one.edges, other.edges), std::max(one.latency, other.latency)};
+}
+
+PatternMaker::Path continued(PatternMaker::Path way, EdgeCounter::Edge edge) {
+  return {way.edges + 1, way.latency + edge.latency};
 }
 
 }  // namespace
@@ -112,6 +130,43 @@ void add_edges(PatternMaker& maker, const RankTree& tree, Operation operation, i
     }
     maker.add(tree.ranks[at(parent)], tree.ranks[at(place)], nic, passes_on);
   }
+}
+
+PatternMaker::Path count_tree(EdgeCounter& edges, const BinaryTree& nodes, std::span<const int> gpus,
+                              int nic) {
+  PatternMaker::Path in_node;  // until the chain's data has arrived at its first rank
+  std::vector<EdgeCounter::Edge> down_chain;
+  for (std::size_t i = gpus.size() - 1; i > 0; --i)
+    in_node = continued(in_node, edges.add_on_all(gpus[i], gpus[i - 1]));
+  for (std::size_t i = 1; i < gpus.size(); ++i) down_chain.push_back(edges.add_on_all(gpus[i - 1], gpus[i]));
+
+  std::vector<PatternMaker::Path> until(nodes.parents.size(), in_node);  // data of all below has arrived
+  const int gpu = gpus.front();
+  for (std::size_t i = nodes.top_down.size(); i-- > 1;) {
+    const int node = nodes.top_down[i];
+    const int parent = nodes.parents[at(node)];
+    const auto way = continued(until[at(node)], edges.add_between(node, gpu, parent, gpu, nic));
+    until[at(parent)] = longer(until[at(parent)], way);
+  }
+  PatternMaker::Path longest = until[at(nodes.top_down.front())];
+  for (const int node : std::span(nodes.top_down).subspan(1)) {
+    const int parent = nodes.parents[at(node)];
+    until[at(node)] = continued(until[at(parent)], edges.add_between(parent, gpu, node, gpu, nic));
+    longest = longer(longest, until[at(node)]);
+  }
+  for (const EdgeCounter::Edge& edge : down_chain) longest = continued(longest, edge);
+  return longest;
+}
+
+int most_children(std::span<const BinaryTree> trees, std::size_t gpus_of_node) {
+  const auto in_chains = static_cast<int>(trees.size());
+  std::vector<int> children(trees.front().parents.size(), gpus_of_node > 1 ? in_chains : 0);
+  for (const BinaryTree& tree : trees) {
+    for (const int parent : tree.parents) {
+      if (parent >= 0) ++children[at(parent)];
+    }
+  }
+  return std::ranges::max(children);
 }
 
 std::array<BinaryTree, 2> double_binary_tree(int nodes) {

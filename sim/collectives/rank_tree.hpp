@@ -2,6 +2,7 @@
 // Trees of ranks in which chunks flow down and sums flow up: used for chains, binary trees, and the opened
 // rings of broadcast and reduce.
 
+#include "collectives/edge_counter.hpp"
 #include "collectives/plan.hpp"
 
 #include <array>
@@ -38,6 +39,20 @@ RankTree opened_ring(std::span<const Rank> order, Rank root, bool is_towards_roo
 /// downwards for a broadcast; both for an all_reduce, where the root passes the received data on downwards.
 void add_edges(PatternMaker& maker, const RankTree& tree, Operation operation, int nic = -1);
 
+/// A binary tree over nodes 0, 1, ...
+struct BinaryTree {
+  std::vector<int> parents;   ///< -1: the root
+  std::vector<int> top_down;  ///< all nodes, each after its parent
+};
+
+/// Counts the edges of an all_reduce over a tree of alike nodes and returns its longest path: the ranks of
+/// every node are a chain in the order of `gpus`, whose first one belongs to the tree.
+PatternMaker::Path count_tree(EdgeCounter& edges, const BinaryTree& nodes, std::span<const int> gpus,
+                              int nic = -1);
+
+/// The most children that a rank has in two such trees.
+int most_children(std::span<const BinaryTree> trees, std::size_t gpus_of_node);
+
 /// The children of each rank in several trees together: edges whose data it adds to its own.
 class ChildCount {
 public:
@@ -46,12 +61,6 @@ public:
 
 private:
   std::map<Rank, int> of_;
-};
-
-/// A binary tree over nodes 0, 1, ...
-struct BinaryTree {
-  std::vector<int> parents;   ///< -1: the root
-  std::vector<int> top_down;  ///< all nodes, each after its parent
 };
 
 /// Two binary trees, each for half of the data, of height ceil(log2 n): the inner nodes of one are leaves of

@@ -14,6 +14,7 @@ namespace trainyard {
 namespace {
 
 std::string objection_to_nodes(const Cluster& cluster, std::span<const Rank> group) {
+  if (cluster.nodes > 1 && fills_alike_nodes(cluster, group)) return {};
   const std::vector<NodeShare> shares = node_shares(cluster, group);
   if (shares.size() < 2) return "all ranks are on one node";
   const auto [fewest, most] =
@@ -26,7 +27,7 @@ std::string objection_to_nodes(const Cluster& cluster, std::span<const Rank> gro
 std::string objection_to_switches(const Cluster& cluster, const CollectiveRequest& request) {
   if (request.protocol != Protocol::simple)
     return fmt::format("it has only protocol {}", config::name_of(Protocol::simple));
-  if (node_shares(cluster, request.group).size() > 1) return "the ranks are on several nodes";
+  if (node_count(cluster, request.group) > 1) return "the ranks are on several nodes";
   if (adding_switch(cluster, request.group)) return {};
   return "no NVSwitch with NVLinks of the fourth generation or later, which adds, joins them";
 }

@@ -3,6 +3,7 @@
 #include "collectives/rank_tree.hpp"
 #include "collectives/requirements.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace trainyard {
@@ -15,13 +16,94 @@ namespace {
 /// LL128 is assumed.
 constexpr double unaligned_ll128 = (16.0 + 16 + 15) / (16 + 16 + 30);
 
+/// The chain of a channel that begins or ends at the root, counted; returns its length.
+PatternMaker::Path count_opened_ring(EdgeCounter& edges, const Cluster& cluster, const Channel& channel,
+                                     Rank root, bool is_towards_root) {
+  const int per_node = cluster.gpus_on_node.front();
+  std::vector<int> order;
+  std::vector<Seconds> latencies;
+  for (int i = 0; i < per_node; ++i) order.push_back(index(channel.order[at(i)]));
+  for (int i = 0; i + 1 < per_node; ++i)
+    latencies.push_back(edges.add_on_all(order[at(i)], order[at(i + 1)]).latency);
+  const int ranks = cluster.ranks();
+  const int node_of_root = index(root) / per_node;
+  const auto of_root = std::ranges::find(order, index(root) % per_node) - order.begin();
+  // the place in the ring where data begins; no edge leads there
+  const int first = (node_of_root * per_node + static_cast<int>(of_root) + (is_towards_root ? 1 : 0)) % ranks;
+  if (const int place = first % per_node; place > 0)
+    edges.remove(first / per_node, order[at(place - 1)], order[at(place)]);
+  PatternMaker::Path path{.edges = ranks - 1, .latency = {}};
+  int node = first / per_node;
+  int place = first % per_node;
+  for (int edge = 0; edge + 1 < ranks; ++edge) {
+    if (place + 1 < per_node) {
+      path.latency += latencies[at(place++)];
+      continue;
+    }
+    const int next = (node + 1) % cluster.nodes;
+    path.latency += edges.add_between(node, order.back(), next, order.front(), channel.nic).latency;
+    node = next;
+    place = 0;
+  }
+  return path;
+}
+
 /// The rate of Simple where a thread moves one element per round trip to memory: as LL, which moves one word.
 Bandwidth rate_of_words(const Cluster& cluster, const ProtocolOverheads& overheads, CollectiveRequest request,
                         std::span<const Channel> channels, double flows) {
   request.protocol = Protocol::ll;
+  if (can_count(cluster, request)) {
+    EdgeCounter words(cluster, overheads, request.protocol);
+    RingCounter rings(words);
+    for (const Channel& channel : channels) count_ring(words, rings, cluster, channel);
+    return words.limit(flows);
+  }
   PatternMaker words(cluster, overheads, request);
   for (const Channel& channel : channels) add_ring(words, channel.order, channel.nic);
   return words.limit(flows);
+}
+
+/// One chunked phase.
+void add_opened_rings(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
+                      const CollectiveRequest& request, std::span<const Channel> channels, double share,
+                      double flows) {
+  const bool is_towards_root = request.operation == Operation::reduce;
+  if (can_count(cluster, request)) {
+    EdgeCounter edges(cluster, overheads, request.protocol);
+    PatternMaker::Path longest;
+    for (const Channel& channel : channels) {
+      const auto way = count_opened_ring(edges, cluster, channel, request.root, is_towards_root);
+      longest = {std::max(longest.edges, way.edges), std::max(longest.latency, way.latency)};
+    }
+    add_chunked(plan, edges, longest, share, flows);
+    return;
+  }
+  PatternMaker maker(cluster, overheads, request);
+  maker.reserve(request.group.size() * channels.size());
+  for (const Channel& channel : channels) {
+    add_edges(maker, opened_ring(channel.order, request.root, is_towards_root), request.operation,
+              channel.nic);
+  }
+  add_chunked(plan, maker, share, flows);
+}
+
+/// One phase of rounds.
+void add_rings(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
+               const CollectiveRequest& request, std::span<const Channel> channels, double share,
+               double flows) {
+  const auto ranks = static_cast<int>(request.group.size());
+  const int rounds = ring_rounds(request.operation, ranks);
+  if (can_count(cluster, request)) {
+    EdgeCounter edges(cluster, overheads, request.protocol);
+    RingCounter rings(edges);
+    for (const Channel& channel : channels) count_ring(edges, rings, cluster, channel);
+    add_rounds(plan, edges, rounds, share, rings.largest_mean(), flows);
+    return;
+  }
+  PatternMaker maker(cluster, overheads, request);
+  maker.reserve(request.group.size() * channels.size());
+  for (const Channel& channel : channels) add_ring(maker, channel.order, channel.nic);
+  add_rounds(plan, maker, rounds, share, ring_latency(maker, ranks), flows);
 }
 
 }  // namespace
@@ -35,9 +117,36 @@ void add_ring(PatternMaker& maker, std::span<const Rank> order, int nic) {
   }
 }
 
+void count_ring(EdgeCounter& edges, RingCounter& rings, const Cluster& cluster, const Channel& channel) {
+  const auto order = std::span(channel.order).first(at(cluster.gpus_on_node.front()));
+  std::vector<EdgeCounter::Edge> inside;
+  for (std::size_t i = 0; i + 1 < order.size(); ++i)
+    inside.push_back(edges.add_on_all(index(order[i]), index(order[i + 1])));
+  for (int node = 0; node < cluster.nodes; ++node) {
+    for (const EdgeCounter::Edge& edge : inside) rings.add(edge);
+    rings.add(edges.add_between(node, index(order.back()), (node + 1) % cluster.nodes, index(order.front()),
+                                channel.nic));
+  }
+  rings.end_ring();
+}
+
+void count_ring(EdgeCounter& edges, RingCounter& rings, std::span<const Rank> order, int nic) {
+  for (std::size_t i = 0; i < order.size(); ++i)
+    rings.add(edges.add(order[i], order[(i + 1) % order.size()], nic));
+  rings.end_ring();
+}
+
 std::vector<Channel> channels_of(const Cluster& cluster, const ProtocolOverheads& overheads,
                                  std::span<const Rank> group, std::vector<std::string>* notes) {
   std::vector<Channel> channels = ring_channels(cluster, group, notes);
+  if (std::isfinite(overheads.sums.si())) channels.resize(1);
+  return channels;
+}
+
+std::vector<Channel> channels_for(const Cluster& cluster, const ProtocolOverheads& overheads,
+                                  const CollectiveRequest& request, std::vector<std::string>* notes) {
+  if (!can_count(cluster, request)) return channels_of(cluster, overheads, request.group, notes);
+  std::vector<Channel> channels = sample_channels(cluster, request.group, notes);
   if (std::isfinite(overheads.sums.si())) channels.resize(1);
   return channels;
 }
@@ -53,7 +162,7 @@ CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
   require(cluster, request, Algorithm::ring);
   if (request.group.size() < 2) return new_plan(overheads, request, Algorithm::ring);
   std::vector<std::string> notes;
-  const std::vector<Channel> channels = channels_of(cluster, overheads, request.group, &notes);
+  const std::vector<Channel> channels = channels_for(cluster, overheads, request, &notes);
   if (channels.front().is_chain) refuse(cluster, request, Algorithm::ring, no_ring(request.group.size()));
   CollectivePlan plan = ring(cluster, overheads, request, channels);
   plan.notes = std::move(notes);
@@ -66,20 +175,11 @@ CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
   const auto ranks = static_cast<int>(request.group.size());
   const double share = 1.0 / static_cast<double>(channels.size());
   const double flows = flows_per_channel(cluster, request.group, channels.size());
-  PatternMaker maker(cluster, overheads, request);
-  maker.reserve(request.group.size() * channels.size());
   if (has_root(request.operation)) {
-    for (const Channel& channel : channels) {
-      const bool is_towards_root = request.operation == Operation::reduce;
-      add_edges(maker, opened_ring(channel.order, request.root, is_towards_root), request.operation,
-                channel.nic);
-    }
-    add_chunked(plan, maker, share, flows);
+    add_opened_rings(plan, cluster, overheads, request, channels, share, flows);
     add_sums(plan, overheads, static_cast<double>(channels.size()) * summed_part(request.operation));
   } else {
-    for (const Channel& channel : channels) add_ring(maker, channel.order, channel.nic);
-    add_rounds(plan, maker, ring_rounds(request.operation, ranks), share / ranks, ring_latency(maker, ranks),
-               flows);
+    add_rings(plan, cluster, overheads, request, channels, share / ranks, flows);
     if (overheads.sums_beside && request.operation == Operation::all_reduce)
       slow_down(plan, ranks - 1, overheads.sums / static_cast<double>(channels.size()));
     else
@@ -91,6 +191,7 @@ CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
                     : rate_of_words(cluster, overheads, request, channels, flows));
     }
   }
+  if (can_count(cluster, request)) add_sources(plan, cluster, overheads, request, ring);
   return plan;
 }
 

@@ -3,6 +3,7 @@
 // every rank sends 1/n of its channel's share to its neighbour; each half alone takes n-1 rounds. Broadcast
 // and reduce run along the ring in chunks, a chain that begins or ends at the root.
 
+#include "collectives/edge_counter.hpp"
 #include "collectives/plan.hpp"
 #include "platform/channels.hpp"
 
@@ -16,7 +17,7 @@ namespace trainyard {
 CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
                     const CollectiveRequest& request);
 
-/// The same with the group's channels, if the caller already knows them; none may be a chain.
+/// The same with channels_for() the request, if the caller already knows them; none may be a chain.
 CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
                     const CollectiveRequest& request, std::span<const Channel> channels);
 
@@ -24,9 +25,21 @@ CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
 std::vector<Channel> channels_of(const Cluster& cluster, const ProtocolOverheads& overheads,
                                  std::span<const Rank> group, std::vector<std::string>* notes = nullptr);
 
+/// Those of a request, as sample_channels() if its edges can be counted.
+std::vector<Channel> channels_for(const Cluster& cluster, const ProtocolOverheads& overheads,
+                                  const CollectiveRequest& request,
+                                  std::vector<std::string>* notes = nullptr);
+
 /// One edge from each rank of the order to the next and from the last to the first; each passes on the data
 /// delivered by the previous edge.
 void add_ring(PatternMaker& maker, std::span<const Rank> order, int nic = -1);
+
+/// The same edges, counted, of a channel whose order goes on from node to node as it begins
+/// (sample_channels()).
+void count_ring(EdgeCounter& edges, RingCounter& rings, const Cluster& cluster, const Channel& channel);
+
+/// The same for ranks in any order.
+void count_ring(EdgeCounter& edges, RingCounter& rings, std::span<const Rank> order, int nic = -1);
 
 /// Latency per round. A chunk goes (nearly) twice round an all_reduce's ring, so each edge's latency counts
 /// 2(n-1)/n times in 2(n-1) rounds: a round costs the mean over the edges. `maker` holds only rings of

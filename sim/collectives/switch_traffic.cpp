@@ -1,6 +1,7 @@
 #include "collectives/switch_traffic.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -167,10 +168,151 @@ private:
   std::vector<LinkId> links_;
 };
 
+/// The same on a fabric with a formula for traffic between all ranks below its switches.
+class FormulaCounter {
+public:
+  FormulaCounter(const Cluster& cluster, const std::vector<NodeShare>& shares,
+                 const TrafficListener& listener)
+      : cluster_(cluster),
+        shares_(shares),
+        listener_(listener),
+        nics_(cluster.platform.nics.size()),
+        samples_(nics_),
+        total_(nics_, 0) {}
+
+  /// Whether the fabric has one; then everything is counted.
+  bool count() {
+    for (const NodeShare& share : shares_) {
+      const std::size_t number = at(switch_of(share.node));
+      if (number >= ranks_.size()) {
+        ranks_.resize(number + 1, 0);
+        nodes_.resize(number + 1, 0);
+      }
+      ranks_[number] += static_cast<std::int64_t>(share.ranks.size());
+      ++nodes_[number];
+    }
+    const auto counts = cluster_.network->all_to_all_counts(ranks_);
+    if (!counts) return false;
+    longest_out_.resize(ranks_.size());
+    longest_in_.resize(ranks_.size());
+    for (const NodeShare& share : shares_) add_receivers(share);
+    for (const NodeShare& share : shares_) add_ways(share);
+    const std::uint32_t first = link_count(cluster_) - cluster_.network->links();
+    for (std::uint32_t link = 0; link < counts->size(); ++link) {
+      if ((*counts)[link] > 0) listener_.add_links(std::array{LinkId{first + link}}, (*counts)[link]);
+    }
+    note_longest();
+    return true;
+  }
+
+private:
+  [[nodiscard]] int switch_of(NodeId node) const { return cluster_.network->first_switch({index(node), 0}); }
+  [[nodiscard]] int nic_of(Rank rank, NodeId node) const {
+    return cluster_.inside.nearest_nic[at(index(rank) - cluster_.first_rank[at(index(node))])];
+  }
+
+  void add_receivers(const NodeShare& share) {
+    for (const Rank rank : share.ranks) {
+      const int nic = nic_of(rank, share.node);
+      if (nic < 0) continue;  // Unreachable is thrown when it sends
+      ++total_[at(nic)];
+      std::vector<Rank>& some = samples_[at(nic)];
+      if (some.empty() || (some.size() == 1 && cluster_.node_of(some.front()) != share.node))
+        some.push_back(rank);
+    }
+  }
+
+  /// The parts inside the node of all routes from and to its ranks.
+  void add_ways(const NodeShare& share) {
+    std::vector<std::int64_t> here(nics_, 0);
+    std::int64_t all = 0;
+    for (const Rank rank : share.ranks) {
+      const int nic = nic_of(rank, share.node);
+      if (nic >= 0) ++here[at(nic)];
+    }
+    for (const std::int64_t ranks : total_) all += ranks;
+    const NodeShare& other = shares_.front().node == share.node ? shares_.back() : shares_.front();
+    const std::size_t below = at(switch_of(share.node));
+    for (const Rank rank : share.ranks) {
+      for (std::size_t nic = 0; nic < nics_; ++nic) {
+        const std::int64_t messages = total_[nic] - here[nic];
+        if (messages == 0) continue;
+        const bool is_first_here = cluster_.node_of(samples_[nic].front()) == share.node;
+        const Rank to = is_first_here ? samples_[nic].back() : samples_[nic].front();
+        const WayBetween way = way_between(cluster_, rank, to, -1);
+        links_.clear();
+        if (way.to_sender != nullptr) append(share.node, *way.to_sender);
+        append(share.node, *way.out);
+        append_nic(share.node, way.nic_out, false);
+        listener_.add_links(links_, messages);
+        Seconds out = way.out->latency;
+        if (way.to_sender != nullptr) out += way.to_sender->latency;
+        longest_out_[below] = std::max(longest_out_[below], out);
+      }
+      const WayBetween way = way_between(cluster_, other.ranks.front(), rank, -1);
+      links_.clear();
+      append_nic(share.node, way.nic_in, true);
+      append(share.node, *way.in);
+      listener_.add_links(links_, all - static_cast<std::int64_t>(share.ranks.size()));
+      longest_in_[below] = std::max(longest_in_[below], way.in->latency);
+    }
+  }
+
+  [[nodiscard]] std::uint32_t first_of(NodeId node) const {
+    return static_cast<std::uint32_t>(index(node)) * links_per_node(cluster_);
+  }
+  void append(NodeId node, const NodePath& path) {
+    for (const std::uint32_t link : path.links) links_.push_back(LinkId{first_of(node) + link});
+  }
+  void append_nic(NodeId node, int nic, bool is_inwards) {
+    links_.push_back(LinkId{first_of(node) + nic_link_in_node(cluster_, nic, is_inwards)});
+  }
+
+  /// Switches whose ranks are equally far from their ports are asked for together.
+  void note_longest() {
+    std::map<Seconds, std::vector<bool>> senders;
+    for (std::size_t below = 0; below < ranks_.size(); ++below) {
+      if (ranks_[below] == 0) continue;
+      std::vector<bool>& alike = senders[longest_out_[below]];
+      alike.resize(ranks_.size(), false);
+      alike[below] = true;
+    }
+    for (const auto& [out, from] : senders) {
+      const bool is_one = std::ranges::count(from, true) == 1;
+      const std::vector<Seconds> longest = cluster_.network->longest_routes(from);
+      for (std::size_t to = 0; to < ranks_.size(); ++to) {
+        const bool is_one_node = is_one && from[to] && nodes_[to] == 1;
+        if (ranks_[to] == 0 || is_one_node) continue;
+        listener_.note_way({out + longest[to] + longest_in_[to], PathType::network,
+                            cluster_.platform.fabric.per_flow.value});
+      }
+    }
+  }
+
+  const Cluster& cluster_;
+  const std::vector<NodeShare>& shares_;
+  const TrafficListener& listener_;
+  std::size_t nics_;
+  std::vector<std::vector<Rank>> samples_;  ///< by NIC: a receiver, and one on another node
+  std::vector<std::int64_t> total_;         ///< ranks by their nearest NIC
+  // by switch
+  std::vector<std::int64_t> ranks_;
+  std::vector<int> nodes_;
+  std::vector<Seconds> longest_out_;  ///< the largest latency from a rank to its port
+  std::vector<Seconds> longest_in_;
+  std::vector<LinkId> links_;
+};
+
 }  // namespace
 
 void count_traffic_between_nodes(const Cluster& cluster, const std::vector<NodeShare>& shares,
                                  const TrafficListener& listener) {
+  if (shares.size() < 2 || FormulaCounter(cluster, shares, listener).count()) return;
+  count_traffic_pairwise(cluster, shares, listener);
+}
+
+void count_traffic_pairwise(const Cluster& cluster, const std::vector<NodeShare>& shares,
+                            const TrafficListener& listener) {
   if (shares.size() > 1) TrafficCounter(cluster, shares, listener).count();
 }
 

@@ -42,18 +42,43 @@ RankTree over_ranks(const BinaryTree& nodes, const Orders& orders, const RankTre
   return tree;
 }
 
+CollectivePlan counted_tree(const Cluster& cluster, const ProtocolOverheads& overheads,
+                            const CollectiveRequest& request) {
+  const std::vector<Channel> channels = channels_for(cluster, overheads, request);
+  CollectivePlan plan = new_plan(overheads, request, Algorithm::tree, channels.size());
+  const std::array<BinaryTree, 2> trees = double_binary_tree(cluster.nodes);
+  EdgeCounter edges(cluster, overheads, request.protocol);
+  PatternMaker::Path longest;
+  const std::size_t per_node = at(cluster.gpus_on_node.front());
+  for (const Channel& channel : channels) {
+    std::vector<int> gpus;
+    for (const Rank rank : std::span(channel.order).first(per_node)) gpus.push_back(index(rank));
+    for (const BinaryTree& between : trees) {
+      const PatternMaker::Path way = count_tree(edges, between, gpus, channel.nic);
+      longest = {std::max(longest.edges, way.edges), std::max(longest.latency, way.latency)};
+    }
+  }
+  add_chunked(plan, edges, longest, 0.5 / static_cast<double>(channels.size()),
+              flows_per_channel(cluster, request.group, channels.size()));
+  if (std::isfinite(overheads.sums.si())) add_sums(plan, overheads, most_children(trees, per_node));
+  add_sources(plan, cluster, overheads, request, tree);
+  return plan;
+}
+
 }  // namespace
 
 CollectivePlan tree(const Cluster& cluster, const ProtocolOverheads& overheads,
                     const CollectiveRequest& request) {
   require(cluster, request, Algorithm::tree);
+  if (request.operation == Operation::all_reduce && can_count(cluster, request))
+    return counted_tree(cluster, overheads, request);
   const std::vector<NodeShare> shares = node_shares(cluster, request.group);
   if (shares.size() < 2) {
     CollectivePlan plan = chain(cluster, overheads, request);
     plan.algorithm = Algorithm::tree;
     return plan;
   }
-  const std::vector<Channel> channels = channels_of(cluster, overheads, request.group);
+  const std::vector<Channel> channels = channels_for(cluster, overheads, request);
   const auto nodes = static_cast<int>(shares.size());
   const auto root_share = std::ranges::find(shares, cluster.node_of(request.root), &NodeShare::node);
   const std::array<BinaryTree, 2> trees =

@@ -31,8 +31,8 @@ private:
 /// Notices collectives that run at the same time and use a link together.
 class WatchfulExecutor final : public ClosedExecutor {
 public:
-  WatchfulExecutor(const TaskGraph& graph, std::span<const std::vector<LinkUse>> uses,
-                   std::vector<Seconds> durations, Calendar& calendar)
+  WatchfulExecutor(const TaskGraph& graph, std::span<const LinkUses> uses, std::vector<Seconds> durations,
+                   Calendar& calendar)
       : ClosedExecutor(std::move(durations), calendar), graph_(graph), uses_(uses) {}
 
   void start(int collective, double date) override {
@@ -59,33 +59,40 @@ private:
     if (first == second) return true;  // also the private link of its limit
     const auto [known, is_new] = shared_.try_emplace({first, second}, false);
     if (is_new) {
-      const std::vector<LinkId>& links = links_of(first);
-      known->second = std::ranges::any_of(
-          links_of(second), [&](LinkId link) { return std::ranges::binary_search(links, link); });
-    }
-    return known->second;
-  }
-
-  const std::vector<LinkId>& links_of(int pattern) {
-    const auto [known, is_new] = links_.try_emplace(pattern);
-    if (is_new) {
-      for (const LinkUse& use : uses_[at(pattern)]) known->second.push_back(use.link);
-      std::ranges::sort(known->second);
+      known->second = trainyard::share_links(uses_[at(first)], uses_[at(second)]);
     }
     return known->second;
   }
 
   const TaskGraph& graph_;
-  std::span<const std::vector<LinkUse>> uses_;  ///< by pattern
-  std::vector<int> running_;                    ///< collectives
+  std::span<const LinkUses> uses_;  ///< by pattern
+  std::vector<int> running_;        ///< collectives
   bool is_exact_ = true;
-  std::map<int, std::vector<LinkId>> links_;         ///< by pattern, in ascending order
   std::map<std::pair<int, int>, bool> shared_ = {};  ///< whether two patterns use a link together
 };
 
-std::vector<Seconds> durations(const TaskGraph& graph, std::span<const std::vector<LinkUse>> uses) {
+/// The bytes on each link, of patterns whose every edge carried `carried`.
+LinkValues<double> link_bytes(std::span<const Bytes> carried, std::span<const LinkUses> uses,
+                              std::size_t links) {
+  const bool are_counted =
+      std::ranges::all_of(uses, [](const LinkUses& its) { return its.counted != nullptr; });
+  if (!are_counted) {
+    std::vector<double> bytes(links, 0);
+    for (std::size_t pattern = 0; pattern < uses.size(); ++pattern)
+      add_link_bytes(carried[pattern], uses[pattern], bytes);
+    return bytes;
+  }
+  LinkValues<double> bytes;
+  const double none[] = {0};
+  bytes.append(none, static_cast<std::uint32_t>(links));
+  for (std::size_t pattern = 0; pattern < uses.size(); ++pattern)
+    add_link_bytes(carried[pattern], uses[pattern], bytes);
+  return bytes;
+}
+
+std::vector<Seconds> durations(const TaskGraph& graph, std::span<const LinkUses> uses) {
   std::vector<Bandwidth> rates;
-  for (const std::vector<LinkUse>& of_pattern : uses) rates.push_back(lockstep_rate(of_pattern, graph.links));
+  for (const LinkUses& of_pattern : uses) rates.push_back(lockstep_rate(of_pattern, graph.links));
   std::vector<Seconds> all;
   for (const Collective& collective : graph.collectives) {
     Seconds sum = collective.overhead;
@@ -99,7 +106,7 @@ std::vector<Seconds> durations(const TaskGraph& graph, std::span<const std::vect
 /// Replays the graph with every collective as long as it takes alone; nothing once the executor says that
 /// this is not how long one takes.
 std::optional<Timeline> replay_closed(const TaskGraph& graph, const EngineOptions& options,
-                                      std::span<const std::vector<LinkUse>> uses, ClosedExecutor& executor,
+                                      std::span<const LinkUses> uses, ClosedExecutor& executor,
                                       Calendar& calendar) {
   std::vector<Bytes> carried(graph.patterns.size());  // per edge
   Replay replay(graph, options, calendar);
@@ -119,15 +126,12 @@ std::optional<Timeline> replay_closed(const TaskGraph& graph, const EngineOption
     if (!executor.is_exact()) return std::nullopt;
   }
   if (uses.empty()) return replay.finish({});
-  std::vector<double> link_bytes(graph.links.size(), 0);
-  for (std::size_t pattern = 0; pattern < uses.size(); ++pattern)
-    add_link_bytes(carried[pattern], uses[pattern], link_bytes);
-  return replay.finish(std::move(link_bytes));
+  return replay.finish(link_bytes(carried, uses, graph.links.size()));
 }
 
-std::vector<std::vector<LinkUse>> uses_of_patterns(const TaskGraph& graph) {
-  std::vector<std::vector<LinkUse>> uses;
-  for (const Pattern& pattern : graph.patterns) uses.push_back(link_uses(pattern));
+std::vector<LinkUses> uses_of_patterns(const TaskGraph& graph) {
+  std::vector<LinkUses> uses;
+  for (const Pattern& pattern : graph.patterns) uses.push_back(uses_of(pattern));
   return uses;
 }
 
@@ -143,14 +147,14 @@ Timeline run_closed(const TaskGraph& graph, const EngineOptions& options) {
     throw InputError("fidelity closed cannot simulate links that change during the run",
                      "use fidelity: flow, rounds or messages");
   }
-  const std::vector<std::vector<LinkUse>> uses = uses_of_patterns(graph);
+  const std::vector<LinkUses> uses = uses_of_patterns(graph);
   ClosedExecutor executor(durations(graph, uses), calendar);
   return *replay_closed(graph, options, uses, executor, calendar);
 }
 
 std::optional<Timeline> run_undisturbed(const TaskGraph& graph, const EngineOptions& options) {
   if (!graph.link_events.empty() || !graph.job_of_rank.empty()) return std::nullopt;
-  const std::vector<std::vector<LinkUse>> uses = uses_of_patterns(graph);
+  const std::vector<LinkUses> uses = uses_of_patterns(graph);
   Calendar calendar;
   WatchfulExecutor executor(graph, uses, durations(graph, uses), calendar);
   return replay_closed(graph, options, uses, executor, calendar);

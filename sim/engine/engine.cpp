@@ -4,6 +4,38 @@
 
 namespace trainyard {
 
+namespace engine {
+
+void add_link_bytes(Bytes bytes, const LinkUses& uses, std::vector<double>& bytes_by_link) {
+  add_link_bytes(bytes, uses.listed, bytes_by_link);
+  if (uses.counted == nullptr) return;
+  uses.counted->for_each_part([&](std::uint32_t link, std::span<const int> block, std::uint32_t repeats) {
+    for (std::uint32_t i = 0; i < repeats; ++i) {
+      for (const int times : block) bytes_by_link[link++] += bytes.si() * times;
+    }
+  });
+}
+
+void add_link_bytes(Bytes bytes, const LinkUses& uses, LinkValues<double>& bytes_by_link) {
+  if (uses.counted == nullptr) {
+    std::vector<double> listed = bytes_by_link.listed();
+    add_link_bytes(bytes, uses, listed);
+    bytes_by_link = std::move(listed);
+    return;
+  }
+  LinkValues<double> sums;
+  std::vector<double> block;
+  bytes_by_link.for_each_part_with(*uses.counted, [&](std::uint32_t, std::span<const double> so_far,
+                                                      std::span<const int> times, std::uint32_t repeats) {
+    block.clear();
+    for (std::size_t i = 0; i < so_far.size(); ++i) block.push_back(so_far[i] + bytes.si() * times[i]);
+    sums.append(block, repeats);
+  });
+  bytes_by_link = std::move(sums);
+}
+
+}  // namespace engine
+
 Timeline run(const TaskGraph& graph, const EngineOptions& options) {
   const std::vector<Seconds>& given = options.variant.collectives;
   if (!given.empty() && given.size() != graph.collectives.size())

@@ -51,11 +51,33 @@ struct RankSpan {
   Seconds end;
 };
 
+/// The spans of all ranks, of which many are the same.
+class RankSpans {
+public:
+  RankSpans() = default;
+  /// One for each rank.
+  RankSpans(std::vector<RankSpan> spans) : spans_(std::move(spans)) {}  // NOLINT(google-explicit-constructor)
+  /// `which`: by rank, the index of its span.
+  RankSpans(std::vector<RankSpan> spans, std::vector<int> which)
+      : spans_(std::move(spans)), which_(std::move(which)) {}
+
+  [[nodiscard]] std::size_t size() const { return which_.empty() ? spans_.size() : which_.size(); }
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  [[nodiscard]] const RankSpan& operator[](std::size_t rank) const {
+    return spans_[which_.empty() ? rank : at(which_[rank])];
+  }
+  [[nodiscard]] const RankSpan& front() const { return (*this)[0]; }
+
+private:
+  std::vector<RankSpan> spans_;
+  std::vector<int> which_;  ///< empty: each rank has its own
+};
+
 /// For a job that repeats, and for collectives with several rounds in a step, ranks and collectives show the
 /// first round.
 struct Timeline {
   Seconds makespan;  ///< of job 0
-  std::vector<RankSpan> ranks;
+  RankSpans ranks;
   std::vector<CollectiveSpan> collectives;
   std::vector<TaskSpan> spans;
   /// By segment: the tasks of its first run on a recorded rank, with dates from the segment's beginning.
@@ -63,7 +85,7 @@ struct Timeline {
   /// By LinkId, until job 0 has ended; empty if the times of collectives were given. A collective of another
   /// job that is still running then counts as 0 in `closed`, otherwise with the bytes its flows have
   /// delivered.
-  std::vector<double> link_bytes;
+  LinkValues<double> link_bytes;
   std::uint64_t events = 0;
 };
 

@@ -22,6 +22,8 @@ Timeline run_macro(const TaskGraph& graph, const EngineOptions& options);
 Timeline run_messages(const TaskGraph& graph, const EngineOptions& options);
 
 /// Adds the bytes on each link of a pattern (or a part of one) whose every edge carried `bytes`.
+void add_link_bytes(Bytes bytes, const LinkUses& uses, LinkValues<double>& bytes_by_link);
+void add_link_bytes(Bytes bytes, const LinkUses& uses, std::vector<double>& bytes_by_link);
 inline void add_link_bytes(Bytes bytes, std::span<const LinkUse> uses, std::vector<double>& bytes_by_link) {
   for (const LinkUse& use : uses) bytes_by_link[index(use.link)] += bytes.si() * use.times;
 }

@@ -31,7 +31,7 @@ public:
 private:
   Bandwidth rate_of(int pattern) {
     const auto [entry, is_new] = rates_.try_emplace(pattern);
-    if (is_new) entry->second = lockstep_rate(link_uses(graph_.patterns[at(pattern)]), graph_.links);
+    if (is_new) entry->second = lockstep_rate(uses_of(graph_.patterns[at(pattern)]), graph_.links);
     return entry->second;
   }
 
@@ -248,7 +248,7 @@ void FlatPrograms::add_collectives(Timeline& timeline, std::span<const double> f
   }
   if (timeline.link_bytes.empty()) return;
   for (const auto& [pattern, bytes] : carried)
-    add_link_bytes(bytes, link_uses(graph_.patterns[at(pattern)]), timeline.link_bytes);
+    add_link_bytes(bytes, uses_of(graph_.patterns[at(pattern)]), timeline.link_bytes);
 }
 
 }  // namespace trainyard::engine

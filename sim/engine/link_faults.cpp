@@ -24,6 +24,7 @@ std::map<LinkId, const LinkEvent*> failed_links(const TaskGraph& graph) {
 }
 
 bool crosses(const Pattern& pattern, LinkId link) {
+  if (!pattern.counted.empty()) return pattern.counted[index(link)] > 0;
   const auto& of_edges = pattern.links;
   return std::find(of_edges.begin(), of_edges.end(), link) != of_edges.end() ||
          std::any_of(pattern.uses.begin(), pattern.uses.end(),

@@ -24,7 +24,7 @@ public:
   }
 
   /// Puts every link that is used, but has no class yet, into the class of its capacity.
-  void begin(std::span<const std::span<const LinkUse>> uses, std::span<const Bandwidth> capacities) {
+  void begin(std::span<const std::span<const LinkUse>> uses, const LinkValues<Bandwidth>& capacities) {
     std::map<Bandwidth, int> with_capacity;
     for (const std::span<const LinkUse> of_pattern : uses) {
       for (const LinkUse& use : of_pattern) {

@@ -146,7 +146,7 @@ private:
     const Pattern& pattern = graph_.patterns[at(phase.pattern)];
     std::vector<EdgeGroup> groups;
     if (most > 1) {
-      groups = edge_groups(pattern, most);
+      groups = edge_groups(with_edges(pattern), most);
     } else {
       groups.push_back({.levels = 1, .uses = link_uses(pattern)});
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 namespace trainyard::engine {
 
@@ -222,7 +223,22 @@ private:
 
 }  // namespace
 
-Timeline run_messages(const TaskGraph& graph, const EngineOptions& options) {
+namespace {
+
+/// The graph with the edges of all patterns whose edges were only counted; nothing if there are none.
+std::optional<TaskGraph> listed(const TaskGraph& graph) {
+  if (std::ranges::none_of(graph.patterns, [](const Pattern& pattern) { return pattern.source != nullptr; }))
+    return std::nullopt;
+  TaskGraph made = graph;
+  for (Pattern& pattern : made.patterns) pattern = Pattern(with_edges(pattern));
+  return made;
+}
+
+}  // namespace
+
+Timeline run_messages(const TaskGraph& asked, const EngineOptions& options) {
+  const std::optional<TaskGraph> with_all_edges = listed(asked);
+  const TaskGraph& graph = with_all_edges ? *with_all_edges : asked;
   Calendar calendar = calendar_of_links(graph);
   const MessageRoutes routes = message_routes(graph);
   const std::unique_ptr<FlowNetwork> network = make_flow_network(routes.links);

@@ -32,7 +32,7 @@ void require_edges(const TaskGraph& graph) {
 
 MessageRoutes message_routes(const TaskGraph& graph) {
   require_edges(graph);
-  MessageRoutes steps{.links = graph.links, .routes = {}, .first_of_phase = {}};
+  MessageRoutes steps{.links = graph.links.listed(), .routes = {}, .first_of_phase = {}};
   std::map<std::pair<int, Bandwidth>, int> known;
   for (const Collective& collective : graph.collectives) {
     for (const CollectivePhase& phase : collective.phases) {

@@ -22,8 +22,6 @@ Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& c
       slowed_by_(options.variant.slowed_by),
       programs_(graph, options.fold && options.fidelity != Fidelity::messages, options.variant),
       calendar_(calendar),
-      ranks_(at(graph.ranks())),
-      stands_in_(at(graph.ranks())),
       rendezvous_(graph.collectives.size()),
       recorded_(options.recorded),
       segment_start_(graph.segments.size(), -1) {
@@ -32,18 +30,24 @@ Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& c
   // rank leaves at its own date.
   const bool fold = options.fold && options.fidelity != Fidelity::messages;
   std::map<std::pair<int, int>, int> first_alike;  // key: job and program
+  std::pair last{-1, -1};
+  state_of_rank_.reserve(at(graph.ranks()));
   for (int rank = 0; rank < graph.ranks(); ++rank) {
     const std::pair kind{job_of(rank), graph.program_of_rank[at(rank)]};
-    const int same = fold ? first_alike.try_emplace(kind, rank).first->second : rank;
-    stands_in_[at(rank)] = same;
+    const auto next = static_cast<int>(ranks_.size());
+    int same = next;
+    if (fold) same = kind == last ? state_of_rank_.back() : first_alike.try_emplace(kind, next).first->second;
+    last = kind;
+    state_of_rank_.push_back(same);
+    if (same == next) ranks_.push_back({.rank = rank});
     ++ranks_[at(same)].weight;
-    if (same != rank) continue;
+    if (same != next) continue;
     if (kind.first >= static_cast<int>(jobs_.size())) jobs_.resize(at(kind.first + 1));
     jobs_[at(kind.first)].simulated.push_back(rank);
-    ranks_[at(rank)].cursors.resize(program(rank).streams.size());
-    ranks_[at(rank)].happened.assign(at(program(rank).events), false);
+    state(rank).cursors.resize(program(rank).streams.size());
+    state(rank).happened.assign(at(program(rank).events), false);
   }
-  for (const Rank rank : recorded_) ranks_[at(stands_in_[at(index(rank))])].recorded = true;
+  for (const Rank rank : recorded_) state(index(rank)).recorded = true;
 }
 
 const Program& Replay::program(int rank) const { return programs_.of(graph_.program_of_rank[at(rank)]); }
@@ -59,13 +63,13 @@ void Replay::begin(CollectiveExecutor& executor) {
 }
 
 void Replay::wake_at(int rank, int stream, double date) {
-  ranks_[at(rank)].cursors[at(stream)].due = date;
+  state(rank).cursors[at(stream)].due = date;
   calendar_.enter(date, EventKind::wake, rank, stream);
 }
 
 /// At the end of the stream's running kernel, which may wait for multiprocessors: then its end is unknown.
 void Replay::wake_at_end(int rank, int stream) {
-  Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
+  Cursor& cursor = state(rank).cursors[at(stream)];
   if (cursor.kernel->waits())
     cursor.due = -1;
   else
@@ -73,7 +77,7 @@ void Replay::wake_at_end(int rank, int stream) {
 }
 
 void Replay::wake(int rank, int stream, double date) {
-  Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
+  Cursor& cursor = state(rank).cursors[at(stream)];
   if (done() || cursor.due != date) return;
   cursor.due = -1;
   if (cursor.kernel) end_kernel(rank, stream, date);
@@ -92,8 +96,8 @@ void Replay::advance(int rank, int stream, double date) {
 
 /// Goes as far as possible at this date.
 void Replay::walk(int rank, int stream, double date) {
-  RankState& state = ranks_[at(rank)];
-  Cursor& cursor = state.cursors[at(stream)];
+  RankState& its = state(rank);
+  Cursor& cursor = its.cursors[at(stream)];
   const std::vector<Task>& tasks = program(rank).streams[at(stream)];
   while (cursor.task < static_cast<int>(tasks.size())) {
     const Task& task = tasks[at(cursor.task)];
@@ -116,7 +120,7 @@ void Replay::walk(int rank, int stream, double date) {
       return;
     }
     if (const auto* wait = std::get_if<Wait>(&task)) {
-      if (!state.happened[at(wait->event)]) {
+      if (!its.happened[at(wait->event)]) {
         cursor.waiting_for = wait->event;
         return;
       }
@@ -126,29 +130,29 @@ void Replay::walk(int rank, int stream, double date) {
     ++cursor.task;
     record(rank, std::get<Record>(task).event, date);
   }
-  if (!jobs_[at(job_of(rank))].repeats) state.span.end = std::max(state.span.end, Seconds{date});
+  if (!jobs_[at(job_of(rank))].repeats) its.span.end = std::max(its.span.end, Seconds{date});
   end_stream(rank, date);
 }
 
 void Replay::begin_kernel(int rank, int stream, const Compute& what, double date) {
   if (what.segment >= 0 && segment_start_[at(what.segment)] < 0) segment_start_[at(what.segment)] = date;
-  ranks_[at(rank)].cursors[at(stream)].kernel.emplace(what, use_of(what, slowed_by_),
-                                                      taken_beside(rank, stream, true), date);
+  state(rank).cursors[at(stream)].kernel.emplace(what, use_of(what, slowed_by_),
+                                                 taken_beside(rank, stream, true), date);
   wake_at_end(rank, stream);
 }
 
 void Replay::end_kernel(int rank, int stream, double date) {
-  RankState& state = ranks_[at(rank)];
-  Cursor& cursor = state.cursors[at(stream)];
+  RankState& its = state(rank);
+  Cursor& cursor = its.cursors[at(stream)];
   if (!jobs_[at(job_of(rank))].repeats) {
     const Seconds taken = cursor.kernel->taken();
     const RankSpan busy = programs_.busy_in(cursor.kernel->what(), taken);
     if (stream == static_cast<int>(Stream::compute)) {
-      state.span.compute += busy.compute;
-      state.span.communication += busy.communication;
+      its.span.compute += busy.compute;
+      its.span.communication += busy.communication;
     }
-    if (stream == static_cast<int>(Stream::communication)) state.span.communication += taken;
-    if (state.recorded) {
+    if (stream == static_cast<int>(Stream::communication)) its.span.communication += taken;
+    if (its.recorded) {
       spans_.push_back({Rank{rank}, static_cast<Stream>(stream), cursor.task,
                         Seconds{cursor.kernel->launched()}, Seconds{date}, Seconds{}, busy.compute});
     }
@@ -159,7 +163,7 @@ void Replay::end_kernel(int rank, int stream, double date) {
 
 /// Adapts the pace of the stream's running kernel, if any, to the load of the other streams.
 void Replay::settle_pace(int rank, int stream, double date) {
-  Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
+  Cursor& cursor = state(rank).cursors[at(stream)];
   if (!is_on_gpu(stream) || !cursor.kernel) return;
   if (cursor.kernel->run_beside(taken_beside(rank, stream, false), date)) wake_at_end(rank, stream);
 }
@@ -175,7 +179,7 @@ void Replay::settle_others(int rank, int stream, double date) {
 /// The share of the GPU used by a stream. A collective's blocks hold their multiprocessors while they wait
 /// for late ranks; memory traffic begins when all ranks have arrived.
 GpuUse Replay::taken_by(int rank, int stream) const {
-  const Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
+  const Cursor& cursor = state(rank).cursors[at(stream)];
   if (cursor.kernel) return cursor.kernel->use();
   if (cursor.joined_at < 0) return {};
   const Join& join = std::get<Join>(program(rank).streams[at(stream)][at(cursor.task)]);
@@ -191,7 +195,7 @@ GpuUse Replay::taken_beside(int rank, int stream, bool is_launch) const {
   for (int other = 0; other < stream_number(rank); ++other) {
     if (!share_gpu(stream, other)) continue;
     GpuUse taken = taken_by(rank, other);
-    const Cursor& cursor = ranks_[at(rank)].cursors[at(other)];
+    const Cursor& cursor = state(rank).cursors[at(other)];
     if (is_launch && cursor.awaits_multiprocessors)
       taken.sms = use_of(std::get<Join>(program(rank).streams[at(other)][at(cursor.task)]), slowed_by_).sms;
     sum.sms = std::min(1.0, sum.sms + taken.sms);
@@ -205,7 +209,7 @@ GpuUse Replay::taken_beside(int rank, int stream, bool is_launch) const {
 double Replay::multiprocessors_free(int rank, int stream) const {
   double date = 0;
   for (int other = 0; other < stream_number(rank); ++other) {
-    const auto& kernel = ranks_[at(rank)].cursors[at(other)].kernel;
+    const auto& kernel = state(rank).cursors[at(other)].kernel;
     if (share_gpu(stream, other) && kernel && kernel->use().persistent && !kernel->waits())
       date = std::max(date, kernel->end());
   }
@@ -213,7 +217,7 @@ double Replay::multiprocessors_free(int rank, int stream) const {
 }
 
 void Replay::join(int rank, int stream, int collective, double date) {
-  ranks_[at(rank)].cursors[at(stream)].joined_at = date;
+  state(rank).cursors[at(stream)].joined_at = date;
   // A collective that a step repeats: its next round begins once all have left this one. Message by message,
   // a group may be ahead of the others by a round.
   Rendezvous& rendezvous = rendezvous_[at(collective)];
@@ -228,7 +232,7 @@ void Replay::join(int rank, int stream, int collective, double date) {
 void Replay::enter(int rank, int collective, double date) {
   Rendezvous& rendezvous = rendezvous_[at(collective)];
   if (rendezvous.arrived == 0 && !rendezvous.has_span) rendezvous.span.first_arrival = Seconds{date};
-  rendezvous.arrived += ranks_[at(rank)].weight;
+  rendezvous.arrived += state(rank).weight;
   rendezvous.members.push_back(rank);
   ++rendezvous.inside;
   const bool all_there = is_complete(collective);
@@ -244,10 +248,10 @@ void Replay::enter(int rank, int collective, double date) {
 }
 
 void Replay::record(int rank, int event, double date) {
-  RankState& state = ranks_[at(rank)];
-  state.happened[at(event)] = true;
+  RankState& its = state(rank);
+  its.happened[at(event)] = true;
   for (int other = 0; other < stream_number(rank); ++other) {
-    Cursor& waiter = state.cursors[at(other)];
+    Cursor& waiter = its.cursors[at(other)];
     if (waiter.waiting_for != event) continue;
     waiter.waiting_for = -1;
     ++waiter.task;
@@ -276,11 +280,11 @@ void Replay::repeat(Job& job, double date) {
   job.begun = date;
   job.repeats = true;
   for (const int rank : job.simulated) {
-    RankState& state = ranks_[at(rank)];
-    state.happened.assign(state.happened.size(), false);
+    RankState& its = state(rank);
+    its.happened.assign(its.happened.size(), false);
     job.open_streams += stream_number(rank);
     for (int stream = 0; stream < stream_number(rank); ++stream) {
-      state.cursors[at(stream)] = {};
+      its.cursors[at(stream)] = {};
       wake_at(rank, stream, date);
     }
   }
@@ -289,21 +293,21 @@ void Replay::repeat(Job& job, double date) {
 void Replay::leave(int collective, int rank, double date) {
   if (done()) return;
   Rendezvous& rendezvous = rendezvous_[at(collective)];
-  RankState& state = ranks_[at(rank)];
+  RankState& its = state(rank);
   if (!rendezvous.has_span) rendezvous.span.end = std::max(rendezvous.span.end, Seconds{date});
   // The last rank to leave resets the rendezvous for the next round of a repeating job.
   --rendezvous.inside;
   if (rendezvous.inside == 0 && is_complete(collective)) end_round(collective, date);
   for (int stream = 0; stream < stream_number(rank); ++stream) {
-    Cursor& cursor = state.cursors[at(stream)];
+    Cursor& cursor = its.cursors[at(stream)];
     if (cursor.joined_at < 0) continue;
     const auto* join = std::get_if<Join>(&program(rank).streams[at(stream)][at(cursor.task)]);
     if (join == nullptr || join->collective != collective) continue;
     if (!jobs_[at(job_of(rank))].repeats) {
       // Waiting for late ranks is not communication.
       const double begun = std::max(cursor.joined_at, rendezvous.started);
-      state.span.communication += Seconds{std::max(0.0, date - begun)};
-      if (state.recorded) {
+      its.span.communication += Seconds{std::max(0.0, date - begun)};
+      if (its.recorded) {
         spans_.push_back({Rank{rank}, static_cast<Stream>(stream), cursor.task, Seconds{cursor.joined_at},
                           Seconds{date}, Seconds{begun}});
       }

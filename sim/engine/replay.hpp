@@ -45,7 +45,7 @@ public:
 
   /// The recorded timeline, with these bytes on its links; throws EngineError naming the waiting streams if a
   /// program of job 0 has not ended.
-  Timeline finish(std::vector<double> link_bytes);
+  Timeline finish(LinkValues<double> link_bytes);
 
 private:
   struct Cursor {
@@ -57,10 +57,11 @@ private:
     std::optional<RunningKernel> kernel;
   };
   struct RankState {
-    int weight = 0;  ///< number of identical ranks that this one stands for; 0: simulated by another
-    std::vector<Cursor> cursors;  ///< by stream; empty if simulated by another
-    std::vector<bool> happened;
-    RankSpan span;
+    int rank = 0;
+    int weight = 0;                    ///< number of identical ranks that this one stands for
+    std::vector<Cursor> cursors = {};  ///< by stream
+    std::vector<bool> happened = {};
+    RankSpan span = {};
     bool recorded = false;
   };
   struct Rendezvous {
@@ -79,6 +80,8 @@ private:
     bool repeats = false;
   };
 
+  [[nodiscard]] RankState& state(int rank) { return ranks_[at(state_of_rank_[at(rank)])]; }
+  [[nodiscard]] const RankState& state(int rank) const { return ranks_[at(state_of_rank_[at(rank)])]; }
   void wake_at(int rank, int stream, double date);
   void wake_at_end(int rank, int stream);
   void advance(int rank, int stream, double date);
@@ -96,9 +99,7 @@ private:
   void join(int rank, int stream, int collective, double date);
   void enter(int rank, int collective, double date);
   void end_round(int collective, double date);
-  [[nodiscard]] int stream_number(int rank) const {
-    return static_cast<int>(ranks_[at(rank)].cursors.size());
-  }
+  [[nodiscard]] int stream_number(int rank) const { return static_cast<int>(state(rank).cursors.size()); }
   void record(int rank, int event, double date);
   void end_stream(int rank, double date);
   void repeat(Job& job, double date);
@@ -112,8 +113,8 @@ private:
   FlatPrograms programs_;
   Calendar& calendar_;
   CollectiveExecutor* executor_ = nullptr;
-  std::vector<RankState> ranks_;
-  std::vector<int> stands_in_;  ///< for each rank, the rank simulated in its place
+  std::vector<RankState> ranks_;    ///< those that are simulated
+  std::vector<int> state_of_rank_;  ///< by rank: the index of the one simulated in its place
   std::vector<Job> jobs_{1};
   std::vector<Rendezvous> rendezvous_;
   std::vector<TaskSpan> spans_;

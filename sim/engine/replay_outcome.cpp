@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace trainyard::engine {
 
@@ -11,7 +12,7 @@ std::vector<int> Replay::waiting_collectives() const {
   std::set<int> found;
   for (const int rank : jobs_[0].simulated) {
     for (int stream = 0; stream < stream_number(rank); ++stream) {
-      const Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
+      const Cursor& cursor = state(rank).cursors[at(stream)];
       if (cursor.joined_at < 0) continue;
       found.insert(std::get<Join>(program(rank).streams[at(stream)][at(cursor.task)]).collective);
     }
@@ -24,7 +25,7 @@ std::string Replay::who_waits() const {
   int stuck = 0;
   for (const int rank : jobs_[0].simulated) {
     for (int stream = 0; stream < stream_number(rank); ++stream) {
-      const Cursor& cursor = ranks_[at(rank)].cursors[at(stream)];
+      const Cursor& cursor = state(rank).cursors[at(stream)];
       const std::vector<Task>& tasks = program(rank).streams[at(stream)];
       if (cursor.task >= static_cast<int>(tasks.size())) continue;
       if (++stuck > 8) continue;
@@ -41,25 +42,27 @@ std::string Replay::who_waits() const {
   return stuck == 0 ? std::string{} : fmt::format("{} streams wait forever{}", stuck, waiting);
 }
 
-Timeline Replay::finish(std::vector<double> link_bytes) {
+Timeline Replay::finish(LinkValues<double> link_bytes) {
   if (const std::string waiting = who_waits(); !waiting.empty()) throw EngineError("deadlock: " + waiting);
 
   Timeline timeline;
-  timeline.ranks.resize(ranks_.size());
-  for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
-    timeline.ranks[rank] = ranks_[at(stands_in_[rank])].span;
+  std::vector<RankSpan> ranks;
+  for (const RankState& each : ranks_) ranks.push_back(each.span);
   timeline.makespan = Seconds{last_date_};
   for (const Rendezvous& rendezvous : rendezvous_) timeline.collectives.push_back(rendezvous.span);
   std::sort(spans_.begin(), spans_.end(), [](const TaskSpan& a, const TaskSpan& b) {
     return std::tuple(a.rank, a.stream, a.task) < std::tuple(b.rank, b.stream, b.task);
   });
   for (const Rank rank : recorded_) {
-    const Rank same{stands_in_[at(index(rank))]};
+    const Rank same{state(index(rank)).rank};
     for (TaskSpan span : std::ranges::equal_range(spans_, same, {}, &TaskSpan::rank)) {
       span.rank = rank;
       timeline.spans.push_back(span);
     }
   }
+  timeline.ranks = ranks_.size() == state_of_rank_.size()
+                       ? RankSpans(std::move(ranks))
+                       : RankSpans(std::move(ranks), std::move(state_of_rank_));
   timeline.events = calendar_.entered();
   timeline.link_bytes = std::move(link_bytes);
   programs_.restore(timeline, segment_start_);

@@ -12,6 +12,7 @@
 #include "experiment/randomness.hpp"
 #include "experiment/server_placement.hpp"
 #include "learn/learn_settings.hpp"
+#include "platform/plausible_limits.hpp"
 #include "strategy/compression.hpp"
 #include "strategy/parallelism.hpp"
 #include "strategy/update_rule.hpp"
@@ -313,7 +314,7 @@ struct Keys<Experiment> {
     return keys(
         required("platform", &Experiment::platform,
                  "the machine: a name in platforms/ or the path of a file"),
-        optional("nodes", &Experiment::nodes, "number of nodes").between(1, 1e6),
+        optional("nodes", &Experiment::nodes, "number of nodes").between(1, most_nodes),
         optional("gpus", &Experiment::gpus,
                  "total number of ranks, assigned in node order; default: every GPU")
             .between(1, 1e7),

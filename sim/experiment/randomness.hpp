@@ -4,6 +4,7 @@
 
 #include "compute/gpu_profile.hpp"
 #include "config/keys.hpp"
+#include "platform/plausible_limits.hpp"
 #include "random/distribution.hpp"
 #include "units/quantity.hpp"
 
@@ -84,7 +85,7 @@ struct Names<GpuSpread> {
 template <>
 struct Keys<SlowNode> {
   static auto table() {
-    return keys(required("node", &SlowNode::node, "number of the node, from 0").between(0, 1e6),
+    return keys(required("node", &SlowNode::node, "number of the node, from 0").between(0, most_nodes),
                 required("factor", &SlowNode::factor, "factor on its compute time").positive(1e6));
   }
 };

@@ -23,8 +23,7 @@ End end_named(const std::string& name) {
   std::string_view rest = name;
   const std::optional<int> node = take_number(rest, "node");
   const std::optional<int> gpu = rest.empty() ? 0 : take_number(rest, ".gpu");
-  constexpr int most_nodes = 1'000'000;
-  if (!node || !gpu || !rest.empty() || *node > most_nodes) {
+  if (!node || !gpu || !rest.empty() || *node > config::most_nodes) {
     throw InputError(fmt::format("{} is not an end of background traffic", in_quotes(name)),
                      "write node3 for its first GPU, or node3.gpu2");
   }

@@ -77,7 +77,7 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
 
 /// The reason why an edge over these links stays below their bandwidth.
 ConnectionLimit holder_of(const ReplayedStep& step, Protocol protocol, Bandwidth limit,
-                          std::span<const LinkUse> uses) {
+                          const LinkUses& uses) {
   const ProtocolOverheads& overheads = step.resolved.library.overheads;
   const auto is_limit = [&](Bandwidth other) {
     constexpr double rounding = 1e-9;
@@ -85,19 +85,17 @@ ConnectionLimit holder_of(const ReplayedStep& step, Protocol protocol, Bandwidth
   };
   if (is_limit(step.cluster.platform.staged.value * efficiency(PathType::staged, overheads, protocol)))
     return ConnectionLimit::host_memory;
-  const auto is_left_of = [&](const LinkUse& use) {
-    const Bandwidth share =
-        step.plan.graph.links[at(static_cast<int>(use.link))] / static_cast<double>(use.times);
-    for (int type = 0; type < path_types; ++type) {
+  bool is_left = false;
+  bool is_between_nodes = false;
+  for_each_use(uses, step.plan.graph.links, [&](LinkId link, int times, Bandwidth capacity, std::uint32_t) {
+    for (int type = 0; type < path_types && !is_left; ++type) {
       const double reached = efficiency(static_cast<PathType>(type), overheads, protocol);
-      if (reached < 1 && is_limit(share * reached)) return true;
+      is_left = reached < 1 && is_limit(capacity / static_cast<double>(times) * reached);
     }
-    return false;
-  };
-  if (std::ranges::any_of(uses, is_left_of)) return ConnectionLimit::protocol;
+    is_between_nodes = is_between_nodes || is_fabric(step.cluster, link);
+  });
+  if (is_left) return ConnectionLimit::protocol;
   // an edge between nodes may be spread over several connections, so there is no single rate for comparison
-  const bool is_between_nodes =
-      std::ranges::any_of(uses, [&](const LinkUse& use) { return is_fabric(step.cluster, use.link); });
   return is_between_nodes && std::isfinite(step.cluster.platform.fabric.per_flow.value.si())
              ? ConnectionLimit::fabric
              : ConnectionLimit::lane;
@@ -113,7 +111,7 @@ CollectivePace collective_pace(const ReplayedStep& step, int number) {
   pace.overhead = collective.overhead;
   Seconds longest;
   for (const CollectivePhase& phase : collective.phases) {
-    const std::vector<LinkUse> uses = link_uses(graph.patterns[at(phase.pattern)]);
+    const LinkUses uses = uses_of(graph.patterns[at(phase.pattern)]);
     const Bandwidth lockstep = lockstep_rate(uses, graph.links);
     const Bandwidth rate = std::min(lockstep, phase.limit);
     const Seconds its_time = closed_form(phase, rate);
@@ -130,15 +128,16 @@ CollectivePace collective_pace(const ReplayedStep& step, int number) {
     pace.held_by = pace.is_connection ? holder_of(step, collective.label.protocol, phase.limit, uses)
                                       : ConnectionLimit::none;
     pace.alike = 0;
-    for (const LinkUse& use : uses) {
+    for_each_use(uses, graph.links, [&](LinkId link, int times, Bandwidth capacity, std::uint32_t links) {
       constexpr double alike = 1 + 1e-9;
-      const Bandwidth capacity = graph.links[at(static_cast<int>(use.link))];
-      if (capacity / static_cast<double>(use.times) > lockstep * alike) continue;
-      if (++pace.alike > 1) continue;
-      pace.link = link_name(step.cluster, use.link);
-      pace.crossed = use.times;
-      pace.capacity = capacity;
-    }
+      if (capacity / static_cast<double>(times) > lockstep * alike) return;
+      if (pace.alike == 0) {
+        pace.link = link_name(step.cluster, link);
+        pace.crossed = times;
+        pace.capacity = capacity;
+      }
+      pace.alike += static_cast<int>(links);
+    });
   }
   return pace;
 }
@@ -155,8 +154,9 @@ Explanation explain_step(const ReplayedStep& step) {
 }
 
 Explained simulate_and_explain(ResolvedExperiment resolved) {
-  Explained explained{.run = simulate(std::move(resolved), {.learn = false, .recorded = ranks_on_paths}),
-                      .explanation = {}};
+  Explained explained{
+      .run = simulate(std::move(resolved), {.rows = false, .learn = false, .recorded = ranks_on_paths}),
+      .explanation = {}};
   const Run& run = explained.run;
   if (updates_of(run) != nullptr) return explained;
   const Step& step = step_of(run);

@@ -20,7 +20,7 @@ namespace {
 std::string speed_with(ResolvedExperiment resolved) {
   // Faults cost the job time, but not a step.
   resolved.settings.faults.reset();
-  const Run run = simulate(std::move(resolved), {.timeline = false, .learn = false});
+  const Run run = simulate(std::move(resolved), {.timeline = false, .rows = false, .learn = false});
   const bool fits = !run.memory || fullest(*run.memory).fits;
   return packed({run.pace.time.si(), run.pace.throughput, fits ? 1.0 : 0.0});
 }

@@ -126,7 +126,7 @@ Html limits_html(const Run& run) {
   const Html words = element("p", prose(limit_in_words(run)), " class=\"verdict\"") + Html{"\n"};
   HtmlTable table("limits", {{"limit", true}, {"value"}, {"meaning", true}});
   if (!run.links.busiest.empty()) {
-    const LinkRow* const link = busiest(run.links.rows);
+    const LinkRow* const link = busiest(run.links);
     std::string text = run.links.busiest;
     if (link != nullptr) text += fmt::format(": {} at {}", estimate(link->bytes), estimate(link->capacity));
     table.row("busiest link", percent(run.links.most), text);

@@ -165,6 +165,12 @@ std::vector<Channel> ring_channels(const Cluster& cluster, std::span<const Rank>
                             : channels_between_nodes(cluster, group, shares);
 }
 
+std::vector<Channel> sample_channels(const Cluster& cluster, std::span<const Rank> group,
+                                     std::vector<std::string>* notes) {
+  const bool repeats = cluster.nodes > 2 && fills_alike_nodes(cluster, group);
+  return ring_channels(cluster, repeats ? group.first(at(cluster.first_rank[2])) : group, notes);
+}
+
 std::vector<Channel> ring_channels(const Cluster& cluster, std::vector<std::string>* notes) {
   return ring_channels(cluster, all_ranks(cluster), notes);
 }

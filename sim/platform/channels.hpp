@@ -38,6 +38,11 @@ struct Channel {
 std::vector<Channel> ring_channels(const Cluster& cluster, std::span<const Rank> group,
                                    std::vector<std::string>* notes = nullptr);
 
+/// The channels of a group, or of the ranks on its first two nodes if it is all ranks of more nodes that are
+/// alike: the order of a channel then goes on from node to node as it begins.
+std::vector<Channel> sample_channels(const Cluster& cluster, std::span<const Rank> group,
+                                     std::vector<std::string>* notes = nullptr);
+
 /// For all ranks of the cluster.
 std::vector<Channel> ring_channels(const Cluster& cluster, std::vector<std::string>* notes = nullptr);
 

@@ -2,6 +2,7 @@
 
 #include "config/error_at.hpp"
 #include "platform/fabric_definition.hpp"
+#include "platform/plausible_limits.hpp"
 #include "units/leading_number.hpp"
 #include "units/plural.hpp"
 
@@ -48,9 +49,9 @@ std::optional<Diagnostic> refusal(const Platform& platform, int nodes, int gpus,
   }
   const int usable = gpus_per_node == 0 ? in_node : gpus_per_node;
   // long long: a count from the command line times a count from a file may exceed 2^31
-  if (static_cast<long long>(nodes) * usable > 1 << 20) {
+  if (static_cast<long long>(nodes) * usable > config::most_nodes) {
     return diagnostic_at("nodes", fmt::format("{} of {} requested", wanted, plural(usable, "GPU")),
-                         fmt::format("at most {} GPUs can be simulated", 1 << 20));
+                         fmt::format("at most {} GPUs can be simulated", config::most_nodes));
   }
   if (gpus > nodes * usable) {
     return diagnostic_at(
@@ -65,10 +66,6 @@ std::optional<Diagnostic> refusal(const Platform& platform, int nodes, int gpus,
 
 std::uint32_t links_inside(const Cluster& cluster) {
   return static_cast<std::uint32_t>(cluster.inside.capacity.size());
-}
-
-std::uint32_t links_per_node(const Cluster& cluster) {
-  return links_inside(cluster) + 2 * static_cast<std::uint32_t>(cluster.platform.nics.size());
 }
 
 std::uint32_t first_of_fabric(const Cluster& cluster) {
@@ -111,8 +108,8 @@ LinkRates rates(const Cluster& cluster, LinkId link) {
 }
 
 LinkId nic_link(const Cluster& cluster, int node, int nic, bool inwards) {
-  return LinkId{static_cast<std::uint32_t>(node) * links_per_node(cluster) + links_inside(cluster) +
-                2 * static_cast<std::uint32_t>(nic) + (inwards ? 1U : 0U)};
+  return LinkId{static_cast<std::uint32_t>(node) * links_per_node(cluster) +
+                nic_link_in_node(cluster, nic, inwards)};
 }
 
 void append_inside(const Cluster& cluster, int node, const NodePath& path, std::vector<LinkId>& links) {
@@ -128,6 +125,14 @@ void append_inside(const Cluster& cluster, int node, const NodePath& path, std::
   };
   throw Unreachable(
       fmt::format("{} cannot reach {} on {}: {}", name(from), name(to), cluster.platform.name, reason));
+}
+
+[[noreturn]] void throw_unreachable_across(const Cluster& cluster, Rank from, Rank to,
+                                           const WayBetween& way) {
+  throw_unreachable(
+      cluster, from, to,
+      fmt::format("no links of the fabric lead from nic{} of the first node to nic{} of the second",
+                  way.nic_out, way.nic_in));
 }
 
 /// The GPU that hands data of `gpu` to a NIC (NCCL's PXN): of the ranks' GPUs for which `is_near` holds and
@@ -242,6 +247,35 @@ std::uint32_t link_count(const Cluster& cluster) {
 
 Bandwidth capacity(const Cluster& cluster, LinkId link) { return rates(cluster, link).effective; }
 
+LinkValues<Bandwidth> link_capacities(const Cluster& cluster) {
+  LinkValues<Bandwidth> all;
+  std::vector<Bandwidth> block;
+  const auto add = [&](std::uint32_t first, std::uint32_t count, std::uint32_t times) {
+    block.clear();
+    for (std::uint32_t link = first; link < first + count; ++link)
+      block.push_back(capacity(cluster, LinkId{link}));
+    all.append(block, times);
+  };
+  add(0, links_per_node(cluster), unsigned_of(cluster.nodes));
+  const std::uint32_t end = link_count(cluster);
+  const std::uint32_t of_switch = cluster.network->links_of_switch();
+  for (std::uint32_t link = first_of_fabric(cluster); link < end; link += of_switch)
+    add(link, std::min(of_switch, end - link), 1);
+  return all;
+}
+
+std::uint32_t links_per_node(const Cluster& cluster) {
+  return links_inside(cluster) + 2 * static_cast<std::uint32_t>(cluster.platform.nics.size());
+}
+
+std::uint32_t nic_link_in_node(const Cluster& cluster, int nic, bool is_inwards) {
+  return links_inside(cluster) + 2 * unsigned_of(nic) + (is_inwards ? 1U : 0U);
+}
+
+bool fills_alike_nodes(const Cluster& cluster, std::span<const Rank> group) {
+  return cluster.like_first == cluster.nodes && static_cast<int>(group.size()) == cluster.ranks();
+}
+
 int lanes(const Cluster& cluster, LinkId link) {
   const Place place = place_of(cluster, link);
   return place.kind == Place::Kind::inside ? cluster.platform.node[edge_of(cluster, place)].lanes : 1;
@@ -330,34 +364,46 @@ RouteSummary append_route(const Cluster& cluster, Rank from, Rank to, int nic, s
     return {path.latency, path.type, path.limit, path.beyond_usual};
   }
 
-  const Fabric& fabric = cluster.platform.fabric;
-  const int nic_in = nic >= 0 ? nic : inside.nearest_nic[target_gpu];
-  int nic_out = nic >= 0 ? nic : inside.nearest_nic[source_gpu];
-  if (nic_out < 0 || nic_in < 0) throw_unreachable(cluster, from, to);
-  std::size_t sender = source_gpu;
+  const WayBetween way = way_between(cluster, from, to, nic);
+  if (way.to_sender != nullptr) append_inside(cluster, source_node, *way.to_sender, links);
+  append_inside(cluster, source_node, *way.out, links);
+  links.push_back(nic_link(cluster, source_node, way.nic_out, false));
+  const auto across = cluster.network->append_route({source_node, way.nic_out}, {target_node, way.nic_in},
+                                                    first_of_fabric(cluster), links);
+  if (!across) throw_unreachable_across(cluster, from, to, way);
+  links.push_back(nic_link(cluster, target_node, way.nic_in, true));
+  append_inside(cluster, target_node, *way.in, links);
+  return route_over(cluster, way, *across);
+}
+
+WayBetween way_between(const Cluster& cluster, Rank from, Rank to, int nic) {
+  const NodeRoutes& inside = cluster.inside;
+  const int node = index(cluster.node_of(from));
+  const std::size_t gpu = at(index(from) - cluster.first_rank[at(node)]);
+  const std::size_t target = at(index(to) - cluster.first_rank[at(index(cluster.node_of(to)))]);
+  WayBetween way;
+  way.nic_in = nic >= 0 ? nic : inside.nearest_nic[target];
+  way.nic_out = nic >= 0 ? nic : inside.nearest_nic[gpu];
+  if (way.nic_out < 0 || way.nic_in < 0) throw_unreachable(cluster, from, to);
+  std::size_t sender = gpu;
   if (nic >= 0) {
     sender = at(sender_through(cluster, from, nic));
-  } else if (fabric.rail.pxn.value && nic_out != nic_in) {
-    sender = proxy(cluster, source_node, source_gpu,
-                   [&](std::size_t gpu) { return inside.nearest_nic[gpu] == nic_in; });
-    if (sender != source_gpu) nic_out = nic_in;
+  } else if (cluster.platform.fabric.rail.pxn.value && way.nic_out != way.nic_in) {
+    sender =
+        proxy(cluster, node, gpu, [&](std::size_t other) { return inside.nearest_nic[other] == way.nic_in; });
+    if (sender != gpu) way.nic_out = way.nic_in;
   }
-  Seconds latency;
-  if (sender != source_gpu) {
-    append_inside(cluster, source_node, inside.gpu_to_gpu[source_gpu][sender], links);
-    latency += inside.gpu_to_gpu[source_gpu][sender].latency;
-  }
-  const NodePath& out = inside.gpu_to_nic[sender][at(nic_out)];
-  const NodePath& in = inside.nic_to_gpu[at(nic_in)][target_gpu];
-  if (!out.reachable || !in.reachable) throw_unreachable(cluster, from, to);
-  const auto across = append_between(cluster, {source_node, nic_out}, out, {target_node, nic_in}, in, links);
-  if (!across) {
-    throw_unreachable(
-        cluster, from, to,
-        fmt::format("no links of the fabric lead from nic{} of the first node to nic{} of the second",
-                    nic_out, nic_in));
-  }
-  return {latency + *across, PathType::network, fabric.per_flow.value};
+  if (sender != gpu) way.to_sender = &inside.gpu_to_gpu[gpu][sender];
+  way.out = &inside.gpu_to_nic[sender][at(way.nic_out)];
+  way.in = &inside.nic_to_gpu[at(way.nic_in)][target];
+  if (!way.out->reachable || !way.in->reachable) throw_unreachable(cluster, from, to);
+  return way;
+}
+
+RouteSummary route_over(const Cluster& cluster, const WayBetween& way, Seconds across) {
+  const Seconds first = way.to_sender != nullptr ? way.to_sender->latency : Seconds{};
+  return {first + (way.out->latency + across + way.in->latency), PathType::network,
+          cluster.platform.fabric.per_flow.value};
 }
 
 RouteSummary append_route(const Cluster& cluster, Rank from, HostMemory to, std::vector<LinkId>& links) {

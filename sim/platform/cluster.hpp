@@ -5,6 +5,7 @@
 
 #include "config/diagnostic.hpp"
 #include "platform/fabric_network.hpp"
+#include "platform/link_values.hpp"
 #include "platform/node_routes.hpp"
 #include "platform/platform.hpp"
 #include "units/ids.hpp"
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +53,18 @@ std::uint32_t link_count(const Cluster& cluster);
 
 /// The capacity in the simulation: the link's effective rate, all lanes.
 Bandwidth capacity(const Cluster& cluster, LinkId link);
+
+/// The capacities of all links.
+LinkValues<Bandwidth> link_capacities(const Cluster& cluster);
+
+/// Links of a node and its NICs: LinkIds of the same link on two neighbouring nodes differ by this.
+std::uint32_t links_per_node(const Cluster& cluster);
+
+/// The number among these of a NIC's link to the fabric, or from it.
+std::uint32_t nic_link_in_node(const Cluster& cluster, int nic, bool is_inwards);
+
+/// Whether a group is all ranks of the cluster, equally many on each of its nodes.
+bool fills_alike_nodes(const Cluster& cluster, std::span<const Rank> group);
 
 /// Parallel lanes of a link inside a node; 1 for links of the fabric.
 int lanes(const Cluster& cluster, LinkId link);
@@ -93,6 +107,23 @@ struct Route : RouteSummary {
 /// no links. The opposite route has the same links, reversed, except on a torus, on a custom fabric and with
 /// PXN, where different links may be equally short. Throws Unreachable if there is no route.
 Route route(const Cluster& cluster, Rank from, Rank to, int nic = -1);
+
+/// The parts of a route between two nodes that lie inside them. They depend on the GPUs' numbers in their
+/// nodes alone if the nodes have equally many ranks.
+struct WayBetween {
+  const NodePath* to_sender = nullptr;  ///< to the GPU that hands data to the NIC; null: the rank's own
+  const NodePath* out = nullptr;
+  const NodePath* in = nullptr;
+  int nic_out = -1;
+  int nic_in = -1;
+};
+
+/// The way of append_route() between ranks of different nodes. Throws Unreachable if there is none inside the
+/// nodes.
+WayBetween way_between(const Cluster& cluster, Rank from, Rank to, int nic);
+
+/// The route over the way, whose fabric part takes `across`, without its links.
+RouteSummary route_over(const Cluster& cluster, const WayBetween& way, Seconds across);
 
 /// The number in its node of the GPU that hands data of `rank` to NIC `nic`. It is the rank's own GPU if no
 /// CPU lies between them. Otherwise it is a GPU with a rank, without a CPU between it and the NIC, to which

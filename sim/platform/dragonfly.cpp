@@ -67,14 +67,62 @@ public:
       within(out_group, out % routers_, in % routers_);
     } else {
       within(out_group, out % routers_, gateway(out_group, in_group));
-      add(first_global_ + unsigned_of(out_group) * unsigned_of(groups_ - 1) +
-          unsigned_of(place_without(out_group, in_group)));
+      add(global_link(out_group, in_group));
       within(in_group, gateway(in_group, out_group), in % routers_);
     }
     return latency(hops);
   }
 
   [[nodiscard]] int first_switch(Port port) const override { return port.node / nodes_; }
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> all_to_all_counts(
+      std::span<const std::int64_t> ranks) const override {
+    std::vector<std::int64_t> below(at(groups_) * at(routers_), 0);
+    std::ranges::copy(ranks, below.begin());
+    std::vector<std::int64_t> in_group(at(groups_), 0);
+    for (std::size_t router = 0; router < below.size(); ++router)
+      in_group[router / at(routers_)] += below[router];
+    std::vector<std::int64_t> counts(links(), 0);
+    std::vector<std::int64_t> through(at(routers_));  // ranks of other groups, by the gateway to them
+    for (int group = 0; group < groups_; ++group) {
+      std::ranges::fill(through, 0);
+      for (int other = 0; other < groups_; ++other) {
+        if (other == group) continue;
+        through[at(gateway(group, other))] += in_group[at(other)];
+        counts[global_link(group, other)] = in_group[at(group)] * in_group[at(other)];
+      }
+      const auto of_group = std::span(below).subspan(at(group) * at(routers_), at(routers_));
+      for (int from = 0; from < routers_; ++from) {
+        for (int to = 0; to < routers_; ++to) {
+          if (from == to) continue;
+          counts[local_link(group, from, to)] = of_group[at(from)] * (of_group[at(to)] + through[at(to)]) +
+                                                through[at(from)] * of_group[at(to)];
+        }
+      }
+    }
+    return counts;
+  }
+  [[nodiscard]] std::vector<Seconds> longest_routes(const std::vector<bool>& from) const override {
+    std::vector<int> senders(at(groups_), 0);  // routers, by group
+    const auto sends = [&](int group, int router) {
+      const std::size_t number = at(group) * at(routers_) + at(router);
+      return number < from.size() && from[number];
+    };
+    for (std::size_t router = 0; router < from.size(); ++router)
+      senders[router / at(routers_)] += from[router] ? 1 : 0;
+    std::vector<Seconds> longest;
+    for (int router = 0; at(router) < from.size(); ++router) {
+      const int group = router / routers_;
+      const int here = router % routers_;
+      int hops = senders[at(group)] > (from[at(router)] ? 1 : 0) ? 1 : 0;
+      for (int other = 0; other < groups_ && hops < 3; ++other) {
+        if (other == group || senders[at(other)] == 0) continue;
+        const bool is_beside = senders[at(other)] > (sends(other, gateway(other, group)) ? 1 : 0);
+        hops = std::max(hops, 1 + (is_beside ? 1 : 0) + (gateway(group, other) != here ? 1 : 0));
+      }
+      longest.push_back(latency(hops));
+    }
+    return longest;
+  }
   [[nodiscard]] std::vector<NarrowCut> narrow_cuts() const override {
     return {{[in_group = routers_ * nodes_](int node) { return node / in_group; },
              global_.specified * (groups_ - 1.0)}};
@@ -87,6 +135,11 @@ private:
   [[nodiscard]] int gateway(int group, int other) const {
     const int distance = (other - group + groups_) % groups_;  // 1 to groups - 1
     return static_cast<int>((distance - 1LL) * routers_ / (groups_ - 1));
+  }
+
+  [[nodiscard]] std::uint32_t global_link(int group, int other) const {
+    return first_global_ + unsigned_of(group) * unsigned_of(groups_ - 1) +
+           unsigned_of(place_without(group, other));
   }
 
   [[nodiscard]] std::uint32_t local_link(int group, int from, int to) const {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,8 +37,22 @@ inline LinkRates link_rates(const Fabric& fabric, Bandwidth specified) {
 
 /// Nodes of one party reach those of the others over links that carry `rate` in total, by specification.
 struct NarrowCut {
-  std::function<int(int)> party_of_node;
-  Bandwidth rate;  ///< out of one party
+  std::function<int(int)> party_of_node;  ///< from 0; null: every node is a party
+  Bandwidth rate;                         ///< out of one party
+};
+
+/// Counts the routes over each link of a fabric, without a list of the links of each route.
+class RouteCounter {
+public:
+  RouteCounter() = default;
+  virtual ~RouteCounter() = default;
+  RouteCounter(const RouteCounter&) = delete;
+  RouteCounter& operator=(const RouteCounter&) = delete;
+  /// Counts a route from NIC to NIC. Returns its latency as FabricNetwork::append_route(); empty if there is
+  /// none.
+  virtual std::optional<Seconds> add(Port from, Port to) = 0;
+  /// The routes over each link so far, by number in the fabric.
+  [[nodiscard]] virtual std::vector<int> counts() const = 0;
 };
 
 /// Keys of the platform file with the specified rates of the fabric's links.
@@ -70,6 +85,21 @@ public:
                                               std::vector<LinkId>& /*links*/) const {
     return latency_;
   }
+  /// A counter that may refer to this network.
+  [[nodiscard]] virtual std::unique_ptr<RouteCounter> route_counter() const;
+  /// Messages over each link if every rank sends one to every other, of which `ranks[s]` are below
+  /// first_switch() `s`, by a formula instead of pair by pair. Empty if there is none for this fabric, on
+  /// which the NICs of a node may have different switches.
+  [[nodiscard]] virtual std::optional<std::vector<std::int64_t>> all_to_all_counts(
+      std::span<const std::int64_t> /*ranks*/) const {
+    return std::nullopt;
+  }
+  /// For fabrics with that formula: by switch, the latency of the longest route to it from those in `from`.
+  [[nodiscard]] virtual std::vector<Seconds> longest_routes(const std::vector<bool>& from) const {
+    return std::vector<Seconds>(from.size(), latency_);
+  }
+  /// Links of one switch or router, which are numbered switch by switch and alike on all of a level.
+  [[nodiscard]] virtual std::uint32_t links_of_switch() const { return 1; }
   /// The number of the port's first switch, or of the port itself if the platform file lists the links: ports
   /// with the same number have the same routes.
   [[nodiscard]] virtual int first_switch(Port /*port*/) const { return 0; }
@@ -80,6 +110,7 @@ public:
 
 protected:
   [[nodiscard]] Seconds latency(int hops) const { return latency_ + hop_latency_ * hops; }
+  [[nodiscard]] Seconds latency_of_hop() const { return hop_latency_; }
 
 private:
   Seconds latency_;

@@ -57,6 +57,43 @@ public:
     return latency(2 * static_cast<int>(top));
   }
 
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> all_to_all_counts(
+      std::span<const std::int64_t> ranks) const override {
+    std::vector<std::int64_t> counts(links_, 0);
+    std::int64_t all = 0;
+    for (const std::int64_t below : ranks) all += below;
+    for (const Level& level : levels_) {
+      if (!level.has_links) continue;
+      std::vector<std::int64_t> below;
+      for (std::size_t leaf = 0; leaf < ranks.size(); ++leaf) {
+        below.resize(at(switch_over(level, static_cast<int>(leaf))) + 1, 0);
+        below.back() += ranks[leaf];
+      }
+      for (std::size_t i = 0; i < below.size(); ++i) {
+        const std::size_t up = level.first_link + 2 * i;
+        counts[up] = counts[up + 1] = below[i] * (all - below[i]);
+      }
+    }
+    return counts;
+  }
+  /// A route climbs to the level below which both ends have one switch.
+  [[nodiscard]] std::vector<Seconds> longest_routes(const std::vector<bool>& from) const override {
+    std::vector<Seconds> longest(from.size(), latency(0));
+    const auto first = std::ranges::find(from, true) - from.begin();
+    const auto last = from.rend() - std::find(from.rbegin(), from.rend(), true) - 1;
+    for (std::size_t leaf = 0; leaf < from.size(); ++leaf) {
+      int top = 0;
+      for (const Level& level : levels_) {
+        const int here = switch_over(level, static_cast<int>(leaf));
+        const bool are_others = switch_over(level, static_cast<int>(first)) != here ||
+                                switch_over(level, static_cast<int>(last)) != here;
+        if (are_others) ++top;
+      }
+      longest[leaf] = latency(2 * top);
+    }
+    return longest;
+  }
+  [[nodiscard]] std::uint32_t links_of_switch() const override { return 2; }
   [[nodiscard]] int first_switch(Port port) const override {
     return port.node / levels_.front().nodes_per_switch;
   }
@@ -77,6 +114,10 @@ private:
     std::uint32_t first_link = 0;  ///< up from switch 0, then down to it, then those of switch 1
     LinkRates rates;
   };
+
+  [[nodiscard]] int switch_over(const Level& level, int leaf) const {
+    return leaf / (level.nodes_per_switch / levels_.front().nodes_per_switch);
+  }
 
   [[nodiscard]] const Level& level_of(std::uint32_t link) const {
     return *std::find_if(levels_.rbegin(), levels_.rend(),

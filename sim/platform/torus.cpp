@@ -4,7 +4,11 @@
 #include "platform/fabric_definition.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <fmt/format.h>
+#include <memory>
+#include <numeric>
+#include <span>
 
 namespace trainyard {
 namespace {
@@ -13,6 +17,146 @@ namespace {
 int neighbour(int router, int size, int stride, int by) {
   const int place = router / stride % size;
   return router + ((place + by + size) % size - place) * stride;
+}
+
+/// One dimension of a torus.
+struct TorusDimension {
+  int size = 1;
+  int stride = 1;                ///< between numbers of neighbouring routers
+  std::uint32_t first_link = 0;  ///< of the links out of one router: upwards, then downwards
+  std::uint32_t links = 0;       ///< out of one router: none, only upwards, or both
+
+  [[nodiscard]] int place(int router) const { return router / stride % size; }
+};
+
+/// The steps from place `from` to place `to` along a dimension: the shorter way and, if both are equally
+/// long, towards larger coordinates.
+struct TorusSteps {
+  TorusSteps(int size, int from, int to) {
+    const int ahead = (to - from + size) % size;
+    is_upwards = 2 * ahead <= size;
+    count = is_upwards ? ahead : size - ahead;
+  }
+  int count = 0;
+  bool is_upwards = true;
+};
+
+/// Counts a route as one stretch of links in each dimension: a difference where it begins and one where it
+/// ends.
+class TorusCounter final : public RouteCounter {
+public:
+  TorusCounter(std::span<const TorusDimension> dimensions, std::uint32_t routers, std::uint32_t per_router,
+               Seconds latency, Seconds hop_latency)
+      : dimensions_(dimensions),
+        routers_(routers),
+        per_router_(per_router),
+        latency_(latency),
+        hop_latency_(hop_latency),
+        changes_(per_router, std::vector<int>(routers, 0)) {}
+
+  std::optional<Seconds> add(Port from, Port to) override {
+    int router = from.node;
+    int hops = 0;
+    for (const TorusDimension& along : dimensions_) {
+      const int place = along.place(router);
+      const int end = along.place(to.node);
+      const TorusSteps steps(along.size, place, end);
+      if (steps.count == 0) continue;
+      // a step downwards is counted at the router where it begins, so that these begin after the end
+      const int first = steps.is_upwards ? place : end + 1;
+      add_stretch(along, router - place * along.stride, first % along.size, steps);
+      router += (end - place) * along.stride;
+      hops += steps.count;
+    }
+    return latency_ + hop_latency_ * hops;
+  }
+
+  [[nodiscard]] std::vector<int> counts() const override {
+    std::vector<int> counts(static_cast<std::size_t>(routers_) * per_router_, 0);
+    for (const TorusDimension& along : dimensions_) {
+      for (std::uint32_t port = along.first_link; port < along.first_link + along.links; ++port) {
+        for (std::uint32_t router = 0; router < routers_; ++router) {
+          const bool is_first = along.place(static_cast<int>(router)) == 0;
+          const int before = is_first ? 0 : counts[at_port(router - unsigned_of(along.stride), port)];
+          counts[at_port(router, port)] = before + changes_[port][router];
+        }
+      }
+    }
+    return counts;
+  }
+
+private:
+  [[nodiscard]] std::size_t at_port(std::uint32_t router, std::uint32_t port) const {
+    return static_cast<std::size_t>(router) * per_router_ + port;
+  }
+
+  /// `line`: the router at place 0.
+  void add_stretch(const TorusDimension& along, int line, int first, TorusSteps steps) {
+    std::vector<int>& changes = changes_[along.first_link + (steps.is_upwards ? 0U : 1U)];
+    const auto at_place = [&](int place) -> int& { return changes[at(line + place * along.stride)]; };
+    const int end = first + steps.count;
+    ++at_place(first);
+    if (end < along.size) --at_place(end);
+    if (end <= along.size) return;
+    ++at_place(0);  // around the end of the line
+    --at_place(end - along.size);
+  }
+
+  std::span<const TorusDimension> dimensions_;
+  std::uint32_t routers_;
+  std::uint32_t per_router_;
+  Seconds latency_;
+  Seconds hop_latency_;
+  std::vector<std::vector<int>> changes_;  ///< by port of a router, then by router: from its predecessor
+};
+
+/// Messages over the links of a line upwards: `senders[a]` at place a send one to each of `receivers[b]` at
+/// place b whose distance upwards is at most `reach`. The link from x carries those from places x - j, for j
+/// from 0, to the places beyond x that they reach.
+std::vector<std::int64_t> counts_on_line(std::span<const std::int64_t> senders,
+                                         std::span<const std::int64_t> receivers, int reach) {
+  const auto size = static_cast<std::ptrdiff_t>(senders.size());
+  std::vector<std::int64_t> up_to(at(3 * static_cast<int>(size)));  // receivers, going round and round
+  std::inclusive_scan(receivers.begin(), receivers.end(), up_to.begin());
+  const std::int64_t round = up_to[at(static_cast<int>(size) - 1)];
+  for (std::ptrdiff_t i = size; i < 3 * size; ++i)
+    up_to[at(static_cast<int>(i))] = up_to[at(static_cast<int>(i - size))] + round;
+  const auto received = [&](std::ptrdiff_t i) { return up_to[at(static_cast<int>(i))]; };
+  std::vector<std::int64_t> counts;
+  std::int64_t sent = 0;     // of the senders whose messages may cross the link
+  std::int64_t reached = 0;  // receivers up to the end of each of their reaches, together
+  const auto add = [&](std::ptrdiff_t i, int sign) {
+    const std::int64_t here = sign * senders[at(static_cast<int>(i % size))];
+    sent += here;
+    reached += here * received(i + reach);
+  };
+  for (std::ptrdiff_t i = size - reach; i < size; ++i) add(i, 1);
+  for (std::ptrdiff_t x = size; x < 2 * size; ++x) {
+    add(x, 1);
+    add(x - reach, -1);
+    counts.push_back(reached - sent * received(x));
+  }
+  return counts;
+}
+
+/// By place of a line, the largest sum of a value at another place and the distance to it, on the shorter
+/// way.
+std::vector<int> farthest_on_line(std::span<const int> values) {
+  const auto size = static_cast<int>(values.size());
+  std::vector<int> farthest(values.begin(), values.end());
+  for (const bool is_mirrored : {false, true}) {
+    const auto place = [&](int i) { return at(is_mirrored ? size - 1 - i % size : i % size); };
+    std::deque<int> best;  // places up to half a line back, each better than all after it
+    for (int i = 0; i < 2 * size; ++i) {
+      while (!best.empty() && values[place(best.back())] - best.back() <= values[place(i)] - i)
+        best.pop_back();
+      best.push_back(i);
+      if (best.front() < i - size / 2) best.pop_front();
+      int& here = farthest[place(i)];
+      if (i >= size) here = std::max(here, values[place(best.front())] + i - best.front());
+    }
+  }
+  return farthest;
 }
 
 /// A route goes along x first, then y, then z, each in the shorter direction and, if both
@@ -49,23 +193,82 @@ public:
     int router = from.node;
     int hops = 0;
     for (const Dimension& along : dimensions_) {
-      int place = router / along.stride % along.size;
-      const int ahead = (to.node / along.stride % along.size - place + along.size) % along.size;
-      const bool is_upwards = 2 * ahead <= along.size;
-      const int steps = is_upwards ? ahead : along.size - ahead;
-      const int last = is_upwards ? along.size - 1 : 0;  // where the next step wraps around
-      const int by = is_upwards ? 1 : -1;
-      for (int step = 0; step < steps; ++step) {
-        links.push_back(
-            LinkId{first + unsigned_of(router) * per_router_ + along.first_link + (is_upwards ? 0U : 1U)});
+      int place = along.place(router);
+      const TorusSteps steps(along.size, place, along.place(to.node));
+      const int last = steps.is_upwards ? along.size - 1 : 0;  // where the next step wraps around
+      const int by = steps.is_upwards ? 1 : -1;
+      const std::uint32_t port = along.first_link + (steps.is_upwards ? 0U : 1U);
+      for (int step = 0; step < steps.count; ++step) {
+        links.push_back(LinkId{first + unsigned_of(router) * per_router_ + port});
         const int next = place == last ? along.size - 1 - last : place + by;
         router += (next - place) * along.stride;
         place = next;
       }
-      hops += steps;
+      hops += steps.count;
     }
     return latency(hops);
   }
+  [[nodiscard]] std::unique_ptr<RouteCounter> route_counter() const override {
+    return std::make_unique<TorusCounter>(dimensions_, routers_, per_router_, latency(0), latency_of_hop());
+  }
+  /// A message that moves along a dimension has its receiver's coordinates in the dimensions before, and its
+  /// sender's in those after it.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> all_to_all_counts(
+      std::span<const std::int64_t> ranks) const override {
+    std::vector<std::int64_t> counts(links(), 0);
+    for (const Dimension& along : dimensions_) {
+      const std::size_t stride = at(along.stride);
+      const std::size_t size = at(along.size);
+      std::vector<std::int64_t> senders(routers_ / stride, 0);  // by place and the coordinates after
+      std::vector<std::int64_t> receivers(stride * size, 0);    // by place and the coordinates before
+      for (std::size_t router = 0; router < ranks.size(); ++router) {
+        senders[router / stride] += ranks[router];
+        receivers[router % (stride * size)] += ranks[router];
+      }
+      std::vector<std::int64_t> to(size);
+      for (std::size_t line = 0; line < routers_ / size; ++line) {
+        const std::size_t before = line % stride;
+        const std::size_t first = line / stride * stride * size + before;  // its router at place 0
+        for (std::size_t place = 0; place < size; ++place) to[place] = receivers[place * stride + before];
+        const auto from = std::span(senders).subspan(line / stride * size, size);
+        const auto add = [&](std::span<const std::int64_t> of_line, std::uint32_t port) {
+          for (std::size_t place = 0; place < size; ++place)
+            counts[(first + place * stride) * per_router_ + port] = of_line[place];
+        };
+        if (along.links > 0) add(counts_on_line(from, to, along.size / 2), along.first_link);
+        if (along.links < 2) continue;
+        const std::vector<std::int64_t> mirrored(from.rbegin(), from.rend());
+        std::ranges::reverse(to);
+        std::vector<std::int64_t> down = counts_on_line(mirrored, to, (along.size - 1) / 2);
+        std::ranges::reverse(down);
+        add(down, along.first_link + 1);
+      }
+    }
+    return counts;
+  }
+  [[nodiscard]] std::vector<Seconds> longest_routes(const std::vector<bool>& from) const override {
+    constexpr int none = -(1 << 28);
+    std::vector<int> hops(routers_, none);
+    for (std::size_t router = 0; router < from.size(); ++router) {
+      if (from[router]) hops[router] = 0;
+    }
+    for (const Dimension& along : dimensions_) {
+      std::vector<int> values(at(along.size));
+      for (std::uint32_t router = 0; router < routers_; ++router) {
+        if (along.place(static_cast<int>(router)) > 0) continue;
+        const auto at_place = [&](std::size_t place) -> int& {
+          return hops[router + place * at(along.stride)];
+        };
+        for (std::size_t place = 0; place < values.size(); ++place) values[place] = at_place(place);
+        const std::vector<int> farthest = farthest_on_line(values);
+        for (std::size_t place = 0; place < values.size(); ++place) at_place(place) = farthest[place];
+      }
+    }
+    std::vector<Seconds> longest;
+    for (const int count : std::span(hops).first(from.size())) longest.push_back(latency(std::max(0, count)));
+    return longest;
+  }
+  [[nodiscard]] std::uint32_t links_of_switch() const override { return std::max(1U, per_router_); }
 
   [[nodiscard]] int first_switch(Port port) const override { return port.node; }
   /// In the middle of each dimension and, if it wraps around, at its ends.
@@ -81,12 +284,7 @@ public:
   [[nodiscard]] LinkKeys link_keys() const override { return {"torus", {{"link", rates_.specified}}}; }
 
 private:
-  struct Dimension {
-    int size = 1;
-    int stride = 1;                ///< between numbers of neighbouring routers
-    std::uint32_t first_link = 0;  ///< of the links out of one router: upwards, then downwards
-    std::uint32_t links = 0;       ///< out of one router: none, only upwards, or both
-  };
+  using Dimension = TorusDimension;
 
   [[nodiscard]] std::string router_name(int router) const {
     std::string name = "router";

@@ -26,10 +26,11 @@ constexpr int few_micro_batches = 3;
 double throughput_of(const ResolvedExperiment& resolved, bool is_checked) {
   if (!is_multi_update(resolved.settings)) {
     if (!is_checked) return closed_pace(resolved).throughput;
-    return simulate(resolved, {.fidelity = Fidelity::closed, .timeline = false}).pace.throughput;
+    return simulate(resolved, {.fidelity = Fidelity::closed, .timeline = false, .rows = false})
+        .pace.throughput;
   }
   const auto in_child = [&](int) {
-    return packed({simulate(resolved, {.timeline = false}).pace.throughput});
+    return packed({simulate(resolved, {.timeline = false, .rows = false}).pace.throughput});
   };
   return unpacked(in_children(1, 1, in_child).front()).front();
 }

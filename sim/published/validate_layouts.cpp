@@ -34,7 +34,8 @@ double throughput_with(ResolvedExperiment resolved, const LayoutChange& change) 
   if (change.equal_gpus) resolved.stack.slowest_gpu = 1;
   if (change.scale != 1 || change.is_ideal) return closed_pace(resolved).throughput;
   // with the checks of every run
-  return simulate(std::move(resolved), {.fidelity = Fidelity::closed, .timeline = false}).pace.throughput;
+  return simulate(std::move(resolved), {.fidelity = Fidelity::closed, .timeline = false, .rows = false})
+      .pace.throughput;
 }
 
 /// The factor on all kernel times with which a run is as fast as published; nothing if there is none.

@@ -188,7 +188,7 @@ public:
   double energy(const TargetRun& run, TargetFit fit, double scale) {
     const ResolvedExperiment changed = experiment(run, fit, scale);
     const ForwardPass evaluated = evaluation(run, changed);
-    const Run simulated = simulate(changed, {.fidelity = Fidelity::closed, .timeline = false});
+    const Run simulated = simulate(changed, {.fidelity = Fidelity::closed, .timeline = false, .rows = false});
     if (!simulated.energy) throw InputError(simulated.energy.error());
     return run.samples / simulated.pace.throughput * simulated.energy->average.si() +
            run.evaluations * evaluated.energy.si();

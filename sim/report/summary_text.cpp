@@ -109,7 +109,7 @@ void write_limits(Page& out, const Run& run) {
   out.heading("what limits it");
   out.paragraph(limit_in_words(run), 2);
   if (!run.links.busiest.empty()) {
-    const LinkRow* const link = busiest(run.links.rows);
+    const LinkRow* const link = busiest(run.links);
     std::string text = fmt::format("{}, busy for {} of the {}", elide(run.links.busiest, 50),
                                    percent(run.links.most), updates_of(run) ? "run" : "step");
     if (link != nullptr) text += fmt::format(" ({} at {})", estimate(link->bytes), estimate(link->capacity));

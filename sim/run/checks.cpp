@@ -36,12 +36,15 @@ void check_bytes(const StepPlan& plan, const Timeline& timeline, bool is_shared,
   for (const Collective& collective : plan.graph.collectives) {
     for (const CollectivePhase& phase : collective.phases) {
       const Pattern& pattern = plan.graph.patterns[at(phase.pattern)];
-      double links = static_cast<double>(pattern.links.size());
-      for (const LinkUse& use : pattern.uses) links += use.times;
+      const double links =
+          pattern.edges.empty() ? total_uses(uses_of(pattern)) : static_cast<double>(pattern.links.size());
       sent += collective.rounds * phase.bytes.si() * phase.messages * links;
     }
   }
-  const double carried = std::accumulate(timeline.link_bytes.begin(), timeline.link_bytes.end(), 0.0);
+  double carried = 0;
+  timeline.link_bytes.for_each_part([&](std::uint32_t, std::span<const double> block, std::uint32_t repeats) {
+    carried += std::accumulate(block.begin(), block.end(), 0.0) * repeats;
+  });
   // Others may have sent over the same links.
   if (carried >= sent * (1 - tolerance) && (is_shared || carried <= sent * (1 + tolerance))) return;
   out.push_back(fmt::format("links carried {} bytes of the {} that were sent over them", carried, sent));

@@ -45,7 +45,7 @@ class SweepGraph {
 public:
   SweepGraph(const Cluster& cluster, const CollectiveSweep& sweep, const std::vector<CollectiveGroup>& groups)
       : sweep_(sweep), groups_(groups) {
-    graph_.links = capacities(cluster);
+    graph_.links = link_capacities(cluster);
     graph_.programs.resize(groups.size() + 1);  // the last program is for ranks in no group
     graph_.program_of_rank.assign(at(cluster.ranks()), static_cast<int>(groups.size()));
     for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -189,7 +189,9 @@ CollectiveReport time_collective(const Cluster& cluster, const CollectiveSweep& 
   }
   if (!report.rows.empty()) report.average_busbw_gbs = sum / static_cast<double>(report.rows.size());
   report.switches = switches_of(report, sweep.software.library);
-  report.links = link_rows(cluster, plan.graph().links, timeline);
+  LinkTraffic links = link_traffic(cluster, timeline, {}, sweep.lists_links);
+  report.links = std::move(links.rows);
+  if (links.busiest_row) report.links.push_back(*std::move(links.busiest_row));
   return report;
 }
 

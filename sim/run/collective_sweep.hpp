@@ -32,6 +32,7 @@ struct CollectiveSweep {
   int gpus_per_process = 1;  ///< one process starts their work one after the other, which sets a minimum time
   PartAlignment parts = PartAlignment::whole;
   Fidelity fidelity = Fidelity::flow;
+  bool lists_links = true;  ///< whether the report has the rows of all links
 };
 
 struct CollectiveTiming {
@@ -65,7 +66,7 @@ struct CollectiveReport {
   std::vector<std::string> notes;               ///< for the reader
   std::vector<CollectiveTiming> rows;           ///< by size, then by group
   std::vector<CollectiveSwitch> switches = {};  ///< by group, then by size
-  std::vector<LinkRow> links;                   ///< summed over all sizes
+  std::vector<LinkRow> links;                   ///< summed over all sizes; else the busiest alone
   double average_busbw_gbs = 0;                 ///< GB/s, like the last line of nccl-tests
 };
 

@@ -84,7 +84,14 @@ Joules step_energy(const TaskGraph& graph, std::span<const RankClass> classes, S
   Joules sum = static_cast<double>(nodes) * overhead_per_node * step;
   for (const RankClass& one : classes) {
     std::map<int, double> ranks_of_program;
-    for (const Rank rank : one.ranks) ++ranks_of_program[graph.program_of_rank[at(index(rank))]];
+    int last = -1;
+    double* count = nullptr;
+    for (const Rank rank : one.ranks) {
+      const int program = graph.program_of_rank[at(index(rank))];
+      if (program != last) count = &ranks_of_program[program];
+      last = program;
+      ++*count;
+    }
     for (const auto& [program, ranks] : ranks_of_program)
       sum += ranks * gpu_energy(graph.programs[at(program)], one.trace, step, gpu, graph.segments);
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <queue>
 #include <utility>
 
@@ -70,7 +71,7 @@ private:
 class FaultyReplay {
 public:
   FaultyReplay(const FaultyJob& job, Seconds every, std::uint64_t seed, int repeat)
-      : job_(job), every_(every.si()), faults_(job, seed, repeat), back_at_(at(job.workers), 0) {}
+      : job_(job), every_(every.si()), faults_(job, seed, repeat) {}
 
   FaultyRun run() {
     due_ = every_;
@@ -148,8 +149,9 @@ private:
   void come_back() {
     const auto [date, worker] = returns_.top();
     returns_.pop();
-    if (back_at_[at(worker)] != date) return;  // it failed again, or all restarted
-    back_at_[at(worker)] = 0;
+    const auto found = back_at_.find(worker);
+    if (found == back_at_.end() || found->second != date) return;  // it failed again, or all restarted
+    back_at_.erase(found);
     set_missing(missing_ - 1);
   }
 
@@ -166,9 +168,9 @@ private:
     }
     int missing = missing_;
     for (int worker = part.first_worker; worker < part.first_worker + part.workers; ++worker) {
-      if (back_at_[at(worker)] == 0) ++missing;
-      back_at_[at(worker)] = now_ + job_.restart.si();
-      returns_.emplace(back_at_[at(worker)], worker);
+      const double back = now_ + job_.restart.si();
+      if (back_at_.insert_or_assign(worker, back).second) ++missing;
+      returns_.emplace(back, worker);
     }
     if (missing != missing_) set_missing(missing);
     if (part.holds_parameters || (pace_ <= 0 && !job_.can_wait)) restart();
@@ -178,7 +180,7 @@ private:
     ++run_.restarts;
     run_.lost += Seconds{done_ - saved_};
     done_ = saved_;
-    std::ranges::fill(back_at_, 0);
+    back_at_.clear();
     returns_ = {};
     set_missing(0);
     phase_ = Phase::restarting;
@@ -197,7 +199,7 @@ private:
   double saved_ = 0;  ///< the part of done_ in the last checkpoint
   int missing_ = 0;   ///< number of workers
   double pace_ = 1;
-  std::vector<double> back_at_;  ///< by worker: date of its return; 0: present
+  std::map<int, double> back_at_;  ///< by worker that is missing: date of its return
   std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>, std::greater<>> returns_;
 };
 

@@ -111,12 +111,13 @@ struct Family {
 
 bool leaves_node(const Cluster& cluster, const TaskGraph& graph, const Collective& what) {
   for (const CollectivePhase& phase : what.phases) {
-    const Pattern& pattern = graph.patterns[at(phase.pattern)];
+    const Pattern& pattern = with_edges(graph.patterns[at(phase.pattern)]);
     const auto crosses = [&](const Pattern::Edge& edge) {
       return cluster.node_of(edge.from) != cluster.node_of(edge.to);
     };
     const auto is_outside = [&](const LinkUse& use) { return is_fabric(cluster, use.link); };
-    if (std::ranges::any_of(pattern.edges, crosses) || std::ranges::any_of(pattern.uses, is_outside))
+    if (std::ranges::any_of(pattern.edges, crosses) ||
+        (pattern.edges.empty() && std::ranges::any_of(link_uses(pattern), is_outside)))
       return true;
   }
   return false;
@@ -179,7 +180,7 @@ public:
       const double times = static_cast<double>(what.rounds) * what.participants /
                            (static_cast<double>(what.groups) * what.group_size);
       for (const CollectivePhase& phase : what.phases) {
-        const Pattern& pattern = graph_.patterns[at(phase.pattern)];
+        const Pattern& pattern = with_edges(graph_.patterns[at(phase.pattern)]);
         const Bytes bytes = bytes_sent(phase, pattern);
         sent += bytes * times;
         if (patterns.insert(phase.pattern).second) add_uses(uses, pattern, group_of);
@@ -205,7 +206,7 @@ private:
     bool is_counted = false;  // which ranks take part is not known
     for (const int number : family.collectives) {
       for (const CollectivePhase& phase : graph_.collectives[at(number)].phases) {
-        const Pattern& pattern = graph_.patterns[at(phase.pattern)];
+        const Pattern& pattern = with_edges(graph_.patterns[at(phase.pattern)]);
         is_counted = is_counted || pattern.edges.empty();
         for (const Pattern::Edge& edge : pattern.edges) {
           joined.join(edge.from, edge.to);
@@ -248,12 +249,13 @@ private:
       for (const LinkId link : pattern.route(edge)) uses.emplace_back(link, group);
     }
     // every rank to every other: too many edges to hold, so that it is not known whose they are
-    for (const LinkUse& use : pattern.uses) uses.emplace_back(use.link, unknown_group);
+    if (!pattern.edges.empty()) return;
+    for (const LinkUse& use : link_uses(pattern)) uses.emplace_back(use.link, unknown_group);
   }
 
   [[nodiscard]] Bandwidth send_rate(const CollectivePhase& phase, const Pattern& pattern,
                                     int group_size) const {
-    const Bandwidth edge = std::min(lockstep_rate(link_uses(pattern), graph_.links), phase.limit);
+    const Bandwidth edge = std::min(lockstep_rate(uses_of(pattern), graph_.links), phase.limit);
     std::map<Rank, int> edges_from;
     int most = 0;
     for (const Pattern::Edge& its : pattern.edges) most = std::max(most, ++edges_from[its.from]);

@@ -49,7 +49,7 @@ Seconds broadcast_time(const ResolvedExperiment& resolved) {
                   {.operation = Operation::broadcast, .groups = {all_ranks(cluster)}, .root = Rank{0}});
   const Bytes size = parameters_of(resolved) * element_sizes(resolved.settings.precision).gradient;
   TaskGraph graph;
-  graph.links = capacities(cluster);
+  graph.links = link_capacities(cluster);
   graph.collectives.push_back(planner.collective(size, graph.patterns));
   Program& program = graph.programs.emplace_back();
   program.of(Stream::communication).emplace_back(Join{0});

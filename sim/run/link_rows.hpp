@@ -5,6 +5,7 @@
 #include "platform/cluster.hpp"
 #include "units/quantity.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,7 +22,7 @@ struct LinkRow {
 
 /// Rows of the links that carried bytes, in the cluster's order. `capacities`: at the start; `events`: later
 /// changes.
-std::vector<LinkRow> link_rows(const Cluster& cluster, std::span<const Bandwidth> capacities,
+std::vector<LinkRow> link_rows(const Cluster& cluster, const LinkValues<Bandwidth>& capacities,
                                const Timeline& timeline, std::span<const LinkEvent> events = {});
 
 /// The row with the largest utilization, the first of equals; null if there are no rows.
@@ -29,13 +30,21 @@ const LinkRow* busiest(std::span<const LinkRow> rows);
 
 /// The links that carried bytes, and how busy they were.
 struct LinkTraffic {
-  std::vector<LinkRow> rows;
-  double mean = 0;      ///< mean utilization of the rows
-  double most = 0;      ///< utilization of the busiest
-  std::string busiest;  ///< name of the busiest; empty if nothing was sent
+  std::vector<LinkRow> rows;           ///< empty if they are left out
+  std::optional<LinkRow> busiest_row;  ///< in their place
+  double mean = 0;                     ///< mean utilization of these links
+  double most = 0;                     ///< utilization of the busiest
+  std::string busiest;                 ///< name of the busiest; empty if nothing was sent
 };
 
 LinkTraffic link_traffic(std::vector<LinkRow> rows);
+
+/// The same for the links of a timeline, with rows or without.
+LinkTraffic link_traffic(const Cluster& cluster, const Timeline& timeline, std::span<const LinkEvent> events,
+                         bool has_rows);
+
+/// The row of the busiest link; null if it is unknown or nothing was sent.
+const LinkRow* busiest(const LinkTraffic& links);
 
 /// The same bytes in `slower` times the time.
 LinkTraffic stretched(LinkTraffic use, double slower);

@@ -26,7 +26,7 @@ void add_others(const ResolvedExperiment& resolved, const Cluster& cluster, Task
                        .graph);
   }
   for (const BackgroundTraffic& traffic : resolved.settings.background) {
-    if (graph.links.empty()) graph.links = capacities(cluster);
+    if (graph.links.empty()) graph.links = link_capacities(cluster);
     add_background(graph, route(cluster, rank_named(cluster, traffic.from), rank_named(cluster, traffic.to)),
                    traffic.rate);
   }

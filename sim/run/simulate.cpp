@@ -312,9 +312,9 @@ Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
   run.compute_sources = shares_of(resolved, step);
   run.matrix = matrix_work(resolved, 1 / step.time.si());
   run.energy = energy_of(resolved, step);
-  run.rank_rows = rank_rows(*resolved.cluster, step.timeline);
-  run.links = link_traffic(link_rows(*resolved.network, capacities(*resolved.network), step.timeline,
-                                     link_events(resolved, *resolved.network)));
+  if (options.rows) run.rank_rows = rank_rows(*resolved.cluster, step.timeline);
+  run.links =
+      link_traffic(*resolved.network, step.timeline, link_events(resolved, *resolved.network), options.rows);
   if (input) {
     run.links = stretched(std::move(run.links), step.time / step.timeline.makespan);
     run.input = input_report(resolved, *input, step.time - step.timeline.makespan, run.pace.throughput);

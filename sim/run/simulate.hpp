@@ -18,6 +18,7 @@ struct SimulateOptions {
   /// Whether the run has a timeline and the dates of its ops and collectives. All else is the same without
   /// it.
   bool timeline = true;
+  bool rows = true;   ///< whether the run has rows of its ranks and links, for files
   bool learn = true;  ///< whether an experiment's `learn` is replayed, once the times are known
   /// The experiment whose memory counts, if the step is that of one rank of it. Null: the step's own.
   const ResolvedExperiment* memory_of = nullptr;

@@ -145,9 +145,10 @@ std::vector<TrainingRecord> without_network(const UpdateSettings& settings, std:
 LinkTraffic links_of(const Cluster& cluster, const ServerRecord& record, double updates) {
   Timeline timeline;
   timeline.makespan = record.ended / updates;
-  timeline.link_bytes.assign(record.link_bytes.begin(), record.link_bytes.begin() + link_count(cluster));
-  for (double& bytes : timeline.link_bytes) bytes /= updates;
-  return link_traffic(link_rows(cluster, capacities(cluster), timeline, {}));
+  std::vector<double> all(record.link_bytes.begin(), record.link_bytes.begin() + link_count(cluster));
+  for (double& bytes : all) bytes /= updates;
+  timeline.link_bytes = std::move(all);
+  return link_traffic(link_rows(cluster, link_capacities(cluster), timeline, {}));
 }
 
 std::vector<ServerRow> servers_of(const ServerPlan& plan, const ServerRecord& record) {

@@ -44,7 +44,12 @@ std::vector<std::set<std::size_t>> classes_of_collectives(std::span<const RankCl
   std::vector<std::set<std::size_t>> joined(graph.collectives.size());
   for (std::size_t i = 0; i < classes.size(); ++i) {
     std::set<int> programs;
-    for (const Rank rank : classes[i].ranks) programs.insert(graph.program_of_rank[at(index(rank))]);
+    int last = -1;
+    for (const Rank rank : classes[i].ranks) {
+      const int program = graph.program_of_rank[at(index(rank))];
+      if (program != last) programs.insert(program);
+      last = program;
+    }
     for (const int program : programs) {
       for (const std::vector<Task>& stream : graph.programs[at(program)].streams) {
         for (const Task& task : stream) {

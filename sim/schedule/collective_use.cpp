@@ -48,8 +48,7 @@ std::vector<GpuUse> collective_uses(const StepPlan& plan, const GpuProfile& gpu,
                                     const CollectiveSoftware& library) {
   const TaskGraph& graph = plan.graph;
   std::vector<Bandwidth> rates;
-  for (const Pattern& pattern : graph.patterns)
-    rates.push_back(lockstep_rate(link_uses(pattern), graph.links));
+  for (const Pattern& pattern : graph.patterns) rates.push_back(lockstep_rate(uses_of(pattern), graph.links));
   std::vector<GpuUse> uses;
   for (const Collective& collective : graph.collectives) {
     Seconds moving;

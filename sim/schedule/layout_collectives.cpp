@@ -121,7 +121,7 @@ int LayoutCollectives::add_norm(std::optional<GroupScope> shards) {
   Planner& by_size = planner(key, copies);
   Collective norm = by_size.collective(value, patterns);
   for (const CollectivePhase& phase : norm.phases) {
-    const Bandwidth rate = lockstep_rate(link_uses(patterns[at(phase.pattern)]), plan_.graph.links);
+    const Bandwidth rate = lockstep_rate(uses_of(patterns[at(phase.pattern)]), plan_.graph.links);
     norm.overhead += closed_form(phase, std::min(rate, phase.limit));
   }
   norm.phases.clear();

@@ -454,7 +454,7 @@ void check_segments(const LayoutCollectives& collectives, bool messages_overlap,
 StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
   const RankLayout& layout = *resolved.layout;
   StepPlan plan;
-  plan.graph.links = capacities(*resolved.network);
+  plan.graph.links = link_capacities(*resolved.network);
   LayoutCollectives collectives(resolved, plan);
   StagePlanner planner(resolved, collectives);
   const std::vector<StageCollectives::Messages> messages = messages_of(layout, collectives);

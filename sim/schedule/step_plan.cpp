@@ -151,7 +151,7 @@ StepPlan plan_step(const Trace& trace, const GpuProfile& gpu, const Stack& stack
       require_no_groups(launches);
     else
       drop_single(*grid, launches);
-    plan.graph.links = capacities(cluster);
+    plan.graph.links = link_capacities(cluster);
     add_notes(notes_on_kind(sync, stack), plan);
   }
   const bool has_cycle = stack.fusion && !has_owner;

@@ -153,7 +153,7 @@ struct TaskGraph {
   std::vector<int> job_of_rank;
   std::vector<Pattern> patterns;
   std::vector<Collective> collectives;
-  std::vector<Bandwidth> links;        ///< capacity of each directed link at the start, by LinkId
+  LinkValues<Bandwidth> links;         ///< capacity of each directed link at the start, by LinkId
   std::vector<LinkEvent> link_events;  ///< in any order
 
   [[nodiscard]] int ranks() const { return static_cast<int>(program_of_rank.size()); }

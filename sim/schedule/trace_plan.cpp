@@ -24,7 +24,7 @@ public:
   explicit TracePlanner(const ResolvedExperiment& resolved) : resolved_(resolved) {}
 
   StepPlan plan() {
-    plan_.graph.links = capacities(*resolved_.network);
+    plan_.graph.links = link_capacities(*resolved_.network);
     OpTimer timer(resolved_.gpu, resolved_.stack);
     for (const RankClass& one : resolved_.classes) {
       plan_.op_times.push_back(timer.times(one.trace));

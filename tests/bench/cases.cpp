@@ -13,7 +13,7 @@ namespace {
 
 /// The CPU time that a run on this number of GPUs may take.
 Seconds cpu_limit_of(double ranks) {
-  return Seconds(ranks <= 8 ? 0.05 : ranks <= 64 ? 0.06 : ranks <= 1024 ? 0.2 : ranks <= 8192 ? 1.5 : 15);
+  return Seconds(ranks <= 8 ? 0.05 : ranks <= 64 ? 0.06 : ranks <= 65536 ? 0.2 : 0.5);
 }
 
 Case training_case(const std::string& name, const std::string& override, double ranks) {
@@ -70,14 +70,20 @@ std::vector<Case> collective_cases() {
   std::vector<Case> all{
       flat_case("ring, 1,024 ranks", 0.05, "flat.yaml", "all_reduce", "ring", 1024),
       flat_case("ring, 8,192 ranks", 0.15, "flat.yaml", "all_reduce", "ring", 8192),
-      flat_case("ring, 65,536 ranks", 2, "flat.yaml", "all_reduce", "ring", 65536),
+      flat_case("ring, 65,536 ranks", 0.2, "flat.yaml", "all_reduce", "ring", 65536),
       flat_case("torus 32 x 32", 0.05, "torus.yaml", "all_reduce", "torus2d", 1024),
       flat_case("torus 256 x 256", 2, "torus.yaml", "all_reduce", "torus2d", 65536),
       flat_case("tree, 8,192 ranks", 0.3, "flat.yaml", "all_reduce", "tree", 8192),
       flat_case("torus, 8,192 ranks on a switch", 0.3, "flat.yaml", "all_reduce", "torus2d", 8192)};
-  all[2].memory_limit = Bytes(500e6);
-  all[4].memory_limit = Bytes(500e6);
+  all[2].memory_limit = Bytes(100e6);
+  all[4].memory_limit = Bytes(100e6);
   all[4].arguments.insert(all[4].arguments.end(), {"--set", "platform.fabric.dimensions=[256, 256]"});
+  all.push_back(flat_case("ring, 1,000,000 ranks on a fat tree", 0.3, "fat_tree.yaml", "all_reduce", "ring",
+                          1'000'000));
+  all.back().memory_limit = Bytes(200e6);
+  all.push_back(
+      flat_case("all to all, 16,384 ranks on a torus", 0.3, "torus.yaml", "all_reduce", "direct", 16384));
+  all.back().arguments.insert(all.back().arguments.end(), {"--set", "platform.fabric.dimensions=[128, 128]"});
   const std::vector<std::string> dgx1v{"--platform", "dgx1v", "--set", "platform.fabric.oversubscription=4"};
   const auto on_dgx1v = [&](std::vector<std::string> words) {
     words.insert(words.end(), dgx1v.begin(), dgx1v.end());
@@ -177,9 +183,11 @@ std::vector<Case> cases(const std::string& program) {
                         training_case("ResNet-50, DGX-2, 64 GPUs", "nodes=4", 64),
                         training_case("ResNet-50, DGX-2, 1,024 GPUs", "nodes=64", 1024),
                         training_case("ResNet-50, DGX-2, 8,192 GPUs", "nodes=512", 8192),
-                        training_case("ResNet-50, DGX-2, 65,536 GPUs", "nodes=4096", 65536)};
-  all[4].memory_limit = Bytes(200e6);
-  all[5].memory_limit = Bytes(500e6);
+                        training_case("ResNet-50, DGX-2, 65,536 GPUs", "nodes=4096", 65536),
+                        training_case("ResNet-50, DGX-2, 1,048,576 GPUs", "nodes=65536", 1 << 20)};
+  all[4].memory_limit = Bytes(100e6);
+  all[5].memory_limit = Bytes(100e6);
+  all[6].memory_limit = Bytes(200e6);
   for (Case& one : collective_cases()) all.push_back(std::move(one));
   all.push_back({.name = "all-reduce of 1 GiB, DGX-2, 12 GPUs",
                  .arguments = {"collective", "all_reduce", "--platform", "dgx2", "--gpus", "12", "-b", "1G",

@@ -82,10 +82,12 @@ Timeline run_as_asked(const TaskGraph& graph, const EngineOptions& options) {
     write_list(ends[1], error);
     write_all(ends[1], &timeline.makespan, sizeof timeline.makespan);
     write_all(ends[1], &timeline.events, sizeof timeline.events);
-    write_list(ends[1], timeline.ranks);
+    std::vector<RankSpan> ranks;
+    for (std::size_t rank = 0; rank < timeline.ranks.size(); ++rank) ranks.push_back(timeline.ranks[rank]);
+    write_list(ends[1], ranks);
     write_list(ends[1], timeline.collectives);
     write_list(ends[1], timeline.spans);
-    write_list(ends[1], timeline.link_bytes);
+    write_list(ends[1], timeline.link_bytes.listed());
     _exit(0);
   }
   ::close(ends[1]);
@@ -96,10 +98,14 @@ Timeline run_as_asked(const TaskGraph& graph, const EngineOptions& options) {
   read_list(ends[0], error);
   read_all(ends[0], &timeline.makespan, sizeof timeline.makespan);
   read_all(ends[0], &timeline.events, sizeof timeline.events);
-  read_list(ends[0], timeline.ranks);
+  std::vector<RankSpan> ranks;
+  read_list(ends[0], ranks);
+  timeline.ranks = std::move(ranks);
   read_list(ends[0], timeline.collectives);
   read_list(ends[0], timeline.spans);
-  read_list(ends[0], timeline.link_bytes);
+  std::vector<double> link_bytes;
+  read_list(ends[0], link_bytes);
+  timeline.link_bytes = std::move(link_bytes);
   ::close(ends[0]);
   ::waitpid(child, nullptr, 0);
   if (failure == Failure::engine) throw EngineError(error);

@@ -22,8 +22,7 @@ TaskGraph graph_of_groups(const Cluster& cluster, PlannerRequest request) {
   for (const auto& group : request.groups) {
     for (const Rank rank : group) graph.program_of_rank[at(index(rank))] = 0;
   }
-  for (std::uint32_t link = 0; link < link_count(cluster); ++link)
-    graph.links.push_back(capacity(cluster, LinkId{link}));
+  graph.links = link_capacities(cluster);
   Planner planner(cluster, {}, std::move(request));
   graph.collectives = {planner.collective(some_megabytes, graph.patterns)};
   return graph;

@@ -84,9 +84,11 @@ TEST_CASE("links are merged where every pattern uses them alike, with the smalle
   CHECK(merged.routes == std::vector<std::vector<int>>{{0}, {0}});
 
   // A link with another capacity or with events is not merged, and 2 : 3 needs whole weights.
-  graph.links[3] = nic_rate * 2;
+  std::vector<Bandwidth> links = graph.links.listed();
+  links[3] = nic_rate * 2;
   graph.link_events = {{Seconds{1}, LinkId{5}, nic_rate, ""}, {Seconds{1}, LinkId{40}, nic_rate, ""}};
-  graph.links.resize(41, nic_rate);
+  links.resize(41, nic_rate);
+  graph.links = std::move(links);
   owned[1][7].times = 21;
   owned[0][7].times = 2;
   const engine::LinksAsOne apart = engine::links_as_one(graph, uses);

@@ -36,7 +36,8 @@ std::vector<LayoutCase> simulated_cases() {
 std::vector<double> figures_of_run(const Run& run) {
   const Step& step = step_of(run);
   std::vector<double> all{step.time.si(), step.lower_bound.si(), step.network_gain.si()};
-  all.push_back(std::accumulate(step.timeline.link_bytes.begin(), step.timeline.link_bytes.end(), 0.0));
+  const std::vector<double> bytes = step.timeline.link_bytes.listed();
+  all.push_back(std::accumulate(bytes.begin(), bytes.end(), 0.0));
   for (const ClassStep& one : step.classes) {
     all.push_back(one.compute.si());
     all.push_back(one.exposed.si());

@@ -102,7 +102,8 @@ std::vector<double> figures_of(const ResolvedExperiment& resolved, const Simulat
     const Run run = simulate(resolved, options);
     const Step& step = step_of(run);
     std::vector<double> all{step.time.si(), step.lower_bound.si()};
-    all.push_back(std::accumulate(step.timeline.link_bytes.begin(), step.timeline.link_bytes.end(), 0.0));
+    const std::vector<double> bytes = step.timeline.link_bytes.listed();
+    all.push_back(std::accumulate(bytes.begin(), bytes.end(), 0.0));
     for (const ClassStep& one : step.classes) {
       for (const Seconds time : {one.compute, one.communication, one.exposed, one.end})
         all.push_back(time.si());

@@ -165,7 +165,7 @@ TEST_CASE("a rank sends its update to every other: N'(P - 1) bytes, in the time 
       CHECK(plan.graph.collectives[0].label.algorithm == Algorithm::direct);
       CHECK(plan.graph.collectives[0].size.si() == p * each.update);
       const Timeline timeline = run_closed(plan.graph);
-      const double sent = timeline.link_bytes.at(index(way.links.front()));
+      const double sent = timeline.link_bytes[index(way.links.front())];
       CHECK(sent == doctest::Approx((p - 1) * each.update).epsilon(1e-9));
       const double exchange = direct_time(Operation::all_gather, gpus, Bytes(p * each.update),
                                           capacity(cluster, way.links.front()), way.latency)
