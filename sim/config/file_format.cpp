@@ -49,6 +49,9 @@ constexpr std::array formats{
            "trainyard init platform {} --gpu PROFILE -o machine.yaml"},
     Format{FileFormat::astra_sim_system, "a system configuration of ASTRA-sim",
            "trainyard init experiment --system {} -o job.yaml"},
+    Format{FileFormat::htsim_topology, "a topology of htsim"},
+    Format{FileFormat::simai_bandwidths, "the bus bandwidths of SimAI's analytical mode"},
+    Format{FileFormat::aicb_workload, "a workload of AICB for GPUs; SimAI's own workloads can be imported"},
     Format{FileFormat::rocm_smi, "output of rocm-smi"},
     Format{FileFormat::trainyard_trace, "a trace of trainyard",
            "trainyard run --platform NAME --set trace={}"},
@@ -163,6 +166,9 @@ FileFormat text_format(const Head& head) {
   if (head.has_line("npus_count:")) return FileFormat::astra_sim_network;
   if (head.has_line("all-reduce-implementation:") || head.has_line("scheduling-policy:"))
     return FileFormat::astra_sim_system;
+  if (head.begins("Nodes ") && head.has_line("Tiers ")) return FileFormat::htsim_topology;
+  if (head.has_line("TP:") && head.has_line("busbw:")) return FileFormat::simai_bandwidths;
+  if (head.has_line("comm_type,comm_group,")) return FileFormat::aicb_workload;
   return head.has("ROCm System Management Interface") ? FileFormat::rocm_smi : FileFormat::unknown;
 }
 
