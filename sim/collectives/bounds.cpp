@@ -178,7 +178,7 @@ Seconds bound_on(const MachineRates& rates, const Cluster& cluster, const Protoc
 }
 
 std::vector<Rank> ascending(std::vector<Rank> group) {
-  std::ranges::sort(group);
+  if (!std::ranges::is_sorted(group)) std::ranges::sort(group);
   return group;
 }
 

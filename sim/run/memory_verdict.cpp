@@ -180,7 +180,7 @@ Bytes available_memory(const GpuMemory& memory, const MemorySetting& setting) {
 Bytes buffers_of_nccl(const ResolvedExperiment& resolved) {
   if (resolved.library.library != CommunicationLibrary::nccl) return {};
   const Cluster& cluster = *resolved.cluster;
-  const std::vector<Channel> channels = ring_channels(cluster);
+  const std::vector<Channel> channels = sample_channels(cluster, all_ranks(cluster));
   const ChannelFacts facts = channel_facts(cluster, channels);
   const PathType inside = channels.front().is_chain ? PathType::pix : facts.inside.value_or(best_path);
   const NcclVersion version = resolved.stack.nccl;
