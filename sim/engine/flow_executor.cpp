@@ -28,10 +28,10 @@ void FlowExecutor::on_delivered(std::uint64_t tag, double date) {
 void FlowExecutor::check_end() {
   if (!replay_.done()) return;
   is_over_ = true;
-  for (const FlowNetwork::InFlight& flow : network_.in_flight()) count_in_flight(flow);
+  for (const ChangingNetwork::InFlight& flow : network_.in_flight()) count_in_flight(flow);
 }
 
-Timeline run_flows(const TaskGraph& graph, FlowNetwork& network, Calendar& calendar, Replay& replay,
+Timeline run_flows(const TaskGraph& graph, ChangingNetwork& network, Calendar& calendar, Replay& replay,
                    FlowExecutor& executor) {
   replay.begin(executor);
   network.run(calendar, executor);

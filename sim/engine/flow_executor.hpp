@@ -12,7 +12,7 @@ namespace trainyard::engine {
 /// Carries out collectives as flows on a network.
 class FlowExecutor : public CollectiveExecutor, public Listener {
 public:
-  FlowExecutor(const TaskGraph& graph, FlowNetwork& network, Calendar& calendar, Replay& replay)
+  FlowExecutor(const TaskGraph& graph, ChangingNetwork& network, Calendar& calendar, Replay& replay)
       : graph_(graph), network_(network), calendar_(calendar), replay_(replay) {}
 
   void on_event(const Event& event) final;
@@ -29,7 +29,7 @@ protected:
   /// The flow with this tag has arrived.
   virtual void deliver(std::uint64_t tag, double date) = 0;
   /// Counts the bytes of a flow of another job that is under way when job 0 ends.
-  virtual void count_in_flight(const FlowNetwork::InFlight& flow) = 0;
+  virtual void count_in_flight(const ChangingNetwork::InFlight& flow) = 0;
 
   /// Two numbers as the tag of a flow.
   static std::uint64_t tag_of(int high, int low) {
@@ -39,7 +39,7 @@ protected:
   static int low_of(std::uint64_t tag) { return static_cast<int>(tag & 0xffffffffU); }
 
   const TaskGraph& graph_;
-  FlowNetwork& network_;
+  ChangingNetwork& network_;
   Calendar& calendar_;
   Replay& replay_;
 
@@ -61,7 +61,7 @@ struct FlowProgress {
 };
 
 /// Replays the graph with this executor, whose routes are already in the network.
-Timeline run_flows(const TaskGraph& graph, FlowNetwork& network, Calendar& calendar, Replay& replay,
+Timeline run_flows(const TaskGraph& graph, ChangingNetwork& network, Calendar& calendar, Replay& replay,
                    FlowExecutor& executor);
 
 }  // namespace trainyard::engine

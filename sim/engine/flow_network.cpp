@@ -31,14 +31,14 @@ MakeSimgridNetwork* loaded() {
 
 }  // namespace
 
-std::unique_ptr<FlowNetwork> make_flow_network(const std::vector<Bandwidth>& links) {
+std::unique_ptr<ChangingNetwork> make_simgrid_network(const std::vector<Bandwidth>& links) {
   MakeSimgridNetwork* const make = loaded();
   is_made = true;
-  return std::unique_ptr<FlowNetwork>(make(links));
+  return std::unique_ptr<ChangingNetwork>(make(links));
 }
 
-void load_flow_network() { loaded(); }
+void load_simgrid() { loaded(); }
 
-bool has_flow_network() { return is_made; }
+bool has_simgrid_network() { return is_made; }
 
 }  // namespace trainyard::engine

@@ -12,7 +12,7 @@ namespace {
 /// Sends the flows of a collective, phase by phase; all ranks leave at the end of the last flow.
 class MacroExecutor final : public FlowExecutor {
 public:
-  MacroExecutor(const TaskGraph& graph, const MacroFlows& flows, FlowNetwork& network, Calendar& calendar,
+  MacroExecutor(const TaskGraph& graph, const MacroFlows& flows, ChangingNetwork& network, Calendar& calendar,
                 Replay& replay)
       : FlowExecutor(graph, network, calendar, replay),
         flows_(flows),
@@ -79,7 +79,7 @@ private:
     }
   }
 
-  void count_in_flight(const FlowNetwork::InFlight& flow) override {
+  void count_in_flight(const ChangingNetwork::InFlight& flow) override {
     const PhaseFlows::Group& group = phase_of(high_of(flow.tag)).groups[at(low_of(flow.tag))];
     carried_[at(group.part)] += flow.delivered / unit_of(group);
   }
@@ -159,9 +159,9 @@ MacroLimits limits_for(const TaskGraph& graph, const EngineOptions& options) {
 Timeline run_macro(const TaskGraph& graph, const EngineOptions& options) {
   Calendar calendar = calendar_of_links(graph);
   const MacroFlows flows = macro_flows(graph, limits_for(graph, options));
-  const std::unique_ptr<FlowNetwork> network = make_flow_network(flows.network.links);
+  const std::unique_ptr<ChangingNetwork> network = make_simgrid_network(flows.network.links);
   for (const MacroFlows::Route& route : flows.routes)
-    network->add_route(route.links, flows.network.units[at(route.part)]);
+    network->add_shared_route(route.links, flows.network.units[at(route.part)]);
   Replay replay(graph, options, calendar);
   MacroExecutor executor(graph, flows, *network, calendar, replay);
   return run_flows(graph, *network, calendar, replay, executor);

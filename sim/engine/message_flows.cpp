@@ -14,7 +14,7 @@ namespace {
 /// Every message is a flow. A rank begins a phase when all its messages of the previous phase have arrived.
 class MessagesExecutor final : public FlowExecutor {
 public:
-  MessagesExecutor(const TaskGraph& graph, const MessageRoutes& routes, FlowNetwork& network,
+  MessagesExecutor(const TaskGraph& graph, const MessageRoutes& routes, ChangingNetwork& network,
                    Calendar& calendar, Replay& replay)
       : FlowExecutor(graph, network, calendar, replay),
         routes_(routes),
@@ -93,7 +93,7 @@ private:
     one_less(number, index(pattern.edges[at(edge)].to), date);
   }
 
-  void count_in_flight(const FlowNetwork::InFlight& flow) override {
+  void count_in_flight(const ChangingNetwork::InFlight& flow) override {
     add_bytes(high_of(flow.tag), low_of(flow.tag), flow.delivered);
   }
 
@@ -241,8 +241,8 @@ Timeline run_messages(const TaskGraph& asked, const EngineOptions& options) {
   const TaskGraph& graph = with_all_edges ? *with_all_edges : asked;
   Calendar calendar = calendar_of_links(graph);
   const MessageRoutes routes = message_routes(graph);
-  const std::unique_ptr<FlowNetwork> network = make_flow_network(routes.links);
-  for (const std::vector<int>& route : routes.routes) network->add_route(route, 1);
+  const std::unique_ptr<ChangingNetwork> network = make_simgrid_network(routes.links);
+  for (const std::vector<int>& route : routes.routes) network->add_route(route);
   Replay replay(graph, options, calendar);
   MessagesExecutor executor(graph, routes, *network, calendar, replay);
   return run_flows(graph, *network, calendar, replay, executor);

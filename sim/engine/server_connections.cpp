@@ -35,7 +35,8 @@ std::vector<int> ranks_by(std::span<const double> needed) {
 
 }  // namespace
 
-ServerConnections::ServerConnections(const ServerPlan& plan, std::span<const double> needed, bool by_priority)
+ServerConnections::ServerConnections(const ServerPlan& plan, std::span<const double> needed, bool by_priority,
+                                     bool on_simgrid)
     : plan_(plan),
       messages_(static_cast<int>(plan.messages.size())),
       ways_(static_cast<int>(plan.workers.front().push.size())),
@@ -55,8 +56,8 @@ ServerConnections::ServerConnections(const ServerPlan& plan, std::span<const dou
   }
   LimitingLinks tight = limiting_links(plan_.links, roads);
   for (Bandwidth& link : tight.links) link = static_cast<double>(plan_.parts) * link;
-  network_ = make_flow_network(tight.links);
-  for (const std::vector<int>& route : tight.routes) network_->add_route(route, 1);
+  network_ = on_simgrid ? make_simgrid_network(tight.links) : make_fair_network(tight.links);
+  for (const std::vector<int>& route : tight.routes) network_->add_route(route);
 }
 
 ServerConnections::Path& ServerConnections::way_of(const Delivery& message) {
@@ -80,7 +81,7 @@ bool ServerConnections::send(const Delivery& message) {
 }
 
 void ServerConnections::start(const Delivery& message, Connection& connection) {
-  // limiting_links relies on this: no way ever has two flows
+  // limiting_links and the network rely on this: no way ever has two flows
   assert(!connection.is_busy);
   connection.is_busy = true;
   ++under_way_;

@@ -24,8 +24,10 @@ struct Delivery {
 class ServerConnections {
 public:
   /// `needed`: by message, when in a step it is needed. With by_priority, a connection sends the waiting
-  /// message that is needed first, otherwise the one that has waited longest.
-  ServerConnections(const ServerPlan& plan, std::span<const double> needed, bool by_priority);
+  /// message that is needed first, otherwise the one that has waited longest. With on_simgrid, SimGrid
+  /// simulates the flows.
+  ServerConnections(const ServerPlan& plan, std::span<const double> needed, bool by_priority,
+                    bool on_simgrid);
 
   /// False if the way has no links: the message has arrived at once.
   bool send(const Delivery& message);

@@ -85,7 +85,7 @@ public:
         messages_(static_cast<int>(plan_.messages.size())),
         cancels_(settings.rule == UpdateRule::k_sync || settings.rule == UpdateRule::k_batch_sync),
         shards_(logged_shards(settings.rule, plan_)),
-        connections_(plan_, training.needed, training.by_priority) {
+        connections_(plan_, training.needed, training.by_priority, training.on_simgrid) {
     for (const Stop& stop : stops_)
       pull_order_.insert(pull_order_.end(), stop.messages.begin(), stop.messages.end());
     if (!training.by_priority) std::ranges::sort(pull_order_);

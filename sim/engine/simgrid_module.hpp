@@ -8,6 +8,6 @@ namespace trainyard::engine {
 
 inline constexpr const char* simgrid_module_function = "trainyard_make_simgrid_network";
 using MakeSimgridNetwork =
-    FlowNetwork*(const std::vector<Bandwidth>& links);  ///< its caller owns the network
+    ChangingNetwork*(const std::vector<Bandwidth>& links);  ///< its caller owns the network
 
 }  // namespace trainyard::engine

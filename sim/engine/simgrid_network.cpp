@@ -1,5 +1,5 @@
-// SimGrid as a FlowNetwork: the module that flow_network.cpp loads. README.md lists the settings that make it
-// exact.
+// SimGrid as a ChangingNetwork: the module that flow_network.cpp loads. README.md lists the settings that
+// make it exact.
 
 #include "engine/simgrid_module.hpp"
 
@@ -138,11 +138,12 @@ s4u::Engine& silent_engine() {
   return engine;
 }
 
-class SimgridNetwork final : public FlowNetwork {
+class SimgridNetwork final : public ChangingNetwork {
 public:
   explicit SimgridNetwork(const std::vector<Bandwidth>& links);
 
-  int add_route(const std::vector<int>& links, double units) override;
+  int add_route(const std::vector<int>& links) override { return add_shared_route(links, 1); }
+  int add_shared_route(const std::vector<int>& links, double units) override;
   void start(int route, Bytes bytes, std::uint64_t tag) override;
   void set_capacity(int link, Bandwidth capacity) override;
   void run(Calendar& calendar, Listener& listener) override;
@@ -186,7 +187,7 @@ SimgridNetwork::SimgridNetwork(const std::vector<Bandwidth>& links) {
   engine_.add_model(calendar_model_);
 }
 
-int SimgridNetwork::add_route(const std::vector<int>& links, double units) {
+int SimgridNetwork::add_shared_route(const std::vector<int>& links, double units) {
   const auto route = static_cast<int>(sources_.size());
   sources_.push_back(add_host(*zone_->get_iface(), "route" + std::to_string(route)));
   zone_->weights.push_back(1 / units);
@@ -247,7 +248,7 @@ void SimgridNetwork::run(Calendar& calendar, Listener& listener) {
   engine_.run();
 }
 
-std::vector<FlowNetwork::InFlight> SimgridNetwork::in_flight() const {
+std::vector<ChangingNetwork::InFlight> SimgridNetwork::in_flight() const {
   std::vector<const Flow*> under_way;
   for (const auto& flow : flows_) {
     if (flow->number > 0) under_way.push_back(flow.get());
@@ -266,7 +267,7 @@ std::vector<FlowNetwork::InFlight> SimgridNetwork::in_flight() const {
 
 }  // namespace trainyard::engine
 
-extern "C" trainyard::engine::FlowNetwork* trainyard_make_simgrid_network(
+extern "C" trainyard::engine::ChangingNetwork* trainyard_make_simgrid_network(
     const std::vector<trainyard::Bandwidth>& links) {
   return std::make_unique<trainyard::engine::SimgridNetwork>(links).release();
 }

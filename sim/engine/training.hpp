@@ -92,6 +92,7 @@ struct ServerTraining {
   std::vector<double> needed;  ///< by message: the part of a step that can be computed without it
   bool by_priority = false;    ///< the waiting message that is needed first is sent next
   PullTime pull = PullTime::per_tensor;
+  bool on_simgrid = false;  ///< SimGrid simulates the flows: the slow reference
 };
 
 struct ServerRecord {
@@ -114,8 +115,8 @@ struct ServerRecord {
 /// arrival, and an update is counted with the last of them. Cancelled messages that have not started are not
 /// sent; those under way are dropped on arrival. In the order log, shards apply the gradients of async, ssp
 /// and downpour on arrival, each at its own date; with other rules all apply an update together. Copies of
-/// parameters are those of the date at which a worker may go on. `times`: one per repeat. Once per process
-/// (flow_network.hpp).
+/// parameters are those of the date at which a worker may go on. `times`: one per repeat. With
+/// on_simgrid once per process (flow_network.hpp).
 ServerRecord run_with_servers(const UpdateSettings& settings, std::vector<StepTimes>& times,
                               const ServerTraining& training, const TrainingOptions& options);
 

@@ -71,7 +71,7 @@ constexpr int numbers_per_worker = 64;
   int number = no_more;
   while (::recv(socket, &number, sizeof number, MSG_WAITALL) == sizeof number && number != no_more) {
     const std::string outcome = outcome_of([&] { return make(number); });
-    const OutcomeHead head{.size = outcome.size(), .has_simgrid = engine::has_flow_network()};
+    const OutcomeHead head{.size = outcome.size(), .has_simgrid = engine::has_simgrid_network()};
     if (!send_all(socket, &head, sizeof head) || !send_all(socket, outcome.data(), outcome.size()))
       ::_exit(1);
     if (head.has_simgrid) break;
@@ -174,7 +174,7 @@ public:
       }
       end_worker(worker);  // died while it was idle
     }
-    if (use_simgrid_) engine::load_flow_network();  // once, not in each worker
+    if (use_simgrid_) engine::load_simgrid();  // once, not in each worker
     busy_.push_back(begin_worker(make_));
     give(busy_.back(), number);  // if it has died already, its end is read
   }

@@ -22,11 +22,11 @@ namespace trainyard {
 
 namespace {
 
-// With fidelity flow a worker sends and fetches about this many messages in a step, fewer if that would be
-// too many flows; with the other fidelities each tensor, or each piece of one, is a message.
-constexpr double most_messages = 16;
+// With fidelity flow each tensor, or each piece of one, is a message, as with the others, unless these would
+// be more flows; then tensors are joined to so few messages.
+constexpr double most_flows = 3e6;
 constexpr double least_messages = 2;
-constexpr double most_flows = 4e5;
+constexpr double most_joined_flows = 4e5;
 
 /// The workers' machine, with additional nodes for servers that do not run on the workers' nodes.
 std::shared_ptr<const Cluster> cluster_with_servers(const ResolvedExperiment& resolved) {
@@ -179,20 +179,17 @@ std::vector<std::string> server_notes(const ResolvedExperiment& resolved, int ra
   return notes;
 }
 
-int messages_of_flow(const UpdateSettings& settings, const StepCounts& counts) {
-  const double pushes =
-      static_cast<double>(settings.workers) * (counts.warmup + counts.measured) * counts.repeats;
-  return static_cast<int>(std::clamp(most_flows / (2 * pushes), least_messages, most_messages));
-}
-
 std::vector<ServerMessage> messages_of(const ResolvedExperiment& resolved, const UpdateSettings& settings,
                                        const StepCounts& counts) {
   const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
   std::vector<ServerMessage> messages =
       server_messages(ready_gradients(only_class(resolved).trace), value, shards_of(resolved.settings.sync),
                       resolved.stack.servers);
-  if (resolved.settings.fidelity != Fidelity::flow) return messages;
-  return joined_messages(messages, messages_of_flow(settings, counts));
+  const double ways = 2.0 * settings.workers * (counts.warmup + counts.measured) * counts.repeats;
+  if (resolved.settings.fidelity != Fidelity::flow ||
+      ways * static_cast<double>(messages.size()) <= most_flows)
+    return messages;
+  return joined_messages(messages, static_cast<int>(std::max(least_messages, most_joined_flows / ways)));
 }
 
 Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSettings& settings,
@@ -223,19 +220,25 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
       host_load(plan, worker_nodes, static_cast<int>(cluster.platform.cpus.size()), settings.push_every);
   options.loading = loading_times(resolved, cluster, settings.workers, training.load);
   MessageParts parts = message_parts(resolved, step_of(steady), plan.messages);
-  const ServerRecord record = run_with_servers(settings, times,
-                                               {.plan = &plan,
-                                                .ready = std::move(parts.ready),
-                                                .needed = std::move(parts.needed),
-                                                .by_priority = resolved.stack.servers.priority,
-                                                .pull = resolved.stack.servers.pull},
-                                               options);
+  const ServerRecord record =
+      run_with_servers(settings, times,
+                       {.plan = &plan,
+                        .ready = std::move(parts.ready),
+                        .needed = std::move(parts.needed),
+                        .by_priority = resolved.stack.servers.priority,
+                        .pull = resolved.stack.servers.pull,
+                        .on_simgrid = resolved.settings.fidelity == Fidelity::messages},
+                       options);
   training.updates = updates_from(record.repeats, cluster, settings, per_worker, counts);
   training.updates.servers = servers_of(plan, record);
   training.links = links_of(cluster, record, static_cast<double>(record.updates));
   require_none(violations(record.repeats, training.links.rows, {}));
   training.events = record.repeats.back().events + record.flows;
   training.notes_after = plan.notes;
+  if (std::ranges::any_of(plan.messages, &ServerMessage::is_joined))
+    training.notes_after.emplace_back(
+        "so many messages that tensors are joined, which may slow steps down by a third: fidelity 'rounds' "
+        "sends each tensor alone");
   return training;
 }
 

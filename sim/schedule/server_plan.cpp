@@ -55,7 +55,28 @@ public:
     return all;
   }
 
+  /// The same for a message joined from others whose turns are different, which follow each other on their
+  /// way: all places of sums are used, but no faster than they would be one after the other.
+  ServerWay joined_way(int worker, const std::vector<int>& shards, std::span<const int> turns, bool is_push) {
+    ServerWay all = way(worker, shards, turns, is_push);
+    Seconds of_byte;
+    for (const int turn : turns) of_byte += slowest_byte(way(worker, shards, {&turn, 1}, is_push));
+    if (turns.size() < 2 || of_byte == Seconds{}) return all;
+    all.links.push_back(static_cast<int>(plan_.links.size()));
+    plan_.links.push_back(Bytes{1} / of_byte);
+    return all;
+  }
+
 private:
+  /// Time that a byte to each shard takes on the way alone.
+  [[nodiscard]] Seconds slowest_byte(const ServerWay& way) const {
+    std::map<int, double> times;
+    for (const int link : way.links) ++times[link];
+    Seconds slowest;
+    for (const auto& [link, count] : times) slowest = std::max(slowest, Bytes{count} / plan_.links[at(link)]);
+    return slowest;
+  }
+
   void append_part(int worker, int shard, int turn, bool is_push, ServerWay& all) {
     const Place server =
         server_place(cluster_, placement_, worker_nodes_, cluster_.nodes - worker_nodes_, shard);
@@ -207,8 +228,12 @@ ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, S
     for (const auto& [shards, turn] : ways) {
       std::vector<int> turns(at(plan.parts), turn);
       if (turn == in_all) std::iota(turns.begin(), turns.end(), 0);
-      mine.push.push_back(planner.way(worker, shards, turns, true));
-      mine.pull.push_back(planner.way(worker, shards, turns, false));
+      const auto way = [&](bool is_push) {
+        return turn == in_all ? planner.joined_way(worker, shards, turns, is_push)
+                              : planner.way(worker, shards, turns, is_push);
+      };
+      mine.push.push_back(way(true));
+      mine.pull.push_back(way(false));
     }
   }
   if (!is_on_gpus && !cluster.platform.host_memory_bandwidth)

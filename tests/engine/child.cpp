@@ -56,7 +56,7 @@ enum class Failure { none, engine, input, impossible };
 }  // namespace
 
 Timeline run_as_asked(const TaskGraph& graph, const EngineOptions& options) {
-  engine::load_flow_network();  // once, not in each child
+  engine::load_simgrid();  // once, not in each child
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
   std::fflush(nullptr);

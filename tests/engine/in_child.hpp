@@ -15,7 +15,7 @@ namespace trainyard::testing {
 template <class Value, class Make>
 Value in_child(Make make) {
   static_assert(std::is_trivially_copyable_v<Value>);
-  engine::load_flow_network();  // once, not in each child
+  engine::load_simgrid();  // once, not in each child
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
   std::fflush(nullptr);  // or the child writes it again

@@ -85,6 +85,7 @@ struct Setup {
   OrderLogOptions log = {};
   PullTime pull = PullTime::per_tensor;
   bool is_message_of_one_shard = false;  ///< message i goes to shard i alone
+  bool on_simgrid = false;
 };
 
 ServerRecord train(const Setup& setup) {
@@ -106,7 +107,8 @@ ServerRecord train(const Setup& setup) {
        .ready = setup.ready,
        .needed = setup.needed,
        .by_priority = setup.by_priority,
-       .pull = setup.pull},
+       .pull = setup.pull,
+       .on_simgrid = setup.on_simgrid},
       {.warmup = setup.warmup, .measured = setup.measured, .loading = setup.loading, .log = setup.log});
 }
 
@@ -518,6 +520,35 @@ TEST_CASE("k_batch_async: each worker is sent each tensor once per update, howev
   const double sent = numbers(setup).sent;
   CHECK(sent <= of_update);
   CHECK(sent >= of_update - setup.workers * 2 * setup.bytes / updates);  // the last pulls have not begun
+}
+
+TEST_CASE("runs with servers take as long as on SimGrid") {
+  Randomness random;
+  random.step = random::Distribution{
+      .kind = random::Kind::exponential, .sd = {}, .shift = {}, .shape = {}, .file = {}, .seen = {}};
+  for (const UpdateRule rule :
+       {UpdateRule::sync, UpdateRule::k_sync, UpdateRule::async, UpdateRule::downpour}) {
+    for (const bool is_spread : {true, false}) {
+      CAPTURE(config::name_of(rule));
+      CAPTURE(is_spread);
+      Setup setup{.workers = 6,
+                  .worker_nodes = 6,
+                  .nodes = 9,
+                  .shards = 3,
+                  .placement = ServerPlacement::own_nodes,
+                  .bytes = 64e6,
+                  .compute = 0.02,
+                  .rule = {.rule = rule, .k = 4, .push_every = rule == UpdateRule::downpour ? 2 : 1},
+                  .random = random,
+                  .measured = 60,
+                  .ready = {0.5, 0.8, 1},
+                  .needed = {0.3, 0.1, 0}};
+      setup.is_message_of_one_shard = !is_spread;
+      const double own = numbers(setup).time_per_update;
+      setup.on_simgrid = true;
+      CHECK(own == doctest::Approx(numbers(setup).time_per_update).epsilon(1e-9));
+    }
+  }
 }
 
 TEST_CASE("downpour computes while it pushes, and waits only for the push before") {

@@ -56,7 +56,7 @@ TEST_CASE("a worker computes one number after another, 64 at most") {
 
 TEST_CASE("a worker in which SimGrid has simulated is replaced") {
   const auto make = [](int number) {
-    if (number % 3 == 0) engine::make_flow_network({Bandwidth{1e9}});  // once per process
+    if (number % 3 == 0) engine::make_simgrid_network({Bandwidth{1e9}});  // once per process
     return own_process(number);
   };
   const std::map<int, ChildOutcome> outcomes = outcomes_of(7, 1, make);
