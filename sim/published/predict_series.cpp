@@ -3,7 +3,6 @@
 #include "compute/op_time.hpp"
 #include "experiment/experiment.hpp"
 #include "experiment/software_use.hpp"
-#include "run/child_processes.hpp"
 #include "run/simulate.hpp"
 #include "units/statistics.hpp"
 
@@ -29,10 +28,7 @@ double throughput_of(const ResolvedExperiment& resolved, bool is_checked) {
     return simulate(resolved, {.fidelity = Fidelity::closed, .timeline = false, .rows = false})
         .pace.throughput;
   }
-  const auto in_child = [&](int) {
-    return packed({simulate(resolved, {.timeline = false, .rows = false}).pace.throughput});
-  };
-  return unpacked(in_children(1, 1, in_child).front()).front();
+  return simulate(resolved, {.timeline = false, .rows = false}).pace.throughput;
 }
 
 /// "platform.fabric.latency": as in --set.
