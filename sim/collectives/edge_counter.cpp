@@ -9,7 +9,7 @@ namespace trainyard {
 
 namespace {
 
-constexpr Bandwidth unlimited{std::numeric_limits<double>::infinity()};
+constexpr Bandwidth no_limit{std::numeric_limits<double>::infinity()};
 
 std::size_t number_of(PathType type) { return static_cast<std::size_t>(type); }
 
@@ -18,7 +18,7 @@ class ListedPatterns {
 public:
   ListedPatterns(const Cluster& cluster, ProtocolOverheads overheads, const CollectiveRequest& request,
                  ListedPlan plan)
-      : cluster_(cluster), overheads_(std::move(overheads)), request_(request), plan_(plan) {
+      : cluster_(cluster), overheads_(overheads), request_(request), plan_(plan) {
     request_.group.clear();  // all ranks
     request_.edges = PatternEdges::listed;
   }
@@ -56,7 +56,7 @@ EdgeCounter::EdgeCounter(const Cluster& cluster, const ProtocolOverheads& overhe
       per_node_(cluster.gpus_on_node.front()),
       across_(cluster.network->route_counter()),
       kinds_(1 + cluster.platform.nics.size()),
-      limits_(path_types, unlimited) {}
+      limits_(path_types, no_limit) {}
 
 EdgeCounter::Edge EdgeCounter::add(Rank from, Rank to, int nic) {
   const Kind& its = kind(from, to, nic);
@@ -205,7 +205,7 @@ bool EdgeCounter::is_held() const {
 
 Bandwidth EdgeCounter::pace(double flows_per_edge) {
   sum();
-  Bandwidth slowest = unlimited;
+  Bandwidth slowest = no_limit;
   for (int type = 0; type < path_types; ++type) {
     if (!has_type_[at(type)]) continue;
     const auto of_edge = static_cast<PathType>(type);
@@ -219,7 +219,7 @@ Bandwidth EdgeCounter::pace(double flows_per_edge) {
                                 std::span<const Bandwidth> of_links, std::uint32_t repeats) {
                               block.clear();
                               for (std::size_t i = 0; i < times.size(); ++i)
-                                block.push_back(times[i] > 0 ? of_links[i] / times[i] : unlimited);
+                                block.push_back(times[i] > 0 ? of_links[i] / times[i] : no_limit);
                               shares.append(block, repeats);
                             });
   shares.for_each_part_with(efficiencies_, [&](std::uint32_t, std::span<const Bandwidth> of_links,
@@ -229,7 +229,7 @@ Bandwidth EdgeCounter::pace(double flows_per_edge) {
   return slowest;
 }
 
-Bandwidth EdgeCounter::limit(double flows_per_edge) { return is_held() ? pace(flows_per_edge) : unlimited; }
+Bandwidth EdgeCounter::limit(double flows_per_edge) { return is_held() ? pace(flows_per_edge) : no_limit; }
 
 Pattern EdgeCounter::take() {
   sum();
