@@ -113,7 +113,7 @@ TEST_CASE("a latency of 0 is read, and filled in where a platform needs one") {
   CHECK(network.dimensions[0].latency == Seconds());
   const Route its = route(cluster_of(network), Rank{0}, Rank{7});
   CHECK(its.latency > Seconds());
-  CHECK(its.latency < Seconds(1e-12));
+  CHECK(its.latency < Seconds(1e-11));  // of a few links
 }
 
 TEST_CASE("one Switch behind the node is a rail for each GPU") {

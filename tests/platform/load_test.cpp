@@ -162,12 +162,12 @@ TEST_CASE("bandwidths and latencies that no machine has are errors") {
     return errors(box(entry("[gpu0, cpu0]", "kind: pcie3, " + figures)));
   };
   const std::string bandwidth = "node.links[1].bandwidth";
-  const std::string rates = "0 B/s 100 TB/s";
+  const std::string rates = "1 kB/s 100 TB/s";
   CHECK(wrong("bandwidth: 0 GB/s, latency: 1 us") == All{{bandwidth, "'0 GB/s'", rates}});
   CHECK(wrong("bandwidth: -16 GB/s, latency: 1 us") == All{{bandwidth, "'-16 GB/s'", rates}});
   CHECK(wrong("bandwidth: 101 TB/s, latency: 1 us") == All{{bandwidth, "'101 TB/s'", rates}});
   const std::string latency = "node.links[1].latency";
-  const std::string times = "0 1";
+  const std::string times = "0.001 1";  // ns, s
   CHECK(wrong("bandwidth: 16 GB/s, latency: 0 us") == All{{latency, "'0 us'", times}});
   CHECK(wrong("bandwidth: 16 GB/s, latency: -1 us") == All{{latency, "'-1 us'", times}});
   CHECK(wrong("bandwidth: 16 GB/s, latency: 1.1 s") == All{{latency, "'1.1 s'", times}});
