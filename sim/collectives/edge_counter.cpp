@@ -252,25 +252,14 @@ void RingCounter::end_ring() {
 
 void add_rounds(CollectivePlan& plan, EdgeCounter& edges, int messages, double share, Seconds latency,
                 double flows_per_edge) {
-  plan.phases.push_back({.pattern = static_cast<int>(plan.patterns.size()),
-                         .messages = messages,
-                         .share = share,
-                         .hops = 0,
-                         .latency = latency,
-                         .limit = edges.limit(flows_per_edge),
-                         .startup = plan.phases.empty() ? edges.startup() : 0});
+  plan.phases.push_back(
+      rounds_phase(plan, messages, share, latency, edges.limit(flows_per_edge), edges.startup()));
   plan.patterns.push_back(edges.take());
 }
 
 void add_chunked(CollectivePlan& plan, EdgeCounter& edges, PatternMaker::Path way, double share,
                  double flows_per_edge) {
-  plan.phases.push_back({.pattern = static_cast<int>(plan.patterns.size()),
-                         .messages = 0,
-                         .share = share,
-                         .hops = way.edges,
-                         .latency = way.latency / way.edges,
-                         .limit = edges.pace(flows_per_edge),
-                         .startup = 0});
+  plan.phases.push_back(chunked_phase(plan, way, share, edges.pace(flows_per_edge)));
   plan.patterns.push_back(edges.take());
 }
 

@@ -283,15 +283,32 @@ double flows_per_channel(const Cluster& cluster, std::span<const Rank> group, st
   return std::max(1.0, static_cast<double>(group.size()) / nodes / static_cast<double>(channels));
 }
 
+PhasePlan rounds_phase(const CollectivePlan& plan, int messages, double share, Seconds latency,
+                       Bandwidth limit, double startup) {
+  return {.pattern = static_cast<int>(plan.patterns.size()),
+          .messages = messages,
+          .share = share,
+          .hops = 0,
+          .latency = latency,
+          .limit = limit,
+          .startup = plan.phases.empty() ? startup : 0};
+}
+
+PhasePlan chunked_phase(const CollectivePlan& plan, const PatternMaker::Path& longest, double share,
+                        Bandwidth limit) {
+  return {.pattern = static_cast<int>(plan.patterns.size()),
+          .messages = 0,
+          .share = share,
+          .hops = longest.edges,
+          .latency = longest.latency / longest.edges,
+          .limit = limit,
+          .startup = 0};
+}
+
 void add_rounds(CollectivePlan& plan, PatternMaker& maker, int messages, double share, Seconds latency,
                 double flows_per_edge) {
-  plan.phases.push_back({.pattern = static_cast<int>(plan.patterns.size()),
-                         .messages = messages,
-                         .share = share,
-                         .hops = 0,
-                         .latency = latency,
-                         .limit = maker.limit(flows_per_edge),
-                         .startup = plan.phases.empty() ? maker.startup() : 0});
+  plan.phases.push_back(
+      rounds_phase(plan, messages, share, latency, maker.limit(flows_per_edge), maker.startup()));
   add_pattern(plan, maker, flows_per_edge);
 }
 
@@ -329,14 +346,7 @@ void repeat_rounds(CollectivePlan& plan, std::size_t phase) {
 }
 
 void add_chunked(CollectivePlan& plan, PatternMaker& maker, double share, double flows_per_edge) {
-  const PatternMaker::Path way = maker.longest_path();
-  plan.phases.push_back({.pattern = static_cast<int>(plan.patterns.size()),
-                         .messages = 0,
-                         .share = share,
-                         .hops = way.edges,
-                         .latency = way.latency / way.edges,
-                         .limit = maker.pace(flows_per_edge),
-                         .startup = 0});
+  plan.phases.push_back(chunked_phase(plan, maker.longest_path(), share, maker.pace(flows_per_edge)));
   add_pattern(plan, maker, flows_per_edge);
 }
 

@@ -223,4 +223,11 @@ void repeat_rounds(CollectivePlan& plan, std::size_t phase);
 /// edges that pass data on.
 void add_chunked(CollectivePlan& plan, PatternMaker& maker, double share, double flows_per_edge = 1);
 
+/// The phases of these two, of the pattern that the plan gets next, listed or counted. `startup`: of the
+/// plan's first message.
+PhasePlan rounds_phase(const CollectivePlan& plan, int messages, double share, Seconds latency,
+                       Bandwidth limit, double startup);
+PhasePlan chunked_phase(const CollectivePlan& plan, const PatternMaker::Path& longest, double share,
+                        Bandwidth limit);
+
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace trainyard {
@@ -19,6 +20,49 @@ struct SwitchTraffic {
   Seconds longest_in;
 };
 
+/// The ranks that receive, by their nearest NIC.
+class Receivers {
+public:
+  explicit Receivers(const Cluster& cluster)
+      : cluster_(cluster), samples_(cluster.platform.nics.size()), counts_(samples_.size(), 0) {}
+
+  [[nodiscard]] std::size_t nics() const { return counts_.size(); }
+  /// The number of the rank's GPU in its node.
+  [[nodiscard]] std::size_t gpu(Rank rank, NodeId node) const {
+    return at(index(rank) - cluster_.first_rank[at(index(node))]);
+  }
+  /// The nearest NIC; negative if there is none: Unreachable is thrown when the rank sends.
+  [[nodiscard]] int nic_of(Rank rank, NodeId node) const {
+    return cluster_.inside.nearest_nic[gpu(rank, node)];
+  }
+
+  void add(Rank rank, NodeId node, int nic) {
+    ++counts_[at(nic)];
+    std::vector<Rank>& some = samples_[at(nic)];
+    if (some.empty() || (some.size() == 1 && cluster_.node_of(some.front()) != node)) some.push_back(rank);
+  }
+
+  [[nodiscard]] std::int64_t count(std::size_t nic) const { return counts_[nic]; }
+  [[nodiscard]] std::int64_t all() const {
+    return std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
+  }
+  /// One of them on another node than this.
+  [[nodiscard]] Rank elsewhere(std::size_t nic, NodeId node) const {
+    const std::vector<Rank>& some = samples_[nic];
+    return cluster_.node_of(some.front()) == node ? some.back() : some.front();
+  }
+
+private:
+  const Cluster& cluster_;
+  std::vector<std::vector<Rank>> samples_;  ///< a receiver, and one on another node
+  std::vector<std::int64_t> counts_;
+};
+
+/// A rank of another node than this.
+Rank rank_elsewhere(const std::vector<NodeShare>& shares, NodeId node) {
+  return (shares.front().node == node ? shares.back() : shares.front()).ranks.front();
+}
+
 class TrafficCounter {
 public:
   TrafficCounter(const Cluster& cluster, const std::vector<NodeShare>& shares,
@@ -26,12 +70,11 @@ public:
       : cluster_(cluster),
         shares_(shares),
         listener_(listener),
-        nics_(cluster.platform.nics.size()),
-        samples_(nics_),
-        total_(nics_, 0) {}
+        receivers_(cluster),
+        nics_(receivers_.nics()) {}
 
   void count() {
-    std::vector<Receivers> here(shares_.size(), Receivers(nics_, 0));
+    std::vector<ByNic> here(shares_.size(), ByNic(nics_, 0));
     for (std::size_t i = 0; i < shares_.size(); ++i) {
       for (const Rank rank : shares_[i].ranks) add_receiver(rank, shares_[i].node, here[i]);
     }
@@ -45,7 +88,7 @@ public:
   }
 
 private:
-  using Receivers = std::vector<std::int64_t>;  ///< number of ranks by their nearest NIC
+  using ByNic = std::vector<std::int64_t>;  ///< number of ranks by their nearest NIC
 
   /// Adds the traffic between switches, once all ranks are known.
   void add_fabric() {
@@ -66,13 +109,9 @@ private:
     }
   }
 
-  [[nodiscard]] std::size_t gpu(Rank rank, NodeId node) const {
-    return at(index(rank) - cluster_.first_rank[at(index(node))]);
-  }
-
   std::size_t place_of(Port port) {
     const auto [entry, is_new] = places_.try_emplace(cluster_.network->first_switch(port), switches_.size());
-    if (is_new) switches_.push_back({port, port, Receivers(nics_, 0), Receivers(nics_, 0), {}, {}});
+    if (is_new) switches_.push_back({port, port, ByNic(nics_, 0), ByNic(nics_, 0), {}, {}});
     if (port.node != switches_[entry->second].first.node) switches_[entry->second].last = port;
     return entry->second;
   }
@@ -101,31 +140,27 @@ private:
     return static_cast<int>((index(port_link) % per_node - inside) / 2);
   }
 
-  void add_receiver(Rank rank, NodeId node, Receivers& here) {
-    const int nic = cluster_.inside.nearest_nic[gpu(rank, node)];
-    if (nic < 0) return;  // Unreachable is thrown when it sends
+  void add_receiver(Rank rank, NodeId node, ByNic& here) {
+    const int nic = receivers_.nic_of(rank, node);
+    if (nic < 0) return;
     ++here[at(nic)];
-    ++total_[at(nic)];
-    std::vector<Rank>& some = samples_[at(nic)];
-    if (some.empty() || (some.size() == 1 && cluster_.node_of(some.front()) != node)) some.push_back(rank);
+    receivers_.add(rank, node, nic);
     SwitchTraffic& traffic = switches_[place_of({index(node), nic})];
     ++traffic.receivers[at(nic)];
     traffic.longest_in = std::max(traffic.longest_in, way_in(rank, node));
   }
 
   [[nodiscard]] Seconds way_in(Rank rank, NodeId node) const {
-    const std::size_t number = gpu(rank, node);
-    return cluster_.inside.nic_to_gpu[at(cluster_.inside.nearest_nic[number])][number].latency;
+    return cluster_.inside.nic_to_gpu[at(receivers_.nic_of(rank, node))][receivers_.gpu(rank, node)].latency;
   }
 
   /// Adds the rank's routes to the receivers of each NIC on other nodes, up to the port where they leave the
   /// node.
-  void add_ways_out(Rank rank, NodeId node, const Receivers& here) {
+  void add_ways_out(Rank rank, NodeId node, const ByNic& here) {
     for (std::size_t nic = 0; nic < nics_; ++nic) {
-      const std::int64_t messages = total_[nic] - here[nic];
+      const std::int64_t messages = receivers_.count(nic) - here[nic];
       if (messages == 0) continue;
-      const bool is_first_here = cluster_.node_of(samples_[nic].front()) == node;
-      const Rank to = is_first_here ? samples_[nic].back() : samples_[nic].front();
+      const Rank to = receivers_.elsewhere(nic, node);
       const NodeId to_node = cluster_.node_of(to);
       links_.clear();
       const RouteSummary way = append_route(cluster_, rank, to, -1, links_);
@@ -144,22 +179,19 @@ private:
 
   /// Adds the route from the port to the rank, for the messages of all ranks on other nodes.
   void add_way_in(Rank rank, NodeId node, std::size_t on_node) {
-    const NodeShare& other = shares_.front().node == node ? shares_.back() : shares_.front();
     links_.clear();
-    (void)append_route(cluster_, other.ranks.front(), rank, -1, links_);
+    (void)append_route(cluster_, rank_elsewhere(shares_, node), rank, -1, links_);
     const auto enters =
         std::find_if(links_.rbegin(), links_.rend(), [&](LinkId link) { return is_fabric(cluster_, link); });
-    std::int64_t all = 0;
-    for (const std::int64_t ranks : total_) all += ranks;
-    listener_.add_links(std::span(enters.base() - 1, links_.end()), all - static_cast<std::int64_t>(on_node));
+    listener_.add_links(std::span(enters.base() - 1, links_.end()),
+                        receivers_.all() - static_cast<std::int64_t>(on_node));
   }
 
   const Cluster& cluster_;
   const std::vector<NodeShare>& shares_;
   const TrafficListener& listener_;
+  Receivers receivers_;
   std::size_t nics_;
-  std::vector<std::vector<Rank>> samples_;  ///< by NIC: a receiver, and one on another node
-  Receivers total_;
   std::map<int, std::size_t> places_;  ///< by first_switch(): index in `switches_`
   std::vector<SwitchTraffic> switches_;
   /// By the sender's and the receiver's switch: pairs of ranks on one node, whose messages do not use the
@@ -173,12 +205,7 @@ class FormulaCounter {
 public:
   FormulaCounter(const Cluster& cluster, const std::vector<NodeShare>& shares,
                  const TrafficListener& listener)
-      : cluster_(cluster),
-        shares_(shares),
-        listener_(listener),
-        nics_(cluster.platform.nics.size()),
-        samples_(nics_),
-        total_(nics_, 0) {}
+      : cluster_(cluster), shares_(shares), listener_(listener), receivers_(cluster) {}
 
   /// Whether the fabric has one; then everything is counted.
   bool count() {
@@ -207,39 +234,29 @@ public:
 
 private:
   [[nodiscard]] int switch_of(NodeId node) const { return cluster_.network->first_switch({index(node), 0}); }
-  [[nodiscard]] int nic_of(Rank rank, NodeId node) const {
-    return cluster_.inside.nearest_nic[at(index(rank) - cluster_.first_rank[at(index(node))])];
-  }
 
   void add_receivers(const NodeShare& share) {
     for (const Rank rank : share.ranks) {
-      const int nic = nic_of(rank, share.node);
-      if (nic < 0) continue;  // Unreachable is thrown when it sends
-      ++total_[at(nic)];
-      std::vector<Rank>& some = samples_[at(nic)];
-      if (some.empty() || (some.size() == 1 && cluster_.node_of(some.front()) != share.node))
-        some.push_back(rank);
+      const int nic = receivers_.nic_of(rank, share.node);
+      if (nic >= 0) receivers_.add(rank, share.node, nic);
     }
   }
 
   /// The parts inside the node of all routes from and to its ranks.
   void add_ways(const NodeShare& share) {
-    std::vector<std::int64_t> here(nics_, 0);
-    std::int64_t all = 0;
+    std::vector<std::int64_t> here(receivers_.nics(), 0);
     for (const Rank rank : share.ranks) {
-      const int nic = nic_of(rank, share.node);
+      const int nic = receivers_.nic_of(rank, share.node);
       if (nic >= 0) ++here[at(nic)];
     }
-    for (const std::int64_t ranks : total_) all += ranks;
-    const NodeShare& other = shares_.front().node == share.node ? shares_.back() : shares_.front();
+    const std::int64_t elsewhere = receivers_.all() - static_cast<std::int64_t>(share.ranks.size());
+    const Rank other = rank_elsewhere(shares_, share.node);
     const std::size_t below = at(switch_of(share.node));
     for (const Rank rank : share.ranks) {
-      for (std::size_t nic = 0; nic < nics_; ++nic) {
-        const std::int64_t messages = total_[nic] - here[nic];
+      for (std::size_t nic = 0; nic < receivers_.nics(); ++nic) {
+        const std::int64_t messages = receivers_.count(nic) - here[nic];
         if (messages == 0) continue;
-        const bool is_first_here = cluster_.node_of(samples_[nic].front()) == share.node;
-        const Rank to = is_first_here ? samples_[nic].back() : samples_[nic].front();
-        const WayBetween way = way_between(cluster_, rank, to, -1);
+        const WayBetween way = way_between(cluster_, rank, receivers_.elsewhere(nic, share.node), -1);
         links_.clear();
         if (way.to_sender != nullptr) append(share.node, *way.to_sender);
         append(share.node, *way.out);
@@ -249,11 +266,11 @@ private:
         if (way.to_sender != nullptr) out += way.to_sender->latency;
         longest_out_[below] = std::max(longest_out_[below], out);
       }
-      const WayBetween way = way_between(cluster_, other.ranks.front(), rank, -1);
+      const WayBetween way = way_between(cluster_, other, rank, -1);
       links_.clear();
       append_nic(share.node, way.nic_in, true);
       append(share.node, *way.in);
-      listener_.add_links(links_, all - static_cast<std::int64_t>(share.ranks.size()));
+      listener_.add_links(links_, elsewhere);
       longest_in_[below] = std::max(longest_in_[below], way.in->latency);
     }
   }
@@ -292,9 +309,7 @@ private:
   const Cluster& cluster_;
   const std::vector<NodeShare>& shares_;
   const TrafficListener& listener_;
-  std::size_t nics_;
-  std::vector<std::vector<Rank>> samples_;  ///< by NIC: a receiver, and one on another node
-  std::vector<std::int64_t> total_;         ///< ranks by their nearest NIC
+  Receivers receivers_;
   // by switch
   std::vector<std::int64_t> ranks_;
   std::vector<int> nodes_;

@@ -3,11 +3,11 @@
 #include "compute/op_time.hpp"
 #include "config/diagnostic.hpp"
 #include "config/fields.hpp"
+#include "platform/plausible_limits.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <limits>
 #include <map>
@@ -17,10 +17,11 @@
 namespace trainyard {
 namespace {
 
-/// Latencies that a platform needs only for its form are far below.
-Seconds to_picoseconds(Seconds latency) {
-  constexpr double ps = 1e-12;
-  return Seconds(std::round(latency.si() / ps) * ps);
+/// The sum of the latencies of so many links; 0 if each is the shortest that a platform may state, which
+/// stands for none (interchange/astra_platform.cpp).
+Seconds unless_shortest(Seconds latency, std::size_t links) {
+  const double shortest = static_cast<double>(links) * config::least_latency;
+  return latency.si() > 1.5 * shortest ? latency : Seconds{};
 }
 
 class NetworkOfCluster {
@@ -46,7 +47,7 @@ private:
 
   void add(AstraTopology topology, int count, Bandwidth bandwidth, Seconds latency) {
     network_.dimensions.push_back(
-        {.topology = topology, .count = count, .bandwidth = bandwidth, .latency = to_picoseconds(latency)});
+        {.topology = topology, .count = count, .bandwidth = bandwidth, .latency = latency});
   }
 
   // ---- the GPUs of a node
@@ -96,7 +97,7 @@ private:
         check_alike(rate_of_link(*its) == rate_of_link(*first) && its->latency == first->latency);
       }
     }
-    add(topology, on_node(), rate_of_link(*first), first->latency);
+    add(topology, on_node(), rate_of_link(*first), unless_shortest(first->latency, 1));
   }
 
   static void check_alike(bool is_alike) {
@@ -121,7 +122,7 @@ private:
                     its->latency == first->latency);
       }
     }
-    add(AstraTopology::switched, on_node(), rate_of_link(*first), first->latency / 2.0);
+    add(AstraTopology::switched, on_node(), rate_of_link(*first), unless_shortest(first->latency, 2) / 2.0);
   }
 
   // ---- the nodes
@@ -132,17 +133,25 @@ private:
     Seconds latency;
   };
 
+  /// The latency of a route less the parts that stand for none.
+  [[nodiscard]] Seconds latency_stated(const Route& its, const WayBetween& way) const {
+    Seconds latency = its.latency;
+    for (const NodePath* const path : {way.out, way.in})
+      latency = latency - path->latency + unless_shortest(path->latency, path->links.size());
+    const Seconds fabric = cluster_.platform.fabric.latency.value;
+    return latency - fabric + unless_shortest(fabric, 1);
+  }
+
   [[nodiscard]] BetweenNodes between(int one, int other) const {
     std::map<LinkId, int> users;
-    std::vector<Route> routes;
-    for (int gpu = 0; gpu < on_node(); ++gpu) {
-      routes.push_back(route(cluster_, Rank{one * on_node() + gpu}, Rank{other * on_node() + gpu}));
-      for (const LinkId link : routes.back().links) ++users[link];
-    }
     BetweenNodes made;
-    for (const Route& its : routes) {
+    for (int gpu = 0; gpu < on_node(); ++gpu) {
+      const Rank from{one * on_node() + gpu};
+      const Rank to{other * on_node() + gpu};
+      const Route its = route(cluster_, from, to);
+      for (const LinkId link : its.links) ++users[link];
       made.rate = std::min(made.rate, its.limit);
-      made.latency = std::max(made.latency, its.latency);
+      made.latency = std::max(made.latency, latency_stated(its, way_between(cluster_, from, to, -1)));
     }
     for (const auto& [link, number] : users)
       made.rate = std::min(made.rate, capacity(cluster_, link) / static_cast<double>(number));

@@ -56,8 +56,7 @@ TEST_CASE("a configuration keeps its counts, rates and latencies by way of a pla
       CHECK(other.topology == one.topology);
       CHECK(other.count == one.count);
       CHECK(other.bandwidth / one.bandwidth == doctest::Approx(1).epsilon(1e-11));
-      // a few ps stand for latencies of 0, which a platform may not have
-      CHECK(other.latency / one.latency == doctest::Approx(1).epsilon(1e-3));
+      CHECK(other.latency / one.latency == doctest::Approx(1).epsilon(1e-11));
     }
   }
 }

@@ -87,7 +87,7 @@ void check_round_trip(const Run& run) {
   CHECK(gradients == gradients_back);
   CHECK(static_cast<std::size_t>(collectives) == step.collectives.size());
   CHECK(bytes > 1e8);
-  CHECK(static_cast<double>(back.parts.period) == doctest::Approx(step.time.si() * 1e9).epsilon(1e-8));
+  CHECK(std::abs(static_cast<double>(back.parts.period) - step.time.si() * 1e9) <= 1.01);  // whole ns
 }
 
 /// Time that is covered by any of the intervals, in ns.

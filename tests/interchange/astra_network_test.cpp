@@ -5,6 +5,7 @@
 #include "interchange/astra_platform.hpp"
 #include "interchange/inputs.hpp"
 #include "platform/cluster.hpp"
+#include "platform/plausible_limits.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -113,7 +114,7 @@ TEST_CASE("a latency of 0 is read, and filled in where a platform needs one") {
   CHECK(network.dimensions[0].latency == Seconds());
   const Route its = route(cluster_of(network), Rank{0}, Rank{7});
   CHECK(its.latency > Seconds());
-  CHECK(its.latency < Seconds(1e-11));  // of a few links
+  CHECK(its.latency.si() <= 2 * config::least_latency * (1 + 1e-9));  // of two links
 }
 
 TEST_CASE("one Switch behind the node is a rail for each GPU") {
