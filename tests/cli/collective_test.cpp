@@ -223,7 +223,7 @@ TEST_CASE("groups and roots that make no sense are a wrong command line or name 
   CHECK(collective_on_dgx2({"--set", "nodes=2"}).code == 2);
   const Ended none = run_program({"run", "resnet50_dgx2", "--set", "nodes=0"});
   CHECK(none.code == 3);
-  CHECK(none.err.find("at most 1000000") != std::string::npos);
+  CHECK(none.err.find("at most 1048576") != std::string::npos);
   const Ended beyond = collective_on_dgx2({"--group", "0-16"});
   CHECK(beyond.code == 3);
   CHECK(beyond.err.find("rank 16 ") != std::string::npos);
