@@ -60,7 +60,14 @@ std::string in_double_quotes(const std::string& text) {
 }
 
 std::string scalar_text(const Node& node) {
-  return node.quoted && !is_plain(node.scalar) ? in_double_quotes(node.scalar) : node.scalar;
+  const bool has_lines = node.scalar.find('\n') != std::string::npos;
+  return has_lines || (node.quoted && !is_plain(node.scalar)) ? in_double_quotes(node.scalar) : node.scalar;
+}
+
+/// Within brackets or braces, where commas and brackets end a text without quotes.
+std::string text_in_brackets(const Node& node) {
+  const bool would_end = node.scalar.find_first_of(",[]{}") != std::string::npos;
+  return would_end ? in_double_quotes(node.scalar) : scalar_text(node);
 }
 
 std::string key_text(const std::string& key) { return is_plain(key) ? key : in_double_quotes(key); }
@@ -73,7 +80,7 @@ std::string one_line(const Node& node) {
       return scalar_text(node);
     case Node::Kind::sequence: {
       std::string text = "[";
-      for (const Node& item : node.items) text += (text.size() == 1 ? "" : ", ") + scalar_text(item);
+      for (const Node& item : node.items) text += (text.size() == 1 ? "" : ", ") + text_in_brackets(item);
       return text + "]";
     }
     case Node::Kind::mapping:
@@ -81,7 +88,7 @@ std::string one_line(const Node& node) {
   }
   std::string text = "{";
   for (const Node::Entry& entry : node.entries) {
-    text += (text.size() == 1 ? "" : ", ") + key_text(entry.key) + ": " + scalar_text(entry.value);
+    text += (text.size() == 1 ? "" : ", ") + key_text(entry.key) + ": " + text_in_brackets(entry.value);
   }
   return text + "}";
 }

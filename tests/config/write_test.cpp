@@ -113,6 +113,26 @@ TEST_CASE("strings are quoted where some YAML reader would take them for somethi
   CHECK(title("gr\u00fcn \u2028\ufeff") == "\"gr\u00fcn \\u2028\\ufeff\"");
 }
 
+TEST_CASE("a text with commas or brackets keeps its meaning in a list and in a mapping of one line") {
+  for (const std::string text : {"a, b", "a[1]", "x {y}", "1,5"}) {
+    CAPTURE(text);
+    for (const std::string& yaml : {"set:\n  key: " + text + "\n", "set:\n  - " + text + "\n"}) {
+      const Node root = parse("x.yaml", yaml).root;
+      const Node again = parse("y.yaml", emit(root)).root;
+      CHECK(emit(again) == emit(root));
+      const Node& value = *again.find("set");
+      REQUIRE(value.entries.size() + value.items.size() == 1);
+      CHECK((value.items.empty() ? value.entries.front().value : value.items.front()).scalar == text);
+    }
+  }
+}
+
+TEST_CASE("a text of several lines without quotes keeps them") {
+  const Node root = parse("x.yaml", "title: one\n\n  two\n").root;
+  REQUIRE(root.find("title")->scalar == "one\ntwo");
+  CHECK(parse("y.yaml", emit(root)).root.find("title")->scalar == "one\ntwo");
+}
+
 TEST_CASE("what is written reads back to an equal value, to the same bits") {
   CHECK(rc::check([] {
     const Yard yard = any_yard();
