@@ -15,6 +15,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -107,6 +108,17 @@ def write_dictionary(file, words):
     file.write_text("".join(f'"{word}"\n' for word in dict.fromkeys(quoted) if word), encoding="utf-8")
 
 
+def end_after(seconds, command, output):
+    """Exit status of a fuzzer that is asked to end: its own limit has whole seconds and is exceeded by one."""
+    with subprocess.Popen(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL,
+                          env={**os.environ, **SANITIZERS}) as fuzzer:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return fuzzer.wait(seconds)
+        fuzzer.send_signal(signal.SIGUSR1)
+        status = fuzzer.wait()
+        return 0 if status == -signal.SIGUSR1 else status  # asked before it was ready
+
+
 class Readers:
     def __init__(self, arguments, folder):
         self.program = str(arguments.folder / "fuzz_readers")
@@ -148,22 +160,21 @@ class Readers:
         kept.mkdir(parents=True, exist_ok=True)
         prefix = self.arguments.out / f"{name}-"
         command = [
-            self.program, name, f"-max_total_time={seconds}", f"-seed={self.arguments.seed}", "-close_fd_mask=3",
+            self.program, name, f"-seed={self.arguments.seed}", "-close_fd_mask=3",
             f"-timeout={TIMEOUT_S}", "-rss_limit_mb=3000", "-malloc_limit_mb=2000", f"-max_len={LARGEST_SEED}",
             "-keep_seed=1", "-reload=0", "-print_final_stats=1", f"-dict={self.folder / f'{name}.dict'}",
             f"-artifact_prefix={prefix}", str(kept), str(self.folder / "seeds" / name),
         ]
         log = self.folder / f"{name}.log"
         with log.open("wb") as output:
-            ended = subprocess.run(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL,
-                                   env={**os.environ, **SANITIZERS}, check=False)
+            ended = end_after(seconds, command, output)
         text = log.read_text(encoding="utf-8", errors="replace")
         executed = re.search(r"stat::number_of_executed_units: (\d+)", text)
         executed = int(executed.group(1)) if executed else 0
         coverage = re.findall(r"cov: (\d+)", text)
         print(f"{name:<18}{executed:>9} inputs, {coverage[-1] if coverage else '?':>6} edges", flush=True)
         self.runs += executed
-        if ended.returncode != 0:
+        if ended != 0:
             self.report(name, text)
 
     def report(self, name, text):
@@ -177,7 +188,7 @@ class Readers:
         self.prepare()
         seconds = self.arguments.seconds * READERS_SHARE * self.arguments.jobs / len(self.targets)
         with concurrent.futures.ThreadPoolExecutor(self.arguments.jobs) as pool:
-            list(pool.map(lambda target: self.run(target, max(1, round(seconds))), self.targets))
+            list(pool.map(lambda target: self.run(target, seconds), self.targets))
 
 
 def main():
