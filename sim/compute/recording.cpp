@@ -3,6 +3,7 @@
 #include "compute/work.hpp"
 #include "config/fields.hpp"
 #include "config/suggest.hpp"
+#include "units/spreadsheet_text.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
 #include "workload/shape_text.hpp"
@@ -239,7 +240,7 @@ RecordingFacts read_facts(const std::vector<CsvComment>& comments, CsvProblems& 
 std::string facts_text(const RecordingFacts& facts) {
   std::string text;
   const auto add = [&](std::string_view key, const std::string& value) {
-    if (!value.empty()) text += fmt::format("# {}: {}\n", key, value);
+    if (!value.empty()) text += fmt::format("# {}: {}\n", key, with_apostrophes(value));
   };
   const auto add_number = [&](std::string_view key, std::optional<double> value, std::string_view unit) {
     if (value) add(key, shortest(*value) + std::string(unit));

@@ -20,128 +20,159 @@ constexpr long paths_budget = 2'000'000;
 constexpr long rings_budget = 200'000;
 constexpr long shuffled_budget = 50'000;
 constexpr int shuffles = 16;
+// For all numbers of rings together: a node of hundreds of lanes would be searched for minutes.
+constexpr long all_budget = 20'000'000;
 
 /// Depth-first search for a list of tours, one after the other, on the lanes the earlier ones left. A tour
-/// starts at `first`, visits every GPU once and ends at `last`; a ring ends where it starts.
+/// starts at `first`, visits every GPU once and ends at `last`; a ring ends where it starts. The choices are
+/// in a list: hundreds of rings through hundreds of GPUs are too many calls for a stack.
 class TourSearch {
 public:
-  TourSearch(const LaneGraph& lanes, std::span<const PathEnds> tours, bool are_rings, long step_budget)
+  TourSearch(const LaneGraph& lanes, std::span<const PathEnds> ends, bool are_rings, long step_budget)
       : step_budget_(step_budget),
-        tours_(tours),
+        ends_(ends),
         are_rings_(are_rings),
         gpus_(at(lanes.gpus)),
         direct_(lanes.direct),
         out_(lanes.ports),
         in_(lanes.ports) {}
 
-  bool run() { return start(0); }
+  bool run() {
+    if (ends_.empty()) return true;
+    if (!begin_tours()) return false;
+    Hop next = first_choice();
+    while (tours_.size() < ends_.size() || !is_complete()) {
+      if (find(next)) {
+        take_hop(next);
+        if (is_complete()) begin_tours();
+        next = first_choice();
+      } else {
+        if (gave_up() || !has_taken_back(next)) return false;
+        ++next.through;
+      }
+    }
+    return true;
+  }
+
   [[nodiscard]] long steps() const { return steps_; }
   [[nodiscard]] bool gave_up() const { return steps_ > step_budget_; }
-  [[nodiscard]] const std::vector<GpuOrder>& orders() const { return orders_; }
+  [[nodiscard]] std::vector<GpuOrder> orders() const {
+    std::vector<GpuOrder> orders;
+    for (const Tour& tour : tours_) orders.push_back(tour.order);
+    return orders;
+  }
 
 private:
-  /// One hop of the current tour: the next GPU, and the switch used (-1: none). Ordered as tried.
+  /// One hop of a tour: the next GPU, and the switch used (-1: none). Ordered as tried.
   struct Hop {
     int gpu;
     int through;
     friend auto operator<=>(const Hop&, const Hop&) = default;
   };
+  struct Tour {
+    GpuOrder order;
+    std::vector<Hop> hops;
+    std::vector<char> visited;  ///< by GPU
+    std::size_t tied = 0;       ///< the first hops that are those of the tour before
+  };
 
-  bool start(std::size_t tour) {
-    if (tour == tours_.size()) return true;
-    orders_.push_back({tours_[tour].first});
-    hops_.emplace_back();
-    std::vector<char> visited(gpus_, 0);
-    visited[at(tours_[tour].first)] = 1;
-    if (extend(tour, visited)) return true;
-    orders_.pop_back();
-    hops_.pop_back();
-    return false;
+  [[nodiscard]] const PathEnds& ends() const { return ends_[tours_.size() - 1]; }
+  [[nodiscard]] bool is_closing() const { return tours_.back().order.size() == gpus_; }
+  [[nodiscard]] bool is_complete() const {
+    return tours_.back().hops.size() == (are_rings_ ? gpus_ : gpus_ - 1);
   }
 
-  bool extend(std::size_t tour, std::vector<char>& visited) {
-    const std::size_t length = orders_[tour].size();
-    if (length == gpus_) {
-      if (!are_rings_) return orders_[tour].back() == tours_[tour].last && start(tour + 1);
-      return hop(tour, visited, tours_[tour].first);
+  /// Begins the next tour, and those after it that need no hop. False if one cannot end where it should.
+  bool begin_tours() {
+    while (tours_.size() < ends_.size()) {
+      const PathEnds& next = ends_[tours_.size()];
+      Tour& tour = tours_.emplace_back();
+      tour.order = {next.first};
+      tour.visited.assign(gpus_, 0);
+      tour.visited[at(next.first)] = 1;
+      if (!is_complete()) return true;
+      if (next.first != next.last) return false;
     }
-    for (std::size_t next = 0; next < gpus_; ++next) {
-      if (visited[next] != 0) continue;
-      const bool is_end = !are_rings_ && static_cast<int>(next) == tours_[tour].last;
-      if (is_end != (!are_rings_ && length + 1 == gpus_)) continue;
-      if (hop(tour, visited, static_cast<int>(next))) return true;
-      if (gave_up()) return false;
-    }
-    return false;
+    return true;
   }
 
-  /// Takes one lane to `next`, in each possible way, and continues from there.
-  bool hop(std::size_t tour, std::vector<char>& visited, int next) {
-    const std::size_t from = at(orders_[tour].back());
-    const std::size_t to = at(next);
-    for (int through = -1; through < static_cast<int>(out_.size()); ++through) {
-      if (++steps_ > step_budget_) return false;
-      if (!is_in_order(tour, {next, through}) || !take(from, to, through)) continue;
-      hops_[tour].push_back({next, through});
-      const bool closes = orders_[tour].size() == gpus_;
-      bool found = false;
-      if (closes) {
-        found = start(tour + 1);
-      } else {
-        orders_[tour].push_back(next);
-        visited[to] = 1;
-        found = extend(tour, visited);
+  [[nodiscard]] Hop first_choice() const { return {is_closing() ? ends().first : 0, -1}; }
+
+  /// The first possible hop from `next` on.
+  bool find(Hop& next) {
+    const Tour& tour = tours_.back();
+    const int end = is_closing() ? next.gpu + 1 : static_cast<int>(gpus_);
+    const bool is_last = !are_rings_ && tour.order.size() + 1 == gpus_;
+    for (; next.gpu < end; ++next.gpu, next.through = -1) {
+      if (!is_closing() && tour.visited[at(next.gpu)] != 0) continue;
+      if (!are_rings_ && (next.gpu == ends().last) != is_last) continue;
+      for (; next.through < static_cast<int>(out_.size()); ++next.through) {
+        if (++steps_ > step_budget_) return false;
+        if (is_in_order(next) && has_lane(tour.order.back(), next)) return true;
       }
-      if (found) return true;
-      if (!closes) {
-        visited[to] = 0;
-        orders_[tour].pop_back();
-      }
-      hops_[tour].pop_back();
-      give_back(from, to, through);
     }
     return false;
   }
 
   /// A permutation of a set of rings is the same set, so only sorted ones are tried.
-  [[nodiscard]] bool is_in_order(std::size_t tour, Hop next) const {
-    if (!are_rings_ || tour == 0) return true;
-    const std::vector<Hop>& before = hops_[tour - 1];
-    const std::vector<Hop>& now = hops_[tour];
-    const bool ties = std::equal(now.begin(), now.end(), before.begin());
-    return !ties || next >= before[now.size()];
+  [[nodiscard]] bool is_in_order(Hop next) const {
+    const std::size_t hops = tours_.back().hops.size();
+    if (!are_rings_ || tours_.size() == 1 || tours_.back().tied < hops) return true;
+    return next >= tours_[tours_.size() - 2].hops[hops];
   }
 
-  bool take(std::size_t from, std::size_t to, int through) {
-    if (through < 0) {
-      if (direct_[from][to] == 0) return false;
-      --direct_[from][to];
-      return true;
+  [[nodiscard]] bool has_lane(int from, Hop hop) const {
+    if (hop.through < 0) return direct_[at(from)][at(hop.gpu)] > 0;
+    return out_[at(hop.through)][at(from)] > 0 && in_[at(hop.through)][at(hop.gpu)] > 0;
+  }
+
+  /// Takes a lane, or gives it back if `lanes` is 1.
+  void add_lane(int from, Hop hop, int lanes) {
+    if (hop.through < 0) {
+      direct_[at(from)][at(hop.gpu)] += lanes;
+      return;
     }
-    if (out_[at(through)][from] == 0 || in_[at(through)][to] == 0) return false;
-    --out_[at(through)][from];
-    --in_[at(through)][to];
+    out_[at(hop.through)][at(from)] += lanes;
+    in_[at(hop.through)][at(hop.gpu)] += lanes;
+  }
+
+  void take_hop(Hop hop) {
+    Tour& tour = tours_.back();
+    add_lane(tour.order.back(), hop, -1);
+    const std::size_t hops = tour.hops.size();
+    if (tours_.size() > 1 && tour.tied == hops && tours_[tours_.size() - 2].hops[hops] == hop) ++tour.tied;
+    tour.hops.push_back(hop);
+    if (is_closing()) return;
+    tour.order.push_back(hop.gpu);
+    tour.visited[at(hop.gpu)] = 1;
+  }
+
+  /// Takes the last hop back, of the tour before if this one has none; false if there is none at all.
+  bool has_taken_back(Hop& hop) {
+    while (tours_.back().hops.empty()) {
+      tours_.pop_back();
+      if (tours_.empty()) return false;
+    }
+    Tour& tour = tours_.back();
+    hop = tour.hops.back();
+    tour.hops.pop_back();
+    tour.tied = std::min(tour.tied, tour.hops.size());
+    if (tour.order.size() > tour.hops.size() + 1) {
+      tour.order.pop_back();
+      tour.visited[at(hop.gpu)] = 0;
+    }
+    add_lane(tour.order.back(), hop, 1);
     return true;
   }
 
-  void give_back(std::size_t from, std::size_t to, int through) {
-    if (through < 0) {
-      ++direct_[from][to];
-      return;
-    }
-    ++out_[at(through)][from];
-    ++in_[at(through)][to];
-  }
-
   long step_budget_;
-  std::span<const PathEnds> tours_;
+  std::span<const PathEnds> ends_;
   bool are_rings_;
   std::size_t gpus_;
   std::vector<std::vector<int>> direct_;  // remaining lanes from one GPU to another
   std::vector<std::vector<int>> out_;     // remaining lanes from a GPU into a switch
   std::vector<std::vector<int>> in_;      // remaining lanes from a switch to a GPU
-  std::vector<GpuOrder> orders_;
-  std::vector<std::vector<Hop>> hops_;
+  std::vector<Tour> tours_;
   long steps_ = 0;
 };
 
@@ -269,7 +300,7 @@ Outcome search_rings(const LaneGraph& lanes, int count, RingSearch& result) {
 RingSearch find_rings(const LaneGraph& lanes) {
   RingSearch result;
   if (lanes.gpus < 2) return result;
-  for (int count = most_rings(lanes); count > 0; --count) {
+  for (int count = most_rings(lanes); count > 0; count = result.steps > all_budget ? count / 2 : count - 1) {
     const Outcome outcome = search_rings(lanes, count, result);
     if (outcome == Outcome::found) break;
     if (outcome == Outcome::gave_up) result.is_exact = false;

@@ -25,7 +25,8 @@ struct RingSearch {
 };
 
 /// The largest set of rings found; empty for fewer than two GPUs. At most the lanes of the smallest cut. The
-/// search gives up a number of rings after a million steps (some 10 ms) and tries one less.
+/// search gives up a number of rings after a million steps (some 10 ms) and tries one less, after 20 million
+/// steps half as many.
 RingSearch find_rings(const LaneGraph& lanes);
 
 /// First and last GPU of a path through all GPUs; the same GPU twice if there is only one.

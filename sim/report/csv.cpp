@@ -3,6 +3,7 @@
 #include "learn/learn.hpp"
 #include "run/layout_parts.hpp"
 #include "units/text.hpp"
+#include "workload/csv.hpp"
 
 #include <initializer_list>
 #include <string_view>
@@ -16,7 +17,7 @@ void append_fields(std::string& csv, std::initializer_list<std::string_view> fie
   for (const std::string_view field : fields) {
     if (!is_first) csv += ',';
     is_first = false;
-    append_field(csv, field);
+    append_csv_cell(csv, field);
   }
 }
 
@@ -31,19 +32,6 @@ std::string si(Q quantity) {
 }
 
 }  // namespace
-
-void append_field(std::string& csv, std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
-    csv += field;
-    return;
-  }
-  csv += '"';
-  for (const char c : field) {
-    if (c == '"') csv += '"';
-    csv += c;
-  }
-  csv += '"';
-}
 
 std::string ops_csv(const Run& run) {
   const bool has_stages = has_bubbles(run.experiment);

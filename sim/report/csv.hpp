@@ -43,8 +43,4 @@ std::string collectives_csv(const Run& run);
 /// A collective of each size and group: time, bandwidths as nccl-tests defines them, bound and closed form.
 std::string timings_csv(std::span<const CollectiveTiming> timings);
 
-/// Appends a field of a CSV, quoted only if RFC 4180 requires it, so that the usual file has no quotes at
-/// all.
-void append_field(std::string& csv, std::string_view field);
-
 }  // namespace trainyard

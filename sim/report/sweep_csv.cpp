@@ -1,9 +1,9 @@
-#include "report/csv.hpp"
 #include "report/sweep_report.hpp"
 #include "run/figures.hpp"
 #include "sweep/choice.hpp"
 #include "sweep/scaling.hpp"
 #include "units/text.hpp"
+#include "workload/csv.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -33,7 +33,7 @@ void append_keys(std::string& csv, const std::string& point, const std::vector<s
   csv += point;
   for (const std::string& key : keys) {
     csv += ',';
-    append_field(csv, key);
+    append_csv_cell(csv, key);
   }
 }
 
@@ -101,7 +101,7 @@ std::string failures_csv(const SweepResult& result) {
     if (row.status == PointStatus::done) continue;
     append_keys(csv, std::to_string(row.point), result.sweep.points[row.point]);
     csv += ',' + std::to_string(exit_code_of(row.status)) + ',';
-    append_field(csv, row.reason);
+    append_csv_cell(csv, row.reason);
     csv += '\n';
   }
   return csv;

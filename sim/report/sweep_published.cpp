@@ -1,11 +1,11 @@
 #include "report/sweep_published.hpp"
 
-#include "report/csv.hpp"
 #include "report/figure_text.hpp"
 #include "report/json_text.hpp"
 #include "report/text_layout.hpp"
 #include "run/figures.hpp"
 #include "units/text.hpp"
+#include "workload/csv.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -105,7 +105,7 @@ std::string published_csv(const SweepResult& result) {
     append(difference(comparison));
     append(relative_difference(comparison));
     csv += ',';
-    append_field(csv, comparison.source);
+    append_csv_cell(csv, comparison.source);
     csv += '\n';
   }
   return csv;

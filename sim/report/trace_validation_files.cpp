@@ -1,7 +1,7 @@
 #include "report/compared_trace.hpp"
-#include "report/csv.hpp"
 #include "report/json_text.hpp"
 #include "units/text.hpp"
+#include "workload/csv.hpp"
 #include "workload/shape_text.hpp"
 
 #include <nlohmann/json.hpp>
@@ -137,7 +137,7 @@ std::string trace_validation_csv(const TraceValidation& validation) {
           replay == nullptr ? "" : number(replay->start), number(*op.duration),
           computed == nullptr ? "" : number(computed->duration),
           computed == nullptr ? "" : std::string(config::name_of(computed->source))}) {
-      append_field(line, field);
+      append_csv_cell(line, field);
       line += ',';
     }
     line.back() = '\n';

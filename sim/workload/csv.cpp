@@ -3,6 +3,7 @@
 #include "config/file_format.hpp"
 #include "config/utf8.hpp"
 #include "units/control_characters.hpp"
+#include "units/spreadsheet_text.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -30,7 +31,7 @@ std::optional<CsvComment> parse_comment(std::string_view line, int number) {
   const auto start = static_cast<std::size_t>(value.data() - line.data());
   CsvComment comment;
   comment.key = trim(line.substr(1, colon - 1));
-  comment.value = {std::string(value), config::count_characters(line.substr(0, start)) + 1,
+  comment.value = {without_apostrophes(value), config::count_characters(line.substr(0, start)) + 1,
                    std::max(1, config::count_characters(value))};
   comment.line = number;
   return comment;
@@ -75,6 +76,7 @@ CsvRow parse_row(std::string_view line, int number, std::size_t cells, CsvProble
       end = std::min(line.find(',', at), line.size());
       cell.text = trim(line.substr(at, end - at));
     }
+    cell.text = without_apostrophes(cell.text);
     const int width = config::count_characters(line.substr(at, end - at));
     cell.width = std::max(1, width);
     if (row.cells.size() == most_cells) {
@@ -205,16 +207,22 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
   return file;
 }
 
-std::string csv_cell(std::string_view text) {
+void append_csv_cell(std::string& csv, std::string_view plain) {
+  const std::string text = with_apostrophes(plain);
   const bool is_plain =
-      text.find_first_of(",\"\r\n") == std::string_view::npos && trim(text) == text && !text.starts_with('#');
-  if (is_plain) return std::string(text);
-  std::string quoted = "\"";
+      text.find_first_of(",\"\r\n") == std::string::npos && trim(text) == text && !text.starts_with('#');
+  if (!is_plain) csv += '"';
   for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
+    if (c == '"') csv += '"';
+    csv += c;
   }
-  return quoted + "\"";
+  if (!is_plain) csv += '"';
+}
+
+std::string csv_cell(std::string_view text) {
+  std::string cell;
+  append_csv_cell(cell, text);
+  return cell;
 }
 
 }  // namespace trainyard

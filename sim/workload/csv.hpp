@@ -1,6 +1,7 @@
 #pragma once
 // User-written CSV, with positions: comment lines start with '#', cells may be quoted ("a, b", with "" for a
 // quote), lines may end in CRLF, a UTF-8 byte order mark is skipped. Used for trace CSVs and kernel tables.
+// Text that a spreadsheet would execute has an apostrophe in the file (units/spreadsheet_text.hpp), not here.
 
 #include "config/diagnostic.hpp"
 
@@ -65,7 +66,11 @@ struct CsvFile {
 /// header.
 CsvFile parse_csv(std::string_view text, CsvProblems& problems);
 
-/// `text` as a cell, quoted if necessary. It must not contain a line break.
+/// Appends `plain` to a CSV as a cell, quoted if necessary, in a form that no spreadsheet executes. All cells
+/// with text are written by this function. parse_csv() reads the same text, if it has no line break.
+void append_csv_cell(std::string& csv, std::string_view plain);
+
+/// The same cell alone.
 std::string csv_cell(std::string_view text);
 
 }  // namespace trainyard

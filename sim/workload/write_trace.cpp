@@ -1,3 +1,4 @@
+#include "units/spreadsheet_text.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
 #include "workload/shape_text.hpp"
@@ -131,7 +132,7 @@ std::string cell(const Op& op, TraceColumn column) {
 
 std::string write_trace(const Trace& trace) {
   std::string text = "# trainyard trace: " + std::to_string(trace_format_version) + "\n";
-  if (!trace.model.empty()) text += "# model: " + trace.model + "\n";
+  if (!trace.model.empty()) text += "# model: " + with_apostrophes(trace.model) + "\n";
   if (trace.batch_per_gpu > 0) text += "# batch_per_gpu: " + std::to_string(trace.batch_per_gpu) + "\n";
   if (trace.accumulation > 1) text += "# accumulation: " + std::to_string(trace.accumulation) + "\n";
   if (trace.precision) text += "# precision: " + std::string(config::name_of(*trace.precision)) + "\n";

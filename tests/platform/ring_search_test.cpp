@@ -1,6 +1,7 @@
 #include "platform/ring_search.hpp"
 
 #include "platform/machines.hpp"
+#include "sanitized.hpp"
 
 #include <algorithm>
 #include <array>
@@ -122,6 +123,23 @@ TEST_CASE("GPUs on a crossbar have as many rings as lanes, found without trying 
     CHECK(found.is_exact);
     CHECK(found.steps < 10'000);  // a tenth of a millisecond
   }
+}
+
+TEST_CASE("hundreds of rings through hundreds of GPUs need no deep stack") {
+  const RingSearch found = find_rings(crossbar(200, 250));
+  CHECK(found.rings.size() == 250);
+  CHECK(found.is_exact);
+}
+
+TEST_CASE("the search for many rings gives up in time" * doctest::skip(testing::is_sanitized)) {
+  LaneGraph lanes = unlinked(48);
+  for (std::size_t a = 0; a < 24; ++a) {
+    for (std::size_t b = 24; b < 48; ++b) lanes.direct[a][b] = lanes.direct[b][a] = 6;
+  }
+  const RingSearch found = find_rings(lanes);  // 144 by the smallest cut
+  CHECK(fits(lanes, found.rings));
+  CHECK_FALSE(found.rings.empty());
+  CHECK(found.steps < 28'000'000);
 }
 
 TEST_CASE("the GPU with the fewest lanes bounds the rings on a crossbar") {

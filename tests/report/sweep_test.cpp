@@ -61,6 +61,12 @@ TEST_CASE(
   CHECK(failures_csv(made_result({}, {})) == "point,exit_code,reason\n");
 }
 
+TEST_CASE("no spreadsheet executes a value or a reason of a sweep") {
+  const SweepResult result =
+      made_result({"model"}, {{.values = {"=cmd"}, .status = PointStatus::wrong, .reason = "@x: no model"}});
+  CHECK(failures_csv(result) == "point,model,exit_code,reason\n0,'=cmd,3,'@x: no model\n");
+}
+
 TEST_CASE("every way to fail has an exit code of its own, in failures.csv and in JSON") {
   const SweepResult result =
       made_result({"nodes"}, {{.values = {"1"}, .status = PointStatus::wrong, .reason = "x"},

@@ -2,6 +2,7 @@
 
 #include "errors_of.hpp"
 #include "facts_in.hpp"
+#include "units/spreadsheet_text.hpp"
 
 #include <doctest/doctest.h>
 #include <string>
@@ -102,6 +103,17 @@ TEST_CASE("a line of thousands of cells is one error, whose line is not kept if 
   CHECK(errors[0].column == 1001);
   CHECK(errors[0].source_line.empty());
   CHECK(parse(std::string(999, ',')).header.cells.size() == 1000);
+}
+
+TEST_CASE("cells that a spreadsheet would execute are read as they were written") {
+  for (const std::string text : {"=1+1", "a,=b", "-x;y", "'=1", "@", "a \"b\",+c"}) {
+    CAPTURE(text);
+    CHECK(csv_cell(text).find("'") != std::string::npos);
+    const CsvFile file = parse("#key: " + with_apostrophes(text) + "\na,b\n" + csv_cell(text) + ",1\n");
+    CHECK(file.rows[0].cells[0].text == text);
+    CHECK(file.comments[0].value.text == text);
+  }
+  CHECK(csv_cell("-1.5") == "-1.5");
 }
 
 TEST_CASE("cells are quoted only where they must be") {
