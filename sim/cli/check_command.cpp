@@ -1,6 +1,7 @@
 #include "cli/commands.hpp"
 #include "cli/file_kind.hpp"
 #include "cli/help.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "collectives/protocols.hpp"
 #include "compute/gpu_profile.hpp"
@@ -70,6 +71,7 @@ void check_file(const std::string& file, Warnings& warnings) {
   }
   // With a slash it is a path, whatever its name.
   const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
+  const LimitsKept announced({}, announce_work);
   const ResolvedExperiment resolved = resolve(config::find_catalogue(), path, {});
   warnings = resolved.warnings;
   if (resolved.settings.traces)

@@ -28,7 +28,7 @@ inline constexpr std::array exit_meanings{ExitMeaning{exit_done, "done"},
                                           ExitMeaning{exit_limit_missed, "a limit was missed"},
                                           ExitMeaning{exit_wrong_command_line, "wrong command line"},
                                           ExitMeaning{exit_wrong_input, "wrong input"},
-                                          ExitMeaning{exit_job_impossible, "the machine cannot run the job"},
+                                          ExitMeaning{exit_job_impossible, "the machine cannot run the job, or not within the limits"},
                                           ExitMeaning{exit_file, "cannot read or write"},
                                           ExitMeaning{exit_bug, "a bug in trainyard"},
                                           ExitMeaning{exit_interrupted, "interrupted"}};

@@ -57,6 +57,7 @@ struct CollectiveOptions {
   std::string fidelity = "flow";
   bool json = false;
   bool force = false;
+  LimitOptions limits;
 };
 
 /// More ranks than any cluster here has: certainly a mistake, and a list too long for memory.
@@ -173,8 +174,10 @@ void time_on_platform(const CollectiveOptions& options) {
   const auto platform_file = config::find(catalogue, config::Kind::platform, options.platform);
   Platform platform = platform_with(platform_file, options.set);
   sweep.software = software_of(options, catalogue, platform, platform_file);
+  std::optional<LimitsKept> limits(std::in_place, limits_of(options.limits), announce_work);
   const CollectiveReport report =
       time_collective(make_cluster(std::move(platform), nodes, gpus, gpus_per_node), sweep);
+  limits.reset();  // what is finished gets written
   if (!options.links.empty()) write_out_file(options.links, links_csv(report.links), options.force);
   if (!options.plot.empty()) write_out_file(options.plot, collective_plot(report), options.force);
   if (!options.csv.empty()) write_out_file(options.csv, timings_csv(report.rows), options.force);
@@ -233,6 +236,7 @@ void add_collective(CLI::App& program) {
             "write a plot of time over size (FILE.svg), a line per algorithm and protocol");
   add_value(command, "--links", options->links, "FILE", "write the traffic of every link to this CSV file");
   add_choice<Fidelity>(command, "--fidelity", options->fidelity, "F", "level of detail, cheapest first: {}");
+  add_limit_options(command, options->limits);
   command.add_flag("--force", options->force, "replace the files of --csv, --plot and --links if they exist");
   command.add_flag("--json", options->json, "print JSON in SI base units instead of the table");
   add_examples(command,

@@ -52,6 +52,7 @@ struct CompareOptions {
   bool force = false;
   bool markdown = false;
   bool json = false;
+  LimitOptions limits;
 };
 
 /// One side of the comparison, before anything is simulated.
@@ -218,9 +219,11 @@ void compare_runs(const CompareOptions& options) {
 
   if (options.html) check_out_file(*options.html, options.force);
 
+  std::optional<LimitsKept> kept(std::in_place, limits_of(options.limits), announce_work);
   std::vector<Side> sides = sides_of(catalogue, options, set);
   print_diagnostics_of(sides);
   complete(sides);
+  kept.reset();
   std::vector<RunSummary> runs;
   for (Side& side : sides) runs.push_back(*std::move(side.run));
   std::vector<Comparison> comparisons = compare_with_first(runs);
@@ -261,6 +264,7 @@ void add_compare(CLI::App& program) {
           "name it. NAME is one of {}; a bare PERCENT is for the step time. Step times are per update: "
           "use equal batches",
           names_of_limits()));
+  add_limit_options(command, options->limits);
   command.add_flag("--markdown", options->markdown, "print Markdown, for a comment on a pull request");
   add_value(command, "--html", options->html, "FILE", "also write a page for a browser to this file");
   command.add_flag("--force", options->force, "replace the file if it exists");

@@ -39,6 +39,7 @@ struct ExplainOptions {
   std::optional<std::string> one_gpu;
   std::optional<std::string> jobs;
   bool json = false;
+  LimitOptions limits;
 };
 
 /// Meaning of the argument: an experiment's name or path, and for a saved run its summary.
@@ -76,9 +77,11 @@ void explain_run(const ExplainOptions& options) {
       catalogue,
       {.experiment = asked.experiment, .keys = options.keys, .set = options.set, .one_gpu = options.one_gpu},
       "RUN");
+  const LimitsKept limits(limits_of(options.limits), announce_work);
   InputFiles files;
   ResolvedExperiment resolved = resolve(catalogue, asked.experiment, overrides, files);
   print_diagnostics(resolved.warnings);
+  expect({.explained_ranks = 1.0 * resolved.cluster->ranks()}, "'trainyard run' tries no changes");
 
   // If the step does not fit into memory, no change is worth simulating.
   if (!is_simulated(resolved))
@@ -122,6 +125,7 @@ void add_explain(CLI::App& program) {
                  "KEY=VALUE, repeatable: overrides a key of the experiment or of a file it names, as in run");
   add_one_gpu_option(command, options->one_gpu, "; changes keep the factor on kernel times");
   add_jobs_option(command, options->jobs, "simulations");
+  add_limit_options(command, options->limits);
   command.add_flag("--json", options->json, "print JSON in SI base units");
   add_examples(command, {"trainyard explain resnet50_p3_16xlarge_x2",
                          "trainyard explain --model bert_large --platform p4d_24xlarge --nodes 16",

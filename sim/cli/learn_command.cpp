@@ -29,6 +29,7 @@ struct LearnOptions {
   bool force = false;
   bool json = false;
   bool no_usage = false;
+  LimitOptions limits;
 };
 
 /// The overrides, after those that give the usual learner to an experiment without `learn`: softmax on digits
@@ -72,9 +73,11 @@ void learn_experiment(const LearnOptions& options) {
   const bool is_in_file =
       experiment_document(catalogue, options.what.experiment, input).root.find("learn") != nullptr;
   const Overrides overrides = with_learner(overrides_of(catalogue, options.what), is_in_file);
+  std::optional<LimitsKept> limits(std::in_place, limits_of(options.limits), announce_work);
   const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides, input);
   print_diagnostics(resolved.warnings);
   const Run run = simulate(resolved, {});
+  limits.reset();  // what is finished gets written
   const std::string summary =
       options.out || options.json
           ? json_text(summary_json(run, options.no_usage ? std::nullopt : std::optional(usage_so_far())))
@@ -97,6 +100,7 @@ void add_learn(CLI::App& program) {
   command.add_flag("--force", options->force, "replace the folder if it holds an earlier result");
   command.add_flag("--json", options->json, "print the summary of the run as JSON, in SI base units");
   add_no_usage_option(command, options->no_usage);
+  add_limit_options(command, options->limits);
   add_examples(
       command,
       {"trainyard learn digits_stragglers",

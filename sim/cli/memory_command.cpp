@@ -28,6 +28,7 @@ struct MemoryOptions {
 /// Prints the table whether the step fits or not; the exit code and stderr tell which.
 void show_memory(const MemoryOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
+  const LimitsKept announced({}, announce_work);
   const ResolvedExperiment resolved =
       resolve(catalogue, options.what.experiment, overrides_of(catalogue, options.what));
   print_diagnostics(resolved.warnings);

@@ -170,6 +170,22 @@ Platform platform_with(const std::filesystem::path& file, const std::vector<std:
   return platform;
 }
 
+void add_limit_options(CLI::App& command, LimitOptions& options, const std::string& whose) {
+  add_value(command, "--max-time", options.time, "DURATION",
+            "longest time of " + whose +
+                ", such as 10s or 5min (exit code 4); work that would clearly take longer is not begun "
+                "(default: none)");
+  add_value(command, "--max-memory", options.memory, "SIZE",
+            "largest memory of a process of it, such as 4GB, likewise");
+}
+
+RunLimits limits_of(const LimitOptions& options) {
+  return {.time = positive_quantity<Seconds>("--max-time", options.time.value_or("")),
+          .memory = positive_quantity<Bytes>("--max-memory", options.memory.value_or(""))};
+}
+
+void announce_work(const std::string& note) { print_message(note); }
+
 void add_no_usage_option(CLI::App& command, bool& no_usage) {
   command.add_flag(
       "--no-usage", no_usage,

@@ -5,6 +5,7 @@
 #include "cli/offers.hpp"
 #include "cli/values.hpp"
 #include "experiment/resolve.hpp"
+#include "limits/run_limits.hpp"
 
 #include <array>
 #include <filesystem>
@@ -83,6 +84,21 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options);
 /// A platform's file with the texts of --set, whose keys begin with "platform.", as for experiments. Prints
 /// warnings. Throws CLI::ValidationError for another key.
 Platform platform_with(const std::filesystem::path& file, const std::vector<std::string>& set);
+
+/// --max-time and --max-memory, as given.
+struct LimitOptions {
+  std::optional<std::string> time;
+  std::optional<std::string> memory;
+};
+
+/// Adds these options. `whose`: what the time is of ("the command").
+void add_limit_options(CLI::App& command, LimitOptions& options, const std::string& whose = "the command");
+
+/// The limits that these texts are. Throws CLI::ValidationError.
+RunLimits limits_of(const LimitOptions& options);
+
+/// Announces long work on stderr: the second argument of LimitsKept.
+void announce_work(const std::string& note);
 
 /// Adds --no-usage: the summary without the cost of the simulation.
 void add_no_usage_option(CLI::App& command, bool& no_usage);

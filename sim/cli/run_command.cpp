@@ -40,6 +40,7 @@ struct RunOptions {
   std::string epochs;
   std::string target;
   std::vector<std::string> assertions;
+  LimitOptions limits;
 };
 
 Run simulate_or_say_what_fits(const ResolvedExperiment& resolved, const SimulateOptions& how) {
@@ -85,6 +86,7 @@ void run_experiment(const RunOptions& options) {
   if (options.out) check_out_dir(*options.out, run_file_names(), options.force);
   const Overrides overrides =
       with_target(with_epochs(overrides_of(catalogue, options.what), options.epochs), options.target);
+  std::optional<LimitsKept> limits(std::in_place, limits_of(options.limits), announce_work);
   InputFiles files;
   const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides, files);
   print_diagnostics(resolved.warnings);
@@ -99,6 +101,7 @@ void run_experiment(const RunOptions& options) {
                                 .files = files},
                                how);
   const Run run = simulate_or_say_what_fits(resolved, how);
+  limits.reset();  // what is finished gets written
   if (run.memory && !fullest(*run.memory).fits)
     print_message("warning: " + ignored_verdict(fullest(*run.memory)));
   const std::string summary =
@@ -146,6 +149,7 @@ void add_run(CLI::App& program) {
       command, "--assert", options->assertions, "CONDITION",
       "repeatable: exit with 1 if a figure of summary.json is not as stated, such as \"step_time < 130 "
       "ms\" or \"scaling_efficiency >= 80 %\"");
+  add_limit_options(command, options->limits);
   add_examples(
       command,
       {"trainyard run --model vgg16 --platform minsky --nodes 64",

@@ -100,11 +100,11 @@ SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
   return {file, stored(sweep), options.shard ? Readers::none : Readers::of_this_machine};
 }
 
-/// The points of this shard that are missing in the store.
+/// The points of this shard that are missing in the store, or exceeded a limit that may be another one now.
 std::vector<std::size_t> points_left(const SweepOptions& options, const Sweep& sweep,
                                      const std::vector<SweepRow>& finished) {
   std::vector<bool> is_finished(sweep.points.size());
-  for (const SweepRow& row : finished) is_finished[row.point] = true;
+  for (const SweepRow& row : finished) is_finished[row.point] = !is_limit_reason(row.reason);
   std::vector<std::size_t> left;
   for (std::size_t point = 0; point < sweep.points.size(); ++point) {
     const bool is_ours = !options.shard || is_in_shard(point, options.shard->number, options.shard->of);
@@ -117,7 +117,9 @@ SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStor
   const std::vector<SweepRow> finished = store.rows();
   const std::vector<std::size_t> left = points_left(options, sweep, finished);
   const SweepResult empty{.sweep = sweep, .figures = sweep_columns(points_of(sweep)), .rows = {}};
-  SweepProgress progress(finished.size() + left.size(), finished.size());
+  const auto kept_rows = static_cast<std::size_t>(std::ranges::count_if(
+      finished, [](const SweepRow& row) { return !is_limit_reason(row.reason); }));
+  SweepProgress progress(kept_rows + left.size(), kept_rows);
   const InterruptNoted interrupts;
   SweepRun run{.parallel = options.jobs,
                .figures =
@@ -233,7 +235,11 @@ void run_sweep(const SweepOptions& options) {
   }
   const std::optional<StoreLock> lock = lock_of(options);
   SweepStore store = open_store(options, sweep);
+  RunLimits limits = limits_of(options.limits);
+  limits.are_of_points = true;
+  std::optional<LimitsKept> kept(std::in_place, limits, nullptr);
   const SweepOutcome outcome = run_left(options, sweep, store);
+  kept.reset();
   const SweepResult result = result_of(options, sweep, store.rows());
   for (const std::string& warning : outcome.warnings) print_message(warning);
   const bool is_complete = outcome.broken.empty() && !outcome.is_interrupted;

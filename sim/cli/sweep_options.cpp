@@ -34,16 +34,6 @@ constexpr int most_parts = 10'000;  // possible in Slurm, if its administrator a
   throw CLI::ValidationError(option, why);
 }
 
-/// An option's text as a quantity, strictly above 0.
-template <class Q>
-std::optional<Q> quantity(const std::string& option, const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  const Parsed<Q> parsed = parse_quantity<Q>(text);
-  if (!parsed) wrong(option, fmt::format("{}: {}", parsed.error().message, parsed.error().hint));
-  if (*parsed <= Q{}) wrong(option, in_quotes(text) + " is not above 0");
-  return *parsed;
-}
-
 Shard shard_in(const std::string& text) {
   const std::size_t slash = std::min(text.find('/'), text.size());
   const Parsed<long long> number = parse_integer(text.substr(0, slash));
@@ -203,6 +193,7 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
             "lowest scaling efficiency of the best points, such as 0.8");
   add_value(command, "--accuracy-min", options.accuracy_min, "SHARE",
             "lowest accuracy of the best points, such as 0.76");
+  add_limit_options(command, options.limits, "each point, which is a failure then");
   add_examples(
       command,
       {"trainyard sweep resnet50_dgx2 --gpus 1,2,4,8,16 --batch 64,128",
@@ -216,6 +207,7 @@ void check_sweep_options(SweepOptions& options) {
   options.set = with_keys(std::move(options.set), options.keys);
   std::ignore = with_one_gpu(options.set, options.one_gpu);  // not both
   options.jobs = jobs_of(options.jobs_text);
+  std::ignore = limits_of(options.limits);
   if (!options.shard_text.empty()) options.shard = shard_in(options.shard_text);
   if (!options.shards_text.empty()) {
     if (!options.slurm) wrong("--shards", "requires --slurm; use --shard I/N to run one shard");
@@ -247,8 +239,8 @@ void check_sweep_options(SweepOptions& options) {
   if (!options.target.empty()) options.goal.target = options.target;
   if (options.goal.epochs && options.goal.target)
     wrong("--target", "is in place of --epochs: give one of them");
-  options.goal.deadline = quantity<Seconds>("--deadline", options.deadline);
-  options.goal.budget = quantity<Dollars>("--budget", options.budget);
+  options.goal.deadline = positive_quantity<Seconds>("--deadline", options.deadline);
+  options.goal.budget = positive_quantity<Dollars>("--budget", options.budget);
   options.goal.efficiency_min = positive_number("--efficiency-min", options.efficiency_min, 1);
   options.goal.accuracy_min = positive_number("--accuracy-min", options.accuracy_min, 1);
   if (!options.gpus_max.empty()) options.goal.gpus_max = whole_number("--gpus-max", options.gpus_max, 1);
@@ -311,6 +303,8 @@ std::vector<std::string> words_of(const SweepOptions& options) {
   add("--gpus-max", options.gpus_max);
   add("--efficiency-min", options.efficiency_min);
   add("--accuracy-min", options.accuracy_min);
+  add("--max-time", options.limits.time.value_or(""));
+  add("--max-memory", options.limits.memory.value_or(""));
   add("--out", config::absolute_path(*options.out).string());
   return words;
 }

@@ -25,7 +25,8 @@ struct SweepOptions {
   std::optional<std::string> by;  ///< a varied key; nothing: no groups
   std::optional<Shard> shard;
   int shards = 0;  ///< for --slurm; 0: one for every hundred points
-  Goal goal;       ///< given values replace those of the file
+  LimitOptions limits;
+  Goal goal;  ///< given values replace those of the file
   std::optional<std::string> jobs_text;
   std::string shard_text, shards_text, deadline, budget, gpus_max, epochs, target, efficiency_min,
       accuracy_min;

@@ -26,6 +26,7 @@ void export_to_csv(const TraceOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
   check_out_file(options.out, options.force);
   const Overrides overrides = overrides_of(catalogue, options.what);
+  const LimitsKept announced({}, announce_work);
   const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides);
   print_diagnostics(resolved.warnings);
   const Trace trace = export_trace(resolved, !options.without_durations);

@@ -5,7 +5,9 @@
 #include "config/fields.hpp"
 #include "config/suggest.hpp"
 #include "units/quantity.hpp"
+#include "units/text.hpp"
 
+#include <CLI/Error.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +23,16 @@ int whole_number(const std::string& option, const std::string& text, int minimum
 
 /// A number above 0 and at most `most`, nothing if the text is empty. Throws CLI::ValidationError.
 std::optional<double> positive_number(const std::string& option, const std::string& text, double most);
+
+/// A quantity with its unit above 0, nothing if the text is empty. Throws CLI::ValidationError.
+template <class Q>
+std::optional<Q> positive_quantity(const std::string& option, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const Parsed<Q> parsed = parse_quantity<Q>(text);
+  if (!parsed) throw CLI::ValidationError(option, parsed.error().message + ": " + parsed.error().hint);
+  if (*parsed <= Q{}) throw CLI::ValidationError(option, in_quotes(text) + " is not above 0");
+  return *parsed;
+}
 
 /// A percentage of at least 0 as a ratio: "15" is 0.15. Throws CLI::ValidationError.
 double percentage(const std::string& option, const std::string& text);

@@ -1,6 +1,8 @@
 #include "engine/engine.hpp"
 
 #include "engine/executors.hpp"
+#include "engine/expected_work.hpp"
+#include "limits/run_limits.hpp"
 
 namespace trainyard {
 
@@ -52,8 +54,10 @@ Timeline run(const TaskGraph& graph, const EngineOptions& options) {
       }
       [[fallthrough]];
     case Fidelity::rounds:
+      expect(engine::expected_work(graph, options.fidelity), "fidelity closed is quicker");
       return engine::run_macro(graph, options);
     case Fidelity::messages:
+      expect(engine::expected_work(graph, options.fidelity), "fidelity flow is quicker");
       return engine::run_messages(graph, options);
   }
   throw EngineError("unknown fidelity");

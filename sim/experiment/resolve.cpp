@@ -27,6 +27,7 @@
 #include "experiment/torus_grid.hpp"
 #include "experiment/trace_checks.hpp"
 #include "learn/samples.hpp"
+#include "limits/run_limits.hpp"
 #include "platform/channels.hpp"
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
@@ -485,7 +486,9 @@ private:
   void finish_trace() {
     if (settings_.parallelism && !is_replay()) return;
     for (RankClass& one : resolved_.classes) {
-      if (one.trace.accumulation > 1) continue;
+      if (one.trace.accumulation > 1 || settings_.accumulation == 1) continue;
+      expect({.listed_ops = 1.0 * settings_.accumulation * static_cast<double>(one.trace.ops.size())},
+             "every op of every micro-batch is listed, and a smaller 'accumulation' has fewer");
       accumulate(one.trace, settings_.accumulation, element_sizes(settings_.precision).gradient,
                  resolved_.stack.reduce_each_micro_batch);
     }

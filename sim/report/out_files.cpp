@@ -19,13 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Delays SIGINT and SIGTERM while it exists; they arrive at its end.
+/// Delays SIGINT, SIGTERM and the watch on limits (SIGALRM) while it exists; they arrive at its end.
 class SignalsHeld {
 public:
   SignalsHeld() {
     sigemptyset(&held_);
     sigaddset(&held_, SIGINT);
     sigaddset(&held_, SIGTERM);
+    sigaddset(&held_, SIGALRM);
     pthread_sigmask(SIG_BLOCK, &held_, &before_);
   }
   ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

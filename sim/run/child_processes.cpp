@@ -2,6 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "engine/flow_network.hpp"
+#include "limits/run_limits.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
@@ -68,8 +69,10 @@ constexpr int numbers_per_worker = 64;
   // the parent ends, so does this worker.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
+  keep_limits_in_child();
   int number = no_more;
   while (::recv(socket, &number, sizeof number, MSG_WAITALL) == sizeof number && number != no_more) {
+    begin_part();
     const std::string outcome = outcome_of([&] { return make(number); });
     const OutcomeHead head{.size = outcome.size(), .has_simgrid = engine::has_simgrid_network()};
     if (!send_all(socket, &head, sizeof head) || !send_all(socket, outcome.data(), outcome.size()))
@@ -142,6 +145,8 @@ int end_worker(const Worker& worker) {
 }
 
 ChildOutcome death_of(int status) {
+  if (const std::string limit = WIFEXITED(status) ? limit_exceeded(WEXITSTATUS(status)) : ""; !limit.empty())
+    return {.kind = ChildOutcome::job_impossible, .text = limit};
   return {.kind = ChildOutcome::failure,
           .text = WIFSIGNALED(status)
                       ? fmt::format("its process was killed by signal {} (out of memory?)", WTERMSIG(status))

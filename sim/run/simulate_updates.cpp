@@ -2,6 +2,7 @@
 #include "experiment/shared_network.hpp"
 #include "experiment/stack_rules.hpp"
 #include "experiment/workers.hpp"
+#include "limits/run_limits.hpp"
 #include "run/checks.hpp"
 #include "run/energy.hpp"
 #include "run/learning.hpp"
@@ -27,6 +28,7 @@ namespace {
 constexpr double most_flows = 3e6;
 constexpr double least_messages = 2;
 constexpr double most_joined_flows = 4e5;
+constexpr std::string_view fewer_steps = "fewer 'steps.measured' or 'steps.repeats' take less";
 
 /// The workers' machine, with additional nodes for servers that do not run on the workers' nodes.
 std::shared_ptr<const Cluster> cluster_with_servers(const ResolvedExperiment& resolved) {
@@ -201,12 +203,13 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
   const int per_worker = ranks_per_worker(resolved);
   const int ranks = settings.workers * per_worker;
   training.notes_before = server_notes(resolved, per_worker, steady.energy.has_value());
-  std::vector<StepTimes> times =
-      step_times(resolved, cluster, ranks, worker_ops(step_of(steady)), counts.repeats);
+  const std::vector<Seconds> ops = worker_ops(step_of(steady));
+  std::vector<StepTimes> times = step_times(resolved, cluster, ranks, ops, counts.repeats);
   options.log = order_logs(resolved, settings, counts, times.front().nominal(), learns, training.logs);
   options.choose_k = k_choice(resolved, settings, per_worker);
   const ServerPlacement placement = placement_of(resolved.settings.sync);
   if (placement == ServerPlacement::free) {
+    expect(expected_work(resolved, settings, ops.size(), 0), fewer_steps);
     options.loading = loading_times(resolved, cluster, settings.workers, {});
     const auto repeats = without_network(settings, times, options, training.events);
     require_none(violations(repeats, {}, {}));
@@ -214,8 +217,10 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
     return training;
   }
   const int worker_nodes = index(cluster.node_of(Rank{ranks - 1})) + 1;
+  std::vector<ServerMessage> messages = messages_of(resolved, settings, counts);
+  expect(expected_work(resolved, settings, ops.size(), messages.size()), fewer_steps);
   const ServerPlan plan = plan_servers(cluster, settings.workers, worker_nodes, placement,
-                                       messages_of(resolved, settings, counts), resolved.stack.servers);
+                                       std::move(messages), resolved.stack.servers);
   training.load =
       host_load(plan, worker_nodes, static_cast<int>(cluster.platform.cpus.size()), settings.push_every);
   options.loading = loading_times(resolved, cluster, settings.workers, training.load);
@@ -256,6 +261,7 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
   std::vector<StepTimes> times =
       step_times(resolved, *resolved.cluster, settings.workers, ops, counts.repeats);
   StepAtPace step = at_other_paces(step_of(steady), are_of_all);
+  expect(expected_work(resolved, settings, ops.size(), 0), fewer_steps);
   TrainingOptions options = training_options(settings, counts);
   options.exchange = [&step](Seconds computed) { return step.beyond(computed); };
   options.log = order_logs(resolved, settings, counts, times.front().nominal(), learns, training.logs);

@@ -16,6 +16,15 @@ TrainingOptions training_options(const UpdateSettings& settings, const StepCount
   return {.warmup = updates(steps.warmup), .measured = updates(steps.measured)};
 }
 
+Work expected_work(const ResolvedExperiment& resolved, const UpdateSettings& settings, std::size_t ops,
+                   std::size_t messages) {
+  const StepCounts& steps = resolved.settings.steps;
+  const double worker_steps = 1.0 * settings.workers * (steps.warmup + steps.measured) * steps.repeats;
+  return {.server_flows = 2 * static_cast<double>(messages) * worker_steps / settings.push_every,
+          .worker_steps = worker_steps,
+          .drawn_ops = resolved.settings.random.op ? worker_steps * static_cast<double>(ops) : 0};
+}
+
 std::vector<Seconds> worker_ops(const Step& steady) {
   std::vector<Seconds> ops;
   for (const OpRow& op : slowest_class(steady).ops) ops.push_back(op.duration);

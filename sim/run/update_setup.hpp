@@ -4,6 +4,7 @@
 #include "engine/training.hpp"
 #include "experiment/data_loading.hpp"
 #include "experiment/resolve.hpp"
+#include "limits/forecast.hpp"
 #include "run/step.hpp"
 #include "schedule/server_plan.hpp"
 
@@ -14,6 +15,11 @@ namespace trainyard {
 /// Converts steps of all ranks to updates: if every update starts all ranks anew, an update is a step of all;
 /// otherwise as many updates as are needed to use one gradient of each.
 TrainingOptions training_options(const UpdateSettings& settings, const StepCounts& steps);
+
+/// The work of all repeats of a job with these ops in a step. `messages`: of a push, or of a pull; 0 without
+/// servers.
+Work expected_work(const ResolvedExperiment& resolved, const UpdateSettings& settings, std::size_t ops,
+                   std::size_t messages);
 
 /// Durations of the ops of a worker's step, from the steady step's result.
 std::vector<Seconds> worker_ops(const Step& steady);

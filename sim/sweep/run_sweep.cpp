@@ -153,6 +153,11 @@ SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
   const auto make = [&](int point) { return packed_answer(reader.answer(at(point))); };
   const auto done = [&](int index, const ChildOutcome& ended) {
     const std::size_t point = at(index);
+    if (ended.kind == ChildOutcome::job_impossible) {  // it exceeded a limit
+      run.done({.point = point, .status = PointStatus::impossible, .reason = ended.text, .figures = {}},
+               paths);
+      return;
+    }
     if (ended.kind != ChildOutcome::value) {
       outcome.broken.push_back(fmt::format("{}: {}", point_in_words(sweep, point), on_one_line(ended.text)));
       return;

@@ -1,0 +1,61 @@
+#include "engine/expected_work.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace trainyard::engine {
+namespace {
+
+/// Adds, for each collective, how often a program meets in it.
+void add_joins(const TaskGraph& graph, const Program& program, double times, std::vector<double>& joins) {
+  for (const std::vector<Task>& stream : program.streams) {
+    for (const Task& task : stream) {
+      if (const auto* join = std::get_if<Join>(&task)) joins[at(join->collective)] += times;
+      if (const auto* segment = std::get_if<RunSegment>(&task))
+        add_joins(graph, graph.segments[at(segment->segment)].program, times, joins);
+    }
+  }
+}
+
+/// For each collective, how often its ranks meet in it in a step.
+std::vector<double> meetings(const TaskGraph& graph) {
+  std::vector<double> most(graph.collectives.size(), 0);
+  std::vector<double> joins;
+  for (const Program& program : graph.programs) {
+    joins.assign(most.size(), 0);
+    add_joins(graph, program, 1, joins);
+    for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], joins[i]);
+  }
+  return most;
+}
+
+/// The flows of a phase that no other collective disturbs (macro_flows.cpp). A chunked one is a single flow.
+double rounds_of(const CollectivePhase& phase, Fidelity fidelity) {
+  constexpr int most_joined = 16;
+  if (phase.hops > 0) return std::min(phase.messages, 1);
+  return fidelity == Fidelity::flow ? std::min(phase.messages, most_joined) : phase.messages;
+}
+
+}  // namespace
+
+Work expected_work(const TaskGraph& graph, Fidelity fidelity) {
+  Work work;
+  if (fidelity == Fidelity::closed) return work;
+  const std::vector<double> times = meetings(graph);
+  for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
+    if (fidelity != Fidelity::messages) work.rounds += times[i];  // for its beginning and end
+    for (const CollectivePhase& phase : graph.collectives[i].phases) {
+      const auto edges = static_cast<double>(graph.patterns[at(phase.pattern)].edge_count());
+      if (fidelity == Fidelity::messages) {
+        const double messages = times[i] * phase.messages * edges;
+        work.messages += messages;
+        work.crowding += messages * edges;
+      } else {
+        work.rounds += times[i] * rounds_of(phase, fidelity);
+      }
+    }
+  }
+  return work;
+}
+
+}  // namespace trainyard::engine

@@ -1,0 +1,53 @@
+#include "limits/forecast.hpp"
+
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace trainyard {
+namespace {
+
+/// The cost of one piece of work.
+struct UnitCost {
+  double Work::*work;
+  double microseconds;
+  double bytes;
+};
+
+// Measured, see README.md.
+constexpr UnitCost unit_costs[] = {
+    {&Work::listed_ops, 2.8, 2900}, {&Work::messages, 6, 0},
+    {&Work::crowding, 0.005, 0},    {&Work::rounds, 5, 0},
+    {&Work::server_flows, 5, 0},    {&Work::worker_steps, 0.25, 0},
+    {&Work::drawn_ops, 0.05, 0},    {&Work::explained_ranks, 10, 1200},
+};
+
+/// With two digits.
+double two_digits(double number) {
+  double unit = 1;
+  while (number >= 100 * unit) unit *= 10;
+  return unit * static_cast<double>(static_cast<long long>(number / unit + 0.5));
+}
+
+}  // namespace
+
+Cost cost_of(const Work& work) {
+  Cost cost;
+  for (const UnitCost& unit : unit_costs) {
+    cost.time += Seconds(1e-6 * unit.microseconds * work.*unit.work);
+    cost.memory += Bytes(unit.bytes * work.*unit.work);
+  }
+  return cost;
+}
+
+std::string in_words(const Cost& cost) {
+  std::string text = "about " + human(Seconds(std::max(1.0, two_digits(cost.time.si()))));
+  const double gigabytes = cost.memory.si() / 1e9;
+  if (gigabytes >= 1)
+    text += gigabytes < 10 ? fmt::format(" and {:.1f} GB", gigabytes)
+                           : fmt::format(" and {:.0f} GB", two_digits(gigabytes));
+  return text;
+}
+
+}  // namespace trainyard

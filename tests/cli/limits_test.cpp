@@ -1,0 +1,65 @@
+// --max-time and --max-memory from the outside.
+#include "process.hpp"
+#include "sanitized.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace trainyard;
+
+TEST_CASE("work that would take too long, or too much memory, is not begun") {
+  const Ended slow = run_program({"collective", "all_reduce", "--platform", "dgx2", "--nodes", "64",
+                                  "--fidelity", "messages", "--max-time", "10s"});
+  CHECK(slow.code == 4);
+  CHECK(slow.out.empty());
+  CHECK(has(slow.err, "not begun: it would take about "));
+  CHECK(has(slow.err, "--max-time 10 s"));
+  CHECK(has(slow.err, "fidelity flow is quicker"));
+  const Ended large =
+      run_program({"run", "resnet50_dgx2", "--set", "accumulation=65536", "--max-memory", "8GB"});
+  CHECK(large.code == 4);
+  CHECK(has(large.err, "--max-memory 8 GB"));
+  const Ended endless = run_program({"run", "resnet50_dgx2", "--set", "random.step.kind=log_normal", "--set",
+                                     "random.step.sd=0.1", "--set", "steps.measured=10000000", "--set",
+                                     "steps.repeats=1000", "--max-time", "1 h"});
+  CHECK(endless.code == 4);
+  CHECK(has(endless.err, "steps.measured"));
+}
+
+TEST_CASE("a command that exceeds a limit ends") {
+  const Ended slow = run_program({"learn", "digits_stragglers", "--max-time", "1ms"});
+  CHECK(slow.code == 4);
+  CHECK(slow.err == "trainyard: error: stopped after --max-time 1 ms\n");
+  const Ended large = run_program({"run", "resnet50_dgx2", "--max-memory", "1MB"});
+  CHECK(large.code == 4);
+  CHECK(large.err == "trainyard: error: stopped at --max-memory 1 MB\n");
+}
+
+TEST_CASE("limits that are not exceeded change nothing, and wrong ones are refused") {
+  const std::vector<std::string> run{"run", "resnet50_dgx2"};
+  const Ended limited = run_program({"run", "resnet50_dgx2", "--max-time", "1 h", "--max-memory", "8 GB"});
+  CHECK(limited.code == 0);
+  CHECK(limited.err.empty());
+  CHECK(limited.out == run_program(run).out);
+  for (const char* const text : {"10", "-1 s", "0 s", "soon"}) {
+    CAPTURE(text);
+    CHECK(run_program({"run", "resnet50_dgx2", "--max-time", text}).code == 2);
+  }
+}
+
+TEST_CASE("a point beyond a limit is a failure that --resume tries again") {
+  const Scratch scratch;
+  const std::vector<std::string> sweep{"sweep", "resnet50_dgx2", "--set", "accumulation=1,512",
+                                       "--out", scratch / "out", "-j",    "1"};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), sweep.begin(), sweep.end());
+    return run_program(words);
+  };
+  CHECK(with({"--max-memory", "500MB"}).code == 4);
+  const std::string failures = content(scratch / "out/failures.csv");
+  CHECK(has(failures, "512,4,"));
+  CHECK(has(failures, "not begun: it would take about "));
+  CHECK_FALSE(has(content(scratch / "out/sweep.csv"), "1,512,"));
+  if (testing::is_sanitized) return;
+  CHECK(with({"--resume"}).code == 0);
+  CHECK(has(content(scratch / "out/sweep.csv"), "1,512,"));
+}
