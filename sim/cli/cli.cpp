@@ -117,6 +117,7 @@ void add_commands(CLI::App& program) {
   add_topology(program);
   add_collective(program);
   add_sweep(program);
+  add_plan(program);
   add_validate(program);
   add_validate_trace(program);
   add_calibrate(program);

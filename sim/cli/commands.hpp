@@ -37,6 +37,7 @@ void add_model(CLI::App& program);
 void add_topology(CLI::App& program);
 void add_collective(CLI::App& program);
 void add_sweep(CLI::App& program);
+void add_plan(CLI::App& program);
 void add_validate(CLI::App& program);
 void add_validate_trace(CLI::App& program);
 void add_calibrate(CLI::App& program);

@@ -9,6 +9,7 @@
 #include "experiment/fidelity.hpp"
 #include "experiment/input_settings.hpp"
 #include "experiment/job.hpp"
+#include "experiment/plan_settings.hpp"
 #include "experiment/randomness.hpp"
 #include "experiment/server_placement.hpp"
 #include "learn/learn_settings.hpp"
@@ -120,6 +121,7 @@ struct Experiment {
   std::optional<Faults> faults;
   std::optional<JobSettings> job = {};      ///< none: one step is all
   std::optional<LearnSettings> learn = {};  ///< none: no gradients are computed
+  std::optional<PlanSettings> plan = {};    ///< of a search, for `trainyard plan` alone
   std::vector<std::string> neighbours;      ///< other jobs on further nodes of the same machine, each an
                                             ///< experiment
   std::vector<BackgroundTraffic> background;
@@ -361,6 +363,8 @@ struct Keys<Experiment> {
         optional("job", &Experiment::job, "the whole job: its length, start-up, evaluations and checkpoints"),
         optional("learn", &Experiment::learn,
                  "a small model that learns with real gradients in the order of the simulated job"),
+        optional("plan", &Experiment::plan,
+                 "a search for the best way to train the model, which 'trainyard plan' makes"),
         optional(
             "neighbours", &Experiment::neighbours,
             "other experiments that repeat their step on further nodes of this machine during the whole job"),

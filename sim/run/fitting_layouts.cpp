@@ -1,8 +1,8 @@
 #include "run/fitting_layouts.hpp"
 
 #include "config/diagnostic.hpp"
+#include "experiment/lay_out.hpp"
 #include "run/memory_verdict.hpp"
-#include "strategy/vocabulary.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -119,12 +119,7 @@ private:
   /// The memory of the fullest rank, if the layout is possible and fits.
   std::optional<Bytes> peak_with(const Setting& setting) {
     try {
-      trial_.model = model_;
-      pad_vocabulary(trial_.model->layers, setting.parallelism.tensor);
-      trial_.settings.accumulation = setting.micro_batches;
-      const LayoutRequest request = layout_request(trial_, setting.parallelism);
-      trial_.layout = make_layout(request);
-      trial_.classes = classes_of(request, *trial_.layout);
+      lay_out(trial_, model_, setting.parallelism, trial_.settings.batch_per_gpu, setting.micro_batches);
       const MemoryReport report = fullest(memory_reports(trial_));
       if (report.fits) return report.peak;
     } catch (const InputError&) {  // impossible for this model or these ranks

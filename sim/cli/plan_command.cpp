@@ -1,0 +1,269 @@
+#include "cli/commands.hpp"
+#include "cli/help.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/offers.hpp"
+#include "cli/options.hpp"
+#include "cli/terminal.hpp"
+#include "cli/values.hpp"
+#include "config/read.hpp"
+#include "plan/run_plan.hpp"
+#include "report/json_text.hpp"
+#include "report/out_files.hpp"
+#include "report/plan_report.hpp"
+#include "report/sweep_report.hpp"
+#include "run/figures.hpp"
+#include "run/simulate.hpp"
+#include "strategy/stages.hpp"
+#include "sweep/read_point.hpp"
+#include "sweep/store_lock.hpp"
+#include "sweep/value_range.hpp"
+#include "units/shell_word.hpp"
+
+#include <CLI/Error.hpp>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct PlanOptions {
+  std::string what;  ///< a model, or an experiment
+  std::optional<std::string> platform, stack, precision, gpus, global_batch, goal, headroom, epochs, target,
+      deadline, budget, gap, jobs, out;
+  std::vector<std::string> set, over;
+  std::optional<std::string> one_gpu;
+  bool quick = false, json = false, resume = false, force = false;
+};
+
+/// The block `plan` of the experiment, with the options in place of its keys.
+PlanSettings settings_of(const config::Catalogue& catalogue, const PlanOptions& options,
+                         const std::string& experiment, InputFiles& files) {
+  config::Document document = experiment_document(catalogue, experiment, files);
+  const config::Node* const block = document.root.find("plan");
+  config::Node own = block == nullptr ? config::make_node(config::Node::Kind::mapping) : *block;
+  document.root = std::move(own);
+  const std::pair<const char*, const std::optional<std::string>&> given[] = {
+      {"goal", options.goal},         {"gpus", options.gpus},     {"global_batch", options.global_batch},
+      {"epochs", options.epochs},     {"target", options.target}, {"memory_headroom", options.headroom},
+      {"deadline", options.deadline}, {"budget", options.budget}, {"gap", options.gap}};
+  for (const auto& [key, text] : given) {
+    if (text) config::set(document, key, *text);
+  }
+  PlanSettings settings = config::read<PlanSettings>(document);
+  for (const auto& [key, values] : overrides_of(options.over)) {
+    std::erase_if(settings.over, [&, name = key](const auto& entry) { return entry.first == name; });
+    settings.over.emplace_back(key, split_list(values));
+  }
+  constexpr double quick_gap = 0.05;
+  if (options.quick && settings.gap == 0) settings.gap = quick_gap;
+  return settings;
+}
+
+bool is_set(const Overrides& set, std::string_view key) {
+  return std::ranges::find(set, key, &Overrides::value_type::first) != set.end();
+}
+
+std::string value_of(const Overrides& set, std::string_view key) {
+  return std::ranges::find(set, key, &Overrides::value_type::first)->second;
+}
+
+/// The fastest of the usual precisions that the GPU has units for.
+std::string_view usual_precision(const GpuProfile& gpu, bool has_blocks) {
+  for (const Precision precision : {has_blocks ? Precision::bf16 : Precision::amp, Precision::fp16}) {
+    try {
+      matrix_dtype(gpu, precision);
+      return config::name_of(precision);
+    } catch (const InputError&) {
+      continue;
+    }
+  }
+  return config::name_of(Precision::fp32);
+}
+
+/// What language models are trained with, unless something else is asked for.
+void add_usual_software(const config::Catalogue& catalogue, Overrides& set, InputFiles& files) {
+  const bool has_stack = is_set(set, "stack");
+  const bool has_precision = is_set(set, "precision");
+  if (has_stack && has_precision) return;
+  Overrides probe = set;
+  probe.emplace_back("batch_per_gpu", "1");
+  const ResolvedExperiment job = resolve(catalogue, no_file, probe, files);
+  const bool has_blocks = job.model && block_count(job.model->layers) > 0;
+  if (!has_stack) set.emplace_back("stack", has_blocks ? "megatron_lm" : "pytorch_ddp");
+  if (!has_precision) set.emplace_back("precision", usual_precision(job.gpu, has_blocks));
+  print_message(
+      fmt::format("note: stack {}, precision {}", value_of(set, "stack"), value_of(set, "precision")));
+}
+
+PlanRequest request_of(const config::Catalogue& catalogue, const PlanOptions& options, InputFiles& files) {
+  PlanRequest request;
+  request.set = overrides_of(with_one_gpu(options.set, options.one_gpu));
+  const auto add = [&](const char* key, const std::optional<std::string>& value) {
+    if (value) request.set.emplace_back(key, *value);
+  };
+  add("stack", options.stack);
+  add("precision", options.precision);
+  if (options.platform) {
+    request.experiment = no_file;
+    request.set.insert(request.set.begin(), {{"platform", *options.platform}, {"model", options.what}});
+    add_usual_software(catalogue, request.set, files);
+    request.name = fmt::format("{} on {}", options.what, *options.platform);
+  } else {
+    request.experiment = options.what;
+    request.name = fs::path(options.what).stem().string();
+  }
+  request.title = request.name;
+  request.settings = settings_of(catalogue, options, request.experiment, files);
+  return request;
+}
+
+constexpr const char* plan_files[] = {"plan.txt", "plan.json", "best.yaml", "plan.csv"};
+
+/// The store of the plan's points.
+SweepStore open_store(const PlanOptions& options, const StoredSweep& what) {
+  if (!options.out) return SweepStore(what);
+  const fs::path file = fs::path(*options.out) / "sweep.db";
+  std::error_code ignored;
+  if (options.force) {
+    remove_store(file);
+    for (const char* const name : plan_files) fs::remove(fs::path(*options.out) / name, ignored);
+  } else if (fs::exists(file, ignored)) {
+    if (!options.resume)
+      throw FileError(
+          fmt::format("'{}' exists: continue it with --resume, or replace it with --force", file.string()));
+  } else {
+    for (const char* const name : plan_files) check_out_file(fs::path(*options.out) / name, false);
+  }
+  return {file, what};
+}
+
+/// Nothing for a plan in memory. Creates the folder.
+std::optional<StoreLock> lock_of(const PlanOptions& options) {
+  if (!options.out) return std::nullopt;
+  std::error_code error;
+  fs::create_directories(*options.out, error);
+  if (error) throw FileError(fmt::format("cannot write '{}': {}", *options.out, error.message()));
+  return std::make_optional<StoreLock>(fs::path(*options.out) / "sweep.db");
+}
+
+std::string command_of(const PlanSpace& space, std::size_t point) {
+  std::string words = "trainyard run";
+  if (space.request.experiment != no_file) words += " " + shell_word(space.request.experiment);
+  return words + " " + as_options(settings_of(space, point));
+}
+
+void export_files(const PlanOptions& options, const PlanAnswer& answer, const PlanDetails& details) {
+  const fs::path dir = *options.out;
+  const std::string texts[] = {plan_text(answer, details), json_text(plan_json(answer, details)),
+                               details.best == nullptr ? std::string() : resolved_text(*details.best),
+                               sweep_csv(answer.result)};
+  for (std::size_t i = 0; i < std::size(plan_files); ++i) {
+    if (!texts[i].empty()) write_out_file(dir / plan_files[i], texts[i], true);
+  }
+}
+
+void run_plan(const PlanOptions& options) {
+  const int parallel = jobs_of(options.jobs);
+  const config::Catalogue catalogue = config::find_catalogue();
+  InputFiles files;
+  const PlanSpace space = plan_space(catalogue, request_of(catalogue, options, files), files, parallel);
+  const std::optional<StoreLock> lock = lock_of(options);
+  SweepStore store = open_store(options, stored_plan(space));
+  PlanOutcome outcome;
+  {
+    const InterruptNoted interrupts;
+    outcome = search_plan(catalogue, space, store,
+                          {.parallel = parallel, .is_interrupted = InterruptNoted::is_asked});
+  }
+  for (const std::string& warning : outcome.warnings) print_message(warning);
+  if (!outcome.broken.empty())
+    throw std::runtime_error(fmt::format("{} of the points ended with an internal error, the first with {}",
+                                         outcome.broken.size(), outcome.broken.front()));
+  const PlanAnswer answer = plan_answer(space, std::move(outcome.result), std::move(outcome.searches));
+  PlanDetails details;
+  std::optional<Run> best;
+  if (answer.best) {
+    const std::size_t point = answer.result.rows[*answer.best].point;
+    if (!options.quick && !outcome.is_interrupted)
+      details.changes = plan_changes(catalogue, answer, parallel);
+    best =
+        simulate(read_point(catalogue, space.sweep, space.sweep.points[point], files), {.timeline = false});
+    details.best = &*best;
+    details.command = command_of(space, point);
+  }
+  if (!outcome.is_interrupted) store.close();
+  if (options.out) export_files(options, answer, details);
+  print_result(options.json ? json_text(plan_json(answer, details))
+                            : plan_text(answer, details, print_style()));
+  if (outcome.is_interrupted) {
+    print_message(options.out ? "the best so far: continue with --resume" : "the best so far");
+    throw Interrupted();
+  }
+  if (!answer.best) throw JobImpossible("no plan keeps to the limits and fits");
+}
+
+}  // namespace
+
+void add_plan(CLI::App& program) {
+  auto options = std::make_shared<PlanOptions>();
+  CLI::App& command = *program.add_subcommand(
+      "plan", "search the best way to share a model and its batch among GPUs, and prove that none is better");
+  offer(command
+            .add_option(
+                "MODEL", options->what,
+                "with --on a model's name or path, otherwise an experiment's, whose block 'plan' says what "
+                "is asked")
+            ->required(),
+        {"MODEL", "EXPERIMENT"});
+  offer(add_value(command, "--on", options->platform, "PLATFORM", "the machine"), {"PLATFORM"});
+  add_value(
+      command, "--gpus", options->gpus, "N",
+      "numbers of GPUs to try: 64, a list 8,24 or a range 8..64, which doubles (default: one node, or the "
+      "experiment's)");
+  add_value(command, "--global-batch", options->global_batch, "N",
+            "samples per step of all GPUs (default: the experiment's)");
+  add_choice<PlanGoal>(command, "--goal", options->goal, "GOAL",
+                       "what the best plan has least of: {} (default: time)");
+  add_value(command, "--stack", options->stack, "NAME",
+            "the software (default: megatron_lm for a model with blocks, else pytorch_ddp)");
+  add_value(command, "--precision", options->precision, "NAME",
+            "default: bf16 for a model with blocks, else amp, where the GPU has it");
+  add_repeatable(
+      command, "--over", options->over, "KEY=V1,V2",
+      "KEY=V1,V2, repeatable: tries these values of a key: of the layout in place of the usual ones "
+      "(parallelism.tensor=4,8), of the machine or the software as well "
+      "(platform.fabric.nic=\"25 Gbps,100 Gbps\")");
+  add_repeatable(command, "--set", options->set, "KEY=VALUE",
+                 "KEY=VALUE, repeatable: overrides a key of the experiment or of a file it names, as in run");
+  add_one_gpu_option(command, options->one_gpu);
+  add_value(command, "--memory-headroom", options->headroom, "SHARE",
+            "share of a GPU's memory that a plan leaves free, such as 0.1");
+  add_value(command, "--epochs", options->epochs, "N",
+            "length of the training: plans are compared by its time, rent and energy");
+  add_value(command, "--target", options->target, "TARGET",
+            "the training ends at this target of the model's convergence");
+  add_value(command, "--deadline", options->deadline, "TIME", "longest time of the training");
+  add_value(command, "--budget", options->budget, "USD", "highest rent of the training");
+  add_value(command, "--gap", options->gap, "SHARE",
+            "end the search when no layout can be better by more than this share");
+  command.add_flag("--quick", options->quick, "a gap of 0.05, and no search with a little different machine");
+  add_jobs_option(command, options->jobs, "simulations");
+  add_value(command, "--out", options->out, "DIR",
+            "write the result to this folder: best.yaml (the experiment), plan.txt, plan.json, plan.csv (all "
+            "simulated "
+            "layouts), and sweep.db (SQLite), which gets each when it is finished");
+  command.add_flag("--resume", options->resume, "continue the search in the folder");
+  command.add_flag("--force", options->force, "replace the folder's earlier result");
+  command.add_flag("--json", options->json, "print JSON in SI base units");
+  add_examples(command, {"trainyard plan gpt3_5b --on dgx_a100 --gpus 64 --global-batch 512",
+                         "trainyard plan llama3_8b --on dgx_h100 --gpus 8..64 --global-batch 256 --goal cost",
+                         "trainyard plan bert_large --on p3_16xlarge --gpus 16 --global-batch 256 --over "
+                         "platform.fabric.nic=\"25 Gbps,100 Gbps\""});
+  command.callback([options] { run_plan(*options); });
+}
+
+}  // namespace trainyard

@@ -1,0 +1,223 @@
+#include "plan/layout_space.hpp"
+
+#include "config/fields.hpp"
+#include "strategy/stages.hpp"
+#include "units/ids.hpp"
+#include "units/text.hpp"
+#include "workload/transformer_layers.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <functional>
+#include <numeric>
+
+namespace trainyard {
+
+namespace {
+
+constexpr int most_virtual_stages = 8;
+constexpr int most_micro_batch = 64;
+constexpr int least_tokens = 2048;  // of a rank of a context group
+
+int whole_number(std::string_view key, const std::string& text) {
+  const Parsed<long long> number = parse_integer(text);
+  if (!number || *number < 1 || *number > 1'000'000)
+    throw InputError(fmt::format("{} is {}, not a whole number of at least 1", key, in_quotes(text)));
+  return static_cast<int>(*number);
+}
+
+template <class E>
+E named(std::string_view key, const std::string& text) {
+  if (const auto value = config::value_named<E>(text)) return *value;
+  throw InputError(fmt::format("{} is {}", key, in_quotes(text)),
+                   fmt::format("{}", fmt::join(config::texts_of<E>(), ", ")));
+}
+
+/// One key of a layout: how its value is set and written.
+struct LayoutKey {
+  std::string_view key;
+  std::function<void(PlanLayout&, const std::string&)> set;
+  std::function<std::string(const PlanLayout&)> text;
+};
+
+LayoutKey count_key(std::string_view key, int Parallelism::*member) {
+  return {key,
+          [=](PlanLayout& layout, const std::string& text) {
+            layout.parallelism.*member = whole_number(key, text);
+          },
+          [=](const PlanLayout& layout) { return std::to_string(layout.parallelism.*member); }};
+}
+
+template <class E>
+LayoutKey name_key(std::string_view key, E Parallelism::*member) {
+  return {
+      key,
+      [=](PlanLayout& layout, const std::string& text) { layout.parallelism.*member = named<E>(key, text); },
+      [=](const PlanLayout& layout) { return std::string(config::name_of(layout.parallelism.*member)); }};
+}
+
+const std::vector<LayoutKey>& all_keys() {
+  static const std::vector<LayoutKey> keys{
+      count_key("parallelism.tensor", &Parallelism::tensor),
+      count_key("parallelism.pipeline", &Parallelism::pipeline),
+      count_key("parallelism.virtual_stages", &Parallelism::virtual_stages),
+      {"parallelism.schedule",
+       [](PlanLayout& layout, const std::string& text) {
+         layout.parallelism.schedule = named<PipelineSchedule>("parallelism.schedule", text);
+       },
+       [](const PlanLayout& layout) {
+         return std::string(config::name_of(schedule_of(layout.parallelism)));
+       }},
+      count_key("parallelism.context", &Parallelism::context),
+      count_key("parallelism.expert", &Parallelism::expert),
+      {"parallelism.sequence",
+       [](PlanLayout& layout, const std::string& text) {
+         if (text != "true" && text != "false")
+           throw InputError("parallelism.sequence is " + in_quotes(text), "true or false");
+         layout.parallelism.sequence = text == "true";
+       },
+       [](const PlanLayout& layout) { return std::string(layout.parallelism.sequence ? "true" : "false"); }},
+      name_key("parallelism.recompute", &Parallelism::recompute),
+      name_key("parallelism.shard", &Parallelism::shard),
+      {"batch_per_gpu",
+       [](PlanLayout& layout, const std::string& text) {
+         layout.micro_batch = whole_number("batch_per_gpu", text);
+       },
+       [](const PlanLayout& layout) { return std::to_string(layout.micro_batch); }},
+  };
+  return keys;
+}
+
+const LayoutKey& key_named(std::string_view key) {
+  return *std::ranges::find(all_keys(), key, &LayoutKey::key);
+}
+
+std::vector<std::string> texts(const std::vector<int>& numbers) {
+  std::vector<std::string> all;
+  for (const int number : numbers) all.push_back(std::to_string(number));
+  return all;
+}
+
+std::vector<int> divisors(int number, int most) {
+  std::vector<int> all;
+  for (int divisor = 1; divisor <= std::min(number, most); ++divisor) {
+    if (number % divisor == 0) all.push_back(divisor);
+  }
+  return all;
+}
+
+std::vector<int> powers_of_two(int most) {
+  std::vector<int> all;
+  for (int power = 1; power <= std::max(1, most); power *= 2) all.push_back(power);
+  return all;
+}
+
+template <class E>
+std::vector<std::string> all_names() {
+  std::vector<std::string> all;
+  for (const std::string_view name : config::texts_of<E>()) all.emplace_back(name);
+  return all;
+}
+
+int experts_of(const Model& model) {
+  int experts = 1;
+  for (const Layer& layer : model.layers) experts = std::max(experts, layer.experts);
+  return experts;
+}
+
+/// The values of a key without the user's. Empty: the key is not varied.
+std::vector<std::string> usual_values(const ResolvedExperiment& base, std::string_view key) {
+  const Model& model = *base.model;
+  const int ranks = base.cluster->ranks();
+  const int blocks = block_count(model.layers);
+  if (key == "batch_per_gpu") return texts(powers_of_two(most_micro_batch));
+  if (key == "parallelism.shard") return all_names<Sharded>();
+  if (blocks == 0) return {};
+  if (key == "parallelism.tensor")
+    return texts(divisors(std::ranges::min(base.cluster->gpus_on_node), ranks));
+  if (key == "parallelism.pipeline") return texts(divisors(ranks, blocks));
+  if (key == "parallelism.virtual_stages") return texts(divisors(blocks, most_virtual_stages));
+  if (key == "parallelism.context")
+    return texts(powers_of_two(std::min(model.sequence_length.value_or(1) / least_tokens, ranks)));
+  if (key == "parallelism.expert") {
+    const int experts = experts_of(model);
+    return experts > 1 ? texts(divisors(experts, ranks)) : std::vector<std::string>{};
+  }
+  if (key == "parallelism.sequence") return {"false", "true"};
+  if (key != "parallelism.recompute") return {};
+  if (std::ranges::any_of(model.layers, is_attention_core)) return all_names<Recompute>();
+  return {"none", "full"};
+}
+
+/// Whether the numbers divide each other evenly; fills in the number of micro-batches.
+bool divides_evenly(const ResolvedExperiment& base, int blocks, int experts, int global_batch,
+                    PlanLayout& layout) {
+  const Parallelism& its = layout.parallelism;
+  const long long of_replica = static_cast<long long>(its.tensor) * its.context * its.pipeline;
+  const int ranks = base.cluster->ranks();
+  if (of_replica > ranks || ranks % of_replica != 0) return false;
+  const long long replicas = ranks / of_replica;
+  const long long at_once = replicas * layout.micro_batch;
+  if (global_batch % at_once != 0) return false;
+  layout.micro_batches = static_cast<int>(global_batch / at_once);
+  const int chunks = its.pipeline * its.virtual_stages;
+  if (chunks > 1 && (blocks == 0 || blocks % chunks != 0)) return false;
+  if (its.virtual_stages > 1 && (its.pipeline == 1 || layout.micro_batches % its.pipeline != 0)) return false;
+  if (its.sequence && its.tensor == 1) return false;
+  if (its.shard != Sharded::none && replicas * its.context == 1) return false;
+  if (experts % its.expert != 0 || (replicas * its.context) % its.expert != 0) return false;
+  return true;
+}
+
+}  // namespace
+
+bool is_layout_key(std::string_view key) {
+  return std::ranges::find(all_keys(), key, &LayoutKey::key) != all_keys().end();
+}
+
+std::vector<LayoutAxis> layout_axes(const ResolvedExperiment& base, const std::vector<LayoutAxis>& given) {
+  std::vector<LayoutAxis> axes;
+  for (const LayoutKey& key : all_keys()) {
+    const auto own = std::ranges::find(given, key.key, &LayoutAxis::key);
+    std::vector<std::string> values = own != given.end() ? own->values : usual_values(base, key.key);
+    if (values.empty()) continue;
+    PlanLayout probe;
+    for (const std::string& value : values) key.set(probe, value);
+    axes.push_back({std::string(key.key), std::move(values)});
+  }
+  return axes;
+}
+
+std::vector<PlanLayout> layouts(const ResolvedExperiment& base, const Parallelism& own,
+                                const std::vector<LayoutAxis>& axes, int global_batch) {
+  const int blocks = block_count(base.model->layers);
+  const int experts = experts_of(*base.model);
+  std::vector<PlanLayout> all{{.parallelism = own}};
+  for (const LayoutAxis& axis : axes) {
+    const LayoutKey& key = key_named(axis.key);
+    std::vector<PlanLayout> longer;
+    for (const PlanLayout& layout : all) {
+      for (const std::string& value : axis.values) key.set(longer.emplace_back(layout), value);
+    }
+    all = std::move(longer);
+  }
+  std::erase_if(
+      all, [&](PlanLayout& layout) { return !divides_evenly(base, blocks, experts, global_batch, layout); });
+  return all;
+}
+
+std::vector<std::string> layout_keys(const std::vector<LayoutAxis>& axes) {
+  std::vector<std::string> keys;
+  for (const LayoutAxis& axis : axes) keys.push_back(axis.key);
+  keys.emplace_back("accumulation");
+  return keys;
+}
+
+std::vector<std::string> layout_values(const std::vector<LayoutAxis>& axes, const PlanLayout& layout) {
+  std::vector<std::string> values;
+  for (const LayoutAxis& axis : axes) values.push_back(key_named(axis.key).text(layout));
+  values.push_back(std::to_string(layout.micro_batches));
+  return values;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,247 @@
+#include "plan/plan_answer.hpp"
+
+#include "units/ids.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <map>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+constexpr double hour = 3600;
+
+double number_at(const PlanSpace& space, std::size_t point, std::string_view key) {
+  const Parsed<double> number = parse_number(plan_value(space, point, key));
+  return number ? *number : 0;
+}
+
+double or_worst(const std::optional<double>& value) {
+  return value.value_or(std::numeric_limits<double>::infinity());
+}
+
+class AnswerMaker {
+public:
+  AnswerMaker(PlanSpace space, SweepResult result, std::vector<GroupSearch> searches)
+      : goal_(space.request.settings.goal), limits_(space.sweep.goal) {
+    answer_.space = std::move(space);
+    answer_.result = std::move(result);
+    answer_.searches = std::move(searches);
+  }
+
+  PlanAnswer make() {
+    count_costs();
+    find_best_of_groups();
+    require_known();
+    find_best();
+    find_front();
+    if (answer_.best) {
+      find_others();
+      find_cells();
+    }
+    return std::move(answer_);
+  }
+
+private:
+  [[nodiscard]] bool is_done(std::size_t row) const {
+    return answer_.result.rows[row].status == PointStatus::done;
+  }
+
+  void count_costs() {
+    const SweepResult& result = answer_.result;
+    const std::vector<Needs> needs = needs_of(result);
+    const auto has_time = [](const Needs& its) { return its.time_s.has_value(); };
+    answer_.is_of_training = std::ranges::any_of(needs, has_time);
+    answer_.costs.resize(result.rows.size());
+    for (std::size_t row = 0; row < result.rows.size(); ++row) {
+      if (!is_done(row)) continue;
+      PlanCosts& costs = answer_.costs[row];
+      if (answer_.is_of_training)
+        costs = {.time_s = or_worst(needs[row].time_s),
+                 .usd = needs[row].cost_usd,
+                 .energy_j = needs[row].energy_j};
+      else
+        costs = costs_of_sample(result.rows[row]);
+    }
+  }
+
+  [[nodiscard]] PlanCosts costs_of_sample(const SweepRow& row) const {
+    const SweepResult& result = answer_.result;
+    const double samples = figure(result, row, "global_batch").value();
+    PlanCosts costs{.time_s = figure(result, row, "step_time_s").value() / samples};
+    if (const auto rent = figure(result, row, "rent_usd_per_h")) costs.usd = *rent * costs.time_s / hour;
+    if (const auto energy = figure(result, row, "energy_per_step_j")) costs.energy_j = *energy / samples;
+    return costs;
+  }
+
+  /// What the goal has least of.
+  [[nodiscard]] std::optional<double> goal_of(std::size_t row) const {
+    const PlanCosts& costs = answer_.costs[row];
+    if (goal_ == PlanGoal::cost) return costs.usd;
+    if (goal_ == PlanGoal::energy) return costs.energy_j;
+    return costs.time_s;
+  }
+
+  void find_best_of_groups() {
+    for (const GroupSearch& search : answer_.searches) {
+      std::optional<std::size_t>& best = answer_.best_of_group.emplace_back();
+      const auto row = std::ranges::find(answer_.result.rows, search.best.value_or(none), &SweepRow::point);
+      if (row != answer_.result.rows.end())
+        best = static_cast<std::size_t>(row - answer_.result.rows.begin());
+    }
+  }
+
+  void require_known() const {
+    const auto lacks = [&](auto known) {
+      bool has_any = false;
+      for (const std::optional<std::size_t>& row : answer_.best_of_group) {
+        if (row && known(*row)) return false;
+        has_any = has_any || row.has_value();
+      }
+      return has_any;
+    };
+    if (lacks([&](std::size_t row) { return goal_of(row).has_value(); }))
+      throw InputError(fmt::format("the goal is {}, but the machine states no {}", config::name_of(goal_),
+                                   goal_ == PlanGoal::cost ? "price" : "power"));
+    if ((limits_.deadline || limits_.budget) && !answer_.is_of_training)
+      throw InputError("a deadline or a budget needs the length of the training",
+                       "--epochs 90, --target, or --set job.steps=300000");
+    if (limits_.budget && lacks([&](std::size_t row) { return answer_.costs[row].usd.has_value(); }))
+      throw InputError("a budget needs a price, which the machine does not state");
+  }
+
+  [[nodiscard]] bool keeps_to_limits(std::size_t row) const {
+    const PlanCosts& costs = answer_.costs[row];
+    return !(limits_.deadline && costs.time_s > limits_.deadline->si()) &&
+           !(limits_.budget && or_worst(costs.usd) > limits_.budget->si());
+  }
+
+  void find_best() {
+    for (const std::optional<std::size_t>& row : answer_.best_of_group) {
+      if (!row || !goal_of(*row) || !keeps_to_limits(*row)) continue;
+      if (!answer_.best || *goal_of(*row) < *goal_of(*answer_.best)) answer_.best = row;
+    }
+  }
+
+  [[nodiscard]] bool beats(std::size_t one, std::size_t other) const {
+    const auto compared = [&](std::size_t row) {
+      const PlanCosts& costs = answer_.costs[row];
+      return std::array{costs.time_s, or_worst(costs.usd), or_worst(costs.energy_j),
+                        number_at(answer_.space, answer_.result.rows[row].point, "gpus")};
+    };
+    const auto a = compared(one);
+    const auto b = compared(other);
+    bool is_better = false;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (a[i] > b[i]) return false;
+      is_better = is_better || a[i] < b[i];
+    }
+    return is_better;
+  }
+
+  void find_front() {
+    for (const std::optional<std::size_t>& row : answer_.best_of_group) {
+      if (!row) continue;
+      const auto is_beaten = [&](const std::optional<std::size_t>& other) {
+        return other && beats(*other, *row);
+      };
+      if (std::ranges::none_of(answer_.best_of_group, is_beaten)) answer_.front.push_back(*row);
+    }
+  }
+
+  [[nodiscard]] std::size_t group_of(std::size_t row) const {
+    return answer_.space.bounds[answer_.result.rows[row].point].group;
+  }
+
+  void find_others() {
+    const std::size_t group = group_of(*answer_.best);
+    for (std::size_t row = 0; row < answer_.result.rows.size(); ++row) {
+      if (row != *answer_.best && is_done(row) && group_of(row) == group) answer_.others.push_back(row);
+    }
+    std::ranges::stable_sort(answer_.others, {}, [&](std::size_t row) { return or_worst(goal_of(row)); });
+  }
+
+  void find_cells() {
+    const std::size_t group = group_of(*answer_.best);
+    std::map<std::pair<int, int>, LayoutCell> cells;
+    std::map<std::size_t, std::size_t> row_of_point;
+    for (std::size_t row = 0; row < answer_.result.rows.size(); ++row)
+      row_of_point.emplace(answer_.result.rows[row].point, row);
+    for (std::size_t point = 0; point < answer_.space.bounds.size(); ++point) {
+      const PointBound& bound = answer_.space.bounds[point];
+      if (bound.group != group) continue;
+      const int tensor = count_at(point, "parallelism.tensor");
+      const int pipeline = count_at(point, "parallelism.pipeline");
+      LayoutCell& cell = cells[{tensor, pipeline}];
+      cell.tensor = tensor;
+      cell.pipeline = pipeline;
+      const auto row = row_of_point.find(point);
+      if (row == row_of_point.end())
+        cell.bound_s = std::min(or_worst(cell.bound_s), bound.step_s);
+      else
+        add_row(cell, row->second);
+    }
+    for (const auto& [key, cell] : cells) answer_.cells.push_back(cell);
+  }
+
+  void add_row(LayoutCell& cell, std::size_t row) const {
+    if (!is_done(row)) return;
+    const double step = figure(answer_.result, answer_.result.rows[row], "step_time_s").value();
+    if (step >= or_worst(cell.step_s)) return;
+    cell.step_s = step;
+    cell.row = row;
+  }
+
+  [[nodiscard]] int count_at(std::size_t point, std::string_view key) const {
+    const std::vector<std::string>& keys = answer_.space.sweep.keys;
+    if (std::ranges::find(keys, key) == keys.end()) return 1;
+    return static_cast<int>(number_at(answer_.space, point, key));
+  }
+
+  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+
+  PlanAnswer answer_;
+  PlanGoal goal_;
+  Goal limits_;
+};
+
+/// Values that a job without a file has without being told.
+bool changes_nothing(const std::string& key, const std::string& value) {
+  if (key == "parallelism.sequence") return value == "false";
+  if (key == "parallelism.recompute" || key == "parallelism.shard") return value == "none";
+  if (key == "accumulation") return value == "1";
+  return key.starts_with("parallelism.") && value == "1";
+}
+
+}  // namespace
+
+PlanAnswer plan_answer(PlanSpace space, SweepResult result, std::vector<GroupSearch> searches) {
+  return AnswerMaker(std::move(space), std::move(result), std::move(searches)).make();
+}
+
+bool is_tie(const SweepResult& result, std::size_t best, std::size_t other) {
+  const auto low = figure(result, result.rows[best], "throughput_low_samples_per_s");
+  const auto high = figure(result, result.rows[other], "throughput_high_samples_per_s");
+  return low && high && *high >= *low;
+}
+
+const std::string& plan_value(const PlanSpace& space, std::size_t point, std::string_view key) {
+  const std::vector<std::string>& keys = space.sweep.keys;
+  return space.sweep.points[point].at(static_cast<std::size_t>(std::ranges::find(keys, key) - keys.begin()));
+}
+
+Overrides settings_of(const PlanSpace& space, std::size_t point) {
+  Overrides set = space.request.set;
+  for (std::size_t i = 0; i < space.sweep.keys.size(); ++i) {
+    const std::string& value = space.sweep.points[point][i];
+    if (space.request.experiment != no_file || !changes_nothing(space.sweep.keys[i], value))
+      set.emplace_back(space.sweep.keys[i], value);
+  }
+  return set;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,86 @@
+#include "plan/plan_search.hpp"
+
+#include <algorithm>
+
+namespace trainyard {
+
+namespace {
+
+constexpr std::size_t points_of_wave = 8;  // of each group
+
+}  // namespace
+
+PlanSearch::PlanSearch(const PlanSpace& space)
+    : space_(space), open_(space.groups.size()), searches_(space.groups.size()) {
+  for (std::size_t point = 0; point < space.bounds.size(); ++point)
+    open_[space.bounds[point].group].push_back(point);
+  for (std::vector<std::size_t>& points : open_)
+    std::ranges::sort(points, [&](std::size_t a, std::size_t b) {
+      return std::pair(bound_of(a), a) > std::pair(bound_of(b), b);
+    });
+}
+
+double PlanSearch::bound_of(std::size_t point) const {
+  const PointBound& bound = space_.bounds[point];
+  return space_.request.settings.goal == PlanGoal::energy ? bound.energy_j.value_or(0) : bound.step_s;
+}
+
+bool PlanSearch::is_worth(std::size_t point, const GroupSearch& search) const {
+  return !search.best || bound_of(point) < search.value * (1 - space_.request.settings.gap);
+}
+
+std::vector<std::size_t> PlanSearch::next_wave() {
+  std::vector<std::size_t> wave;
+  for (std::size_t group = 0; group < open_.size(); ++group) {
+    std::vector<std::size_t>& open = open_[group];
+    GroupSearch& search = searches_[group];
+    for (std::size_t i = 0; i < points_of_wave && !open.empty(); ++i) {
+      if (!is_worth(open.back(), search)) {
+        search.least_open = bound_of(open.back());
+        search.bounded += open.size();
+        open.clear();
+        break;
+      }
+      wave.push_back(open.back());
+      open.pop_back();
+    }
+  }
+  wave_ = wave;
+  return wave;
+}
+
+void PlanSearch::stop() {
+  for (const std::size_t point : wave_) open_[space_.bounds[point].group].push_back(point);
+  for (std::size_t group = 0; group < open_.size(); ++group) {
+    GroupSearch& search = searches_[group];
+    for (const std::size_t point : open_[group]) {
+      search.least_open = std::min(search.least_open.value_or(bound_of(point)), bound_of(point));
+      ++(is_worth(point, search) ? search.left : search.bounded);
+    }
+    open_[group].clear();
+  }
+}
+
+void PlanSearch::add(const SweepResult& result, const SweepRow& row) {
+  std::erase(wave_, row.point);
+  GroupSearch& search = searches_[space_.bounds[row.point].group];
+  ++search.simulated;
+  const char* const name =
+      space_.request.settings.goal == PlanGoal::energy ? "energy_per_step_j" : "step_time_s";
+  const std::optional<double> value =
+      row.status == PointStatus::done ? figure(result, row, name) : std::nullopt;
+  if (!value) {
+    ++search.failed;
+    return;
+  }
+  if (search.best && std::pair(search.value, *search.best) <= std::pair(*value, row.point)) return;
+  search.best = row.point;
+  search.value = *value;
+}
+
+double gap_of(const GroupSearch& search) {
+  if (!search.best || !search.least_open || *search.least_open >= search.value) return 0;
+  return 1 - *search.least_open / search.value;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,56 @@
+#pragma once
+// Branch and bound over the points of a plan: the layouts of each group are simulated in the order of their
+// lower bounds, until the bound of the next is above the best that was found. That one is then the optimum of
+// its group.
+
+#include "plan/plan_space.hpp"
+#include "sweep/sweep_result.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace trainyard {
+
+/// How far the search of a group came.
+struct GroupSearch {
+  std::optional<std::size_t> best = {};  ///< the point with least of the goal
+  double value = 0;                      ///< of the goal's figure at that point, per step
+  std::size_t simulated = 0;
+  std::size_t failed = 0;                 ///< of them, that ended with an error
+  std::size_t bounded = 0;                ///< whose bound says that they are not better
+  std::size_t left = 0;                   ///< of an interrupted search: that might be better
+  std::optional<double> least_open = {};  ///< the least bound of a point that was not simulated
+};
+
+class PlanSearch {
+public:
+  /// Keeps a reference to `space`.
+  explicit PlanSearch(const PlanSpace& space);
+
+  /// The points to simulate next, none at the end: a few of each group, since the results of one wave decide
+  /// what the next one leaves out. The same whatever the number of processes.
+  std::vector<std::size_t> next_wave();
+
+  /// The result of a point of the last wave. Energy counts if that is the goal, otherwise the time of a step.
+  void add(const SweepResult& result, const SweepRow& row);
+
+  /// Ends an interrupted search: what was not simulated may be better as far as its bound allows.
+  void stop();
+
+  [[nodiscard]] const std::vector<GroupSearch>& groups() const { return searches_; }
+
+private:
+  [[nodiscard]] double bound_of(std::size_t point) const;
+  [[nodiscard]] bool is_worth(std::size_t point, const GroupSearch& search) const;
+
+  const PlanSpace& space_;
+  std::vector<std::vector<std::size_t>> open_;  ///< by group: points by falling bound, the next one last
+  std::vector<GroupSearch> searches_;           ///< by group
+  std::vector<std::size_t> wave_;               ///< points of the last wave without a result
+};
+
+/// Share by which the best point of a group may miss its optimum: 0 if it is proved.
+double gap_of(const GroupSearch& search);
+
+}  // namespace trainyard

@@ -1,0 +1,65 @@
+#pragma once
+// The space of a plan: numbers of GPUs and other settings (the groups), each with all its layouts, and what
+// is known of every layout before anything is simulated.
+
+#include "config/catalogue.hpp"
+#include "experiment/plan_settings.hpp"
+#include "plan/layout_judge.hpp"
+#include "plan/layout_space.hpp"
+#include "sweep/sweep.hpp"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// What is asked for.
+struct PlanRequest {
+  std::string name;        ///< of the plan
+  std::string title;       ///< for people: "gpt3_20b on dgx_a100"
+  std::string experiment;  ///< name or path, or no_file
+  Overrides set;
+  PlanSettings settings;
+};
+
+/// One number of GPUs with one value of each further key.
+struct PlanGroup {
+  std::vector<std::string> values;  ///< of the keys in PlanSpace::group_keys
+  int gpus = 0;
+  int nodes = 0;
+  int global_batch = 0;
+  std::size_t layouts = 0;                             ///< in its space
+  std::size_t too_large = 0;                           ///< that do not fit into the memory
+  std::map<std::string, std::size_t> impossible = {};  ///< by reason
+  std::string failure = {};  ///< why it has no layouts at all: an impossible machine
+};
+
+/// What a simulation of a point cannot fall below.
+struct PointBound {
+  std::size_t group = 0;
+  double step_s = 0;
+  std::optional<double> energy_j = {};  ///< per step
+};
+
+struct PlanSpace {
+  PlanRequest request;
+  std::vector<std::string> group_keys;  ///< "platform.fabric.nic", "gpus"
+  std::vector<PlanGroup> groups;
+  std::vector<LayoutAxis> axes;    ///< of all groups together
+  Sweep sweep;                     ///< its points are the layouts that are possible and fit, group by group
+  std::vector<PointBound> bounds;  ///< by point
+};
+
+/// Judges every layout, in up to `parallel` processes. `files`: those read for it. Throws InputError if the
+/// experiment cannot share its model among ranks (other kinds of synchronisation, traces), names no model or
+/// no global batch, or if no group is possible: then with the reason of the first.
+PlanSpace plan_space(const config::Catalogue& catalogue, PlanRequest request, InputFiles& files,
+                     int parallel);
+
+/// The numbers of a text such as "64", "8,24" or "8..64", which doubles. Throws InputError.
+std::vector<int> gpu_counts(const std::string& text);
+
+}  // namespace trainyard

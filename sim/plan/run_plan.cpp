@@ -1,0 +1,159 @@
+#include "plan/run_plan.hpp"
+
+#include "plan/layout_words.hpp"
+#include "run/figures.hpp"
+#include "run/simulate.hpp"
+#include "sweep/read_point.hpp"
+#include "sweep/run_sweep.hpp"
+#include "units/text.hpp"
+#include "units/version.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+SweepOf points_of(const Sweep& sweep) {
+  return {.has_jobs = sweep.is_of_jobs,
+          .has_targets = sweep.is_of_targets,
+          .has_learning = sweep.has_learning,
+          .has_accuracy = sweep.has_accuracy};
+}
+
+/// The search of one plan.
+class Search {
+public:
+  Search(const config::Catalogue& catalogue, const PlanSpace& space, SweepStore& store, const PlanRun& run)
+      : catalogue_(catalogue), space_(space), store_(store), run_(run), search_(space) {}
+
+  PlanOutcome outcome() {
+    for (SweepRow& row : store_.rows()) finished_.emplace(row.point, std::move(row));
+    PlanOutcome outcome;
+    outcome.result = {.sweep = space_.sweep, .figures = sweep_columns(points_of(space_.sweep)), .rows = {}};
+    for (std::vector<std::size_t> wave = search_.next_wave(); !wave.empty(); wave = search_.next_wave()) {
+      simulate_wave(wave, outcome);
+      for (const std::size_t point : wave) {
+        const auto row = finished_.find(point);
+        if (row == finished_.end()) continue;
+        search_.add(outcome.result, row->second);
+        outcome.result.rows.push_back(row->second);
+      }
+      if (outcome.is_interrupted || !outcome.broken.empty()) break;
+    }
+    search_.stop();
+    std::ranges::sort(outcome.result.rows, {}, &SweepRow::point);
+    outcome.searches = search_.groups();
+    outcome.warnings.assign(warnings_.begin(), warnings_.end());
+    return outcome;
+  }
+
+private:
+  void simulate_wave(const std::vector<std::size_t>& wave, PlanOutcome& outcome) {
+    std::vector<std::size_t> left;
+    for (const std::size_t point : wave) {
+      if (!finished_.contains(point)) left.push_back(point);
+    }
+    if (left.empty()) return;
+    SweepRun run{.parallel = run_.parallel,
+                 .figures =
+                     [&](ResolvedExperiment resolved) {
+                       return sweep_row(simulate(std::move(resolved), {.timeline = false, .rows = false}),
+                                        points_of(space_.sweep));
+                     },
+                 .done =
+                     [&](const SweepRow& row, const std::vector<std::string>& files) {
+                       store_.add(row, files);
+                       finished_.emplace(row.point, row);
+                     },
+                 .is_interrupted = run_.is_interrupted};
+    SweepOutcome ended = run_points(catalogue_, space_.sweep, left, run);
+    outcome.is_interrupted = ended.is_interrupted;
+    for (std::string& point : ended.broken) outcome.broken.push_back(std::move(point));
+    warnings_.insert(ended.warnings.begin(), ended.warnings.end());
+  }
+
+  const config::Catalogue& catalogue_;
+  const PlanSpace& space_;
+  SweepStore& store_;
+  const PlanRun& run_;
+  PlanSearch search_;
+  std::map<std::size_t, SweepRow> finished_;  ///< by point
+  std::set<std::string> warnings_;
+};
+
+/// The request for the group of one point alone.
+PlanRequest of_group(const PlanSpace& space, std::size_t group) {
+  PlanRequest request = space.request;
+  const PlanGroup& its = space.groups[group];
+  request.settings.gpus = std::to_string(its.gpus);
+  for (std::size_t i = 0; i + 1 < space.group_keys.size(); ++i) {
+    const std::string& key = space.group_keys[i];
+    std::erase_if(request.settings.over, [&](const auto& entry) { return entry.first == key; });
+    request.set.emplace_back(key, its.values[i]);
+  }
+  return request;
+}
+
+PlanChange changed(const config::Catalogue& catalogue, PlanRequest request, std::string what,
+                   const std::string& best, int parallel) {
+  PlanChange change{.change = std::move(what)};
+  try {
+    InputFiles files;
+    const PlanSpace space = plan_space(catalogue, std::move(request), files, parallel);
+    SweepStore store(stored_plan(space));
+    PlanOutcome outcome = search_plan(catalogue, space, store, {.parallel = parallel});
+    const GroupSearch& search = outcome.searches.front();
+    change.is_possible = search.best.has_value();
+    if (!search.best) return change;
+    change.layout = layout_words(space, *search.best);
+    change.is_same = change.layout == best;
+    const auto row = std::ranges::find(outcome.result.rows, *search.best, &SweepRow::point);
+    change.step_s = figure(outcome.result, *row, "step_time_s").value();
+  } catch (const InputError&) {  // no such machine
+    change.is_possible = false;
+  }
+  return change;
+}
+
+}  // namespace
+
+StoredSweep stored_plan(const PlanSpace& space) {
+  return {.sweep = space.sweep, .figures = sweep_columns(points_of(space.sweep)), .version = version()};
+}
+
+PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& space, SweepStore& store,
+                        const PlanRun& run) {
+  return Search(catalogue, space, store, run).outcome();
+}
+
+std::vector<PlanChange> plan_changes(const config::Catalogue& catalogue, const PlanAnswer& answer,
+                                     int parallel) {
+  constexpr double less = 0.9;
+  const PlanSpace& space = answer.space;
+  const std::size_t point = answer.result.rows[*answer.best].point;
+  const std::string best = layout_words(space, point);
+  const PlanRequest request = of_group(space, space.bounds[point].group);
+  std::vector<PlanChange> changes;
+  InputFiles files;
+  const ResolvedExperiment job = read_point(catalogue, space.sweep, space.sweep.points[point], files);
+  if (job.cluster->nodes > 1) {
+    const Bandwidth nic = job.platform.fabric.nic.value;
+    PlanRequest slower = request;
+    slower.set.emplace_back("platform.fabric.nic", exact(less * nic));
+    changes.push_back(
+        changed(catalogue, std::move(slower),
+                fmt::format("NICs a tenth slower ({} in place of {})", human(less * nic), human(nic)), best,
+                parallel));
+  }
+  PlanRequest smaller = request;
+  smaller.settings.memory_headroom = 1 - less * (1 - smaller.settings.memory_headroom);
+  changes.push_back(changed(catalogue, std::move(smaller), "GPUs with a tenth less memory", best, parallel));
+  return changes;
+}
+
+}  // namespace trainyard

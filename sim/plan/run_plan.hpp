@@ -1,0 +1,47 @@
+#pragma once
+// Runs the search of a plan: wave after wave of points in worker processes, each result kept in a store.
+
+#include "plan/plan_answer.hpp"
+#include "plan/plan_search.hpp"
+#include "sweep/sweep_store.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+struct PlanRun {
+  int parallel = 1;                           ///< number of concurrent workers
+  std::function<bool()> is_interrupted = {};  ///< called before each point; if true, no more are begun
+};
+
+struct PlanOutcome {
+  SweepResult result;
+  std::vector<GroupSearch> searches;
+  std::vector<std::string> broken;    ///< points that ended with an internal error or died
+  std::vector<std::string> warnings;  ///< from the files that were read, each once
+  bool is_interrupted = false;
+};
+
+/// What a plan's store holds.
+StoredSweep stored_plan(const PlanSpace& space);
+
+/// Points that the store has are not simulated again. Throws as run_points() and SweepStore::add().
+PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& space, SweepStore& store,
+                        const PlanRun& run);
+
+/// The best plan of a machine whose NICs are a tenth slower, and of one whose GPUs have a tenth less memory:
+/// is the best layout of `answer` still the best? The same search again for its number of GPUs. Requires a
+/// best plan.
+struct PlanChange {
+  std::string change;       ///< "NICs of 180 Gbps (-10 %)"
+  bool is_possible = true;  ///< some layout fits
+  bool is_same = false;     ///< the layout is still the best
+  std::string layout = {};  ///< of the best plan then
+  double step_s = 0;        ///< its step
+};
+std::vector<PlanChange> plan_changes(const config::Catalogue& catalogue, const PlanAnswer& answer,
+                                     int parallel);
+
+}  // namespace trainyard

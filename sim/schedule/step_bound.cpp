@@ -1,0 +1,147 @@
+#include "schedule/step_bound.hpp"
+
+#include "collectives/bounds.hpp"
+#include "units/ids.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+namespace {
+
+/// Bounds of collectives over the groups of an axis on a stage, each computed once.
+class AxisBounds {
+public:
+  explicit AxisBounds(const ResolvedExperiment& resolved) : resolved_(resolved) {}
+
+  Seconds of(Operation operation, Axis axis, int stage, Bytes size) {
+    const RankGroups& groups = groups_of(axis, stage);
+    if (groups.front().size() < 2) return {};
+    const auto [bound, is_new] = bounds_.try_emplace({operation, axis, stage, size});
+    if (is_new)
+      bound->second =
+          collective_bound(*resolved_.network, resolved_.library.overheads, operation, groups, size);
+    return bound->second;
+  }
+
+private:
+  const RankGroups& groups_of(Axis axis, int stage) {
+    const auto [groups, is_new] = groups_.try_emplace({axis, stage});
+    if (is_new) {
+      groups->second = groups_of_stage(resolved_.layout->grid, axis, stage);
+      if (groups->second.front().size() > 1)
+        groups->second = bounding_groups(*resolved_.network, groups->second);
+    }
+    return groups->second;
+  }
+
+  const ResolvedExperiment& resolved_;
+  std::map<std::pair<Axis, int>, RankGroups> groups_;
+  std::map<std::tuple<Operation, Axis, int, Bytes>, Seconds> bounds_;
+};
+
+/// The times of a stage, all of them lower bounds.
+struct StageTimes {
+  Seconds first_forward;  ///< of one micro-batch through the stage's first chunk
+  Seconds last_backward;  ///< back through the same
+  Seconds passes;         ///< of all micro-batches through all chunks
+  Seconds reduction;      ///< of its gradients
+  Seconds end;            ///< the ops that end the step
+};
+
+void add_busy(const Op& op, Seconds time, double ranks, StepBound& bound) {
+  if (op.kind == OpKind::host) return;
+  (is_matrix(op.kind) ? bound.matrix : bound.vector) += ranks * time;
+}
+
+/// An op, and the collectives for which the next op waits. Those beside which other ops run count nothing.
+Seconds time_with_waits(const Op& op, Seconds duration, int stage, AxisBounds& bounds) {
+  Seconds time = duration;
+  for (const OpCommunication& launched : op.communications) {
+    if (launched.waits.value_or(0) == 0)
+      time += bounds.of(launched.operation, launched.axis, stage, launched.size);
+  }
+  return time;
+}
+
+/// Of the gradients that the replicas of a stage sum, once. Those that nodes divide count nothing.
+Seconds reduction_of(const ResolvedExperiment& resolved, const RankClass& one, AxisBounds& bounds) {
+  const Parallelism& parallelism = resolved.layout->parallelism;
+  if (parallelism.shard != Sharded::none && parallelism.shard_over == ShardOver::node) return {};
+  std::map<Axis, double> elements;
+  for (const Op& op : one.trace.ops) {
+    for (const Gradient& gradient : op.gradients) {
+      if (gradient.summed_over) elements[*gradient.summed_over] += gradient.elements;
+    }
+  }
+  const Operation operation =
+      parallelism.shard == Sharded::none ? Operation::all_reduce : Operation::reduce_scatter;
+  const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
+  Seconds longest;
+  for (const auto& [axis, count] : elements)
+    longest = std::max(longest, bounds.of(operation, axis, one.stage, count * value));
+  return longest;
+}
+
+StageTimes times_of(const ResolvedExperiment& resolved, const RankClass& one, OpTimer& timer,
+                    AxisBounds& bounds, StepBound& bound) {
+  const std::vector<OpTime> times = timer.times(one.trace);
+  const int micro_batches = resolved.layout->micro_batches;
+  const auto ranks = static_cast<double>(one.ranks.size());
+  StageTimes stage;
+  const auto time_of = [&](int op, double runs) {
+    add_busy(one.trace.ops[at(op)], runs * times[at(op)].duration, ranks, bound);
+    return time_with_waits(one.trace.ops[at(op)], times[at(op)].duration, one.stage, bounds);
+  };
+  int after = 0;
+  for (const PassOps& pass : one.passes) {
+    Seconds time;
+    for (int op = pass.first; op < pass.end; ++op) time += time_of(op, micro_batches);
+    stage.passes += static_cast<double>(micro_batches) * time;
+    if (pass.chunk == 0 && pass.kind == PassKind::forward) stage.first_forward = time;
+    if (pass.chunk == 0 && pass.kind == PassKind::backward) stage.last_backward = time;
+    after = std::max(after, pass.end);
+  }
+  for (int op = after; op < static_cast<int>(times.size()); ++op) stage.end += time_of(op, 1);
+  stage.reduction = reduction_of(resolved, one, bounds);
+  return stage;
+}
+
+/// Whether the reductions of gradients begin behind the last pass.
+bool reduces_at_end(const ResolvedExperiment& resolved) {
+  const Parallelism& parallelism = resolved.layout->parallelism;
+  return !resolved.stack.overlap && parallelism.virtual_stages == 1 &&
+         parallelism.shard <= Sharded::optimizer;
+}
+
+}  // namespace
+
+StepBound step_bound(const ResolvedExperiment& resolved, OpTimer& timer) {
+  AxisBounds bounds(resolved);
+  StepBound bound;
+  std::vector<StageTimes> stages(resolved.classes.size());
+  for (const RankClass& one : resolved.classes)
+    stages.at(at(one.stage)) = times_of(resolved, one, timer, bounds, bound);
+  // The last pass of zb_h1 is not the one that the stage before waits for.
+  const bool has_drain = resolved.layout->schedule != PipelineSchedule::zb_h1;
+  const bool at_end = reduces_at_end(resolved);
+  const auto end_of = [&](const StageTimes& stage) {
+    return (at_end ? stage.reduction : Seconds()) + stage.end;
+  };
+  Seconds fill;
+  Seconds drain;
+  for (const StageTimes& stage : stages) {
+    const Seconds others = has_drain ? drain + end_of(stages.front()) : Seconds();
+    const Seconds compute = fill + stage.passes + std::max(others, end_of(stage));
+    bound.time = std::max({bound.time, compute, stage.reduction + stage.end});
+    fill += stage.first_forward;
+    drain += stage.last_backward;
+  }
+  return bound;
+}
+
+}  // namespace trainyard

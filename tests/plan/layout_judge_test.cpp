@@ -1,0 +1,121 @@
+// What is said of layouts before they are simulated, against the simulation of every layout.
+
+#include "plan/layout_judge.hpp"
+
+#include "run/simulate.hpp"
+#include "shipped_layout.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace trainyard {
+namespace {
+
+using testing::joined;
+using testing::shipped_experiment;
+
+/// Jobs of different kinds: sizes of a node, stacks, experts, long samples.
+struct Case {
+  std::string name;
+  Overrides set;
+  int global_batch;
+};
+
+Overrides small_gpt(const std::string& platform, int nodes, const std::string& stack) {
+  return {{"platform", platform},
+          {"nodes", std::to_string(nodes)},
+          {"model", "gpt2_small"},
+          {"model.gpt2.layers", "8"},
+          {"model.gpt2.hidden", "1024"},
+          {"model.gpt2.heads", "16"},
+          {"stack", stack},
+          {"precision", "fp16"},
+          {"software", "ideal"},
+          {"optimizer", "adam"},
+          {"batch_per_gpu", "1"},
+          {"accumulation", "1"}};
+}
+
+std::vector<Case> cases() {
+  return {{"pipelines between nodes", small_gpt("dgx1v", 2, "megatron_lm"), 32},
+          {"overlapped gradients", small_gpt("ac922", 2, "pytorch_ddp"), 16},
+          {"gradients at the end", small_gpt("p3_16xlarge", 1, "megatron"), 16}};
+}
+
+std::vector<LayoutAxis> fewer_values() {
+  return {{"batch_per_gpu", {"1", "2"}}, {"parallelism.virtual_stages", {"1", "2"}}};
+}
+
+TEST_CASE("No layout is faster than its bound, nor needs less energy, nor fits where it is said not to") {
+  for (const Case& one : cases()) {
+    CAPTURE(one.name);
+    const ResolvedExperiment base = shipped_experiment("bert_large_dgx_a100", one.set);
+    const std::vector<LayoutAxis> axes = layout_axes(base, fewer_values());
+    const std::vector<std::string> keys = layout_keys(axes);
+    LayoutJudge judge(base, 0);
+    double nearest = 0;
+    int open = 0;
+    for (const PlanLayout& layout : layouts(base, {}, axes, one.global_batch)) {
+      const LayoutVerdict verdict = judge.judge(layout);
+      Overrides set = one.set;
+      const std::vector<std::string> values = layout_values(axes, layout);
+      for (std::size_t i = 0; i < keys.size(); ++i) set.emplace_back(keys[i], values[i]);
+      CAPTURE(fmt::format("{}", fmt::join(values, " ")));
+      if (verdict.fate == LayoutFate::impossible) {
+        CHECK_THROWS_AS(shipped_experiment("bert_large_dgx_a100", set), InputError);
+        continue;
+      }
+      const ResolvedExperiment job = shipped_experiment("bert_large_dgx_a100", set);
+      if (verdict.fate == LayoutFate::too_large) {
+        CHECK_THROWS_AS(closed_pace(job), OutOfMemory);
+        continue;
+      }
+      ++open;
+      const Run run = simulate(job, {.fidelity = Fidelity::closed, .timeline = false, .rows = false});
+      CHECK(verdict.time <= step_of(run).lower_bound * (1 + 1e-12));
+      if (run.energy) CHECK(verdict.energy.value() <= run.energy->per_step * (1 + 1e-12));
+      nearest = std::max(nearest, verdict.time / step_of(run).time);
+    }
+    CHECK(open > 20);
+    CHECK(nearest > 0.8);  // a bound that says nothing would pass the above
+  }
+}
+
+TEST_CASE("Free memory that is asked for is taken from what a layout may use") {
+  const ResolvedExperiment base =
+      shipped_experiment("bert_large_dgx_a100", small_gpt("dgx1v", 1, "megatron_lm"));
+  const PlanLayout layout{.parallelism = {}, .micro_batch = 1, .micro_batches = 4};
+  CHECK(LayoutJudge(base, 0).judge(layout).fate == LayoutFate::open);
+  CHECK(LayoutJudge(base, 0.9).judge(layout).fate == LayoutFate::too_large);
+}
+
+TEST_CASE("Layouts divide ranks, blocks and the global batch evenly") {
+  const ResolvedExperiment base =
+      shipped_experiment("bert_large_dgx_a100", small_gpt("dgx1v", 2, "megatron_lm"));
+  const std::vector<LayoutAxis> axes = layout_axes(base, {});
+  const std::vector<PlanLayout> all = layouts(base, {}, axes, 24);
+  REQUIRE(!all.empty());
+  for (const PlanLayout& layout : all) {
+    const Parallelism& its = layout.parallelism;
+    const int replicas = 16 / (its.tensor * its.pipeline * its.context);
+    CHECK(16 % (its.tensor * its.pipeline * its.context) == 0);
+    CHECK(8 % (its.pipeline * its.virtual_stages) == 0);
+    CHECK(replicas * layout.micro_batch * layout.micro_batches == 24);
+  }
+}
+
+TEST_CASE("The ranks of a model without blocks are replicas") {
+  const ResolvedExperiment base = shipped_experiment("resnet50_dgx2");
+  for (const LayoutAxis& axis : layout_axes(base, {}))
+    CHECK((axis.key == "batch_per_gpu" || axis.key == "parallelism.shard"));
+}
+
+TEST_CASE("A value that is none of its key is refused") {
+  const ResolvedExperiment base = shipped_experiment("bert_large_dgx_a100");
+  CHECK_THROWS_AS(layout_axes(base, {{"parallelism.tensor", {"many"}}}), InputError);
+  CHECK_THROWS_AS(layout_axes(base, {{"parallelism.recompute", {"some"}}}), InputError);
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,183 @@
+// The search of a plan against the simulation of every point.
+
+#include "plan/plan_answer.hpp"
+#include "plan/run_plan.hpp"
+#include "run/figures.hpp"
+#include "run/simulate.hpp"
+#include "sweep/read_point.hpp"
+
+#include <doctest/doctest.h>
+#include <set>
+
+namespace trainyard {
+namespace {
+
+const config::Catalogue& shipped() {
+  static const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
+  return catalogue;
+}
+
+PlanRequest small_request() {
+  PlanRequest request;
+  request.name = request.title = "small";
+  request.experiment = no_file;
+  request.set = {{"platform", "dgx1v"},         {"model", "gpt2_small"},    {"model.gpt2.layers", "8"},
+                 {"model.gpt2.hidden", "1024"}, {"model.gpt2.heads", "16"}, {"stack", "megatron_lm"},
+                 {"precision", "fp16"},         {"software", "ideal"}};
+  request.settings.gpus = "8,16";
+  request.settings.global_batch = 32;
+  request.settings.over = {{"batch_per_gpu", {"1", "2"}},
+                           {"parallelism.virtual_stages", {"1"}},
+                           {"parallelism.recompute", {"none", "full"}}};
+  return request;
+}
+
+PlanOutcome searched(const PlanSpace& space, int parallel = 1) {
+  SweepStore store(stored_plan(space));
+  return search_plan(shipped(), space, store, {.parallel = parallel});
+}
+
+PlanSpace space_of(PlanRequest request) {
+  InputFiles files;
+  return plan_space(shipped(), std::move(request), files, 2);
+}
+
+/// The least value of a figure of all points of each group.
+std::vector<double> least_of_all(const PlanSpace& space, const Known<double> (*value)(const Run&)) {
+  std::vector<double> least(space.groups.size(), std::numeric_limits<double>::infinity());
+  InputFiles files;
+  for (std::size_t point = 0; point < space.sweep.points.size(); ++point) {
+    const Run run = simulate(read_point(shipped(), space.sweep, space.sweep.points[point], files),
+                             {.timeline = false, .rows = false});
+    double& group = least[space.bounds[point].group];
+    group = std::min(group, value(run).value());
+  }
+  return least;
+}
+
+const Known<double> step_time(const Run& run) { return run.pace.time.si(); }
+const Known<double> step_energy(const Run& run) { return run.energy->per_step.si(); }
+
+TEST_CASE(
+    "The search finds the best of every group that simulating all layouts finds, with fewer simulations") {
+  for (const PlanGoal goal : {PlanGoal::time, PlanGoal::energy}) {
+    PlanRequest request = small_request();
+    request.settings.goal = goal;
+    const PlanSpace space = space_of(request);
+    const PlanOutcome outcome = searched(space);
+    const std::vector<double> least = least_of_all(space, goal == PlanGoal::time ? step_time : step_energy);
+    REQUIRE(outcome.searches.size() == 2);
+    std::size_t simulated = 0;
+    for (std::size_t group = 0; group < 2; ++group) {
+      const GroupSearch& search = outcome.searches[group];
+      CHECK(search.value == least[group]);
+      CHECK(gap_of(search) == 0);
+      simulated += search.simulated;
+      const PlanGroup& its = space.groups[group];
+      std::size_t impossible = 0;
+      for (const auto& [reason, number] : its.impossible) impossible += number;
+      CHECK(its.layouts == its.too_large + impossible + search.simulated + search.bounded + search.left);
+    }
+    CHECK(simulated < space.sweep.points.size() / 2);
+  }
+}
+
+TEST_CASE("Number of processes and points already in the store do not change what is simulated") {
+  const PlanSpace space = space_of(small_request());
+  const PlanOutcome one = searched(space, 1);
+  SweepStore store(stored_plan(space));
+  for (std::size_t i = 0; i < one.result.rows.size(); i += 2) store.add(one.result.rows[i], {});
+  const PlanOutcome resumed = search_plan(shipped(), space, store, {.parallel = 3});
+  REQUIRE(resumed.result.rows.size() == one.result.rows.size());
+  for (std::size_t i = 0; i < one.result.rows.size(); ++i) {
+    CHECK(resumed.result.rows[i].point == one.result.rows[i].point);
+    CHECK(resumed.result.rows[i].figures == one.result.rows[i].figures);
+  }
+}
+
+TEST_CASE("With a gap the search ends earlier, and its answer is within the gap") {
+  PlanRequest request = small_request();
+  const PlanOutcome exact = searched(space_of(request));
+  request.settings.gap = 0.3;
+  const PlanOutcome quick = searched(space_of(request));
+  for (std::size_t group = 0; group < exact.searches.size(); ++group) {
+    CHECK(quick.searches[group].simulated <= exact.searches[group].simulated);
+    CHECK(gap_of(quick.searches[group]) <= 0.3);
+    CHECK(exact.searches[group].value >= quick.searches[group].value * (1 - gap_of(quick.searches[group])));
+  }
+}
+
+TEST_CASE("An interrupted search says how far the best so far may be off") {
+  const PlanSpace space = space_of(small_request());
+  SweepStore store(stored_plan(space));
+  int begun = 0;
+  const PlanOutcome part =
+      search_plan(shipped(), space, store, {.parallel = 1, .is_interrupted = [&] { return ++begun > 4; }});
+  CHECK(part.is_interrupted);
+  const GroupSearch& search = part.searches.front();
+  REQUIRE(search.best);
+  CHECK(search.left > 0);
+  CHECK(gap_of(search) > 0);
+  CHECK(searched(space).searches.front().value >= search.value * (1 - gap_of(search)));
+}
+
+TEST_CASE("The fewest dollars need fewer GPUs than the least time, and a deadline forbids them") {
+  PlanRequest request = small_request();
+  request.set.emplace_back("platform.node.price.hourly", "24 USD");
+  request.set.emplace_back("job.steps", "1000");
+  request.settings.goal = PlanGoal::cost;
+  const auto answer_for = [](PlanRequest asked) {
+    PlanSpace space = space_of(std::move(asked));
+    PlanOutcome outcome = searched(space);
+    return plan_answer(std::move(space), std::move(outcome.result), std::move(outcome.searches));
+  };
+  const auto gpus = [](const PlanAnswer& answer) {
+    return plan_value(answer.space, answer.result.rows[answer.best.value()].point, "gpus");
+  };
+  const PlanAnswer cheapest = answer_for(request);
+  CHECK(cheapest.is_of_training);
+  CHECK(gpus(cheapest) == "8");
+  request.settings.deadline = Seconds{0.9 * cheapest.costs[*cheapest.best].time_s};
+  CHECK(gpus(answer_for(request)) == "16");
+  request.settings.deadline = Seconds{1e-3};
+  CHECK(!answer_for(request).best);
+}
+
+TEST_CASE("A goal that needs what the machine does not state is refused") {
+  PlanRequest request = small_request();
+  request.settings.gpus = "8";
+  request.settings.deadline = Seconds{60};  // of what?
+  PlanSpace space = space_of(request);
+  PlanOutcome outcome = searched(space);
+  CHECK_THROWS_AS(plan_answer(std::move(space), std::move(outcome.result), std::move(outcome.searches)),
+                  InputError);
+}
+
+TEST_CASE("Numbers of GPUs are a number, a list, or a range that doubles") {
+  CHECK(gpu_counts("64") == std::vector{64});
+  CHECK(gpu_counts("8,24") == std::vector{8, 24});
+  CHECK(gpu_counts("8..64") == std::vector{8, 16, 32, 64});
+  CHECK(gpu_counts("8..32 step 8") == std::vector{8, 16, 24, 32});
+  CHECK_THROWS_AS(gpu_counts("some"), InputError);
+  CHECK_THROWS_AS(gpu_counts("0"), InputError);
+}
+
+TEST_CASE("Keys that a plan gives values itself, traces and other synchronisation are refused") {
+  for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
+           {"sync.kind", "parameter_server"}, {"trace", "t.csv"}}) {
+    PlanRequest request = small_request();
+    request.set.emplace_back(key, value);
+    CHECK_THROWS_AS(space_of(request), InputError);
+  }
+  for (const char* const key : {"nodes", "gpus", "accumulation"}) {
+    PlanRequest request = small_request();
+    request.settings.over.emplace_back(key, std::vector<std::string>{"1", "2"});
+    CHECK_THROWS_AS(space_of(request), InputError);
+  }
+  PlanRequest request = small_request();
+  request.set.emplace_back("batch_per_gpu", "1");  // also varied
+  CHECK_THROWS_AS(space_of(request), InputError);
+}
+
+}  // namespace
+}  // namespace trainyard
