@@ -13,7 +13,6 @@
 #include "report/sweep_report.hpp"
 #include "run/figures.hpp"
 #include "run/simulate.hpp"
-#include "strategy/stages.hpp"
 #include "sweep/read_point.hpp"
 #include "sweep/store_lock.hpp"
 #include "sweep/value_range.hpp"
@@ -72,8 +71,8 @@ std::string value_of(const Overrides& set, std::string_view key) {
 }
 
 /// The fastest of the usual precisions that the GPU has units for.
-std::string_view usual_precision(const GpuProfile& gpu, bool has_blocks) {
-  for (const Precision precision : {has_blocks ? Precision::bf16 : Precision::amp, Precision::fp16}) {
+std::string_view usual_precision(const GpuProfile& gpu, bool has_tokens) {
+  for (const Precision precision : {has_tokens ? Precision::bf16 : Precision::amp, Precision::fp16}) {
     try {
       matrix_dtype(gpu, precision);
       return config::name_of(precision);
@@ -92,9 +91,9 @@ void add_usual_software(const config::Catalogue& catalogue, Overrides& set, Inpu
   Overrides probe = set;
   probe.emplace_back("batch_per_gpu", "1");
   const ResolvedExperiment job = resolve(catalogue, no_file, probe, files);
-  const bool has_blocks = job.model && block_count(job.model->layers) > 0;
-  if (!has_stack) set.emplace_back("stack", has_blocks ? "megatron_lm" : "pytorch_ddp");
-  if (!has_precision) set.emplace_back("precision", usual_precision(job.gpu, has_blocks));
+  const bool has_tokens = job.model && job.model->sequence_length;
+  if (!has_stack) set.emplace_back("stack", has_tokens ? "megatron_lm" : "pytorch_ddp");
+  if (!has_precision) set.emplace_back("precision", usual_precision(job.gpu, has_tokens));
   print_message(
       fmt::format("note: stack {}, precision {}", value_of(set, "stack"), value_of(set, "precision")));
 }
@@ -179,7 +178,6 @@ void run_plan(const PlanOptions& options) {
     outcome = search_plan(catalogue, space, store,
                           {.parallel = parallel, .is_interrupted = InterruptNoted::is_asked});
   }
-  for (const std::string& warning : outcome.warnings) print_message(warning);
   if (!outcome.broken.empty())
     throw std::runtime_error(fmt::format("{} of the points ended with an internal error, the first with {}",
                                          outcome.broken.size(), outcome.broken.front()));
@@ -229,9 +227,9 @@ void add_plan(CLI::App& program) {
   add_choice<PlanGoal>(command, "--goal", options->goal, "GOAL",
                        "what the best plan has least of: {} (default: time)");
   add_value(command, "--stack", options->stack, "NAME",
-            "the software (default: megatron_lm for a model with blocks, else pytorch_ddp)");
+            "the software (default: megatron_lm for a model that reads tokens, else pytorch_ddp)");
   add_value(command, "--precision", options->precision, "NAME",
-            "default: bf16 for a model with blocks, else amp, where the GPU has it");
+            "default: bf16 for a model that reads tokens, else amp, where the GPU has it");
   add_repeatable(
       command, "--over", options->over, "KEY=V1,V2",
       "KEY=V1,V2, repeatable: tries these values of a key: of the layout in place of the usual ones "

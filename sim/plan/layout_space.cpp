@@ -132,7 +132,10 @@ std::vector<std::string> usual_values(const ResolvedExperiment& base, std::strin
   const int blocks = block_count(model.layers);
   if (key == "batch_per_gpu") return texts(powers_of_two(most_micro_batch));
   if (key == "parallelism.shard") return all_names<Sharded>();
-  if (blocks == 0) return {};
+  const bool has_tokens = model.sequence_length.has_value();
+  const bool divides_tokens =
+      key == "parallelism.tensor" || key == "parallelism.sequence" || key == "parallelism.context";
+  if (blocks == 0 || (divides_tokens && !has_tokens)) return {};
   if (key == "parallelism.tensor")
     return texts(divisors(std::ranges::min(base.cluster->gpus_on_node), ranks));
   if (key == "parallelism.pipeline") return texts(divisors(ranks, blocks));

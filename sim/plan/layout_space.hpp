@@ -38,7 +38,8 @@ bool is_layout_key(std::string_view key);
 /// where
 ///   attention keeps scores
 /// - micro-batches: powers of two up to 64 samples.
-/// A model without blocks is not divided: its ranks are replicas. Throws InputError for a value that is none
+/// A model without blocks is not divided: its ranks are replicas. One that reads no tokens has no tensor and
+/// context ranks. Throws InputError for a value that is none
 /// of its key.
 std::vector<LayoutAxis> layout_axes(const ResolvedExperiment& base, const std::vector<LayoutAxis>& given);
 

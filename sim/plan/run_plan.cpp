@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
-#include <set>
 #include <utility>
 
 namespace trainyard {
@@ -48,7 +47,6 @@ public:
     search_.stop();
     std::ranges::sort(outcome.result.rows, {}, &SweepRow::point);
     outcome.searches = search_.groups();
-    outcome.warnings.assign(warnings_.begin(), warnings_.end());
     return outcome;
   }
 
@@ -74,7 +72,6 @@ private:
     SweepOutcome ended = run_points(catalogue_, space_.sweep, left, run);
     outcome.is_interrupted = ended.is_interrupted;
     for (std::string& point : ended.broken) outcome.broken.push_back(std::move(point));
-    warnings_.insert(ended.warnings.begin(), ended.warnings.end());
   }
 
   const config::Catalogue& catalogue_;
@@ -83,7 +80,6 @@ private:
   const PlanRun& run_;
   PlanSearch search_;
   std::map<std::size_t, SweepRow> finished_;  ///< by point
-  std::set<std::string> warnings_;
 };
 
 /// The request for the group of one point alone.

@@ -20,7 +20,6 @@ struct PlanOutcome {
   SweepResult result;
   std::vector<GroupSearch> searches;
   std::vector<std::string> broken;    ///< points that ended with an internal error or died
-  std::vector<std::string> warnings;  ///< from the files that were read, each once
   bool is_interrupted = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include "collectives/bounds.hpp"
 #include "units/ids.hpp"
+#include "workload/accumulate.hpp"
 
 #include <algorithm>
 #include <map>
@@ -93,17 +94,21 @@ StageTimes times_of(const ResolvedExperiment& resolved, const RankClass& one, Op
   const int micro_batches = resolved.layout->micro_batches;
   const auto ranks = static_cast<double>(one.ranks.size());
   StageTimes stage;
-  const auto time_of = [&](int op, double runs) {
-    add_busy(one.trace.ops[at(op)], runs * times[at(op)].duration, ranks, bound);
-    return time_with_waits(one.trace.ops[at(op)], times[at(op)].duration, one.stage, bounds);
+  const auto time_of = [&](int number, double runs) {
+    const Op& op = one.trace.ops[at(number)];
+    // A job whose layout changes nothing adds the gradients of the later micro-batches alone.
+    if (is_gradient_addition(op)) runs -= 1;
+    add_busy(op, runs * times[at(number)].duration, ranks, bound);
+    return runs * time_with_waits(op, times[at(number)].duration, one.stage, bounds);
   };
   int after = 0;
   for (const PassOps& pass : one.passes) {
     Seconds time;
     for (int op = pass.first; op < pass.end; ++op) time += time_of(op, micro_batches);
-    stage.passes += static_cast<double>(micro_batches) * time;
-    if (pass.chunk == 0 && pass.kind == PassKind::forward) stage.first_forward = time;
-    if (pass.chunk == 0 && pass.kind == PassKind::backward) stage.last_backward = time;
+    stage.passes += time;
+    const Seconds once = time / micro_batches;
+    if (pass.chunk == 0 && pass.kind == PassKind::forward) stage.first_forward = once;
+    if (pass.chunk == 0 && pass.kind == PassKind::backward) stage.last_backward = once;
     after = std::max(after, pass.end);
   }
   for (int op = after; op < static_cast<int>(times.size()); ++op) stage.end += time_of(op, 1);

@@ -10,6 +10,8 @@
 namespace trainyard {
 namespace {
 
+constexpr const char* addition_layer = "gradient_accumulation";
+
 double gradient_elements(const std::vector<Op>& ops) {
   double sum = 0;
   for (const Op& op : ops) {
@@ -27,7 +29,7 @@ bool is_of_gradients(const OpCommunication& one) {
 Op addition_op(double elements, Bytes gradient) {
   Op op;
   op.phase = Phase::backward;
-  op.layer = "gradient_accumulation";
+  op.layer = addition_layer;
   op.kind = OpKind::elementwise;
   op.shape = VectorShape{elements};
   op.flops = Flops(elements);
@@ -42,6 +44,8 @@ std::optional<Op> gradient_addition(const std::vector<Op>& ops, Bytes gradient) 
   if (elements <= 0) return std::nullopt;
   return addition_op(elements, gradient);
 }
+
+bool is_gradient_addition(const Op& op) { return op.layer == addition_layer; }
 
 void accumulate(Trace& trace, int micro_batches, Bytes gradient, bool reduces_each) {
   if (micro_batches < 1) throw InputError("a step needs at least one micro-batch");

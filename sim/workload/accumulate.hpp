@@ -12,6 +12,9 @@ namespace trainyard {
 /// value: it reads two and writes one. None without gradients.
 std::optional<Op> gradient_addition(const std::vector<Op>& ops, Bytes gradient);
 
+/// Whether an op is one of these.
+bool is_gradient_addition(const Op& op);
+
 /// Turns the step of one micro-batch into one of `micro_batches`: forward and backward that many times, the
 /// gradients of all but the last summed in place, then the update. Only the last backward completes gradients
 /// and launches collectives of all ranks or of replicas (PyTorch's no_sync, Horovod's

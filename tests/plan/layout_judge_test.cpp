@@ -73,6 +73,9 @@ TEST_CASE("No layout is faster than its bound, nor needs less energy, nor fits w
       }
       ++open;
       const Run run = simulate(job, {.fidelity = Fidelity::closed, .timeline = false, .rows = false});
+      CAPTURE(verdict.time.si());
+      CAPTURE(step_of(run).lower_bound.si());
+      CAPTURE(step_of(run).plan.op_times.front().size());
       CHECK(verdict.time <= step_of(run).lower_bound * (1 + 1e-12));
       if (run.energy) CHECK(verdict.energy.value() <= run.energy->per_step * (1 + 1e-12));
       nearest = std::max(nearest, verdict.time / step_of(run).time);
@@ -105,10 +108,16 @@ TEST_CASE("Layouts divide ranks, blocks and the global batch evenly") {
   }
 }
 
-TEST_CASE("The ranks of a model without blocks are replicas") {
-  const ResolvedExperiment base = shipped_experiment("resnet50_dgx2");
-  for (const LayoutAxis& axis : layout_axes(base, {}))
-    CHECK((axis.key == "batch_per_gpu" || axis.key == "parallelism.shard"));
+TEST_CASE(
+    "The ranks of a model without blocks are replicas, and only tokens are divided among tensor ranks") {
+  const auto keys_of = [](const Overrides& set) {
+    return layout_keys(layout_axes(shipped_experiment("resnet50_dgx2", set), {}));
+  };
+  CHECK(keys_of({{"model", "alexnet"}}) ==
+        std::vector<std::string>{"parallelism.shard", "batch_per_gpu", "accumulation"});
+  CHECK(keys_of({}) == std::vector<std::string>{"parallelism.pipeline", "parallelism.virtual_stages",
+                                                "parallelism.recompute", "parallelism.shard", "batch_per_gpu",
+                                                "accumulation"});
 }
 
 TEST_CASE("A value that is none of its key is refused") {

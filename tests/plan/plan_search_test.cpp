@@ -2,12 +2,12 @@
 
 #include "plan/plan_answer.hpp"
 #include "plan/run_plan.hpp"
-#include "run/figures.hpp"
+#include "run/child_processes.hpp"
 #include "run/simulate.hpp"
 #include "sweep/read_point.hpp"
 
 #include <doctest/doctest.h>
-#include <set>
+#include <limits>
 
 namespace trainyard {
 namespace {
@@ -42,21 +42,23 @@ PlanSpace space_of(PlanRequest request) {
   return plan_space(shipped(), std::move(request), files, 2);
 }
 
-/// The least value of a figure of all points of each group.
-std::vector<double> least_of_all(const PlanSpace& space, const Known<double> (*value)(const Run&)) {
+/// The least value of the goal's figure of all points of each group.
+std::vector<double> least_of_all(const PlanSpace& space, PlanGoal goal) {
+  const auto make = [&](int point) {
+    InputFiles files;
+    const Run run = simulate(
+        read_point(shipped(), space.sweep, space.sweep.points[static_cast<std::size_t>(point)], files),
+        {.timeline = false, .rows = false});
+    return packed({goal == PlanGoal::time ? run.pace.time.si() : run.energy->per_step.si()});
+  };
   std::vector<double> least(space.groups.size(), std::numeric_limits<double>::infinity());
-  InputFiles files;
-  for (std::size_t point = 0; point < space.sweep.points.size(); ++point) {
-    const Run run = simulate(read_point(shipped(), space.sweep, space.sweep.points[point], files),
-                             {.timeline = false, .rows = false});
+  const std::vector<std::string> values = in_children(static_cast<int>(space.sweep.points.size()), 2, make);
+  for (std::size_t point = 0; point < values.size(); ++point) {
     double& group = least[space.bounds[point].group];
-    group = std::min(group, value(run).value());
+    group = std::min(group, unpacked(values[point]).front());
   }
   return least;
 }
-
-const Known<double> step_time(const Run& run) { return run.pace.time.si(); }
-const Known<double> step_energy(const Run& run) { return run.energy->per_step.si(); }
 
 TEST_CASE(
     "The search finds the best of every group that simulating all layouts finds, with fewer simulations") {
@@ -65,7 +67,7 @@ TEST_CASE(
     request.settings.goal = goal;
     const PlanSpace space = space_of(request);
     const PlanOutcome outcome = searched(space);
-    const std::vector<double> least = least_of_all(space, goal == PlanGoal::time ? step_time : step_energy);
+    const std::vector<double> least = least_of_all(space, goal);
     REQUIRE(outcome.searches.size() == 2);
     std::size_t simulated = 0;
     for (std::size_t group = 0; group < 2; ++group) {
@@ -123,7 +125,7 @@ TEST_CASE("An interrupted search says how far the best so far may be off") {
 
 TEST_CASE("The fewest dollars need fewer GPUs than the least time, and a deadline forbids them") {
   PlanRequest request = small_request();
-  request.set.emplace_back("platform.node.price.hourly", "24 USD");
+  request.set.emplace_back("platform.node.price.hour", "24 USD");
   request.set.emplace_back("job.steps", "1000");
   request.settings.goal = PlanGoal::cost;
   const auto answer_for = [](PlanRequest asked) {
