@@ -3,6 +3,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/offers.hpp"
 #include "cli/options.hpp"
+#include "cli/result_store.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "config/read.hpp"
@@ -19,6 +20,7 @@
 #include "units/shell_word.hpp"
 
 #include <CLI/Error.hpp>
+#include <chrono>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -35,6 +37,7 @@ struct PlanOptions {
       deadline, budget, gap, jobs, out;
   std::vector<std::string> set, over;
   std::optional<std::string> one_gpu;
+  LimitOptions limits;
   bool quick = false, json = false, resume = false, force = false;
 };
 
@@ -122,32 +125,41 @@ PlanRequest request_of(const config::Catalogue& catalogue, const PlanOptions& op
 
 constexpr const char* plan_files[] = {"plan.txt", "plan.json", "best.yaml", "plan.csv"};
 
+fs::path store_of(const PlanOptions& options) { return fs::path(*options.out) / "sweep.db"; }
+
 /// The store of the plan's points.
 SweepStore open_store(const PlanOptions& options, const StoredSweep& what) {
   if (!options.out) return SweepStore(what);
-  const fs::path file = fs::path(*options.out) / "sweep.db";
+  const fs::path file = store_of(options);
   std::error_code ignored;
   if (options.force) {
     remove_store(file);
     for (const char* const name : plan_files) fs::remove(fs::path(*options.out) / name, ignored);
   } else if (fs::exists(file, ignored)) {
-    if (!options.resume)
-      throw FileError(
-          fmt::format("'{}' exists: continue it with --resume, or replace it with --force", file.string()));
+    if (!options.resume) refuse_earlier_store(file);
   } else {
     for (const char* const name : plan_files) check_out_file(fs::path(*options.out) / name, false);
   }
   return {file, what};
 }
 
-/// Nothing for a plan in memory. Creates the folder.
-std::optional<StoreLock> lock_of(const PlanOptions& options) {
-  if (!options.out) return std::nullopt;
-  std::error_code error;
-  fs::create_directories(*options.out, error);
-  if (error) throw FileError(fmt::format("cannot write '{}': {}", *options.out, error.message()));
-  return std::make_optional<StoreLock>(fs::path(*options.out) / "sweep.db");
-}
+/// Ends the search on Ctrl-C and after the time that the user allows.
+class SearchEnd {
+public:
+  explicit SearchEnd(const std::optional<Seconds>& most) : most_(most) {}
+
+  bool is_asked() {
+    is_late_ = most_ && std::chrono::duration<double>(Clock::now() - begun_).count() > most_->si();
+    return is_late_ || InterruptNoted::is_asked();
+  }
+  [[nodiscard]] bool is_late() const { return is_late_; }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  std::optional<Seconds> most_;
+  Clock::time_point begun_ = Clock::now();
+  bool is_late_ = false;
+};
 
 std::string command_of(const PlanSpace& space, std::size_t point) {
   std::string words = "trainyard run";
@@ -165,41 +177,62 @@ void export_files(const PlanOptions& options, const PlanAnswer& answer, const Pl
   }
 }
 
-void run_plan(const PlanOptions& options) {
-  const int parallel = jobs_of(options.jobs);
-  const config::Catalogue catalogue = config::find_catalogue();
-  InputFiles files;
-  const PlanSpace space = plan_space(catalogue, request_of(catalogue, options, files), files, parallel);
-  const std::optional<StoreLock> lock = lock_of(options);
-  SweepStore store = open_store(options, stored_plan(space));
-  PlanOutcome outcome;
-  {
-    const InterruptNoted interrupts;
-    outcome = search_plan(catalogue, space, store,
-                          {.parallel = parallel, .is_interrupted = InterruptNoted::is_asked});
-  }
-  if (!outcome.broken.empty())
-    throw std::runtime_error(fmt::format("{} of the points ended with an internal error, the first with {}",
-                                         outcome.broken.size(), outcome.broken.front()));
-  const PlanAnswer answer = plan_answer(space, std::move(outcome.result), std::move(outcome.searches));
+PlanOutcome searched(const config::Catalogue& catalogue, const PlanOptions& options, const PlanSpace& space,
+                     SweepStore& store, SearchEnd& end) {
+  const InterruptNoted interrupts;
+  PlanOutcome outcome =
+      search_plan(catalogue, space, store,
+                  {.parallel = jobs_of(options.jobs), .is_interrupted = [&] { return end.is_asked(); }});
+  if (outcome.broken.empty()) return outcome;
+  throw std::runtime_error(fmt::format("{} of the points ended with an internal error, the first with {}",
+                                       outcome.broken.size(), outcome.broken.front()));
+}
+
+/// The answer, with the best plan simulated again for its parts.
+void print_plan(const PlanOptions& options, const config::Catalogue& catalogue, const PlanAnswer& answer,
+                bool is_complete, InputFiles& files) {
+  const PlanSpace& space = answer.space;
   PlanDetails details;
   std::optional<Run> best;
   if (answer.best) {
     const std::size_t point = answer.result.rows[*answer.best].point;
-    if (!options.quick && !outcome.is_interrupted)
-      details.changes = plan_changes(catalogue, answer, parallel);
+    if (!options.quick && is_complete)
+      details.changes = plan_changes(catalogue, answer, jobs_of(options.jobs));
     best =
         simulate(read_point(catalogue, space.sweep, space.sweep.points[point], files), {.timeline = false});
+    print_diagnostics(best->experiment.warnings);
     details.best = &*best;
     details.command = command_of(space, point);
   }
-  if (!outcome.is_interrupted) store.close();
   if (options.out) export_files(options, answer, details);
   print_result(options.json ? json_text(plan_json(answer, details))
                             : plan_text(answer, details, print_style()));
+}
+
+void run_plan(const PlanOptions& options) {
+  RunLimits limits = limits_of(options.limits);
+  SearchEnd end(std::exchange(limits.time, std::nullopt));  // the best so far is an answer
+  limits.are_of_points = true;
+  const LimitsKept kept(limits, nullptr);
+  const config::Catalogue catalogue = config::find_catalogue();
+  InputFiles files;
+  const PlanSpace space =
+      plan_space(catalogue, request_of(catalogue, options, files), files, jobs_of(options.jobs));
+  std::optional<StoreLock> lock;
+  if (options.out) {
+    create_folder_of(store_of(options));
+    lock.emplace(store_of(options));
+  }
+  SweepStore store = open_store(options, stored_plan(space));
+  PlanOutcome outcome = searched(catalogue, options, space, store, end);
+  const PlanAnswer answer = plan_answer(space, std::move(outcome.result), std::move(outcome.searches));
+  print_plan(options, catalogue, answer, !outcome.is_interrupted, files);
   if (outcome.is_interrupted) {
-    print_message(options.out ? "the best so far: continue with --resume" : "the best so far");
-    throw Interrupted();
+    print_message(options.out ? "this is the best so far: continue with --resume"
+                              : "this is the best so far");
+    if (!end.is_late()) throw Interrupted();
+  } else {
+    store.close();
   }
   if (!answer.best) throw JobImpossible("no plan keeps to the limits and fits");
 }
@@ -249,6 +282,12 @@ void add_plan(CLI::App& program) {
   add_value(command, "--gap", options->gap, "SHARE",
             "end the search when no layout can be better by more than this share");
   command.add_flag("--quick", options->quick, "a gap of 0.05, and no search with a little different machine");
+  add_value(command, "--max-time", options->limits.time, "DURATION",
+            "end the search after this time, such as 30s: the answer is the best so far, and how far it may "
+            "be off");
+  add_value(
+      command, "--max-memory", options->limits.memory, "SIZE",
+      "largest memory of a process of it, such as 4GB; a layout that needs more to simulate is left out");
   add_jobs_option(command, options->jobs, "simulations");
   add_value(command, "--out", options->out, "DIR",
             "write the result to this folder: best.yaml (the experiment), plan.txt, plan.json, plan.csv (all "

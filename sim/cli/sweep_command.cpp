@@ -2,6 +2,7 @@
 #include "cli/commands.hpp"
 #include "cli/file_kind.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/result_store.hpp"
 #include "cli/slurm.hpp"
 #include "cli/sweep_options.hpp"
 #include "cli/sweep_progress.hpp"
@@ -56,12 +57,10 @@ fs::path store_file(const SweepOptions& options) {
   return options.shard ? shard_file(dir, *options.shard) : dir / "sweep.db";
 }
 
-/// Nothing for a sweep in memory. Creates the folder.
+/// Nothing for a sweep in memory.
 std::optional<StoreLock> lock_of(const SweepOptions& options) {
   if (!options.out) return std::nullopt;
-  std::error_code error;
-  fs::create_directories(*options.out, error);
-  if (error) throw FileError(fmt::format("cannot write '{}': {}", *options.out, error.message()));
+  create_folder_of(store_file(options));
   return std::make_optional<StoreLock>(store_file(options));
 }
 
@@ -90,10 +89,7 @@ SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
     }
   } else if (std::error_code ignored; fs::exists(file, ignored)) {
     if (options.salvage) salvage_store(file, sweep);
-    if (!options.resume && !options.salvage) {
-      throw FileError(
-          fmt::format("'{}' exists: continue it with --resume, or replace it with --force", file.string()));
-    }
+    if (!options.resume && !options.salvage) refuse_earlier_store(file);
   } else if (!options.shard) {
     for (const char* const name : exported) check_out_file(dir / name, false);  // another program's
   }
@@ -117,8 +113,8 @@ SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStor
   const std::vector<SweepRow> finished = store.rows();
   const std::vector<std::size_t> left = points_left(options, sweep, finished);
   const SweepResult empty{.sweep = sweep, .figures = sweep_columns(points_of(sweep)), .rows = {}};
-  const auto kept_rows = static_cast<std::size_t>(std::ranges::count_if(
-      finished, [](const SweepRow& row) { return !is_limit_reason(row.reason); }));
+  const auto kept_rows = static_cast<std::size_t>(
+      std::ranges::count_if(finished, [](const SweepRow& row) { return !is_limit_reason(row.reason); }));
   SweepProgress progress(kept_rows + left.size(), kept_rows);
   const InterruptNoted interrupts;
   SweepRun run{.parallel = options.jobs,
