@@ -2,7 +2,9 @@
 // The properties of a run that decide how comparable two runs are.
 
 #include "strategy/software.hpp"
+#include "units/memo.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -32,6 +34,13 @@ struct Circumstances {
   /// same. Tables of errors have a column for it only with a layout; no other published run is in 8 bits.
   bool has_fp8 = false;
   friend bool operator==(const Circumstances&, const Circumstances&) = default;
+};
+
+struct CircumstancesHash {
+  std::size_t operator()(const Circumstances& of) const {
+    return hash_of_all(of.platform, of.gpus, of.nodes, of.batch_per_gpu, of.use.model, of.use.stack,
+                       of.use.precision, of.layout ? of.layout->tokens : 0);
+  }
 };
 
 }  // namespace trainyard

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -92,8 +93,10 @@ double distance(const Circumstances& a, const Circumstances& b) {
   return far;
 }
 
-std::optional<ExpectedError> expected_error(const PublishedErrors& errors, const Circumstances& of,
-                                            std::optional<int> without_series) {
+namespace {
+
+std::optional<ExpectedError> found_error(const PublishedErrors& errors, const Circumstances& of,
+                                         std::optional<int> without_series) {
   const auto local = local_interval(errors, of, without_series);
   if (!local) return std::nullopt;
   const double half = errors.widening * local->half;
@@ -112,6 +115,16 @@ std::optional<ExpectedError> expected_error(const PublishedErrors& errors, const
   }
   return expected;
 }
+
+}  // namespace
+
+std::optional<ExpectedError> expected_error(const PublishedErrors& errors, const Circumstances& of,
+                                            std::optional<int> without_series) {
+  if (!errors.known || without_series) return found_error(errors, of, without_series);
+  return errors.known->by_job.get(of, [&] { return found_error(errors, of, without_series); });
+}
+
+void keep_expected_errors(PublishedErrors& errors) { errors.known = std::make_shared<ExpectedErrorMemo>(); }
 
 double widening_of(const PublishedErrors& errors) {
   std::vector<double> needed;

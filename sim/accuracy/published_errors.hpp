@@ -7,6 +7,7 @@
 #include "accuracy/circumstances.hpp"
 #include "accuracy/run_change.hpp"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,8 @@ struct PublishedError {
 /// The fit whose predictions of one GPU equal the published runs; those are not in the table.
 inline constexpr std::string_view one_gpu_fit = "1gpu";
 
+struct ExpectedErrorMemo;  // expected_error.hpp
+
 struct PublishedErrors {
   std::string fit = {};  ///< as `validate` names it: "nothing", "software", "1gpu"
   /// Factor on the local intervals with which 80 % of the runs that count lie in theirs (widening_of).
@@ -33,6 +36,8 @@ struct PublishedErrors {
   /// The same for pairs of runs, by what differs (ratio_widenings).
   NumberByChange ratio_widening = all_ones();
   std::vector<PublishedError> runs = {};
+  /// What expected_error() has found in this table (keep_expected_errors); null: nothing is kept.
+  std::shared_ptr<ExpectedErrorMemo> known = {};
 };
 
 /// A file called `name`: lines of comments with the fit and the factors ("# widening: 1.05"), and a table.

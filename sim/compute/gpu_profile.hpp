@@ -8,6 +8,7 @@
 #include "units/quantity.hpp"
 #include "units/sourced.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -136,6 +137,8 @@ struct Calibration {
   std::vector<HeldOutError> scaling;       ///< errors of the same scaling on GPUs that have kernels
 };
 
+struct OpTimeMemo;  // op_time.hpp
+
 struct GpuProfile {
   static constexpr double highest_speed = 100;
 
@@ -166,6 +169,8 @@ struct GpuProfile {
   std::optional<Sourced<Bandwidth>> sums;  ///< of a processor; not a key
   double has_speed = 1;                    ///< the speed included in the rates; not a key
   std::string like_file;                   ///< of a short profile: the file of `like`; not a key
+  /// Times of ops that were computed with this profile (keep_op_times); null: none are kept. Not a key.
+  std::shared_ptr<OpTimeMemo> known_times = {};
 };
 
 /// Reads and checks a profile and its kernel table. Throws InputError with every problem found, FileError if

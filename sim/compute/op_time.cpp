@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cassert>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace trainyard {
@@ -274,8 +275,9 @@ FlopRate peak_rate(const GpuProfile& gpu, Precision precision) {
   return rates_of(gpu, matrix_dtype(gpu, precision)).peak.value;
 }
 
-OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout layout) {
-  if (op.duration) return {*op.duration, op.source.value_or(ComputeSource::measured)};
+namespace {
+
+OpTime computed_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout layout) {
   const Dtype fastest = matrix_dtype(gpu, precision);
   const Dtype dtype = fastest == Dtype::fp8 ? dtype_of(precision, op) : fastest;
   const Work work{op.flops, op.bytes};
@@ -300,5 +302,28 @@ OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout 
       return vector_time(gpu, op, dtype, layout);
   }
 }
+
+}  // namespace
+
+OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout layout) {
+  if (op.duration) return {*op.duration, op.source.value_or(ComputeSource::measured)};
+  const auto computed = [&] { return computed_time(gpu, precision, op, layout); };
+  if (!gpu.known_times) return computed();
+  return gpu.known_times->times.get({.precision = precision,
+                                     .layout = layout,
+                                     .kind = op.kind,
+                                     .in_8_bits = op.in_8_bits,
+                                     .shape = op.shape,
+                                     .flops = op.flops,
+                                     .bytes = op.bytes},
+                                    computed);
+}
+
+std::size_t TimedOpHash::operator()(const TimedOp& op) const {
+  // shapes with the same work are rare
+  return hash_of_all(op.precision, op.layout, op.kind, op.flops.si(), op.bytes.si());
+}
+
+void keep_op_times(GpuProfile& gpu) { gpu.known_times = std::make_shared<OpTimeMemo>(); }
 
 }  // namespace trainyard

@@ -4,7 +4,10 @@
 
 #include "compute/gpu_profile.hpp"
 #include "compute/gpu_use.hpp"
+#include "units/memo.hpp"
 #include "workload/trace.hpp"
+
+#include <cstddef>
 
 namespace trainyard {
 
@@ -45,6 +48,33 @@ FlopRate peak_rate(const GpuProfile& gpu, Precision precision);
 /// - all others: bytes over the fraction of the memory bandwidth of their kind, corrected in the same way.
 /// A rate with provenance `assumed` or `specified` counts as roofline, a measured or fitted one as fitted.
 /// Throws as matrix_dtype, and InputError for an op of kind `measured` without a duration.
+/// A profile with `known_times` keeps all results but given durations.
 OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout layout = Layout::nchw);
+
+/// All that op_time() reads of an op without a duration, but its name, which is for messages.
+struct TimedOp {
+  Precision precision{};
+  Layout layout{};
+  OpKind kind{};
+  bool in_8_bits = false;
+  Shape shape;
+  Flops flops;
+  Bytes bytes;
+  friend bool operator==(const TimedOp&, const TimedOp&) = default;
+};
+
+struct TimedOpHash {
+  std::size_t operator()(const TimedOp& op) const;
+};
+
+/// What op_time() has computed with one profile.
+struct OpTimeMemo {
+  static constexpr std::size_t most = 1U << 14U;
+  Memo<TimedOp, OpTime, TimedOpHash> times{most};
+};
+
+/// Makes the profile keep the times of ops, and those of its copies, which share them. The profile, and they,
+/// must not change afterwards.
+void keep_op_times(GpuProfile& gpu);
 
 }  // namespace trainyard

@@ -9,9 +9,11 @@
 #include "platform/platform.hpp"
 #include "strategy/software.hpp"
 #include "strategy/stack.hpp"
+#include "units/memo.hpp"
 #include "workload/model.hpp"
 
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,36 +26,34 @@ namespace trainyard {
 
 struct LearningSets;  // learn/samples.hpp
 
-/// Values by source: a path and the overrides in it. Errors are not cached: they occur again.
+/// Values by source: a path and the overrides in it. Errors are not kept: they occur again.
 template <class T>
 class Cache {
 public:
   /// The result of `load`, with its warnings, from the first call for `key`.
   template <class Load>
   const T& get(const std::string& key, std::vector<Diagnostic>* warnings, const Load& load) {
-    const auto found = values_.find(key);
-    if (found != values_.end()) return told(found->second, warnings);
-    if (values_.size() >= most) values_.clear();  // a sweep over a key of the file has a value for each point
-    std::pair<T, std::vector<Diagnostic>> value;
-    value.first = load(&value.second);
-    return told(values_.emplace(key, std::move(value)).first->second, warnings);
+    const auto& [value, its_warnings] = values_.get(key, [&] {
+      std::pair<T, std::vector<Diagnostic>> loaded;
+      loaded.first = load(&loaded.second);
+      return loaded;
+    });
+    if (warnings != nullptr) warnings->insert(warnings->end(), its_warnings.begin(), its_warnings.end());
+    return value;
   }
 
 private:
-  static constexpr std::size_t most = 64;
+  static constexpr std::size_t most = 64;  // a sweep over a key of the file has a value for each point
 
-  static const T& told(const std::pair<T, std::vector<Diagnostic>>& value,
-                       std::vector<Diagnostic>* warnings) {
-    if (warnings != nullptr) warnings->insert(warnings->end(), value.second.begin(), value.second.end());
-    return value.first;
-  }
-
-  std::map<std::string, std::pair<T, std::vector<Diagnostic>>> values_;
+  Memo<std::string, std::pair<T, std::vector<Diagnostic>>> values_{most};
 };
 
 /// Assumes that files do not change while this exists.
 struct InputFiles {
-  Cache<config::Document> documents;  ///< as written in the file
+  static constexpr std::size_t most_found = 256;
+
+  Memo<std::string, std::filesystem::path> found{most_found};  ///< by kind, name and where it was named
+  Cache<config::Document> documents;                           ///< as written in the file
   Cache<Platform> platforms;
   Cache<GpuProfile> gpus;
   Cache<Stack> stacks;

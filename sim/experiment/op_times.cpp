@@ -1,7 +1,6 @@
 #include "experiment/op_times.hpp"
 
 #include <algorithm>
-#include <variant>
 
 namespace trainyard {
 
@@ -15,51 +14,30 @@ double attention_scale(const Stack& stack, const Op& op) {
 
 }  // namespace
 
-OpTimer::OpTimer(const GpuProfile& gpu, const Stack& stack) : gpu_(gpu), stack_(stack) {}
-
-OpTime OpTimer::kernel_time(const Op& op, Precision precision) {
-  const auto time = [&] { return op_time(gpu_, precision, op, stack_.layout); };
-  const bool has_shape =
-      std::holds_alternative<GemmShape>(op.shape) || std::holds_alternative<ConvShape>(op.shape);
-  if (op.duration || !has_shape) return time();
-  const Kernel kernel{.precision = precision,
-                      .kind = op.kind,
-                      .in_8_bits = op.in_8_bits,
-                      .shape = op.shape,
-                      .flops = op.flops,
-                      .bytes = op.bytes};
-  const auto same = std::ranges::find(seen_, kernel, &std::pair<Kernel, OpTime>::first);
-  if (same != seen_.end()) return same->second;
-  return seen_.emplace_back(kernel, time()).second;
-}
-
-std::vector<OpTime> OpTimer::times(const Trace& trace) {
+std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const Stack& stack) {
   const Precision precision = trace.precision.value_or(Precision::fp32);
-  const Seconds overhead = op_overhead(stack_);
+  const Seconds overhead = op_overhead(stack);
   std::vector<OpTime> times;
+  times.reserve(trace.ops.size());
   for (const Op& op : trace.ops) {
-    OpTime time = kernel_time(op, precision);
+    OpTime time = op_time(gpu, precision, op, stack.layout);
     // The software's overhead is already part of a duration in the trace, which was measured with it or
     // computed by an earlier run.
     if (!op.duration) {
-      const double slowdown = stack_.slowdown.factor[group_of(op.kind)];
-      const double scale = stack_.compute_scale.value * attention_scale(stack_, op);
+      const double slowdown = stack.slowdown.factor[group_of(op.kind)];
+      const double scale = stack.compute_scale.value * attention_scale(stack, op);
       const Seconds kernel = scale * slowdown * time.duration;
-      time.slowest_gpu = (stack_.slowest_gpu - 1) * kernel;
+      time.slowest_gpu = (stack.slowest_gpu - 1) * kernel;
       time.duration = kernel + overhead + time.slowest_gpu;
     }
-    if (stack_.overlap_slows) {
-      time.use = use_of(gpu_, precision, op);
-      time.use.persistent = is_persistent(stack_.persistent_kernels, op.kind, precision);
+    if (stack.overlap_slows) {
+      time.use = use_of(gpu, precision, op);
+      time.use.persistent = is_persistent(stack.persistent_kernels, op.kind, precision);
       time.overhead = std::min(overhead, time.duration);
     }
     times.push_back(time);
   }
   return times;
-}
-
-std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const Stack& stack) {
-  return OpTimer(gpu, stack).times(trace);
 }
 
 }  // namespace trainyard

@@ -1,5 +1,6 @@
 #include "experiment/resolve.hpp"
 
+#include "accuracy/expected_error.hpp"
 #include "compute/op_time.hpp"
 #include "compute/processor_profile.hpp"
 #include "config/file_paths.hpp"
@@ -82,6 +83,14 @@ FileOverrides file_overrides(const config::Document& document, const Experiment&
 const config::Document& load_once(InputFiles& files, const fs::path& path) {
   files.paths.insert(path.string());
   return files.documents.get(path.string(), nullptr, [&](auto*) { return config::load(path); });
+}
+
+/// config::find(), which looks for each file once.
+fs::path find_once(InputFiles& files, const config::Catalogue& catalogue, config::Kind kind,
+                   const std::string& name, const fs::path& relative_to = {}) {
+  const std::string key = fmt::format("{}\n{}\n{}", config::word_of(kind), name,
+                                      config::is_path(name) ? relative_to.string() : std::string());
+  return files.found.get(key, [&] { return config::find(catalogue, kind, name, relative_to); });
 }
 
 config::Document load_with(InputFiles& files, const fs::path& path, std::string_view file,
@@ -279,7 +288,7 @@ private:
 
   /// A path is written into the resolved experiment so that it names the same file from any folder.
   fs::path find(config::Kind kind, std::string& name) {
-    const fs::path found = config::find(catalogue_, kind, name, file_);
+    const fs::path found = find_once(files_, catalogue_, kind, name, file_);
     if (config::is_path(name)) name = config::real_path(found).string();
     return found;
   }
@@ -297,7 +306,7 @@ private:
     has_platform_ = true;
     leave_out_price_of_other_gpus(path);
     const Platform& platform = resolved_.platform;
-    const fs::path gpu = config::find(catalogue_, profile_kind(platform), platform.gpu_profile, path);
+    const fs::path gpu = find_once(files_, catalogue_, profile_kind(platform), platform.gpu_profile, path);
     const char* const other = platform.ranks_on_processors ? "gpu" : "processor";
     for (const auto& [key, item] : set_) {
       if (file_named_by(key) == other) unused_profile_key(key, item);
@@ -306,9 +315,14 @@ private:
       errors_.run(document_, "platform", [&] {
         resolved_.gpu = load_processor_profile(load_with(files_, gpu, "processor", set_),
                                                platform.memory_mode, &resolved_.warnings);
+        keep_op_times(resolved_.gpu);
       });
     } else {
-      resolved_.gpu = read(files_.gpus, gpu, "gpu", load_gpu_profile);
+      resolved_.gpu = read(files_.gpus, gpu, "gpu", [](const config::Document& file, auto* warnings) {
+        GpuProfile profile = load_gpu_profile(file, warnings);
+        keep_op_times(profile);
+        return profile;
+      });
     }
     for (const auto& table : {resolved_.gpu.kernels, resolved_.gpu.vector_kernels}) {
       if (table) files_.paths.insert((gpu.parent_path() / *table).string());
@@ -374,8 +388,10 @@ private:
     files_.paths.insert(path.string());
     std::shared_ptr<const PublishedErrors>& known = files_.published_errors[path.string()];
     if (!known) {
-      known = std::make_shared<const PublishedErrors>(
-          trainyard::read_published_errors(path.string(), config::read_file(path, largest_csv)));
+      PublishedErrors errors =
+          trainyard::read_published_errors(path.string(), config::read_file(path, largest_csv));
+      keep_expected_errors(errors);
+      known = std::make_shared<const PublishedErrors>(std::move(errors));
     }
     resolved_.published_errors = known;
   }
@@ -741,13 +757,13 @@ ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string
 const config::Document& experiment_document(const config::Catalogue& catalogue, const std::string& experiment,
                                             InputFiles& files) {
   if (experiment == no_file) return document_without_file();
-  return load_once(files, config::find(catalogue, config::Kind::experiment, experiment));
+  return load_once(files, find_once(files, catalogue, config::Kind::experiment, experiment));
 }
 
 ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string& name,
                            const Overrides& overrides, InputFiles& files) {
   if (name == no_file) return resolve(catalogue, document_without_file(), {}, overrides, files);
-  const fs::path file = config::find(catalogue, config::Kind::experiment, name);
+  const fs::path file = find_once(files, catalogue, config::Kind::experiment, name);
   return resolve(catalogue, load_once(files, file), file, overrides, files);
 }
 

@@ -24,9 +24,7 @@ constexpr int few_micro_batches = 3;
 /// `is_checked`: the result has the properties that every run must have.
 double throughput_of(const ResolvedExperiment& resolved, bool is_checked) {
   if (!is_multi_update(resolved.settings)) {
-    if (!is_checked) return closed_pace(resolved).throughput;
-    return simulate(resolved, {.fidelity = Fidelity::closed, .timeline = false, .rows = false})
-        .pace.throughput;
+    return (is_checked ? checked_closed_pace(resolved) : closed_pace(resolved)).throughput;
   }
   return simulate(resolved, {.timeline = false, .rows = false}).pace.throughput;
 }

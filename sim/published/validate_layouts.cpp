@@ -32,25 +32,30 @@ double throughput_with(ResolvedExperiment resolved, const LayoutChange& change) 
     resolved.stack.slowest_gpu = 1;
   }
   if (change.equal_gpus) resolved.stack.slowest_gpu = 1;
-  if (change.scale != 1 || change.is_ideal) return closed_pace(resolved).throughput;
-  // with the checks of every run
-  return simulate(std::move(resolved), {.fidelity = Fidelity::closed, .timeline = false, .rows = false})
-      .pace.throughput;
+  const bool is_checked = change.scale == 1 && !change.is_ideal;
+  return (is_checked ? checked_closed_pace(resolved) : closed_pace(resolved)).throughput;
 }
 
-/// The factor on all kernel times with which a run is as fast as published; nothing if there is none.
-std::optional<double> scale_of(const config::Catalogue& catalogue, const LayoutRun& run, bool equal_gpus) {
-  InputFiles files;
-  files.wants_published_errors = false;
+/// A run that the scale of its series is fitted to.
+struct FittedRun {
+  std::optional<double> scale;  ///< on all kernel times, so that it is as fast as published; if there is one
+  std::optional<double> plain;  ///< its throughput without that, where it can be simulated
+};
+
+FittedRun fitted_run(const config::Catalogue& catalogue, const LayoutRun& run, InputFiles& files,
+                     bool equal_gpus) {
+  FittedRun fitted;
   try {
     const ResolvedExperiment resolved = inputs_of(catalogue, run, files);
-    return solve_scale(1 / run.measured, [&](double scale) {
-      return 1 / throughput_with(resolved, {.scale = scale, .equal_gpus = equal_gpus});
+    fitted.scale = solve_scale(1 / run.measured, [&](double scale) {
+      const double throughput = throughput_with(resolved, {.scale = scale, .equal_gpus = equal_gpus});
+      if (scale == 1) fitted.plain = throughput;
+      return 1 / throughput;
     });
   } catch (const InputError&) {
   } catch (const JobImpossible&) {
   }
-  return std::nullopt;
+  return fitted;
 }
 
 /// The scale of a series for one of its runs; `reason`: why there is none.
@@ -62,8 +67,10 @@ struct LayoutScale {
 /// The predictions of several runs, in any order.
 class LayoutPredictor {
 public:
-  LayoutPredictor(const config::Catalogue& catalogue, bool equal_gpus)
-      : catalogue_(catalogue), equal_gpus_(equal_gpus) {
+  /// `plain`: throughputs that are known, by the identity of the run.
+  LayoutPredictor(const config::Catalogue& catalogue, const std::map<std::string, double>& plain,
+                  bool equal_gpus)
+      : catalogue_(catalogue), plain_(plain), equal_gpus_(equal_gpus) {
     files_.wants_published_errors = false;
   }
 
@@ -84,7 +91,10 @@ private:
       of = text_of(circumstances_of(resolved));
       memory = memory_json(resolved);
       predictions.push_back(with(resolved, {.is_ideal = true}));
-      predictions.push_back(with(resolved, {}));
+      if (const auto known = plain_.find(identity_of(run)); known != plain_.end())
+        predictions.push_back({known->second, ""});
+      else
+        predictions.push_back(with(resolved, {}));
       if (scale.value)
         predictions.push_back(with(resolved, {.scale = *scale.value}));
       else
@@ -125,6 +135,7 @@ private:
   }
 
   const config::Catalogue& catalogue_;
+  const std::map<std::string, double>& plain_;
   bool equal_gpus_ = false;
   InputFiles files_;
   std::map<std::pair<std::string, std::optional<double>>, nlohmann::json> known_;
@@ -146,39 +157,45 @@ std::vector<std::size_t> smallest_of(const std::vector<std::size_t>& series,
   return some;
 }
 
+/// By run: those that scales are fitted to.
+using FittedRuns = std::map<std::size_t, FittedRun>;
+
 /// The scale for run `i`: the median of those of the smallest runs of its series which are not the same
 /// experiment.
-LayoutScale scale_for(std::size_t i, const std::vector<std::size_t>& smallest,
-                      const std::map<std::size_t, std::optional<double>>& scales,
+LayoutScale scale_for(std::size_t i, const std::vector<std::size_t>& smallest, const FittedRuns& fitted,
                       const std::vector<ScoredLayout>& runs) {
   std::vector<double> others;
   bool is_alone = true;
   for (const std::size_t other : smallest) {
     if (identity_of(runs[other].run) == identity_of(runs[i].run)) continue;
     is_alone = false;
-    if (const std::optional<double> scale = scales.at(other)) others.push_back(*scale);
+    if (const std::optional<double> scale = fitted.at(other).scale) others.push_back(*scale);
   }
   if (!others.empty()) return {.value = quantile(others, 0.5)};
   return {.reason = is_alone ? "the run that is fitted to"
                              : "no factor on kernel times matches the runs that are fitted to"};
 }
 
-/// By run: the factors that match the runs to which scales are fitted.
-std::map<std::size_t, std::optional<double>> fitted_scales(const config::Catalogue& catalogue,
-                                                           const std::vector<ScoredLayout>& runs,
-                                                           const std::vector<std::size_t>& fitted,
-                                                           int parallel, bool equal_gpus) {
+FittedRuns fitted_runs(const config::Catalogue& catalogue, const std::vector<ScoredLayout>& runs,
+                       const std::vector<std::size_t>& fitted, int parallel, bool equal_gpus) {
+  InputFiles files;  // of each worker, for all its runs
+  files.wants_published_errors = false;
   const std::vector<std::string> results =
       in_children(static_cast<int>(fitted.size()), parallel, [&](int job) {
-        const std::optional<double> scale = scale_of(catalogue, runs[fitted[at(job)]].run, equal_gpus);
-        return scale ? nlohmann::json(*scale).dump() : std::string("null");
+        const FittedRun its = fitted_run(catalogue, runs[fitted[at(job)]].run, files, equal_gpus);
+        return nlohmann::json{its.scale ? nlohmann::json(*its.scale) : nlohmann::json(),
+                              its.plain ? nlohmann::json(*its.plain) : nlohmann::json()}
+            .dump();
       });
-  std::map<std::size_t, std::optional<double>> scales;
+  const auto number = [](const nlohmann::json& json) {
+    return json.is_null() ? std::nullopt : std::optional(json.get<double>());
+  };
+  FittedRuns all;
   for (std::size_t k = 0; k < fitted.size(); ++k) {
-    const nlohmann::json scale = nlohmann::json::parse(results[k]);
-    scales[fitted[k]] = scale.is_null() ? std::nullopt : std::optional(scale.get<double>());
+    const nlohmann::json its = nlohmann::json::parse(results[k]);
+    all[fitted[k]] = {.scale = number(its[0]), .plain = number(its[1])};
   }
-  return scales;
+  return all;
 }
 
 void predict_all(const config::Catalogue& catalogue, LayoutValidation& validation, int parallel,
@@ -200,13 +217,16 @@ void predict_all(const config::Catalogue& catalogue, LayoutValidation& validatio
       jobs.emplace_back(first, last);
     }
   }
-  const std::map<std::size_t, std::optional<double>> scales =
-      fitted_scales(catalogue, validation.runs, fitted, parallel, equal_gpus);
+  const FittedRuns scales = fitted_runs(catalogue, validation.runs, fitted, parallel, equal_gpus);
+  std::map<std::string, double> plain;
+  for (const auto& [i, its] : scales) {
+    if (its.plain) plain[identity_of(validation.runs[i].run)] = *its.plain;
+  }
   const auto scale_of_run = [&](std::size_t i) {
     return scale_for(i, smallest.at(i), scales, validation.runs);
   };
+  LayoutPredictor predictor(catalogue, plain, equal_gpus);  // of each worker, for all its jobs
   const auto predict = [&](int job) {
-    LayoutPredictor predictor(catalogue, equal_gpus);
     nlohmann::json all = nlohmann::json::array();
     for (const std::size_t i : jobs[at(job)])
       all.push_back(predictor.predict(validation.runs[i].run, scale_of_run(i)));

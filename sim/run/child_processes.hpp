@@ -25,7 +25,7 @@ struct ChildOutcome {
 /// Takes numbers from `next` until it returns none, computes make(number) in up to `parallel` worker
 /// processes (at least one), and hands each outcome to `done` when it arrives. `next` and `done` run in this
 /// process. A worker computes one number after another and keeps what it has read; it is replaced if it dies,
-/// once SimGrid has simulated in it, and after 64 numbers, so that its memory stays bounded.
+/// once SimGrid has simulated in it, and after 512 numbers, so that its memory stays bounded.
 void for_each_in_workers(int parallel, const std::function<std::optional<int>()>& next,
                          const std::function<std::string(int)>& make,
                          const std::function<void(int, ChildOutcome)>& done);

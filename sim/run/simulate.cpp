@@ -295,6 +295,16 @@ Pace closed_pace(const ResolvedExperiment& resolved) {
                  with_input(makespan, data_loading(resolved, *resolved.cluster), resolved.settings.input));
 }
 
+Pace checked_closed_pace(const ResolvedExperiment& resolved) {
+  assert(!is_multi_update(resolved.settings));
+  StepPlan plan = plan_of(resolved);
+  if (resolved.settings.memory == MemoryCheck::check) checked_memory(resolved, plan);
+  const Step step = replayed_step(resolved, std::move(plan), Fidelity::closed, {.timeline = false});
+  return pace_of(
+      resolved, step.plan,
+      with_input(step.timeline.makespan, data_loading(resolved, *resolved.cluster), resolved.settings.input));
+}
+
 Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
   StepPlan plan = plan_of(resolved);
   Run run;
@@ -302,7 +312,11 @@ Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
   const Fidelity fidelity = options.fidelity.value_or(resolved.settings.fidelity);
   Step step = replayed_step(resolved, std::move(plan), fidelity, options);
   const std::optional<DataLoading> input = data_loading(resolved, *resolved.cluster);
-  add_rows(resolved, options.timeline, step);
+  add_rows(resolved,
+           options.timeline ? RowUse::timeline
+           : options.rows   ? RowUse::tables
+                            : RowUse::sums,
+           step);
   add_times(resolved, input, step);
 
   run.ranks = resolved.cluster->ranks();

@@ -39,6 +39,9 @@ Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options);
 /// and OutOfMemory as simulate_step() does.
 Pace closed_pace(const ResolvedExperiment& resolved);
 
+/// The same with the checks of simulate_step(): throws EngineError, too.
+Pace checked_closed_pace(const ResolvedExperiment& resolved);
+
 /// Many updates (parameter servers, asynchronous update rules, random times): simulate() for experiments for
 /// which is_multi_update() holds. A steady step gives the time and the needs of one rank's step; the engine's
 /// training lets many of them interact.

@@ -20,20 +20,22 @@ Bytes parameter_bytes(const Op& op) {
   return Bytes{4 * elements};
 }
 
-std::vector<OpRow> op_rows(const Trace& trace, std::span<const OpTime> times) {
+std::vector<OpRow> op_rows(const Trace& trace, std::span<const OpTime> times, RowUse use) {
   std::vector<OpRow> rows;
+  rows.reserve(trace.ops.size());
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     const Op& op = trace.ops[i];
     OpRow& row = rows.emplace_back();
     row.phase = op.phase;
-    row.layer = op.layer;
     row.kind = op.kind;
-    row.shape = to_string(op.shape);
     row.flops = op.flops;
     row.bytes = op.bytes;
     row.parameter_bytes = parameter_bytes(op);
     row.duration = times[i].duration;
     row.source = times[i].source;
+    if (use == RowUse::sums) continue;
+    row.layer = op.layer;
+    row.shape = to_string(op.shape);
   }
   return rows;
 }
@@ -205,7 +207,7 @@ std::vector<Rank> shown_ranks(const ResolvedExperiment& resolved) {
   return {shown.begin(), shown.end()};
 }
 
-void add_rows(const ResolvedExperiment& resolved, bool has_bars, Step& step) {
+void add_rows(const ResolvedExperiment& resolved, RowUse use, Step& step) {
   step.classes.clear();
   const int micro_batches = resolved.layout ? resolved.layout->micro_batches : 1;
   for (std::size_t i = 0; i < resolved.classes.size(); ++i) {
@@ -213,14 +215,14 @@ void add_rows(const ResolvedExperiment& resolved, bool has_bars, Step& step) {
     ClassStep& made = step.classes.emplace_back();
     made.name = one.name;
     made.first = one.ranks.front();
-    made.ops = op_rows(one.trace, step.plan.op_times[i]);
+    made.ops = op_rows(one.trace, step.plan.op_times[i], use);
     for (std::size_t op = 0; op < made.ops.size(); ++op)
       made.ops[op].runs = runs_of(one, static_cast<int>(op), micro_batches);
   }
   const auto classes_of = classes_of_collectives(resolved.classes, step.plan.graph);
   step.collectives =
       collective_rows(resolved.classes, classes_of, step.plan, step.timeline, resolved.stack.library);
-  if (!has_bars) return;
+  if (use != RowUse::timeline) return;
   step.bars = bars_of(resolved.classes, shown_ranks(resolved), step.plan, step.timeline);
   date_ops(step.plan, classes_of, step);
 }

@@ -109,9 +109,12 @@ inline const OpRow& op_of(const Step& step, const TimelineEvent& bar) {
 /// the first of each class.
 std::vector<Rank> shown_ranks(const ResolvedExperiment& resolved);
 
-/// Fills in the ops of `classes` and `collectives` of a step from its plan and timeline; with `has_bars` also
-/// its `bars` and the dates of ops.
-void add_rows(const ResolvedExperiment& resolved, bool has_bars, Step& step);
+/// What the rows of a step are for: sums, so that ops need no names and shapes; tables; or also a timeline,
+/// for which ops have dates and the step has `bars`.
+enum class RowUse { sums, tables, timeline };
+
+/// Fills in the ops of `classes` and `collectives` of a step from its plan and timeline.
+void add_rows(const ResolvedExperiment& resolved, RowUse use, Step& step);
 
 /// The purpose of a task of the communication or host stream that belongs to a collective: work before or
 /// after it, or the time for which the host is held.

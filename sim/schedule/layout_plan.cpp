@@ -460,9 +460,8 @@ StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
   const std::vector<StageCollectives::Messages> messages = messages_of(layout, collectives);
   const LayoutOverlap overlap = overlap_of(resolved);
   plan.graph.program_of_rank.resize(at(resolved.cluster->ranks()));
-  OpTimer timer(resolved.gpu, resolved.stack);
   for (const RankClass& one : resolved.classes) {
-    plan.op_times.push_back(timer.times(one.trace));
+    plan.op_times.push_back(op_times(one.trace, resolved.gpu, resolved.stack));
     const StageCollectives of_stage =
         planner.plan(one, &messages[at(one.stage * layout.parallelism.virtual_stages)]);
     for (const Rank rank : one.ranks)

@@ -25,9 +25,8 @@ public:
 
   StepPlan plan() {
     plan_.graph.links = link_capacities(*resolved_.network);
-    OpTimer timer(resolved_.gpu, resolved_.stack);
     for (const RankClass& one : resolved_.classes) {
-      plan_.op_times.push_back(timer.times(one.trace));
+      plan_.op_times.push_back(op_times(one.trace, resolved_.gpu, resolved_.stack));
       // a rank alone reduces nothing; its messages are errors that trace_meetings() reports
       const bool launches = resolved_.cluster->ranks() > 1 || has_messages(one.trace);
       launches_.push_back(launches ? launches_of_class(one) : std::vector<Launch>());

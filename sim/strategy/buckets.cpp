@@ -4,15 +4,15 @@
 #include "workload/fuse_elementwise.hpp"
 
 #include <algorithm>
-#include <map>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace trainyard {
 
 std::vector<ReadyGradient> ready_gradients(const Trace& trace) {
   std::vector<ReadyGradient> ready;
-  std::map<std::string_view, int> first_op;  // by layer
+  std::unordered_map<std::string_view, int> first_op;  // by layer
   int last_pass = -1;  // pass over all gradients: none is sent before the end of the last pass
   for (std::size_t op = 0; op < trace.ops.size(); ++op) {
     const bool is_pass = trace.ops[op].role == OpRole::gradient_pass;

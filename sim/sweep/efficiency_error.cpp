@@ -5,6 +5,7 @@
 #include "experiment/prediction_error.hpp"
 #include "sweep/read_point.hpp"
 #include "sweep/scaling.hpp"
+#include "units/memo.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,19 @@
 
 namespace trainyard {
 namespace {
+
+/// All that an error comes from.
+struct ComparedJobs {
+  const PublishedPairs* pairs = nullptr;
+  Circumstances reference = {}, of = {};
+  friend bool operator==(const ComparedJobs&, const ComparedJobs&) = default;
+};
+
+struct ComparedJobsHash {
+  std::size_t operator()(const ComparedJobs& jobs) const {
+    return hash_of_all(jobs.pairs, CircumstancesHash()(jobs.reference), CircumstancesHash()(jobs.of));
+  }
+};
 
 class EfficiencyErrors {
 public:
@@ -44,8 +58,11 @@ private:
     std::optional<EfficiencyError>& error = result_.efficiency_errors[row];
     if (of == reference) {
       error.emplace();
-    } else if (const auto its = ratio_error(pairs, reference, of)) {
-      error = EfficiencyError{.low = its->low, .high = its->high};
+    } else {
+      error = errors_.get({&pairs, reference, of}, [&]() -> std::optional<EfficiencyError> {
+        const auto its = ratio_error(pairs, reference, of);
+        return its ? std::optional(EfficiencyError{.low = its->low, .high = its->high}) : std::nullopt;
+      });
     }
   }
 
@@ -68,6 +85,9 @@ private:
   bool is_strong_;
   InputFiles files_;  // keeps the published errors, so that their addresses stay unique
   std::map<const PublishedErrors*, std::unique_ptr<PublishedPairs>> pairs_;
+  /// Points that differ in the network alone have the same.
+  static constexpr std::size_t most_kept = 1U << 14U;
+  Memo<ComparedJobs, std::optional<EfficiencyError>, ComparedJobsHash> errors_{most_kept};
 };
 
 }  // namespace

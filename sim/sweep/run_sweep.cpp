@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -49,7 +50,7 @@ struct PointAnswer {
   std::string reason = {};
   std::vector<std::optional<double>> figures = {};
   std::vector<std::string> warnings = {};
-  std::map<std::string, std::string> files = {};  ///< all that the worker has read, with their hashes
+  std::map<std::string, std::string> files = {};  ///< that are new in the worker, with their hashes
 };
 
 PointAnswer failed(PointStatus status, const std::string& reason) {
@@ -102,9 +103,12 @@ public:
     PointAnswer answer = simulated(point, warnings);
     answer.warnings = std::move(warnings);
     hash_new_files();
-    answer.files = hashes_;
+    answer.files = new_hashes_;
     return answer;
   }
+
+  /// Files read since the last call, with their hashes.
+  std::map<std::string, std::string> take_new_hashes() { return std::exchange(new_hashes_, {}); }
 
 private:
   PointAnswer simulated(std::size_t point, std::vector<std::string>& warnings) {
@@ -123,7 +127,7 @@ private:
 
   void hash_new_files() {
     for (const std::string& path : files_.paths) {
-      if (!hashes_.contains(path)) hashes_[path] = hash_or_nothing(path);
+      if (hashed_.insert(path).second) new_hashes_[path] = hash_or_nothing(path);
     }
   }
 
@@ -131,7 +135,8 @@ private:
   const Sweep& sweep_;
   const SweepRun& run_;
   InputFiles files_;
-  std::map<std::string, std::string> hashes_;  ///< of files_.paths
+  std::set<std::string> hashed_;  ///< of files_.paths
+  std::map<std::string, std::string> new_hashes_;
 };
 
 }  // namespace
@@ -139,18 +144,23 @@ private:
 SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
                         const std::vector<std::size_t>& points, const SweepRun& run) {
   SweepOutcome outcome;
-  std::map<std::string, std::string> files;  // with their hashes
-  std::vector<std::string> paths;
   std::set<std::string> warnings;
   PointReader reader(catalogue, sweep, run);
   if (at(run.parallel) < points.size()) reader.read_ahead(points.front());
+  std::map<std::string, std::string> files = reader.take_new_hashes();
+  std::vector<std::string> paths;
+  for (const auto& [path, hash] : files) paths.push_back(path);
   std::size_t begun = 0;
   const auto next = [&]() -> std::optional<int> {
     if (begun == points.size()) return std::nullopt;
     outcome.is_interrupted = run.is_interrupted && run.is_interrupted();
     return outcome.is_interrupted ? std::nullopt : std::optional(static_cast<int>(points[begun++]));
   };
-  const auto make = [&](int point) { return packed_answer(reader.answer(at(point))); };
+  const auto make = [&](int point) {
+    std::string answer = packed_answer(reader.answer(at(point)));
+    reader.take_new_hashes();  // they are on their way
+    return answer;
+  };
   const auto done = [&](int index, const ChildOutcome& ended) {
     const std::size_t point = at(index);
     if (ended.kind == ChildOutcome::job_impossible) {  // it exceeded a limit

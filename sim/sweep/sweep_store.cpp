@@ -127,7 +127,7 @@ struct SweepStore::Database {
   std::set<std::string> known_files = {};     ///< by absolute path
   std::set<std::string> seen_names = {};      ///< as they were named
   std::vector<std::size_t> key_columns = {};  ///< indices of the sweep's keys that have a column
-  std::optional<sqlite::Statement> insert = {};
+  std::optional<sqlite::Statement> begin = {}, insert = {}, commit = {};
 
   Database(StoredSweep stored, const std::string& path, Readers readers, Damage damage = Damage::refused)
       : what(std::move(stored)), file(path) {
@@ -231,6 +231,8 @@ struct SweepStore::Database {
     }
     std::string marks = "?, ?, ?, ?";
     for (std::size_t i = 0; i < columns_of(what).size(); ++i) marks += ", ?";
+    begin.emplace(file, "BEGIN IMMEDIATE");
+    commit.emplace(file, "COMMIT");
     insert.emplace(file, fmt::format("INSERT OR REPLACE INTO points VALUES({})", marks));
   }
 
@@ -308,11 +310,13 @@ SweepStore::~SweepStore() = default;
 SweepStore::SweepStore(SweepStore&&) noexcept = default;
 
 void SweepStore::add(const SweepRow& row, const std::vector<std::string>& files) {
-  database_->file.run("BEGIN IMMEDIATE");
+  database_->begin->reset();
+  database_->begin->run();
   try {
     database_->add_files(files);
     database_->add_row(row);
-    database_->file.run("COMMIT");
+    database_->commit->reset();
+    database_->commit->run();
   } catch (...) {
     database_->file.roll_back();
     throw;
@@ -331,7 +335,8 @@ std::vector<std::string> SweepStore::files() const {
 }
 
 void SweepStore::close() {
-  database_->insert.reset();
+  for (auto* const statement : {&database_->begin, &database_->insert, &database_->commit})
+    statement->reset();
   // A process that is reading the rows holds the journal: it then remains next to the file, and both together
   // are the store.
   database_->file.run_unless_busy("PRAGMA journal_mode=DELETE");

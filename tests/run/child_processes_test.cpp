@@ -46,9 +46,9 @@ bool has_no_child() { return ::waitpid(-1, nullptr, WNOHANG) == -1; }
 
 }  // namespace
 
-TEST_CASE("a worker computes one number after another, 64 at most") {
-  CHECK(processes(outcomes_of(64, 1, own_process)) == 1);
-  CHECK(processes(outcomes_of(130, 1, own_process)) == 3);
+TEST_CASE("a worker computes one number after another, 512 at most") {
+  CHECK(processes(outcomes_of(512, 1, own_process)) == 1);
+  CHECK(processes(outcomes_of(1026, 1, own_process)) == 3);
   CHECK(processes(outcomes_of(40, 3, own_process)) <= 3);
   CHECK(outcomes_of(0, 2, own_process).empty());
   CHECK(has_no_child());
@@ -109,5 +109,37 @@ TEST_CASE("where the parent gives up, no worker is left") {
   CHECK_THROWS_WITH(
       for_each_in_workers(3, next, make, [](int, const ChildOutcome&) { throw std::runtime_error("full"); }),
       "full");
+  CHECK(has_no_child());
+}
+
+TEST_CASE("where the next number cannot be had, the error arrives and no worker is left") {
+  int begun = 0;
+  const auto next = [&]() -> std::optional<int> {
+    if (begun == 2) throw std::runtime_error("no more");
+    return begun++;
+  };
+  const auto make = [](int number) -> std::string {
+    if (number > 0) ::pause();
+    return {};
+  };
+  int done = 0;
+  CHECK_THROWS_WITH(for_each_in_workers(2, next, make, [&](int, const ChildOutcome&) { ++done; }), "no more");
+  CHECK(done == 1);
+  CHECK(has_no_child());
+}
+
+TEST_CASE("a worker may have workers of its own") {
+  const std::map<int, ChildOutcome> outcomes = outcomes_of(3, 2, [](int number) {
+    std::string all;
+    for (const std::string& value :
+         in_children(4, 2, [&](int inner) { return std::to_string(10 * number + inner) + " "; }))
+      all += value;
+    if (number == 1) in_children(1, 1, [](int) -> std::string { throw JobImpossible("impossible"); });
+    return all + (has_no_child() ? "alone" : "with a child");
+  });
+  REQUIRE(outcomes.size() == 3);
+  CHECK(outcomes.at(0).text == "0 1 2 3 alone");
+  CHECK(outcomes.at(1).kind == ChildOutcome::job_impossible);
+  CHECK(outcomes.at(2).text == "20 21 22 23 alone");
   CHECK(has_no_child());
 }

@@ -1,6 +1,8 @@
 #include "sweep/run_sweep.hpp"
 
 #include "config/diagnostic.hpp"
+#include "run/figures.hpp"
+#include "run/simulate.hpp"
 #include "sweep/sweep_store.hpp"
 #include "temporary_folder.hpp"
 
@@ -11,6 +13,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 
 using namespace trainyard;
@@ -137,4 +140,73 @@ TEST_CASE("a sweep with an unreadable file is gone on with until the file can be
   CHECK(rows[1].status == PointStatus::unreadable);
   std::ofstream(folder.path / "missing.csv") << "factor\n1\n";
   CHECK_THROWS_AS(SweepStore(file, what), InputError);
+}
+
+TEST_CASE("points that a worker simulates one after another are, to the bit, those simulated alone") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "e.yaml") << "platform: p3_8xlarge\nstack: horovod\nmodel: alexnet\n"
+                                           "batch_per_gpu: 8\n";
+  Sweep sweep = sweep_over(folder, "nodes", {});
+  sweep.keys = {"nodes", "model", "batch_per_gpu", "precision", "platform.fabric.nic"};
+  for (const char* const nodes : {"1", "2"}) {
+    for (const char* const model : {"resnet50", "bert_base"}) {
+      for (const char* const batch : {"8", "2000"}) {  // the second does not fit
+        for (const char* const precision : {"fp32", "amp"}) {
+          for (const char* const nic : {"10 Gbps", "25 Gbps"})
+            sweep.points.push_back({nodes, model, batch, precision, nic});
+        }
+      }
+    }
+  }
+  const auto figures = [](const ResolvedExperiment& resolved) {
+    return sweep_row(simulate(resolved, {.timeline = false, .rows = false}), {});
+  };
+  const Ran together = run_all(sweep, figures);
+  REQUIRE(together.rows.size() == sweep.points.size());
+  std::set<Figures> different;
+  for (const auto& [point, row] : together.rows) {
+    Sweep one = sweep;
+    one.points = {sweep.points[point]};
+    const Ran alone = run_all(one, figures);
+    CAPTURE(point_in_words(sweep, point));
+    CHECK(row.status == alone.rows.at(0).status);
+    CHECK(row.reason == alone.rows.at(0).reason);
+    CHECK(row.figures == alone.rows.at(0).figures);
+    if (row.status == PointStatus::done) different.insert(row.figures);
+  }
+  CHECK(different.size() > 10);
+}
+
+TEST_CASE("a warning of several workers is given once") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "e.yaml")
+      << "platform: dgx_a100\nstack: megatron\nmodel: gpt2_small\nprecision: bf16\ngpus: 2\naccumulation: 2\n"
+         "batch_per_gpu: 1\nparallelism: {pipeline: 2}\n";
+  const Sweep sweep = sweep_over(folder, "batch_per_gpu", {"1", "2", "3", "4"});
+  const Ran ran = run_all(sweep, [](const ResolvedExperiment& resolved) {
+    return Figures{static_cast<double>(resolved.warnings.size())};
+  });
+  REQUIRE(ran.rows.size() == 4);
+  for (const auto& [point, row] : ran.rows) CHECK(row.figures == Figures{1});
+  CHECK(ran.outcome.warnings.size() == 1);
+}
+
+TEST_CASE("files that only some points read are kept with their rows") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "a.csv") << "factor\n2\n";
+  std::ofstream(folder.path / "b.csv") << "factor\n3\n";
+  std::ofstream(folder.path / "e.yaml") << head << "random: {step: {kind: empirical, file: a.csv}}\n";
+  const Sweep sweep = sweep_over(folder, "random.step.file", {"a.csv", "a.csv", "a.csv", "b.csv"});
+  std::vector<std::size_t> points(sweep.points.size());
+  std::iota(points.begin(), points.end(), 0);
+  run_points({{TRAINYARD_SOURCE_DIR}}, sweep, points,
+             {.parallel = 1,
+              .figures = [](const ResolvedExperiment&) { return Figures{1}; },
+              .done =
+                  [&](const SweepRow& row, const std::vector<std::string>& files) {
+                    const std::set<std::string> its(files.begin(), files.end());
+                    CHECK(its.contains((folder.path / "a.csv").string()));
+                    CHECK(its.contains((folder.path / "b.csv").string()) == (row.point == 3));
+                  },
+              .is_interrupted = {}});
 }
