@@ -3,6 +3,7 @@
 #include "compute/op_time.hpp"
 #include "experiment/experiment.hpp"
 #include "experiment/software_use.hpp"
+#include "published/changed_stack.hpp"
 #include "run/simulate.hpp"
 #include "units/statistics.hpp"
 
@@ -142,7 +143,7 @@ private:
   }
 
   /// The run with this number of micro-batches per step.
-  const ResolvedExperiment& resolved(PublishedRun run, const MachineRule& machine, int micro_batches) {
+  ResolvedExperiment& resolved(PublishedRun run, const MachineRule& machine, int micro_batches) {
     const auto key = std::tuple(run.row, &machine, micro_batches);
     const auto known = inputs_.find(key);
     if (known != inputs_.end()) return known->second;
@@ -196,11 +197,12 @@ private:
 
   double throughput(const PublishedRun& run, const MachineRule& machine, const Change& change,
                     int micro_batches) {
-    ResolvedExperiment changed = resolved(run, machine, micro_batches);
-    changed.stack.compute_scale.value *= change.scale;
-    if (change.slowdown) changed.stack.slowdown = *change.slowdown;
-    if (options_.equal_gpus || change.equal_gpus) changed.stack.slowest_gpu = 1;
-    return throughput_of(changed, change.scale == 1 && !change.slowdown);
+    ResolvedExperiment& its = resolved(run, machine, micro_batches);
+    const ChangedStack stack(its);
+    stack->compute_scale.value *= change.scale;
+    if (change.slowdown) stack->slowdown = *change.slowdown;
+    if (options_.equal_gpus || change.equal_gpus) stack->slowest_gpu = 1;
+    return throughput_of(its, change.scale == 1 && !change.slowdown);
   }
 
   Prediction changed(const PublishedRun& run, const std::function<Change()>& change_of) {

@@ -1,6 +1,7 @@
 #include "published/validate_layouts.hpp"
 
 #include "experiment/prediction_error.hpp"
+#include "published/changed_stack.hpp"
 #include "published/contradictions.hpp"
 #include "published/predict_series.hpp"
 #include "published/validate_training.hpp"
@@ -25,13 +26,14 @@ struct LayoutChange {
   bool equal_gpus = false;  ///< no step waits for its slowest GPU
 };
 
-double throughput_with(ResolvedExperiment resolved, const LayoutChange& change) {
-  resolved.stack.compute_scale.value *= change.scale;
+double throughput_with(ResolvedExperiment& resolved, const LayoutChange& change) {
+  const ChangedStack stack(resolved);
+  stack->compute_scale.value *= change.scale;
   if (change.is_ideal) {
-    resolved.stack.slowdown = OpSlowdown{};
-    resolved.stack.slowest_gpu = 1;
+    stack->slowdown = OpSlowdown{};
+    stack->slowest_gpu = 1;
   }
-  if (change.equal_gpus) resolved.stack.slowest_gpu = 1;
+  if (change.equal_gpus) stack->slowest_gpu = 1;
   const bool is_checked = change.scale == 1 && !change.is_ideal;
   return (is_checked ? checked_closed_pace(resolved) : closed_pace(resolved)).throughput;
 }
@@ -46,7 +48,7 @@ FittedRun fitted_run(const config::Catalogue& catalogue, const LayoutRun& run, I
                      bool equal_gpus) {
   FittedRun fitted;
   try {
-    const ResolvedExperiment resolved = inputs_of(catalogue, run, files);
+    ResolvedExperiment resolved = inputs_of(catalogue, run, files);
     fitted.scale = solve_scale(1 / run.measured, [&](double scale) {
       const double throughput = throughput_with(resolved, {.scale = scale, .equal_gpus = equal_gpus});
       if (scale == 1) fitted.plain = throughput;
@@ -87,7 +89,7 @@ private:
     nlohmann::json memory;
     nlohmann::json of;
     try {
-      const ResolvedExperiment resolved = inputs_of(catalogue_, run, files_);
+      ResolvedExperiment resolved = inputs_of(catalogue_, run, files_);
       of = text_of(circumstances_of(resolved));
       memory = memory_json(resolved);
       predictions.push_back(with(resolved, {.is_ideal = true}));
@@ -123,7 +125,7 @@ private:
     return nullptr;
   }
 
-  nlohmann::json with(const ResolvedExperiment& resolved, LayoutChange change) const {
+  nlohmann::json with(ResolvedExperiment& resolved, LayoutChange change) const {
     change.equal_gpus = equal_gpus_;
     try {
       return {throughput_with(resolved, change), ""};

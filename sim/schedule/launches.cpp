@@ -49,8 +49,9 @@ std::optional<int> needed_by(const OpCommunication& communication, std::size_t i
 /// The launches that the trace names. A collective takes gradients in the order in which they became ready,
 /// until their bytes add up to its size.
 std::vector<Launch> recorded_launches(const Trace& trace, Bytes value) {
-  const std::vector<ReadyGradient> gradients = ready_gradients(trace);
   std::vector<Launch> launches;
+  if (std::ranges::all_of(trace.ops, [](const Op& op) { return op.communications.empty(); })) return launches;
+  const std::vector<ReadyGradient> gradients = ready_gradients(trace);
   std::size_t next = 0;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     for (const OpCommunication& communication : trace.ops[i].communications) {

@@ -13,6 +13,7 @@ namespace trainyard {
 std::vector<ReadyGradient> ready_gradients(const Trace& trace) {
   std::vector<ReadyGradient> ready;
   std::unordered_map<std::string_view, int> first_op;  // by layer
+  first_op.reserve(trace.ops.size());
   int last_pass = -1;  // pass over all gradients: none is sent before the end of the last pass
   for (std::size_t op = 0; op < trace.ops.size(); ++op) {
     const bool is_pass = trace.ops[op].role == OpRole::gradient_pass;

@@ -20,7 +20,7 @@ using namespace trainyard;
 
 namespace {
 
-using Figures = std::vector<std::optional<double>>;
+using RowFigures = std::vector<std::optional<double>>;
 
 /// A sweep of an experiment in `folder` over one key.
 Sweep sweep_over(const TemporaryFolder& folder, const std::string& key,
@@ -39,7 +39,7 @@ struct Ran {
 };
 
 /// All points; rows are kept in `store` too, with the files that were read.
-Ran run_all(const Sweep& sweep, const std::function<Figures(const ResolvedExperiment&)>& figures,
+Ran run_all(const Sweep& sweep, const std::function<RowFigures(const ResolvedExperiment&)>& figures,
             SweepStore* store = nullptr) {
   std::vector<std::size_t> points(sweep.points.size());
   std::iota(points.begin(), points.end(), 0);
@@ -73,11 +73,11 @@ TEST_CASE("a point that names a file that cannot be read is a row, and the other
   const Sweep sweep =
       sweep_over(folder, "random.step.file", {"a.csv", "missing.csv", std::string(300, 'x'), ".", "./a.csv"});
   const Ran ran = run_all(sweep, [](const ResolvedExperiment& resolved) {
-    return Figures{resolved.settings.random.step->seen.front()};
+    return RowFigures{resolved.settings.random.step->seen.front()};
   });
   using enum PointStatus;
   CHECK(statuses(ran) == std::vector{done, unreadable, unreadable, unreadable, done});
-  CHECK(ran.rows.at(4).figures == Figures{2});
+  CHECK(ran.rows.at(4).figures == RowFigures{2});
   CHECK(ran.rows.at(1).reason.find("missing.csv") != std::string::npos);
   CHECK(ran.outcome.broken.empty());
 }
@@ -86,7 +86,7 @@ TEST_CASE("the reason of a wrong point names the key and the correction") {
   const TemporaryFolder folder;
   std::ofstream(folder.path / "e.yaml") << head;
   const Ran ran = run_all(sweep_over(folder, "sync.algorithm", {"rign"}),
-                          [](const ResolvedExperiment&) { return Figures{1}; });
+                          [](const ResolvedExperiment&) { return RowFigures{1}; });
   const std::string reason = ran.rows.at(0).reason;
   CAPTURE(reason);
   CHECK(reason.find("(in sync.algorithm)") != std::string::npos);
@@ -97,7 +97,7 @@ TEST_CASE("what a point's simulation throws decides its row; what is no result o
   const TemporaryFolder folder;
   std::ofstream(folder.path / "e.yaml") << head;
   const Sweep sweep = sweep_over(folder, "gpus", {"1", "2", "3", "4", "5", "6", "7", "17"});
-  const Ran ran = run_all(sweep, [](const ResolvedExperiment& resolved) -> Figures {
+  const Ran ran = run_all(sweep, [](const ResolvedExperiment& resolved) -> RowFigures {
     switch (resolved.settings.gpus.value()) {
       case 2:
         throw InputError("wrong");
@@ -117,7 +117,7 @@ TEST_CASE("what a point's simulation throws decides its row; what is no result o
   });
   using enum PointStatus;
   CHECK(statuses(ran) == std::vector{done, wrong, impossible, unreadable, wrong});
-  CHECK(ran.rows.at(0).figures == Figures{std::nullopt, 1});
+  CHECK(ran.rows.at(0).figures == RowFigures{std::nullopt, 1});
   CHECK(ran.outcome.broken.size() == 3);
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("a sweep with an unreadable file is gone on with until the file can be
   {
     SweepStore store(file, what);
     run_all(
-        what.sweep, [](const ResolvedExperiment&) { return Figures{1}; }, &store);
+        what.sweep, [](const ResolvedExperiment&) { return RowFigures{1}; }, &store);
   }
   const std::vector<SweepRow> rows = SweepStore(file, what).rows();
   REQUIRE(rows.size() == 2);
@@ -163,7 +163,7 @@ TEST_CASE("points that a worker simulates one after another are, to the bit, tho
   };
   const Ran together = run_all(sweep, figures);
   REQUIRE(together.rows.size() == sweep.points.size());
-  std::set<Figures> different;
+  std::set<RowFigures> different;
   for (const auto& [point, row] : together.rows) {
     Sweep one = sweep;
     one.points = {sweep.points[point]};
@@ -184,10 +184,10 @@ TEST_CASE("a warning of several workers is given once") {
          "batch_per_gpu: 1\nparallelism: {pipeline: 2}\n";
   const Sweep sweep = sweep_over(folder, "batch_per_gpu", {"1", "2", "3", "4"});
   const Ran ran = run_all(sweep, [](const ResolvedExperiment& resolved) {
-    return Figures{static_cast<double>(resolved.warnings.size())};
+    return RowFigures{static_cast<double>(resolved.warnings.size())};
   });
   REQUIRE(ran.rows.size() == 4);
-  for (const auto& [point, row] : ran.rows) CHECK(row.figures == Figures{1});
+  for (const auto& [point, row] : ran.rows) CHECK(row.figures == RowFigures{1});
   CHECK(ran.outcome.warnings.size() == 1);
 }
 
@@ -201,7 +201,7 @@ TEST_CASE("files that only some points read are kept with their rows") {
   std::iota(points.begin(), points.end(), 0);
   run_points({{TRAINYARD_SOURCE_DIR}}, sweep, points,
              {.parallel = 1,
-              .figures = [](const ResolvedExperiment&) { return Figures{1}; },
+              .figures = [](const ResolvedExperiment&) { return RowFigures{1}; },
               .done =
                   [&](const SweepRow& row, const std::vector<std::string>& files) {
                     const std::set<std::string> its(files.begin(), files.end());
