@@ -20,10 +20,7 @@ LayoutVerdict LayoutJudge::judge(const PlanLayout& layout) {
     const MemoryReport memory = fullest(memory_reports(trial_));
     if (!memory.fits || memory.peak > (1 - headroom_) * memory.available)
       return {.fate = LayoutFate::too_large};
-    const Parallelism& its = layout.parallelism;
-    const ShapeKey key{its.tensor, its.context, its.expert, its.sequence ? 1 : 0, layout.micro_batch};
-    OpTimer& timer = timers_.try_emplace(key, trial_.gpu, trial_.stack).first->second;
-    const StepBound bound = step_bound(trial_, timer);
+    const StepBound bound = step_bound(trial_);
     return {.time = bound.time, .energy = energy_of(bound)};
   } catch (const InputError& error) {
     return {.fate = LayoutFate::impossible, .reason = error.diagnostics().front().message};

@@ -6,7 +6,6 @@
 #include "plan/layout_space.hpp"
 #include "schedule/step_bound.hpp"
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,20 +26,15 @@ class LayoutJudge {
 public:
   /// `base`: the job without a layout. `headroom`: the share of the available memory that must stay free.
   LayoutJudge(ResolvedExperiment base, double headroom);
-  LayoutJudge(const LayoutJudge&) = delete;  // its timers refer to it
 
   LayoutVerdict judge(const PlanLayout& layout);
 
 private:
-  /// The shapes of ops hang on these alone.
-  using ShapeKey = std::vector<int>;
-
   [[nodiscard]] std::optional<Joules> energy_of(const StepBound& bound) const;
 
   ResolvedExperiment trial_;
   Model model_;
   double headroom_;
-  std::map<ShapeKey, OpTimer> timers_;  ///< each finds the shapes it has timed before
 };
 
 }  // namespace trainyard

@@ -19,7 +19,7 @@ struct PlanRun {
 struct PlanOutcome {
   SweepResult result;
   std::vector<GroupSearch> searches;
-  std::vector<std::string> broken;    ///< points that ended with an internal error or died
+  std::vector<std::string> broken;  ///< points that ended with an internal error or died
   bool is_interrupted = false;
 };
 

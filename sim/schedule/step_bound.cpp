@@ -1,6 +1,7 @@
 #include "schedule/step_bound.hpp"
 
 #include "collectives/bounds.hpp"
+#include "experiment/op_times.hpp"
 #include "units/ids.hpp"
 #include "workload/accumulate.hpp"
 
@@ -88,9 +89,9 @@ Seconds reduction_of(const ResolvedExperiment& resolved, const RankClass& one, A
   return longest;
 }
 
-StageTimes times_of(const ResolvedExperiment& resolved, const RankClass& one, OpTimer& timer,
-                    AxisBounds& bounds, StepBound& bound) {
-  const std::vector<OpTime> times = timer.times(one.trace);
+StageTimes times_of(const ResolvedExperiment& resolved, const RankClass& one, AxisBounds& bounds,
+                    StepBound& bound) {
+  const std::vector<OpTime> times = op_times(one.trace, resolved.gpu, resolved.stack);
   const int micro_batches = resolved.layout->micro_batches;
   const auto ranks = static_cast<double>(one.ranks.size());
   StageTimes stage;
@@ -125,12 +126,12 @@ bool reduces_at_end(const ResolvedExperiment& resolved) {
 
 }  // namespace
 
-StepBound step_bound(const ResolvedExperiment& resolved, OpTimer& timer) {
+StepBound step_bound(const ResolvedExperiment& resolved) {
   AxisBounds bounds(resolved);
   StepBound bound;
   std::vector<StageTimes> stages(resolved.classes.size());
   for (const RankClass& one : resolved.classes)
-    stages.at(at(one.stage)) = times_of(resolved, one, timer, bounds, bound);
+    stages.at(at(one.stage)) = times_of(resolved, one, bounds, bound);
   // The last pass of zb_h1 is not the one that the stage before waits for.
   const bool has_drain = resolved.layout->schedule != PipelineSchedule::zb_h1;
   const bool at_end = reduces_at_end(resolved);

@@ -2,7 +2,6 @@
 // A lower bound on the step of an experiment whose ranks share a model, from its ops alone: no task graph is
 // made and nothing is replayed. For searches, which ask for thousands.
 
-#include "experiment/op_times.hpp"
 #include "experiment/resolve.hpp"
 #include "units/quantity.hpp"
 
@@ -20,7 +19,7 @@ struct StepBound {
 ///   ends its step; or the stages before it run their last backward passes. That is the critical path of
 ///   every schedule without its bubbles in the middle (Narayanan et al. 2021, arXiv 2104.04473, section 2.2);
 /// - network: the collectives of gradients alone.
-/// `timer`: of the experiment's GPU and stack. Requires a layout. Throws as OpTimer::times().
-StepBound step_bound(const ResolvedExperiment& resolved, OpTimer& timer);
+/// Requires a layout. Throws as op_times().
+StepBound step_bound(const ResolvedExperiment& resolved);
 
 }  // namespace trainyard
