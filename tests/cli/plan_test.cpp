@@ -1,0 +1,120 @@
+// `trainyard plan` from the outside: the best plan is what `run` says of it, a search goes on where it ended,
+// and how bad requests end.
+
+#include "process.hpp"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+using namespace trainyard;
+using Json = nlohmann::json;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// A small GPT on two nodes, whose space is small too.
+Words small_plan(const Words& more = {}) {
+  Words words{"plan",           "gpt2_small",
+              "--on",           "dgx1v",
+              "--gpus",         "16",
+              "--global-batch", "64",
+              "--over",         "batch_per_gpu=1,4",
+              "--over",         "parallelism.virtual_stages=1",
+              "--over",         "parallelism.recompute=none"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+Json plan_json(const Words& more = {}) {
+  Words words = small_plan(more);
+  words.emplace_back("--json");
+  const Ended ended = run_program(words);
+  CAPTURE(ended.err);
+  REQUIRE(ended.code == 0);
+  return Json::parse(ended.out);
+}
+
+}  // namespace
+
+TEST_CASE("the command of a plan, and its experiment, give the step that the plan says") {
+  const Scratch scratch;
+  const Json plan = plan_json({"--out", scratch / "p"});
+  const Json& best = plan["best"];
+  const auto step_of = [](const Words& words) { return Json::parse(run_program(words).out)["step_time_s"]; };
+  CHECK(step_of({"run", scratch / "p/best.yaml", "--json"}) == best["step_time_s"]);
+  Words words{"run", "--json"};
+  for (const auto& [key, value] : best["keys"].items()) {
+    words.emplace_back("--set");
+    words.push_back(key + "=" + value.get<std::string>());
+  }
+  for (const char* const word :
+       {"platform=dgx1v", "model=gpt2_small", "stack=megatron_lm", "precision=fp16"}) {
+    words.emplace_back("--set");
+    words.emplace_back(word);
+  }
+  CHECK(step_of(words) == best["step_time_s"]);
+  CHECK(contains(plan["command"].get<std::string>(), "trainyard run --platform dgx1v --model gpt2_small"));
+  CHECK(best["bound_s"].get<double>() <= best["step_time_s"].get<double>());
+  for (const Json& other : plan["others"]) CHECK(other["step_time_s"] >= best["step_time_s"]);
+  for (const char* const file : {"p/plan.txt", "p/plan.json", "p/plan.csv"})
+    CHECK(std::filesystem::file_size(scratch / file) > 0);
+}
+
+TEST_CASE("a plan says what became of every layout") {
+  const Json plan = plan_json();
+  for (const Json& group : plan["groups"]) {
+    long long impossible = 0;
+    for (const auto& [reason, number] : group["impossible"].items()) impossible += number.get<long long>();
+    CHECK(group["layouts"].get<long long>() == group["too_large"].get<long long>() + impossible +
+                                                   group["simulated"].get<long long>() +
+                                                   group["bounded"].get<long long>());
+    CHECK(group["gap"] == 0);
+  }
+  const Ended text = run_program(small_plan());
+  CHECK(contains(text.out, "the fastest plan  gpt2_small on dgx1v"));
+  CHECK(contains(text.out, "the best of the space"));
+}
+
+TEST_CASE("the same plan has the same bytes, whatever the number of processes, also continued") {
+  const Scratch scratch;
+  const std::string whole = run_program(small_plan({"-j", "1", "--out", scratch / "a"})).out;
+  CHECK(run_program(small_plan({"-j", "3"})).out == whole);
+  CHECK(run_program(small_plan({"--out", scratch / "a"})).code == 5);
+  CHECK(run_program(small_plan({"--out", scratch / "a", "--resume"})).out == whole);
+}
+
+TEST_CASE("a search that its time ends answers with the best so far") {
+  const Ended ended = run_program(small_plan({"--max-time", "1ns"}));
+  CHECK(ended.code == 4);  // not even one layout was simulated
+  CHECK(contains(ended.err, "the best so far"));
+}
+
+TEST_CASE("requests that cannot be answered are refused with what is missing") {
+  check_refused({"plan", "gpt2_small", "--on", "dgx1v"}, 3, "--global-batch");
+  check_refused(small_plan({"--goal", "beauty"}), 2, "beauty");
+  check_refused(small_plan({"--over", "parallelism.tensor=many"}), 3, "parallelism.tensor is 'many'");
+  check_refused(small_plan({"--deadline", "1 h"}), 3, "length of the training");
+  check_refused(small_plan({"--goal", "cost"}), 3, "no price");
+  check_refused({"plan", "no_such_model", "--on", "dgx1v", "--global-batch", "8"}, 3, "no_such_model");
+  check_refused({"plan", "resnet50_p2_16xlarge_async", "--global-batch", "64"}, 3, "cannot share a model");
+}
+
+TEST_CASE("an experiment says in its block plan what is asked for, and the command line may say otherwise") {
+  const Scratch scratch;
+  const std::string file =
+      scratch.put("job.yaml",
+                  "platform: dgx1v\nmodel: gpt2_small\nstack: megatron_lm\nprecision: fp16\n"
+                  "batch_per_gpu: 1\noptimizer: adam\nplan:\n  gpus: 8\n  global_batch: 32\n"
+                  "  over: {batch_per_gpu: [4], parallelism.pipeline: [1]}\n");
+  const auto plan = [&](const Words& more) {
+    Words words{"plan", file, "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Json::parse(run_program(words).out);
+  };
+  const Json own = plan({});
+  CHECK(own["best"]["keys"]["gpus"] == "8");
+  CHECK(own["best"]["keys"]["batch_per_gpu"] == "4");
+  CHECK(plan({"--gpus", "4"})["best"]["keys"]["gpus"] == "4");
+  CHECK(run_program({"run", file}).code == 0);  // which does not read it
+}
