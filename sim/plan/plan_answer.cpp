@@ -104,9 +104,6 @@ private:
       }
       return has_any;
     };
-    if (lacks([&](std::size_t row) { return goal_of(row).has_value(); }))
-      throw InputError(fmt::format("the goal is {}, but the machine states no {}", config::name_of(goal_),
-                                   goal_ == PlanGoal::cost ? "price" : "power"));
     if ((limits_.deadline || limits_.budget) && !answer_.is_of_training)
       throw InputError("a deadline or a budget needs the length of the training",
                        "--epochs 90, --target, or --set job.steps=300000");

@@ -2,6 +2,8 @@
 
 #include "config/read.hpp"
 #include "run/child_processes.hpp"
+#include "run/energy.hpp"
+#include "run/run.hpp"
 #include "sweep/job_points.hpp"
 #include "sweep/read_point.hpp"
 #include "sweep/value_range.hpp"
@@ -195,6 +197,7 @@ private:
     try {
       ResolvedExperiment base =
           bases.read(with(with(hardware, nodes_key, std::to_string(nodes)), gpus_key, std::to_string(gpus)));
+      require_known(base, nodes);
       group.global_batch = *space_.request.settings.global_batch;
       space_.groups.push_back(std::move(group));
       bases_.push_back(std::move(base));
@@ -204,6 +207,17 @@ private:
     } catch (const JobImpossible& error) {
       fail(group, error.what());
     }
+  }
+
+  /// The goal's figure must be known: without its bound every layout would be simulated in vain.
+  void require_known(const ResolvedExperiment& base, int nodes) const {
+    const PlanGoal goal = space_.request.settings.goal;
+    std::optional<std::string> reason;
+    if (goal == PlanGoal::energy)
+      reason = energy_unknown(base.platform, base.gpu, base.classes.front().trace);
+    const Known<double> rent = rent_per_hour(base.platform, nodes);
+    if (goal == PlanGoal::cost && !rent) reason = rent.error();
+    if (reason) throw InputError(fmt::format("the goal is {}, but {}", config::name_of(goal), *reason));
   }
 
   void fail(PlanGroup group, const std::string& reason) {

@@ -28,7 +28,8 @@ PlanRequest small_request() {
   request.settings.global_batch = 32;
   request.settings.over = {{"batch_per_gpu", {"1", "2"}},
                            {"parallelism.virtual_stages", {"1"}},
-                           {"parallelism.recompute", {"none", "full"}}};
+                           {"parallelism.recompute", {"none"}},
+                           {"parallelism.shard", {"none", "optimizer"}}};
   return request;
 }
 
@@ -40,6 +41,16 @@ PlanOutcome searched(const PlanSpace& space, int parallel = 1) {
 PlanSpace space_of(PlanRequest request) {
   InputFiles files;
   return plan_space(shipped(), std::move(request), files, 2);
+}
+
+/// That of small_request(), and its search.
+const PlanSpace& small_space() {
+  static const PlanSpace space = space_of(small_request());
+  return space;
+}
+const PlanOutcome& small_outcome() {
+  static const PlanOutcome outcome = searched(small_space());
+  return outcome;
 }
 
 /// The least value of the goal's figure of all points of each group.
@@ -85,8 +96,8 @@ TEST_CASE(
 }
 
 TEST_CASE("Number of processes and points already in the store do not change what is simulated") {
-  const PlanSpace space = space_of(small_request());
-  const PlanOutcome one = searched(space, 1);
+  const PlanSpace& space = small_space();
+  const PlanOutcome& one = small_outcome();
   SweepStore store(stored_plan(space));
   for (std::size_t i = 0; i < one.result.rows.size(); i += 2) store.add(one.result.rows[i], {});
   const PlanOutcome resumed = search_plan(shipped(), space, store, {.parallel = 3});
@@ -98,8 +109,8 @@ TEST_CASE("Number of processes and points already in the store do not change wha
 }
 
 TEST_CASE("With a gap the search ends earlier, and its answer is within the gap") {
+  const PlanOutcome& exact = small_outcome();
   PlanRequest request = small_request();
-  const PlanOutcome exact = searched(space_of(request));
   request.settings.gap = 0.3;
   const PlanOutcome quick = searched(space_of(request));
   for (std::size_t group = 0; group < exact.searches.size(); ++group) {
@@ -110,7 +121,7 @@ TEST_CASE("With a gap the search ends earlier, and its answer is within the gap"
 }
 
 TEST_CASE("An interrupted search says how far the best so far may be off") {
-  const PlanSpace space = space_of(small_request());
+  const PlanSpace& space = small_space();
   SweepStore store(stored_plan(space));
   int begun = 0;
   const PlanOutcome part =
@@ -120,7 +131,7 @@ TEST_CASE("An interrupted search says how far the best so far may be off") {
   REQUIRE(search.best);
   CHECK(search.left > 0);
   CHECK(gap_of(search) > 0);
-  CHECK(searched(space).searches.front().value >= search.value * (1 - gap_of(search)));
+  CHECK(small_outcome().searches.front().value >= search.value * (1 - gap_of(search)));
 }
 
 TEST_CASE("The fewest dollars need fewer GPUs than the least time, and a deadline forbids them") {
