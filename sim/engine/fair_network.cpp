@@ -38,11 +38,12 @@ private:
 
   /// A route and its flow, if it has one.
   struct Route {
-    std::vector<Use> near = {};  ///< links near to it that others use too
-    int with_others = 0;         ///< group of its flow while no link near to it can limit it
-    int alone = 0;               ///< group of its flow otherwise
-    int group = none;            ///< group of its flow
-    std::uint64_t number = 0;    ///< of its flow, in order of start
+    std::vector<Use> near = {};    ///< links near to it that others use too
+    std::vector<int> guests = {};  ///< by link near to it: numbers of its flow as a guest
+    int with_others = 0;           ///< group of its flow while no link near to it limits it
+    int alone = 0;                 ///< group of its flow otherwise
+    int group = none;              ///< group of its flow
+    std::uint64_t number = 0;      ///< of its flow, in order of start
     std::uint64_t tag = 0;
     std::uint64_t entry = 0;  ///< number of its entry in the group
     double end = 0;           ///< service of the group when it has delivered its last byte
@@ -73,6 +74,7 @@ private:
     int gone = 0;                  ///< entries of `flows` that are in another group now
     std::vector<Flow> flows = {};  ///< heap
     int shared = 0;                ///< flows that the rates were computed for
+    bool is_alone = false;         ///< of flows that links near to them limit
     bool is_stale = false;         ///< its first flow may end at another date
   };
   struct Ended {
@@ -84,13 +86,20 @@ private:
   int group_of(const std::vector<Use>& uses, double most);
   void serve(Group& group) const;
   void mark_stale(int group);
-  [[nodiscard]] int right_group(const Route& route) const;
+  [[nodiscard]] bool may_be_limited(const Route& route) const;
+  [[nodiscard]] bool is_limited_near(const Route& route) const;
+  [[nodiscard]] int first_group(const Route& route) const;
   [[nodiscard]] double level_of(int link) const;
   [[nodiscard]] double rate_to_expect(const Route& route) const;
   void watch(int link);
   void add_to_near(int route);
   void take_from_near(int route);
-  void enter(int route, double bytes);
+  void enter(int route, int group, double bytes);
+  void seat(const Route& route);
+  void move(int route, int group);
+  bool move_crowded();
+  void move_back();
+  void note_slow(const Group& group);
   void leave(Route& route);
   void move_flows(int link);
   [[nodiscard]] bool is_gone(const Flow& flow) const;
@@ -111,6 +120,8 @@ private:
   std::unique_ptr<FairShares> shares_;
   std::unique_ptr<IndexedHeap> ends_;  ///< groups by the date at which their first flow ends
   std::vector<int> stale_;
+  std::vector<int> route_of_guest_;
+  std::vector<int> slow_;  ///< routes whose flows are alone though no link near to them limits them
   std::vector<Ended> ended_;
   std::uint64_t started_ = 0;
   std::uint64_t entered_ = 0;
@@ -155,8 +166,13 @@ void FairNetwork::make_groups() {
       if (!is_near) far.push_back(use);
       if (is_near && !is_own) route.near.push_back(use);
     }
+    for (const Use& use : route.near) {
+      route.guests.push_back(shares_->add_guest(use));
+      route_of_guest_.push_back(static_cast<int>(routes_.size()) - 1);
+    }
     route.with_others = group_of(far, most_with_others);
     route.alone = route.near.empty() ? route.with_others : group_of(shared, most_alone);
+    if (!route.near.empty()) groups_[at(route.alone)].is_alone = true;
   }
   ways_.clear();
   number_of_group_.clear();
@@ -181,10 +197,24 @@ void FairNetwork::mark_stale(int number) {
   if (!std::exchange(groups_[at(number)].is_stale, true)) stale_.push_back(number);
 }
 
-int FairNetwork::right_group(const Route& route) const {
-  const bool is_limited =
-      std::ranges::any_of(route.near, [&](const Use& use) { return near_[at(use.link)].may_limit; });
-  return is_limited ? route.alone : route.with_others;
+bool FairNetwork::may_be_limited(const Route& route) const {
+  return std::ranges::any_of(route.near, [&](const Use& use) { return near_[at(use.link)].may_limit; });
+}
+
+/// Whether a link near to it limits its flow, which is alone.
+bool FairNetwork::is_limited_near(const Route& route) const {
+  const int limit = shares_->limit(route.alone);
+  return std::ranges::any_of(route.near, [&](const Use& use) { return use.link == limit; });
+}
+
+/// The group of a new flow: alone if a link near to it seems to limit it.
+int FairNetwork::first_group(const Route& route) const {
+  for (std::size_t i = 0; i < route.near.size(); ++i) {
+    if (near_[at(route.near[i].link)].may_limit &&
+        shares_->would_crowd(route.guests[i], rate_to_expect(route)))
+      return route.alone;
+  }
+  return route.with_others;
 }
 
 double FairNetwork::level_of(int link) const { return links_[at(link)].si() / near_[at(link)].times; }
@@ -196,14 +226,16 @@ double FairNetwork::rate_to_expect(const Route& route) const {
   return groups_[at(route.with_others)].most;
 }
 
-/// Finds out whether the link may limit a flow. Groups change less often if it must have some room before it
-/// no longer may.
+/// Finds out whether the link may limit a flow, and moves flows over it if this has changed. Groups change
+/// less often if it must have some room before it no longer may.
 void FairNetwork::watch(int number) {
   Near& link = near_[at(number)];
-  const double level = level_of(number) * (link.may_limit ? 0.9 : 1);
+  const bool could_limit = link.may_limit;
+  const double level = level_of(number) * (could_limit ? 0.9 : 1);
   link.may_limit = link.routes.size() > 1 && std::ranges::any_of(link.routes, [&](int route) {
                      return rate_to_expect(routes_[at(route)]) > level;
                    });
+  if (link.may_limit != could_limit) move_flows(number);
   if (link.routes.size() < 2 || link.may_limit) return;
   for (const int route : link.routes) {
     const int its_group = routes_[at(route)].group;
@@ -229,10 +261,19 @@ void FairNetwork::take_from_near(int number) {
   }
 }
 
-/// Puts the route's flow, with so many bytes left, into its group.
-void FairNetwork::enter(int number, double bytes) {
+/// A flow with others is a guest of links that may limit it.
+void FairNetwork::seat(const Route& route) {
+  for (std::size_t i = 0; i < route.near.size(); ++i) {
+    const bool is_guest = route.group == route.with_others && near_[at(route.near[i].link)].may_limit;
+    shares_->seat(route.guests[i], is_guest ? route.group : FairShares::nowhere);
+  }
+}
+
+/// Puts the route's flow, with so many bytes left, into a group.
+void FairNetwork::enter(int number, int to, double bytes) {
   Route& route = routes_[at(number)];
-  route.group = right_group(route);
+  route.group = to;
+  seat(route);
   Group& group = groups_[at(route.group)];
   serve(group);
   ++group.count;
@@ -241,7 +282,7 @@ void FairNetwork::enter(int number, double bytes) {
   group.flows.push_back({route.end, route.number, route.entry, number});
   std::push_heap(group.flows.begin(), group.flows.end(), std::greater<>());
   for (const Use& use : route.near) {
-    if (near_[at(use.link)].routes.size() > 1)
+    if (near_[at(use.link)].routes.size() > 1 && !near_[at(use.link)].may_limit)
       group.least_level = std::min(group.least_level, level_of(use.link));
   }
   mark_stale(route.group);
@@ -251,20 +292,58 @@ void FairNetwork::leave(Route& route) {
   --groups_[at(route.group)].count;
   mark_stale(route.group);
   route.group = none;
+  seat(route);
 }
 
-/// Moves the flows over a link to the groups where they belong now.
+void FairNetwork::move(int number, int to) {
+  Route& route = routes_[at(number)];
+  Group& group = groups_[at(route.group)];
+  serve(group);
+  ++group.gone;
+  const double left = std::max(0.0, route.end - group.served);
+  leave(route);
+  enter(number, to, left);
+}
+
+/// Makes flows over a link its guests or, if no link near to them may limit them now, moves them to others.
 void FairNetwork::move_flows(int link) {
   for (const int number : near_[at(link)].routes) {
-    Route& route = routes_[at(number)];
-    if (route.group == none || route.group == right_group(route)) continue;
-    Group& group = groups_[at(route.group)];
-    serve(group);
-    ++group.gone;
-    const double left = std::max(0.0, route.end - group.served);
-    leave(route);
-    enter(number, left);
+    const Route& route = routes_[at(number)];
+    if (route.group == none) continue;
+    if (route.group == route.alone && !may_be_limited(route)) move(number, route.with_others);
+    seat(route);
   }
+}
+
+/// Moves guests that are faster than their link allows. Returns whether there are any.
+bool FairNetwork::move_crowded() {
+  bool has_moved = false;
+  for (const int guest : shares_->crowded()) {
+    const int number = route_of_guest_[at(guest)];
+    const Route& route = routes_[at(number)];
+    if (route.group != route.with_others) continue;
+    move(number, route.alone);
+    has_moved = true;
+  }
+  return has_moved;
+}
+
+/// Notes flows that are alone for no reason, to be moved when rates are computed again.
+void FairNetwork::note_slow(const Group& group) {
+  for (const Flow& flow : group.flows) {
+    const Route& route = routes_[at(flow.route)];
+    if (is_gone(flow) || route.near.empty() || route.group != route.alone) continue;
+    if (!is_limited_near(route)) slow_.push_back(flow.route);
+  }
+}
+
+void FairNetwork::move_back() {
+  for (const int number : slow_) {
+    const Route& route = routes_[at(number)];
+    if (route.group == route.alone && groups_[at(route.alone)].shared > 0 && !is_limited_near(route))
+      move(number, route.with_others);
+  }
+  slow_.clear();
 }
 
 void FairNetwork::start(int number, Bytes bytes, std::uint64_t tag) {
@@ -273,8 +352,7 @@ void FairNetwork::start(int number, Bytes bytes, std::uint64_t tag) {
   route.number = ++started_;
   route.tag = tag;
   add_to_near(number);
-  enter(number, bytes.si());
-  for (const Use& use : route.near) move_flows(use.link);
+  enter(number, first_group(route), bytes.si());
 }
 
 bool FairNetwork::is_gone(const Flow& flow) const {
@@ -295,8 +373,8 @@ void FairNetwork::drop_gone(Group& group) {
   }
 }
 
-/// After new rates: if links near to flows of a group may limit them now, they form groups with the other
-/// flows over these links. Returns whether there are any.
+/// After new rates: if links near to flows of a group may limit them now, all flows over these links become
+/// their guests. Returns whether there are any.
 bool FairNetwork::split(int number) {
   Group& group = groups_[at(number)];
   const double rate = shares_->rate(number);
@@ -323,6 +401,7 @@ bool FairNetwork::split(int number) {
 /// Computes rates, again if flows had to change groups. A flow that follows another one over the same route
 /// changes none.
 void FairNetwork::share() {
+  move_back();
   bool has_split = true;
   while (has_split) {
     for (std::size_t i = 0; i < stale_.size(); ++i) {
@@ -330,14 +409,17 @@ void FairNetwork::share() {
       if (group.count != group.shared) shares_->set_flows(stale_[i], group.count);
       group.shared = group.count;
     }
-    has_split = false;
     for (const int number : shares_->share()) {
       serve(groups_[at(number)]);
       mark_stale(number);
     }
+    has_split = move_crowded();
     for (std::size_t i = 0; i < stale_.size(); ++i) has_split = split(stale_[i]) || has_split;
   }
-  for (const int number : stale_) set_end(number);
+  for (const int number : stale_) {
+    set_end(number);
+    if (groups_[at(number)].is_alone) note_slow(groups_[at(number)]);
+  }
   stale_.clear();
 }
 
@@ -376,10 +458,7 @@ void FairNetwork::take_ended(int number) {
 void FairNetwork::deliver(Listener& listener) {
   while (!ends_->empty() && ends_->least() <= now_ + rounding_of(now_)) take_ended(ends_->first());
   std::ranges::sort(ended_, {}, &Ended::number);
-  for (const Ended& flow : ended_) {  // others move only now, since they may end now too
-    take_from_near(flow.route);
-    for (const Use& use : routes_[at(flow.route)].near) move_flows(use.link);
-  }
+  for (const Ended& flow : ended_) take_from_near(flow.route);  // only now: others that move may end now too
   for (const Ended& flow : ended_) listener.on_delivered(routes_[at(flow.route)].tag, now_);
   ended_.clear();
 }

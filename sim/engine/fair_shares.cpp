@@ -21,6 +21,9 @@ namespace {
 /// up, since the level is always computed from the rates of the other groups.
 constexpr double rounding = 1e-13;
 
+/// A guest may be faster than its link allows by this part.
+constexpr double overfull = 1e-12;
+
 }  // namespace
 
 FairShares::FairShares(std::span<const Bandwidth> capacities)
@@ -52,12 +55,98 @@ const std::vector<int>& FairShares::share() {
   changed_.clear();
   ++round_;
   for (queue_touched(); !queue_.empty(); queue_touched()) visit(queue_.first());
+  crowded_.clear();
+  for (const int number : to_check_) {
+    links_[at(number)].is_to_check = false;
+    check(links_[at(number)]);
+  }
+  to_check_.clear();
   return changed_;
 }
 
 void FairShares::touch(int number) {
-  if (std::exchange(links_[at(number)].is_touched, true)) return;
-  touched_.push_back(number);
+  Link& link = links_[at(number)];
+  if (!link.guests.empty() && !std::exchange(link.is_to_check, true)) to_check_.push_back(number);
+  if (!std::exchange(link.is_touched, true)) touched_.push_back(number);
+}
+
+int FairShares::add_guest(const Use& use) {
+  guests_.push_back({.use = use});
+  return static_cast<int>(guests_.size()) - 1;
+}
+
+void FairShares::seat(int number, int group) {
+  Guest& guest = guests_[at(number)];
+  if (guest.group == group) return;
+  Link& link = links_[at(guest.use.link)];
+  const auto remove = [&](std::vector<int>& guests, std::size_t Guest::*place) {
+    guests_[at(guests.back())].*place = guest.*place;
+    guests[guest.*place] = guests.back();
+    guests.pop_back();
+  };
+  const auto append = [&](std::vector<int>& guests, std::size_t Guest::*place) {
+    guest.*place = guests.size();
+    guests.push_back(number);
+  };
+  if (guest.group != nowhere) {
+    if (groups_[at(guest.group)].is_open)
+      link.open -= guest.use.times;
+    else
+      take_rate(guest);
+    remove(link.guests, &Guest::place_on_link);
+    remove(groups_[at(guest.group)].guests, &Guest::place_in_group);
+  }
+  guest.group = group;
+  if (group != nowhere) {
+    append(link.guests, &Guest::place_on_link);
+    append(groups_[at(group)].guests, &Guest::place_in_group);
+    if (groups_[at(group)].is_open)
+      link.open += guest.use.times;
+    else
+      add_rate(guest);
+  }
+  touch(guest.use.link);
+}
+
+void FairShares::add_rate(const Guest& guest) {
+  Link& link = links_[at(guest.use.link)];
+  link.elsewhere += guest.use.times * groups_[at(guest.group)].rate;
+  ++link.others;
+}
+
+void FairShares::take_rate(const Guest& guest) {
+  Link& link = links_[at(guest.use.link)];
+  link.elsewhere = --link.others == 0 ? 0 : link.elsewhere - guest.use.times * groups_[at(guest.group)].rate;
+}
+
+void FairShares::open_guests(const Group& group) {
+  for (const int number : group.guests) {
+    const Guest& guest = guests_[at(number)];
+    take_rate(guest);
+    links_[at(guest.use.link)].open += guest.use.times;
+    touch(guest.use.link);
+  }
+}
+
+/// Notes guests that are too fast. If the link has no level, only the fastest: others may be slow enough once
+/// it has one.
+void FairShares::check(const Link& link) {
+  if (link.guests.empty()) return;
+  if (link.limited > 0) {
+    for (const int guest : link.guests) {
+      if (rate_of_guest(guest) > link.level * (1 + overfull)) crowded_.push_back(guest);
+    }
+  } else if (link.elsewhere > link.capacity * (1 + overfull)) {
+    crowded_.push_back(
+        *std::ranges::max_element(link.guests, {}, [&](int guest) { return rate_of_guest(guest); }));
+  }
+}
+
+bool FairShares::would_crowd(int number, double rate) const {
+  const Guest& guest = guests_[at(number)];
+  const Link& link = links_[at(guest.use.link)];
+  if (link.limited > 0) return rate > link.level;
+  return link.elsewhere + guest.use.times * rate > link.capacity;
 }
 
 void FairShares::queue_touched() {
@@ -66,7 +155,7 @@ void FairShares::queue_touched() {
     link.is_touched = false;
     if (link.limited > 0)
       queue_.set(number, std::min(link.level, level_of(link)));
-    else if (link.open > 0)
+    else if (link.open > 0 && !link.members.empty())
       queue_.set(number, level_of(link));
     else
       queue_.remove(number);
@@ -83,6 +172,7 @@ void FairShares::join(int number) {
     members.push_back({number, i});
     touch(roads_[i].link);
   }
+  open_guests(group);
   group.is_open = true;
 }
 
@@ -118,6 +208,7 @@ void FairShares::open(int number) {
     link.open += weight;
     touch(road.link);
   }
+  open_guests(group);
 }
 
 void FairShares::settle(int number, double rate, int limit) {
@@ -140,6 +231,12 @@ void FairShares::settle(int number, double rate, int limit) {
   group.settled = round_;
   if (rate != group.rate) changed_.push_back(number);
   group.rate = rate;
+  for (const int its : group.guests) {
+    const Guest& guest = guests_[at(its)];
+    links_[at(guest.use.link)].open -= guest.use.times;
+    add_rate(guest);
+    touch(guest.use.link);
+  }
 }
 
 /// The link with the lowest rate to be given: gives it, or opens groups that have too low or high a rate.

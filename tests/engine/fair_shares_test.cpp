@@ -135,6 +135,29 @@ Dates delivery_dates(engine::FlowNetwork& network, const Net& net, unsigned seed
   return sender.dates;
 }
 
+/// Whether the network's flows end when SimGrid's do.
+void check_on_simgrid(const Net& net, unsigned seed) {
+  const auto own = delivery_dates(*engine::make_fair_network(net.links), net, seed);
+  const auto simgrid =
+      in_child<Dates>([&] { return delivery_dates(*engine::make_simgrid_network(net.links), net, seed); });
+  for (std::size_t flow = 0; flow < own.size(); ++flow)
+    CHECK(own[flow] == doctest::Approx(simgrid[flow]).epsilon(1e-9));
+}
+
+/// From each worker to each server over a link of both. Links of workers limit some of their flows, which
+/// others share the servers' links with.
+Net workers_and_servers(std::mt19937& random, int workers, int servers) {
+  Net net;
+  for (int i = 0; i < workers + servers; ++i) {
+    const double most = i < workers ? 10 : 30;
+    net.links.emplace_back(1e9 * (1 + static_cast<double>(random() % 8) / 8 * most));
+  }
+  for (int worker = 0; worker < workers; ++worker) {
+    for (int server = 0; server < servers; ++server) net.ways.push_back({worker, workers + server});
+  }
+  return net;
+}
+
 }  // namespace
 
 TEST_CASE("fair shares are those of progressive filling, whatever flows came and went before") {
@@ -148,10 +171,15 @@ TEST_CASE("flows on random networks end when SimGrid's do") {
     const int links = 1 + static_cast<int>(random() % 10);
     const int ways = 1 + static_cast<int>(random() % most_ways);
     const Net net = random_net(random, links, ways, 1 + static_cast<int>(random() % 6));
-    const auto own = delivery_dates(*engine::make_fair_network(net.links), net, seed);
-    const auto simgrid =
-        in_child<Dates>([&] { return delivery_dates(*engine::make_simgrid_network(net.links), net, seed); });
-    for (std::size_t flow = 0; flow < own.size(); ++flow)
-      CHECK(own[flow] == doctest::Approx(simgrid[flow]).epsilon(1e-9));
+    check_on_simgrid(net, seed);
+  }
+}
+
+TEST_CASE("flows between workers and servers end when SimGrid's do, whichever links limit them") {
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    check_on_simgrid(workers_and_servers(random, 8, 2), seed);
+    check_on_simgrid(workers_and_servers(random, 5, 3), seed);
   }
 }
