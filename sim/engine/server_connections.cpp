@@ -54,8 +54,7 @@ ServerConnections::ServerConnections(const ServerPlan& plan, std::span<const dou
       roads.push_back(links);
     }
   }
-  LimitingLinks tight = limiting_links(plan_.links, roads);
-  for (Bandwidth& link : tight.links) link = static_cast<double>(plan_.parts) * link;
+  const LimitingLinks tight = limiting_links(plan_.links, roads);
   network_ = on_simgrid ? make_simgrid_network(tight.links) : make_fair_network(tight.links);
   for (const std::vector<int>& route : tight.routes) network_->add_route(route);
 }
@@ -117,7 +116,7 @@ std::vector<double> ServerConnections::link_bytes() const {
   for (std::size_t worker = 0; worker < ways_of_worker_.size(); ++worker) {
     for (std::size_t i = 0; i < ways_of_worker_[worker].size(); ++i) {
       for (const int link : links_of(plan_.workers[worker], i))
-        bytes[at(link)] += ways_of_worker_[worker][i].carried / plan_.parts;
+        bytes[at(link)] += ways_of_worker_[worker][i].carried;
     }
   }
   return bytes;

@@ -23,11 +23,9 @@ namespace trainyard {
 
 namespace {
 
-// With fidelity flow each tensor, or each piece of one, is a message, as with the others, unless these would
-// be more flows; then tensors are joined to so few messages.
-constexpr double most_flows = 3e6;
-constexpr double least_messages = 2;
-constexpr double most_joined_flows = 4e5;
+// Every tensor, or piece of one, is a flow. With fidelity flow, which users do not choose, no job takes many
+// minutes.
+constexpr double most_flows = 4e7;
 constexpr std::string_view fewer_steps = "fewer 'steps.measured' or 'steps.repeats' take less";
 
 /// The workers' machine, with additional nodes for servers that do not run on the workers' nodes.
@@ -181,17 +179,27 @@ std::vector<std::string> server_notes(const ResolvedExperiment& resolved, int ra
   return notes;
 }
 
+void require_few_flows(const UpdateSettings& settings, const StepCounts& counts, std::size_t messages) {
+  const double steps = static_cast<double>(counts.warmup + counts.measured) * counts.repeats;
+  const double flows = 2 * static_cast<double>(messages) * settings.workers * steps;
+  if (flows <= most_flows) return;
+  throw InputError(
+      fmt::format(
+          "{} workers that push and pull {} messages in each of {:.0f} steps are {:.3g} million flows, "
+          "more than {:.0f} million",
+          settings.workers, messages, steps, flows / 1e6, most_flows / 1e6),
+      "take fewer steps (steps: {measured: ..., repeats: 1}); fidelity: rounds simulates any number of "
+      "flows");
+}
+
 std::vector<ServerMessage> messages_of(const ResolvedExperiment& resolved, const UpdateSettings& settings,
                                        const StepCounts& counts) {
   const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
   std::vector<ServerMessage> messages =
       server_messages(ready_gradients(only_class(resolved).trace), value, shards_of(resolved.settings.sync),
                       resolved.stack.servers);
-  const double ways = 2.0 * settings.workers * (counts.warmup + counts.measured) * counts.repeats;
-  if (resolved.settings.fidelity != Fidelity::flow ||
-      ways * static_cast<double>(messages.size()) <= most_flows)
-    return messages;
-  return joined_messages(messages, static_cast<int>(std::max(least_messages, most_joined_flows / ways)));
+  if (resolved.settings.fidelity == Fidelity::flow) require_few_flows(settings, counts, messages.size());
+  return messages;
 }
 
 Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSettings& settings,
@@ -240,10 +248,6 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
   require_none(violations(record.repeats, training.links.rows, {}));
   training.events = record.repeats.back().events + record.flows;
   training.notes_after = plan.notes;
-  if (std::ranges::any_of(plan.messages, &ServerMessage::is_joined))
-    training.notes_after.emplace_back(
-        "so many messages that tensors are joined, which may slow steps down by a third: fidelity 'rounds' "
-        "sends each tensor alone");
   return training;
 }
 

@@ -49,7 +49,7 @@ HostLoad host_load(const ServerPlan& plan, int worker_nodes, int cpus, int steps
   std::vector<double> bytes(plan.links.size());
   for (const WorkerWays& worker : plan.workers) {
     for (std::size_t message = 0; message < plan.messages.size(); ++message) {
-      const Bytes part = plan.messages[message].bytes / static_cast<double>(plan.parts);
+      const Bytes part = plan.messages[message].bytes;
       const std::size_t way = at(plan.way_of_message[message]);
       for (const ServerWay* road : {&worker.push[way], &worker.pull[way]}) {
         for (const int link : road->links) bytes[at(link)] += part.si();

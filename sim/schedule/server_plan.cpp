@@ -6,9 +6,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
-#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -46,37 +44,14 @@ public:
                 ServerPlan& plan)
       : cluster_(cluster), worker_nodes_(worker_nodes), placement_(placement), rules_(rules), plan_(plan) {}
 
-  /// The way of one part of a message for each of `turns`, which select the places of sums inside the node.
-  ServerWay way(int worker, const std::vector<int>& shards, std::span<const int> turns, bool is_push) {
+  /// The way of a message; `turn` selects the place of its sum inside the node.
+  ServerWay way(int worker, const std::vector<int>& shards, int turn, bool is_push) {
     ServerWay all;
-    for (const int turn : turns) {
-      for (const int shard : shards) append_part(worker, shard, turn, is_push, all);
-    }
-    return all;
-  }
-
-  /// The same for a message joined from others whose turns are different, which follow each other on their
-  /// way: all places of sums are used, but no faster than they would be one after the other.
-  ServerWay joined_way(int worker, const std::vector<int>& shards, std::span<const int> turns, bool is_push) {
-    ServerWay all = way(worker, shards, turns, is_push);
-    Seconds of_byte;
-    for (const int turn : turns) of_byte += slowest_byte(way(worker, shards, {&turn, 1}, is_push));
-    if (turns.size() < 2 || of_byte == Seconds{}) return all;
-    all.links.push_back(static_cast<int>(plan_.links.size()));
-    plan_.links.push_back(Bytes{1} / of_byte);
+    for (const int shard : shards) append_part(worker, shard, turn, is_push, all);
     return all;
   }
 
 private:
-  /// Time that a byte to each shard takes on the way alone.
-  [[nodiscard]] Seconds slowest_byte(const ServerWay& way) const {
-    std::map<int, double> times;
-    for (const int link : way.links) ++times[link];
-    Seconds slowest;
-    for (const auto& [link, count] : times) slowest = std::max(slowest, Bytes{count} / plan_.links[at(link)]);
-    return slowest;
-  }
-
   void append_part(int worker, int shard, int turn, bool is_push, ServerWay& all) {
     const Place server =
         server_place(cluster_, placement_, worker_nodes_, cluster_.nodes - worker_nodes_, shard);
@@ -206,15 +181,12 @@ ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, S
     throw InputError("the platform has no CPU to sum gradients in its memory",
                      "use servers: {node_reduce: gpus} in the stack");
   }
-  // A message with several joined tensors is summed in all places of a node, one part of it in each.
   const int places = places_of_sums(cluster, rules.node_reduce);
-  constexpr int in_all = -1;
-  if (std::ranges::any_of(plan.messages, &ServerMessage::is_joined)) plan.parts = places;
   std::vector<std::pair<std::vector<int>, int>> ways;  // shards and turn
   std::map<std::pair<std::vector<int>, int>, int> number_of_way;
   std::map<std::vector<int>, int> number_of_connection;
   for (const ServerMessage& message : plan.messages) {
-    const std::pair way{message.shards, message.is_joined ? in_all : message.turn % places};
+    const std::pair way{message.shards, message.turn % places};
     const auto [found, is_new] = number_of_way.try_emplace(way, static_cast<int>(ways.size()));
     if (is_new) ways.push_back(way);
     plan.way_of_message.push_back(found->second);
@@ -226,14 +198,8 @@ ServerPlan plan_servers(const Cluster& cluster, int workers, int worker_nodes, S
   for (int worker = 0; worker < workers; ++worker) {
     WorkerWays& mine = plan.workers.emplace_back();
     for (const auto& [shards, turn] : ways) {
-      std::vector<int> turns(at(plan.parts), turn);
-      if (turn == in_all) std::iota(turns.begin(), turns.end(), 0);
-      const auto way = [&](bool is_push) {
-        return turn == in_all ? planner.joined_way(worker, shards, turns, is_push)
-                              : planner.way(worker, shards, turns, is_push);
-      };
-      mine.push.push_back(way(true));
-      mine.pull.push_back(way(false));
+      mine.push.push_back(planner.way(worker, shards, turn, true));
+      mine.pull.push_back(planner.way(worker, shards, turn, false));
     }
   }
   if (!is_on_gpus && !cluster.platform.host_memory_bandwidth)

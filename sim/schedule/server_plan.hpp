@@ -15,7 +15,7 @@ namespace trainyard {
 /// The route between a worker and some shards, in one direction.
 struct ServerWay {
   Seconds latency;         ///< of the longest route
-  std::vector<int> links;  ///< to all shards; a link named k times carries k `parts` of a message's bytes
+  std::vector<int> links;  ///< to all shards; a link named k times carries a message's bytes k times
 };
 
 struct WorkerWays {
@@ -28,7 +28,6 @@ struct ServerPlan {
   std::vector<int> way_of_message;         ///< messages that take the same way have its number
   std::vector<int> connection_of_message;  ///< messages to the same shards follow each other
   std::vector<WorkerWays> workers;         ///< by rank of the job, or by node if nodes are workers
-  int parts = 1;                           ///< of a message, the unit of ServerWay::links
   /// The cluster's links by LinkId, then the bandwidth of the memory and the cores of each server's CPU, if
   /// known, and connections with their own limit.
   std::vector<Bandwidth> links;

@@ -80,28 +80,4 @@ std::vector<ServerMessage> server_messages(std::span<const ReadyGradient> gradie
   return messages;
 }
 
-std::vector<ServerMessage> joined_messages(std::span<const ServerMessage> messages, int most) {
-  Bytes all;
-  for (const ServerMessage& message : messages)
-    all += message.bytes * static_cast<double>(message.shards.size());
-  std::vector<ServerMessage> joined;
-  std::map<std::vector<int>, std::size_t> open;  // by shards: the message with room left
-  for (const ServerMessage& message : messages) {
-    const auto [found, is_new] = open.try_emplace(message.shards, joined.size());
-    if (is_new)
-      joined.push_back({.ready_op = -1,
-                        .needed_op = message.needed_op,
-                        .bytes = {},
-                        .turn = message.turn,
-                        .shards = message.shards});
-    ServerMessage& mine = joined[found->second];
-    if (mine.bytes > Bytes{}) mine.is_joined = true;
-    mine.bytes += message.bytes;
-    mine.ready_op = std::max(mine.ready_op, message.ready_op);
-    mine.needed_op = std::min(mine.needed_op, message.needed_op);
-    if (mine.bytes * static_cast<double>(mine.shards.size()) * most >= all) open.erase(found);
-  }
-  return joined;
-}
-
 }  // namespace trainyard

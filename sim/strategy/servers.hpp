@@ -16,7 +16,6 @@ struct ServerMessage {
   int needed_op = 0;        ///< op of the trace that reads the parameters first
   Bytes bytes;              ///< to each of the shards
   int turn = 0;             ///< number of the tensor; the place of a node's sum rotates with it
-  bool is_joined = false;   ///< joined from several tensors, whose sums are in all places
   std::vector<int> shards;  ///< ascending, without repeats
 };
 
@@ -27,9 +26,5 @@ struct ServerMessage {
 /// is a partition). The pieces of a cut tensor differ by at most one value (BytePS: 4 MB).
 std::vector<ServerMessage> server_messages(std::span<const ReadyGradient> gradients, Bytes value, int shards,
                                            const ServerRules& rules);
-
-/// The same bytes in about `most` messages: messages to the same shards are joined until they reach 1/`most`
-/// of all bytes, and go once the last of them is complete.
-std::vector<ServerMessage> joined_messages(std::span<const ServerMessage> messages, int most);
 
 }  // namespace trainyard

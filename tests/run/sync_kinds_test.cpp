@@ -212,3 +212,20 @@ TEST_CASE("a neighbour that is more than a step to be repeated is refused") {
       refusal("faults: {work: 1 d, restart: 1 h, dates: [{of: node, at: 1 h}]}").find("faults of its own") !=
       std::string::npos);
 }
+
+TEST_CASE(
+    "flow refuses jobs of more messages than it simulates in minutes, and names the fidelity that takes "
+    "them") {
+  const Overrides many{{"sync.kind", "parameter_server"},
+                       {"sync.update", "async"},
+                       {"stack", "mxnet_kvstore"},
+                       {"nodes", "1000"},
+                       {"steps", "{measured: 10000}"}};
+  try {
+    (void)simulate(kind_inputs(many), {.fidelity = Fidelity::flow});
+    FAIL("was simulated");
+  } catch (const InputError& error) {
+    CHECK(std::string(error.what()).find("million") != std::string::npos);
+    CHECK(error.diagnostics().front().hint.find("rounds") != std::string::npos);
+  }
+}

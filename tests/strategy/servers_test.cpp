@@ -61,16 +61,6 @@ TEST_CASE("large tensors in equal parts to all shards, small ones whole to one")
   CHECK(messages[1].shards.size() == 1);
 }
 
-TEST_CASE("joined messages carry the same bytes to the same shards, ready with their last tensor") {
-  const std::vector<double> equal(100, 10);
-  const auto each = server_messages(gradients(equal), Bytes{4}, 2, {});
-  const auto joined = joined_messages(each, 10);
-  CHECK(bytes_at(joined, 2) == bytes_at(each, 2));
-  CHECK(joined.size() == 10);
-  CHECK(joined[0].ready_op == 180);  // tensors 0, 2 ... 18
-  CHECK(joined_messages(each, 1'000'000).size() == each.size());
-}
-
 TEST_CASE("however tensors are spread, every value goes to one shard") {
   CHECK(rc::check("all values", [] {
     const auto elements = *rc::gen::container<std::vector<double>>(
