@@ -4,6 +4,8 @@
 #include "collectives/plan.hpp"
 
 #include <algorithm>
+#include <boost/range/iterator_range.hpp>
+#include <limits>
 
 namespace trainyard {
 
@@ -14,6 +16,21 @@ CpuVendor vendor_of(const NodeGraph& graph) {
     if (graph[device].kind == DeviceKind::cpu) return cpu_vendor(graph[device].model);
   }
   return CpuVendor::intel;
+}
+
+/// The rate that NCCL counts for the slot of the slowest NIC, by PCIe's lanes and speed: 12 GB/s for
+/// the 15.75 of 16 lanes of PCIe 3 (ncclTopoAddPci in NVIDIA/nccl src/graph/topo.cc: lanes * speed / 80). Its
+/// search finds no ring that is faster.
+Bandwidth counted_slot(const NodeGraph& graph) {
+  constexpr double counted = 12 / 15.75;
+  Bandwidth slowest{std::numeric_limits<double>::infinity()};
+  for (const EdgeId edge : boost::make_iterator_range(edges(graph))) {
+    const bool is_of_nic = graph[source(edge, graph)].kind == DeviceKind::nic ||
+                           graph[target(edge, graph)].kind == DeviceKind::nic;
+    if (is_of_nic && is_pcie(graph[edge].kind))
+      slowest = std::min(slowest, graph[edge].bandwidth.value * counted);
+  }
+  return slowest;
 }
 
 /// A ring's order, beginning with its lowest rank.
@@ -58,7 +75,8 @@ NcclShape nccl_shape(const Cluster& cluster, NcclVersion version, int compute_ca
       shape.worst_to_nic = std::max(shape.worst_to_nic, PathType::phb);
     // A 100 Gb NIC counts as 12 GB/s (NVIDIA/nccl src/graph/topo.h).
     constexpr double counted = 0.96;
-    shape.between = cluster.platform.fabric.nic.value * (counted * facts.channels / inside.count);
+    const Bandwidth nic = std::min(cluster.platform.fabric.nic.value * counted, counted_slot(graph));
+    shape.between = nic * (static_cast<double>(facts.channels) / inside.count);
     // Trees run at most twice as fast inside nodes as between them (ncclTopoCompute in src/graph/search.cc).
     const bool is_alone = shape.ranks == shape.nodes;
     shape.inside = is_alone ? shape.between : std::min(shape.inside, shape.between * 2);

@@ -46,6 +46,13 @@ TEST_CASE("several nodes: what lies between GPU and NIC, and a NIC of 100 Gb/s c
   CHECK(shape.inside <= shape.between * 2);
 }
 
+TEST_CASE("a NIC counts no faster than its slot: 8 lanes of PCIe 3 are 6 GB/s") {
+  Platform platform = shipped_cluster("p2_16xlarge", 1).platform;
+  platform.fabric.nic.value = Bandwidth{50e9};
+  const NcclShape shape = shape_of(make_cluster(platform, 2), NcclVersion::v2_7_8, 37);
+  CHECK(shape.between.si() * shape.channels == doctest::Approx(6e9).epsilon(1e-3));
+}
+
 TEST_CASE("one GPU of each node: nothing inside nodes is faster than the network") {
   const Cluster boxes = make_cluster(shipped_cluster("p3dn_24xlarge", 1).platform, 2, 0, 1);
   const NcclShape shape = shape_of(boxes, NcclVersion::v2_7_8, 70);
