@@ -74,6 +74,37 @@ TEST_CASE("uncontended, every algorithm and operation takes its closed form in e
   }
 }
 
+TEST_CASE(
+    "where edges of a collective share links unevenly, flow is slower than messages by what README.md says") {
+  struct Case {
+    const char* platform;
+    int nodes, ranks;
+    Algorithm algorithm;
+    double least, most;  ///< time in flow over that in messages
+  };
+  constexpr Case cases[] = {{"dgx1v", 2, 13, Algorithm::halving_doubling, 1.3, 1.5},
+                            {"dgx1v", 2, 13, Algorithm::recursive_doubling, 1.3, 1.5},
+                            {"dgx1v", 2, 16, Algorithm::torus2d, 1.01, 1.1},
+                            {"dgx1v", 2, 16, Algorithm::hierarchical, 1, 1.1},
+                            {"dgx1v", 2, 13, Algorithm::ring, 1, 1},
+                            {"dgx1v", 2, 13, Algorithm::tree, 1, 1}};
+  for (const Case& one : cases) {
+    CAPTURE(config::name_of(one.algorithm));
+    const Cluster cluster = shipped_cluster(one.platform, one.nodes, one.ranks);
+    const CollectivePlan plan =
+        plan_by(one.algorithm, cluster, over_all_ranks(cluster, Operation::all_reduce));
+    const TaskGraph graph = graph_of_plan(cluster, plan, Bytes{16e6});
+    const auto time = [&](Fidelity fidelity) {
+      return run_in_child(graph, {.fidelity = fidelity, .recorded = {}}).makespan.si();
+    };
+    const double flow = time(Fidelity::flow);
+    CHECK(flow == doctest::Approx(time_alone(cluster, plan, Bytes{16e6}).si()).epsilon(1e-9));
+    const double ratio = flow / time(Fidelity::messages);
+    CHECK(ratio >= one.least * (1 - 1e-6));
+    CHECK(ratio <= one.most * (1 + 1e-6));
+  }
+}
+
 TEST_CASE("switches that add take their closed form, alone and beside another group") {
   const Cluster cluster = shipped_cluster("dgx_h100", 1);
   const std::vector<Rank> all = all_ranks(cluster);
