@@ -165,7 +165,7 @@ std::vector<Case> update_cases() {
   full.arguments.insert(full.arguments.end(), {"--set", "sync.shards=16"});
   Case whole = servers;
   whole.name = "the same with whole tensors on 64 shards";
-  whole.cpu_limit = Seconds(200);
+  whole.cpu_limit = Seconds(250);  // 32 million flows
   whole.memory_limit = Bytes(600e6);
   whole.arguments.insert(whole.arguments.end(), {"--set", "stack.servers.spread_above=4 MB"});
   return {rule, log, softmax, servers, full, whole};
