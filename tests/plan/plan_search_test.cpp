@@ -125,7 +125,7 @@ TEST_CASE("An interrupted search says how far the best so far may be off") {
   SweepStore store(stored_plan(space));
   int begun = 0;
   const PlanOutcome part =
-      search_plan(shipped(), space, store, {.parallel = 1, .is_interrupted = [&] { return ++begun > 4; }});
+      search_plan(shipped(), space, store, {.parallel = 1, .is_interrupted = [&] { return ++begun > 1; }});
   CHECK(part.is_interrupted);
   const GroupSearch& search = part.searches.front();
   REQUIRE(search.best);
