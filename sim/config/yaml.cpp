@@ -70,6 +70,7 @@ struct Frame {
   Node node;
   std::string anchor = {};
   std::size_t values = 1;  ///< number of nodes, itself included
+  std::size_t bytes = 0;   ///< of all texts in it, keys included
   int height = 1;          ///< levels of nesting, itself included
   std::optional<Node> key = {};
   bool keep = true;  ///< false: the key is wrong, so the value is dropped
@@ -79,6 +80,7 @@ struct Frame {
 struct Part {
   Node node;
   std::size_t values = 1;
+  std::size_t bytes = 0;  ///< of its texts
   int height = 0;
 };
 
@@ -162,6 +164,7 @@ private:
     if (!part.node.quoted && is_null(part.node.scalar)) {
       part.node = make_node(Node::Kind::null, mark_of_null(event));
     }
+    part.bytes = part.node.scalar.size();
     add(std::move(part), text_of(scalar.anchor));
   }
 
@@ -186,6 +189,7 @@ private:
     if (at_key()) error(here, "an alias cannot be a key", "write the key out");
     check_depth(here, found->second.height);
     count(here, found->second.values);
+    count_copied(here, found->second.bytes);
     Part copy = found->second;
     copy.node.mark = here;
     add(std::move(copy), {});
@@ -227,6 +231,15 @@ private:
          "aliases count as often as they are used");
   }
 
+  /// Few values may be long texts.
+  void count_copied(Mark mark, std::size_t bytes) {
+    copied_bytes_ += bytes;
+    if (copied_bytes_ <= most_copied_bytes) return;
+    fail(mark,
+         fmt::format("the aliases of the document copy more than {} MiB of text", most_copied_bytes >> 20U),
+         "each alias is a copy of its value: shorten the value, or use fewer aliases");
+  }
+
   void open(Node::Kind kind, const yaml_mark_t& mark, const yaml_char_t* tag, const yaml_char_t* anchor) {
     check_tag(mark, tag);
     Frame frame{.node = make_node(kind, position(mark)), .anchor = text_of(anchor)};
@@ -238,7 +251,7 @@ private:
   void close() {
     Frame frame = std::move(frames_.back());
     frames_.pop_back();
-    add(Part{std::move(frame.node), frame.values, frame.height}, frame.anchor);
+    add(Part{std::move(frame.node), frame.values, frame.bytes, frame.height}, frame.anchor);
   }
 
   /// Adds a finished node to its parent.
@@ -247,6 +260,7 @@ private:
     count(mark, 1);
     if (!anchor.empty()) {
       count(mark, part.values);  // the copy costs as much as the original
+      count_copied(mark, part.bytes);
       anchors_[anchor] = part;
     }
     if (frames_.empty()) {
@@ -255,6 +269,7 @@ private:
     }
     Frame& parent = frames_.back();
     parent.values += part.values;
+    parent.bytes += part.bytes;
     parent.height = std::max(parent.height, part.height + 1);
     if (parent.node.kind == Node::Kind::sequence) {
       parent.node.items.push_back(std::move(part.node));
@@ -303,6 +318,7 @@ private:
   Node root_;
   std::vector<Diagnostic> errors_;
   std::size_t values_ = 0;
+  std::size_t copied_bytes_ = 0;
   bool started_ = false;
   bool is_whole_ = true;
 };

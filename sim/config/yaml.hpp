@@ -13,6 +13,8 @@ namespace trainyard::config {
 constexpr int deepest_nesting = 32;
 /// Largest number of values in a document after expansion of aliases.
 constexpr std::size_t most_values = 200'000;
+/// The most bytes of text that anchors and aliases may copy: four times the largest file.
+constexpr std::size_t most_copied_bytes = std::size_t{16} << 20U;
 
 struct YamlResult {
   Node root;

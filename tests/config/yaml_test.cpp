@@ -108,6 +108,18 @@ TEST_CASE("an alias bomb stops at 200,000 values") {
   CHECK(first_error(repeated("- 1\n", 200'001)) == "200001:3 200000");
 }
 
+TEST_CASE("aliases of long texts stop at 16 MiB, wherever in a value the text stands") {
+  const std::string megabyte((1U << 20U) - 64, 'x');
+  for (const std::string& value : {megabyte, "[1, {a: [" + megabyte + "]}]", "{? " + megabyte + " : 1}"}) {
+    const std::string head = "a: &a " + value + "\n";
+    // The anchor is a copy too.
+    CHECK(first_error(head + "b: [*a" + repeated(", *a", 14) + "]\n") == "no error");
+    const std::string message = first_error(head + "b:\n" + repeated("  - *a\n", 2'000));
+    CHECK(message == "18:5 16");
+  }
+  CHECK(first_error("a: &a x\nb:\n" + repeated("  - *a\n", 50'000)) == "no error");
+}
+
 TEST_CASE("aliases cannot nest a document deeper than its cap") {
   std::string text = "a0: &a0 " + repeated("[", 20) + repeated("]", 20) + "\n";
   text += "a1: " + repeated("[", 12) + "*a0" + repeated("]", 12) + "\n";
