@@ -20,6 +20,7 @@
 #include "sweep/read_point.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/shards.hpp"
+#include "sweep/sqlite.hpp"
 #include "sweep/store_lock.hpp"
 #include "sweep/sweep_result.hpp"
 #include "sweep/sweep_store.hpp"
@@ -74,6 +75,10 @@ void salvage_store(const fs::path& file, const Sweep& sweep) {
   const fs::path aside = replace_damaged(file, stored(sweep), saved);
   print_message(fmt::format("{} of {} points are whole and kept; the damaged file is {} ({})",
                             saved.rows.size(), sweep.points.size(), in_quotes(aside.string()), saved.damage));
+  if (!saved.has_all_files)
+    print_message(
+        "the list of files that were read for these points is damaged too: if one of them has changed since, "
+        "simulate all points again with --force");
 }
 
 /// The store that the options select, with its earlier rows.
@@ -200,7 +205,13 @@ void merge(const SweepOptions& options, const SweepFile& file, const Sweep& swee
   const MergedShards shards = merged(dir, stored(sweep));
   const SweepResult result = result_of(options, sweep, shards.rows);
   const std::optional<StoreLock> lock = lock_of(options);
-  SweepStore store = open_store(options, sweep);
+  SweepStore store = [&] {
+    try {
+      return open_store(options, sweep);
+    } catch (const sqlite::Damaged& error) {
+      throw FileError(error.fault() + "; --merge --force writes it again from the shards");
+    }
+  }();
   for (const SweepRow& row : result.rows) store.add(row, shards.files);
   store.close();
   export_files(options, file, result);

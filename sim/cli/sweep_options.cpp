@@ -161,10 +161,10 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
             "published figures) and sweep.resolved.yaml follow at the end (default: only print the table)");
   command.add_flag("--resume", options.resume,
                    "continue the sweep in the folder: finished points are not simulated again");
-  command.add_flag(
-      "--salvage", options.salvage,
-      "continue a sweep whose sweep.db is damaged: points that are whole are kept, and the damaged "
-      "file becomes sweep.db.damaged");
+  command.add_flag("--salvage", options.salvage,
+                   "continue a sweep whose sweep.db is damaged or cut short: points that are whole are kept, "
+                   "and the damaged "
+                   "file becomes sweep.db.damaged");
   command.add_flag("--force", options.force, "replace the folder's earlier result");
   command.add_flag("--json", options.json,
                    "print points, failures, best points, series and published figures as JSON");

@@ -1,9 +1,11 @@
 #include "sweep/run_sweep.hpp"
 
 #include "config/diagnostic.hpp"
+#include "config/utf8.hpp"
 #include "run/child_processes.hpp"
 #include "sweep/read_point.hpp"
 #include "sweep/sweep_store.hpp"
+#include "units/control_characters.hpp"
 #include "units/ids.hpp"
 #include "units/text.hpp"
 
@@ -19,8 +21,11 @@
 namespace trainyard {
 namespace {
 
-/// Joins several lines: a row of a table has only one.
-std::string on_one_line(const std::string& text) {
+/// Joins several lines: a row of a table has only one. Names of files may hold any bytes; terminals, CSV and
+/// JSON do not take them all.
+std::string on_one_line(const std::string& message) {
+  std::string text = without_controls(message);
+  config::replace_invalid_utf8(text);
   std::string line;
   bool is_break = false;
   for (const char letter : text) {

@@ -2,6 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "config/file_paths.hpp"
+#include "sweep/sqlite.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -79,9 +80,16 @@ MergedShards merged(const fs::path& dir, const StoredSweep& what) {
     const std::string again = fmt::format("run it again with --shard {}/{} --resume", number, shards);
     if (std::error_code ignored; !fs::exists(file, ignored))
       throw FileError(fmt::format("shard {} of {} is missing: {}", number, shards, again));
-    const SweepStore store(file, what, Readers::none);
-    std::vector<SweepRow> of_shard = store.rows();
-    for (std::string& path : store.files()) files.insert(std::move(path));
+    std::vector<SweepRow> of_shard;
+    try {
+      const SweepStore store(file, what, Readers::none);
+      of_shard = store.rows();
+      for (std::string& path : store.files()) files.insert(std::move(path));
+    } catch (const sqlite::Damaged& error) {
+      throw FileError(
+          fmt::format("{}: --shard {}/{} --salvage keeps its points that are whole and simulates the others",
+                      error.fault(), number, shards));
+    }
     std::size_t expected = 0;
     for (std::size_t point = 0; point < what.sweep.points.size(); ++point)
       expected += is_in_shard(point, number, shards) ? 1 : 0;

@@ -1,6 +1,6 @@
 #include "sweep/sqlite.hpp"
 
-#include "config/diagnostic.hpp"
+#include "config/utf8.hpp"
 #include "units/text.hpp"
 
 #include <cstddef>
@@ -13,14 +13,28 @@ namespace {
 constexpr int patience_ms = 10'000;
 constexpr int longest_value = 100'000'000;  // bytes
 
+/// SQLite's messages quote the file, whose texts may be of any bytes.
+std::string valid(std::string text) {
+  config::replace_invalid_utf8(text);
+  return text;
+}
+
+std::string in_words(const std::string& file, const std::string& fault) {
+  return fmt::format("{} is damaged: {}", in_quotes(file), fault);
+}
+
 }  // namespace
 
-Database::Database(const std::string& path) : path_(path) {
+Damaged::Damaged(const std::string& file, const std::string& fault)
+    : FileError(in_words(file, fault) + "; --salvage keeps the points that are whole"),
+      fault_(in_words(file, fault)) {}
+
+Database::Database(const std::string& path, const std::string& name) : name_(name.empty() ? path : name) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   if (sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr) != SQLITE_OK) {
     const std::string why = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
     sqlite3_close(handle_);
-    throw FileError(fmt::format("cannot open {}: {}", in_quotes(path), why));
+    throw FileError(fmt::format("cannot open {}: {}", in_quotes(name_), why));
   }
   sqlite3_busy_timeout(handle_, patience_ms);
   // As SQLite advises for files of others (sqlite.org/security.html).
@@ -34,7 +48,10 @@ Database::Database(const std::string& path) : path_(path) {
 Database::~Database() { sqlite3_close(handle_); }
 
 void Database::fail() const {
-  throw FileError(fmt::format("cannot store the sweep in {}: {}", in_quotes(path_), sqlite3_errmsg(handle_)));
+  const std::string why = valid(sqlite3_errmsg(handle_));
+  const int code = sqlite3_errcode(handle_);
+  if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) throw Damaged(name_, why);
+  throw FileError(fmt::format("cannot store the sweep in {}: {}", in_quotes(name_), why));
 }
 
 void Database::run(const std::string& sql) {
@@ -54,9 +71,11 @@ std::string Database::fault() {
   try {
     const std::vector<std::string> found = texts("PRAGMA integrity_check(1)");
     // "*** in database main ***\nPage 7: ..."
-    return found.empty() || found.front() == "ok" ? "" : found.front().substr(found.front().rfind('\n') + 1);
+    return found.empty() || found.front() == "ok"
+               ? ""
+               : valid(found.front().substr(found.front().rfind('\n') + 1));
   } catch (const FileError&) {
-    return sqlite3_errmsg(handle_);
+    return valid(sqlite3_errmsg(handle_));
   }
 }
 

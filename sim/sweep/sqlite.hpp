@@ -2,6 +2,8 @@
 // SQLite with exceptions: errors are FileErrors that name the file. Only this header gives access to SQLite;
 // SQLite's own header is included only by sqlite.cpp.
 
+#include "config/diagnostic.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,11 +14,23 @@ struct sqlite3_stmt;
 
 namespace trainyard::sqlite {
 
+/// A file that is not as it was written.
+class Damaged : public FileError {
+public:
+  Damaged(const std::string& file, const std::string& fault);
+  /// Says which file and why, without what to do.
+  [[nodiscard]] const std::string& fault() const { return fault_; }
+
+private:
+  std::string fault_;
+};
+
 class Database {
 public:
   /// Opens or creates a file; ":memory:" keeps everything in memory. Waits up to ten seconds for another
-  /// process that writes. The file may come from anybody: neither its triggers nor its views run.
-  explicit Database(const std::string& path);
+  /// process that writes. The file may come from anybody: neither its triggers nor its views run. Messages
+  /// call it `name`, or by its path if that is empty.
+  explicit Database(const std::string& path, const std::string& name = {});
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -31,12 +45,13 @@ public:
   /// Rolls a failed transaction back; no error if there is none.
   void roll_back() noexcept;
 
-  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] sqlite3* handle() const { return handle_; }
+  /// Throws Damaged if that is why the last call failed, otherwise FileError.
   [[noreturn]] void fail() const;
 
 private:
-  std::string path_;
+  std::string name_;
   sqlite3* handle_ = nullptr;
 };
 

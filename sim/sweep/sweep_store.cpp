@@ -2,7 +2,9 @@
 
 #include "config/file_paths.hpp"
 #include "config/read_file.hpp"
+#include "config/utf8.hpp"
 #include "sweep/sqlite.hpp"
+#include "sweep/store_pages.hpp"
 #include "units/control_characters.hpp"
 #include "units/fnv1a.hpp"
 #include "units/text.hpp"
@@ -14,8 +16,9 @@
 #include <cstdint>
 #include <cstring>
 #include <fmt/format.h>
-#include <limits>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace trainyard {
 namespace {
@@ -26,12 +29,20 @@ constexpr std::array<const char*, 4> journals{"", "-wal", "-shm", "-journal"};
 /// Increased when the tables change.
 constexpr int layout = 2;
 
+/// No reader of inputs takes a larger file; the list of files may be forged.
+constexpr std::uintmax_t largest_hashed = std::uintmax_t{1} << 30U;
+
 /// Hash of several texts and numbers of texts: only needs to detect edited files.
 class Hash {
 public:
   void add(std::string_view text) {
     hash_.add(text);
     hash_.add("\xff");  // not part of any UTF-8 text: "ab", "c" differs from "a", "bc"
+  }
+  /// Adds a file as one text.
+  void add_file(const std::string& path) {
+    config::read_in_pieces(path, largest_hashed, [&](std::string_view piece) { hash_.add(piece); });
+    add("");
   }
   /// The number of texts that follow: distinguishes keys that are set from varied ones.
   void add(std::size_t count) { add(std::to_string(count)); }
@@ -43,7 +54,7 @@ private:
 
 std::string hash_of_file(const std::string& path) {
   Hash hash;
-  hash.add(config::read_file(path, std::numeric_limits<std::uint32_t>::max()));
+  hash.add_file(path);
   return hash.text();
 }
 
@@ -128,9 +139,11 @@ struct SweepStore::Database {
   std::set<std::string> seen_names = {};      ///< as they were named
   std::vector<std::size_t> key_columns = {};  ///< indices of the sweep's keys that have a column
   std::optional<sqlite::Statement> begin = {}, insert = {}, commit = {};
+  bool has_all_files = true;
 
-  Database(StoredSweep stored, const std::string& path, Readers readers, Damage damage = Damage::refused)
-      : what(std::move(stored)), file(path) {
+  Database(StoredSweep stored, const std::string& path, Readers readers, Damage damage = Damage::refused,
+           const std::string& name = {})
+      : what(std::move(stored)), file(path, name) {
     if (readers == Readers::none) file.run("PRAGMA locking_mode=EXCLUSIVE");
     // A commit is a line appended to the journal. It survives the end of the process at once, and a power
     // failure after the next checkpoint: work lost in a power failure is simulated again, never half-written.
@@ -138,17 +151,13 @@ struct SweepStore::Database {
     file.run("PRAGMA synchronous=NORMAL");
     make_tables();
     if (const std::string fault = damage == Damage::refused ? file.fault() : ""; !fault.empty())
-      throw FileError(damaged(fault));
+      throw sqlite::Damaged(file.name(), fault);
     check_table("sweep", definition_of_sweep);
     check_table("files", definition_of_files);
-    check();
+    check_sweep();
+    check_files(damage);
     check_table("points", definition_of_points());
     prepare();
-  }
-
-  [[nodiscard]] std::string damaged(const std::string& fault) const {
-    return fmt::format("{} is damaged: {}; --salvage keeps the points that are whole", in_quotes(file.path()),
-                       fault);
   }
 
   [[nodiscard]] std::string definition_of_points() const {
@@ -163,9 +172,7 @@ struct SweepStore::Database {
     sqlite::Statement ask(file, "SELECT sql FROM sqlite_schema WHERE name = ?");
     ask.bind(1, name);
     if (!ask.step() || ask.text(0) != definition)
-      throw FileError(
-          fmt::format("{} is damaged: its table '{}' has another form; replace the sweep with --force",
-                      in_quotes(file.path()), name));
+      throw sqlite::Damaged(file.name(), fmt::format("its table '{}' has another form", name));
   }
 
   void make_tables() {
@@ -193,26 +200,32 @@ struct SweepStore::Database {
   [[nodiscard]] std::string noted(const std::string& name) {
     sqlite::Statement ask(file, "SELECT value FROM sweep WHERE name = ?");
     ask.bind(1, name);
-    return ask.step() ? ask.text(0) : std::string();
+    std::string value = ask.step() ? ask.text(0) : std::string();
+    config::replace_invalid_utf8(value);
+    return value;
   }
 
-  void check() {
-    const std::string hint = "replace it with --force, or choose another --out";
+  static constexpr const char* hint = "replace it with --force, or choose another --out";
+
+  void check_sweep() {
     if (noted("layout") != std::to_string(layout))
-      throw InputError(in_quotes(file.path()) + " was written by a trainyard with another storage format",
+      throw InputError(in_quotes(file.name()) + " was written by a trainyard with another storage format",
                        hint);
     if (noted("version") != what.version) {
       throw InputError(fmt::format("{} was written by version {} of trainyard, this is {}",
-                                   in_quotes(file.path()), noted("version"), what.version),
+                                   in_quotes(file.name()), noted("version"), what.version),
                        hint);
     }
     if (noted("hash") != hash_of(what)) {
       throw InputError(fmt::format("{} belongs to another sweep: the points of {} were different",
-                                   in_quotes(file.path()), in_quotes(noted("name"))),
+                                   in_quotes(file.name()), in_quotes(noted("name"))),
                        hint);
     }
+  }
+
+  void check_files(Damage damage) {
     sqlite::Statement ask(file, "SELECT path, hash FROM files");
-    while (ask.step()) {
+    while (has_next(ask, damage)) {
       const std::string was = ask.text(1);
       if (was.empty() && !hash_or_nothing(ask.text(0)).empty())
         throw InputError(in_quotes(ask.text(0)) + " can be read now, but points failed because it could not",
@@ -222,6 +235,17 @@ struct SweepStore::Database {
             fmt::format("{} has changed since points were simulated with it", in_quotes(ask.text(0))), hint);
       }
       known_files.insert(ask.text(0));
+    }
+  }
+
+  /// Like step(); where damage is tolerated, the list ends there.
+  bool has_next(sqlite::Statement& ask, Damage damage) {
+    try {
+      return ask.step();
+    } catch (const sqlite::Damaged&) {
+      if (damage == Damage::refused) throw;
+      has_all_files = false;
+      return false;
     }
   }
 
@@ -265,26 +289,31 @@ struct SweepStore::Database {
     return static_cast<int>(3 + key_columns.size() + what.figures.size());
   }
 
-  /// The current row of `ask`. Throws FileError unless add_row() wrote it: callers use a row's point as an
-  /// index and its figures as numbers.
-  [[nodiscard]] SweepRow read_row(const sqlite::Statement& ask) const {
+  /// The current row of `ask`; nothing unless add_row() wrote it: callers use a row's point as an index, its
+  /// figures as numbers, and print its reason.
+  [[nodiscard]] std::optional<SweepRow> whole_row(const sqlite::Statement& ask) const {
     SweepRow row;
     row.point = static_cast<std::size_t>(ask.integer(0));
     const auto status = std::ranges::find(status_names, ask.text(1));
     bool is_whole = row.point < what.sweep.points.size() && status != status_names.end();
     if (is_whole) row.status = static_cast<PointStatus>(status - status_names.begin());
     row.reason = ask.text(2);
-    is_whole =
-        is_whole && !find_control(row.reason) && row.reason.find('\n') == std::string::npos;  // it is printed
+    is_whole = is_whole && !find_control(row.reason) && !config::find_invalid_utf8(row.reason) &&
+               row.reason.find('\n') == std::string::npos;
     for (std::size_t i = 0; i < what.figures.size() && row.status == PointStatus::done; ++i) {
       row.figures.push_back(ask.number(static_cast<int>(3 + key_columns.size() + i)));
       is_whole = is_whole && std::isfinite(row.figures.back().value_or(0));
     }
-    if (!is_whole || ask.text(checksum_column()) != checksum_of(row)) {
-      throw FileError(
-          damaged(fmt::format("the row of point {} has changed since it was written", ask.integer(0))));
-    }
+    if (!is_whole || ask.text(checksum_column()) != checksum_of(row)) return std::nullopt;
     return row;
+  }
+
+  /// Throws Damaged where there is no whole row.
+  [[nodiscard]] SweepRow read_row(const sqlite::Statement& ask) const {
+    std::optional<SweepRow> row = whole_row(ask);
+    if (row) return std::move(*row);
+    throw sqlite::Damaged(
+        file.name(), fmt::format("the row of point {} has changed since it was written", ask.integer(0)));
   }
 
   void add_files(const std::vector<std::string>& paths) {
@@ -342,22 +371,140 @@ void SweepStore::close() {
   database_->file.run_unless_busy("PRAGMA journal_mode=DELETE");
 }
 
-Salvage salvage(const std::filesystem::path& file, const StoredSweep& what) {
-  SweepStore::Database store(what, file.string(), Readers::of_this_machine, Damage::tolerated);
-  Salvage saved{.rows = {},
-                .files = {store.known_files.begin(), store.known_files.end()},
-                .damage = store.file.fault()};
-  // One by one: a page that cannot be read loses its own rows only.
-  for (std::size_t point = 0; point < what.sweep.points.size(); ++point) {
-    try {
-      sqlite::Statement ask(store.file, "SELECT * FROM points WHERE point = ?");
-      ask.bind(1, static_cast<std::int64_t>(point));
-      if (ask.step()) saved.rows.push_back(store.read_row(ask));
-    } catch (const FileError&) {
-      if (saved.damage.empty()) saved.damage = fmt::format("the row of point {} has changed", point);
+/// The rows of a damaged store, from a copy in which damage of the file's form is repaired step by step.
+struct SweepStore::Salvaging {
+  const std::filesystem::path& original;
+  const StoredSweep& what;
+  std::string copy;
+  std::optional<Database> store = {};
+  Salvage saved = {};
+  std::vector<bool> is_found = std::vector<bool>(what.sweep.points.size());
+
+  Salvaging(const std::filesystem::path& file, const StoredSweep& stored)
+      : original(file), what(stored), copy(file.string() + ".salvaging") {
+    remove_store(copy);  // of a salvage that was cut off
+    for (const std::string journal : journals) {
+      if (std::error_code ignored;
+          journal == "-shm" || !std::filesystem::exists(file.string() + journal, ignored))
+        continue;  // shared memory is made anew
+      std::error_code error;
+      std::filesystem::copy_file(file.string() + journal, copy + journal, error);
+      if (error)
+        throw FileError(fmt::format("cannot copy {}: {}", in_quotes(file.string()), error.message()));
     }
   }
-  return saved;
+  Salvaging(const Salvaging&) = delete;
+  Salvaging& operator=(const Salvaging&) = delete;
+  ~Salvaging() {
+    store.reset();
+    remove_store(copy);
+  }
+
+  void begin_store() { store.emplace(what, copy, Readers::none, Damage::tolerated, original.string()); }
+
+  bool opens() {
+    try {
+      begin_store();
+      return true;
+    } catch (const FileError&) {
+      return false;
+    }
+  }
+
+  void open() {
+    if (opens()) return;
+    {
+      StorePages pages(copy);
+      saved.damage = pages.count() < pages.count_in_header()
+                         ? fmt::format("it ends after page {} of {}", pages.count(), pages.count_in_header())
+                         : "its first page, which describes the tables, is damaged";
+      pages.forget_count();
+    }
+    if (opens()) return;
+    write_schema();
+    try {
+      begin_store();
+    } catch (const sqlite::Damaged&) {
+      throw FileError(
+          fmt::format("{} cannot be salvaged: {}, and which sweep its points belong to cannot be read; "
+                      "replace it with --force",
+                      in_quotes(original.string()), saved.damage));
+    }
+  }
+
+  /// What the tables are is known: a new store of the same sweep has the same pages, but for the tables' own.
+  void write_schema() {
+    const std::string fresh = copy + ".new";
+    remove_store(fresh);
+    SweepStore(fresh, what).close();
+    const std::vector<std::string> tables =
+        sqlite::Database(fresh).texts("SELECT rootpage FROM sqlite_schema");
+    {
+      StorePages from(fresh);
+      StorePages to(copy, from.page_size());
+      for (std::uint32_t page = 1; page <= from.count(); ++page) {
+        if (std::ranges::find(tables, std::to_string(page)) == tables.end()) to.write(page, from.read(page));
+      }
+      to.forget_count();
+    }
+    remove_store(fresh);
+  }
+
+  void keep(const std::optional<SweepRow>& row) {
+    if (!row || is_found[row->point]) return;
+    is_found[row->point] = true;
+    saved.rows.push_back(*row);
+  }
+
+  /// One by one: a page that cannot be read loses its own rows only.
+  void read_points() {
+    sqlite::Statement ask(store->file, "SELECT * FROM points WHERE point = ?");
+    for (std::size_t point = 0; point < what.sweep.points.size(); ++point) {
+      try {
+        ask.reset();
+        ask.bind(1, static_cast<std::int64_t>(point));
+        if (ask.step()) keep(store->read_row(ask));
+      } catch (const FileError&) {
+        if (saved.damage.empty()) saved.damage = fmt::format("the row of point {} has changed", point);
+      }
+    }
+  }
+
+  /// Rows to which the tree of the table no longer leads: SQLite reads each leaf as if it were the whole
+  /// table. A page that held rows earlier holds rows of this sweep too, or none with a checksum.
+  void read_leaves() {
+    const std::vector<std::string> roots =
+        store->file.texts("SELECT rootpage FROM sqlite_schema WHERE name = 'points'");
+    store.reset();  // which leaves no journal
+    StorePages pages(copy);
+    const Database decoder(what, ":memory:", Readers::none);
+    const auto root = static_cast<std::uint32_t>(std::stoul(roots.at(0)));
+    for (const std::uint32_t leaf : pages.leaves()) {
+      if (leaf == root) continue;
+      pages.write(root, pages.read(leaf));
+      try {
+        sqlite::Database file(copy);
+        sqlite::Statement ask(file, "SELECT * FROM points");
+        while (ask.step()) keep(decoder.whole_row(ask));
+      } catch (const FileError&) {  // NOLINT(bugprone-empty-catch): the rest of the page is lost
+      }
+    }
+  }
+
+  Salvage salvaged() {
+    open();
+    saved.files.assign(store->known_files.begin(), store->known_files.end());
+    saved.has_all_files = store->has_all_files;
+    if (saved.damage.empty()) saved.damage = store->file.fault();
+    read_points();
+    if (!saved.damage.empty() && saved.rows.size() < what.sweep.points.size()) read_leaves();
+    std::ranges::sort(saved.rows, {}, &SweepRow::point);
+    return std::move(saved);
+  }
+};
+
+Salvage salvage(const std::filesystem::path& file, const StoredSweep& what) {
+  return SweepStore::Salvaging(file, what).salvaged();
 }
 
 std::filesystem::path replace_damaged(const std::filesystem::path& file, const StoredSweep& what,

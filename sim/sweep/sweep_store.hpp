@@ -57,6 +57,7 @@ public:
 
 private:
   struct Database;
+  struct Salvaging;
   friend Salvage salvage(const std::filesystem::path& file, const StoredSweep& what);
   std::unique_ptr<Database> database_;
 };
@@ -65,11 +66,13 @@ private:
 struct Salvage {
   std::vector<SweepRow> rows;      ///< by point
   std::vector<std::string> files;  ///< that were read for them
+  bool has_all_files = true;       ///< false: more may have been read, which cannot be checked for changes
   std::string damage;              ///< the first fault; empty if the store is whole
 };
 
-/// Reads every row that is as it was written. Throws as SweepStore where not even the table's form can be
-/// read, or the store belongs to another sweep.
+/// Reads every row that is as it was written, also from a file that is cut short or whose first page is
+/// damaged: works on a copy beside it, and leaves `file` as it is. Throws FileError if it is not known which
+/// sweep the rows belong to, and as SweepStore if that is another sweep.
 Salvage salvage(const std::filesystem::path& file, const StoredSweep& what);
 
 /// Puts a store with these rows in place of `file`, which becomes `file`.damaged, or `file`.damaged-2 ... if

@@ -377,6 +377,13 @@ TEST_CASE("a damaged store is refused, and --salvage keeps the points that are w
   CHECK(salvaged.out == first.out);
   CHECK(content(scratch / "out/sweep.csv") == before);
   CHECK(std::filesystem::exists(store + ".damaged"));
+  std::filesystem::resize_file(store, std::filesystem::file_size(store) - 5000);
+  CHECK(contains(with("--resume").err, "--salvage"));
+  const Ended cut = with("--salvage");
+  CAPTURE(cut.err);
+  CHECK(contains(cut.err, "it ends after page"));
+  CHECK(cut.out == first.out);
+  CHECK(content(scratch / "out/sweep.csv") == before);
 }
 
 TEST_CASE("a disk that is full ends a sweep with 5, and what was finished is gone on with") {

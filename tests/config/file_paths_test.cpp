@@ -98,6 +98,22 @@ TEST_CASE("a file that cannot be looked at is taken to be there, and reading it 
   }
 }
 
+TEST_CASE("a file read in pieces is the file, and one byte too many is refused") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "long";
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{5}, std::size_t{1} << 20U, std::size_t{2'500'000}}) {
+    std::string text(size, ' ');
+    for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>('a' + i % 23);
+    std::ofstream(file) << text;
+    std::string read;
+    config::read_in_pieces(file, size, [&](std::string_view piece) { read += piece; });
+    CHECK(read == text);
+    if (size > 0) CHECK_THROWS_AS(config::read_in_pieces(file, size - 1, [](std::string_view) {}), FileError);
+  }
+  CHECK_THROWS_AS(config::read_in_pieces(folder.path, 100, [](std::string_view) {}), FileError);
+}
+
 TEST_CASE("in a folder that was removed, paths that depend on it are an error of files") {
   CHECK(fails_in_a_removed_folder([] { (void)config::current_folder(); }));
   CHECK(fails_in_a_removed_folder([] { (void)config::absolute_path("x"); }));

@@ -200,7 +200,7 @@ TEST_CASE("a file that was read for finished points and has changed since is nam
 TEST_CASE("what is no database, or cannot be opened, is an error of files that names it") {
   const TemporaryFolder folder;
   const std::string text = put(folder.path / "sweep.db", "point,nodes\n" + std::string(5000, 'x'));
-  CHECK(contains(opening(text, what_of(1)), "sweep.db': file is not a database"));
+  CHECK(contains(opening(text, what_of(1)), "sweep.db' is damaged: file is not a database"));
   CHECK_THROWS_AS(SweepStore(folder.path / "none" / "sweep.db", what_of(1)), FileError);
   CHECK_THROWS_AS(SweepStore(folder.path, what_of(1)), FileError);
 }
@@ -240,7 +240,9 @@ TEST_CASE("a row that is not as it was written is an error of files, whatever wa
     }
     sqlite::Database(file.string()).run(change);
     CHECK_THROWS_AS(static_cast<void>(SweepStore(file, what).rows()), FileError);
-    CHECK_THROWS_AS(merged(folder.path, what), FileError);
+    const std::string problem = problem_of([&] { merged(folder.path, what); });
+    CHECK(contains(problem, "shard-1-of-1.db' is damaged: "));
+    CHECK(contains(problem, "--shard 1/1 --salvage"));
     remove_store(file);
   }
 }
@@ -285,6 +287,120 @@ TEST_CASE("a damaged store is refused, and salvaged row by row") {
   CHECK(salvage(file, what).rows.size() == saved.rows.size());
 }
 
+namespace {
+
+std::string bytes_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// A closed store whose table of points has inner pages, with `model` in its list of files.
+std::string bytes_of_store(const fs::path& file, const StoredSweep& what, const std::string& model) {
+  SweepStore store(file, what);
+  for (std::size_t point = 0; point < what.sweep.points.size(); ++point)
+    store.add(point % 7 == 0 ? failed(point) : done(point), {model});
+  store.close();
+  return bytes_of(file);
+}
+
+constexpr std::size_t page_size = 4096;
+
+/// Salvages a file of these bytes; all that it gives is as it was written.
+Salvage salvage_of(const fs::path& file, const StoredSweep& what, const std::string& bytes) {
+  remove_store(file);
+  put(file, bytes);
+  Salvage saved = salvage(file, what);
+  for (const SweepRow& row : saved.rows) {
+    if (!same(row, row.point % 7 == 0 ? failed(row.point) : done(row.point)))
+      FAIL_CHECK("point " << row.point << " has another row");
+  }
+  CHECK(bytes_of(file) == bytes);
+  return saved;
+}
+
+}  // namespace
+
+TEST_CASE("a store that is cut short gives the rows of all pages that are left") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "sweep.db";
+  constexpr int points = 500;
+  const StoredSweep what = what_of(points);
+  const std::string model = put(folder.path / "model.yaml", "layers: 50\n");
+  const std::string whole = bytes_of_store(file, what, model);
+  const std::size_t pages = whole.size() / page_size;
+  REQUIRE(pages > 8);
+  CHECK(salvage_of(file, what, whole).damage.empty());
+  std::size_t before = 0;
+  for (std::size_t left = 4; left < pages; ++left) {
+    CAPTURE(left);
+    for (const std::size_t more : {std::size_t{0}, std::size_t{1000}}) {
+      const Salvage saved = salvage_of(file, what, whole.substr(0, left * page_size + more));
+      CHECK(saved.rows.size() >= before);
+      const std::size_t last = left + (more > 0 ? 1 : 0);
+      if (last < pages) CHECK(saved.damage == fmt::format("it ends after page {} of {}", last, pages));
+      CHECK_FALSE(saved.damage.empty());
+      CHECK(saved.files == std::vector<std::string>{model});
+      CHECK(saved.has_all_files);
+      before = more > 0 ? before : saved.rows.size();
+    }
+    // Each page from the fifth on is a leaf of 30 rows or more.
+    CHECK(before >= 30 * (left - 4));
+    CHECK(contains(opening(file, what), "--salvage"));
+  }
+  // No row is left, and nothing that tells which sweep it was.
+  for (const std::size_t left :
+       {std::size_t{10}, std::size_t{100}, page_size, 2 * page_size, 2 * page_size + 100, 3 * page_size}) {
+    CAPTURE(left);
+    const std::string problem = problem_of([&] { salvage_of(file, what, whole.substr(0, left)); });
+    CHECK(contains(problem, "--force"));
+    CHECK_FALSE(fs::exists(file.string() + ".salvaging"));
+  }
+}
+
+TEST_CASE("any damaged page costs its own rows only") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "sweep.db";
+  constexpr std::size_t points = 500;
+  const StoredSweep what = what_of(points);
+  const std::string model = put(folder.path / "model.yaml", "layers: 50\n");
+  const std::string whole = bytes_of_store(file, what, model);
+  for (std::size_t page = 0; page < whole.size() / page_size; ++page) {
+    CAPTURE(page);
+    const char damage = page % 2 == 0 ? 'x' : '\0';
+    const std::string bytes = std::string(whole).replace(page * page_size, page_size, page_size, damage);
+    if (page == 1) {  // which sweep the points belong to
+      CHECK(contains(problem_of([&] { salvage_of(file, what, bytes); }), "--force"));
+      continue;
+    }
+    const Salvage saved = salvage_of(file, what, bytes);
+    CHECK_FALSE(saved.damage.empty());
+    CHECK(saved.has_all_files == (page != 2));
+    if (page < 4)
+      CHECK(saved.rows.size() == points);
+    else
+      CHECK(saved.rows.size() > points - 100);
+  }
+  // Bytes of the header alone; and another sweep's store without its first page
+  for (std::size_t at = 0; at < 100; at += 5) {
+    CAPTURE(at);
+    CHECK(salvage_of(file, what, std::string(whole).replace(at, 1, 1, '\xA5')).rows.size() == points);
+  }
+  const std::string headless = std::string(whole).replace(0, page_size, page_size, 'x');
+  CHECK(contains(problem_of([&] { salvage_of(file, what_of(501), headless); }), "belongs to another sweep"));
+}
+
+TEST_CASE("rows that are only in the journal of a damaged store are salvaged too") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "sweep.db", copy = folder.path / "copy.db";
+  const StoredSweep what = what_of(40);
+  SweepStore store(file, what);
+  for (std::size_t point = 0; point < 40; ++point) store.add(done(point), {});
+  REQUIRE(fs::exists(file.string() + "-wal"));  // as a process that is killed leaves it
+  put(copy, std::string(page_size, 'x'));
+  fs::copy_file(file.string() + "-wal", copy.string() + "-wal");
+  CHECK(salvage(copy, what).rows.size() == 40);
+}
+
 TEST_CASE("what somebody defined in a store does not run") {
   const TemporaryFolder folder;
   const fs::path file = folder.path / "sweep.db";
@@ -310,13 +426,40 @@ TEST_CASE("what somebody defined in a store does not run") {
   }
 }
 
-TEST_CASE("a reason with a control character is no reason of ours") {
+TEST_CASE("a reason with a control character, or that is not UTF-8, is no reason of ours") {
   const TemporaryFolder folder;
   const fs::path file = folder.path / "sweep.db";
+  for (const std::string reason :
+       {"\x1b[2Jgone", "\xC2\x9B\x32Jgone", "\x9B\x32Jgone", "half \xE2\x82", "a\nb"}) {
+    SweepRow row = failed(0);
+    row.reason = reason;
+    SweepStore(file, what_of(1)).add(row, {});
+    CHECK_THROWS_AS(static_cast<void>(SweepStore(file, what_of(1)).rows()), FileError);
+    CHECK(salvage(file, what_of(1)).rows.empty());
+    remove_store(file);
+  }
   SweepRow row = failed(0);
-  row.reason = "\x1b[2Jgone";
+  row.reason = "Z\xC3\xBCrich";
   SweepStore(file, what_of(1)).add(row, {});
-  CHECK_THROWS_AS(static_cast<void>(SweepStore(file, what_of(1)).rows()), FileError);
+  CHECK(SweepStore(file, what_of(1)).rows().front().reason == row.reason);
+}
+
+TEST_CASE("what a store says of its version and name is printed as UTF-8") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "sweep.db";
+  SweepStore(file, what_of(1)).close();
+  sqlite::Database(file.string())
+      .run("UPDATE sweep SET value = CAST(x'FF31' AS TEXT) WHERE name = 'version'");
+  CHECK(contains(opening(file, what_of(1)), "version ?1 of trainyard"));
+}
+
+TEST_CASE("a list of files that names a huge file is refused before it is read to its end") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "sweep.db";
+  const std::string model = put(folder.path / "model.yaml", "layers: 50\n");
+  SweepStore(file, what_of(1)).add(done(0), {model});
+  fs::resize_file(model, (std::uintmax_t{1} << 30U) + 1);  // a hole, which takes no space
+  CHECK(contains(opening(file, what_of(1)), "has more than 1024 MiB"));
 }
 
 TEST_CASE("a process that is killed leaves every row it had committed") {
