@@ -135,11 +135,11 @@ enum class Damage { refused, tolerated };
 struct SweepStore::Database {
   StoredSweep what;
   sqlite::Database file;
+  bool has_all_files = true;                  ///< false: a part of the list of files is damaged
   std::set<std::string> known_files = {};     ///< by absolute path
   std::set<std::string> seen_names = {};      ///< as they were named
   std::vector<std::size_t> key_columns = {};  ///< indices of the sweep's keys that have a column
   std::optional<sqlite::Statement> begin = {}, insert = {}, commit = {};
-  bool has_all_files = true;
 
   Database(StoredSweep stored, const std::string& path, Readers readers, Damage damage = Damage::refused,
            const std::string& name = {})
@@ -375,29 +375,31 @@ void SweepStore::close() {
 struct SweepStore::Salvaging {
   const std::filesystem::path& original;
   const StoredSweep& what;
+  static constexpr const char* new_file = ".new";
   std::string copy;
   std::optional<Database> store = {};
   Salvage saved = {};
   std::vector<bool> is_found = std::vector<bool>(what.sweep.points.size());
 
   Salvaging(const std::filesystem::path& file, const StoredSweep& stored)
-      : original(file), what(stored), copy(file.string() + ".salvaging") {
-    remove_store(copy);  // of a salvage that was cut off
-    for (const std::string journal : journals) {
-      if (std::error_code ignored;
-          journal == "-shm" || !std::filesystem::exists(file.string() + journal, ignored))
-        continue;  // shared memory is made anew
-      std::error_code error;
-      std::filesystem::copy_file(file.string() + journal, copy + journal, error);
-      if (error)
-        throw FileError(fmt::format("cannot copy {}: {}", in_quotes(file.string()), error.message()));
-    }
-  }
+      : original(file), what(stored), copy(file.string() + ".salvaging") {}
   Salvaging(const Salvaging&) = delete;
   Salvaging& operator=(const Salvaging&) = delete;
   ~Salvaging() {
     store.reset();
     remove_store(copy);
+    remove_store(copy + new_file);
+  }
+
+  void copy_file() const {
+    remove_store(copy);  // of a salvage that was cut off
+    for (const std::string journal : journals) {
+      const std::string from = original.string() + journal;
+      std::error_code error;
+      if (journal == "-shm" || !std::filesystem::exists(from, error)) continue;  // shared memory is made anew
+      std::filesystem::copy_file(from, copy + journal, error);
+      if (error) throw FileError(fmt::format("cannot copy {}: {}", in_quotes(from), error.message()));
+    }
   }
 
   void begin_store() { store.emplace(what, copy, Readers::none, Damage::tolerated, original.string()); }
@@ -434,20 +436,17 @@ struct SweepStore::Salvaging {
 
   /// What the tables are is known: a new store of the same sweep has the same pages, but for the tables' own.
   void write_schema() {
-    const std::string fresh = copy + ".new";
+    const std::string fresh = copy + new_file;
     remove_store(fresh);
     SweepStore(fresh, what).close();
     const std::vector<std::string> tables =
         sqlite::Database(fresh).texts("SELECT rootpage FROM sqlite_schema");
-    {
-      StorePages from(fresh);
-      StorePages to(copy, from.page_size());
-      for (std::uint32_t page = 1; page <= from.count(); ++page) {
-        if (std::ranges::find(tables, std::to_string(page)) == tables.end()) to.write(page, from.read(page));
-      }
-      to.forget_count();
+    StorePages from(fresh);
+    StorePages to(copy, from.page_size());
+    for (std::uint32_t page = 1; page <= from.count(); ++page) {
+      if (std::ranges::find(tables, std::to_string(page)) == tables.end()) to.write(page, from.read(page));
     }
-    remove_store(fresh);
+    to.forget_count();
   }
 
   void keep(const std::optional<SweepRow>& row) {
@@ -470,15 +469,20 @@ struct SweepStore::Salvaging {
     }
   }
 
+  std::int64_t root_of_points() {
+    sqlite::Statement ask(store->file, "SELECT rootpage FROM sqlite_schema WHERE name = 'points'");
+    return ask.step() ? ask.integer(0) : 0;
+  }
+
   /// Rows to which the tree of the table no longer leads: SQLite reads each leaf as if it were the whole
   /// table. A page that held rows earlier holds rows of this sweep too, or none with a checksum.
   void read_leaves() {
-    const std::vector<std::string> roots =
-        store->file.texts("SELECT rootpage FROM sqlite_schema WHERE name = 'points'");
+    const std::int64_t root_page = root_of_points();
     store.reset();  // which leaves no journal
     StorePages pages(copy);
+    if (root_page < 2 || root_page > pages.count()) return;
+    const auto root = static_cast<std::uint32_t>(root_page);
     const Database decoder(what, ":memory:", Readers::none);
-    const auto root = static_cast<std::uint32_t>(std::stoul(roots.at(0)));
     for (const std::uint32_t leaf : pages.leaves()) {
       if (leaf == root) continue;
       pages.write(root, pages.read(leaf));
@@ -492,6 +496,7 @@ struct SweepStore::Salvaging {
   }
 
   Salvage salvaged() {
+    copy_file();
     open();
     saved.files.assign(store->known_files.begin(), store->known_files.end());
     saved.has_all_files = store->has_all_files;
