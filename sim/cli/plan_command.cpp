@@ -69,10 +69,6 @@ bool is_set(const Overrides& set, std::string_view key) {
   return std::ranges::find(set, key, &Overrides::value_type::first) != set.end();
 }
 
-std::string value_of(const Overrides& set, std::string_view key) {
-  return std::ranges::find(set, key, &Overrides::value_type::first)->second;
-}
-
 /// The fastest of the usual precisions that the GPU has units for.
 std::string_view usual_precision(const GpuProfile& gpu, bool has_tokens) {
   for (const Precision precision : {has_tokens ? Precision::bf16 : Precision::amp, Precision::fp16}) {
@@ -87,18 +83,23 @@ std::string_view usual_precision(const GpuProfile& gpu, bool has_tokens) {
 }
 
 /// What language models are trained with, unless something else is asked for.
-void add_usual_software(const config::Catalogue& catalogue, Overrides& set, InputFiles& files) {
-  const bool has_stack = is_set(set, "stack");
-  const bool has_precision = is_set(set, "precision");
+void add_usual_software(const config::Catalogue& catalogue, const Overrides& over, Overrides& set,
+                        InputFiles& files) {
+  const bool has_stack = is_set(set, "stack") || is_set(over, "stack");
+  const bool has_precision = is_set(set, "precision") || is_set(over, "precision");
   if (has_stack && has_precision) return;
   Overrides probe = set;
   probe.emplace_back("batch_per_gpu", "1");
   const ResolvedExperiment job = resolve(catalogue, no_file, probe, files);
   const bool has_tokens = job.model && job.model->sequence_length;
-  if (!has_stack) set.emplace_back("stack", has_tokens ? "megatron_lm" : "pytorch_ddp");
-  if (!has_precision) set.emplace_back("precision", usual_precision(job.gpu, has_tokens));
-  print_message(
-      fmt::format("note: stack {}, precision {}", value_of(set, "stack"), value_of(set, "precision")));
+  std::string note;
+  const auto add = [&](const char* key, std::string_view value) {
+    set.emplace_back(key, value);
+    note += fmt::format("{}{} {}", note.empty() ? "note: " : ", ", key, value);
+  };
+  if (!has_stack) add("stack", has_tokens ? "megatron_lm" : "pytorch_ddp");
+  if (!has_precision) add("precision", usual_precision(job.gpu, has_tokens));
+  print_message(note);
 }
 
 PlanRequest request_of(const config::Catalogue& catalogue, const PlanOptions& options, InputFiles& files) {
@@ -112,7 +113,7 @@ PlanRequest request_of(const config::Catalogue& catalogue, const PlanOptions& op
   if (options.platform) {
     request.experiment = no_file;
     request.set.insert(request.set.begin(), {{"platform", *options.platform}, {"model", options.what}});
-    add_usual_software(catalogue, request.set, files);
+    add_usual_software(catalogue, overrides_of(options.over), request.set, files);
     request.name = fmt::format("{} on {}", options.what, *options.platform);
   } else {
     request.experiment = options.what;
@@ -298,8 +299,7 @@ void add_plan(CLI::App& program) {
   command.add_flag("--json", options->json, "print JSON in SI base units");
   add_examples(command, {"trainyard plan gpt3_5b --on dgx_a100 --gpus 64 --global-batch 512",
                          "trainyard plan llama3_8b --on dgx_h100 --gpus 8..64 --global-batch 256 --goal cost",
-                         "trainyard plan bert_large --on p3_16xlarge --gpus 16 --global-batch 256 --over "
-                         "platform.fabric.nic=\"25 Gbps,100 Gbps\""});
+                         "trainyard plan gpt2_xl --on dgx1v --global-batch 64 --over precision=fp16,fp32"});
   command.callback([options] { run_plan(*options); });
 }
 

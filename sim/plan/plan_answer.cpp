@@ -235,8 +235,10 @@ Overrides settings_of(const PlanSpace& space, std::size_t point) {
   Overrides set = space.request.set;
   for (std::size_t i = 0; i < space.sweep.keys.size(); ++i) {
     const std::string& value = space.sweep.points[point][i];
-    if (space.request.experiment != no_file || !changes_nothing(space.sweep.keys[i], value))
-      set.emplace_back(space.sweep.keys[i], value);
+    const std::string& key = space.sweep.keys[i];
+    if (space.request.experiment == no_file && changes_nothing(key, value)) continue;
+    std::erase_if(set, [&](const auto& entry) { return entry.first == key; });
+    set.emplace_back(key, value);
   }
   return set;
 }

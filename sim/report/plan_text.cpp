@@ -3,6 +3,7 @@
 #include "report/layout_summary.hpp"
 #include "report/page.hpp"
 #include "report/plan_report.hpp"
+#include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
 #include "run/memory_verdict.hpp"
 #include "units/text.hpp"
@@ -107,7 +108,8 @@ private:
 
   void write_costs(std::size_t best) {
     const PlanCosts& costs = answer_.costs[best];
-    const std::string what = answer_.is_of_training ? "of the training" : "for a million samples";
+    const std::string what = "for " + (answer_.is_of_training ? training_in_words(answer_.result)
+                                                              : std::string("a million samples"));
     const double scale = answer_.is_of_training ? 1 : million;
     out_.row("time", estimate(Seconds{scale * costs.time_s}), what);
     if (costs.usd) out_.row("rent", rounded(scale * *costs.usd) + " USD", what);

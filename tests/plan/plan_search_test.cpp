@@ -6,6 +6,7 @@
 #include "run/simulate.hpp"
 #include "sweep/read_point.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <limits>
 
@@ -122,16 +123,29 @@ TEST_CASE("With a gap the search ends earlier, and its answer is within the gap"
 
 TEST_CASE("An interrupted search says how far the best so far may be off") {
   const PlanSpace& space = small_space();
-  SweepStore store(stored_plan(space));
-  int begun = 0;
-  const PlanOutcome part =
-      search_plan(shipped(), space, store, {.parallel = 1, .is_interrupted = [&] { return ++begun > 1; }});
-  CHECK(part.is_interrupted);
-  const GroupSearch& search = part.searches.front();
-  REQUIRE(search.best);
-  CHECK(search.left > 0);
-  CHECK(gap_of(search) > 0);
-  CHECK(small_outcome().searches.front().value >= search.value * (1 - gap_of(search)));
+  PlanSearch search(space);
+  const std::vector<std::size_t> wave = search.next_wave();
+  const SweepResult& all = small_outcome().result;
+  SweepRow row = *std::ranges::find(all.rows, wave.front(), &SweepRow::point);
+  const auto step = std::ranges::find(all.figures, "step_time_s") - all.figures.begin();
+  row.figures[static_cast<std::size_t>(step)] = 10.0;  // seconds: slower than any bound
+  search.add(all, row);
+  search.stop();
+  const GroupSearch& group = search.groups()[space.bounds[wave.front()].group];
+  CHECK(group.best == wave.front());
+  CHECK(group.simulated == 1);
+  CHECK(group.left + 1 == static_cast<std::size_t>(std::ranges::count(
+                              space.bounds, space.bounds[wave.front()].group, &PointBound::group)));
+  CHECK(gap_of(group) == 1 - group.least_open.value() / 10);
+}
+
+TEST_CASE("A search that is interrupted before its first point keeps nothing") {
+  SweepStore store(stored_plan(small_space()));
+  const PlanOutcome none =
+      search_plan(shipped(), small_space(), store, {.parallel = 1, .is_interrupted = [] { return true; }});
+  CHECK(none.is_interrupted);
+  CHECK(none.result.rows.empty());
+  CHECK(none.searches.front().left > 0);
 }
 
 TEST_CASE("The fewest dollars need fewer GPUs than the least time, and a deadline forbids them") {
