@@ -24,14 +24,15 @@ struct ExitMeaning {
   std::string_view text;
 };
 
-inline constexpr std::array exit_meanings{ExitMeaning{exit_done, "done"},
-                                          ExitMeaning{exit_limit_missed, "a limit was missed"},
-                                          ExitMeaning{exit_wrong_command_line, "wrong command line"},
-                                          ExitMeaning{exit_wrong_input, "wrong input"},
-                                          ExitMeaning{exit_job_impossible, "the machine cannot run the job, or not within the limits"},
-                                          ExitMeaning{exit_file, "cannot read or write"},
-                                          ExitMeaning{exit_bug, "a bug in trainyard"},
-                                          ExitMeaning{exit_interrupted, "interrupted"}};
+inline constexpr std::array exit_meanings{
+    ExitMeaning{exit_done, "done"},
+    ExitMeaning{exit_limit_missed, "a limit was missed"},
+    ExitMeaning{exit_wrong_command_line, "wrong command line"},
+    ExitMeaning{exit_wrong_input, "wrong input"},
+    ExitMeaning{exit_job_impossible, "the machine cannot run the job, or not within the limits"},
+    ExitMeaning{exit_file, "cannot read or write"},
+    ExitMeaning{exit_bug, "a bug in trainyard"},
+    ExitMeaning{exit_interrupted, "interrupted"}};
 
 /// Runs the program. Results go to stdout, everything else to stderr. Returns the exit code; throws nothing.
 int run_cli(int argc, const char* const* argv);
