@@ -3,6 +3,7 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace trainyard {
@@ -27,7 +28,7 @@ constexpr UnitCost unit_costs[] = {
 double two_digits(double number) {
   double unit = 1;
   while (number >= 100 * unit) unit *= 10;
-  return unit * static_cast<double>(static_cast<long long>(number / unit + 0.5));
+  return unit * std::round(number / unit);
 }
 
 }  // namespace

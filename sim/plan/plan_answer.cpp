@@ -113,8 +113,9 @@ private:
 
   [[nodiscard]] bool keeps_to_limits(std::size_t row) const {
     const PlanCosts& costs = answer_.costs[row];
-    return !(limits_.deadline && costs.time_s > limits_.deadline->si()) &&
-           !(limits_.budget && or_worst(costs.usd) > limits_.budget->si());
+    const bool is_late = limits_.deadline && costs.time_s > limits_.deadline->si();
+    const bool is_dear = limits_.budget && or_worst(costs.usd) > limits_.budget->si();
+    return !is_late && !is_dear;
   }
 
   void find_best() {

@@ -11,6 +11,7 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -184,7 +185,7 @@ private:
       counts = asked ? gpu_counts(*asked) : std::vector{probe.cluster->ranks()};
     } catch (const InputError& error) {
       fail(group, error.diagnostics().front().message);
-      if (!first_) first_ = error;
+      if (!first_) first_ = std::current_exception();
       return;
     }
     for (const int gpus : counts) add_group(bases, hardware, group, gpus, (gpus + of_node - 1) / of_node);
@@ -203,7 +204,7 @@ private:
       bases_.push_back(std::move(base));
     } catch (const InputError& error) {
       fail(group, error.diagnostics().front().message);
-      if (!first_) first_ = error;
+      if (!first_) first_ = std::current_exception();
     } catch (const JobImpossible& error) {
       fail(group, error.what());
     }
@@ -239,7 +240,7 @@ private:
   void require_groups() {
     if (std::ranges::any_of(space_.groups, [](const PlanGroup& group) { return group.failure.empty(); }))
       return;
-    if (first_) throw *first_;
+    if (first_) std::rethrow_exception(first_);
     throw InputError(space_.groups.front().failure);
   }
 
@@ -342,7 +343,7 @@ private:
   std::vector<std::optional<ResolvedExperiment>> bases_;  ///< by group; empty for one that failed
   std::vector<std::vector<LayoutAxis>> axes_;             ///< by group
   std::vector<std::vector<PlanLayout>> layouts_;          ///< by group
-  std::optional<InputError> first_;
+  std::exception_ptr first_;                              ///< of a group that is impossible
 };
 
 }  // namespace
