@@ -58,6 +58,7 @@ COMMANDS = {
     "collective of groups": ["collective", "all_reduce", "--platform", "dgx2", "--group", "0-7", "--group", "8-15",
                              "-b", "1M", "-e", "4M"],
     "sweep": ["sweep", "SWEEP"],
+    "plan": ["plan", "gpt2_small", "--on", "dgx1v", "--gpus", "8,16", "--global-batch", "64", "--over", "batch_per_gpu=1,4"],
     "sweep by a key": ["sweep", "SWEEP", "--by", "stack"],
     "validate": ["validate", "ROWS", "--fit", "nothing"],
     "validate --summary": ["validate", "ROWS", "--summary", "--fit", "nothing"],
@@ -89,6 +90,7 @@ MACHINE = {
 # The head of a table begins like this; its numeric columns end where their heads end.
 TABLES = {
     "sweep": (r"^ +batch_per_gpu +", ["step", "samples/s", "efficiency"]),
+    "plan": (r"^ +gpus +step", ["step", "samples/s", "MFU"]),
     "explain": (r"^changes that help ", ["samples/s", "gain"]),
     "compare": (r"^side by side ", ["B - A", "B / A"]),
     "memory": (r"^term ", ["memory", "share"]),

@@ -6,24 +6,33 @@
 namespace trainyard::engine {
 namespace {
 
+/// Whether a segment is replayed on the network: an undisturbed one has a duration (flat_programs.hpp),
+/// unless every message is simulated.
+bool is_replayed(const Segment& segment, Fidelity fidelity) {
+  return !segment.is_undisturbed || fidelity == Fidelity::messages;
+}
+
 /// Adds, for each collective, how often a program meets in it.
-void add_joins(const TaskGraph& graph, const Program& program, double times, std::vector<double>& joins) {
+void add_joins(const TaskGraph& graph, const Program& program, Fidelity fidelity,
+               std::vector<double>& joins) {
   for (const std::vector<Task>& stream : program.streams) {
     for (const Task& task : stream) {
-      if (const auto* join = std::get_if<Join>(&task)) joins[at(join->collective)] += times;
-      if (const auto* segment = std::get_if<RunSegment>(&task))
-        add_joins(graph, graph.segments[at(segment->segment)].program, times, joins);
+      if (const auto* join = std::get_if<Join>(&task)) ++joins[at(join->collective)];
+      if (const auto* run = std::get_if<RunSegment>(&task)) {
+        const Segment& segment = graph.segments[at(run->segment)];
+        if (is_replayed(segment, fidelity)) add_joins(graph, segment.program, fidelity, joins);
+      }
     }
   }
 }
 
 /// For each collective, how often its ranks meet in it in a step.
-std::vector<double> meetings(const TaskGraph& graph) {
+std::vector<double> meetings(const TaskGraph& graph, Fidelity fidelity) {
   std::vector<double> most(graph.collectives.size(), 0);
   std::vector<double> joins;
   for (const Program& program : graph.programs) {
     joins.assign(most.size(), 0);
-    add_joins(graph, program, 1, joins);
+    add_joins(graph, program, fidelity, joins);
     for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], joins[i]);
   }
   return most;
@@ -41,7 +50,7 @@ double rounds_of(const CollectivePhase& phase, Fidelity fidelity) {
 Work expected_work(const TaskGraph& graph, Fidelity fidelity) {
   Work work;
   if (fidelity == Fidelity::closed) return work;
-  const std::vector<double> times = meetings(graph);
+  const std::vector<double> times = meetings(graph, fidelity);
   for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
     if (fidelity != Fidelity::messages) work.rounds += times[i];  // for its beginning and end
     for (const CollectivePhase& phase : graph.collectives[i].phases) {

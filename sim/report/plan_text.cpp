@@ -250,15 +250,21 @@ private:
       columns.push_back(number_column());
       heads.push_back(key);
     }
-    for (const char* const head :
-         {"", "step", "samples/s", "MFU", answer_.is_of_training ? "time" : "time/M",
-          answer_.is_of_training ? "USD" : "USD/M", answer_.is_of_training ? "energy" : "energy/M"}) {
-      columns.push_back(number_column());
+    const bool is_whole = answer_.is_of_training;
+    const std::pair<const char*, int> shown[] = {{"", 0},
+                                                 {"step", 0},
+                                                 {"samples/s", 3},
+                                                 {"MFU", 4},
+                                                 {is_whole ? "time" : "time/M", 2},
+                                                 {is_whole ? "USD" : "USD/M", 5},
+                                                 {is_whole ? "energy" : "energy/M", 1}};
+    for (const auto& [head, dropped] : shown) {
+      columns.push_back(number_column().drops(dropped));
       heads.emplace_back(head);
     }
     columns.push_back(text_column().wraps(24));
     heads.emplace_back("layout");
-    Table table(std::move(columns), {.indent = 2});
+    Table table(std::move(columns), {.indent = 2, .elsewhere = "--json"});
     table.add(heads);
     for (std::size_t i = 0; i < space_.groups.size(); ++i) add_group(i, table);
     out_.table(table);

@@ -92,10 +92,11 @@ TEST_CASE("a search that its time ends answers with the best so far") {
 
 TEST_CASE("requests that cannot be answered are refused with what is missing") {
   check_refused({"plan", "gpt2_small", "--on", "dgx1v"}, 3, "--global-batch");
-  check_refused(small_plan({"--goal", "beauty"}), 2, "beauty");
+  check_refused(small_plan({"--goal", "beauty"}), 3, "unknown goal of a plan 'beauty'");
   check_refused(small_plan({"--over", "parallelism.tensor=many"}), 3, "parallelism.tensor is 'many'");
   check_refused(small_plan({"--deadline", "1 h"}), 3, "length of the training");
-  check_refused(small_plan({"--goal", "cost"}), 3, "no price");
+  check_refused({"plan", "gpt2_small", "--on", "dlperf", "--global-batch", "64", "--goal", "cost"}, 3,
+                "states no price per hour");
   check_refused({"plan", "no_such_model", "--on", "dgx1v", "--global-batch", "8"}, 3, "no_such_model");
   check_refused({"plan", "resnet50_p2_16xlarge_async", "--global-batch", "64"}, 3, "cannot share a model");
 }

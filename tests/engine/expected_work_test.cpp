@@ -48,6 +48,22 @@ TEST_CASE("the messages and rounds that are expected are those that are simulate
   }
 }
 
+TEST_CASE(
+    "a segment that nothing disturbs is no work, however often it runs, unless messages are simulated") {
+  TaskGraph graph = graph_with(even_cluster(2, 4), Operation::all_reduce, Algorithm::ring, 1);
+  Segment& segment = graph.segments.emplace_back();
+  segment.program = graph.programs.front();
+  for (std::vector<Task>& stream : graph.programs.front().streams) stream.clear();
+  for (int i = 0; i < 100; ++i)
+    graph.programs.front().of(Stream::compute).push_back(RunSegment{.segment = 0});
+  const double replayed = engine::expected_work(graph, Fidelity::flow).rounds;
+  const double messages = engine::expected_work(graph, Fidelity::messages).messages;
+  CHECK(replayed >= 100);
+  segment.is_undisturbed = true;
+  CHECK(engine::expected_work(graph, Fidelity::flow).rounds == 0);
+  CHECK(engine::expected_work(graph, Fidelity::messages).messages == messages);
+}
+
 TEST_CASE("closed forms are no work, and more ranks are more messages") {
   const TaskGraph few = graph_with(even_cluster(2, 4), Operation::all_reduce, Algorithm::ring, 1);
   const TaskGraph many = graph_with(even_cluster(8, 4), Operation::all_reduce, Algorithm::ring, 1);
