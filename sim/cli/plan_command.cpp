@@ -60,6 +60,8 @@ PlanSettings settings_of(const config::Catalogue& catalogue, const PlanOptions& 
     std::erase_if(settings.over, [&, name = key](const auto& entry) { return entry.first == name; });
     settings.over.emplace_back(key, split_list(values));
   }
+  if (options.goal == "time-to-target" && !settings.target)
+    throw InputError("the goal is time-to-target, but no target is given", "--target \"75.9 % top-1\"");
   constexpr double quick_gap = 0.05;
   if (options.quick && settings.gap == 0) settings.gap = quick_gap;
   return settings;

@@ -79,7 +79,8 @@ void PlanSearch::add(const SweepResult& result, const SweepRow& row) {
 }
 
 double gap_of(const GroupSearch& search) {
-  if (!search.best || !search.least_open || *search.least_open >= search.value) return 0;
+  if (!search.best) return search.left > 0 ? 1 : 0;
+  if (!search.least_open || *search.least_open >= search.value) return 0;
   return 1 - *search.least_open / search.value;
 }
 

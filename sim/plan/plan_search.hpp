@@ -50,7 +50,8 @@ private:
   std::vector<std::size_t> wave_;               ///< points of the last wave without a result
 };
 
-/// Share by which the best point of a group may miss its optimum: 0 if it is proved.
+/// Share by which the best point of a group may miss its optimum: 0 if it is proved, 1 if points are left and
+/// none has a result.
 double gap_of(const GroupSearch& search);
 
 }  // namespace trainyard

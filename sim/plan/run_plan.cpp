@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <stdexcept>
 #include <utility>
 
 namespace trainyard {
@@ -103,6 +104,7 @@ PlanChange changed(const config::Catalogue& catalogue, PlanRequest request, std:
     const PlanSpace space = plan_space(catalogue, std::move(request), files, parallel);
     SweepStore store(stored_plan(space));
     PlanOutcome outcome = search_plan(catalogue, space, store, {.parallel = parallel});
+    if (!outcome.broken.empty()) throw std::runtime_error(outcome.broken.front());
     const GroupSearch& search = outcome.searches.front();
     change.is_possible = search.best.has_value();
     if (!search.best) return change;
@@ -111,6 +113,8 @@ PlanChange changed(const config::Catalogue& catalogue, PlanRequest request, std:
     const auto row = std::ranges::find(outcome.result.rows, *search.best, &SweepRow::point);
     change.step_s = figure(outcome.result, *row, "step_time_s").value();
   } catch (const InputError&) {  // no such machine
+    change.is_possible = false;
+  } catch (const JobImpossible&) {
     change.is_possible = false;
   }
   return change;

@@ -136,6 +136,7 @@ private:
     std::size_t bounded = 0;
     std::size_t simulated = 0;
     std::size_t failed = 0;
+    std::size_t left = 0;
     double gap = 0;
     std::map<std::string, std::size_t> impossible;
     for (std::size_t i = 0; i < space_.groups.size(); ++i) {
@@ -144,6 +145,7 @@ private:
       bounded += answer_.searches[i].bounded;
       simulated += answer_.searches[i].simulated;
       failed += answer_.searches[i].failed;
+      left += answer_.searches[i].left;
       gap = std::max(gap, gap_of(answer_.searches[i]));
       for (const auto& [reason, number] : space_.groups[i].impossible) impossible[reason] += number;
     }
@@ -152,17 +154,20 @@ private:
     out_.heading("how it was found");
     out_.text_row(
         "layouts",
-        fmt::format("{} in all: {} do not fit into memory, {} are impossible, {} cannot be better (a lower "
-                    "bound says so), {} were simulated{}",
-                    count_text(double(all)), count_text(double(large)), count_text(double(refused)),
-                    count_text(double(bounded)), count_text(double(simulated)),
-                    failed == 0 ? std::string() : fmt::format(", {} of them with an error", failed)));
+        fmt::format(
+            "{} in all: {} do not fit into memory, {} are impossible, {} cannot be better (a lower "
+            "bound says so), {} were simulated{}",
+            count_text(double(all)), count_text(double(large)), count_text(double(refused)),
+            count_text(double(bounded)), count_text(double(simulated)),
+            (failed == 0 ? std::string() : fmt::format(", {} of them with an error", failed)) +
+                (left == 0 ? std::string() : fmt::format("; {} are left", count_text(double(left))))));
     out_.text_row(
         "proof",
         gap == 0
             ? "the best of the space: every other layout was simulated, or its lower bound is above the best"
-            : fmt::format("within {} of the best of the space: the least lower bound that is left",
-                          percent(gap)));
+        : gap == 1 ? "none: the search ended before a layout of every group was simulated"
+                   : fmt::format("within {} of the best of the space: the least lower bound that is left",
+                                 percent(gap)));
     std::vector<std::pair<std::size_t, std::string>> reasons;
     for (const auto& [reason, number] : impossible) reasons.emplace_back(number, reason);
     std::ranges::stable_sort(reasons, std::greater{}, &std::pair<std::size_t, std::string>::first);

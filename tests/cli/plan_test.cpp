@@ -95,6 +95,7 @@ TEST_CASE("requests that cannot be answered are refused with what is missing") {
   check_refused(small_plan({"--goal", "beauty"}), 3, "unknown goal of a plan 'beauty'");
   check_refused(small_plan({"--over", "parallelism.tensor=many"}), 3, "parallelism.tensor is 'many'");
   check_refused(small_plan({"--deadline", "1 h"}), 3, "length of the training");
+  check_refused(small_plan({"--goal", "time-to-target"}), 3, "no target is given");
   check_refused({"plan", "gpt2_small", "--on", "dlperf", "--global-batch", "64", "--goal", "cost"}, 3,
                 "states no price per hour");
   check_refused({"plan", "no_such_model", "--on", "dgx1v", "--global-batch", "8"}, 3, "no_such_model");

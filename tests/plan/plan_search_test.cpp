@@ -146,6 +146,7 @@ TEST_CASE("A search that is interrupted before its first point keeps nothing") {
   CHECK(none.is_interrupted);
   CHECK(none.result.rows.empty());
   CHECK(none.searches.front().left > 0);
+  CHECK(gap_of(none.searches.front()) == 1);  // nothing is proved
 }
 
 TEST_CASE("The fewest dollars need fewer GPUs than the least time, and a deadline forbids them") {
