@@ -12,8 +12,8 @@
 #include "report/out_files.hpp"
 #include "report/plan_report.hpp"
 #include "report/sweep_report.hpp"
-#include "run/figures.hpp"
 #include "run/simulate.hpp"
+#include "sweep/point_figures.hpp"
 #include "sweep/read_point.hpp"
 #include "sweep/store_lock.hpp"
 #include "sweep/value_range.hpp"
@@ -121,7 +121,6 @@ PlanRequest request_of(const config::Catalogue& catalogue, const PlanOptions& op
     request.experiment = options.what;
     request.name = fs::path(options.what).stem().string();
   }
-  request.title = request.name;
   request.settings = settings_of(catalogue, options, request.experiment, files);
   return request;
 }
@@ -226,7 +225,7 @@ void run_plan(const PlanOptions& options) {
     create_folder_of(store_of(options));
     lock.emplace(store_of(options));
   }
-  SweepStore store = open_store(options, stored_plan(space));
+  SweepStore store = open_store(options, stored_sweep(space.sweep));
   PlanOutcome outcome = searched(catalogue, options, space, store, end);
   const PlanAnswer answer = plan_answer(space, std::move(outcome.result), std::move(outcome.searches));
   print_plan(options, catalogue, answer, !outcome.is_interrupted, files);

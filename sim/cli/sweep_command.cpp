@@ -13,10 +13,9 @@
 #include "report/out_files.hpp"
 #include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
-#include "run/figures.hpp"
-#include "run/simulate.hpp"
 #include "sweep/efficiency_error.hpp"
 #include "sweep/job_points.hpp"
+#include "sweep/point_figures.hpp"
 #include "sweep/read_point.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/shards.hpp"
@@ -42,17 +41,6 @@ constexpr std::size_t most_rows_shown = 60;
 constexpr const char* exported[] = {"sweep.csv", "failures.csv", "published.csv", "sweep.resolved.yaml",
                                     "report.html"};
 
-SweepOf points_of(const Sweep& sweep) {
-  return {.has_jobs = sweep.is_of_jobs,
-          .has_targets = sweep.is_of_targets,
-          .has_learning = sweep.has_learning,
-          .has_accuracy = sweep.has_accuracy};
-}
-
-StoredSweep stored(const Sweep& sweep) {
-  return {.sweep = sweep, .figures = sweep_columns(points_of(sweep)), .version = version()};
-}
-
 fs::path store_file(const SweepOptions& options) {
   const fs::path dir = *options.out;
   return options.shard ? shard_file(dir, *options.shard) : dir / "sweep.db";
@@ -67,12 +55,12 @@ std::optional<StoreLock> lock_of(const SweepOptions& options) {
 
 /// Replaces a damaged store by one with its whole rows.
 void salvage_store(const fs::path& file, const Sweep& sweep) {
-  const Salvage saved = salvage(file, stored(sweep));
+  const Salvage saved = salvage(file, stored_sweep(sweep));
   if (saved.damage.empty()) {
     print_message(fmt::format("{} is whole: --salvage does what --resume does", in_quotes(file.string())));
     return;
   }
-  const fs::path aside = replace_damaged(file, stored(sweep), saved);
+  const fs::path aside = replace_damaged(file, stored_sweep(sweep), saved);
   print_message(fmt::format("{} of {} points are whole and kept; the damaged file is {} ({})",
                             saved.rows.size(), sweep.points.size(), in_quotes(aside.string()), saved.damage));
   if (!saved.has_all_files)
@@ -83,7 +71,7 @@ void salvage_store(const fs::path& file, const Sweep& sweep) {
 
 /// The store that the options select, with its earlier rows.
 SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
-  if (!options.out) return SweepStore(stored(sweep));
+  if (!options.out) return SweepStore(stored_sweep(sweep));
   const fs::path dir = *options.out;
   const fs::path file = store_file(options);
   if (options.force) {
@@ -98,7 +86,7 @@ SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
   } else if (!options.shard) {
     for (const char* const name : exported) check_out_file(dir / name, false);  // another program's
   }
-  return {file, stored(sweep), options.shard ? Readers::none : Readers::of_this_machine};
+  return {file, stored_sweep(sweep), options.shard ? Readers::none : Readers::of_this_machine};
 }
 
 /// The points of this shard that are missing in the store, or exceeded a limit that may be another one now.
@@ -117,23 +105,20 @@ std::vector<std::size_t> points_left(const SweepOptions& options, const Sweep& s
 SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStore& store) {
   const std::vector<SweepRow> finished = store.rows();
   const std::vector<std::size_t> left = points_left(options, sweep, finished);
-  const SweepResult empty{.sweep = sweep, .figures = sweep_columns(points_of(sweep)), .rows = {}};
+  const SweepResult empty{.sweep = sweep, .figures = figures_of_points(sweep), .rows = {}};
   const auto kept_rows = static_cast<std::size_t>(
       std::ranges::count_if(finished, [](const SweepRow& row) { return !is_limit_reason(row.reason); }));
   SweepProgress progress(kept_rows + left.size(), kept_rows);
   const InterruptNoted interrupts;
-  SweepRun run{.parallel = options.jobs,
-               .figures =
-                   [&](ResolvedExperiment resolved) {
-                     return sweep_row(simulate(std::move(resolved), {.timeline = false, .rows = false}),
-                                      points_of(sweep));
-                   },
-               .done =
-                   [&](const SweepRow& row, const std::vector<std::string>& files) {
-                     store.add(row, files);
-                     progress.add(empty, row);
-                   },
-               .is_interrupted = InterruptNoted::is_asked};
+  SweepRun run{
+      .parallel = options.jobs,
+      .figures = [&](ResolvedExperiment resolved) { return simulated_figures(sweep, std::move(resolved)); },
+      .done =
+          [&](const SweepRow& row, const std::vector<std::string>& files) {
+            store.add(row, files);
+            progress.add(empty, row);
+          },
+      .is_interrupted = InterruptNoted::is_asked};
   return run_points(config::find_catalogue(), sweep, left, run);
 }
 
@@ -195,14 +180,14 @@ void end_with(const SweepOptions& options, const SweepOutcome& outcome, const Sw
 }
 
 SweepResult result_of(const SweepOptions& options, const Sweep& sweep, std::vector<SweepRow> rows) {
-  SweepResult result{.sweep = sweep, .figures = sweep_columns(points_of(sweep)), .rows = std::move(rows)};
+  SweepResult result{.sweep = sweep, .figures = figures_of_points(sweep), .rows = std::move(rows)};
   if (!options.shard) add_efficiency_errors(config::find_catalogue(), result);  // a shard prints nothing
   return result;
 }
 
 void merge(const SweepOptions& options, const SweepFile& file, const Sweep& sweep) {
   const fs::path dir = *options.out;
-  const MergedShards shards = merged(dir, stored(sweep));
+  const MergedShards shards = merged(dir, stored_sweep(sweep));
   const SweepResult result = result_of(options, sweep, shards.rows);
   const std::optional<StoreLock> lock = lock_of(options);
   SweepStore store = [&] {

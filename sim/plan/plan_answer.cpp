@@ -1,7 +1,6 @@
 #include "plan/plan_answer.hpp"
 
-#include "units/ids.hpp"
-#include "units/text.hpp"
+#include "sweep/pareto.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -14,11 +13,6 @@ namespace trainyard {
 namespace {
 
 constexpr double hour = 3600;
-
-double number_at(const PlanSpace& space, std::size_t point, std::string_view key) {
-  const Parsed<double> number = parse_number(plan_value(space, point, key));
-  return number ? *number : 0;
-}
 
 double or_worst(const std::optional<double>& value) {
   return value.value_or(std::numeric_limits<double>::infinity());
@@ -125,27 +119,18 @@ private:
     }
   }
 
-  [[nodiscard]] bool beats(std::size_t one, std::size_t other) const {
-    const auto compared = [&](std::size_t row) {
-      const PlanCosts& costs = answer_.costs[row];
-      return std::array{costs.time_s, or_worst(costs.usd), or_worst(costs.energy_j),
-                        number_at(answer_.space, answer_.result.rows[row].point, "gpus")};
-    };
-    const auto a = compared(one);
-    const auto b = compared(other);
-    bool is_better = false;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      if (a[i] > b[i]) return false;
-      is_better = is_better || a[i] < b[i];
-    }
-    return is_better;
+  /// Quantities that are better the smaller they are.
+  [[nodiscard]] std::array<double, 4> compared(std::size_t row) const {
+    const PlanCosts& costs = answer_.costs[row];
+    return {costs.time_s, or_worst(costs.usd), or_worst(costs.energy_j),
+            static_cast<double>(answer_.space.groups[group_of(row)].gpus)};
   }
 
   void find_front() {
     for (const std::optional<std::size_t>& row : answer_.best_of_group) {
       if (!row) continue;
       const auto is_beaten = [&](const std::optional<std::size_t>& other) {
-        return other && beats(*other, *row);
+        return other && beats(compared(*other), compared(*row));
       };
       if (std::ranges::none_of(answer_.best_of_group, is_beaten)) answer_.front.push_back(*row);
     }
@@ -172,11 +157,10 @@ private:
     for (std::size_t point = 0; point < answer_.space.bounds.size(); ++point) {
       const PointBound& bound = answer_.space.bounds[point];
       if (bound.group != group) continue;
-      const int tensor = count_at(point, "parallelism.tensor");
-      const int pipeline = count_at(point, "parallelism.pipeline");
-      LayoutCell& cell = cells[{tensor, pipeline}];
-      cell.tensor = tensor;
-      cell.pipeline = pipeline;
+      const Parallelism& its = answer_.space.layouts[point].parallelism;
+      LayoutCell& cell = cells[{its.tensor, its.pipeline}];
+      cell.tensor = its.tensor;
+      cell.pipeline = its.pipeline;
       const auto row = row_of_point.find(point);
       if (row == row_of_point.end())
         cell.bound_s = std::min(or_worst(cell.bound_s), bound.step_s);
@@ -192,12 +176,6 @@ private:
     if (step >= or_worst(cell.step_s)) return;
     cell.step_s = step;
     cell.row = row;
-  }
-
-  [[nodiscard]] int count_at(std::size_t point, std::string_view key) const {
-    const std::vector<std::string>& keys = answer_.space.sweep.keys;
-    if (std::ranges::find(keys, key) == keys.end()) return 1;
-    return static_cast<int>(number_at(answer_.space, point, key));
   }
 
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
@@ -225,11 +203,6 @@ bool is_tie(const SweepResult& result, std::size_t best, std::size_t other) {
   const auto low = figure(result, result.rows[best], "throughput_low_samples_per_s");
   const auto high = figure(result, result.rows[other], "throughput_high_samples_per_s");
   return low && high && *high >= *low;
-}
-
-const std::string& plan_value(const PlanSpace& space, std::size_t point, std::string_view key) {
-  const std::vector<std::string>& keys = space.sweep.keys;
-  return space.sweep.points[point].at(static_cast<std::size_t>(std::ranges::find(keys, key) - keys.begin()));
 }
 
 Overrides settings_of(const PlanSpace& space, std::size_t point) {

@@ -51,9 +51,6 @@ PlanAnswer plan_answer(PlanSpace space, SweepResult result, std::vector<GroupSea
 /// False where an interval is unknown.
 bool is_tie(const SweepResult& result, std::size_t best, std::size_t other);
 
-/// The value of a key at a point.
-const std::string& plan_value(const PlanSpace& space, std::size_t point, std::string_view key);
-
 /// The settings of a point, to be given to `run` for the plan's experiment. Without those that change
 /// nothing.
 Overrides settings_of(const PlanSpace& space, std::size_t point);

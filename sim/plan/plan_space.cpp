@@ -302,7 +302,7 @@ private:
   void make_points(const std::vector<std::vector<LayoutVerdict>>& verdicts) {
     Sweep& sweep = space_.sweep;
     sweep.name = space_.request.name;
-    sweep.title = space_.request.title;
+    sweep.title = space_.request.name;
     sweep.experiment = space_.request.experiment;
     sweep.set = with(space_.request.set, plan_key, std::string(config::unset_text));
     for (const LayoutAxis& axis : over_.groups) sweep.keys.push_back(axis.key);
@@ -330,6 +330,7 @@ private:
     values.push_back(std::to_string(group.gpus));
     for (std::string& value : layout_values(space_.axes, layout)) values.push_back(std::move(value));
     space_.sweep.points.push_back(std::move(values));
+    space_.layouts.push_back(layout);
     PointBound& bound = space_.bounds.emplace_back(PointBound{.group = number, .step_s = verdict.time.si()});
     if (verdict.energy) bound.energy_j = verdict.energy->si();
   }

@@ -18,8 +18,7 @@ namespace trainyard {
 
 /// What is asked for.
 struct PlanRequest {
-  std::string name;        ///< of the plan
-  std::string title;       ///< for people: "gpt3_20b on dgx_a100"
+  std::string name;        ///< of the plan: "gpt3_20b on dgx_a100"
   std::string experiment;  ///< name or path, or no_file
   Overrides set;
   PlanSettings settings;
@@ -48,9 +47,10 @@ struct PlanSpace {
   PlanRequest request;
   std::vector<std::string> group_keys;  ///< "platform.fabric.nic", "gpus"
   std::vector<PlanGroup> groups;
-  std::vector<LayoutAxis> axes;    ///< of all groups together
-  Sweep sweep;                     ///< its points are the layouts that are possible and fit, group by group
-  std::vector<PointBound> bounds;  ///< by point
+  std::vector<LayoutAxis> axes;     ///< of all groups together
+  Sweep sweep;                      ///< its points are the layouts that are possible and fit, group by group
+  std::vector<PointBound> bounds;   ///< by point
+  std::vector<PlanLayout> layouts;  ///< by point
 };
 
 /// Judges every layout, in up to `parallel` processes. `files`: those read for it. Throws InputError if the

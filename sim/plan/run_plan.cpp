@@ -1,12 +1,9 @@
 #include "plan/run_plan.hpp"
 
-#include "plan/layout_words.hpp"
-#include "run/figures.hpp"
-#include "run/simulate.hpp"
+#include "sweep/point_figures.hpp"
 #include "sweep/read_point.hpp"
 #include "sweep/run_sweep.hpp"
 #include "units/text.hpp"
-#include "units/version.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -18,13 +15,6 @@ namespace trainyard {
 
 namespace {
 
-SweepOf points_of(const Sweep& sweep) {
-  return {.has_jobs = sweep.is_of_jobs,
-          .has_targets = sweep.is_of_targets,
-          .has_learning = sweep.has_learning,
-          .has_accuracy = sweep.has_accuracy};
-}
-
 /// The search of one plan.
 class Search {
 public:
@@ -34,7 +24,7 @@ public:
   PlanOutcome outcome() {
     for (SweepRow& row : store_.rows()) finished_.emplace(row.point, std::move(row));
     PlanOutcome outcome;
-    outcome.result = {.sweep = space_.sweep, .figures = sweep_columns(points_of(space_.sweep)), .rows = {}};
+    outcome.result = {.sweep = space_.sweep, .figures = figures_of_points(space_.sweep), .rows = {}};
     for (std::vector<std::size_t> wave = search_.next_wave(); !wave.empty(); wave = search_.next_wave()) {
       simulate_wave(wave, outcome);
       for (const std::size_t point : wave) {
@@ -58,18 +48,16 @@ private:
       if (!finished_.contains(point)) left.push_back(point);
     }
     if (left.empty()) return;
-    SweepRun run{.parallel = run_.parallel,
-                 .figures =
-                     [&](ResolvedExperiment resolved) {
-                       return sweep_row(simulate(std::move(resolved), {.timeline = false, .rows = false}),
-                                        points_of(space_.sweep));
-                     },
-                 .done =
-                     [&](const SweepRow& row, const std::vector<std::string>& files) {
-                       store_.add(row, files);
-                       finished_.emplace(row.point, row);
-                     },
-                 .is_interrupted = run_.is_interrupted};
+    SweepRun run{
+        .parallel = run_.parallel,
+        .figures =
+            [&](ResolvedExperiment resolved) { return simulated_figures(space_.sweep, std::move(resolved)); },
+        .done =
+            [&](const SweepRow& row, const std::vector<std::string>& files) {
+              store_.add(row, files);
+              finished_.emplace(row.point, row);
+            },
+        .is_interrupted = run_.is_interrupted};
     SweepOutcome ended = run_points(catalogue_, space_.sweep, left, run);
     outcome.is_interrupted = ended.is_interrupted;
     for (std::string& point : ended.broken) outcome.broken.push_back(std::move(point));
@@ -97,34 +85,29 @@ PlanRequest of_group(const PlanSpace& space, std::size_t group) {
 }
 
 PlanChange changed(const config::Catalogue& catalogue, PlanRequest request, std::string what,
-                   const std::string& best, int parallel) {
+                   const PlanLayout& best, int parallel) {
   PlanChange change{.change = std::move(what)};
   try {
     InputFiles files;
     const PlanSpace space = plan_space(catalogue, std::move(request), files, parallel);
-    SweepStore store(stored_plan(space));
+    SweepStore store(stored_sweep(space.sweep));
     PlanOutcome outcome = search_plan(catalogue, space, store, {.parallel = parallel});
     if (!outcome.broken.empty()) throw std::runtime_error(outcome.broken.front());
     const GroupSearch& search = outcome.searches.front();
-    change.is_possible = search.best.has_value();
     if (!search.best) return change;
-    change.layout = layout_words(space, *search.best);
-    change.is_same = change.layout == best;
+    change.layout = space.layouts[*search.best];
+    change.is_same = layout_values(space.axes, *change.layout) == layout_values(space.axes, best);
     const auto row = std::ranges::find(outcome.result.rows, *search.best, &SweepRow::point);
     change.step_s = figure(outcome.result, *row, "step_time_s").value();
   } catch (const InputError&) {  // no such machine
-    change.is_possible = false;
+    return change;
   } catch (const JobImpossible&) {
-    change.is_possible = false;
+    return change;
   }
   return change;
 }
 
 }  // namespace
-
-StoredSweep stored_plan(const PlanSpace& space) {
-  return {.sweep = space.sweep, .figures = sweep_columns(points_of(space.sweep)), .version = version()};
-}
 
 PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& space, SweepStore& store,
                         const PlanRun& run) {
@@ -136,7 +119,7 @@ std::vector<PlanChange> plan_changes(const config::Catalogue& catalogue, const P
   constexpr double less = 0.9;
   const PlanSpace& space = answer.space;
   const std::size_t point = answer.result.rows[*answer.best].point;
-  const std::string best = layout_words(space, point);
+  const PlanLayout& best = space.layouts[point];
   const PlanRequest request = of_group(space, space.bounds[point].group);
   std::vector<PlanChange> changes;
   InputFiles files;

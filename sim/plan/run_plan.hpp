@@ -23,10 +23,8 @@ struct PlanOutcome {
   bool is_interrupted = false;
 };
 
-/// What a plan's store holds.
-StoredSweep stored_plan(const PlanSpace& space);
-
-/// Points that the store has are not simulated again. Throws as run_points() and SweepStore::add().
+/// `store`: of the plan's sweep. Points that it has are not simulated again. Throws as run_points() and
+/// SweepStore::add().
 PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& space, SweepStore& store,
                         const PlanRun& run);
 
@@ -34,11 +32,10 @@ PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& spa
 /// is the best layout of `answer` still the best? The same search again for its number of GPUs. Requires a
 /// best plan.
 struct PlanChange {
-  std::string change;       ///< "NICs of 180 Gbps (-10 %)"
-  bool is_possible = true;  ///< some layout fits
-  bool is_same = false;     ///< the layout is still the best
-  std::string layout = {};  ///< of the best plan then
-  double step_s = 0;        ///< its step
+  std::string change;                     ///< "NICs a tenth slower (22.5 GB/s in place of 25 GB/s)"
+  std::optional<PlanLayout> layout = {};  ///< of the best plan then; empty: none fits
+  bool is_same = false;                   ///< the layout is still the best
+  double step_s = 0;                      ///< its step
 };
 std::vector<PlanChange> plan_changes(const config::Catalogue& catalogue, const PlanAnswer& answer,
                                      int parallel);

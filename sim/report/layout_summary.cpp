@@ -78,8 +78,9 @@ std::string layers_in_words(const RankLayout& layout, std::string_view separator
 
 }  // namespace
 
-std::string layout_in_words(const Run& run) {
-  const RankLayout& layout = *run.experiment.layout;
+std::string layout_in_words(const Run& run) { return layout_in_words(*run.experiment.layout); }
+
+std::string layout_in_words(const RankLayout& layout) {
   const Parallelism& parallelism = layout.parallelism;
   std::string text;
   const auto add = [&](std::string_view axis, int ranks, std::string_view remark = {}) {

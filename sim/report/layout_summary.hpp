@@ -12,6 +12,7 @@ namespace trainyard {
 
 /// "tensor 8 with sequence x pipeline 8 x data 16; interleaved in 3 virtual stages". Requires a layout.
 std::string layout_in_words(const Run& run);
+std::string layout_in_words(const RankLayout& layout);
 
 /// Where the time goes, for every stage.
 void write_stages(Page& out, const Run& run);

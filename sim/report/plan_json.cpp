@@ -1,4 +1,3 @@
-#include "plan/layout_words.hpp"
 #include "report/json_text.hpp"
 #include "report/plan_report.hpp"
 
@@ -16,7 +15,8 @@ Json point_json(const PlanAnswer& answer, std::size_t index) {
   Json keys = Json::object();
   for (std::size_t i = 0; i < space.sweep.keys.size(); ++i)
     keys[space.sweep.keys[i]] = space.sweep.points[row.point][i];
-  Json json{{"point", row.point}, {"layout", layout_words(space, row.point)}, {"keys", std::move(keys)}};
+  Json json{
+      {"point", row.point}, {"layout", plan_layout_in_words(space, row.point)}, {"keys", std::move(keys)}};
   json["bound_s"] = space.bounds[row.point].step_s;
   for (std::size_t i = 0; i < answer.result.figures.size(); ++i)
     json[answer.result.figures[i]] = number_or_null(row.figures[i]);
@@ -62,7 +62,7 @@ Json cell_json(const PlanAnswer& answer, const LayoutCell& cell) {
 
 Json plan_json(const PlanAnswer& answer, const PlanDetails& details) {
   Json json{{"schema_version", 1},
-            {"plan", answer.space.request.title},
+            {"plan", answer.space.request.name},
             {"goal", config::name_of(answer.space.request.settings.goal)}};
   json["best"] = answer.best ? point_json(answer, *answer.best) : Json();
   json["command"] = details.command.empty() ? Json() : Json(details.command);
@@ -80,11 +80,16 @@ Json plan_json(const PlanAnswer& answer, const PlanDetails& details) {
   json["layouts"] = Json::array();
   for (const LayoutCell& cell : answer.cells) json["layouts"].push_back(cell_json(answer, cell));
   json["changes"] = Json::array();
+  const int gpus =
+      answer.best
+          ? answer.space.groups[answer.space.bounds[answer.result.rows[*answer.best].point].group].gpus
+          : 0;
   for (const PlanChange& change : details.changes)
-    json["changes"].push_back({{"change", change.change},
-                               {"layout", change.is_possible ? Json(change.layout) : Json()},
-                               {"is_same", change.is_same},
-                               {"step_time_s", change.is_possible ? Json(change.step_s) : Json()}});
+    json["changes"].push_back(
+        {{"change", change.change},
+         {"layout", change.layout ? Json(plan_layout_in_words(*change.layout, gpus)) : Json()},
+         {"is_same", change.is_same},
+         {"step_time_s", change.layout ? Json(change.step_s) : Json()}});
   return json;
 }
 

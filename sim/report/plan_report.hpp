@@ -19,6 +19,10 @@ struct PlanDetails {
   std::vector<PlanChange> changes;
 };
 
+/// "tensor 4 with sequence x data 16; sharded parameters; 8 micro-batches of 4". Throws as make_grid().
+std::string plan_layout_in_words(const PlanLayout& layout, int gpus);
+std::string plan_layout_in_words(const PlanSpace& space, std::size_t point);
+
 std::string plan_text(const PlanAnswer& answer, const PlanDetails& details, const PrintStyle& style = {});
 
 /// {schema_version, plan, goal, best: {keys, figures ...}, groups: [...], pareto: [...], others: [...],

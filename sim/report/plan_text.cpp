@@ -1,6 +1,6 @@
-#include "plan/layout_words.hpp"
 #include "report/expected_error.hpp"
 #include "report/layout_summary.hpp"
+#include "report/limits.hpp"
 #include "report/page.hpp"
 #include "report/plan_report.hpp"
 #include "report/sweep_words.hpp"
@@ -78,8 +78,8 @@ private:
     }
     const std::size_t best = *answer_.best;
     out_.heading(fmt::format("the {} plan", best_word()), space_.sweep.title);
-    out_.text_row("plan",
-                  fmt::format("{}: {}", group_words(group_of(best)), layout_words(space_, row(best).point)));
+    out_.text_row("plan", fmt::format("{}: {}", group_words(group_of(best)),
+                                      plan_layout_in_words(space_, row(best).point)));
     out_.row("step time", estimate(Seconds{number(best, "step_time_s")}),
              details_.best->expected_error
                  ? "expected error of the throughput " + error_range(*details_.best->expected_error)
@@ -93,7 +93,7 @@ private:
           "memory", gpu_memory(memory.peak),
           fmt::format("{} of the {} of a GPU", percent(memory.utilization), gpu_memory(memory.capacity)));
     }
-    if (details_.best->experiment.layout) out_.text_row("what binds", layout_limit_in_words(*details_.best));
+    out_.text_row("limit", limit_in_words(*details_.best));
     write_ties(best);
     out_.command("run it", details_.command);
   }
@@ -127,7 +127,7 @@ private:
         "tie", fmt::format("{} of the simulated layouts may be as fast within their expected errors; the "
                            "next, {:+.1f} %: {}",
                            ties.size(), 100 * (number(next, "step_time_s") / number(best, "step_time_s") - 1),
-                           layout_words(space_, row(next).point)));
+                           plan_layout_in_words(space_, row(next).point)));
   }
 
   void write_search() {
@@ -201,9 +201,11 @@ private:
                 percent(number(index, "compute_time_s") / step),
                 percent(number(index, "exposed_communication_s") / step),
                 gpu_memory(Bytes{number(index, "memory_peak_bytes")}),
-                layout_words(space_, row(index).point));
+                plan_layout_in_words(space_, row(index).point));
     }
     out_.table(table);
+    const std::string errors = expected_errors_in_words(answer_.result, "--json");
+    if (!errors.empty()) out_.paragraph(errors, 2);
   }
 
   /// Step times by tensor ranks and stages.
@@ -292,7 +294,7 @@ private:
              rounded(number(*best, "throughput_samples_per_s")), mfu ? percent(*mfu) : "-",
              estimate(Seconds{scale * costs.time_s}), costs.usd ? rounded(scale * *costs.usd) : "-",
              costs.energy_j ? estimate(Joules{scale * *costs.energy_j}) : "-",
-             layout_words(space_, row(*best).point)})
+             plan_layout_in_words(space_, row(*best).point)})
       cells.push_back(std::move(cell));
     table.add(std::move(cells));
   }
@@ -302,11 +304,13 @@ private:
     out_.heading("if the machine were a little different");
     for (const PlanChange& change : details_.changes) {
       const std::string what =
-          !change.is_possible
+          !change.layout
               ? "nothing fits"
               : fmt::format(
                     "{}, step {}{}",
-                    change.is_same ? "the same layout is the best" : "the best is " + change.layout,
+                    change.is_same
+                        ? "the same layout is the best"
+                        : "the best is " + plan_layout_in_words(*change.layout, group_of(*answer_.best).gpus),
                     estimate(Seconds{change.step_s}),
                     answer_.best
                         ? fmt::format(" ({})", signed_percent(
@@ -323,6 +327,21 @@ private:
 };
 
 }  // namespace
+
+std::string plan_layout_in_words(const PlanLayout& layout, int gpus) {
+  RankLayout ranks;
+  ranks.parallelism = layout.parallelism;
+  ranks.grid = make_grid(layout.parallelism, gpus);
+  ranks.schedule = schedule_of(layout.parallelism);
+  const std::string words = layout_in_words(ranks);
+  return fmt::format("{}; {} micro-batch{} of {}", words.empty() ? "one GPU" : words,
+                     grouped(layout.micro_batches), layout.micro_batches == 1 ? "" : "es",
+                     layout.micro_batch);
+}
+
+std::string plan_layout_in_words(const PlanSpace& space, std::size_t point) {
+  return plan_layout_in_words(space.layouts[point], space.groups[space.bounds[point].group].gpus);
+}
 
 std::string plan_text(const PlanAnswer& answer, const PlanDetails& details, const PrintStyle& style) {
   return PlanPage(answer, details, style).text();

@@ -306,7 +306,7 @@ std::string scaling_in_words(const SweepResult& result, const Series& series,
   return text;
 }
 
-std::string expected_errors_in_words(const SweepResult& result) {
+std::string expected_errors_in_words(const SweepResult& result, std::string_view of_each) {
   constexpr std::string_view lowest = "throughput_low_samples_per_s";
   if (!has_figure(result, lowest)) return {};  // an older store
   std::optional<ExpectedError> widest;
@@ -322,8 +322,8 @@ std::string expected_errors_in_words(const SweepResult& result) {
   if (!widest) return {};
   return fmt::format(
       "expected error of samples/s: within {} in 80 % of comparable published runs, for every "
-      "point; sweep.csv has the interval of each",
-      error_range(*widest));
+      "point; {} has the interval of each",
+      error_range(*widest), of_each);
 }
 
 std::string scaling_range_in_words(const SweepResult& result, const Series& series) {

@@ -96,8 +96,9 @@ std::vector<std::pair<const char*, std::string>> unknown_needs_in_words(const Sw
 std::string scaling_in_words(const SweepResult& result, const Series& series,
                              const std::vector<std::optional<double>>& reached);
 
-/// The widest expected error of the points, relative to their throughputs; empty if none has one.
-std::string expected_errors_in_words(const SweepResult& result);
+/// The widest expected error of the points, relative to their throughputs; empty if none has one. `of_each`:
+/// what has the interval of each point.
+std::string expected_errors_in_words(const SweepResult& result, std::string_view of_each = "sweep.csv");
 
 /// "32 to 128 within the expected error", "fewer than 8 to at least 64 within the expected error"; empty if
 /// the error is unknown.

@@ -2,6 +2,7 @@
 
 #include "run/figures.hpp"
 #include "sweep/learning_front.hpp"
+#include "sweep/pareto.hpp"
 #include "sweep/scaling.hpp"
 #include "workload/convergence.hpp"
 
@@ -22,17 +23,6 @@ double or_worst(const std::optional<double>& need) {
 std::array<double, 4> compared(const Needs& needs) {
   return {or_worst(needs.time_s), or_worst(needs.cost_usd), or_worst(needs.energy_j),
           1 - needs.accuracy.value_or(0)};
-}
-
-bool beats(const Needs& one, const Needs& other) {
-  const std::array<double, 4> a = compared(one);
-  const std::array<double, 4> b = compared(other);
-  bool is_better = false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] > b[i]) return false;
-    is_better = is_better || a[i] < b[i];
-  }
-  return is_better;
 }
 
 bool keeps_to(const Goal& goal, double ranks, const std::optional<double>& efficiency, const Needs& needs) {
@@ -165,7 +155,9 @@ Choice choose(const SweepResult& result, const std::vector<Needs>& needs) {
   // Sorted by time, then cost, energy and accuracy, every row stands after all rows that beat it.
   std::ranges::stable_sort(allowed, {}, [&](std::size_t row) { return compared(needs[row]); });
   for (const std::size_t row : allowed) {
-    const auto is_beaten_by = [&](std::size_t other) { return beats(needs[other], needs[row]); };
+    const auto is_beaten_by = [&](std::size_t other) {
+      return beats(compared(needs[other]), compared(needs[row]));
+    };
     if (std::ranges::none_of(choice.pareto, is_beaten_by)) choice.pareto.push_back(row);
   }
   return choice;

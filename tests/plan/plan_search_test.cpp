@@ -4,6 +4,7 @@
 #include "plan/run_plan.hpp"
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
+#include "sweep/point_figures.hpp"
 #include "sweep/read_point.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ const config::Catalogue& shipped() {
 
 PlanRequest small_request() {
   PlanRequest request;
-  request.name = request.title = "small";
+  request.name = "small";
   request.experiment = no_file;
   request.set = {{"platform", "dgx1v"},         {"model", "gpt2_small"},    {"model.gpt2.layers", "8"},
                  {"model.gpt2.hidden", "1024"}, {"model.gpt2.heads", "16"}, {"stack", "megatron_lm"},
@@ -35,7 +36,7 @@ PlanRequest small_request() {
 }
 
 PlanOutcome searched(const PlanSpace& space, int parallel = 1) {
-  SweepStore store(stored_plan(space));
+  SweepStore store(stored_sweep(space.sweep));
   return search_plan(shipped(), space, store, {.parallel = parallel});
 }
 
@@ -99,7 +100,7 @@ TEST_CASE(
 TEST_CASE("Number of processes and points already in the store do not change what is simulated") {
   const PlanSpace& space = small_space();
   const PlanOutcome& one = small_outcome();
-  SweepStore store(stored_plan(space));
+  SweepStore store(stored_sweep(space.sweep));
   for (std::size_t i = 0; i < one.result.rows.size(); i += 2) store.add(one.result.rows[i], {});
   const PlanOutcome resumed = search_plan(shipped(), space, store, {.parallel = 3});
   REQUIRE(resumed.result.rows.size() == one.result.rows.size());
@@ -140,7 +141,7 @@ TEST_CASE("An interrupted search says how far the best so far may be off") {
 }
 
 TEST_CASE("A search that is interrupted before its first point keeps nothing") {
-  SweepStore store(stored_plan(small_space()));
+  SweepStore store(stored_sweep(small_space().sweep));
   const PlanOutcome none =
       search_plan(shipped(), small_space(), store, {.parallel = 1, .is_interrupted = [] { return true; }});
   CHECK(none.is_interrupted);
@@ -160,13 +161,13 @@ TEST_CASE("The fewest dollars need fewer GPUs than the least time, and a deadlin
     return plan_answer(std::move(space), std::move(outcome.result), std::move(outcome.searches));
   };
   const auto gpus = [](const PlanAnswer& answer) {
-    return plan_value(answer.space, answer.result.rows[answer.best.value()].point, "gpus");
+    return answer.space.groups[answer.space.bounds[answer.result.rows[answer.best.value()].point].group].gpus;
   };
   const PlanAnswer cheapest = answer_for(request);
   CHECK(cheapest.is_of_training);
-  CHECK(gpus(cheapest) == "8");
+  CHECK(gpus(cheapest) == 8);
   request.settings.deadline = Seconds{0.9 * cheapest.costs[*cheapest.best].time_s};
-  CHECK(gpus(answer_for(request)) == "16");
+  CHECK(gpus(answer_for(request)) == 16);
   request.settings.deadline = Seconds{1e-3};
   CHECK(!answer_for(request).best);
 }
