@@ -10,6 +10,10 @@ constexpr std::size_t points_of_wave = 8;  // of each group
 
 }  // namespace
 
+const char* searched_figure(const PlanSpace& space) {
+  return space.request.settings.goal == PlanGoal::energy ? "energy_per_step_j" : "step_time_s";
+}
+
 PlanSearch::PlanSearch(const PlanSpace& space)
     : space_(space), open_(space.groups.size()), searches_(space.groups.size()) {
   for (std::size_t point = 0; point < space.bounds.size(); ++point)
@@ -65,17 +69,27 @@ void PlanSearch::add(const SweepResult& result, const SweepRow& row) {
   std::erase(wave_, row.point);
   GroupSearch& search = searches_[space_.bounds[row.point].group];
   ++search.simulated;
-  const char* const name =
-      space_.request.settings.goal == PlanGoal::energy ? "energy_per_step_j" : "step_time_s";
   const std::optional<double> value =
-      row.status == PointStatus::done ? figure(result, row, name) : std::nullopt;
-  if (!value) {
+      row.status == PointStatus::done ? figure(result, row, searched_figure(space_)) : std::nullopt;
+  if (!value)
     ++search.failed;
-    return;
+  else if (!search.best || std::pair(*value, row.point) < std::pair(search.value, *search.best)) {
+    search.best = row.point;
+    search.value = *value;
   }
-  if (search.best && std::pair(search.value, *search.best) <= std::pair(*value, row.point)) return;
-  search.best = row.point;
-  search.value = *value;
+  search.steps.push_back({.point = row.point,
+                          .value = value,
+                          .best = search.best ? std::optional(search.value) : std::nullopt,
+                          .least_open = least_open_of(space_.bounds[row.point].group)});
+}
+
+std::optional<double> PlanSearch::least_open_of(std::size_t group) const {
+  // Points of the wave have lower bounds than those that stayed open.
+  const auto is_of_group = [&](std::size_t point) { return space_.bounds[point].group == group; };
+  const auto next = std::ranges::find_if(wave_, is_of_group);
+  if (next != wave_.end()) return bound_of(*next);
+  if (open_[group].empty()) return std::nullopt;
+  return bound_of(open_[group].back());
 }
 
 double gap_of(const GroupSearch& search) {

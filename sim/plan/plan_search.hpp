@@ -12,6 +12,14 @@
 
 namespace trainyard {
 
+/// The state of a group's search after a point was simulated, in figures of the goal per step.
+struct SearchStep {
+  std::size_t point = 0;
+  std::optional<double> value = {};       ///< of the point; empty: it failed
+  std::optional<double> best = {};        ///< least value so far
+  std::optional<double> least_open = {};  ///< the least bound of the points that were not simulated yet
+};
+
 /// How far the search of a group came.
 struct GroupSearch {
   std::optional<std::size_t> best = {};  ///< the point with least of the goal
@@ -21,7 +29,14 @@ struct GroupSearch {
   std::size_t bounded = 0;                ///< whose bound says that they are not better
   std::size_t left = 0;                   ///< of an interrupted search: that might be better
   std::optional<double> least_open = {};  ///< the least bound of a point that was not simulated
+  /// A step for each simulated point, in the order of the search: the same whatever the number of processes,
+  /// also if the search was continued.
+  std::vector<SearchStep> steps = {};
 };
+
+/// The figure that the search has least of in each group: "step_time_s", or "energy_per_step_j" if energy is
+/// the goal.
+const char* searched_figure(const PlanSpace& space);
 
 class PlanSearch {
 public:
@@ -42,6 +57,7 @@ public:
 
 private:
   [[nodiscard]] double bound_of(std::size_t point) const;
+  [[nodiscard]] std::optional<double> least_open_of(std::size_t group) const;
   [[nodiscard]] bool is_worth(std::size_t point, const GroupSearch& search) const;
 
   const PlanSpace& space_;

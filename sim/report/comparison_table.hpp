@@ -8,6 +8,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace trainyard {
 
@@ -30,5 +32,13 @@ nlohmann::ordered_json comparisons_json(std::span<const Comparison> comparisons)
 /// "B is 1.83 times faster per sample, beyond the expected error of the comparison; its step takes 15.1 ms
 /// less: compute -12.1 ms, exposed communication -3 ms (all_reduce of gradients -3 ms)".
 std::string comparison_in_words(const Comparison& comparison);
+
+/// The parts of that sentence, largest change first: "exposed communication", B - A. Kernels are one part,
+/// "compute", except recomputation.
+struct PartChange {
+  std::string_view what;
+  Seconds time;
+};
+std::vector<PartChange> part_changes(const Comparison& comparison);
 
 }  // namespace trainyard

@@ -20,11 +20,6 @@ namespace {
 constexpr double worth_saying = 5e-4;
 constexpr double share_of_difference = 0.1;
 
-struct Change {
-  std::string_view what;
-  Seconds time;
-};
-
 /// The parts in the words of the sentence; all kernels together are one part.
 std::string_view word_of_part(StepPart part) {
   switch (part) {
@@ -42,26 +37,19 @@ std::string_view word_of_part(StepPart part) {
       return "waiting for samples";
     case StepPart::host:
       return "waiting for the host";
+    case StepPart::recompute:
+      return "recomputation";
+    case StepPart::layers:
+      return "exposed layer communication";
+    case StepPart::messages:
+      return "exposed stage messages";
+    case StepPart::bubble:
+      return "bubble";
     case StepPart::other:
       return "other";
     default:
       return "compute";
   }
-}
-
-std::vector<Change> changes_of(const Comparison& comparison) {
-  std::vector<Change> changes;
-  for (const ComparedPart& part : comparison.parts) {
-    const std::string_view word = word_of_part(part.part);
-    const auto known = std::ranges::find(changes, word, &Change::what);
-    if (known == changes.end())
-      changes.push_back({word, part.time.difference});
-    else
-      known->time += part.time.difference;
-  }
-  std::ranges::stable_sort(changes, std::greater{},
-                           [](const Change& change) { return std::abs(change.time.si()); });
-  return changes;
 }
 
 /// " (all_reduce of gradients -3 ms)"; nothing if a run does not list its collectives separately.
@@ -88,7 +76,31 @@ std::string speed_in_words(double ratio) {
                      is_faster ? "faster" : "slower");
 }
 
+/// Below this a change of a part is not worth saying.
+Seconds least_change(const Comparison& comparison) {
+  const Seconds least = worth_saying * std::max(comparison.step.a, comparison.step.b);
+  const Seconds difference{std::abs(comparison.step.difference.si())};
+  return difference == Seconds{} ? least : std::min(least, share_of_difference * difference);
+}
+
 }  // namespace
+
+std::vector<PartChange> part_changes(const Comparison& comparison) {
+  std::vector<PartChange> changes;
+  for (const ComparedPart& part : comparison.parts) {
+    const std::string_view word = word_of_part(part.part);
+    const auto known = std::ranges::find(changes, word, &PartChange::what);
+    if (known == changes.end())
+      changes.push_back({word, part.time.difference});
+    else
+      known->time += part.time.difference;
+  }
+  const Seconds least = least_change(comparison);
+  std::erase_if(changes, [&](const PartChange& one) { return std::abs(one.time.si()) < least.si(); });
+  std::ranges::stable_sort(changes, std::greater{},
+                           [](const PartChange& change) { return std::abs(change.time.si()); });
+  return changes;
+}
 
 std::string comparison_in_words(const Comparison& comparison) {
   const Seconds difference = comparison.step.difference;
@@ -102,15 +114,12 @@ std::string comparison_in_words(const Comparison& comparison) {
   else
     text += fmt::format("{} {}", estimate(Seconds{std::abs(difference.si())}),
                         difference > Seconds{} ? "more" : "less");
-  Seconds least = worth_saying * std::max(comparison.step.a, comparison.step.b);
-  if (difference != Seconds{})
-    least = std::min(least, Seconds{share_of_difference * std::abs(difference.si())});
   std::string parts;
-  for (const Change& change : changes_of(comparison)) {
-    if (std::abs(change.time.si()) < least.si()) continue;
+  for (const PartChange& change : part_changes(comparison)) {
     parts +=
         fmt::format("{}{} {}", parts.empty() ? ": " : ", ", change.what, with_sign(estimate(change.time)));
-    if (change.what == word_of_part(StepPart::communication)) parts += groups_in_words(comparison, least);
+    if (change.what == word_of_part(StepPart::communication))
+      parts += groups_in_words(comparison, least_change(comparison));
   }
   return text + parts;
 }

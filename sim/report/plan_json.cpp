@@ -1,5 +1,6 @@
 #include "report/json_text.hpp"
 #include "report/plan_report.hpp"
+#include "report/plan_words.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -28,6 +29,20 @@ Json point_json(const PlanAnswer& answer, std::size_t index) {
   return json;
 }
 
+/// How the search of a group went, point by point. Figures as the points have them, "step_time_s" or
+/// "energy_per_step_j"; bounds with the same unit.
+Json progress_json(const PlanSpace& space, const GroupSearch& search) {
+  const std::string name = searched_figure(space);
+  const std::string unit = name.substr(name.rfind('_'));
+  Json steps = Json::array();
+  for (const SearchStep& step : search.steps)
+    steps.push_back({{"point", step.point},
+                     {name, number_or_null(step.value)},
+                     {"best_" + name, number_or_null(step.best)},
+                     {"open_bound" + unit, number_or_null(step.least_open)}});
+  return steps;
+}
+
 Json group_json(const PlanAnswer& answer, std::size_t index) {
   const PlanGroup& group = answer.space.groups[index];
   const GroupSearch& search = answer.searches[index];
@@ -44,6 +59,7 @@ Json group_json(const PlanAnswer& answer, std::size_t index) {
   json["bounded"] = search.bounded;
   json["left"] = search.left;
   json["gap"] = gap_of(search);
+  json["progress"] = progress_json(answer.space, search);
   json["failure"] = group.failure.empty() ? Json() : Json(group.failure);
   const std::optional<std::size_t>& best = answer.best_of_group[index];
   json["best"] = best ? point_json(answer, *best) : Json();
@@ -58,6 +74,23 @@ Json cell_json(const PlanAnswer& answer, const LayoutCell& cell) {
   return json;
 }
 
+/// Shares of the step, and of the memory.
+Json binds_json(const PlanBinds& binds) {
+  return {{"memory_utilization", number_or_null(binds.memory)},
+          {"bubble_share", number_or_null(binds.bubble)},
+          {"exposed_layers_share", binds.layers},
+          {"exposed_messages_share", binds.messages},
+          {"exposed_data_share", binds.data}};
+}
+
+/// By what a step is longer than that of the best plan.
+Json longer_by_json(const Comparison& loss) {
+  Json json = Json::object();
+  for (const ComparedPart& part : loss.parts)
+    json[std::string(config::name_of(part.part)) + "_s"] = part.time.difference.si();
+  return json;
+}
+
 }  // namespace
 
 Json plan_json(const PlanAnswer& answer, const PlanDetails& details) {
@@ -66,10 +99,12 @@ Json plan_json(const PlanAnswer& answer, const PlanDetails& details) {
             {"goal", config::name_of(answer.space.request.settings.goal)}};
   json["best"] = answer.best ? point_json(answer, *answer.best) : Json();
   json["command"] = details.command.empty() ? Json() : Json(details.command);
+  json["binds"] = details.best == nullptr ? Json() : binds_json(plan_binds(*details.best));
   json["others"] = Json::array();
-  for (const std::size_t row : answer.others) {
-    Json other = point_json(answer, row);
-    other["is_tie"] = is_tie(answer.result, *answer.best, row);
+  for (std::size_t i = 0; i < answer.others.size(); ++i) {
+    Json other = point_json(answer, answer.others[i]);
+    other["is_tie"] = is_tie(answer.result, *answer.best, answer.others[i]);
+    other["longer_by"] = i < details.losses.size() ? longer_by_json(details.losses[i]) : Json();
     json["others"].push_back(std::move(other));
   }
   json["pareto"] = Json::array();
@@ -80,10 +115,7 @@ Json plan_json(const PlanAnswer& answer, const PlanDetails& details) {
   json["layouts"] = Json::array();
   for (const LayoutCell& cell : answer.cells) json["layouts"].push_back(cell_json(answer, cell));
   json["changes"] = Json::array();
-  const int gpus =
-      answer.best
-          ? answer.space.groups[answer.space.bounds[answer.result.rows[*answer.best].point].group].gpus
-          : 0;
+  const int gpus = answer.best ? group_of_row(answer, *answer.best).gpus : 0;
   for (const PlanChange& change : details.changes)
     json["changes"].push_back(
         {{"change", change.change},

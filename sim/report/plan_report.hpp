@@ -1,6 +1,8 @@
 #pragma once
 // A plan for people, and as JSON in SI base units.
 
+#include "config/catalogue.hpp"
+#include "explain/comparison.hpp"
 #include "plan/plan_answer.hpp"
 #include "plan/run_plan.hpp"
 #include "run/run.hpp"
@@ -12,21 +14,26 @@
 
 namespace trainyard {
 
+/// The next best layouts that reports show.
+inline constexpr std::size_t most_others = 8;
+
 /// What a report of a plan has besides the answer.
 struct PlanDetails {
   const Run* best = nullptr;  ///< the best plan, simulated again; null without one
   std::string command;        ///< that runs it
   std::vector<PlanChange> changes;
+  std::vector<Comparison> losses;  ///< of the best plan with the first of PlanAnswer::others, in their order
 };
 
-/// "tensor 4 with sequence x data 16; sharded parameters; 8 micro-batches of 4". Throws as make_grid().
-std::string plan_layout_in_words(const PlanLayout& layout, int gpus);
-std::string plan_layout_in_words(const PlanSpace& space, std::size_t point);
+/// The comparisons of the best plan with up to most_others others, each simulated again in a child process.
+std::vector<Comparison> plan_losses(const config::Catalogue& catalogue, const PlanAnswer& answer,
+                                    int parallel);
 
 std::string plan_text(const PlanAnswer& answer, const PlanDetails& details, const PrintStyle& style = {});
 
-/// {schema_version, plan, goal, best: {keys, figures ...}, groups: [...], pareto: [...], others: [...],
-/// layouts: [...], search: {...}, changes: [...]}
+/// {schema_version, plan, goal, best: {keys, figures ...}, binds: {...}, others: [...], pareto: [...],
+/// groups:
+/// [{..., progress: [...]}, ...], layouts: [...], changes: [...]}
 nlohmann::ordered_json plan_json(const PlanAnswer& answer, const PlanDetails& details);
 
 }  // namespace trainyard

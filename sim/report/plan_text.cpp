@@ -3,6 +3,7 @@
 #include "report/limits.hpp"
 #include "report/page.hpp"
 #include "report/plan_report.hpp"
+#include "report/plan_words.hpp"
 #include "report/sweep_words.hpp"
 #include "report/text_layout.hpp"
 #include "run/memory_verdict.hpp"
@@ -18,9 +19,7 @@ namespace trainyard {
 
 namespace {
 
-constexpr std::size_t most_others = 8;
 constexpr std::size_t most_reasons = 3;
-constexpr double million = 1e6;
 
 class PlanPage {
 public:
@@ -43,30 +42,7 @@ private:
   [[nodiscard]] const SweepRow& row(std::size_t index) const { return answer_.result.rows[index]; }
 
   [[nodiscard]] double number(std::size_t index, std::string_view name) const {
-    return figure(answer_.result, row(index), name).value_or(0);
-  }
-
-  [[nodiscard]] std::string_view best_word() const {
-    switch (space_.request.settings.goal) {
-      case PlanGoal::cost:
-        return "cheapest";
-      case PlanGoal::energy:
-        return "most frugal";
-      case PlanGoal::time:
-        break;
-    }
-    return "fastest";
-  }
-
-  [[nodiscard]] std::string group_words(const PlanGroup& group) const {
-    std::string words = count(group.gpus, "GPU");
-    for (std::size_t i = 0; i + 1 < space_.group_keys.size(); ++i)
-      words += fmt::format(", {}={}", space_.group_keys[i], group.values[i]);
-    return words;
-  }
-
-  [[nodiscard]] const PlanGroup& group_of(std::size_t index) const {
-    return space_.groups[space_.bounds[row(index).point].group];
+    return plan_figure(answer_, index, name);
   }
 
   void write_best() {
@@ -77,8 +53,9 @@ private:
       return;
     }
     const std::size_t best = *answer_.best;
-    out_.heading(fmt::format("the {} plan", best_word()), space_.sweep.title);
-    out_.text_row("plan", fmt::format("{}: {}", group_words(group_of(best)),
+    out_.heading(fmt::format("the {} plan", best_plan_word(space_.request.settings.goal)),
+                 space_.sweep.title);
+    out_.text_row("plan", fmt::format("{}: {}", group_in_words(space_, group_of_row(answer_, best)),
                                       plan_layout_in_words(space_, row(best).point)));
     out_.row("step time", estimate(Seconds{number(best, "step_time_s")}),
              details_.best->expected_error
@@ -94,7 +71,11 @@ private:
           fmt::format("{} of the {} of a GPU", percent(memory.utilization), gpu_memory(memory.capacity)));
     }
     out_.text_row("limit", limit_in_words(*details_.best));
-    write_ties(best);
+    const std::vector<LabelledText> binds = binds_in_words(answer_, *details_.best);
+    for (std::size_t i = 0; i < binds.size(); ++i)
+      out_.text_row(i == 0 ? "what binds" : "", in_one_line(binds[i]));
+    if (const std::vector<std::size_t> ties = ties_of(answer_); !ties.empty())
+      out_.text_row("tie", ties_in_words(answer_, ties));
     out_.command("run it", details_.command);
   }
 
@@ -108,72 +89,23 @@ private:
 
   void write_costs(std::size_t best) {
     const PlanCosts& costs = answer_.costs[best];
-    const std::string what = "for " + (answer_.is_of_training ? training_in_words(answer_.result)
-                                                              : std::string("a million samples"));
-    const double scale = answer_.is_of_training ? 1 : million;
+    const std::string what = "for " + costs_in_words(answer_);
+    const double scale = costs_scale(answer_);
     out_.row("time", estimate(Seconds{scale * costs.time_s}), what);
     if (costs.usd) out_.row("rent", rounded(scale * *costs.usd) + " USD", what);
     if (costs.energy_j) out_.row("energy", estimate(Joules{scale * *costs.energy_j}), what);
   }
 
-  void write_ties(std::size_t best) {
-    std::vector<std::size_t> ties;
-    for (const std::size_t other : answer_.others) {
-      if (is_tie(answer_.result, best, other)) ties.push_back(other);
-    }
-    if (ties.empty()) return;
-    const std::size_t next = ties.front();
-    out_.text_row(
-        "tie", fmt::format("{} of the simulated layouts may be as fast within their expected errors; the "
-                           "next, {:+.1f} %: {}",
-                           ties.size(), 100 * (number(next, "step_time_s") / number(best, "step_time_s") - 1),
-                           plan_layout_in_words(space_, row(next).point)));
-  }
-
   void write_search() {
-    std::size_t all = 0;
-    std::size_t large = 0;
-    std::size_t bounded = 0;
-    std::size_t simulated = 0;
-    std::size_t failed = 0;
-    std::size_t left = 0;
-    double gap = 0;
-    std::map<std::string, std::size_t> impossible;
-    for (std::size_t i = 0; i < space_.groups.size(); ++i) {
-      all += space_.groups[i].layouts;
-      large += space_.groups[i].too_large;
-      bounded += answer_.searches[i].bounded;
-      simulated += answer_.searches[i].simulated;
-      failed += answer_.searches[i].failed;
-      left += answer_.searches[i].left;
-      gap = std::max(gap, gap_of(answer_.searches[i]));
-      for (const auto& [reason, number] : space_.groups[i].impossible) impossible[reason] += number;
-    }
-    std::size_t refused = 0;
-    for (const auto& [reason, number] : impossible) refused += number;
+    const LayoutCounts counts = layout_counts(answer_);
     out_.heading("how it was found");
-    out_.text_row(
-        "layouts",
-        fmt::format(
-            "{} in all: {} do not fit into memory, {} are impossible, {} cannot be better (a lower "
-            "bound says so), {} were simulated{}",
-            count_text(double(all)), count_text(double(large)), count_text(double(refused)),
-            count_text(double(bounded)), count_text(double(simulated)),
-            (failed == 0 ? std::string() : fmt::format(", {} of them with an error", failed)) +
-                (left == 0 ? std::string() : fmt::format("; {} are left", count_text(double(left))))));
-    out_.text_row(
-        "proof",
-        gap == 0
-            ? "the best of the space: every other layout was simulated, or its lower bound is above the best"
-        : gap == 1 ? "none: the search ended before a layout of every group was simulated"
-                   : fmt::format("within {} of the best of the space: the least lower bound that is left",
-                                 percent(gap)));
-    std::vector<std::pair<std::size_t, std::string>> reasons;
-    for (const auto& [reason, number] : impossible) reasons.emplace_back(number, reason);
-    std::ranges::stable_sort(reasons, std::greater{}, &std::pair<std::size_t, std::string>::first);
-    for (std::size_t i = 0; i < std::min(most_reasons, reasons.size()); ++i)
+    out_.text_row("layouts", counts_in_words(counts));
+    out_.text_row("proof", proof_in_words(counts));
+    for (std::size_t i = 0; i < std::min(most_reasons, counts.reasons.size()); ++i) {
+      const auto& [number, reason] = counts.reasons[i];
       out_.text_row(i == 0 ? "impossible" : "",
-                    fmt::format("{}: {}", count_text(double(reasons[i].first)), reasons[i].second));
+                    fmt::format("{}: {}", count_text(static_cast<double>(number)), reason));
+    }
     std::string axes;
     for (const LayoutAxis& axis : space_.axes)
       axes += fmt::format("{}{} {}", axes.empty() ? "" : "; ", axis.key.substr(axis.key.find('.') + 1),
@@ -184,7 +116,7 @@ private:
   /// Where the time of the best layouts goes.
   void write_others() {
     if (answer_.others.empty()) return;
-    out_.heading("the best and the next", group_words(group_of(*answer_.best)));
+    out_.heading("the best and the next", group_in_words(space_, group_of_row(answer_, *answer_.best)));
     Table table({number_column(), number_column(), number_column(), number_column(), number_column(),
                  text_column().wraps(30)},
                 {.indent = 2});
@@ -206,6 +138,18 @@ private:
     out_.table(table);
     const std::string errors = expected_errors_in_words(answer_.result, "--json");
     if (!errors.empty()) out_.paragraph(errors, 2);
+    write_losses(largest);
+  }
+
+  /// By what the steps of the next are longer.
+  void write_losses(Seconds largest) {
+    if (details_.losses.empty()) return;
+    out_.heading("why the next lose", "their steps, part by part, less that of the best");
+    Table table({number_column(), text_column().wraps(30)}, {.indent = 2});
+    table.row("step", "longer by");
+    for (const Comparison& loss : details_.losses)
+      table.row(human_like(loss.step.b, largest), loss_in_words(loss));
+    out_.table(table);
   }
 
   /// Step times by tensor ranks and stages.
@@ -237,15 +181,10 @@ private:
   }
 
   [[nodiscard]] std::string cell_text(int tensor, int stage) const {
-    const auto cell = std::ranges::find_if(
-        answer_.cells, [&](const LayoutCell& its) { return its.tensor == tensor && its.pipeline == stage; });
-    if (cell == answer_.cells.end()) return "-";
-    if (cell->step_s && (!cell->bound_s || *cell->step_s <= *cell->bound_s ||
-                         *cell->step_s <= number(*answer_.best, "step_time_s")))
-      return estimate(Seconds{*cell->step_s});
-    const double least = std::min(cell->step_s.value_or(cell->bound_s.value_or(0)),
-                                  cell->bound_s.value_or(cell->step_s.value_or(0)));
-    return "> " + estimate(Seconds{least});
+    const LayoutCell* const cell = cell_at(answer_, tensor, stage);
+    if (cell == nullptr) return "-";
+    const CellStep step = cell_step(answer_, *cell);
+    return (step.is_bound ? "> " : "") + estimate(Seconds{step.step_s});
   }
 
   void write_groups() {
@@ -286,7 +225,7 @@ private:
       return;
     }
     const PlanCosts& costs = answer_.costs[*best];
-    const double scale = answer_.is_of_training ? 1 : million;
+    const double scale = costs_scale(answer_);
     const bool is_on_front = std::ranges::find(answer_.front, *best) != answer_.front.end();
     const auto mfu = figure(answer_.result, row(*best), "model_flops_utilization");
     for (std::string& cell : std::vector<std::string>{
@@ -302,22 +241,8 @@ private:
   void write_changes() {
     if (details_.changes.empty()) return;
     out_.heading("if the machine were a little different");
-    for (const PlanChange& change : details_.changes) {
-      const std::string what =
-          !change.layout
-              ? "nothing fits"
-              : fmt::format(
-                    "{}, step {}{}",
-                    change.is_same
-                        ? "the same layout is the best"
-                        : "the best is " + plan_layout_in_words(*change.layout, group_of(*answer_.best).gpus),
-                    estimate(Seconds{change.step_s}),
-                    answer_.best
-                        ? fmt::format(" ({})", signed_percent(
-                                                   change.step_s / number(*answer_.best, "step_time_s") - 1))
-                        : std::string());
-      out_.paragraph(fmt::format("{}: {}", change.change, what), 2);
-    }
+    for (const PlanChange& change : details_.changes)
+      out_.paragraph(fmt::format("{}: {}", change.change, change_in_words(answer_, change)), 2);
   }
 
   const PlanAnswer& answer_;
@@ -327,21 +252,6 @@ private:
 };
 
 }  // namespace
-
-std::string plan_layout_in_words(const PlanLayout& layout, int gpus) {
-  RankLayout ranks;
-  ranks.parallelism = layout.parallelism;
-  ranks.grid = make_grid(layout.parallelism, gpus);
-  ranks.schedule = schedule_of(layout.parallelism);
-  const std::string words = layout_in_words(ranks);
-  return fmt::format("{}; {} micro-batch{} of {}", words.empty() ? "one GPU" : words,
-                     grouped(layout.micro_batches), layout.micro_batches == 1 ? "" : "es",
-                     layout.micro_batch);
-}
-
-std::string plan_layout_in_words(const PlanSpace& space, std::size_t point) {
-  return plan_layout_in_words(space.layouts[point], space.groups[space.bounds[point].group].gpus);
-}
 
 std::string plan_text(const PlanAnswer& answer, const PlanDetails& details, const PrintStyle& style) {
   return PlanPage(answer, details, style).text();

@@ -1,0 +1,214 @@
+#include "report/plan_words.hpp"
+
+#include "report/comparison_table.hpp"
+#include "report/layout_summary.hpp"
+#include "report/page.hpp"
+#include "report/sweep_words.hpp"
+#include "report/text_layout.hpp"
+#include "run/layout_parts.hpp"
+#include "run/memory_verdict.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <functional>
+#include <map>
+
+namespace trainyard {
+
+namespace {
+
+std::string counted(std::size_t number) { return count_text(static_cast<double>(number)); }
+
+std::string share_of_step(double share) { return percent(share) + " of the step"; }
+
+std::string memory_in_words(const PlanGroup& group, const MemoryReport& memory) {
+  return fmt::format("the plan fills {} of a GPU; {} of {} layouts do not fit", percent(memory.utilization),
+                     counted(group.too_large), counted(group.layouts));
+}
+
+std::string network_in_words(const PlanBinds& binds) {
+  const double all = binds.layers + binds.messages + binds.data;
+  std::string text = "exposed communication takes " + share_of_step(all);
+  if (binds.layers + binds.messages == 0) return text;
+  std::string parts;
+  const auto add = [&](std::string_view what, double share) {
+    if (share > 0) parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", what, percent(share));
+  };
+  add("divided layers", binds.layers);
+  add("messages between stages", binds.messages);
+  add("gradients and parameters", binds.data);
+  return text + ": " + parts;
+}
+
+}  // namespace
+
+std::string_view best_plan_word(PlanGoal goal) {
+  switch (goal) {
+    case PlanGoal::cost:
+      return "cheapest";
+    case PlanGoal::energy:
+      return "most frugal";
+    case PlanGoal::time:
+      break;
+  }
+  return "fastest";
+}
+
+std::string plan_layout_in_words(const PlanLayout& layout, int gpus) {
+  RankLayout ranks;
+  ranks.parallelism = layout.parallelism;
+  ranks.grid = make_grid(layout.parallelism, gpus);
+  ranks.schedule = schedule_of(layout.parallelism);
+  const std::string words = layout_in_words(ranks);
+  return fmt::format("{}; {} micro-batch{} of {}", words.empty() ? "one GPU" : words,
+                     grouped(layout.micro_batches), layout.micro_batches == 1 ? "" : "es",
+                     layout.micro_batch);
+}
+
+std::string plan_layout_in_words(const PlanSpace& space, std::size_t point) {
+  return plan_layout_in_words(space.layouts[point], space.groups[space.bounds[point].group].gpus);
+}
+
+std::string group_in_words(const PlanSpace& space, const PlanGroup& group) {
+  std::string words = count(group.gpus, "GPU");
+  for (std::size_t i = 0; i + 1 < space.group_keys.size(); ++i)
+    words += fmt::format(", {}={}", space.group_keys[i], group.values[i]);
+  return words;
+}
+
+const PlanGroup& group_of_row(const PlanAnswer& answer, std::size_t row) {
+  return answer.space.groups[answer.space.bounds[answer.result.rows[row].point].group];
+}
+
+double plan_figure(const PlanAnswer& answer, std::size_t row, std::string_view name) {
+  return figure(answer.result, answer.result.rows[row], name).value_or(0);
+}
+
+double costs_scale(const PlanAnswer& answer) {
+  constexpr double million = 1e6;
+  return answer.is_of_training ? 1 : million;
+}
+
+std::string costs_in_words(const PlanAnswer& answer) {
+  return answer.is_of_training ? training_in_words(answer.result) : std::string("a million samples");
+}
+
+std::vector<std::size_t> ties_of(const PlanAnswer& answer) {
+  std::vector<std::size_t> ties;
+  for (const std::size_t other : answer.others) {
+    if (is_tie(answer.result, *answer.best, other)) ties.push_back(other);
+  }
+  return ties;
+}
+
+std::string ties_in_words(const PlanAnswer& answer, const std::vector<std::size_t>& ties) {
+  const std::size_t next = ties.front();
+  const double longer =
+      plan_figure(answer, next, "step_time_s") / plan_figure(answer, *answer.best, "step_time_s") - 1;
+  return fmt::format(
+      "{} of the simulated layouts may be as fast within their expected errors; the next, {:+.1f} %: {}",
+      ties.size(), 100 * longer, plan_layout_in_words(answer.space, answer.result.rows[next].point));
+}
+
+LayoutCounts layout_counts(const PlanAnswer& answer) {
+  LayoutCounts counts;
+  std::map<std::string, std::size_t> impossible;
+  for (std::size_t i = 0; i < answer.space.groups.size(); ++i) {
+    const PlanGroup& group = answer.space.groups[i];
+    const GroupSearch& search = answer.searches[i];
+    counts.all += group.layouts;
+    counts.too_large += group.too_large;
+    counts.bounded += search.bounded;
+    counts.simulated += search.simulated;
+    counts.failed += search.failed;
+    counts.left += search.left;
+    counts.gap = std::max(counts.gap, gap_of(search));
+    for (const auto& [reason, number] : group.impossible) {
+      impossible[reason] += number;
+      counts.impossible += number;
+    }
+  }
+  for (const auto& [reason, number] : impossible) counts.reasons.emplace_back(number, reason);
+  std::ranges::stable_sort(counts.reasons, std::greater{}, &std::pair<std::size_t, std::string>::first);
+  return counts;
+}
+
+std::string counts_in_words(const LayoutCounts& counts) {
+  std::string text = fmt::format(
+      "{} in all: {} do not fit into memory, {} are impossible, {} cannot be better (a lower bound says so), "
+      "{} were simulated",
+      counted(counts.all), counted(counts.too_large), counted(counts.impossible), counted(counts.bounded),
+      counted(counts.simulated));
+  if (counts.failed > 0) text += fmt::format(", {} of them with an error", counts.failed);
+  if (counts.left > 0) text += fmt::format("; {} are left", counted(counts.left));
+  return text;
+}
+
+std::string proof_in_words(const LayoutCounts& counts) {
+  if (counts.gap == 0)
+    return "the best of the space: every other layout was simulated, or its lower bound is above the best";
+  if (counts.gap == 1) return "none: the search ended before a layout of every group was simulated";
+  return fmt::format("within {} of the best of the space: the least lower bound that is left",
+                     percent(counts.gap));
+}
+
+PlanBinds plan_binds(const Run& best) {
+  const StepParts parts = step_parts(best);
+  const auto share = [&](StepPart part) {
+    const auto found = std::ranges::find(parts.parts, part, &PartTime::part);
+    return found == parts.parts.end() ? 0.0 : found->time / best.pace.time;
+  };
+  PlanBinds binds;
+  if (best.memory) binds.memory = fullest(*best.memory).utilization;
+  if (pipeline_stages(best.experiment) > 1) binds.bubble = share(StepPart::bubble);
+  binds.layers = share(StepPart::layers);
+  binds.messages = share(StepPart::messages);
+  binds.data = share(StepPart::communication);
+  return binds;
+}
+
+std::vector<LabelledText> binds_in_words(const PlanAnswer& answer, const Run& best) {
+  const PlanBinds binds = plan_binds(best);
+  std::vector<LabelledText> texts;
+  if (best.memory)
+    texts.push_back({"memory", memory_in_words(group_of_row(answer, *answer.best), fullest(*best.memory))});
+  if (binds.bubble)
+    texts.push_back({"bubble", "waiting for other stages takes " + share_of_step(*binds.bubble)});
+  if (best.ranks > 1) texts.push_back({"network", network_in_words(binds)});
+  return texts;
+}
+
+std::string loss_in_words(const Comparison& comparison) {
+  std::string text;
+  for (const PartChange& change : part_changes(comparison))
+    text +=
+        fmt::format("{}{} of {}", text.empty() ? "" : ", ", with_sign(estimate(change.time)), change.what);
+  return text;
+}
+
+CellStep cell_step(const PlanAnswer& answer, const LayoutCell& cell) {
+  if (!cell.step_s) return {.step_s = cell.bound_s.value_or(0), .is_bound = true};
+  const double best = plan_figure(answer, *answer.best, "step_time_s");
+  if (!cell.bound_s || *cell.step_s <= std::max(*cell.bound_s, best)) return {.step_s = *cell.step_s};
+  return {.step_s = *cell.bound_s, .is_bound = true};
+}
+
+const LayoutCell* cell_at(const PlanAnswer& answer, int tensor, int pipeline) {
+  const auto cell = std::ranges::find_if(answer.cells, [&](const LayoutCell& its) {
+    return its.tensor == tensor && its.pipeline == pipeline && (its.step_s || its.bound_s);
+  });
+  return cell == answer.cells.end() ? nullptr : &*cell;
+}
+
+std::string change_in_words(const PlanAnswer& answer, const PlanChange& change) {
+  if (!change.layout) return "nothing fits";
+  const std::string best =
+      change.is_same
+          ? std::string("the same layout is the best")
+          : "the best is " + plan_layout_in_words(*change.layout, group_of_row(answer, *answer.best).gpus);
+  return fmt::format("{}, step {} ({})", best, estimate(Seconds{change.step_s}),
+                     signed_percent(change.step_s / plan_figure(answer, *answer.best, "step_time_s") - 1));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,80 @@
+#pragma once
+// Sentences and figures about a plan that its text, its JSON and its page share.
+
+#include "plan/plan_answer.hpp"
+#include "plan/run_plan.hpp"
+#include "report/comparison_report.hpp"
+#include "run/run.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+/// "fastest": the best plan by the goal.
+std::string_view best_plan_word(PlanGoal goal);
+
+/// "tensor 4 with sequence x data 16; sharded parameters; 8 micro-batches of 4". Throws as make_grid().
+std::string plan_layout_in_words(const PlanLayout& layout, int gpus);
+std::string plan_layout_in_words(const PlanSpace& space, std::size_t point);
+
+/// "16 GPUs", "16 GPUs, precision=fp16".
+std::string group_in_words(const PlanSpace& space, const PlanGroup& group);
+const PlanGroup& group_of_row(const PlanAnswer& answer, std::size_t row);
+
+/// A figure of a row that was simulated; 0 if it has none of this name.
+double plan_figure(const PlanAnswer& answer, std::size_t row, std::string_view name);
+
+/// The costs of a training of known length, otherwise those of a million samples, and what they are of.
+double costs_scale(const PlanAnswer& answer);
+std::string costs_in_words(const PlanAnswer& answer);
+
+/// The layouts that may be as fast as the best within their expected errors, best first.
+std::vector<std::size_t> ties_of(const PlanAnswer& answer);
+/// Their number, and the next of them. Requires one.
+std::string ties_in_words(const PlanAnswer& answer, const std::vector<std::size_t>& ties);
+
+/// What became of all layouts, over the groups.
+struct LayoutCounts {
+  std::size_t all = 0, too_large = 0, impossible = 0, bounded = 0, simulated = 0, failed = 0, left = 0;
+  double gap = 0;                                            ///< the largest of a group
+  std::vector<std::pair<std::size_t, std::string>> reasons;  ///< why layouts are impossible, most first
+};
+LayoutCounts layout_counts(const PlanAnswer& answer);
+/// "2,600 in all: 544 do not fit into memory, ..."
+std::string counts_in_words(const LayoutCounts& counts);
+/// How far the best may be from the best of the space.
+std::string proof_in_words(const LayoutCounts& counts);
+
+/// What keeps the best plan from being faster, as shares.
+struct PlanBinds {
+  std::optional<double> memory;  ///< share of the fullest GPU's memory
+  std::optional<double> bubble;  ///< share of the step; empty without stages
+  /// Shares of the step in which no kernel runs: collectives of divided layers, messages between stages,
+  /// gradients and parameters.
+  double layers = 0, messages = 0, data = 0;
+};
+PlanBinds plan_binds(const Run& best);
+/// Memory, bubble and network, each in a sentence.
+std::vector<LabelledText> binds_in_words(const PlanAnswer& answer, const Run& best);
+
+/// By what B's step is longer than A's: "+0.31 s of exposed communication, -0.05 s of bubble".
+std::string loss_in_words(const Comparison& comparison);
+
+/// What is known of the fastest layout of a cell.
+struct CellStep {
+  double step_s = 0;
+  bool is_bound = false;  ///< no layout is faster than that, but none so fast was simulated
+};
+CellStep cell_step(const PlanAnswer& answer, const LayoutCell& cell);
+/// Null if no layout fits there or runs.
+const LayoutCell* cell_at(const PlanAnswer& answer, int tensor, int pipeline);
+
+/// "the same layout is the best, step 5.06 s (+0.4 %)". Requires a best plan.
+std::string change_in_words(const PlanAnswer& answer, const PlanChange& change);
+
+}  // namespace trainyard
