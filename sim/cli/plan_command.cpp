@@ -7,6 +7,7 @@
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "config/read.hpp"
+#include "html/plan_html.hpp"
 #include "plan/run_plan.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
@@ -18,6 +19,7 @@
 #include "sweep/store_lock.hpp"
 #include "sweep/value_range.hpp"
 #include "units/shell_word.hpp"
+#include "units/version.hpp"
 
 #include <CLI/Error.hpp>
 #include <chrono>
@@ -125,7 +127,7 @@ PlanRequest request_of(const config::Catalogue& catalogue, const PlanOptions& op
   return request;
 }
 
-constexpr const char* plan_files[] = {"plan.txt", "plan.json", "best.yaml", "plan.csv"};
+constexpr const char* plan_files[] = {"plan.txt", "plan.json", "best.yaml", "plan.csv", "plan.html"};
 
 fs::path store_of(const PlanOptions& options) { return fs::path(*options.out) / "sweep.db"; }
 
@@ -171,9 +173,12 @@ std::string command_of(const PlanSpace& space, std::size_t point) {
 
 void export_files(const PlanOptions& options, const PlanAnswer& answer, const PlanDetails& details) {
   const fs::path dir = *options.out;
+  PageOrigin origin;
+  origin.version = version();
+  if (details.best != nullptr) origin = page_origin(details.best->experiment, version());
   const std::string texts[] = {plan_text(answer, details), json_text(plan_json(answer, details)),
                                details.best == nullptr ? std::string() : resolved_text(*details.best),
-                               sweep_csv(answer.result)};
+                               sweep_csv(answer.result), plan_html(answer, details, origin)};
   for (std::size_t i = 0; i < std::size(plan_files); ++i) {
     if (!texts[i].empty()) write_out_file(dir / plan_files[i], texts[i], true);
   }
@@ -198,10 +203,10 @@ void print_plan(const PlanOptions& options, const config::Catalogue& catalogue, 
   std::optional<Run> best;
   if (answer.best) {
     const std::size_t point = answer.result.rows[*answer.best].point;
+    if (is_complete) details.losses = plan_losses(catalogue, answer, jobs_of(options.jobs));
     if (!options.quick && is_complete)
       details.changes = plan_changes(catalogue, answer, jobs_of(options.jobs));
-    best =
-        simulate(read_point(catalogue, space.sweep, space.sweep.points[point], files), {.timeline = false});
+    best = simulate(read_point(catalogue, space.sweep, space.sweep.points[point], files), {.rows = false});
     print_diagnostics(best->experiment.warnings);
     details.best = &*best;
     details.command = command_of(space, point);
@@ -292,9 +297,9 @@ void add_plan(CLI::App& program) {
       "largest memory of a process of it, such as 4GB; a layout that needs more to simulate is left out");
   add_jobs_option(command, options->jobs, "simulations");
   add_value(command, "--out", options->out, "DIR",
-            "write the result to this folder: best.yaml (the experiment), plan.txt, plan.json, plan.csv (all "
-            "simulated "
-            "layouts), and sweep.db (SQLite), which gets each when it is finished");
+            "write the result to this folder: plan.html (a page for a browser), best.yaml (the experiment), "
+            "plan.txt, plan.json, plan.csv (all simulated layouts), and sweep.db (SQLite), which gets each "
+            "when it is finished");
   command.add_flag("--resume", options->resume, "continue the search in the folder");
   command.add_flag("--force", options->force, "replace the folder's earlier result");
   command.add_flag("--json", options->json, "print JSON in SI base units");

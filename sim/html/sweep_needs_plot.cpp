@@ -25,7 +25,6 @@ struct NeedUnit {
 NeedUnit need_upwards(const std::vector<Needs>& needs) {
   const auto has_cost = [](const Needs& row) { return row.time_s && row.cost_usd; };
   if (std::ranges::any_of(needs, has_cost)) return {.need = &Needs::cost_usd, .title = "USD", .unit = 1};
-  constexpr double joules_per_kwh = 3.6e6;
   return {.need = &Needs::energy_j, .title = "kWh", .unit = joules_per_kwh};
 }
 

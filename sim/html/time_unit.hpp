@@ -1,5 +1,5 @@
 #pragma once
-// One unit for all numbers on a time axis.
+// Units of the numbers on axes: one for all times of an axis, and kWh for energies.
 
 #include "units/quantity.hpp"
 
@@ -7,6 +7,8 @@
 #include <string_view>
 
 namespace trainyard {
+
+inline constexpr double joules_per_kwh = 3.6e6;
 
 struct TimeUnit {
   std::string_view name;  ///< "hours"

@@ -23,8 +23,11 @@ std::string counted(std::size_t number) { return count_text(static_cast<double>(
 std::string share_of_step(double share) { return percent(share) + " of the step"; }
 
 std::string memory_in_words(const PlanGroup& group, const MemoryReport& memory) {
-  return fmt::format("the plan fills {} of a GPU; {} of {} layouts do not fit", percent(memory.utilization),
-                     counted(group.too_large), counted(group.layouts));
+  return fmt::format("the plan fills {} of a GPU; {} layouts {}", percent(memory.utilization),
+                     group.too_large == 0
+                         ? "all " + counted(group.layouts)
+                         : fmt::format("{} of {}", counted(group.too_large), counted(group.layouts)),
+                     group.too_large == 0 ? "fit" : "do not fit");
 }
 
 std::string network_in_words(const PlanBinds& binds) {

@@ -57,7 +57,11 @@ TEST_CASE("the command of a plan, and its experiment, give the step that the pla
   CHECK(contains(plan["command"].get<std::string>(), "trainyard run --platform dgx1v --model gpt2_small"));
   CHECK(best["bound_s"].get<double>() <= best["step_time_s"].get<double>());
   for (const Json& other : plan["others"]) CHECK(other["step_time_s"] >= best["step_time_s"]);
-  for (const char* const file : {"p/plan.txt", "p/plan.json", "p/plan.csv"})
+  double longer = 0;
+  for (const auto& [part, time] : plan["others"][0]["longer_by"].items()) longer += time.get<double>();
+  CHECK(longer ==
+        doctest::Approx(plan["others"][0]["step_time_s"].get<double>() - best["step_time_s"].get<double>()));
+  for (const char* const file : {"p/plan.txt", "p/plan.json", "p/plan.csv", "p/plan.html"})
     CHECK(std::filesystem::file_size(scratch / file) > 0);
 }
 
@@ -81,7 +85,10 @@ TEST_CASE("the same plan has the same bytes, whatever the number of processes, a
   const std::string whole = run_program(small_plan({"-j", "1", "--out", scratch / "a"})).out;
   CHECK(run_program(small_plan({"-j", "3"})).out == whole);
   CHECK(run_program(small_plan({"--out", scratch / "a"})).code == 5);
+  const auto files = [&] { return content(scratch / "a/plan.html") + content(scratch / "a/plan.json"); };
+  const std::string before = files();
   CHECK(run_program(small_plan({"--out", scratch / "a", "--resume"})).out == whole);
+  CHECK(files() == before);
 }
 
 TEST_CASE("a search that its time ends answers with the best so far") {

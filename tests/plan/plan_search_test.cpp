@@ -110,6 +110,34 @@ TEST_CASE("Number of processes and points already in the store do not change wha
   }
 }
 
+TEST_CASE(
+    "The steps of a search end where the best meets the bound, and are the same of a continued search") {
+  const PlanSpace& space = small_space();
+  const PlanOutcome& one = small_outcome();
+  SweepStore store(stored_sweep(space.sweep));
+  for (std::size_t i = 1; i < one.result.rows.size(); i += 2) store.add(one.result.rows[i], {});
+  const PlanOutcome resumed = search_plan(shipped(), space, store, {.parallel = 2});
+  for (std::size_t group = 0; group < one.searches.size(); ++group) {
+    const GroupSearch& search = one.searches[group];
+    REQUIRE(search.steps.size() == search.simulated);
+    REQUIRE(resumed.searches[group].steps.size() == search.simulated);
+    double best = std::numeric_limits<double>::infinity();
+    double bound = 0;
+    for (std::size_t i = 0; i < search.steps.size(); ++i) {
+      const SearchStep& step = search.steps[i];
+      best = std::min(best, step.value.value());
+      CHECK(step.best == best);
+      CHECK(space.bounds[step.point].step_s >= bound);
+      CHECK(step.least_open.value_or(best) >= space.bounds[step.point].step_s);
+      bound = space.bounds[step.point].step_s;
+      CHECK(resumed.searches[group].steps[i].point == step.point);
+      CHECK(resumed.searches[group].steps[i].least_open == step.least_open);
+    }
+    CHECK(search.steps.back().best == search.value);
+    CHECK(search.steps.back().least_open.value_or(search.value) >= search.value);
+  }
+}
+
 TEST_CASE("With a gap the search ends earlier, and its answer is within the gap") {
   const PlanOutcome& exact = small_outcome();
   PlanRequest request = small_request();

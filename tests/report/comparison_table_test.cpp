@@ -277,3 +277,25 @@ TEST_CASE("exposed communication of many updates is per update in summaries of v
   json["schema_version"] = 3;
   CHECK(exposed() == 0.05);
 }
+
+TEST_CASE("What ranks of a layout wait for is named apart from computing in a comparison") {
+  RunSummary a = read_back(sample_result());
+  RunSummary b = a;
+  const auto part = [](RunSummary& run, StepPart which, double of_step) {
+    run.parts.push_back({which, of_step * step_time(run)});
+  };
+  a.parts.clear();
+  b.parts.clear();
+  a.collectives.clear();
+  b.collectives.clear();
+  part(a, StepPart::forward, 1);
+  part(b, StepPart::forward, 0.4);
+  part(b, StepPart::recompute, 0.3);
+  part(b, StepPart::layers, 0.15);
+  part(b, StepPart::messages, 0.05);
+  part(b, StepPart::bubble, 0.1);
+  std::vector<std::string_view> words;
+  for (const PartChange& change : part_changes(compare(a, b))) words.push_back(change.what);
+  CHECK(words == std::vector<std::string_view>{"compute", "recomputation", "exposed layer communication",
+                                               "bubble", "exposed stage messages"});
+}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""report.html of runs and sweeps in headless Chromium, from file:// and without a network.
+"""report.html of runs and sweeps, and plan.html, in headless Chromium, from file:// and without a network.
 
 usage: report.py PROGRAM SOURCE_DIR [--screenshots DIR]
 
@@ -32,6 +32,7 @@ WIDTHS = (360, 800, 1600)
 SCHEMES = ("light", "dark")
 
 RUN = {"answer", "figures", "limits", "where", "timeline", "layers", "memory", "needs", "trust", "errors", "experiment"}
+PLAN = {"answer", "binds", "map", "next", "changes", "progress", "search", "where", "memory", "trust", "errors", "experiment"}
 SWEEP = {"answer", "what", "points", "trust", "errors", "sweep"}
 # Names that are markup, as a layer, an experiment's file and a value of a sweep.
 HOSTILE = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 1'>\"&"
@@ -56,6 +57,8 @@ PAGES = {
     "many": (["sweep", "resnet50_dgx2", "--set", "batch_per_gpu=1..60 step 1", "--set", "gpus=1,2", "--set",
               "platform.fabric.nic=10 Gbps,25 Gbps,40 Gbps,50 Gbps,100 Gbps"], SWEEP | {"chart"}, None),
     "failures": (["sweep", "gpt2_small_dgx2", "--set", "batch_per_gpu=8,32,64"], SWEEP | {"failures"}, 0),
+    "plan": (["plan", "gpt2_small", "--on", "dgx1v", "--gpus", "8,16", "--global-batch", "64", "--over", "batch_per_gpu=1,4",
+              "--over", "parallelism.recompute=none"], PLAN | {"groups"}, 2),
     "hostile": (["run", HOSTILE_FILE], RUN - {"memory"} | {"collectives"}, 0),
     "hostile_sweep": (["sweep", HOSTILE_FILE, "--set", "gpus=2,4", "--set", f"precision=fp32,{HOSTILE}"],
                       SWEEP | {"chart", "scaling", "failures"}, 4),
@@ -383,6 +386,19 @@ def check_sweep_without_script(pages, name, file):
     pages.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
+def check_plan_without_script(pages, name, file):
+    """The map says all without colour and pointer: each cell has a number or is empty."""
+    pages.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    pages.open(file)
+    cells = pages.driver.find_elements(By.CSS_SELECTOR, "#map-table .cell")
+    texts = [cell.text for cell in cells]
+    pages.expect(len(texts) > 4 and sum("best" in text.splitlines() for text in texts) == 1, name, f"the map reads {texts}")
+    pages.expect(all(re.match(r"(> )?[\d.]+ (s|ms)\n|-$", text) for text in texts), name, f"the map reads {texts}")
+    pages.expect(all(cell.get_attribute("title") for cell in cells), name, "a cell of the map has no title")
+    pages.expect(pages.driver.find_element(By.CSS_SELECTOR, "#progress figure.plot").is_displayed(), name, "no progress without script")
+    pages.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
 def check_hostile(pages, name, file):
     pages.open(file)
     pages.expect(pages.driver.execute_script("return window.broken") is None, name, "a name runs as script")
@@ -425,7 +441,8 @@ def write_pages(program, source, folder):
         errors = process.communicate()[1]
         if process.returncode != wanted.get(name, 0):
             sys.exit(f"{name} ended with {process.returncode}: {errors}")
-    return {name: folder / name / "report.html" for name in PAGES}
+    return {name: folder / name / ("plan.html" if arguments[0] == "plan" else "report.html")
+            for name, (arguments, *_) in PAGES.items()}
 
 
 def main():
@@ -452,6 +469,8 @@ def main():
             check_many_points(pages, "many", files["many"])
             check_sweep_without_script(pages, "cloud_cost", files["cloud_cost"])
             check_copying(pages, "dgx2", files["dgx2"])
+            check_copying(pages, "plan", files["plan"])
+            check_plan_without_script(pages, "plan", files["plan"])
             check_without_script(pages, "dgx2", files["dgx2"])
             if options.screenshots:
                 options.screenshots.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,126 @@
+// The page of a plan made by hand: two groups, of which the larger is the best.
+
+#include "html/plan_html.hpp"
+
+#include "html/plan_sections.hpp"
+
+#include <doctest/doctest.h>
+#include <string>
+#include <utility>
+
+using namespace trainyard;
+
+namespace {
+
+bool part_is_in(const Html& html, std::string_view part) {
+  return html.markup.find(part) != std::string::npos;
+}
+
+struct MadeLayout {
+  std::size_t group = 0;
+  int tensor = 1, pipeline = 1;
+  double bound_s = 0;
+  std::optional<double> step_s = {};  ///< none: not simulated
+};
+
+/// Points are in the order of the layouts; those with a step were simulated in this order.
+PlanAnswer made_plan(const std::vector<MadeLayout>& layouts) {
+  PlanSpace space;
+  space.request.name = "made <by hand>";
+  space.group_keys = {"gpus"};
+  for (const int gpus : {8, 16})
+    space.groups.push_back({.values = {std::to_string(gpus)},
+                            .gpus = gpus,
+                            .nodes = 1,
+                            .global_batch = 32,
+                            .layouts = 9,
+                            .too_large = 2,
+                            .impossible = {{"why </td><script>", 3}}});
+  space.axes = {{"parallelism.tensor", {"1", "2"}}};
+  SweepResult result;
+  result.figures = {"global_batch",
+                    "step_time_s",
+                    "throughput_samples_per_s",
+                    "memory_peak_bytes",
+                    "throughput_low_samples_per_s",
+                    "throughput_high_samples_per_s"};
+  std::vector<GroupSearch> searches(2);
+  for (std::size_t point = 0; point < layouts.size(); ++point) {
+    const MadeLayout& made = layouts[point];
+    PlanLayout layout{.parallelism = {}, .micro_batch = 1, .micro_batches = 4};
+    layout.parallelism.tensor = made.tensor;
+    layout.parallelism.pipeline = made.pipeline;
+    space.layouts.push_back(layout);
+    space.bounds.push_back({.group = made.group, .step_s = made.bound_s});
+    space.sweep.points.emplace_back();
+    GroupSearch& search = searches[made.group];
+    if (!made.step_s) {
+      ++search.bounded;
+      search.least_open = std::min(search.least_open.value_or(made.bound_s), made.bound_s);
+      continue;
+    }
+    const double rate = 32 / *made.step_s;
+    result.rows.push_back({.point = point,
+                           .status = PointStatus::done,
+                           .reason = {},
+                           .figures = {32, made.step_s, rate, 1e9, 0.9 * rate, 1.1 * rate}});
+    ++search.simulated;
+    if (!search.best || *made.step_s < search.value) {
+      search.best = point;
+      search.value = *made.step_s;
+    }
+    search.steps.push_back(
+        {.point = point, .value = made.step_s, .best = search.value, .least_open = made.bound_s});
+  }
+  result.sweep = space.sweep;
+  return plan_answer(std::move(space), std::move(result), std::move(searches));
+}
+
+const std::vector<MadeLayout> usual{{.group = 0, .bound_s = 3, .step_s = 4},
+                                    {.group = 1, .bound_s = 1.8, .step_s = 2.5},
+                                    {.group = 1, .tensor = 2, .bound_s = 1.9, .step_s = 2},
+                                    {.group = 1, .pipeline = 2, .bound_s = 2.1}};
+
+}  // namespace
+
+TEST_CASE("The map of a plan tells the best, simulated layouts, lower bounds and empty cells apart") {
+  const Html map = plan_map_html(made_plan(usual));
+  CHECK(part_is_in(map, R"(class="cell heat0 chosen" title="tensor 2, 1 stage: tensor 2 x data 8; 4 micro)"));
+  CHECK(part_is_in(map,
+                   R"(class="cell heat2" title="tensor 1, 1 stage: data 16; 4 micro-batches of 1, 2.50 s")"));
+  CHECK(part_is_in(map, R"(class="cell heat1 bound")"));
+  CHECK(part_is_in(map, "+25.0 %"));
+  CHECK(part_is_in(map, R"(class="cell" title="no layout is possible)"));
+  CHECK(plan_map_html(made_plan({usual[1]})).markup.empty());  // a map of one place
+}
+
+TEST_CASE("The progress of a plan has a dot for each simulated layout of the best group") {
+  const Html progress = plan_progress_html(made_plan(usual));
+  const std::string dot = R"(<use class="mark others")";
+  const std::size_t first = progress.markup.find(dot);
+  REQUIRE(first != std::string::npos);
+  CHECK(progress.markup.find(dot, first + 1) != std::string::npos);
+  CHECK(part_is_in(progress, "1: 2.50 s, data 16; 4 micro-batches of 1"));
+  CHECK(part_is_in(progress, "The two lines meet"));
+  PlanAnswer interrupted = made_plan(usual);
+  interrupted.searches[1].least_open = 1.5;
+  CHECK(part_is_in(plan_progress_html(interrupted), "a layout that was not simulated may be better"));
+}
+
+TEST_CASE("The next best of a plan are called ties if their intervals overlap") {
+  std::vector<MadeLayout> layouts = usual;
+  CHECK(!part_is_in(plan_next_html(made_plan(layouts), {}), ">a tie<"));
+  layouts[1].step_s = 2.2;
+  CHECK(part_is_in(plan_next_html(made_plan(layouts), {}), ">a tie<"));
+}
+
+TEST_CASE("A plan's page counts every layout, and names stay text on it") {
+  PlanAnswer answer = made_plan(usual);
+  answer.space.request.set = {{"model", "</td><script>x"}};
+  const std::string page = plan_html(answer, {}, {.version = "1.2.3", .warnings = {}, .sources = {}});
+  for (const char* const id : {"answer", "map", "next", "groups", "progress", "search", "errors"})
+    CHECK(page.find("<section id=\"" + std::string(id) + "\">") != std::string::npos);
+  CHECK(page.find("<script>") == page.rfind("<script>"));
+  CHECK(page.find("Plan: made &lt;by hand&gt;") != std::string::npos);
+  CHECK(page.find("<td>6</td><td class=\"l\">why &lt;/td&gt;&lt;script&gt;</td>") != std::string::npos);
+}
