@@ -3,8 +3,12 @@
 #include "html/plan_html.hpp"
 
 #include "html/plan_sections.hpp"
+#include "sweep/point_figures.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -23,6 +27,23 @@ struct MadeLayout {
   std::optional<double> step_s = {};  ///< none: not simulated
 };
 
+/// Of a step that long with 32 samples, in the order of figures_of_points().
+std::vector<std::optional<double>> made_figures_of(double step_s) {
+  const double rate = 32 / step_s;
+  const std::map<std::string, double> known{{"global_batch", 32},
+                                            {"step_time_s", step_s},
+                                            {"throughput_samples_per_s", rate},
+                                            {"throughput_low_samples_per_s", 0.9 * rate},
+                                            {"throughput_high_samples_per_s", 1.1 * rate},
+                                            {"memory_peak_bytes", 1e9}};
+  std::vector<std::optional<double>> figures;
+  for (const std::string& name : figures_of_points({})) {
+    const auto its = known.find(name);
+    figures.push_back(its == known.end() ? std::nullopt : std::optional(its->second));
+  }
+  return figures;
+}
+
 /// Points are in the order of the layouts; those with a step were simulated in this order.
 PlanAnswer made_plan(const std::vector<MadeLayout>& layouts) {
   PlanSpace space;
@@ -38,12 +59,7 @@ PlanAnswer made_plan(const std::vector<MadeLayout>& layouts) {
                             .impossible = {{"why </td><script>", 3}}});
   space.axes = {{"parallelism.tensor", {"1", "2"}}};
   SweepResult result;
-  result.figures = {"global_batch",
-                    "step_time_s",
-                    "throughput_samples_per_s",
-                    "memory_peak_bytes",
-                    "throughput_low_samples_per_s",
-                    "throughput_high_samples_per_s"};
+  result.figures = figures_of_points({});
   std::vector<GroupSearch> searches(2);
   for (std::size_t point = 0; point < layouts.size(); ++point) {
     const MadeLayout& made = layouts[point];
@@ -59,11 +75,10 @@ PlanAnswer made_plan(const std::vector<MadeLayout>& layouts) {
       search.least_open = std::min(search.least_open.value_or(made.bound_s), made.bound_s);
       continue;
     }
-    const double rate = 32 / *made.step_s;
     result.rows.push_back({.point = point,
                            .status = PointStatus::done,
                            .reason = {},
-                           .figures = {32, made.step_s, rate, 1e9, 0.9 * rate, 1.1 * rate}});
+                           .figures = made_figures_of(*made.step_s)});
     ++search.simulated;
     if (!search.best || *made.step_s < search.value) {
       search.best = point;
