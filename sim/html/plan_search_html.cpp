@@ -12,7 +12,6 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <iterator>
 #include <set>
 #include <string>
 #include <vector>

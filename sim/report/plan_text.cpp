@@ -1,5 +1,4 @@
 #include "report/expected_error.hpp"
-#include "report/layout_summary.hpp"
 #include "report/limits.hpp"
 #include "report/page.hpp"
 #include "report/plan_report.hpp"
@@ -12,7 +11,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <map>
 #include <set>
 
 namespace trainyard {
