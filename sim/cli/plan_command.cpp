@@ -304,7 +304,7 @@ void add_plan(CLI::App& program) {
   command.add_flag("--force", options->force, "replace the folder's earlier result");
   command.add_flag("--json", options->json, "print JSON in SI base units");
   add_examples(command, {"trainyard plan gpt3_5b --on dgx_a100 --gpus 64 --global-batch 512",
-                         "trainyard plan llama3_8b --on dgx_h100 --gpus 8..64 --global-batch 256 --goal cost",
+                         "trainyard plan llama3_8b --on dgx_h100 --gpus 8..16 --global-batch 32 --goal cost",
                          "trainyard plan gpt2_xl --on dgx1v --global-batch 64 --over precision=fp16,fp32"});
   command.callback([options] { run_plan(*options); });
 }

@@ -4,6 +4,7 @@
 #include "plan/run_plan.hpp"
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
+#include "shipped_layout.hpp"
 #include "sweep/point_figures.hpp"
 #include "sweep/read_point.hpp"
 
@@ -14,24 +15,57 @@
 namespace trainyard {
 namespace {
 
+using testing::joined;
+
 const config::Catalogue& shipped() {
   static const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
   return catalogue;
 }
 
-PlanRequest small_request() {
+/// Models of different kinds, each with as few layers as four stages or a division among ranks need.
+const std::vector<Overrides>& small_models() {
+  static const std::vector<Overrides> models{{{"model", "gpt2_small"},
+                                              {"model.gpt2.layers", "4"},
+                                              {"model.gpt2.hidden", "1024"},
+                                              {"model.gpt2.heads", "16"}},
+                                             {{"model", "llama3_8b"},
+                                              {"model.decoder.layers", "4"},
+                                              {"model.decoder.hidden", "1024"},
+                                              {"model.decoder.heads", "16"},
+                                              {"model.decoder.kv_heads", "8"},
+                                              {"model.decoder.ffn", "4096"},
+                                              {"model.decoder.sequence_length", "1024"}},
+                                             {{"model", "mixtral_8x7b"},
+                                              {"model.decoder.layers", "2"},
+                                              {"model.decoder.hidden", "512"},
+                                              {"model.decoder.heads", "8"},
+                                              {"model.decoder.ffn", "1024"},
+                                              {"model.decoder.sequence_length", "512"}},
+                                             {{"model", "t5_base"}, {"model.encoder_decoder.layers", "2"}},
+                                             {{"model", "alexnet"}}};
+  return models;
+}
+
+/// A job that is planned in a moment.
+PlanRequest request_for(const std::string& platform, const Overrides& model, const std::string& gpus,
+                        const std::vector<std::string>& shards) {
   PlanRequest request;
   request.name = "small";
   request.experiment = no_file;
-  request.set = {{"platform", "dgx1v"},         {"model", "gpt2_small"},    {"model.gpt2.layers", "8"},
-                 {"model.gpt2.hidden", "1024"}, {"model.gpt2.heads", "16"}, {"stack", "megatron_lm"},
-                 {"precision", "fp16"},         {"software", "ideal"}};
-  request.settings.gpus = "8,16";
-  request.settings.global_batch = 32;
-  request.settings.over = {{"batch_per_gpu", {"1", "2"}},
+  request.set = joined({{"platform", platform}, {"stack", "megatron_lm"}, {"software", "ideal"}}, model);
+  request.set.emplace_back("precision", "fp16");
+  request.settings.gpus = gpus;
+  request.settings.global_batch = 8;
+  request.settings.over = {{"batch_per_gpu", {"1"}},
                            {"parallelism.virtual_stages", {"1"}},
                            {"parallelism.recompute", {"none"}},
-                           {"parallelism.shard", {"none", "optimizer"}}};
+                           {"parallelism.shard", shards}};
+  return request;
+}
+
+PlanRequest small_request() {
+  PlanRequest request = request_for("dgx1v", small_models().front(), "4,8", {"none", "optimizer"});
+  request.settings.over.front() = {"batch_per_gpu", {"1", "2"}};
   return request;
 }
 
@@ -73,28 +107,44 @@ std::vector<double> least_of_all(const PlanSpace& space, PlanGoal goal) {
   return least;
 }
 
+/// The search against all points; the number of simulations that each of them takes is added.
+void check_search(const PlanSpace& space, PlanGoal goal, std::size_t& simulated, std::size_t& points) {
+  const PlanOutcome outcome = searched(space);
+  const std::vector<double> least = least_of_all(space, goal);
+  REQUIRE(outcome.searches.size() == least.size());
+  for (std::size_t group = 0; group < least.size(); ++group) {
+    const GroupSearch& search = outcome.searches[group];
+    CHECK(search.value == least[group]);
+    CHECK(gap_of(search) == 0);
+    simulated += search.simulated;
+    const PlanGroup& its = space.groups[group];
+    std::size_t impossible = 0;
+    for (const auto& [reason, number] : its.impossible) impossible += number;
+    CHECK(its.layouts == its.too_large + impossible + search.simulated + search.bounded + search.left);
+  }
+  points += space.sweep.points.size();
+}
+
 TEST_CASE(
     "The search finds the best of every group that simulating all layouts finds, with fewer simulations") {
-  for (const PlanGoal goal : {PlanGoal::time, PlanGoal::energy}) {
-    PlanRequest request = small_request();
-    request.settings.goal = goal;
-    const PlanSpace space = space_of(request);
-    const PlanOutcome outcome = searched(space);
-    const std::vector<double> least = least_of_all(space, goal);
-    REQUIRE(outcome.searches.size() == 2);
-    std::size_t simulated = 0;
-    for (std::size_t group = 0; group < 2; ++group) {
-      const GroupSearch& search = outcome.searches[group];
-      CHECK(search.value == least[group]);
-      CHECK(gap_of(search) == 0);
-      simulated += search.simulated;
-      const PlanGroup& its = space.groups[group];
-      std::size_t impossible = 0;
-      for (const auto& [reason, number] : its.impossible) impossible += number;
-      CHECK(its.layouts == its.too_large + impossible + search.simulated + search.bounded + search.left);
+  std::size_t simulated = 0;
+  std::size_t points = 0;
+  check_search(small_space(), PlanGoal::time, simulated, points);
+  for (const std::string platform : {"dgx1v", "dgx_a100", "ac922"}) {
+    const bool has_two_nodes = platform == "ac922";
+    const std::vector<std::string> shards =
+        has_two_nodes ? std::vector<std::string>{"none"} : std::vector<std::string>{"none", "optimizer"};
+    PlanGoal goal = PlanGoal::time;
+    for (const Overrides& model : small_models()) {
+      PlanRequest request = request_for(platform, model, has_two_nodes ? "8" : "4", shards);
+      request.settings.goal = goal;
+      CAPTURE(platform);
+      CAPTURE(model.front().second);
+      check_search(space_of(std::move(request)), goal, simulated, points);
+      goal = goal == PlanGoal::time ? PlanGoal::energy : PlanGoal::time;
     }
-    CHECK(simulated < space.sweep.points.size() / 2);
   }
+  CHECK(simulated < 0.6 * static_cast<double>(points));
 }
 
 TEST_CASE("Number of processes and points already in the store do not change what is simulated") {
@@ -180,6 +230,9 @@ TEST_CASE("A search that is interrupted before its first point keeps nothing") {
 
 TEST_CASE("The fewest dollars need fewer GPUs than the least time, and a deadline forbids them") {
   PlanRequest request = small_request();
+  request.settings.gpus = "8,16";
+  request.settings.global_batch = 32;
+  request.settings.over.front() = {"batch_per_gpu", {"1"}};
   request.set.emplace_back("platform.node.price.hour", "24 USD");
   request.set.emplace_back("job.steps", "1000");
   request.settings.goal = PlanGoal::cost;
