@@ -272,10 +272,11 @@ TEST_CASE("a folded replay of several traces is the unfolded one") {
                           "b,0.01,,all_reduce,4000,all,,,\n"}},
       "{trace: a.csv}", "gpus: 8\nparallelism: {context: 4}\n");
   for (const TraceJob* job : {&replicas, &deep, &star, &ring}) {
+    const ResolvedExperiment resolved = job->resolved();
     for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::messages}) {
       CAPTURE(config::name_of(fidelity));
-      const std::vector<double> folded = figures_of(job->resolved(), {.fidelity = fidelity});
-      const std::vector<double> unfolded = figures_of(job->resolved(), {.fidelity = fidelity, .fold = false});
+      const std::vector<double> folded = figures_of(resolved, {.fidelity = fidelity});
+      const std::vector<double> unfolded = figures_of(resolved, {.fidelity = fidelity, .fold = false});
       REQUIRE(folded.size() == unfolded.size());
       for (std::size_t i = 0; i < folded.size(); ++i)
         CHECK(std::abs(folded[i] - unfolded[i]) <= rounding * std::max(folded[i], folded.front()));
