@@ -74,9 +74,14 @@ PlanOutcome searched(const PlanSpace& space, int parallel = 1) {
   return search_plan(shipped(), space, store, {.parallel = parallel});
 }
 
+/// Of all requests, so that none is read twice; children have what their parent has read.
+InputFiles& shipped_files() {
+  static InputFiles files;
+  return files;
+}
+
 PlanSpace space_of(PlanRequest request) {
-  InputFiles files;
-  return plan_space(shipped(), std::move(request), files, 2);
+  return plan_space(shipped(), std::move(request), shipped_files(), 2);
 }
 
 /// That of small_request(), and its search.
@@ -92,10 +97,9 @@ const PlanOutcome& small_outcome() {
 /// The least value of the goal's figure of all points of each group.
 std::vector<double> least_of_all(const PlanSpace& space, PlanGoal goal) {
   const auto make = [&](int point) {
-    InputFiles files;
-    const Run run = simulate(
-        read_point(shipped(), space.sweep, space.sweep.points[static_cast<std::size_t>(point)], files),
-        {.timeline = false, .rows = false});
+    const auto& keys = space.sweep.points[static_cast<std::size_t>(point)];
+    const Run run = simulate(read_point(shipped(), space.sweep, keys, shipped_files()),
+                             {.timeline = false, .rows = false});
     return packed({goal == PlanGoal::time ? run.pace.time.si() : run.energy->per_step.si()});
   };
   std::vector<double> least(space.groups.size(), std::numeric_limits<double>::infinity());

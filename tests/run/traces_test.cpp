@@ -42,7 +42,8 @@ public:
   }
 
   [[nodiscard]] ResolvedExperiment resolved(const Overrides& overrides = {}) const {
-    return resolve({{TRAINYARD_SOURCE_DIR}}, (folder_.path / "job.yaml").string(), overrides);
+    static InputFiles files;  // the folder of each job has a name of its own
+    return resolve({{TRAINYARD_SOURCE_DIR}}, (folder_.path / "job.yaml").string(), overrides, files);
   }
 
   [[nodiscard]] Run closed() const { return simulate(resolved(), {.fidelity = Fidelity::closed}); }
