@@ -188,7 +188,7 @@ PlanOutcome searched(const config::Catalogue& catalogue, const PlanOptions& opti
                      SweepStore& store, SearchEnd& end) {
   const InterruptNoted interrupts;
   PlanOutcome outcome =
-      search_plan(catalogue, space, store,
+      search_plan(catalogue, space, all_points(space), store,
                   {.parallel = jobs_of(options.jobs), .is_interrupted = [&] { return end.is_asked(); }});
   if (outcome.broken.empty()) return outcome;
   throw std::runtime_error(fmt::format("{} of the points ended with an internal error, the first with {}",

@@ -4,8 +4,8 @@
 #include "collectives/plan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace trainyard {
@@ -159,8 +159,9 @@ double least_sent(const Cluster& cluster, Operation operation, std::span<const R
   return sent_share(operation, static_cast<int>(group.size()));
 }
 
+/// `together`: groups that share the links between nodes.
 Seconds bound_on(const MachineRates& rates, const Cluster& cluster, const ProtocolOverheads& overheads,
-                 Operation operation, std::span<const Rank> group, Bytes size) {
+                 Operation operation, std::span<const Rank> group, int together, Bytes size) {
   if (group.size() < 2) return Seconds{};
   const auto ranks = static_cast<int>(group.size());
   const bool is_whole = cluster.nodes > 1 && fills_alike_nodes(cluster, group);
@@ -173,8 +174,23 @@ Seconds bound_on(const MachineRates& rates, const Cluster& cluster, const Protoc
   const auto parties = [&](const NarrowCut& cut) {
     return is_whole ? parties_of_all(cluster, cut) : counted(parties_of(shares, cut));
   };
-  return std::max({by_ranks, network_bound(rates.cuts, operation, parties, ranks, size),
+  return std::max({by_ranks, network_bound(rates.cuts, operation, parties, ranks, together * size),
                    cluster.platform.fabric.latency.value});
+}
+
+/// Whether the way between any two GPUs of a node is the same.
+bool has_alike_ways(const Cluster& cluster) {
+  const int gpus = cluster.gpus_on_node.front();
+  if (gpus < 2) return true;
+  const NodePath& first = path_inside(cluster, Rank{0}, Rank{1});
+  for (int from = 0; from < gpus; ++from) {
+    for (int to = 0; to < gpus; ++to) {
+      if (from == to) continue;
+      const NodePath& path = path_inside(cluster, Rank{from}, Rank{to});
+      if (!path.reachable || path.type != first.type || path.limit != first.limit) return false;
+    }
+  }
+  return true;
 }
 
 std::vector<Rank> ascending(std::vector<Rank> group) {
@@ -186,34 +202,45 @@ std::vector<Rank> ascending(std::vector<Rank> group) {
 
 Seconds collective_bound(const Cluster& cluster, const ProtocolOverheads& overheads, Operation operation,
                          std::span<const Rank> group, Bytes size) {
-  return bound_on(rates_of(cluster), cluster, overheads, operation, group, size);
+  return bound_on(rates_of(cluster), cluster, overheads, operation, group, 1, size);
 }
 
 Seconds collective_bound(const Cluster& cluster, const ProtocolOverheads& overheads, Operation operation,
-                         const RankGroups& groups, Bytes size) {
+                         std::span<const BoundingGroup> groups, Bytes size) {
   const MachineRates rates = rates_of(cluster);
   Seconds longest;
-  for (const std::vector<Rank>& group : groups)
-    longest = std::max(longest, bound_on(rates, cluster, overheads, operation, ascending(group), size));
+  for (const BoundingGroup& group : groups) {
+    const bool is_one_way = has_root(operation) || operation == Operation::send_recv;
+    const int together = is_one_way ? 1 : group.together;
+    longest = std::max(longest, bound_on(rates, cluster, overheads, operation, group.ranks, together, size));
+  }
   return longest;
 }
 
-RankGroups bounding_groups(const Cluster& cluster, const RankGroups& groups) {
-  if (groups.size() < 2) return groups;
+std::vector<BoundingGroup> bounding_groups(const Cluster& cluster, const RankGroups& groups) {
   const std::vector<NarrowCut> cuts = cuts_of(cluster);
-  std::set<std::vector<std::vector<int>>> seen;
-  RankGroups result;
+  const bool is_alike = has_alike_ways(cluster);
+  std::map<std::vector<std::pair<int, int>>, int> together;  // by node and its number of ranks
+  std::map<std::vector<std::vector<int>>, std::size_t> of_kind;
+  std::vector<BoundingGroup> result;
   for (const std::vector<Rank>& group : groups) {
     std::vector<Rank> ranks = ascending(group);
     const std::vector<NodeShare> shares = node_shares(cluster, ranks);
     std::vector<std::vector<int>> kind;
+    int alike = 1;
     if (shares.size() == 1) {
       kind.push_back(gpus_of(cluster, shares.front().node, ranks));
     } else {
+      std::vector<std::pair<int, int>> spread;
+      for (const NodeShare& share : shares)
+        spread.emplace_back(index(share.node), static_cast<int>(share.ranks.size()));
+      if (is_alike) alike = ++together[std::move(spread)];
       kind.emplace_back();  // so that it is not taken for a set of GPUs
       for (const NarrowCut& cut : cuts) kind.push_back(parties_of(shares, cut));
     }
-    if (seen.insert(std::move(kind)).second) result.push_back(std::move(ranks));
+    const auto [place, is_new] = of_kind.try_emplace(std::move(kind), result.size());
+    if (is_new) result.push_back({.ranks = std::move(ranks), .together = 1});
+    result[place->second].together = std::max(result[place->second].together, alike);
   }
   return result;
 }

@@ -9,6 +9,7 @@
 #include "units/quantity.hpp"
 
 #include <span>
+#include <vector>
 
 namespace trainyard {
 
@@ -25,13 +26,23 @@ namespace trainyard {
 Seconds collective_bound(const Cluster& cluster, const ProtocolOverheads& overheads, Operation operation,
                          std::span<const Rank> group, Bytes size);
 
-/// The largest bound of several groups that carry out the operation at the same time. Not more: whether they
-/// share links is not looked at. Ranks of a group in any order.
-Seconds collective_bound(const Cluster& cluster, const ProtocolOverheads& overheads, Operation operation,
-                         const RankGroups& groups, Bytes size);
+/// A group that has the bounds of others, and groups that share its links.
+struct BoundingGroup {
+  std::vector<Rank> ranks;  ///< ascending
+  /// Groups with as many ranks on each of the same nodes, with it. Counted where the ways between all GPUs of
+  /// a node are alike: elsewhere groups may be planned in ways that cannot be simulated together
+  /// (planner.hpp), and one stands for all.
+  int together = 1;
+};
 
 /// Groups that have all bounds of `groups` between them: one for each set of GPUs in a node, and one for each
-/// way of being spread over nodes, switches and the like. For many groups and sizes.
-RankGroups bounding_groups(const Cluster& cluster, const RankGroups& groups);
+/// way of being spread over nodes, switches and the like. Ranks of a group in any order.
+std::vector<BoundingGroup> bounding_groups(const Cluster& cluster, const RankGroups& groups);
+
+/// The largest bound of several groups that carry out the operation at the same time. Those on the same nodes
+/// share their NICs and switches, which the bytes of all of them must pass; other sharing is not looked at,
+/// nor that of operations with a root.
+Seconds collective_bound(const Cluster& cluster, const ProtocolOverheads& overheads, Operation operation,
+                         std::span<const BoundingGroup> groups, Bytes size);
 
 }  // namespace trainyard

@@ -248,7 +248,7 @@ int Planner::known_pattern(const std::vector<Choice>& choices) const {
   return same == made_.end() ? -1 : same->second.front().first_pattern;
 }
 
-const Planner::Made& Planner::slowest(Bytes size, std::vector<Pattern>& patterns) {
+std::vector<Planner::Made>& Planner::made_for(Bytes size) {
   std::vector<Choice> choices;
   for (const Kind& kind : kinds_) {
     Choice choice = choose(kind, size);
@@ -261,7 +261,11 @@ const Planner::Made& Planner::slowest(Bytes size, std::vector<Pattern>& patterns
     if (made.size() == 1) made.front().first_pattern = known_pattern(choices);
     found = made_.emplace(std::move(choices), std::move(made)).first;
   }
-  std::vector<Made>& made = found->second;
+  return found->second;
+}
+
+const Planner::Made& Planner::slowest(Bytes size, std::vector<Pattern>& patterns) {
+  std::vector<Made>& made = made_for(size);
   Made* slowest = &made.front();
   for (Made& other : made) {
     if (made.size() > 1 &&
@@ -287,8 +291,13 @@ const CollectivePlan& Planner::plan(Bytes size, std::vector<Pattern>& patterns) 
 
 Seconds Planner::bound(Bytes size) {
   const auto [found, is_new] = bounds_.try_emplace(size);
-  if (is_new)
-    found->second = collective_bound(cluster_, software_.overheads, request_.operation, bounding_, size);
+  if (is_new) {
+    std::vector<BoundingGroup> groups = bounding_;
+    // Groups for which the slowest stand do not share links with others.
+    if (made_for(size).size() > 1)
+      std::ranges::for_each(groups, [](BoundingGroup& group) { group.together = 1; });
+    found->second = collective_bound(cluster_, software_.overheads, request_.operation, groups, size);
+  }
   return found->second;
 }
 

@@ -3,6 +3,7 @@
 // algorithm or, for auto, NCCL's choice for the size, makes each plan once and numbers its patterns in the
 // task graph. The only place that knows both the choice of an algorithm and the algorithms.
 
+#include "collectives/bounds.hpp"
 #include "collectives/library.hpp"
 #include "collectives/nccl_tuning.hpp"
 #include "collectives/plan.hpp"
@@ -86,6 +87,8 @@ private:
   [[nodiscard]] std::vector<Made> make(const std::vector<Choice>& choices) const;
   /// The first pattern of a plan with the same edges; -1 if there is none.
   [[nodiscard]] int known_pattern(const std::vector<Choice>& choices) const;
+  /// The plans at a size; several if they cannot be united.
+  std::vector<Made>& made_for(Bytes size);
   /// The plan at a size, the slowest if there are several.
   const Made& slowest(Bytes size, std::vector<Pattern>& patterns);
 
@@ -97,7 +100,7 @@ private:
   int message_channels_ = 1;  ///< channels_per_pair(), where the protocol of messages depends on it
   std::vector<Kind> kinds_;
   std::map<std::vector<Choice>, std::vector<Made>> made_;  ///< by the choice for each kind
-  RankGroups bounding_;
+  std::vector<BoundingGroup> bounding_;
   std::map<Bytes, Seconds> bounds_;  ///< by size
 };
 

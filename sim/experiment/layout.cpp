@@ -49,11 +49,14 @@ struct ChunkTrace {
 /// A copy of each shared table of which these layers read, but which another rank has: the first reader has
 /// it, and shares it with the others.
 void own_tied_tables(std::vector<Layer>& layers) {
-  const std::vector<Layer> whole = layers;
+  std::vector<std::size_t> without_table;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto is_table = [&](const Layer& table) { return is_table_of(table, layers[i]); };
+    if (layers[i].tied_elements > 0 && std::ranges::none_of(layers, is_table)) without_table.push_back(i);
+  }
   std::set<std::string> copied;
-  for (Layer& layer : layers) {
-    const auto is_table = [&](const Layer& table) { return is_table_of(table, layer); };
-    if (layer.tied_elements <= 0 || std::ranges::any_of(whole, is_table)) continue;
+  for (const std::size_t i : without_table) {
+    Layer& layer = layers[i];
     if (!copied.insert(layer.tied_to).second) continue;
     const double elements = std::exchange(layer.tied_elements, 0);
     layer.parameters.insert(layer.parameters.begin(), {layer.name + ".weight", elements});
@@ -108,6 +111,7 @@ public:
 
   [[nodiscard]] const std::vector<Bytes>& boundaries() const { return boundaries_; }
 
+  /// The class of a stage; its update is that of all parameters.
   [[nodiscard]] RankClass stage(int stage) const {
     RankClass made{.name = layout_.grid.pipeline == 1 ? "all ranks" : fmt::format("stage {}", stage),
                    .ranks = ranks_of_stage(layout_.grid, stage),
@@ -130,7 +134,7 @@ public:
     add(PassKind::forward, &ChunkTrace::forward);
     add(PassKind::backward, &ChunkTrace::backward);
     if (layout_.schedule == PipelineSchedule::zb_h1) add(PassKind::weights, &ChunkTrace::weights);
-    add_end(chunks, made.layers, made.trace);
+    add_end(chunks, made.trace);
     return made;
   }
 
@@ -183,7 +187,7 @@ private:
   }
 
   /// One update of all chunks.
-  void add_end(std::span<ChunkTrace> chunks, const std::vector<Layer>& layers, Trace& trace) const {
+  void add_end(std::span<ChunkTrace> chunks, Trace& trace) const {
     Op update = std::move(chunks.front().update.front());
     double parameters = std::get<VectorShape>(update.shape).elements;
     for (const ChunkTrace& chunk : chunks.subspan(1)) {
@@ -191,7 +195,7 @@ private:
       update.bytes += chunk.update.front().bytes;
       parameters += std::get<VectorShape>(chunk.update.front().shape).elements;
     }
-    divide_update(update, parameters, layers);
+    update.shape = VectorShape{parameters};
     trace.ops.push_back(std::move(update));
     add_casts(chunks, trace);
     trace.accumulation = layout_.micro_batches;
@@ -213,23 +217,6 @@ private:
       }
     }
     if (all) trace.ops.push_back(*std::move(all));
-  }
-
-  /// Leaves the part of an update whose state the rank has.
-  void divide_update(Op& update, double parameters, const std::vector<Layer>& layers) const {
-    const Op whole = update;
-    double own = 0;
-    update.flops = {};
-    update.bytes = {};
-    for (const auto& [axis, elements] : gradients_by_axis(layers, request_.micro_batch)) {
-      const auto shards = axis ? layout_.state_shards.find(*axis) : layout_.state_shards.end();
-      const int ranks = shards == layout_.state_shards.end() ? 1 : shards->second;
-      const double part = elements / parameters;
-      own += elements / ranks;
-      update.flops += whole.flops * part / ranks;
-      update.bytes += whole.bytes * part / ranks;
-    }
-    update.shape = VectorShape{own};
   }
 
   const LayoutRequest& request_;
@@ -277,9 +264,27 @@ void require_recomputable(const LayoutRequest& request) {
                                                                                   : "recompute: full");
 }
 
-}  // namespace
+/// The part of an update whose state the rank has.
+Op own_part(const Op& update, const RankClass& one, const LayoutRequest& request, const RankLayout& layout) {
+  const double parameters = std::get<VectorShape>(update.shape).elements;
+  Op part_done = update;
+  double own = 0;
+  part_done.flops = {};
+  part_done.bytes = {};
+  for (const auto& [axis, elements] : gradients_by_axis(one.layers, request.micro_batch)) {
+    const auto shards = axis ? layout.state_shards.find(*axis) : layout.state_shards.end();
+    const int ranks = shards == layout.state_shards.end() ? 1 : shards->second;
+    const double part = elements / parameters;
+    own += elements / ranks;
+    part_done.flops += update.flops * part / ranks;
+    part_done.bytes += update.bytes * part / ranks;
+  }
+  part_done.shape = VectorShape{own};
+  return part_done;
+}
 
-RankLayout make_layout(const LayoutRequest& request) {
+/// The layout as far as the model's layers do not matter.
+RankLayout layout_of(const LayoutRequest& request) {
   std::vector<Diagnostic> errors = layout_errors(request.parallelism, request.ranks, request.micro_batches);
   if (!errors.empty()) throw InputError(std::move(errors));
   RankLayout layout{.parallelism = request.parallelism,
@@ -297,16 +302,42 @@ RankLayout make_layout(const LayoutRequest& request) {
   }
   require_shards(layout);
   require_recomputable(request);
-  layout.boundaries = LayoutTraces(request, layout).boundaries();
   return layout;
 }
 
-std::vector<RankClass> classes_of(const LayoutRequest& request, const RankLayout& layout) {
-  const LayoutTraces traces(request, layout);
-  std::vector<RankClass> classes;
-  for (int stage = 0; stage < layout.grid.pipeline; ++stage) classes.push_back(traces.stage(stage));
-  std::ranges::sort(classes, {}, [](const RankClass& one) { return one.ranks.front(); });
-  return classes;
+/// Whether an op is the optimizer's, whatever the stack does before and after it.
+bool is_update(const Op& op) {
+  return op.phase == Phase::optimizer && op.role == OpRole::layer && op.kind != OpKind::host;
+}
+
+void divide_updates(const LayoutRequest& request, std::span<const Op> updates, const RankLayout& layout,
+                    std::vector<RankClass>& classes) {
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    std::vector<Op>& ops = classes[i].trace.ops;
+    *std::ranges::find_if(ops, is_update) = own_part(updates[i], classes[i], request, layout);
+  }
+}
+
+}  // namespace
+
+LaidOut laid_out(const LayoutRequest& request) {
+  LaidOut laid{.layout = layout_of(request), .classes = {}, .updates = {}};
+  const LayoutTraces traces(request, laid.layout);
+  laid.layout.boundaries = traces.boundaries();
+  for (int stage = 0; stage < laid.layout.grid.pipeline; ++stage) laid.classes.push_back(traces.stage(stage));
+  std::ranges::sort(laid.classes, {}, [](const RankClass& one) { return one.ranks.front(); });
+  for (const RankClass& one : laid.classes)
+    laid.updates.push_back(*std::ranges::find_if(one.trace.ops, is_update));
+  divide_updates(request, laid.updates, laid.layout, laid.classes);
+  return laid;
+}
+
+void share_state(const LayoutRequest& request, std::span<const Op> updates, RankLayout& layout,
+                 std::vector<RankClass>& classes) {
+  RankLayout shared = layout_of(request);
+  shared.boundaries = std::move(layout.boundaries);
+  layout = std::move(shared);
+  divide_updates(request, updates, layout, classes);
 }
 
 }  // namespace trainyard

@@ -10,6 +10,7 @@
 #include "workload/model.hpp"
 
 #include <map>
+#include <span>
 #include <vector>
 
 namespace trainyard {
@@ -40,12 +41,23 @@ struct LayoutRequest {
   Optimizer optimizer = Optimizer::adam;
 };
 
+struct LaidOut {
+  RankLayout layout;
+  /// One for each stage. Its trace has the forward passes of its chunks, their backward passes (for zb_h1
+  /// followed by those of the weights' gradients) and the end of the step.
+  std::vector<RankClass> classes;
+  /// By class: the update of all its parameters, of which each replica does a part if they divide the state.
+  std::vector<Op> updates;
+};
+
 /// Throws InputError with everything that makes the layout impossible (strategy/layout_checks.hpp, shard.hpp,
 /// stages.hpp).
-RankLayout make_layout(const LayoutRequest& request);
+LaidOut laid_out(const LayoutRequest& request);
 
-/// One class for each stage. Its trace has the forward passes of its chunks, their backward passes (for zb_h1
-/// followed by those of the weights' gradients) and the end of the step.
-std::vector<RankClass> classes_of(const LayoutRequest& request, const RankLayout& layout);
+/// Divides the state among the replicas as `request` says, which otherwise is the request for this layout and
+/// these classes: that is much faster than laid_out() again. `updates`: as laid_out() gave them. Throws
+/// InputError as that does, and then changes nothing.
+void share_state(const LayoutRequest& request, std::span<const Op> updates, RankLayout& layout,
+                 std::vector<RankClass>& classes);
 
 }  // namespace trainyard

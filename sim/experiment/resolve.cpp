@@ -567,8 +567,9 @@ private:
                       vocabulary->entries, vocabulary->padded, settings_.parallelism->tensor));
     }
     const LayoutRequest request = layout_request(resolved_, *settings_.parallelism);
-    resolved_.layout = make_layout(request);
-    resolved_.classes = classes_of(request, *resolved_.layout);
+    LaidOut laid = laid_out(request);
+    resolved_.layout = std::move(laid.layout);
+    resolved_.classes = std::move(laid.classes);
     for (const RankClass& one : resolved_.classes) {
       std::vector<Diagnostic> few_rows = expert_warnings(one.layers, settings_.batch_per_gpu);
       if (few_rows.empty()) continue;

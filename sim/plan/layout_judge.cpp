@@ -4,27 +4,92 @@
 #include "run/energy.hpp"
 #include "run/memory_verdict.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <set>
 #include <utility>
 
 namespace trainyard {
 
+namespace {
+
+/// Whether two layouts differ in nothing but sharded state and micro-batches.
+bool are_of_one_family(const PlanLayout& a, const PlanLayout& b) {
+  Parallelism other = b.parallelism;
+  other.shard = a.parallelism.shard;
+  return a.parallelism == other;
+}
+
+}  // namespace
+
 LayoutJudge::LayoutJudge(ResolvedExperiment base, double headroom)
-    : trial_(std::move(base)), model_(*trial_.model), headroom_(headroom) {
+    : trial_(std::move(base)),
+      model_(*trial_.model),
+      headroom_(headroom),
+      buffers_(communication_buffers(trial_)) {
   // The slowest of the GPUs that wait for each other depends on the layout: at least the mean one.
   trial_.stack.slowest_gpu = 1;
 }
 
 LayoutVerdict LayoutJudge::judge(const PlanLayout& layout) {
+  is_larger_hopeless_ = false;
   try {
-    lay_out(trial_, model_, layout.parallelism, layout.micro_batch, layout.micro_batches);
-    const MemoryReport memory = fullest(memory_reports(trial_));
-    if (!memory.fits || memory.peak > (1 - headroom_) * memory.available)
-      return {.fate = LayoutFate::too_large};
-    const StepBound bound = step_bound(trial_);
-    return {.time = bound.time, .energy = energy_of(bound)};
+    lay_out_as(layout);
+    return judge_laid_out();
   } catch (const InputError& error) {
     return {.fate = LayoutFate::impossible, .reason = error.diagnostics().front().message};
   }
+}
+
+std::vector<LayoutVerdict> LayoutJudge::judge(std::span<const PlanLayout> layouts) {
+  std::vector<LayoutVerdict> verdicts(layouts.size());
+  std::size_t first = 0;
+  while (first < layouts.size()) {
+    std::size_t end = first + 1;
+    while (end < layouts.size() && are_of_one_family(layouts[first], layouts[end])) ++end;
+    judge_family(layouts.subspan(first, end - first), std::span(verdicts).subspan(first, end - first));
+    first = end;
+  }
+  return verdicts;
+}
+
+void LayoutJudge::judge_family(std::span<const PlanLayout> family, std::span<LayoutVerdict> verdicts) {
+  std::vector<std::size_t> order(family.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return family[i].micro_batch; });
+  std::set<Sharded> hopeless;
+  for (const std::size_t i : order) {
+    const Sharded shard = family[i].parallelism.shard;
+    if (hopeless.contains(shard)) {
+      verdicts[i] = {.fate = LayoutFate::too_large};
+      continue;
+    }
+    verdicts[i] = judge(family[i]);
+    if (is_larger_hopeless_) hopeless.insert(shard);
+  }
+}
+
+void LayoutJudge::lay_out_as(const PlanLayout& layout) {
+  if (laid_out_ && are_of_one_family(*laid_out_, layout) && laid_out_->micro_batch == layout.micro_batch &&
+      laid_out_->micro_batches == layout.micro_batches) {
+    share_state(trial_, updates_, layout.parallelism.shard);
+    return;
+  }
+  laid_out_.reset();
+  updates_ = lay_out(trial_, model_, layout.parallelism, layout.micro_batch, layout.micro_batches);
+  laid_out_ = layout;
+}
+
+LayoutVerdict LayoutJudge::judge_laid_out() {
+  const MemoryPeak memory = memory_peak(trial_, buffers_);
+  const Bytes allowed = (1 - headroom_) * memory.available;
+  if (memory.needed > allowed) {
+    is_larger_hopeless_ = memory_of_values(trial_, buffers_) > allowed;
+    return {.fate = LayoutFate::too_large};
+  }
+  const StepBound bound = step_bound(trial_);
+  return {.time = bound.time, .energy = energy_of(bound), .memory = memory.needed / memory.available};
 }
 
 std::optional<Joules> LayoutJudge::energy_of(const StepBound& bound) const {

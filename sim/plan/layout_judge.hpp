@@ -7,6 +7,7 @@
 #include "schedule/step_bound.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct LayoutVerdict {
   std::string reason = {};            ///< of an impossible one
   Seconds time = {};                  ///< of an open one: no step is shorter
   std::optional<Joules> energy = {};  ///< no step needs less; empty: the power is not known
+  double memory = 0;                  ///< of an open one: share of the available memory that it takes
 };
 
 /// Judges the layouts of one job.
@@ -29,12 +31,24 @@ public:
 
   LayoutVerdict judge(const PlanLayout& layout);
 
+  /// The same of many, which is much faster where neighbours differ only in sharded state or micro-batches:
+  /// then ops are made once for all kinds of sharding, and no larger micro-batch is looked at where a smaller
+  /// one does not fit.
+  std::vector<LayoutVerdict> judge(std::span<const PlanLayout> layouts);
+
 private:
+  void lay_out_as(const PlanLayout& layout);
+  LayoutVerdict judge_laid_out();
+  void judge_family(std::span<const PlanLayout> family, std::span<LayoutVerdict> verdicts);
   [[nodiscard]] std::optional<Joules> energy_of(const StepBound& bound) const;
 
   ResolvedExperiment trial_;
   Model model_;
   double headroom_;
+  Bytes buffers_;                            ///< of the communication library
+  std::optional<PlanLayout> laid_out_ = {};  ///< what `trial_` is, but for its sharded state
+  std::vector<Op> updates_ = {};             ///< of `trial_`, for share_state()
+  bool is_larger_hopeless_ = false;          ///< of the last one that was judged: no larger micro-batch fits
 };
 
 }  // namespace trainyard

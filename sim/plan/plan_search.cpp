@@ -1,6 +1,8 @@
 #include "plan/plan_search.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace trainyard {
 
@@ -14,12 +16,11 @@ const char* searched_figure(const PlanSpace& space) {
   return space.request.settings.goal == PlanGoal::energy ? "energy_per_step_j" : "step_time_s";
 }
 
-PlanSearch::PlanSearch(const PlanSpace& space)
+PlanSearch::PlanSearch(const PlanSpace& space, std::span<const std::size_t> points)
     : space_(space), open_(space.groups.size()), searches_(space.groups.size()) {
-  for (std::size_t point = 0; point < space.bounds.size(); ++point)
-    open_[space.bounds[point].group].push_back(point);
-  for (std::vector<std::size_t>& points : open_)
-    std::ranges::sort(points, [&](std::size_t a, std::size_t b) {
+  for (const std::size_t point : points) open_[space.bounds[point].group].push_back(point);
+  for (std::vector<std::size_t>& open : open_)
+    std::ranges::sort(open, [&](std::size_t a, std::size_t b) {
       return std::pair(bound_of(a), a) > std::pair(bound_of(b), b);
     });
 }
@@ -90,6 +91,12 @@ std::optional<double> PlanSearch::least_open_of(std::size_t group) const {
   if (next != wave_.end()) return bound_of(*next);
   if (open_[group].empty()) return std::nullopt;
   return bound_of(open_[group].back());
+}
+
+std::vector<std::size_t> all_points(const PlanSpace& space) {
+  std::vector<std::size_t> points(space.bounds.size());
+  std::iota(points.begin(), points.end(), std::size_t{0});
+  return points;
 }
 
 double gap_of(const GroupSearch& search) {

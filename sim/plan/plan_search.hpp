@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace trainyard {
@@ -40,8 +41,8 @@ const char* searched_figure(const PlanSpace& space);
 
 class PlanSearch {
 public:
-  /// Keeps a reference to `space`.
-  explicit PlanSearch(const PlanSpace& space);
+  /// Keeps a reference to `space`. `points`: those among which the best is looked for.
+  PlanSearch(const PlanSpace& space, std::span<const std::size_t> points);
 
   /// The points to simulate next, none at the end: a few of each group, since the results of one wave decide
   /// what the next one leaves out. The same whatever the number of processes.
@@ -65,6 +66,9 @@ private:
   std::vector<GroupSearch> searches_;           ///< by group
   std::vector<std::size_t> wave_;               ///< points of the last wave without a result
 };
+
+/// The numbers of all points.
+std::vector<std::size_t> all_points(const PlanSpace& space);
 
 /// Share by which the best point of a group may miss its optimum: 0 if it is proved, 1 if points are left and
 /// none has a result.

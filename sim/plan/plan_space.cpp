@@ -14,6 +14,7 @@
 #include <exception>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 namespace trainyard {
@@ -122,7 +123,7 @@ std::string packed(const std::vector<LayoutVerdict>& verdicts) {
   nlohmann::json all = nlohmann::json::array();
   for (const LayoutVerdict& verdict : verdicts) {
     all.push_back({static_cast<int>(verdict.fate), verdict.reason, verdict.time.si(),
-                   verdict.energy ? nlohmann::json(verdict.energy->si()) : nlohmann::json()});
+                   verdict.energy ? nlohmann::json(verdict.energy->si()) : nlohmann::json(), verdict.memory});
   }
   std::string bytes;
   nlohmann::json::to_cbor(all, bytes);
@@ -280,10 +281,7 @@ private:
     const auto make = [&](int number) {
       const Share& own = shares[at(number)];
       LayoutJudge judge(*bases_[own.group], space_.request.settings.memory_headroom);
-      std::vector<LayoutVerdict> verdicts;
-      for (std::size_t i = own.first; i < own.end; ++i)
-        verdicts.push_back(judge.judge(layouts_[own.group][i]));
-      return packed(verdicts);
+      return packed(judge.judge(std::span(layouts_[own.group]).subspan(own.first, own.end - own.first)));
     };
     std::vector<std::vector<LayoutVerdict>> all(layouts_.size());
     const std::vector<std::string> answers = in_children(static_cast<int>(shares.size()), parallel_, make);
@@ -292,7 +290,8 @@ private:
         LayoutVerdict& verdict = all[shares[i].group].emplace_back(
             LayoutVerdict{.fate = static_cast<LayoutFate>(one.at(0).get<int>()),
                           .reason = one.at(1),
-                          .time = Seconds{one.at(2).get<double>()}});
+                          .time = Seconds{one.at(2).get<double>()},
+                          .memory = one.at(4)});
         if (!one.at(3).is_null()) verdict.energy = Joules{one.at(3).get<double>()};
       }
     }
@@ -331,7 +330,8 @@ private:
     for (std::string& value : layout_values(space_.axes, layout)) values.push_back(std::move(value));
     space_.sweep.points.push_back(std::move(values));
     space_.layouts.push_back(layout);
-    PointBound& bound = space_.bounds.emplace_back(PointBound{.group = number, .step_s = verdict.time.si()});
+    PointBound& bound = space_.bounds.emplace_back(
+        PointBound{.group = number, .step_s = verdict.time.si(), .memory = verdict.memory});
     if (verdict.energy) bound.energy_j = verdict.energy->si();
   }
 

@@ -41,6 +41,7 @@ struct PointBound {
   std::size_t group = 0;
   double step_s = 0;
   std::optional<double> energy_j = {};  ///< per step
+  double memory = 0;                    ///< share of the available memory that it takes, exactly
 };
 
 struct PlanSpace {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -18,8 +19,9 @@ namespace {
 /// The search of one plan.
 class Search {
 public:
-  Search(const config::Catalogue& catalogue, const PlanSpace& space, SweepStore& store, const PlanRun& run)
-      : catalogue_(catalogue), space_(space), store_(store), run_(run), search_(space) {}
+  Search(const config::Catalogue& catalogue, const PlanSpace& space, std::span<const std::size_t> points,
+         SweepStore& store, const PlanRun& run)
+      : catalogue_(catalogue), space_(space), store_(store), run_(run), search_(space, points) {}
 
   PlanOutcome outcome() {
     for (SweepRow& row : store_.rows()) finished_.emplace(row.point, std::move(row));
@@ -71,47 +73,85 @@ private:
   std::map<std::size_t, SweepRow> finished_;  ///< by point
 };
 
-/// The request for the group of one point alone.
-PlanRequest of_group(const PlanSpace& space, std::size_t group) {
-  PlanRequest request = space.request;
-  const PlanGroup& its = space.groups[group];
-  request.settings.gpus = std::to_string(its.gpus);
-  for (std::size_t i = 0; i + 1 < space.group_keys.size(); ++i) {
-    const std::string& key = space.group_keys[i];
-    std::erase_if(request.settings.over, [&](const auto& entry) { return entry.first == key; });
-    request.set.emplace_back(key, its.values[i]);
-  }
-  return request;
-}
+/// The search among the points of one group, on a machine that is a little different.
+class Changes {
+public:
+  Changes(const config::Catalogue& catalogue, const PlanAnswer& answer, int parallel)
+      : catalogue_(catalogue),
+        answer_(answer),
+        parallel_(parallel),
+        best_(answer.result.rows[*answer.best].point) {}
 
-PlanChange changed(const config::Catalogue& catalogue, PlanRequest request, std::string what,
-                   const PlanLayout& best, int parallel) {
-  PlanChange change{.change = std::move(what)};
-  try {
-    InputFiles files;
-    const PlanSpace space = plan_space(catalogue, std::move(request), files, parallel);
+  [[nodiscard]] PlanChange slower_nics(Bandwidth nic, Bandwidth changed) const {
+    PlanSpace space = answer_.space;
+    set_for_all("platform.fabric.nic", exact(changed), space.sweep);
+    for (const SweepRow& row : answer_.result.rows) raise_bound(row, space.bounds[row.point]);
     SweepStore store(stored_sweep(space.sweep));
-    PlanOutcome outcome = search_plan(catalogue, space, store, {.parallel = parallel});
+    return changed_search(space, points_up_to(1), store,
+                          fmt::format("NICs a tenth slower ({} in place of {})", human(changed), human(nic)));
+  }
+
+  [[nodiscard]] PlanChange less_memory(double share) const {
+    const PlanSpace& space = answer_.space;
+    SweepStore store(stored_sweep(space.sweep));
+    for (const SweepRow& row : answer_.result.rows) store.add(row, {});
+    const double most = share * (1 - space.request.settings.memory_headroom);
+    return changed_search(space, points_up_to(most), store, "GPUs with a tenth less memory");
+  }
+
+private:
+  static void set_for_all(const std::string& key, const std::string& value, Sweep& sweep) {
+    const auto place = static_cast<std::size_t>(std::ranges::find(sweep.keys, key) - sweep.keys.begin());
+    if (place == sweep.keys.size()) {
+      sweep.set.emplace_back(key, value);
+    } else {
+      for (PointValues& values : sweep.points) values[place] = value;
+    }
+  }
+
+  void raise_bound(const SweepRow& row, PointBound& bound) const {
+    if (row.status != PointStatus::done) return;
+    if (const auto step = figure(answer_.result, row, "step_time_s"))
+      bound.step_s = std::max(bound.step_s, *step);
+    if (const auto energy = figure(answer_.result, row, "energy_per_step_j"))
+      bound.energy_j = std::max(bound.energy_j.value_or(0), *energy);
+  }
+
+  /// Of the best one's group: points that take at most this share of the memory.
+  [[nodiscard]] std::vector<std::size_t> points_up_to(double memory) const {
+    const std::vector<PointBound>& bounds = answer_.space.bounds;
+    std::vector<std::size_t> points = all_points(answer_.space);
+    std::erase_if(points, [&](std::size_t point) {
+      return bounds[point].group != bounds[best_].group || bounds[point].memory > memory;
+    });
+    return points;
+  }
+
+  [[nodiscard]] PlanChange changed_search(const PlanSpace& space, const std::vector<std::size_t>& points,
+                                          SweepStore& store, std::string what) const {
+    PlanChange change{.change = std::move(what)};
+    PlanOutcome outcome = search_plan(catalogue_, space, points, store, {.parallel = parallel_});
     if (!outcome.broken.empty()) throw std::runtime_error(outcome.broken.front());
-    const GroupSearch& search = outcome.searches.front();
+    const GroupSearch& search = outcome.searches[space.bounds[best_].group];
     if (!search.best) return change;
     change.layout = space.layouts[*search.best];
-    change.is_same = layout_values(space.axes, *change.layout) == layout_values(space.axes, best);
+    change.is_same = *search.best == best_;
     const auto row = std::ranges::find(outcome.result.rows, *search.best, &SweepRow::point);
     change.step_s = figure(outcome.result, *row, "step_time_s").value();
-  } catch (const InputError&) {  // no such machine
-    return change;
-  } catch (const JobImpossible&) {
     return change;
   }
-  return change;
-}
+
+  const config::Catalogue& catalogue_;
+  const PlanAnswer& answer_;
+  int parallel_;
+  std::size_t best_;  ///< point
+};
 
 }  // namespace
 
-PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& space, SweepStore& store,
-                        const PlanRun& run) {
-  return Search(catalogue, space, store, run).outcome();
+PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& space,
+                        std::span<const std::size_t> points, SweepStore& store, const PlanRun& run) {
+  return Search(catalogue, space, points, store, run).outcome();
 }
 
 std::vector<PlanChange> plan_changes(const config::Catalogue& catalogue, const PlanAnswer& answer,
@@ -119,24 +159,16 @@ std::vector<PlanChange> plan_changes(const config::Catalogue& catalogue, const P
   constexpr double less = 0.9;
   const PlanSpace& space = answer.space;
   const std::size_t point = answer.result.rows[*answer.best].point;
-  const PlanLayout& best = space.layouts[point];
-  const PlanRequest request = of_group(space, space.bounds[point].group);
-  std::vector<PlanChange> changes;
+  const Changes changes(catalogue, answer, parallel);
+  std::vector<PlanChange> made;
   InputFiles files;
   const ResolvedExperiment job = read_point(catalogue, space.sweep, space.sweep.points[point], files);
   if (job.cluster->nodes > 1) {
     const Bandwidth nic = job.platform.fabric.nic.value;
-    PlanRequest slower = request;
-    slower.set.emplace_back("platform.fabric.nic", exact(less * nic));
-    changes.push_back(
-        changed(catalogue, std::move(slower),
-                fmt::format("NICs a tenth slower ({} in place of {})", human(less * nic), human(nic)), best,
-                parallel));
+    made.push_back(changes.slower_nics(nic, less * nic));
   }
-  PlanRequest smaller = request;
-  smaller.settings.memory_headroom = 1 - less * (1 - smaller.settings.memory_headroom);
-  changes.push_back(changed(catalogue, std::move(smaller), "GPUs with a tenth less memory", best, parallel));
-  return changes;
+  made.push_back(changes.less_memory(less));
+  return made;
 }
 
 }  // namespace trainyard

@@ -6,6 +6,7 @@
 #include "sweep/sweep_store.hpp"
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,14 +24,15 @@ struct PlanOutcome {
   bool is_interrupted = false;
 };
 
-/// `store`: of the plan's sweep. Points that it has are not simulated again. Throws as run_points() and
-/// SweepStore::add().
-PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& space, SweepStore& store,
-                        const PlanRun& run);
+/// Looks for the best among `points`. `store`: of the plan's sweep. Points that it has are not simulated
+/// again. Throws as run_points() and SweepStore::add().
+PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& space,
+                        std::span<const std::size_t> points, SweepStore& store, const PlanRun& run);
 
 /// The best plan of a machine whose NICs are a tenth slower, and of one whose GPUs have a tenth less memory:
-/// is the best layout of `answer` still the best? The same search again for its number of GPUs. Requires a
-/// best plan.
+/// is the best layout of `answer` still the best? Searched again among the layouts of its group, without new
+/// verdicts: with less memory all points keep their times, and with slower NICs no layout becomes faster, so
+/// that what was simulated is its bound. Requires a best plan.
 struct PlanChange {
   std::string change;                     ///< "NICs a tenth slower (22.5 GB/s in place of 25 GB/s)"
   std::optional<PlanLayout> layout = {};  ///< of the best plan then; empty: none fits

@@ -235,19 +235,18 @@ std::vector<std::string> server_notes(const ResolvedExperiment& resolved,
                       gpu_memory(total(*server)))};
 }
 
-MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one, Bytes nccl) {
-  const int ranks = resolved.cluster->ranks();
+MemorySetting setting_of(const ResolvedExperiment& resolved, const RankClass& one,
+                         const std::optional<ServerMemory>& server, Bytes nccl) {
   MemorySetting setting{.batch = static_cast<double>(resolved.settings.batch_per_gpu),
                         .precision = resolved.settings.precision,
                         .optimizer = resolved.settings.optimizer,
                         .context = context_of(resolved),
-                        .gradient_buckets = bucket_copies(resolved, one, ranks),
+                        .gradient_buckets = bucket_copies(resolved, one, resolved.cluster->ranks()),
                         .communication_buffers = nccl,
                         .server = {},
                         .has_optimizer = !has_server_optimizer(resolved.settings.sync),
                         .rules = resolved.stack.memory,
                         .fused_elementwise = resolved.stack.fused_elementwise};
-  const std::optional<ServerMemory> server = server_memory(resolved);
   if (server && server->is_on_gpu) setting.server = total(*server);
   if (resolved.layout) set_layout(resolved, one, setting);
   if (resolved.stack.gradient_buffers) {
@@ -256,6 +255,12 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
   }
   if (resolved.layout && resolved.layout->parallelism.shard >= Sharded::gradients)
     setting.gradient_buckets = unreduced_gradients(resolved, one);
+  return setting;
+}
+
+MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one, Bytes nccl) {
+  const std::optional<ServerMemory> server = server_memory(resolved);
+  MemorySetting setting = setting_of(resolved, one, server, nccl);
   const HeldLayers held = layers_of(resolved, one);
   MemoryReport report{.ranks = one.name,
                       .terms = memory_per_rank(held.now, setting, held.earlier),
@@ -321,12 +326,49 @@ std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, boo
                      "write '# memory_bytes: 12000000000' into it, or name a model instead");
   }
   if (!resolved.model) return stated_memory(resolved);
-  const bool uses_nccl =
-      has_collectives && resolved.cluster->ranks() > 1 && !has_servers(resolved.settings.sync);
-  const Bytes nccl = uses_nccl ? buffers_of_nccl(resolved) : Bytes();
+  const Bytes nccl = has_collectives ? communication_buffers(resolved) : Bytes();
   std::vector<MemoryReport> reports;
   for (const RankClass& one : resolved.classes) reports.push_back(memory_of(resolved, one, nccl));
   return reports;
+}
+
+Bytes communication_buffers(const ResolvedExperiment& resolved) {
+  const bool uses_nccl = resolved.cluster->ranks() > 1 && !has_servers(resolved.settings.sync);
+  return uses_nccl ? buffers_of_nccl(resolved) : Bytes();
+}
+
+namespace {
+
+/// The total of the fullest class, with `change` made to its setting.
+template <typename Change>
+Bytes highest_total(const ResolvedExperiment& resolved, Bytes buffers, Change change) {
+  const std::optional<ServerMemory> server = server_memory(resolved);
+  Bytes highest;
+  for (const RankClass& one : resolved.classes) {
+    MemorySetting setting = setting_of(resolved, one, server, buffers);
+    change(setting);
+    const HeldLayers held = layers_of(resolved, one);
+    highest = std::max(highest, total(memory_per_rank(held.now, setting, held.earlier)));
+  }
+  return highest;
+}
+
+}  // namespace
+
+MemoryPeak memory_peak(const ResolvedExperiment& resolved, Bytes buffers) {
+  MemoryPeak peak;
+  peak.needed = highest_total(resolved, buffers, [&](const MemorySetting& setting) {
+    peak.available = available_memory(resolved.gpu.memory, setting);
+  });
+  return peak;
+}
+
+Bytes memory_of_values(const ResolvedExperiment& resolved, Bytes buffers) {
+  return highest_total(resolved, buffers, [](MemorySetting& setting) {
+    if (!setting.rules) return;
+    setting.rules->rounding.value = Bytes(1e-9);
+    setting.rules->large_rounding.reset();
+  });
 }
 
 const MemoryReport& fullest(const std::vector<MemoryReport>& reports) {

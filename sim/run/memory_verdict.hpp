@@ -46,6 +46,23 @@ class OutOfMemory : public JobImpossible {
 /// ring_channels.
 std::vector<MemoryReport> memory_reports(const ResolvedExperiment& resolved, bool has_collectives = true);
 
+/// What NCCL's connections among all ranks take; nothing with other libraries, servers or one rank.
+Bytes communication_buffers(const ResolvedExperiment& resolved);
+
+/// The need of the fullest GPU alone.
+struct MemoryPeak {
+  Bytes needed;
+  Bytes available;
+};
+
+/// The peak of the reports, in a tenth of their time. `buffers`: communication_buffers(), which all layouts
+/// of a job have alike. Requires a model.
+MemoryPeak memory_peak(const ResolvedExperiment& resolved, Bytes buffers);
+
+/// What the peak would be without the allocator's rounding: never above it, and never less with larger
+/// micro-batches of the same samples, which the peak may be.
+Bytes memory_of_values(const ResolvedExperiment& resolved, Bytes buffers);
+
 /// Whether the memory is known: of a model, or stated by all traces.
 bool has_memory(const ResolvedExperiment& resolved);
 

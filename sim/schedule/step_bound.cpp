@@ -2,8 +2,10 @@
 
 #include "collectives/bounds.hpp"
 #include "experiment/op_times.hpp"
+#include "schedule/shard_units.hpp"
 #include "units/ids.hpp"
 #include "workload/accumulate.hpp"
+#include "workload/make_trace.hpp"
 
 #include <algorithm>
 #include <map>
@@ -21,8 +23,8 @@ public:
   explicit AxisBounds(const ResolvedExperiment& resolved) : resolved_(resolved) {}
 
   Seconds of(Operation operation, Axis axis, int stage, Bytes size) {
-    const RankGroups& groups = groups_of(axis, stage);
-    if (groups.front().size() < 2) return {};
+    const std::vector<BoundingGroup>& groups = groups_of(axis, stage);
+    if (groups.front().ranks.size() < 2) return {};
     const auto [bound, is_new] = bounds_.try_emplace({operation, axis, stage, size});
     if (is_new)
       bound->second =
@@ -31,18 +33,16 @@ public:
   }
 
 private:
-  const RankGroups& groups_of(Axis axis, int stage) {
+  const std::vector<BoundingGroup>& groups_of(Axis axis, int stage) {
     const auto [groups, is_new] = groups_.try_emplace({axis, stage});
-    if (is_new) {
-      groups->second = groups_of_stage(resolved_.layout->grid, axis, stage);
-      if (groups->second.front().size() > 1)
-        groups->second = bounding_groups(*resolved_.network, groups->second);
-    }
+    if (is_new)
+      groups->second =
+          bounding_groups(*resolved_.network, groups_of_stage(resolved_.layout->grid, axis, stage));
     return groups->second;
   }
 
   const ResolvedExperiment& resolved_;
-  std::map<std::pair<Axis, int>, RankGroups> groups_;
+  std::map<std::pair<Axis, int>, std::vector<BoundingGroup>> groups_;
   std::map<std::tuple<Operation, Axis, int, Bytes>, Seconds> bounds_;
 };
 
@@ -51,8 +51,9 @@ struct StageTimes {
   Seconds first_forward;  ///< of one micro-batch through the stage's first chunk
   Seconds last_backward;  ///< back through the same
   Seconds passes;         ///< of all micro-batches through all chunks
-  Seconds reduction;      ///< of its gradients
-  Seconds end;            ///< the ops that end the step
+  Seconds reduction;      ///< of its gradients, in all micro-batches that reduce them
+  Seconds gathers;        ///< of parameters that replicas divide, in all micro-batches
+  Seconds end;            ///< the ops that end the step, and gathers of updated parameters
 };
 
 void add_busy(const Op& op, Seconds time, double ranks, StepBound& bound) {
@@ -70,23 +71,51 @@ Seconds time_with_waits(const Op& op, Seconds duration, int stage, AxisBounds& b
   return time;
 }
 
-/// Of the gradients that the replicas of a stage sum, once. Those that nodes divide count nothing.
-Seconds reduction_of(const ResolvedExperiment& resolved, const RankClass& one, AxisBounds& bounds) {
+/// Whether the replicas of whole axes divide state. Collectives of those inside nodes count nothing.
+bool has_whole_shards(const Parallelism& parallelism) {
+  return parallelism.shard != Sharded::none && parallelism.shard_over == ShardOver::data;
+}
+
+/// The collectives by which the replicas of a stage exchange gradients and parameters.
+void add_exchange(const ResolvedExperiment& resolved, const RankClass& one, AxisBounds& bounds,
+                  StageTimes& stage) {
   const Parallelism& parallelism = resolved.layout->parallelism;
-  if (parallelism.shard != Sharded::none && parallelism.shard_over == ShardOver::node) return {};
+  const bool is_sharded = has_whole_shards(parallelism);
+  if (parallelism.shard != Sharded::none && !is_sharded) return;
   std::map<Axis, double> elements;
   for (const Op& op : one.trace.ops) {
     for (const Gradient& gradient : op.gradients) {
       if (gradient.summed_over) elements[*gradient.summed_over] += gradient.elements;
     }
   }
-  const Operation operation =
-      parallelism.shard == Sharded::none ? Operation::all_reduce : Operation::reduce_scatter;
+  const Operation operation = is_sharded ? Operation::reduce_scatter : Operation::all_reduce;
   const Bytes value = size_of(resolved.stack.gradient_dtype, resolved.settings.precision);
-  Seconds longest;
-  for (const auto& [axis, count] : elements)
-    longest = std::max(longest, bounds.of(operation, axis, one.stage, count * value));
-  return longest;
+  const Bytes weight = element_sizes(resolved.settings.precision).compute_weight;
+  Seconds gather;
+  for (const auto& [axis, count] : elements) {
+    stage.reduction = std::max(stage.reduction, bounds.of(operation, axis, one.stage, count * value));
+    if (is_sharded) gather += bounds.of(Operation::all_gather, axis, one.stage, count * weight);
+  }
+  if (parallelism.shard >= Sharded::gradients)
+    stage.reduction = resolved.layout->micro_batches * stage.reduction;
+  if (is_sharded && parallelism.shard < Sharded::parameters && !resolved.stack.overlap_parameters)
+    stage.end += gather;
+}
+
+/// Units are gathered before forward and, but for the root and the last one, again before backward
+/// (unit_program.hpp).
+Seconds gathers_of_units(const ResolvedExperiment& resolved, const RankClass& one, AxisBounds& bounds) {
+  const Parallelism& parallelism = resolved.layout->parallelism;
+  if (parallelism.shard != Sharded::parameters || !has_whole_shards(parallelism)) return {};
+  const Bytes weight = element_sizes(resolved.settings.precision).compute_weight;
+  const std::vector<ShardUnit> units = shard_units(one);
+  Seconds sum;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const double times = units[i].is_root || i + 1 == units.size() ? 1 : 2;
+    for (const auto& [axis, elements] : units[i].parameters)
+      sum += times * bounds.of(Operation::all_gather, axis, one.stage, elements * weight);
+  }
+  return resolved.layout->micro_batches * sum;
 }
 
 StageTimes times_of(const ResolvedExperiment& resolved, const RankClass& one, AxisBounds& bounds,
@@ -113,7 +142,8 @@ StageTimes times_of(const ResolvedExperiment& resolved, const RankClass& one, Ax
     after = std::max(after, pass.end);
   }
   for (int op = after; op < static_cast<int>(times.size()); ++op) stage.end += time_of(op, 1);
-  stage.reduction = reduction_of(resolved, one, bounds);
+  add_exchange(resolved, one, bounds, stage);
+  stage.gathers = gathers_of_units(resolved, one, bounds);
   return stage;
 }
 
@@ -143,7 +173,7 @@ StepBound step_bound(const ResolvedExperiment& resolved) {
   for (const StageTimes& stage : stages) {
     const Seconds others = has_drain ? drain + end_of(stages.front()) : Seconds();
     const Seconds compute = fill + stage.passes + std::max(others, end_of(stage));
-    bound.time = std::max({bound.time, compute, stage.reduction + stage.end});
+    bound.time = std::max({bound.time, compute, std::max(stage.reduction, stage.gathers) + stage.end});
     fill += stage.first_forward;
     drain += stage.last_backward;
   }

@@ -18,7 +18,7 @@ struct StepBound {
 ///   the other, waits for the collectives that hold them up (each as long as collective_bound() says), and
 ///   ends its step; or the stages before it run their last backward passes. That is the critical path of
 ///   every schedule without its bubbles in the middle (Narayanan et al. 2021, arXiv 2104.04473, section 2.2);
-/// - network: the collectives of gradients alone.
+/// - network: the collectives of gradients alone, or those that gather divided parameters.
 /// Requires a layout. Throws as op_times().
 StepBound step_bound(const ResolvedExperiment& resolved);
 

@@ -53,6 +53,7 @@ struct Parallelism {
   std::vector<LayerRule> layers = {};   ///< layers that replicas divide; the first that matches counts
   std::optional<int> layer_group = {};  ///< replicas that divide them; default: all
   Routing routing = {};
+  friend bool operator==(const Parallelism&, const Parallelism&) = default;
 };
 
 /// How the ranks of a context group exchange keys and values: as the block says, or Megatron-LM's default

@@ -71,7 +71,7 @@ PlanRequest small_request() {
 
 PlanOutcome searched(const PlanSpace& space, int parallel = 1) {
   SweepStore store(stored_sweep(space.sweep));
-  return search_plan(shipped(), space, store, {.parallel = parallel});
+  return search_plan(shipped(), space, all_points(space), store, {.parallel = parallel});
 }
 
 /// Of all requests, so that none is read twice; children have what their parent has read.
@@ -156,7 +156,7 @@ TEST_CASE("Number of processes and points already in the store do not change wha
   const PlanOutcome& one = small_outcome();
   SweepStore store(stored_sweep(space.sweep));
   for (std::size_t i = 0; i < one.result.rows.size(); i += 2) store.add(one.result.rows[i], {});
-  const PlanOutcome resumed = search_plan(shipped(), space, store, {.parallel = 3});
+  const PlanOutcome resumed = search_plan(shipped(), space, all_points(space), store, {.parallel = 3});
   REQUIRE(resumed.result.rows.size() == one.result.rows.size());
   for (std::size_t i = 0; i < one.result.rows.size(); ++i) {
     CHECK(resumed.result.rows[i].point == one.result.rows[i].point);
@@ -206,7 +206,7 @@ TEST_CASE("With a gap the search ends earlier, and its answer is within the gap"
 
 TEST_CASE("An interrupted search says how far the best so far may be off") {
   const PlanSpace& space = small_space();
-  PlanSearch search(space);
+  PlanSearch search(space, all_points(space));
   const std::vector<std::size_t> wave = search.next_wave();
   const SweepResult& all = small_outcome().result;
   SweepRow row = *std::ranges::find(all.rows, wave.front(), &SweepRow::point);
@@ -224,8 +224,8 @@ TEST_CASE("An interrupted search says how far the best so far may be off") {
 
 TEST_CASE("A search that is interrupted before its first point keeps nothing") {
   SweepStore store(stored_sweep(small_space().sweep));
-  const PlanOutcome none =
-      search_plan(shipped(), small_space(), store, {.parallel = 1, .is_interrupted = [] { return true; }});
+  const PlanOutcome none = search_plan(shipped(), small_space(), all_points(small_space()), store,
+                                       {.parallel = 1, .is_interrupted = [] { return true; }});
   CHECK(none.is_interrupted);
   CHECK(none.result.rows.empty());
   CHECK(none.searches.front().left > 0);
