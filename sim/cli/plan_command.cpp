@@ -232,9 +232,10 @@ void run_plan(const PlanOptions& options) {
   }
   SweepStore store = open_store(options, stored_sweep(space.sweep));
   PlanOutcome outcome = searched(catalogue, options, space, store, end);
-  const PlanAnswer answer = plan_answer(space, std::move(outcome.result), std::move(outcome.searches));
-  print_plan(options, catalogue, answer, !outcome.is_interrupted, files);
-  if (outcome.is_interrupted) {
+  const bool is_interrupted = outcome.is_interrupted;
+  const PlanAnswer answer = plan_answer(space, std::move(outcome));
+  print_plan(options, catalogue, answer, !is_interrupted, files);
+  if (is_interrupted) {
     print_message(options.out ? "this is the best so far: continue with --resume"
                               : "this is the best so far");
     if (!end.is_late()) throw Interrupted();

@@ -112,7 +112,8 @@ SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStor
   const InterruptNoted interrupts;
   SweepRun run{
       .parallel = options.jobs,
-      .figures = [&](ResolvedExperiment resolved) { return simulated_figures(sweep, std::move(resolved)); },
+      .figures = [&](std::size_t,
+                     ResolvedExperiment resolved) { return simulated_figures(sweep, std::move(resolved)); },
       .done =
           [&](const SweepRow& row, const std::vector<std::string>& files) {
             store.add(row, files);

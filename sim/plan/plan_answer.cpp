@@ -20,11 +20,12 @@ double or_worst(const std::optional<double>& value) {
 
 class AnswerMaker {
 public:
-  AnswerMaker(PlanSpace space, SweepResult result, std::vector<GroupSearch> searches)
+  AnswerMaker(PlanSpace space, PlanOutcome outcome)
       : goal_(space.request.settings.goal), limits_(space.sweep.goal) {
     answer_.space = std::move(space);
-    answer_.result = std::move(result);
-    answer_.searches = std::move(searches);
+    answer_.space.bounds = std::move(outcome.bounds);
+    answer_.result = std::move(outcome.result);
+    answer_.searches = std::move(outcome.searches);
   }
 
   PlanAnswer make() {
@@ -195,8 +196,8 @@ bool changes_nothing(const std::string& key, const std::string& value) {
 
 }  // namespace
 
-PlanAnswer plan_answer(PlanSpace space, SweepResult result, std::vector<GroupSearch> searches) {
-  return AnswerMaker(std::move(space), std::move(result), std::move(searches)).make();
+PlanAnswer plan_answer(PlanSpace space, PlanOutcome outcome) {
+  return AnswerMaker(std::move(space), std::move(outcome)).make();
 }
 
 bool is_tie(const SweepResult& result, std::size_t best, std::size_t other) {

@@ -45,7 +45,7 @@ struct PlanAnswer {
 
 /// Throws InputError if the goal or a limit needs what is not known: a price, a power, the length of the
 /// training.
-PlanAnswer plan_answer(PlanSpace space, SweepResult result, std::vector<GroupSearch> searches);
+PlanAnswer plan_answer(PlanSpace space, PlanOutcome outcome);
 
 /// Whether 80 % of comparable published runs leave open which of two rows is faster: their intervals overlap.
 /// False where an interval is unknown.

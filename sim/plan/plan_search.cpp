@@ -6,18 +6,12 @@
 
 namespace trainyard {
 
-namespace {
-
-constexpr std::size_t points_of_wave = 8;  // of each group
-
-}  // namespace
-
 const char* searched_figure(const PlanSpace& space) {
   return space.request.settings.goal == PlanGoal::energy ? "energy_per_step_j" : "step_time_s";
 }
 
 PlanSearch::PlanSearch(const PlanSpace& space, std::span<const std::size_t> points)
-    : space_(space), open_(space.groups.size()), searches_(space.groups.size()) {
+    : space_(space), bounds_(space.bounds), open_(space.groups.size()), searches_(space.groups.size()) {
   for (const std::size_t point : points) open_[space.bounds[point].group].push_back(point);
   for (std::vector<std::size_t>& open : open_)
     std::ranges::sort(open, [&](std::size_t a, std::size_t b) {
@@ -26,7 +20,7 @@ PlanSearch::PlanSearch(const PlanSpace& space, std::span<const std::size_t> poin
 }
 
 double PlanSearch::bound_of(std::size_t point) const {
-  const PointBound& bound = space_.bounds[point];
+  const PointBound& bound = bounds_[point];
   return space_.request.settings.goal == PlanGoal::energy ? bound.energy_j.value_or(0) : bound.step_s;
 }
 
@@ -39,9 +33,10 @@ std::vector<std::size_t> PlanSearch::next_wave() {
   for (std::size_t group = 0; group < open_.size(); ++group) {
     std::vector<std::size_t>& open = open_[group];
     GroupSearch& search = searches_[group];
-    for (std::size_t i = 0; i < points_of_wave && !open.empty(); ++i) {
+    for (std::size_t i = 0; i < wave_size_ && !open.empty(); ++i) {
       if (!is_worth(open.back(), search)) {
-        search.least_open = bound_of(open.back());
+        search.least_open =
+            std::min(search.least_open.value_or(bound_of(open.back())), bound_of(open.back()));
         search.bounded += open.size();
         open.clear();
         break;
@@ -50,6 +45,7 @@ std::vector<std::size_t> PlanSearch::next_wave() {
       open.pop_back();
     }
   }
+  wave_size_ = std::min(2 * wave_size_, points_of_wave);
   wave_ = wave;
   return wave;
 }
@@ -64,6 +60,21 @@ void PlanSearch::stop() {
     }
     open_[group].clear();
   }
+}
+
+std::optional<Seconds> PlanSearch::limit(std::size_t point) const {
+  const GroupSearch& search = searches_[bounds_[point].group];
+  if (space_.request.settings.goal == PlanGoal::energy || !search.best) return std::nullopt;
+  return Seconds{search.value * (1 - space_.request.settings.gap)};
+}
+
+void PlanSearch::add_bound(std::size_t point, Seconds step) {
+  std::erase(wave_, point);
+  PointBound& bound = bounds_[point];
+  bound.step_s = std::max(bound.step_s, step.si());
+  GroupSearch& search = searches_[bound.group];
+  ++search.bounded;
+  search.least_open = std::min(search.least_open.value_or(bound.step_s), bound.step_s);
 }
 
 void PlanSearch::add(const SweepResult& result, const SweepRow& row) {

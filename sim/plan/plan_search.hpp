@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace trainyard {
@@ -39,17 +40,36 @@ struct GroupSearch {
 /// the goal.
 const char* searched_figure(const PlanSpace& space);
 
+/// What a search has found.
+struct PlanOutcome {
+  SweepResult result;
+  std::vector<GroupSearch> searches;
+  std::vector<PointBound> bounds;   ///< of the space, raised where a point was planned but not simulated
+  std::vector<std::string> broken;  ///< points that ended with an internal error or died
+  bool is_interrupted = false;
+};
+
 class PlanSearch {
 public:
   /// Keeps a reference to `space`. `points`: those among which the best is looked for.
   PlanSearch(const PlanSpace& space, std::span<const std::size_t> points);
 
   /// The points to simulate next, none at the end: a few of each group, since the results of one wave decide
-  /// what the next one leaves out. The same whatever the number of processes.
+  /// what the next one leaves out, at first two. The same whatever the number of processes.
   std::vector<std::size_t> next_wave();
+
+  /// The step that a point must be below to be better than the best of its group so far; empty: nothing is
+  /// known, or something else than time counts.
+  [[nodiscard]] std::optional<Seconds> limit(std::size_t point) const;
 
   /// The result of a point of the last wave. Energy counts if that is the goal, otherwise the time of a step.
   void add(const SweepResult& result, const SweepRow& row);
+
+  /// No simulation of this point of the last wave would have a shorter step, which is above its limit.
+  void add_bound(std::size_t point, Seconds step);
+
+  /// The space's bounds, with those that were added.
+  [[nodiscard]] const std::vector<PointBound>& bounds() const { return bounds_; }
 
   /// Ends an interrupted search: what was not simulated may be better as far as its bound allows.
   void stop();
@@ -57,14 +77,19 @@ public:
   [[nodiscard]] const std::vector<GroupSearch>& groups() const { return searches_; }
 
 private:
+  static constexpr std::size_t points_of_first_wave = 2;
+  static constexpr std::size_t points_of_wave = 8;
+
   [[nodiscard]] double bound_of(std::size_t point) const;
   [[nodiscard]] std::optional<double> least_open_of(std::size_t group) const;
   [[nodiscard]] bool is_worth(std::size_t point, const GroupSearch& search) const;
 
   const PlanSpace& space_;
-  std::vector<std::vector<std::size_t>> open_;  ///< by group: points by falling bound, the next one last
-  std::vector<GroupSearch> searches_;           ///< by group
-  std::vector<std::size_t> wave_;               ///< points of the last wave without a result
+  std::vector<PointBound> bounds_;                ///< by point
+  std::size_t wave_size_ = points_of_first_wave;  ///< points of a group in the next wave
+  std::vector<std::vector<std::size_t>> open_;    ///< by group: points by falling bound, the next one last
+  std::vector<GroupSearch> searches_;             ///< by group
+  std::vector<std::size_t> wave_;                 ///< points of the last wave without a result
 };
 
 /// The numbers of all points.

@@ -1,5 +1,6 @@
 #include "plan/run_plan.hpp"
 
+#include "run/simulate.hpp"
 #include "sweep/point_figures.hpp"
 #include "sweep/read_point.hpp"
 #include "sweep/run_sweep.hpp"
@@ -32,6 +33,10 @@ public:
       for (const std::size_t point : wave) {
         const auto row = finished_.find(point);
         if (row == finished_.end()) continue;
+        if (const auto bound = bound_alone(outcome.result, row->second)) {
+          search_.add_bound(point, *bound);
+          continue;
+        }
         search_.add(outcome.result, row->second);
         outcome.result.rows.push_back(row->second);
       }
@@ -40,6 +45,7 @@ public:
     search_.stop();
     std::ranges::sort(outcome.result.rows, {}, &SweepRow::point);
     outcome.searches = search_.groups();
+    outcome.bounds = search_.bounds();
     return outcome;
   }
 
@@ -52,11 +58,11 @@ private:
     if (left.empty()) return;
     SweepRun run{
         .parallel = run_.parallel,
-        .figures =
-            [&](ResolvedExperiment resolved) { return simulated_figures(space_.sweep, std::move(resolved)); },
+        .figures = [&](std::size_t point,
+                       ResolvedExperiment resolved) { return figures_of(point, std::move(resolved)); },
         .done =
             [&](const SweepRow& row, const std::vector<std::string>& files) {
-              store_.add(row, files);
+              if (!bound_alone(outcome.result, row)) store_.add(row, files);
               finished_.emplace(row.point, row);
             },
         .is_interrupted = run_.is_interrupted};
@@ -64,6 +70,31 @@ private:
     outcome.is_interrupted = ended.is_interrupted;
     for (std::string& point : ended.broken) outcome.broken.push_back(std::move(point));
   }
+
+  /// Of a point that cannot be better than the best so far nothing but its bound.
+  [[nodiscard]] std::vector<std::optional<double>> figures_of(std::size_t point,
+                                                              ResolvedExperiment resolved) const {
+    if (const auto limit = search_.limit(point)) {
+      const Seconds least = least_step(resolved);
+      if (least >= *limit) {
+        const std::vector<std::string> names = figures_of_points(space_.sweep);
+        std::vector<std::optional<double>> figures(names.size());
+        figures[static_cast<std::size_t>(std::ranges::find(names, bound_figure) - names.begin())] =
+            least.si();
+        return figures;
+      }
+    }
+    return simulated_figures(space_.sweep, std::move(resolved));
+  }
+
+  /// The bound of a point that was not simulated.
+  static std::optional<Seconds> bound_alone(const SweepResult& result, const SweepRow& row) {
+    if (row.status != PointStatus::done || figure(result, row, "step_time_s")) return std::nullopt;
+    const std::optional<double> bound = figure(result, row, bound_figure);
+    return bound ? std::optional(Seconds{*bound}) : std::nullopt;
+  }
+
+  static constexpr const char* bound_figure = "lower_bound_s";
 
   const config::Catalogue& catalogue_;
   const PlanSpace& space_;

@@ -17,13 +17,6 @@ struct PlanRun {
   std::function<bool()> is_interrupted = {};  ///< called before each point; if true, no more are begun
 };
 
-struct PlanOutcome {
-  SweepResult result;
-  std::vector<GroupSearch> searches;
-  std::vector<std::string> broken;  ///< points that ended with an internal error or died
-  bool is_interrupted = false;
-};
-
 /// Looks for the best among `points`. `store`: of the plan's sweep. Points that it has are not simulated
 /// again. Throws as run_points() and SweepStore::add().
 PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& space,

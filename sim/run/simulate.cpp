@@ -295,6 +295,12 @@ Pace closed_pace(const ResolvedExperiment& resolved) {
                  with_input(makespan, data_loading(resolved, *resolved.cluster), resolved.settings.input));
 }
 
+Seconds least_step(const ResolvedExperiment& resolved) {
+  const StepPlan plan = plan_of(resolved);
+  const Seconds makespan = closed_makespan(plan.graph, {.slowed_by = SlowedBy::nothing});
+  return with_input(makespan, data_loading(resolved, *resolved.cluster), resolved.settings.input);
+}
+
 Pace checked_closed_pace(const ResolvedExperiment& resolved) {
   assert(!is_multi_update(resolved.settings));
   StepPlan plan = plan_of(resolved);

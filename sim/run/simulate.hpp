@@ -42,6 +42,11 @@ Pace closed_pace(const ResolvedExperiment& resolved);
 /// The same with the checks of simulate_step(): throws EngineError, too.
 Pace checked_closed_pace(const ResolvedExperiment& resolved);
 
+/// A time that no simulation of the step is below, in a fraction of its time: every collective takes what it
+/// takes alone, and no kernel is slowed by another. Nothing is checked. Throws InputError and JobImpossible
+/// as simulate_step() does.
+Seconds least_step(const ResolvedExperiment& resolved);
+
 /// Many updates (parameter servers, asynchronous update rules, random times): simulate() for experiments for
 /// which is_multi_update() holds. A steady step gives the time and the needs of one rank's step; the engine's
 /// training lets many of them interact.

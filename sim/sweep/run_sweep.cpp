@@ -120,7 +120,7 @@ private:
     try {
       ResolvedExperiment resolved = read_point(catalogue_, sweep_, sweep_.points[point], files_);
       for (const Diagnostic& warning : resolved.warnings) warnings.push_back(to_string(warning));
-      return {.figures = run_.figures(std::move(resolved))};
+      return {.figures = run_.figures(point, std::move(resolved))};
     } catch (const InputError& error) {
       return failed(PointStatus::wrong, reason_of(error));
     } catch (const JobImpossible& error) {

@@ -16,8 +16,8 @@ namespace trainyard {
 
 struct SweepRun {
   int parallel = 1;  ///< number of concurrent workers
-  /// Figures of a point; runs in a worker and may throw the exceptions of simulate().
-  std::function<std::vector<std::optional<double>>(ResolvedExperiment)> figures;
+  /// Figures of the point with this index; runs in a worker and may throw the exceptions of simulate().
+  std::function<std::vector<std::optional<double>>(std::size_t, ResolvedExperiment)> figures;
   /// Receives a finished row and all files read so far, in this process, in the order in which points end.
   std::function<void(const SweepRow&, const std::vector<std::string>& files)> done;
   std::function<bool()> is_interrupted;  ///< called before each point; if true, no more are begun

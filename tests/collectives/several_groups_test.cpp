@@ -152,7 +152,8 @@ TEST_CASE("groups on disjoint nodes or NICs take as long as one of them alone") 
       const Planned all = planned(cluster, {.operation = operation, .groups = groups}, megabytes);
       const Planned alone = planned(cluster, {.operation = operation, .groups = one}, megabytes);
       CHECK(time_of(cluster, all).si() == doctest::Approx(time_of(cluster, alone).si()).epsilon(1e-12));
-      CHECK(all.bound == alone.bound);
+      CHECK(all.bound >= alone.bound);  // groups of one GPU of each node have 8 times the bytes for its NICs
+      CHECK(all.bound <= time_of(cluster, all) * (1 + 1e-12));
       CHECK(all.plan.notes.empty());
       CHECK(all.collective.participants == 32);
       CHECK(all.collective.group_size == static_cast<int>(one.front().size()));

@@ -44,15 +44,16 @@ Ran run_all(const Sweep& sweep, const std::function<RowFigures(const ResolvedExp
   std::vector<std::size_t> points(sweep.points.size());
   std::iota(points.begin(), points.end(), 0);
   Ran ran;
-  ran.outcome = run_points({{TRAINYARD_SOURCE_DIR}}, sweep, points,
-                           {.parallel = 2,
-                            .figures = figures,
-                            .done =
-                                [&](const SweepRow& row, const std::vector<std::string>& files) {
-                                  ran.rows[row.point] = row;
-                                  if (store != nullptr) store->add(row, files);
-                                },
-                            .is_interrupted = {}});
+  ran.outcome = run_points(
+      {{TRAINYARD_SOURCE_DIR}}, sweep, points,
+      {.parallel = 2,
+       .figures = [&](std::size_t, const ResolvedExperiment& resolved) { return figures(resolved); },
+       .done =
+           [&](const SweepRow& row, const std::vector<std::string>& files) {
+             ran.rows[row.point] = row;
+             if (store != nullptr) store->add(row, files);
+           },
+       .is_interrupted = {}});
   return ran;
 }
 
@@ -201,7 +202,7 @@ TEST_CASE("files that only some points read are kept with their rows") {
   std::iota(points.begin(), points.end(), 0);
   run_points({{TRAINYARD_SOURCE_DIR}}, sweep, points,
              {.parallel = 1,
-              .figures = [](const ResolvedExperiment&) { return RowFigures{1}; },
+              .figures = [](std::size_t, const ResolvedExperiment&) { return RowFigures{1}; },
               .done =
                   [&](const SweepRow& row, const std::vector<std::string>& files) {
                     const std::set<std::string> its(files.begin(), files.end());
