@@ -60,12 +60,6 @@ Bytes bucket_copies(const ResolvedExperiment& resolved, const RankClass& one, in
   return own + peer_buffers(resolved, one.trace, ranks, value, own, all);
 }
 
-/// What a rank holds: its layers as the backward pass finds them, and as earlier micro-batches keep them.
-struct HeldLayers {
-  std::vector<Layer> now;
-  std::vector<Layer> earlier = {};
-};
-
 /// The block that keeps most for backward; the last one among equal ones.
 std::optional<int> fullest_block(const std::vector<Layer>& layers, Precision precision) {
   std::map<int, Bytes> kept;
@@ -79,13 +73,25 @@ std::optional<int> fullest_block(const std::vector<Layer>& layers, Precision pre
   return fullest;
 }
 
-/// The rank's share of the model. Backward computes one block at a time again.
-HeldLayers layers_of(const ResolvedExperiment& resolved, const RankClass& one) {
-  if (!resolved.layout) return {.now = resolved.model->layers};
-  const Recompute recomputed = resolved.layout->parallelism.recompute;
-  return {.now = kept_layers(one.layers, recomputed, fullest_block(one.layers, resolved.settings.precision)),
-          .earlier = kept_layers(one.layers, recomputed)};
-}
+/// What a rank holds: its layers as the backward pass finds them, and as earlier micro-batches keep them.
+/// Backward computes one block at a time again. Refers to the layers of the experiment.
+class HeldLayers {
+public:
+  HeldLayers(const ResolvedExperiment& resolved, const RankClass& one)
+      : all_(resolved.layout ? one.layers : resolved.model->layers) {
+    const Recompute recomputed = resolved.layout ? resolved.layout->parallelism.recompute : Recompute::none;
+    if (recomputed == Recompute::none) return;
+    now_ = kept_layers(all_, recomputed, fullest_block(all_, resolved.settings.precision));
+    earlier_ = kept_layers(all_, recomputed);
+  }
+
+  [[nodiscard]] const std::vector<Layer>& now() const { return now_ ? *now_ : all_; }
+  [[nodiscard]] const std::vector<Layer>& earlier() const { return earlier_ ? *earlier_ : all_; }
+
+private:
+  const std::vector<Layer>& all_;
+  std::optional<std::vector<Layer>> now_, earlier_;  ///< empty: all layers as they are
+};
 
 /// The parameters of a unit that replicas divide.
 double divided_parameters(const ShardUnit& unit, const RankLayout& layout) {
@@ -141,7 +147,7 @@ int largest_batch(const HeldLayers& held, const MemorySetting& setting, Bytes av
   MemorySetting other = setting;
   const auto total_of = [&](int batch) {
     other.batch = batch;
-    return total(memory_per_rank(held.now, other, held.earlier));
+    return total(memory_per_rank(held.now(), other, held.earlier()));
   };
   Bytes least = total_of(0);
   if (least > available) return 0;
@@ -261,9 +267,9 @@ MemorySetting setting_of(const ResolvedExperiment& resolved, const RankClass& on
 MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one, Bytes nccl) {
   const std::optional<ServerMemory> server = server_memory(resolved);
   MemorySetting setting = setting_of(resolved, one, server, nccl);
-  const HeldLayers held = layers_of(resolved, one);
+  const HeldLayers held(resolved, one);
   MemoryReport report{.ranks = one.name,
-                      .terms = memory_per_rank(held.now, setting, held.earlier),
+                      .terms = memory_per_rank(held.now(), setting, held.earlier()),
                       .of_least_batch = {},
                       .peak = {},
                       .capacity = resolved.gpu.memory.capacity.value,
@@ -281,7 +287,7 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
   report.assumptions = assumptions_of(resolved, report.terms);
   std::ranges::copy(server_notes(resolved, server), std::back_inserter(report.assumptions));
   setting.batch = report.least_batch;
-  report.of_least_batch = memory_per_rank(held.now, setting, held.earlier);
+  report.of_least_batch = memory_per_rank(held.now(), setting, held.earlier());
   return report;
 }
 
@@ -347,8 +353,8 @@ Bytes highest_total(const ResolvedExperiment& resolved, Bytes buffers, Change ch
   for (const RankClass& one : resolved.classes) {
     MemorySetting setting = setting_of(resolved, one, server, buffers);
     change(setting);
-    const HeldLayers held = layers_of(resolved, one);
-    highest = std::max(highest, total(memory_per_rank(held.now, setting, held.earlier)));
+    const HeldLayers held(resolved, one);
+    highest = std::max(highest, total(memory_per_rank(held.now(), setting, held.earlier())));
   }
   return highest;
 }
