@@ -2,20 +2,36 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace trainyard {
+
+namespace {
+
+void keep_best_two(double value, std::size_t point, GroupSearch& search) {
+  if (search.best && std::pair(search.value, *search.best) < std::pair(value, point)) {
+    search.second = std::min(search.second.value_or(value), value);
+    return;
+  }
+  if (search.best) search.second = search.value;
+  search.best = point;
+  search.value = value;
+}
+
+}  // namespace
 
 const char* searched_figure(const PlanSpace& space) {
   return space.request.settings.goal == PlanGoal::energy ? "energy_per_step_j" : "step_time_s";
 }
 
-PlanSearch::PlanSearch(const PlanSpace& space, std::span<const std::size_t> points)
+PlanSearch::PlanSearch(const PlanSpace& space, std::span<const std::size_t> points,
+                       std::optional<std::size_t> first)
     : space_(space), bounds_(space.bounds), open_(space.groups.size()), searches_(space.groups.size()) {
   for (const std::size_t point : points) open_[space.bounds[point].group].push_back(point);
   for (std::vector<std::size_t>& open : open_)
     std::ranges::sort(open, [&](std::size_t a, std::size_t b) {
-      return std::pair(bound_of(a), a) > std::pair(bound_of(b), b);
+      return std::tuple(a != first, bound_of(a), a) > std::tuple(b != first, bound_of(b), b);
     });
 }
 
@@ -24,8 +40,16 @@ double PlanSearch::bound_of(std::size_t point) const {
   return space_.request.settings.goal == PlanGoal::energy ? bound.energy_j.value_or(0) : bound.step_s;
 }
 
+/// What a point must be below: the second best so far, or with a gap the best without that share.
+std::optional<double> PlanSearch::bar(const GroupSearch& search) const {
+  const double gap = space_.request.settings.gap;
+  if (!search.best || gap == 0) return search.second;
+  return search.value * (1 - gap);
+}
+
 bool PlanSearch::is_worth(std::size_t point, const GroupSearch& search) const {
-  return !search.best || bound_of(point) < search.value * (1 - space_.request.settings.gap);
+  const std::optional<double> its = bar(search);
+  return !its || bound_of(point) < *its;
 }
 
 std::vector<std::size_t> PlanSearch::next_wave() {
@@ -63,9 +87,9 @@ void PlanSearch::stop() {
 }
 
 std::optional<Seconds> PlanSearch::limit(std::size_t point) const {
-  const GroupSearch& search = searches_[bounds_[point].group];
-  if (space_.request.settings.goal == PlanGoal::energy || !search.best) return std::nullopt;
-  return Seconds{search.value * (1 - space_.request.settings.gap)};
+  if (space_.request.settings.goal == PlanGoal::energy) return std::nullopt;
+  const std::optional<double> its = bar(searches_[bounds_[point].group]);
+  return its ? std::optional(Seconds{*its}) : std::nullopt;
 }
 
 void PlanSearch::add_bound(std::size_t point, Seconds step) {
@@ -83,12 +107,10 @@ void PlanSearch::add(const SweepResult& result, const SweepRow& row) {
   ++search.simulated;
   const std::optional<double> value =
       row.status == PointStatus::done ? figure(result, row, searched_figure(space_)) : std::nullopt;
-  if (!value)
+  if (value)
+    keep_best_two(*value, row.point, search);
+  else
     ++search.failed;
-  else if (!search.best || std::pair(*value, row.point) < std::pair(search.value, *search.best)) {
-    search.best = row.point;
-    search.value = *value;
-  }
   search.steps.push_back({.point = row.point,
                           .value = value,
                           .best = search.best ? std::optional(search.value) : std::nullopt,

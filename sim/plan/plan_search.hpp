@@ -1,7 +1,7 @@
 #pragma once
 // Branch and bound over the points of a plan: the layouts of each group are simulated in the order of their
-// lower bounds, until the bound of the next is above the best that was found. That one is then the optimum of
-// its group.
+// lower bounds, until the bound of the next is above the best two that were found. These are then the best
+// two of their group.
 
 #include "plan/plan_space.hpp"
 #include "sweep/sweep_result.hpp"
@@ -26,6 +26,7 @@ struct SearchStep {
 struct GroupSearch {
   std::optional<std::size_t> best = {};  ///< the point with least of the goal
   double value = 0;                      ///< of the goal's figure at that point, per step
+  std::optional<double> second = {};     ///< the next best value
   std::size_t simulated = 0;
   std::size_t failed = 0;                 ///< of them, that ended with an error
   std::size_t bounded = 0;                ///< whose bound says that they are not better
@@ -51,15 +52,17 @@ struct PlanOutcome {
 
 class PlanSearch {
 public:
-  /// Keeps a reference to `space`. `points`: those among which the best is looked for.
-  PlanSearch(const PlanSpace& space, std::span<const std::size_t> points);
+  /// Keeps a reference to `space`. `points`: those among which the best is looked for. `first`: one that is
+  /// probably the best, simulated before all others if it is among them.
+  PlanSearch(const PlanSpace& space, std::span<const std::size_t> points,
+             std::optional<std::size_t> first = {});
 
   /// The points to simulate next, none at the end: a few of each group, since the results of one wave decide
   /// what the next one leaves out, at first two. The same whatever the number of processes.
   std::vector<std::size_t> next_wave();
 
-  /// The step that a point must be below to be better than the best of its group so far; empty: nothing is
-  /// known, or something else than time counts.
+  /// The step that a point must be below to count in its group; empty: there is none yet, or something else
+  /// than time counts.
   [[nodiscard]] std::optional<Seconds> limit(std::size_t point) const;
 
   /// The result of a point of the last wave. Energy counts if that is the goal, otherwise the time of a step.
@@ -82,6 +85,7 @@ private:
 
   [[nodiscard]] double bound_of(std::size_t point) const;
   [[nodiscard]] std::optional<double> least_open_of(std::size_t group) const;
+  [[nodiscard]] std::optional<double> bar(const GroupSearch& search) const;
   [[nodiscard]] bool is_worth(std::size_t point, const GroupSearch& search) const;
 
   const PlanSpace& space_;

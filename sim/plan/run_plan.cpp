@@ -22,7 +22,7 @@ class Search {
 public:
   Search(const config::Catalogue& catalogue, const PlanSpace& space, std::span<const std::size_t> points,
          SweepStore& store, const PlanRun& run)
-      : catalogue_(catalogue), space_(space), store_(store), run_(run), search_(space, points) {}
+      : catalogue_(catalogue), space_(space), store_(store), run_(run), search_(space, points, run.first) {}
 
   PlanOutcome outcome() {
     for (SweepRow& row : store_.rows()) finished_.emplace(row.point, std::move(row));
@@ -161,7 +161,8 @@ private:
   [[nodiscard]] PlanChange changed_search(const PlanSpace& space, const std::vector<std::size_t>& points,
                                           SweepStore& store, std::string what) const {
     PlanChange change{.change = std::move(what)};
-    PlanOutcome outcome = search_plan(catalogue_, space, points, store, {.parallel = parallel_});
+    PlanOutcome outcome =
+        search_plan(catalogue_, space, points, store, {.parallel = parallel_, .first = best_});
     if (!outcome.broken.empty()) throw std::runtime_error(outcome.broken.front());
     const GroupSearch& search = outcome.searches[space.bounds[best_].group];
     if (!search.best) return change;

@@ -6,6 +6,7 @@
 #include "sweep/sweep_store.hpp"
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ namespace trainyard {
 struct PlanRun {
   int parallel = 1;                           ///< number of concurrent workers
   std::function<bool()> is_interrupted = {};  ///< called before each point; if true, no more are begun
+  std::optional<std::size_t> first = {};      ///< the point to begin with
 };
 
 /// Looks for the best among `points`. `store`: of the plan's sweep. Points that it has are not simulated

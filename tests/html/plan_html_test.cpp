@@ -88,7 +88,9 @@ PlanAnswer made_plan(const std::vector<MadeLayout>& layouts) {
         {.point = point, .value = made.step_s, .best = search.value, .least_open = made.bound_s});
   }
   result.sweep = space.sweep;
-  return plan_answer(std::move(space), std::move(result), std::move(searches));
+  PlanOutcome outcome{
+      .result = std::move(result), .searches = std::move(searches), .bounds = space.bounds, .broken = {}};
+  return plan_answer(std::move(space), std::move(outcome));
 }
 
 const std::vector<MadeLayout> usual{{.group = 0, .bound_s = 3, .step_s = 4},
