@@ -30,16 +30,7 @@ public:
     outcome.result = {.sweep = space_.sweep, .figures = figures_of_points(space_.sweep), .rows = {}};
     for (std::vector<std::size_t> wave = search_.next_wave(); !wave.empty(); wave = search_.next_wave()) {
       simulate_wave(wave, outcome);
-      for (const std::size_t point : wave) {
-        const auto row = finished_.find(point);
-        if (row == finished_.end()) continue;
-        if (const auto bound = bound_alone(outcome.result, row->second)) {
-          search_.add_bound(point, *bound);
-          continue;
-        }
-        search_.add(outcome.result, row->second);
-        outcome.result.rows.push_back(row->second);
-      }
+      take_results(wave, outcome.result);
       if (outcome.is_interrupted || !outcome.broken.empty()) break;
     }
     search_.stop();
@@ -50,6 +41,23 @@ public:
   }
 
 private:
+  /// Bounds first: with them the search knows at each result what is open.
+  void take_results(const std::vector<std::size_t>& wave, SweepResult& result) {
+    std::vector<const SweepRow*> simulated;
+    for (const std::size_t point : wave) {
+      const auto row = finished_.find(point);
+      if (row == finished_.end()) continue;
+      if (const auto bound = bound_alone(result, row->second))
+        search_.add_bound(point, *bound);
+      else
+        simulated.push_back(&row->second);
+    }
+    for (const SweepRow* row : simulated) {
+      search_.add(result, *row);
+      result.rows.push_back(*row);
+    }
+  }
+
   void simulate_wave(const std::vector<std::size_t>& wave, PlanOutcome& outcome) {
     std::vector<std::size_t> left;
     for (const std::size_t point : wave) {
