@@ -115,7 +115,7 @@ std::optional<std::size_t> shown_group(const PlanAnswer& answer) {
   return static_cast<std::size_t>(first - answer.searches.begin());
 }
 
-/// The curves of a search over the number of simulated layouts, in a unit of the vertical axis.
+/// The curves of a search over the number of planned layouts, in a unit of the vertical axis.
 struct SearchCurves {
   std::vector<PlotPoint> simulated, best, bound;
   std::vector<double> values;  ///< all that is drawn
@@ -179,7 +179,7 @@ Html plan_progress_html(const PlanAnswer& answer) {
   FluidPlot plot(
       "progress of the search",
       linear_axis(numbers, FluidPlot::across_begin, FluidPlot::across_length, 8, whole_tick),
-      "simulated layouts, in the order of the search",
+      "layouts that were planned, in the order of the search",
       linear_axis(curves.values, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick, false),
       fmt::format("{}, {}", is_time ? "step time" : "energy per step", unit.name));
   plot.line("series2", curves.bound);
@@ -187,7 +187,9 @@ Html plan_progress_html(const PlanAnswer& answer) {
   plot.marks("others", 0, curves.simulated);
   const double gap = gap_of(search);
   return paragraph(fmt::format(
-             "Layouts are simulated in the order of their lower bounds, {}. {}",
+             "Layouts are planned in the order of their lower bounds, and simulated if the planned step is "
+             "no "
+             "reason to leave them out, {}. {}",
              group_in_words(answer.space, answer.space.groups[*group]),
              !last.best ? "None of them has a result."
              : gap == 0 ? "The two lines meet: no layout that was not simulated can be better than the best."

@@ -99,6 +99,7 @@ void PlanSearch::add_bound(std::size_t point, Seconds step) {
   GroupSearch& search = searches_[bound.group];
   ++search.bounded;
   search.least_open = std::min(search.least_open.value_or(bound.step_s), bound.step_s);
+  add_step(point, std::nullopt);
 }
 
 void PlanSearch::add(const SweepResult& result, const SweepRow& row) {
@@ -111,10 +112,16 @@ void PlanSearch::add(const SweepResult& result, const SweepRow& row) {
     keep_best_two(*value, row.point, search);
   else
     ++search.failed;
-  search.steps.push_back({.point = row.point,
+  add_step(row.point, value);
+}
+
+void PlanSearch::add_step(std::size_t point, std::optional<double> value) {
+  const std::size_t group = bounds_[point].group;
+  GroupSearch& search = searches_[group];
+  search.steps.push_back({.point = point,
                           .value = value,
                           .best = search.best ? std::optional(search.value) : std::nullopt,
-                          .least_open = least_open_of(space_.bounds[row.point].group)});
+                          .least_open = least_open_of(group)});
 }
 
 std::optional<double> PlanSearch::least_open_of(std::size_t group) const {

@@ -14,10 +14,10 @@
 
 namespace trainyard {
 
-/// The state of a group's search after a point was simulated, in figures of the goal per step.
+/// The state of a group's search after a point was planned or simulated, in figures of the goal per step.
 struct SearchStep {
   std::size_t point = 0;
-  std::optional<double> value = {};       ///< of the point; empty: it failed
+  std::optional<double> value = {};       ///< of the point; empty: it failed, or was planned and left out
   std::optional<double> best = {};        ///< least value so far
   std::optional<double> least_open = {};  ///< the least bound of the points that were not simulated yet
 };
@@ -32,8 +32,8 @@ struct GroupSearch {
   std::size_t bounded = 0;                ///< whose bound says that they are not better
   std::size_t left = 0;                   ///< of an interrupted search: that might be better
   std::optional<double> least_open = {};  ///< the least bound of a point that was not simulated
-  /// A step for each simulated point, in the order of the search: the same whatever the number of processes,
-  /// also if the search was continued.
+  /// A step for each planned or simulated point, in the order of the search: the same whatever the number of
+  /// processes, also if the search was continued.
   std::vector<SearchStep> steps = {};
 };
 
@@ -85,6 +85,7 @@ private:
 
   [[nodiscard]] double bound_of(std::size_t point) const;
   [[nodiscard]] std::optional<double> least_open_of(std::size_t group) const;
+  void add_step(std::size_t point, std::optional<double> value);
   [[nodiscard]] std::optional<double> bar(const GroupSearch& search) const;
   [[nodiscard]] bool is_worth(std::size_t point, const GroupSearch& search) const;
 

@@ -41,20 +41,16 @@ public:
   }
 
 private:
-  /// Bounds first: with them the search knows at each result what is open.
   void take_results(const std::vector<std::size_t>& wave, SweepResult& result) {
-    std::vector<const SweepRow*> simulated;
     for (const std::size_t point : wave) {
       const auto row = finished_.find(point);
       if (row == finished_.end()) continue;
-      if (const auto bound = bound_alone(result, row->second))
+      if (const auto bound = bound_alone(result, row->second)) {
         search_.add_bound(point, *bound);
-      else
-        simulated.push_back(&row->second);
-    }
-    for (const SweepRow* row : simulated) {
-      search_.add(result, *row);
-      result.rows.push_back(*row);
+      } else {
+        search_.add(result, row->second);
+        result.rows.push_back(row->second);
+      }
     }
   }
 
