@@ -186,6 +186,24 @@ def collective(operation, platform, begin="1M", end="1G", factor=2, **options):
     return pandas.DataFrame(json.loads(text)["rows"])
 
 
+def plan(what, settings=None, over=None, **options):
+    """The best way to share a model and its batch among GPUs: the parsed `trainyard plan --json`, which is plan.json.
+
+    `what` is a model with `on=PLATFORM`, or an experiment. `options` are those of `trainyard plan`: on, gpus, global_batch,
+    goal, stack, precision and so on; quick=True is a flag. `over` has further keys with the values to try.
+
+        plan("gpt3_13b", on="dgx_a100", gpus=64, global_batch=512)["best"]["step_time_s"]
+
+    `best` is the plan: `layout` in words, `keys` (settings for run()) and its figures; `groups` the search for
+    each number of GPUs, with `progress`; `layouts` the steps and lower bounds by tensor ranks and stages; `changes` the best
+    plans of machines that differ a little. Raises ProgramError, with exit code 4 if no layout fits.
+    """
+    flags = [text for name, value in options.items()
+             for text in ([f"--{name.replace('_', '-')}"] if value is True else [f"--{name.replace('_', '-')}", value])]
+    tried = [("--over", f"{key}={','.join(map(_text, values))}") for key, values in (over or {}).items()]
+    return json.loads(trainyard("plan", what, "--json", *flags, *_flat(tried), *_flat(_settings(settings, {}))))
+
+
 def trace(experiment, settings=None, **more):
     """The ops of one step as `trainyard trace` writes them; write_trace() writes them back after changes."""
     text = trainyard("trace", experiment, "-o", "/dev/stdout", *_flat(_settings(settings, more)))

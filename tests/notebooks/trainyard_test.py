@@ -83,6 +83,23 @@ class Sweep(unittest.TestCase):
             ty.sweep("no_such_sweep")
 
 
+class Plan(unittest.TestCase):
+    def test_the_keys_of_the_best_plan_run_to_its_step(self):
+        over = {"batch_per_gpu": [8, 16]}
+        answer = ty.plan("gpt2_xl", {"parallelism.recompute": "full"}, over, on="dgx_a100", gpus=8, global_batch=64, quick=True)
+        best = answer["best"]
+        self.assertIn(best["keys"]["batch_per_gpu"], ("8", "16"))
+        job = {"model": "gpt2_xl", "platform": "dgx_a100", "stack": "megatron_lm", "precision": "bf16"}
+        once = ty.run(None, {**job, "parallelism.recompute": "full", **best["keys"]})
+        self.assertAlmostEqual(once["step_time_s"], best["step_time_s"], places=9)
+        self.assertEqual(answer["changes"], [])  # --quick reached the program
+
+    def test_a_model_that_fits_in_no_way_is_an_error(self):
+        with self.assertRaises(ty.ProgramError) as raised:
+            ty.plan("gpt3_175b", on="dgx_a100", gpus=8, global_batch=8)
+        self.assertEqual(raised.exception.exit_code, 4)
+
+
 class Others(unittest.TestCase):
     def test_sizes_of_a_collective(self):
         rows = ty.collective("all_reduce", "dgx2", "1M", "4M", gpus=4, algorithm="ring")
