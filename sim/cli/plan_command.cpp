@@ -65,7 +65,7 @@ PlanSettings settings_of(const config::Catalogue& catalogue, const PlanOptions& 
   if (options.goal == "time-to-target" && !settings.target)
     throw InputError("the goal is time-to-target, but no target is given", "--target \"75.9 % top-1\"");
   constexpr double quick_gap = 0.05;
-  if (options.quick && settings.gap == 0) settings.gap = quick_gap;
+  if (options.quick && !options.gap && settings.gap == 0) settings.gap = quick_gap;
   return settings;
 }
 
