@@ -2,12 +2,15 @@
 
 #include "plan/layout_judge.hpp"
 
+#include "experiment/lay_out.hpp"
+#include "run/memory_verdict.hpp"
 #include "run/simulate.hpp"
 #include "shipped_layout.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
 
 namespace trainyard {
 namespace {
@@ -38,7 +41,7 @@ Overrides small_gpt(const std::string& platform, int nodes, const std::string& s
 }
 
 std::vector<Case> cases() {
-  return {{"pipelines between nodes", small_gpt("dgx1v", 2, "megatron_lm"), 16},
+  return {{"pipelines between nodes", small_gpt("dgx_a100", 2, "megatron_lm"), 16},
           {"overlapped gradients", small_gpt("ac922", 2, "pytorch_ddp"), 16},
           {"gradients at the end", small_gpt("p3_16xlarge", 1, "megatron"), 16}};
 }
@@ -86,6 +89,38 @@ TEST_CASE("No layout is faster than its bound, nor needs less energy, nor fits w
     CHECK(open > 20);
     CHECK(nearest > 0.7);  // a bound that says nothing would pass the above
   }
+}
+
+TEST_CASE("Many layouts are judged as each alone, and their memory is that of the reports") {
+  const ResolvedExperiment base =
+      shipped_experiment("bert_large_dgx_a100", small_gpt("dgx1v", 1, "megatron_lm"));
+  const std::vector<LayoutAxis> axes =
+      layout_axes(base, {{"parallelism.pipeline", {"1", "2"}},
+                         {"parallelism.recompute", {"none", "full"}},
+                         {"parallelism.shard", {"none", "parameters", "gradients", "optimizer"}},
+                         {"batch_per_gpu", {"4", "1", "16", "2", "8"}}});
+  const std::vector<PlanLayout> all = layouts(base, {}, axes, 64);
+  constexpr double headroom = 0.8;
+  const std::vector<LayoutVerdict> together = LayoutJudge(base, headroom).judge(all);
+  REQUIRE(together.size() == all.size());
+  std::map<LayoutFate, int> fates;
+  ResolvedExperiment job = base;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CAPTURE(fmt::format("{}", fmt::join(layout_values(axes, all[i]), " ")));
+    LayoutVerdict alone = LayoutJudge(base, headroom).judge(all[i]);  // nothing is known from another layout
+    CHECK(together[i].fate == alone.fate);
+    CHECK(together[i].reason == alone.reason);
+    CHECK(together[i].time.si() == alone.time.si());
+    CHECK(together[i].energy == alone.energy);
+    CHECK(together[i].memory == alone.memory);
+    ++fates[alone.fate];
+    if (alone.fate != LayoutFate::open) continue;
+    lay_out(job, *base.model, all[i].parallelism, all[i].micro_batch, all[i].micro_batches);
+    const MemoryReport report = fullest(memory_reports(job));
+    CHECK(alone.memory == report.peak / report.available);
+  }
+  for (const LayoutFate fate : {LayoutFate::open, LayoutFate::impossible, LayoutFate::too_large})
+    CHECK(fates[fate] > 20);
 }
 
 TEST_CASE("Free memory that is asked for is taken from what a layout may use") {
