@@ -190,7 +190,8 @@ def plan(what, settings=None, over=None, **options):
     """The best way to share a model and its batch among GPUs: the parsed `trainyard plan --json`, which is plan.json.
 
     `what` is a model with `on=PLATFORM`, or an experiment. `options` are those of `trainyard plan`: on, gpus, global_batch,
-    goal, stack, precision and so on; quick=True is a flag. `over` has further keys with the values to try.
+    goal, stack, precision and so on; quick=True is a flag, and None and False leave an option out. `over` has further
+    keys with the values to try, or one value.
 
         plan("gpt3_13b", on="dgx_a100", gpus=64, global_batch=512)["best"]["step_time_s"]
 
@@ -198,9 +199,10 @@ def plan(what, settings=None, over=None, **options):
     each number of GPUs, with `progress`; `layouts` the steps and lower bounds by tensor ranks and stages; `changes` the best
     plans of machines that differ a little. Raises ProgramError, with exit code 4 if no layout fits.
     """
-    flags = [text for name, value in options.items()
-             for text in ([f"--{name.replace('_', '-')}"] if value is True else [f"--{name.replace('_', '-')}", value])]
-    tried = [("--over", f"{key}={','.join(map(_text, values))}") for key, values in (over or {}).items()]
+    given = {f"--{name.replace('_', '-')}": value for name, value in options.items() if value not in (None, False)}
+    flags = [text for name, value in given.items() for text in ([name] if value is True else [name, value])]
+    tried = [("--over", f"{key}={','.join(map(_text, values if isinstance(values, (list, tuple)) else [values]))}")
+             for key, values in (over or {}).items()]
     return json.loads(trainyard("plan", what, "--json", *flags, *_flat(tried), *_flat(_settings(settings, {}))))
 
 

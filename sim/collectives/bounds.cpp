@@ -178,9 +178,20 @@ Seconds bound_on(const MachineRates& rates, const Cluster& cluster, const Protoc
                    cluster.platform.fabric.latency.value});
 }
 
-/// Whether the way between any two GPUs of a node is the same.
+/// The kinds of ways from a GPU to the NICs of its node.
+std::vector<std::pair<PathType, Bandwidth>> ways_to_nics(const Cluster& cluster, std::size_t gpu) {
+  std::vector<std::pair<PathType, Bandwidth>> ways;
+  for (const NodePath& path : cluster.inside.gpu_to_nic[gpu]) ways.emplace_back(path.type, path.limit);
+  std::ranges::sort(ways);
+  return ways;
+}
+
+/// Whether the GPUs of a node are alike: so are the ways between any two of them, and those to the NICs.
 bool has_alike_ways(const Cluster& cluster) {
   const int gpus = cluster.gpus_on_node.front();
+  for (std::size_t gpu = 1; gpu < cluster.inside.gpu_to_nic.size(); ++gpu) {
+    if (ways_to_nics(cluster, gpu) != ways_to_nics(cluster, 0)) return false;
+  }
   if (gpus < 2) return true;
   const NodePath& first = path_inside(cluster, Rank{0}, Rank{1});
   for (int from = 0; from < gpus; ++from) {

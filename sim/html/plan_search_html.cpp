@@ -187,9 +187,8 @@ Html plan_progress_html(const PlanAnswer& answer) {
   plot.marks("others", 0, curves.simulated);
   const double gap = gap_of(search);
   return paragraph(fmt::format(
-             "Layouts are planned in the order of their lower bounds, and simulated if the planned step is "
-             "no "
-             "reason to leave them out, {}. {}",
+             "Layouts are planned in the order of their lower bounds, and each is simulated unless its "
+             "planned step rules it out, {}. {}",
              group_in_words(answer.space, answer.space.groups[*group]),
              !last.best ? "None of them has a result."
              : gap == 0 ? "The two lines meet: no layout that was not simulated can be better than the best."
@@ -238,7 +237,8 @@ Html counts_html(const LayoutCounts& counts) {
   };
   add("communication", "do not fit", counts.too_large, "more memory than a GPU has");
   add("waiting", "impossible", counts.impossible, "the model, the GPUs or the framework do not allow them");
-  add("forward", "cannot be better", counts.bounded, "their lower bound is above the best");
+  add("forward", "cannot be better", counts.bounded,
+      "their lower bound says that they are not among the best two");
   add("optimizer", "simulated", counts.simulated, "");
   add("wasted-compute", "left", counts.left, "the search ended before");
   table.row("sum", count_text(static_cast<double>(counts.all)), "", "");

@@ -9,6 +9,10 @@ namespace trainyard {
 
 namespace {
 
+void lower_open(double bound, GroupSearch& search) {
+  search.least_open = std::min(search.least_open.value_or(bound), bound);
+}
+
 void keep_best_two(double value, std::size_t point, GroupSearch& search) {
   if (search.best && std::pair(search.value, *search.best) < std::pair(value, point)) {
     search.second = std::min(search.second.value_or(value), value);
@@ -59,8 +63,7 @@ std::vector<std::size_t> PlanSearch::next_wave() {
     GroupSearch& search = searches_[group];
     for (std::size_t i = 0; i < wave_size_ && !open.empty(); ++i) {
       if (!is_worth(open.back(), search)) {
-        search.least_open =
-            std::min(search.least_open.value_or(bound_of(open.back())), bound_of(open.back()));
+        lower_open(bound_of(open.back()), search);
         search.bounded += open.size();
         open.clear();
         break;
@@ -79,7 +82,7 @@ void PlanSearch::stop() {
   for (std::size_t group = 0; group < open_.size(); ++group) {
     GroupSearch& search = searches_[group];
     for (const std::size_t point : open_[group]) {
-      search.least_open = std::min(search.least_open.value_or(bound_of(point)), bound_of(point));
+      lower_open(bound_of(point), search);
       ++(is_worth(point, search) ? search.left : search.bounded);
     }
     open_[group].clear();
@@ -98,7 +101,7 @@ void PlanSearch::add_bound(std::size_t point, Seconds step) {
   bound.step_s = std::max(bound.step_s, step.si());
   GroupSearch& search = searches_[bound.group];
   ++search.bounded;
-  search.least_open = std::min(search.least_open.value_or(bound.step_s), bound.step_s);
+  lower_open(bound.step_s, search);
   add_step(point, std::nullopt);
 }
 
@@ -108,10 +111,13 @@ void PlanSearch::add(const SweepResult& result, const SweepRow& row) {
   ++search.simulated;
   const std::optional<double> value =
       row.status == PointStatus::done ? figure(result, row, searched_figure(space_)) : std::nullopt;
-  if (value)
+  if (value) {
     keep_best_two(*value, row.point, search);
-  else
+  } else {
     ++search.failed;
+    // One that a limit ended may be better all the same.
+    if (row.status != PointStatus::wrong) lower_open(bound_of(row.point), search);
+  }
   add_step(row.point, value);
 }
 
@@ -128,9 +134,13 @@ std::optional<double> PlanSearch::least_open_of(std::size_t group) const {
   // Points of the wave have lower bounds than those that stayed open.
   const auto is_of_group = [&](std::size_t point) { return space_.bounds[point].group == group; };
   const auto next = std::ranges::find_if(wave_, is_of_group);
-  if (next != wave_.end()) return bound_of(*next);
-  if (open_[group].empty()) return std::nullopt;
-  return bound_of(open_[group].back());
+  std::optional<double> least = searches_[group].least_open;
+  const auto lower = [&](double bound) { least = std::min(least.value_or(bound), bound); };
+  if (next != wave_.end())
+    lower(bound_of(*next));
+  else if (!open_[group].empty())
+    lower(bound_of(open_[group].back()));
+  return least;
 }
 
 std::vector<std::size_t> all_points(const PlanSpace& space) {

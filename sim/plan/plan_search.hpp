@@ -29,8 +29,8 @@ struct GroupSearch {
   std::optional<double> second = {};     ///< the next best value
   std::size_t simulated = 0;
   std::size_t failed = 0;                 ///< of them, that ended with an error
-  std::size_t bounded = 0;                ///< whose bound says that they are not better
-  std::size_t left = 0;                   ///< of an interrupted search: that might be better
+  std::size_t bounded = 0;                ///< whose bound says that they are not among the best two
+  std::size_t left = 0;                   ///< of an interrupted search: that might be among them
   std::optional<double> least_open = {};  ///< the least bound of a point that was not simulated
   /// A step for each planned or simulated point, in the order of the search: the same whatever the number of
   /// processes, also if the search was continued.

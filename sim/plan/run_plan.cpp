@@ -81,10 +81,9 @@ private:
     if (const auto limit = search_.limit(point)) {
       const Seconds least = least_step(resolved);
       if (least >= *limit) {
-        const std::vector<std::string> names = figures_of_points(space_.sweep);
-        std::vector<std::optional<double>> figures(names.size());
-        figures[static_cast<std::size_t>(std::ranges::find(names, bound_figure) - names.begin())] =
-            least.si();
+        std::vector<std::optional<double>> figures;
+        for (const std::string& name : figures_of_points(space_.sweep))
+          figures.push_back(name == bound_figure ? std::optional(least.si()) : std::nullopt);
         return figures;
       }
     }

@@ -160,8 +160,8 @@ private:
     }
     if (tensors.size() * stages.size() < 2) return;
     out_.heading("step time by tensor ranks and stages",
-                 "of the best layout with so many; \">\": none was simulated, since its lower bound is above "
-                 "the best; \"-\": none fits");
+                 "of the best layout with so many; \">\": none that could be the fastest was simulated, and "
+                 "none is faster than this lower bound; \"-\": none fits");
     std::vector<TableColumn> columns{text_column()};
     std::vector<std::string> heads{"tensor"};
     for (const int stage : stages) {

@@ -150,7 +150,8 @@ std::string counts_in_words(const LayoutCounts& counts) {
 
 std::string proof_in_words(const LayoutCounts& counts) {
   if (counts.gap == 0)
-    return "the best of the space: every other layout was simulated, or its lower bound is above the best";
+    return "the best of the space: every other layout was simulated, or a lower bound says that it is not "
+           "better";
   if (counts.gap == 1) return "none: the search ended before a layout of every group was simulated";
   return fmt::format("within {} of the best of the space: the least lower bound that is left",
                      percent(counts.gap));

@@ -371,8 +371,9 @@ MemoryPeak memory_peak(const ResolvedExperiment& resolved, Bytes buffers) {
 
 Bytes memory_of_values(const ResolvedExperiment& resolved, Bytes buffers) {
   return highest_total(resolved, buffers, [](MemorySetting& setting) {
+    constexpr Bytes none{1e-9};
     if (!setting.rules) return;
-    setting.rules->rounding.value = Bytes(1e-9);
+    setting.rules->rounding.value = none;
     setting.rules->large_rounding.reset();
   });
 }

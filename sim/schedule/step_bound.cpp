@@ -35,9 +35,12 @@ public:
 private:
   const std::vector<BoundingGroup>& groups_of(Axis axis, int stage) {
     const auto [groups, is_new] = groups_.try_emplace({axis, stage});
-    if (is_new)
-      groups->second =
-          bounding_groups(*resolved_.network, groups_of_stage(resolved_.layout->grid, axis, stage));
+    if (!is_new) return groups->second;
+    RankGroups all = groups_of_stage(resolved_.layout->grid, axis, stage);
+    if (all.front().size() < 2)
+      groups->second = {{.ranks = std::move(all.front())}};
+    else
+      groups->second = bounding_groups(*resolved_.network, all);
     return groups->second;
   }
 
@@ -54,6 +57,7 @@ struct StageTimes {
   Seconds reduction;      ///< of its gradients, in all micro-batches that reduce them
   Seconds gathers;        ///< of parameters that replicas divide, in all micro-batches
   Seconds end;            ///< the ops that end the step, and gathers of updated parameters
+  Seconds update;         ///< the part of `end` that begins when the gradients are reduced
 };
 
 void add_busy(const Op& op, Seconds time, double ranks, StepBound& bound) {
@@ -98,8 +102,10 @@ void add_exchange(const ResolvedExperiment& resolved, const RankClass& one, Axis
   }
   if (parallelism.shard >= Sharded::gradients)
     stage.reduction = resolved.layout->micro_batches * stage.reduction;
-  if (is_sharded && parallelism.shard < Sharded::parameters && !resolved.stack.overlap_parameters)
+  if (is_sharded && parallelism.shard < Sharded::parameters && !resolved.stack.overlap_parameters) {
     stage.end += gather;
+    stage.update += gather;
+  }
 }
 
 /// Units are gathered before forward and, but for the root and the last one, again before backward
@@ -141,7 +147,11 @@ StageTimes times_of(const ResolvedExperiment& resolved, const RankClass& one, Ax
     if (pass.chunk == 0 && pass.kind == PassKind::backward) stage.last_backward = once;
     after = std::max(after, pass.end);
   }
-  for (int op = after; op < static_cast<int>(times.size()); ++op) stage.end += time_of(op, 1);
+  for (int op = after; op < static_cast<int>(times.size()); ++op) {
+    const Seconds time = time_of(op, 1);
+    stage.end += time;
+    if (one.trace.ops[at(op)].phase == Phase::optimizer) stage.update += time;
+  }
   add_exchange(resolved, one, bounds, stage);
   stage.gathers = gathers_of_units(resolved, one, bounds);
   return stage;
@@ -173,7 +183,7 @@ StepBound step_bound(const ResolvedExperiment& resolved) {
   for (const StageTimes& stage : stages) {
     const Seconds others = has_drain ? drain + end_of(stages.front()) : Seconds();
     const Seconds compute = fill + stage.passes + std::max(others, end_of(stage));
-    bound.time = std::max({bound.time, compute, std::max(stage.reduction, stage.gathers) + stage.end});
+    bound.time = std::max({bound.time, compute, std::max(stage.reduction, stage.gathers) + stage.update});
     fill += stage.first_forward;
     drain += stage.last_backward;
   }

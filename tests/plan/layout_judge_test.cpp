@@ -49,7 +49,7 @@ std::vector<Case> cases() {
 std::vector<LayoutAxis> fewer_values() {
   return {{"batch_per_gpu", {"2"}},
           {"parallelism.virtual_stages", {"1", "2"}},
-          {"parallelism.shard", {"none", "optimizer", "parameters"}},
+          {"parallelism.shard", {"none", "optimizer", "gradients", "parameters"}},
           {"parallelism.recompute", {"none", "full"}}};
 }
 
