@@ -203,6 +203,7 @@ void print_plan(const PlanOptions& options, const config::Catalogue& catalogue, 
   std::optional<Run> best;
   if (answer.best) {
     const std::size_t point = answer.result.rows[*answer.best].point;
+    // First: SimGrid simulates once in a process, and no more in its children.
     if (is_complete) details.losses = plan_losses(catalogue, answer, jobs_of(options.jobs));
     if (!options.quick && is_complete)
       details.changes = plan_changes(catalogue, answer, jobs_of(options.jobs));

@@ -155,7 +155,7 @@ Html plan_next_html(const PlanAnswer& answer, const PlanDetails& details) {
     if (is_tie(answer.result, *answer.best, answer.others[i])) why += why.empty() ? "a tie" : " (a tie)";
     add(answer.others[i], why);
   }
-  Html html = table.html();
+  Html html = paragraph("Listed are " + listed_in_words(answer) + ".") + table.html();
   if (!details.losses.empty()) html += losses_by_part(details.losses);
   const std::string errors = expected_errors_in_words(answer.result, "plan.csv");
   if (!errors.empty())
@@ -254,8 +254,8 @@ Html plan_groups_html(const PlanAnswer& answer) {
   std::vector<std::string> keys = answer.space.group_keys;
   std::ranges::replace(keys, "gpus", "number of GPUs");
   return paragraph(fmt::format("The best layout for each {}. Time, USD and energy are those of {}. On the "
-                               "front: no other is as "
-                               "good in time, rent, energy and number of GPUs, and better in one of them.",
+                               "front: no other is as good in time, rent, energy and number of GPUs, and "
+                               "better in one of them.",
                                fmt::join(keys, " and "), costs_in_words(answer))) +
          table.html(answer.space.groups.size() > 20) + front_plot(answer);
 }
@@ -265,8 +265,8 @@ Html plan_changes_html(const PlanAnswer& answer, const PlanDetails& details) {
   HtmlTable table("machines that differ a little", {{"change", true}, {"then", true}});
   for (const PlanChange& change : details.changes) table.row(change.change, change_in_words(answer, change));
   return paragraph(
-             "The same search for a machine that differs a little. If another layout is the best then, the "
-             "choice hangs on that figure.") +
+             "The search goes on for a machine that differs a little; that slower NICs make no layout faster "
+             "is assumed. If another layout is the best then, the choice hangs on that figure.") +
          table.html();
 }
 

@@ -9,9 +9,7 @@ namespace trainyard {
 
 namespace {
 
-void lower_open(double bound, GroupSearch& search) {
-  search.least_open = std::min(search.least_open.value_or(bound), bound);
-}
+void lower(std::optional<double>& least, double bound) { least = std::min(least.value_or(bound), bound); }
 
 void keep_best_two(double value, std::size_t point, GroupSearch& search) {
   if (search.best && std::pair(search.value, *search.best) < std::pair(value, point)) {
@@ -63,7 +61,7 @@ std::vector<std::size_t> PlanSearch::next_wave() {
     GroupSearch& search = searches_[group];
     for (std::size_t i = 0; i < wave_size_ && !open.empty(); ++i) {
       if (!is_worth(open.back(), search)) {
-        lower_open(bound_of(open.back()), search);
+        lower(search.least_open, bound_of(open.back()));
         search.bounded += open.size();
         open.clear();
         break;
@@ -82,7 +80,7 @@ void PlanSearch::stop() {
   for (std::size_t group = 0; group < open_.size(); ++group) {
     GroupSearch& search = searches_[group];
     for (const std::size_t point : open_[group]) {
-      lower_open(bound_of(point), search);
+      lower(search.least_open, bound_of(point));
       ++(is_worth(point, search) ? search.left : search.bounded);
     }
     open_[group].clear();
@@ -101,7 +99,7 @@ void PlanSearch::add_bound(std::size_t point, Seconds step) {
   bound.step_s = std::max(bound.step_s, step.si());
   GroupSearch& search = searches_[bound.group];
   ++search.bounded;
-  lower_open(bound.step_s, search);
+  lower(search.least_open, bound.step_s);
   add_step(point, std::nullopt);
 }
 
@@ -116,7 +114,7 @@ void PlanSearch::add(const SweepResult& result, const SweepRow& row) {
   } else {
     ++search.failed;
     // One that a limit ended may be better all the same.
-    if (row.status != PointStatus::wrong) lower_open(bound_of(row.point), search);
+    if (row.status != PointStatus::wrong) lower(search.least_open, bound_of(row.point));
   }
   add_step(row.point, value);
 }
@@ -135,11 +133,10 @@ std::optional<double> PlanSearch::least_open_of(std::size_t group) const {
   const auto is_of_group = [&](std::size_t point) { return space_.bounds[point].group == group; };
   const auto next = std::ranges::find_if(wave_, is_of_group);
   std::optional<double> least = searches_[group].least_open;
-  const auto lower = [&](double bound) { least = std::min(least.value_or(bound), bound); };
   if (next != wave_.end())
-    lower(bound_of(*next));
+    lower(least, bound_of(*next));
   else if (!open_[group].empty())
-    lower(bound_of(open_[group].back()));
+    lower(least, bound_of(open_[group].back()));
   return least;
 }
 

@@ -75,7 +75,7 @@ private:
     for (std::string& point : ended.broken) outcome.broken.push_back(std::move(point));
   }
 
-  /// Of a point that cannot be better than the best so far nothing but its bound.
+  /// A point that cannot be among the best two has nothing but its bound.
   [[nodiscard]] std::vector<std::optional<double>> figures_of(std::size_t point,
                                                               ResolvedExperiment resolved) const {
     if (const auto limit = search_.limit(point)) {
@@ -151,7 +151,7 @@ private:
       bound.energy_j = std::max(bound.energy_j.value_or(0), *energy);
   }
 
-  /// Of the best one's group: points that take at most this share of the memory.
+  /// Points of the best one's group that take at most this share of the memory.
   [[nodiscard]] std::vector<std::size_t> points_up_to(double memory) const {
     const std::vector<PointBound>& bounds = answer_.space.bounds;
     std::vector<std::size_t> points = all_points(answer_.space);

@@ -32,8 +32,7 @@ std::vector<Comparison> plan_losses(const config::Catalogue& catalogue, const Pl
 std::string plan_text(const PlanAnswer& answer, const PlanDetails& details, const PrintStyle& style = {});
 
 /// {schema_version, plan, goal, best: {keys, figures ...}, binds: {...}, others: [...], pareto: [...],
-/// groups:
-/// [{..., progress: [...]}, ...], layouts: [...], changes: [...]}
+/// groups: [{..., progress: [...]}, ...], layouts: [...], changes: [...]}
 nlohmann::ordered_json plan_json(const PlanAnswer& answer, const PlanDetails& details);
 
 }  // namespace trainyard

@@ -114,7 +114,8 @@ private:
   /// Where the time of the best layouts goes.
   void write_others() {
     if (answer_.others.empty()) return;
-    out_.heading("the best and the next", group_in_words(space_, group_of_row(answer_, *answer_.best)));
+    out_.heading("the best and the next", group_in_words(space_, group_of_row(answer_, *answer_.best)) +
+                                              ": " + listed_in_words(answer_));
     Table table({number_column(), number_column(), number_column(), number_column(), number_column(),
                  text_column().wraps(30)},
                 {.indent = 2});

@@ -114,6 +114,14 @@ std::string ties_in_words(const PlanAnswer& answer, const std::vector<std::size_
       ties.size(), 100 * longer, plan_layout_in_words(answer.space, answer.result.rows[next].point));
 }
 
+std::string listed_in_words(const PlanAnswer& answer) {
+  const GroupSearch& search =
+      answer.searches[answer.space.bounds[answer.result.rows[*answer.best].point].group];
+  const bool are_two_proved = search.second && (!search.least_open || *search.least_open >= *search.second);
+  return are_two_proved ? "the best two of all, then others that were simulated"
+                        : "the best of those that were simulated";
+}
+
 LayoutCounts layout_counts(const PlanAnswer& answer) {
   LayoutCounts counts;
   std::map<std::string, std::size_t> impossible;

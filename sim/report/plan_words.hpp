@@ -38,6 +38,9 @@ std::vector<std::size_t> ties_of(const PlanAnswer& answer);
 /// Their number, and the next of them. Requires one.
 std::string ties_in_words(const PlanAnswer& answer, const std::vector<std::size_t>& ties);
 
+/// Which layouts of the best one's group a table of the next best has: "the best two of all, then ...".
+std::string listed_in_words(const PlanAnswer& answer);
+
 /// What became of all layouts, over the groups.
 struct LayoutCounts {
   std::size_t all = 0, too_large = 0, impossible = 0, bounded = 0, simulated = 0, failed = 0, left = 0;

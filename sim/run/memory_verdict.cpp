@@ -345,37 +345,32 @@ Bytes communication_buffers(const ResolvedExperiment& resolved) {
 
 namespace {
 
-/// The total of the fullest class, with `change` made to its setting.
-template <typename Change>
-Bytes highest_total(const ResolvedExperiment& resolved, Bytes buffers, Change change) {
+/// The need of the fullest class, with or without the allocator's rounding.
+MemoryPeak peak_of(const ResolvedExperiment& resolved, Bytes buffers, bool is_rounded) {
+  constexpr Bytes no_rounding{1e-9};
   const std::optional<ServerMemory> server = server_memory(resolved);
-  Bytes highest;
+  MemoryPeak peak;
   for (const RankClass& one : resolved.classes) {
     MemorySetting setting = setting_of(resolved, one, server, buffers);
-    change(setting);
+    if (setting.rules && !is_rounded) {
+      setting.rules->rounding.value = no_rounding;
+      setting.rules->large_rounding.reset();
+    }
     const HeldLayers held(resolved, one);
-    highest = std::max(highest, total(memory_per_rank(held.now(), setting, held.earlier())));
+    peak.needed = std::max(peak.needed, total(memory_per_rank(held.now(), setting, held.earlier())));
+    peak.available = available_memory(resolved.gpu.memory, setting);
   }
-  return highest;
+  return peak;
 }
 
 }  // namespace
 
 MemoryPeak memory_peak(const ResolvedExperiment& resolved, Bytes buffers) {
-  MemoryPeak peak;
-  peak.needed = highest_total(resolved, buffers, [&](const MemorySetting& setting) {
-    peak.available = available_memory(resolved.gpu.memory, setting);
-  });
-  return peak;
+  return peak_of(resolved, buffers, true);
 }
 
 Bytes memory_of_values(const ResolvedExperiment& resolved, Bytes buffers) {
-  return highest_total(resolved, buffers, [](MemorySetting& setting) {
-    constexpr Bytes none{1e-9};
-    if (!setting.rules) return;
-    setting.rules->rounding.value = none;
-    setting.rules->large_rounding.reset();
-  });
+  return peak_of(resolved, buffers, false).needed;
 }
 
 const MemoryReport& fullest(const std::vector<MemoryReport>& reports) {
