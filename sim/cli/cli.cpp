@@ -4,6 +4,7 @@
 #include "cli/complete.hpp"
 #include "cli/help.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/large_pages.hpp"
 #include "cli/terminal.hpp"
 #include "config/diagnostic.hpp"
 #include "config/suggest.hpp"
@@ -11,6 +12,7 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <exception>
 #include <fmt/format.h>
@@ -40,12 +42,74 @@ int refuse(std::string_view problem, std::string_view hint, const CLI::App& prog
   return exit_wrong_command_line;
 }
 
-std::vector<std::string> command_names(const CLI::App& program) {
+struct Command {
+  std::string_view name;
+  void (*add)(CLI::App& program);
+};
+
+constexpr std::array commands{Command{"run", add_run},
+                              Command{"compare", add_compare},
+                              Command{"explain", add_explain},
+                              Command{"learn", add_learn},
+                              Command{"trace", add_trace},
+                              Command{"memory", add_memory},
+                              Command{"model", add_model},
+                              Command{"topology", add_topology},
+                              Command{"collective", add_collective},
+                              Command{"sweep", add_sweep},
+                              Command{"plan", add_plan},
+                              Command{"validate", add_validate},
+                              Command{"validate-trace", add_validate_trace},
+                              Command{"calibrate", add_calibrate},
+                              Command{"import", add_import},
+                              Command{"export", add_export},
+                              Command{"init", add_init},
+                              Command{"list", add_list},
+                              Command{"check", add_check},
+                              Command{"keys", add_keys},
+                              Command{"schema", add_schema},
+                              Command{"completion", add_completion},
+                              Command{"manual", add_manual}};
+
+const Command* find_command(std::string_view name) {
+  const auto* found = std::find_if(commands.begin(), commands.end(),
+                                   [&](const Command& command) { return command.name == name; });
+  return found == commands.end() ? nullptr : found;
+}
+
+std::vector<std::string> command_names() {
   std::vector<std::string> names;
-  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-  }
+  for (const Command& command : commands) names.emplace_back(command.name);
   return names;
+}
+
+/// What the program's help says beside its commands.
+void describe(CLI::App& program) {
+  program.name("trainyard");
+  program.formatter(std::make_shared<HelpFormatter>(print_style().width));
+  program.set_version_flag("--version", "trainyard " + version(), "print the version");
+  program.set_help_flag("-h,--help", "print this help");
+  program.require_subcommand(1);
+  program.footer(
+      "'trainyard COMMAND --help' explains a command and gives examples. Names are looked up "
+      "in $TRAINYARD_DATA, then among the shipped files. NO_COLOR=1 turns off colour. COLUMNS=80 sets the "
+      "width of "
+      "a page, 60 to 160 (default: the terminal's, 100 in a pipe).\n" +
+      exit_codes());
+}
+
+/// Adds what this command line needs: to add the options of all commands takes half as long as a program's
+/// start.
+void add_needed(CLI::App& program, std::string_view first) {
+  const Command* chosen = find_command(first);
+  if (chosen != nullptr && chosen->add != add_manual) {
+    describe(program);
+    chosen->add(program);
+  } else if (first == "--version") {
+    describe(program);
+  } else {
+    add_commands(program);
+  }
 }
 
 /// An option or argument that the chosen command does not know.
@@ -65,16 +129,15 @@ int refuse_extra(const CLI::App& program) {
 
 int parse_and_run(int argc, const char* const* argv) {
   CLI::App program("Predicts the time of a training step on a cluster of GPUs and explains what limits it.");
-  add_commands(program);
   const std::string first = argc > 1 ? argv[1] : "";
+  add_needed(program, first);
   if (first == completion_question) {
     print_result(completions(program, std::vector<std::string>(argv + 2, argv + argc)));
     return exit_done;
   }
-  const std::vector<std::string> commands = command_names(program);
-  if (!first.empty() && !first.starts_with('-') &&
-      std::find(commands.begin(), commands.end(), first) == commands.end()) {
-    return refuse(fmt::format("unknown command '{}'", first), config::did_you_mean(first, commands), program);
+  if (!first.empty() && !first.starts_with('-') && find_command(first) == nullptr) {
+    return refuse(fmt::format("unknown command '{}'", first), config::did_you_mean(first, command_names()),
+                  program);
   }
   try {
     program.parse(argc, argv);
@@ -96,43 +159,12 @@ int parse_and_run(int argc, const char* const* argv) {
 }  // namespace
 
 void add_commands(CLI::App& program) {
-  program.name("trainyard");
-  program.formatter(std::make_shared<HelpFormatter>(print_style().width));
-  program.set_version_flag("--version", "trainyard " + version(), "print the version");
-  program.set_help_flag("-h,--help", "print this help");
-  program.require_subcommand(1);
-  program.footer(
-      "'trainyard COMMAND --help' explains a command and gives examples. Names are looked up "
-      "in $TRAINYARD_DATA, then among the shipped files. NO_COLOR=1 turns off colour. COLUMNS=80 sets the "
-      "width of "
-      "a page, 60 to 160 (default: the terminal's, 100 in a pipe).\n" +
-      exit_codes());
-  add_run(program);
-  add_compare(program);
-  add_explain(program);
-  add_learn(program);
-  add_trace(program);
-  add_memory(program);
-  add_model(program);
-  add_topology(program);
-  add_collective(program);
-  add_sweep(program);
-  add_plan(program);
-  add_validate(program);
-  add_validate_trace(program);
-  add_calibrate(program);
-  add_import(program);
-  add_export(program);
-  add_init(program);
-  add_list(program);
-  add_check(program);
-  add_keys(program);
-  add_schema(program);
-  add_completion(program);
-  add_manual(program);
+  describe(program);
+  for (const Command& command : commands) command.add(program);
 }
 
 int run_cli(int argc, const char* const* argv) {
+  use_large_pages();
   end_on_interrupt();
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit is then an error, like a full disk
   try {
