@@ -12,9 +12,7 @@
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
 #include "report/plan_report.hpp"
-#include "report/sweep_report.hpp"
 #include "run/simulate.hpp"
-#include "sweep/point_figures.hpp"
 #include "sweep/read_point.hpp"
 #include "sweep/store_lock.hpp"
 #include "sweep/value_range.hpp"
@@ -36,7 +34,7 @@ namespace fs = std::filesystem;
 struct PlanOptions {
   std::string what;  ///< a model, or an experiment
   std::optional<std::string> platform, stack, precision, gpus, global_batch, goal, headroom, epochs, target,
-      deadline, budget, gap, jobs, out;
+      deadline, budget, gap, quantile, draws, jobs, out;
   std::vector<std::string> set, over;
   std::optional<std::string> one_gpu;
   LimitOptions limits;
@@ -53,7 +51,8 @@ PlanSettings settings_of(const config::Catalogue& catalogue, const PlanOptions& 
   const std::pair<const char*, const std::optional<std::string>&> given[] = {
       {"goal", options.goal},         {"gpus", options.gpus},     {"global_batch", options.global_batch},
       {"epochs", options.epochs},     {"target", options.target}, {"memory_headroom", options.headroom},
-      {"deadline", options.deadline}, {"budget", options.budget}, {"gap", options.gap}};
+      {"deadline", options.deadline}, {"budget", options.budget}, {"gap", options.gap},
+      {"quantile", options.quantile}, {"draws", options.draws}};
   for (const auto& [key, text] : given) {
     if (text) config::set(document, key, *text);
   }
@@ -178,7 +177,7 @@ void export_files(const PlanOptions& options, const PlanAnswer& answer, const Pl
   if (details.best != nullptr) origin = page_origin(details.best->experiment, version());
   const std::string texts[] = {plan_text(answer, details), json_text(plan_json(answer, details)),
                                details.best == nullptr ? std::string() : resolved_text(*details.best),
-                               sweep_csv(answer.result), plan_html(answer, details, origin)};
+                               plan_csv(answer), plan_html(answer, details, origin)};
   for (std::size_t i = 0; i < std::size(plan_files); ++i) {
     if (!texts[i].empty()) write_out_file(dir / plan_files[i], texts[i], true);
   }
@@ -231,7 +230,7 @@ void run_plan(const PlanOptions& options) {
     create_folder_of(store_of(options));
     lock.emplace(store_of(options));
   }
-  SweepStore store = open_store(options, stored_sweep(space.sweep));
+  SweepStore store = open_store(options, stored_plan(space));
   PlanOutcome outcome = searched(catalogue, options, space, store, end);
   const bool is_interrupted = outcome.is_interrupted;
   const PlanAnswer answer = plan_answer(space, std::move(outcome));
@@ -290,6 +289,10 @@ void add_plan(CLI::App& program) {
   add_value(command, "--budget", options->budget, "USD", "highest rent of the training");
   add_value(command, "--gap", options->gap, "SHARE",
             "end the search when no layout can be better by more than this share");
+  add_value(command, "--quantile", options->quantile, "SHARE",
+            "what the best plan has least of is this quantile of the goal, such as 0.9, over draws of the "
+            "expected error and of the slowest GPU's speed");
+  add_value(command, "--draws", options->draws, "N", "number of draws for the quantile (default: 1000)");
   command.add_flag("--quick", options->quick, "a gap of 0.05, and no search with a little different machine");
   add_value(command, "--max-time", options->limits.time, "DURATION",
             "end the search after this time, such as 30s: the answer is the best so far, and how far it may "

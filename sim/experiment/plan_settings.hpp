@@ -28,6 +28,8 @@ struct PlanSettings {
   std::optional<std::string> target = {};
   std::optional<Seconds> deadline = {};
   std::optional<Dollars> budget = {};
+  std::optional<double> quantile = {};  ///< of the goal over draws of errors and speeds; empty: as predicted
+  int draws = 1000;                     ///< for the quantile
 };
 
 }  // namespace trainyard
@@ -68,7 +70,13 @@ struct Keys<PlanSettings> {
             "target", &PlanSettings::target,
             "in place of epochs: the training ends when this target of the model's convergence is reached"),
         optional("deadline", &PlanSettings::deadline, "longest time of the whole training").above(0),
-        optional("budget", &PlanSettings::budget, "highest cost of the whole training").above(0));
+        optional("budget", &PlanSettings::budget, "highest cost of the whole training").above(0),
+        optional(
+            "quantile", &PlanSettings::quantile,
+            "the best plan has least of this quantile of the goal, such as 0.9, over draws of the expected "
+            "error and of the slowest GPU's speed")
+            .between(0.5, 0.999),
+        optional("draws", &PlanSettings::draws, "number of draws for the quantile").between(100, 10000));
   }
 };
 

@@ -2,11 +2,14 @@
 
 #include "compute/op_time.hpp"
 #include "config/keys.hpp"
+#include "config/read_file.hpp"
 #include "experiment/software_use.hpp"
+#include "workload/csv.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -72,6 +75,20 @@ std::filesystem::path published_errors_file(const config::Catalogue& catalogue, 
                                             bool of_layouts) {
   return config::shipped_file(
       catalogue, fmt::format("workloads/published/errors/{}{}.csv", of_layouts ? layouts_prefix : "", fit));
+}
+
+std::shared_ptr<const PublishedErrors> known_errors(const config::Catalogue& catalogue, std::string_view fit,
+                                                    bool of_layouts, InputFiles& files) {
+  const std::filesystem::path path = published_errors_file(catalogue, fit, of_layouts);
+  if (path.empty()) return nullptr;
+  files.paths.insert(path.string());
+  std::shared_ptr<const PublishedErrors>& known = files.published_errors[path.string()];
+  if (!known) {
+    PublishedErrors errors = read_published_errors(path.string(), config::read_file(path, largest_csv));
+    keep_expected_errors(errors);
+    known = std::make_shared<const PublishedErrors>(std::move(errors));
+  }
+  return known;
 }
 
 Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved) {

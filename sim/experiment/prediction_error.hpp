@@ -2,10 +2,12 @@
 // The expected error of a job's prediction: which published runs are comparable to it, under which fit.
 
 #include "accuracy/expected_error.hpp"
+#include "experiment/input_files.hpp"
 #include "experiment/resolve.hpp"
 #include "units/known.hpp"
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -23,6 +25,10 @@ inline constexpr std::string_view layouts_prefix = "layouts_";
 /// runs whose ranks share a model.
 std::filesystem::path published_errors_file(const config::Catalogue& catalogue, std::string_view fit,
                                             bool of_layouts = false);
+
+/// The same, read once for `files`; null if it is not installed. Throws InputError and FileError.
+std::shared_ptr<const PublishedErrors> known_errors(const config::Catalogue& catalogue, std::string_view fit,
+                                                    bool of_layouts, InputFiles& files);
 
 /// What the expected error of a comparison with another job depends on.
 struct PredictedJob {

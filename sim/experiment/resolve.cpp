@@ -383,17 +383,8 @@ private:
   }
 
   void read_published_errors() {
-    const fs::path path = published_errors_file(catalogue_, fit_of(resolved_), resolved_.layout.has_value());
-    if (path.empty()) return;
-    files_.paths.insert(path.string());
-    std::shared_ptr<const PublishedErrors>& known = files_.published_errors[path.string()];
-    if (!known) {
-      PublishedErrors errors =
-          trainyard::read_published_errors(path.string(), config::read_file(path, largest_csv));
-      keep_expected_errors(errors);
-      known = std::make_shared<const PublishedErrors>(std::move(errors));
-    }
-    resolved_.published_errors = known;
+    resolved_.published_errors =
+        known_errors(catalogue_, fit_of(resolved_), resolved_.layout.has_value(), files_);
   }
 
   [[nodiscard]] Trace& trace() { return resolved_.classes.front().trace; }

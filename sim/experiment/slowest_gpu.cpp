@@ -37,6 +37,11 @@ double slowest_gpu(const ResolvedExperiment& resolved) {
                                               variation_of(resolved.gpu));
 }
 
+WaitedGpus waited_gpus(const ResolvedExperiment& resolved) {
+  const int gpus = std::max(1, waited_for(resolved) * ranks_per_worker(resolved));
+  return {.gpus = gpus, .variation = waits_for_slowest(resolved) ? variation_of(resolved.gpu) : 0};
+}
+
 std::string slowest_gpu_note(const ResolvedExperiment& resolved) {
   const GpuVariation& variation = resolved.gpu.variation.value();
   const bool is_assumed = variation.gpu && variation.gpu->provenance == Provenance::assumed;

@@ -18,6 +18,15 @@ bool waits_for_slowest(const ResolvedExperiment& resolved);
 /// if `slowest` is stated but updates do not wait for ranks.
 double slowest_gpu(const ResolvedExperiment& resolved);
 
+/// The GPUs whose slowest decides the time of kernels, and by how much their speeds vary: a standard
+/// deviation, relative to the mean time. Without variation if nothing waits for the slowest. Throws as
+/// slowest_gpu().
+struct WaitedGpus {
+  int gpus = 1;
+  double variation = 0;
+};
+WaitedGpus waited_gpus(const ResolvedExperiment& resolved);
+
 /// "kernels take 2.6 % longer than on one GPU: ..."; for a factor above 1.
 std::string slowest_gpu_note(const ResolvedExperiment& resolved);
 

@@ -42,6 +42,12 @@ Html tie_html(const PlanAnswer& answer) {
   return element("p", element("strong", "A tie: ") + prose(ties_in_words(answer, ties) + ".")) + Html{"\n"};
 }
 
+Html robustness_html(const PlanAnswer& answer) {
+  Html items;
+  for (const LabelledText& one : robustness_in_words(answer)) items += labelled_item(one.label, one.text);
+  return items.markup.empty() ? Html{} : unordered(items);
+}
+
 Html costs_html(const PlanAnswer& answer, const Run& best) {
   const std::size_t row = *answer.best;
   const PlanCosts& costs = answer.costs[row];
@@ -82,7 +88,7 @@ Html plan_answer_html(const PlanAnswer& answer, const PlanDetails& details) {
                                                   best_plan_word(answer.space.request.settings.goal))),
                             " class=\"headline\"") +
                     Html{"\n"} + element("p", prose(plan), " class=\"verdict\"") + Html{"\n"} +
-                    error_of_plan(best) + tie_html(answer) +
+                    error_of_plan(best) + robustness_html(answer) + tie_html(answer) +
                     paragraph(fmt::format("Proof: {}.", proof_in_words(layout_counts(answer))));
   const Html run =
       subheading("Run it") +
@@ -137,17 +143,26 @@ Html losses_by_part(const std::vector<Comparison>& losses) {
 
 Html plan_next_html(const PlanAnswer& answer, const PlanDetails& details) {
   if (!answer.best || answer.others.empty()) return {};
-  HtmlTable table("the best and the next", {{"step"},
-                                            {"longer"},
-                                            {"memory"},
-                                            {"layout", true},
-                                            {"why it loses: its step, part by part, less the best", true}});
-  const double best = plan_figure(answer, *answer.best, "step_time_s");
+  std::vector<HtmlColumn> columns{{"step"},
+                                  {"longer"},
+                                  {"memory"},
+                                  {"layout", true},
+                                  {"why it loses: its step, part by part, less the best", true}};
+  if (answer.robustness)
+    columns.insert(columns.begin() + 1, {{quantile_in_words(answer.space)}, {"the best of the draws in"}});
+  HtmlTable table("the best and the next", columns);
+  const double best = cell_step_of(answer, *answer.best);
   const auto add = [&](std::size_t row, const std::string& why) {
     const Seconds step{plan_figure(answer, row, "step_time_s")};
-    table.row(step, row == *answer.best ? "" : signed_percent(step.si() / best - 1),
-              gpu_memory(Bytes{plan_figure(answer, row, "memory_peak_bytes")}),
-              plan_layout_in_words(answer.space, answer.result.rows[row].point), why);
+    std::vector<std::string> cells{
+        human_like(step, step),
+        row == *answer.best ? "" : signed_percent(cell_step_of(answer, row) / best - 1),
+        gpu_memory(Bytes{plan_figure(answer, row, "memory_peak_bytes")}),
+        plan_layout_in_words(answer.space, answer.result.rows[row].point), why};
+    if (const auto& robust = answer.robustness)
+      cells.insert(cells.begin() + 1, {searched_in_words(answer.space, robust->quantiles[row]),
+                                       percent(robust->fastest_shares[row])});
+    table.row(cells);
   };
   add(*answer.best, "the best");
   for (std::size_t i = 0; i < std::min(most_others, answer.others.size()); ++i) {

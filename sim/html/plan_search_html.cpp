@@ -47,7 +47,7 @@ Html map_cell(const PlanAnswer& answer, const LayoutCell* cell) {
     return element("div", "-",
                    " class=\"cell\"" + attribute("title", "no layout is possible here and fits into memory"));
   const CellStep step = cell_step(answer, *cell);
-  const double ratio = step.step_s / plan_figure(answer, *answer.best, "step_time_s");
+  const double ratio = step.step_s / cell_step_of(answer, *answer.best);
   const bool is_best = cell->row == answer.best;
   const std::string time = estimate(Seconds{step.step_s});
   std::string title = fmt::format("tensor {}, {}: ", cell->tensor, count(cell->pipeline, "stage"));
@@ -97,9 +97,10 @@ Html plan_map_html(const PlanAnswer& answer) {
     table.row(cells);
   }
   return paragraph(fmt::format(
-             "The step of the best layout with so many tensor ranks and stages of a pipeline, {}. \">\": no "
+             "The {} of the best layout with so many tensor ranks and stages of a pipeline, {}. \">\": no "
              "layout there was simulated that could be the fastest, since none can be faster than this lower "
              "bound. \"-\": none is possible and fits.",
+             has_quantile_cells(answer.space) ? quantile_in_words(answer.space) + " of the step" : "step",
              group_in_words(answer.space, group_of_row(answer, *answer.best)))) +
          table.html(false, " id=\"map-table\"") + heat_legend();
 }
@@ -181,7 +182,8 @@ Html plan_progress_html(const PlanAnswer& answer) {
       linear_axis(numbers, FluidPlot::across_begin, FluidPlot::across_length, 8, whole_tick),
       "layouts that were planned, in the order of the search",
       linear_axis(curves.values, FluidPlot::up_begin, FluidPlot::up_length, 8, rounded_tick, false),
-      fmt::format("{}, {}", is_time ? "step time" : "energy per step", unit.name));
+      fmt::format("{}{}, {}", answer.space.randomness ? quantile_in_words(answer.space) + " of the " : "",
+                  is_time ? "step time" : "energy per step", unit.name));
   plot.line("series2", curves.bound);
   plot.line("series0", curves.best);
   plot.marks("others", 0, curves.simulated);
@@ -203,7 +205,8 @@ Html plan_progress_html(const PlanAnswer& answer) {
 
 namespace {
 
-Html asked_html(const PlanRequest& request) {
+Html asked_html(const PlanSpace& space) {
+  const PlanRequest& request = space.request;
   HtmlTable table("what was asked for", {{"what was asked for", true}, {"value", true}});
   const PlanSettings& settings = request.settings;
   table.row("goal", std::string(config::name_of(settings.goal)));
@@ -214,6 +217,8 @@ Html asked_html(const PlanRequest& request) {
   if (settings.deadline) table.row("deadline", human(*settings.deadline));
   if (settings.budget) table.row("budget", exact(*settings.budget));
   if (settings.memory_headroom > 0) table.row("memory headroom", percent(settings.memory_headroom));
+  if (settings.quantile) table.row("quantile", quantile_in_words(space));
+  if (settings.quantile) table.row("draws", grouped(settings.draws));
   if (settings.gap > 0) table.row("gap", percent(settings.gap));
   return table.html();
 }
@@ -266,7 +271,7 @@ Html plan_search_html(const PlanAnswer& answer) {
   std::string failed;
   if (counts.failed > 0) failed = fmt::format(" {} of the simulations ended with an error.", counts.failed);
   return paragraph(fmt::format("Proof: {}.{}", proof_in_words(counts), failed)) + counts_html(counts) +
-         reasons_html(counts) + in_columns({asked_html(answer.space.request), space_html(answer.space)});
+         reasons_html(counts) + in_columns({asked_html(answer.space), space_html(answer.space)});
 }
 
 }  // namespace trainyard

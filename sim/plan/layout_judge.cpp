@@ -1,6 +1,7 @@
 #include "plan/layout_judge.hpp"
 
 #include "experiment/lay_out.hpp"
+#include "experiment/prediction_error.hpp"
 #include "run/energy.hpp"
 #include "run/memory_verdict.hpp"
 
@@ -23,10 +24,11 @@ bool are_of_one_family(const PlanLayout& a, const PlanLayout& b) {
 
 }  // namespace
 
-LayoutJudge::LayoutJudge(ResolvedExperiment base, double headroom)
+LayoutJudge::LayoutJudge(ResolvedExperiment base, double headroom, bool wants_errors)
     : trial_(std::move(base)),
       model_(*trial_.model),
       headroom_(headroom),
+      wants_errors_(wants_errors),
       buffers_(communication_buffers(trial_)) {
   // The slowest of the GPUs that wait for each other depends on the layout: at least the mean one.
   trial_.stack.slowest_gpu = 1;
@@ -89,7 +91,15 @@ LayoutVerdict LayoutJudge::judge_laid_out() {
     return {.fate = LayoutFate::too_large};
   }
   const StepBound bound = step_bound(trial_);
-  return {.time = bound.time, .energy = energy_of(bound), .memory = memory.needed / memory.available};
+  LayoutVerdict verdict{
+      .time = bound.time, .energy = energy_of(bound), .memory = memory.needed / memory.available};
+  if (!wants_errors_) return verdict;
+  const Known<ExpectedError> expected = prediction_error(trial_);
+  if (expected)
+    verdict.error = error_spread(*expected);
+  else
+    verdict.reason = expected.error();
+  return verdict;
 }
 
 std::optional<Joules> LayoutJudge::energy_of(const StepBound& bound) const {

@@ -2,6 +2,7 @@
 // What can be said of a layout without simulating it: whether it is possible and fits, and a time and an
 // energy below which no simulation of it can be.
 
+#include "accuracy/common_error.hpp"
 #include "experiment/resolve.hpp"
 #include "plan/layout_space.hpp"
 #include "schedule/step_bound.hpp"
@@ -17,17 +18,20 @@ enum class LayoutFate : char { open, impossible, too_large };
 
 struct LayoutVerdict {
   LayoutFate fate = LayoutFate::open;
-  std::string reason = {};            ///< of an impossible one
+  std::string reason = {};            ///< of an impossible one, or why the error of an open one is unknown
   Seconds time = {};                  ///< of an open one: no step is shorter
   std::optional<Joules> energy = {};  ///< no step needs less; empty: the power is not known
   double memory = 0;                  ///< of an open one: share of the available memory that it takes
+  std::optional<ErrorSpread> error = {};  ///< of an open one, if asked for: of its prediction
 };
 
 /// Judges the layouts of one job.
 class LayoutJudge {
 public:
   /// `base`: the job without a layout. `headroom`: the share of the available memory that must stay free.
-  LayoutJudge(ResolvedExperiment base, double headroom);
+  /// `wants_errors`: whether verdicts have the expected error; the base then has the published errors of runs
+  /// whose ranks share a model.
+  LayoutJudge(ResolvedExperiment base, double headroom, bool wants_errors = false);
 
   LayoutVerdict judge(const PlanLayout& layout);
 
@@ -45,6 +49,7 @@ private:
   ResolvedExperiment trial_;
   Model model_;
   double headroom_;
+  bool wants_errors_;
   Bytes buffers_;                            ///< of the communication library
   std::optional<PlanLayout> laid_out_ = {};  ///< what `trial_` is, but for its sharded state
   std::vector<Op> updates_ = {};             ///< of `trial_`, for share_state()

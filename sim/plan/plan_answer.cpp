@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <limits>
 #include <map>
 #include <utility>
@@ -18,6 +19,32 @@ double or_worst(const std::optional<double>& value) {
   return value.value_or(std::numeric_limits<double>::infinity());
 }
 
+/// The row with the least value in each draw.
+class LeastOfDraws {
+public:
+  void add(std::size_t row, std::vector<double> values) {
+    if (rows_.empty()) {
+      rows_.assign(values.size(), row);
+      least_ = std::move(values);
+      return;
+    }
+    for (std::size_t draw = 0; draw < values.size(); ++draw) {
+      if (values[draw] >= least_[draw]) continue;
+      least_[draw] = values[draw];
+      rows_[draw] = row;
+    }
+  }
+
+  /// The share of the draws in which it is this row.
+  [[nodiscard]] double share_of(std::size_t row) const {
+    return static_cast<double>(std::ranges::count(rows_, row)) / static_cast<double>(rows_.size());
+  }
+
+private:
+  std::vector<std::size_t> rows_;  ///< by draw
+  std::vector<double> least_;
+};
+
 class AnswerMaker {
 public:
   AnswerMaker(PlanSpace space, PlanOutcome outcome)
@@ -30,6 +57,7 @@ public:
 
   PlanAnswer make() {
     count_costs();
+    if (answer_.space.randomness) count_draws();
     find_best_of_groups();
     require_known();
     find_best();
@@ -37,6 +65,7 @@ public:
     if (answer_.best) {
       find_others();
       find_cells();
+      if (answer_.robustness) find_nominal();
     }
     return std::move(answer_);
   }
@@ -73,9 +102,49 @@ private:
     return costs;
   }
 
+  void count_draws() {
+    const PlanSpace& space = answer_.space;
+    const SweepResult& result = answer_.result;
+    PlanRobustness& robust = answer_.robustness.emplace();
+    robust.quantiles.resize(result.rows.size());
+    robust.fastest_shares.resize(result.rows.size());
+    std::vector<LeastOfDraws> least(space.groups.size());
+    for (std::size_t row = 0; row < result.rows.size(); ++row) {
+      const SweepRow& its = result.rows[row];
+      robust.quantiles[row] = searched_value(space, result, its).value_or(0);
+      const std::optional<DrawnFigure> drawn = drawn_figure(space, result, its);
+      if (!drawn) continue;
+      const std::size_t group = group_of(row);
+      const PlanRandomness& randomness = *space.randomness;
+      least[group].add(
+          row, randomness.draws.values(group, *drawn, randomness.common[group].share,
+                                       fmt::format("{}", fmt::join(space.sweep.points[its.point], ","))));
+    }
+    for (std::size_t row = 0; row < result.rows.size(); ++row) {
+      if (robust.quantiles[row] > 0) robust.fastest_shares[row] = least[group_of(row)].share_of(row);
+    }
+  }
+
+  /// Costs that as many draws do not exceed as the quantile says; as predicted without one. Time and rent go
+  /// with the step, energy with the energy of a step: what the draws vary, the other stays as predicted.
+  [[nodiscard]] PlanCosts compared_costs(std::size_t row) const {
+    PlanCosts costs = answer_.costs[row];
+    if (!answer_.robustness) return costs;
+    const auto nominal = figure(answer_.result, answer_.result.rows[row], searched_figure(answer_.space));
+    if (!nominal || *nominal <= 0) return costs;
+    const double ratio = answer_.robustness->quantiles[row] / *nominal;
+    if (goal_ == PlanGoal::energy) {
+      if (costs.energy_j) *costs.energy_j *= ratio;
+      return costs;
+    }
+    costs.time_s *= ratio;
+    if (costs.usd) *costs.usd *= ratio;
+    return costs;
+  }
+
   /// What the goal has least of.
   [[nodiscard]] std::optional<double> goal_of(std::size_t row) const {
-    const PlanCosts& costs = answer_.costs[row];
+    const PlanCosts costs = compared_costs(row);
     if (goal_ == PlanGoal::cost) return costs.usd;
     if (goal_ == PlanGoal::energy) return costs.energy_j;
     return costs.time_s;
@@ -107,7 +176,7 @@ private:
   }
 
   [[nodiscard]] bool keeps_to_limits(std::size_t row) const {
-    const PlanCosts& costs = answer_.costs[row];
+    const PlanCosts costs = compared_costs(row);
     const bool is_late = limits_.deadline && costs.time_s > limits_.deadline->si();
     const bool is_dear = limits_.budget && or_worst(costs.usd) > limits_.budget->si();
     return !is_late && !is_dear;
@@ -122,7 +191,7 @@ private:
 
   /// Quantities that are better the smaller they are.
   [[nodiscard]] std::array<double, 4> compared(std::size_t row) const {
-    const PlanCosts& costs = answer_.costs[row];
+    const PlanCosts costs = compared_costs(row);
     return {costs.time_s, or_worst(costs.usd), or_worst(costs.energy_j),
             static_cast<double>(answer_.space.groups[group_of(row)].gpus)};
   }
@@ -149,6 +218,17 @@ private:
     std::ranges::stable_sort(answer_.others, {}, [&](std::size_t row) { return or_worst(goal_of(row)); });
   }
 
+  void find_nominal() {
+    const auto nominal = [&](std::size_t row) {
+      return or_worst(figure(answer_.result, answer_.result.rows[row], searched_figure(answer_.space)));
+    };
+    std::size_t least = *answer_.best;
+    for (const std::size_t row : answer_.others) {
+      if (nominal(row) < nominal(least)) least = row;
+    }
+    answer_.robustness->nominal = least;
+  }
+
   void find_cells() {
     const std::size_t group = group_of(*answer_.best);
     std::map<std::pair<int, int>, LayoutCell> cells;
@@ -164,16 +244,20 @@ private:
       cell.pipeline = its.pipeline;
       const auto row = row_of_point.find(point);
       if (row == row_of_point.end())
-        cell.bound_s = std::min(or_worst(cell.bound_s), bound.step_s);
+        cell.bound_s = std::min(or_worst(cell.bound_s), cell_factor(point) * bound.step_s);
       else
         add_row(cell, row->second);
     }
     for (const auto& [key, cell] : cells) answer_.cells.push_back(cell);
   }
 
+  [[nodiscard]] double cell_factor(std::size_t point) const {
+    return has_quantile_cells(answer_.space) ? least_factor(answer_.space, point) : 1;
+  }
+
   void add_row(LayoutCell& cell, std::size_t row) const {
     if (!is_done(row)) return;
-    const double step = figure(answer_.result, answer_.result.rows[row], "step_time_s").value();
+    const double step = cell_step_of(answer_, row);
     if (step >= or_worst(cell.step_s)) return;
     cell.step_s = step;
     cell.row = row;
@@ -198,6 +282,20 @@ bool changes_nothing(const std::string& key, const std::string& value) {
 
 PlanAnswer plan_answer(PlanSpace space, PlanOutcome outcome) {
   return AnswerMaker(std::move(space), std::move(outcome)).make();
+}
+
+double compared_value(const PlanAnswer& answer, std::size_t row) {
+  if (answer.robustness) return answer.robustness->quantiles[row];
+  return searched_value(answer.space, answer.result, answer.result.rows[row]).value_or(0);
+}
+
+bool has_quantile_cells(const PlanSpace& space) {
+  return space.randomness && space.request.settings.goal != PlanGoal::energy;
+}
+
+double cell_step_of(const PlanAnswer& answer, std::size_t row) {
+  if (has_quantile_cells(answer.space)) return answer.robustness->quantiles[row];
+  return figure(answer.result, answer.result.rows[row], "step_time_s").value();
 }
 
 bool is_tie(const SweepResult& result, std::size_t best, std::size_t other) {

@@ -20,7 +20,7 @@ struct PlanCosts {
 };
 
 /// The best known of all layouts with these numbers of tensor ranks and stages, in the group of the best
-/// plan.
+/// plan. Steps are quantiles of it if the plan has least of one, unless energy is the goal.
 struct LayoutCell {
   int tensor = 1;
   int pipeline = 1;
@@ -29,23 +29,40 @@ struct LayoutCell {
   std::optional<double> bound_s = {};   ///< no layout that was not simulated is faster; empty: there is none
 };
 
+/// The draws' part of an answer. Values are those of searched_figure().
+struct PlanRobustness {
+  std::vector<double> quantiles = {};  ///< by row; zero for failed ones
+  std::vector<double> fastest_shares =
+      {};  ///< by row: of draws in which it has the least of its group's rows
+  std::optional<std::size_t> nominal = {};  ///< row of the best one's group that has the least as predicted
+};
+
 struct PlanAnswer {
   PlanSpace space;
   SweepResult result;  ///< the simulated points
   std::vector<GroupSearch> searches;
-  std::vector<PlanCosts> costs;                           ///< by row; zero for failed ones
+  std::vector<PlanCosts> costs;                           ///< by row, as predicted; zero for failed ones
   bool is_of_training = false;                            ///< costs are those of a whole training
   std::vector<std::optional<std::size_t>> best_of_group;  ///< rows
   std::optional<std::size_t> best;                        ///< row; empty: none keeps to the limits
   std::vector<std::size_t>
       front;  ///< rows of best_of_group that no other beats in time, cost, energy and GPUs
-  std::vector<std::size_t> others;  ///< rows of the best one's group, best first, without it
-  std::vector<LayoutCell> cells;    ///< by tensor, then pipeline
+  std::vector<std::size_t> others;                ///< rows of the best one's group, best first, without it
+  std::vector<LayoutCell> cells;                  ///< by tensor, then pipeline
+  std::optional<PlanRobustness> robustness = {};  ///< if a quantile is asked for
 };
 
 /// Throws InputError if the goal or a limit needs what is not known: a price, a power, the length of the
 /// training.
 PlanAnswer plan_answer(PlanSpace space, PlanOutcome outcome);
+
+/// The value of a row by which plans of a group are compared, per step: searched_value(). Zero for failed
+/// ones.
+double compared_value(const PlanAnswer& answer, std::size_t row);
+
+/// Whether the cells of an answer are quantiles of the step, and the step of a row as a cell has it.
+bool has_quantile_cells(const PlanSpace& space);
+double cell_step_of(const PlanAnswer& answer, std::size_t row);
 
 /// Whether 80 % of comparable published runs leave open which of two rows is faster: their intervals overlap.
 /// False where an interval is unknown.

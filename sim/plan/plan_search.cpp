@@ -1,5 +1,7 @@
 #include "plan/plan_search.hpp"
 
+#include "sweep/point_figures.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <tuple>
@@ -27,9 +29,49 @@ const char* searched_figure(const PlanSpace& space) {
   return space.request.settings.goal == PlanGoal::energy ? "energy_per_step_j" : "step_time_s";
 }
 
+std::string quantile_figure(const PlanSpace& space) {
+  return std::string("quantile_") + searched_figure(space);
+}
+
+std::vector<std::string> figures_of_plan(const PlanSpace& space) {
+  std::vector<std::string> figures = figures_of_points(space.sweep);
+  if (space.randomness) {
+    for (const char* const name : {slow_step_figure, slow_energy_figure}) figures.emplace_back(name);
+  }
+  return figures;
+}
+
+std::optional<DrawnFigure> drawn_figure(const PlanSpace& space, const SweepResult& result,
+                                        const SweepRow& row) {
+  if (row.status != PointStatus::done) return std::nullopt;
+  const bool is_energy = space.request.settings.goal == PlanGoal::energy;
+  const auto nominal = figure(result, row, searched_figure(space));
+  const auto slow = figure(result, row, is_energy ? slow_energy_figure : slow_step_figure);
+  if (!nominal || !slow) return std::nullopt;
+  return DrawnFigure{.nominal = *nominal, .slow = *slow, .error = space.randomness->errors[row.point]};
+}
+
+std::optional<double> searched_value(const PlanSpace& space, const SweepResult& result, const SweepRow& row) {
+  if (row.status != PointStatus::done) return std::nullopt;
+  if (!space.randomness) return figure(result, row, searched_figure(space));
+  const std::optional<DrawnFigure> drawn = drawn_figure(space, result, row);
+  if (!drawn) return std::nullopt;
+  return space.randomness->draws.quantile_of(space.bounds[row.point].group, *drawn);
+}
+
+double least_factor(const PlanSpace& space, std::size_t point) {
+  if (!space.randomness) return 1;
+  return space.randomness->draws.least_factor(space.bounds[point].group, space.randomness->errors[point]);
+}
+
 PlanSearch::PlanSearch(const PlanSpace& space, std::span<const std::size_t> points,
                        std::optional<std::size_t> first)
-    : space_(space), bounds_(space.bounds), open_(space.groups.size()), searches_(space.groups.size()) {
+    : space_(space),
+      bounds_(space.bounds),
+      factors_(space.bounds.size(), 1),
+      open_(space.groups.size()),
+      searches_(space.groups.size()) {
+  for (const std::size_t point : points) factors_[point] = least_factor(space, point);
   for (const std::size_t point : points) open_[space.bounds[point].group].push_back(point);
   for (std::vector<std::size_t>& open : open_)
     std::ranges::sort(open, [&](std::size_t a, std::size_t b) {
@@ -39,7 +81,8 @@ PlanSearch::PlanSearch(const PlanSpace& space, std::span<const std::size_t> poin
 
 double PlanSearch::bound_of(std::size_t point) const {
   const PointBound& bound = bounds_[point];
-  return space_.request.settings.goal == PlanGoal::energy ? bound.energy_j.value_or(0) : bound.step_s;
+  return factors_[point] *
+         (space_.request.settings.goal == PlanGoal::energy ? bound.energy_j.value_or(0) : bound.step_s);
 }
 
 /// What a point must be below: the second best so far, or with a gap the best without that share.
@@ -90,7 +133,7 @@ void PlanSearch::stop() {
 std::optional<Seconds> PlanSearch::limit(std::size_t point) const {
   if (space_.request.settings.goal == PlanGoal::energy) return std::nullopt;
   const std::optional<double> its = bar(searches_[bounds_[point].group]);
-  return its ? std::optional(Seconds{*its}) : std::nullopt;
+  return its ? std::optional(Seconds{*its / factors_[point]}) : std::nullopt;
 }
 
 void PlanSearch::add_bound(std::size_t point, Seconds step) {
@@ -99,7 +142,7 @@ void PlanSearch::add_bound(std::size_t point, Seconds step) {
   bound.step_s = std::max(bound.step_s, step.si());
   GroupSearch& search = searches_[bound.group];
   ++search.bounded;
-  lower(search.least_open, bound.step_s);
+  lower(search.least_open, bound_of(point));
   add_step(point, std::nullopt);
 }
 
@@ -107,8 +150,7 @@ void PlanSearch::add(const SweepResult& result, const SweepRow& row) {
   std::erase(wave_, row.point);
   GroupSearch& search = searches_[space_.bounds[row.point].group];
   ++search.simulated;
-  const std::optional<double> value =
-      row.status == PointStatus::done ? figure(result, row, searched_figure(space_)) : std::nullopt;
+  const std::optional<double> value = searched_value(space_, result, row);
   if (value) {
     keep_best_two(*value, row.point, search);
   } else {

@@ -14,7 +14,8 @@
 
 namespace trainyard {
 
-/// The state of a group's search after a point was planned or simulated, in figures of the goal per step.
+/// The state of a group's search after a point was planned or simulated: the goal's figure per step, or its
+/// quantile (searched_value).
 struct SearchStep {
   std::size_t point = 0;
   std::optional<double> value = {};       ///< of the point; empty: it failed, or was planned and left out
@@ -25,7 +26,7 @@ struct SearchStep {
 /// How far the search of a group came.
 struct GroupSearch {
   std::optional<std::size_t> best = {};  ///< the point with least of the goal
-  double value = 0;                      ///< of the goal's figure at that point, per step
+  double value = 0;                      ///< searched_value() of that point, per step
   std::optional<double> second = {};     ///< the next best value
   std::size_t simulated = 0;
   std::size_t failed = 0;                 ///< of them, that ended with an error
@@ -40,6 +41,28 @@ struct GroupSearch {
 /// The figure that the search has least of in each group: "step_time_s", or "energy_per_step_j" if energy is
 /// the goal.
 const char* searched_figure(const PlanSpace& space);
+
+/// The names of the figures that the draws of a quantile need, besides those that all points have: the step
+/// and the energy with a slow slowest GPU (GroupSpeeds::slow()).
+inline constexpr const char* slow_step_figure = "slow_gpu_step_time_s";
+inline constexpr const char* slow_energy_figure = "slow_gpu_energy_per_step_j";
+
+/// The names of a point's figures.
+std::vector<std::string> figures_of_plan(const PlanSpace& space);
+
+/// What the search has least of, at a point that was simulated: the searched figure, or its quantile. Nothing
+/// where the figure is unknown.
+std::optional<double> searched_value(const PlanSpace& space, const SweepResult& result, const SweepRow& row);
+
+/// The searched figure of a row as the draws need it. Requires a space with draws.
+std::optional<DrawnFigure> drawn_figure(const PlanSpace& space, const SweepResult& result,
+                                        const SweepRow& row);
+
+/// The value is at least a lower bound of the searched figure times this: 1 without draws.
+double least_factor(const PlanSpace& space, std::size_t point);
+
+/// The name of the quantile of the searched figure: "quantile_step_time_s".
+std::string quantile_figure(const PlanSpace& space);
 
 /// What a search has found.
 struct PlanOutcome {
@@ -65,7 +88,7 @@ public:
   /// than time counts.
   [[nodiscard]] std::optional<Seconds> limit(std::size_t point) const;
 
-  /// The result of a point of the last wave. Energy counts if that is the goal, otherwise the time of a step.
+  /// The result of a point of the last wave: its searched_value() counts.
   void add(const SweepResult& result, const SweepRow& row);
 
   /// No simulation of this point of the last wave would have a shorter step, which is above its limit.
@@ -91,6 +114,7 @@ private:
 
   const PlanSpace& space_;
   std::vector<PointBound> bounds_;                ///< by point
+  std::vector<double> factors_;                   ///< by point: least_factor()
   std::size_t wave_size_ = points_of_first_wave;  ///< points of a group in the next wave
   std::vector<std::vector<std::size_t>> open_;    ///< by group: points by falling bound, the next one last
   std::vector<GroupSearch> searches_;             ///< by group

@@ -1,6 +1,7 @@
 #include "plan/plan_space.hpp"
 
 #include "config/read.hpp"
+#include "experiment/prediction_error.hpp"
 #include "run/child_processes.hpp"
 #include "run/energy.hpp"
 #include "run/run.hpp"
@@ -13,6 +14,8 @@
 #include <algorithm>
 #include <exception>
 #include <fmt/format.h>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
@@ -119,11 +122,13 @@ int gpus_of_node(const ResolvedExperiment& probe) {
   return probe.settings.gpus_per_node.value_or(static_cast<int>(probe.platform.gpus.size()));
 }
 
-std::string packed(const std::vector<LayoutVerdict>& verdicts) {
+std::string packed_verdicts(const std::vector<LayoutVerdict>& verdicts) {
   nlohmann::json all = nlohmann::json::array();
   for (const LayoutVerdict& verdict : verdicts) {
-    all.push_back({static_cast<int>(verdict.fate), verdict.reason, verdict.time.si(),
-                   verdict.energy ? nlohmann::json(verdict.energy->si()) : nlohmann::json(), verdict.memory});
+    all.push_back(
+        {static_cast<int>(verdict.fate), verdict.reason, verdict.time.si(),
+         verdict.energy ? nlohmann::json(verdict.energy->si()) : nlohmann::json(), verdict.memory,
+         verdict.error ? nlohmann::json{verdict.error->centre, verdict.error->sd} : nlohmann::json()});
   }
   std::string bytes;
   nlohmann::json::to_cbor(all, bytes);
@@ -154,7 +159,9 @@ public:
     make_groups();
     require_groups();
     make_axes();
+    if (space_.request.settings.quantile) make_randomness();
     make_points(judged());
+    if (space_.randomness) require_randomness();
     return std::move(space_);
   }
 
@@ -259,6 +266,48 @@ private:
     layouts_.resize(bases_.size());
   }
 
+  /// The speeds and common errors of the groups; the points bring the errors.
+  void make_randomness() {
+    std::vector<GroupSpeeds> speeds;
+    std::vector<CommonError> common;
+    std::uint64_t seed = 0;
+    for (std::optional<ResolvedExperiment>& base : bases_) {
+      speeds.emplace_back();
+      common.emplace_back();
+      if (!base) continue;
+      speeds.back() = {.waited = waited_gpus(*base), .nominal = base->stack.slowest_gpu};
+      seed = static_cast<std::uint64_t>(base->settings.random.seed);
+      base->published_errors = known_errors(catalogue_, fit_of(*base), true, files_);
+      if (base->published_errors) common.back() = common_error_of(base->published_errors);
+    }
+    const PlanSettings& settings = space_.request.settings;
+    space_.randomness = {.draws = PlanDraws(*settings.quantile, settings.draws, seed, std::move(speeds)),
+                         .seed = seed,
+                         .common = std::move(common)};
+  }
+
+  /// Groups usually have the same table.
+  const CommonError& common_error_of(const std::shared_ptr<const PublishedErrors>& errors) {
+    const auto [known, is_new] = common_errors_.try_emplace(errors.get());
+    if (is_new) known->second = common_error(*errors);
+    return known->second;
+  }
+
+  void require_randomness() {
+    PlanRandomness& randomness = *space_.randomness;
+    if (randomness.errors_unknown.empty()) return;
+    std::ranges::fill(randomness.errors, ErrorSpread{});
+    for (std::size_t group = 0; group < space_.groups.size(); ++group) {
+      if (randomness.draws.speeds(group).waited.variation > 0) return;
+    }
+    throw InputError(
+        fmt::format(
+            "a quantile needs something that varies, but the expected error is unknown ({}), and GPUs "
+            "do not differ in speed",
+            randomness.errors_unknown),
+        "leave out 'quantile', or 'random.gpus: none'");
+  }
+
   void add_axis(const LayoutAxis& axis) {
     const auto known = std::ranges::find(space_.axes, axis.key, &LayoutAxis::key);
     if (known == space_.axes.end()) {
@@ -280,8 +329,10 @@ private:
     }
     const auto make = [&](int number) {
       const Share& own = shares[at(number)];
-      LayoutJudge judge(*bases_[own.group], space_.request.settings.memory_headroom);
-      return packed(judge.judge(std::span(layouts_[own.group]).subspan(own.first, own.end - own.first)));
+      LayoutJudge judge(*bases_[own.group], space_.request.settings.memory_headroom,
+                        space_.randomness.has_value());
+      return packed_verdicts(
+          judge.judge(std::span(layouts_[own.group]).subspan(own.first, own.end - own.first)));
     };
     std::vector<std::vector<LayoutVerdict>> all(layouts_.size());
     const std::vector<std::string> answers = in_children(static_cast<int>(shares.size()), parallel_, make);
@@ -293,6 +344,8 @@ private:
                           .time = Seconds{one.at(2).get<double>()},
                           .memory = one.at(4)});
         if (!one.at(3).is_null()) verdict.energy = Joules{one.at(3).get<double>()};
+        if (!one.at(5).is_null())
+          verdict.error = ErrorSpread{.centre = one.at(5).at(0), .sd = one.at(5).at(1)};
       }
     }
     return all;
@@ -333,6 +386,9 @@ private:
     PointBound& bound = space_.bounds.emplace_back(
         PointBound{.group = number, .step_s = verdict.time.si(), .memory = verdict.memory});
     if (verdict.energy) bound.energy_j = verdict.energy->si();
+    if (!space_.randomness) return;
+    space_.randomness->errors.push_back(verdict.error.value_or(ErrorSpread{}));
+    if (!verdict.error) space_.randomness->errors_unknown = verdict.reason;
   }
 
   const config::Catalogue& catalogue_;
@@ -344,7 +400,8 @@ private:
   std::vector<std::optional<ResolvedExperiment>> bases_;  ///< by group; empty for one that failed
   std::vector<std::vector<LayoutAxis>> axes_;             ///< by group
   std::vector<std::vector<PlanLayout>> layouts_;          ///< by group
-  std::exception_ptr first_;                              ///< of a group that is impossible
+  std::map<const PublishedErrors*, CommonError> common_errors_;
+  std::exception_ptr first_;  ///< of a group that is impossible
 };
 
 }  // namespace

@@ -6,9 +6,11 @@
 #include "experiment/plan_settings.hpp"
 #include "plan/layout_judge.hpp"
 #include "plan/layout_space.hpp"
+#include "plan/plan_draws.hpp"
 #include "sweep/sweep.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,6 +46,15 @@ struct PointBound {
   double memory = 0;                    ///< share of the available memory that it takes, exactly
 };
 
+/// What the search for a quantile draws from.
+struct PlanRandomness {
+  PlanDraws draws;
+  std::uint64_t seed = 0;
+  std::vector<ErrorSpread> errors = {};  ///< by point; zero if they are unknown
+  std::vector<CommonError> common = {};  ///< by group: what the errors of its layouts have in common
+  std::string errors_unknown = {};       ///< why the error of a layout is: then no layout's error is drawn
+};
+
 struct PlanSpace {
   PlanRequest request;
   std::vector<std::string> group_keys;  ///< "platform.fabric.nic", "gpus"
@@ -52,11 +63,13 @@ struct PlanSpace {
   Sweep sweep;                      ///< its points are the layouts that are possible and fit, group by group
   std::vector<PointBound> bounds;   ///< by point
   std::vector<PlanLayout> layouts;  ///< by point
+  std::optional<PlanRandomness> randomness = {};  ///< if a quantile is asked for
 };
 
 /// Judges every layout, in up to `parallel` processes. `files`: those read for it. Throws InputError if the
 /// experiment cannot share its model among ranks (other kinds of synchronisation, traces), names no model or
-/// no global batch, or if no group is possible: then with the reason of the first.
+/// no global batch, if no group is possible: then with the reason
+/// of the first, or if a quantile is asked for and nothing is known that varies.
 PlanSpace plan_space(const config::Catalogue& catalogue, PlanRequest request, InputFiles& files,
                      int parallel);
 

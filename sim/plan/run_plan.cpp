@@ -1,5 +1,6 @@
 #include "plan/run_plan.hpp"
 
+#include "run/child_processes.hpp"
 #include "run/simulate.hpp"
 #include "sweep/point_figures.hpp"
 #include "sweep/read_point.hpp"
@@ -27,7 +28,7 @@ public:
   PlanOutcome outcome() {
     for (SweepRow& row : store_.rows()) finished_.emplace(row.point, std::move(row));
     PlanOutcome outcome;
-    outcome.result = {.sweep = space_.sweep, .figures = figures_of_points(space_.sweep), .rows = {}};
+    outcome.result = {.sweep = space_.sweep, .figures = figures_of_plan(space_), .rows = {}};
     for (std::vector<std::size_t> wave = search_.next_wave(); !wave.empty(); wave = search_.next_wave()) {
       simulate_wave(wave, outcome);
       take_results(wave, outcome.result);
@@ -82,12 +83,29 @@ private:
       const Seconds least = least_step(resolved);
       if (least >= *limit) {
         std::vector<std::optional<double>> figures;
-        for (const std::string& name : figures_of_points(space_.sweep))
+        for (const std::string& name : figures_of_plan(space_))
           figures.push_back(name == bound_figure ? std::optional(least.si()) : std::nullopt);
         return figures;
       }
     }
-    return simulated_figures(space_.sweep, std::move(resolved));
+    if (!space_.randomness) return simulated_figures(space_.sweep, std::move(resolved));
+    const std::vector<double> slow = slow_figures(point, resolved);
+    std::vector<std::optional<double>> figures = simulated_figures(space_.sweep, std::move(resolved));
+    for (const double one : slow) figures.push_back(one > 0 ? std::optional(one) : std::nullopt);
+    return figures;
+  }
+
+  /// Step and energy with a slow slowest GPU; no energy: 0. In a child, and first: SimGrid simulates once in
+  /// a process, and no more in its children.
+  [[nodiscard]] std::vector<double> slow_figures(std::size_t point,
+                                                 const ResolvedExperiment& resolved) const {
+    const auto make = [&](int) {
+      ResolvedExperiment slowed = resolved;
+      slowed.stack.slowest_gpu = space_.randomness->draws.speeds(space_.bounds[point].group).slow();
+      const Run run = simulate(std::move(slowed), {.timeline = false, .rows = false});
+      return packed({run.pace.time.si(), run.energy ? run.energy->per_step.si() : 0});
+    };
+    return unpacked(in_children(1, 1, make).front());
   }
 
   /// The bound of a point that was not simulated.
@@ -120,14 +138,14 @@ public:
     PlanSpace space = answer_.space;
     set_for_all("platform.fabric.nic", exact(changed), space.sweep);
     for (const SweepRow& row : answer_.result.rows) raise_bound(row, space.bounds[row.point]);
-    SweepStore store(stored_sweep(space.sweep));
+    SweepStore store(stored_plan(space));
     return changed_search(space, points_up_to(1), store,
                           fmt::format("NICs a tenth slower ({} in place of {})", human(changed), human(nic)));
   }
 
   [[nodiscard]] PlanChange less_memory(double share) const {
     const PlanSpace& space = answer_.space;
-    SweepStore store(stored_sweep(space.sweep));
+    SweepStore store(stored_plan(space));
     for (const SweepRow& row : answer_.result.rows) store.add(row, {});
     const double most = share * (1 - space.request.settings.memory_headroom);
     return changed_search(space, points_up_to(most), store, "GPUs with a tenth less memory");
@@ -183,6 +201,12 @@ private:
 };
 
 }  // namespace
+
+StoredSweep stored_plan(const PlanSpace& space) {
+  StoredSweep stored = stored_sweep(space.sweep);
+  stored.figures = figures_of_plan(space);
+  return stored;
+}
 
 PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& space,
                         std::span<const std::size_t> points, SweepStore& store, const PlanRun& run) {

@@ -19,7 +19,10 @@ struct PlanRun {
   std::optional<std::size_t> first = {};      ///< the point to begin with
 };
 
-/// Looks for the best among `points`. `store`: of the plan's sweep. Points that it has are not simulated
+/// The common properties of the store for this plan, as this version of the program writes it.
+StoredSweep stored_plan(const PlanSpace& space);
+
+/// Looks for the best among `points`. `store`: of the plan. Points that it has are not simulated
 /// again. Throws as run_points() and SweepStore::add().
 PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& space,
                         std::span<const std::size_t> points, SweepStore& store, const PlanRun& run);

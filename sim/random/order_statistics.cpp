@@ -2,6 +2,7 @@
 
 #include "random/functions.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <vector>
 
@@ -69,6 +70,13 @@ double expected_order_statistic(int rank, int draws, double sd) {
   if (rank < 1 || rank > draws || sd < 0) throw std::invalid_argument("no such order statistic");
   if (rank == draws) return expected_maximum(draws, sd);
   return sd * normal_quantile((rank - 0.375) / (draws + 0.25));
+}
+
+double maximum_quantile(int draws, double sd, double probability) {
+  if (draws < 1 || sd < 0 || !(probability > 0 && probability < 1))
+    throw std::invalid_argument("a quantile of no draws, a negative deviation, or no probability");
+  constexpr double below_one = 1 - 0x1p-53;
+  return sd * normal_quantile(std::min(exp(log(probability) / draws), below_one));
 }
 
 }  // namespace trainyard::random

@@ -18,4 +18,9 @@ double expected_maximum(int draws, double sd);
 /// 0.
 double expected_order_statistic(int rank, int draws, double sd);
 
+/// The value that the largest of `draws` such variables is below with `probability`: the root of Phi(x)^draws
+/// = probability. A uniform random probability draws the largest at once. Throws
+/// std::invalid_argument if draws < 1, sd < 0 or the probability is not between 0 and 1.
+double maximum_quantile(int draws, double sd, double probability);
+
 }  // namespace trainyard::random

@@ -1,6 +1,7 @@
 #include "report/json_text.hpp"
 #include "report/plan_report.hpp"
 #include "report/plan_words.hpp"
+#include "report/sweep_report.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -21,6 +22,10 @@ Json point_json(const PlanAnswer& answer, std::size_t index) {
   json["bound_s"] = space.bounds[row.point].step_s;
   for (std::size_t i = 0; i < answer.result.figures.size(); ++i)
     json[answer.result.figures[i]] = number_or_null(row.figures[i]);
+  if (answer.robustness) {
+    json[quantile_figure(space)] = answer.robustness->quantiles[index];
+    json["fastest_share"] = answer.robustness->fastest_shares[index];
+  }
   const PlanCosts& costs = answer.costs[index];
   const char* const per = answer.is_of_training ? "training" : "sample";
   json[std::string(per) + "_time_s"] = costs.time_s;
@@ -29,10 +34,34 @@ Json point_json(const PlanAnswer& answer, std::size_t index) {
   return json;
 }
 
+/// What the draws of a plan vary, and the best plan without them.
+Json robustness_json(const PlanAnswer& answer) {
+  if (!answer.robustness) return {};
+  const PlanSpace& space = answer.space;
+  const PlanRandomness& randomness = *space.randomness;
+  Json groups = Json::array();
+  for (std::size_t group = 0; group < space.groups.size(); ++group) {
+    const GroupSpeeds& speeds = randomness.draws.speeds(group);
+    const CommonError& common = randomness.common[group];
+    groups.push_back({{"gpu_variation", speeds.waited.variation},
+                      {"slowest_gpu", speeds.nominal},
+                      {"common_error_share", common.share},
+                      {"common_error_runs", common.runs},
+                      {"common_error_sets", common.sets}});
+  }
+  const std::optional<std::size_t>& nominal = answer.robustness->nominal;
+  return {{"quantile", *space.request.settings.quantile},
+          {"draws", space.request.settings.draws},
+          {"seed", randomness.seed},
+          {"errors_unknown", randomness.errors_unknown.empty() ? Json() : Json(randomness.errors_unknown)},
+          {"nominal_best", nominal ? Json(answer.result.rows[*nominal].point) : Json()},
+          {"groups", std::move(groups)}};
+}
+
 /// How the search of a group went, point by point. Figures as the points have them, "step_time_s" or
-/// "energy_per_step_j"; bounds with the same unit.
+/// "energy_per_step_j", or their quantiles; bounds with the same unit.
 Json progress_json(const PlanSpace& space, const GroupSearch& search) {
-  const std::string name = searched_figure(space);
+  const std::string name = space.randomness ? quantile_figure(space) : searched_figure(space);
   const std::string unit = name.substr(name.rfind('_'));
   Json steps = Json::array();
   for (const SearchStep& step : search.steps)
@@ -93,10 +122,22 @@ Json longer_by_json(const Comparison& loss) {
 
 }  // namespace
 
+std::string plan_csv(const PlanAnswer& answer) {
+  if (!answer.robustness) return sweep_csv(answer.result);
+  SweepResult result = answer.result;
+  result.figures.push_back(quantile_figure(answer.space));
+  for (std::size_t row = 0; row < result.rows.size(); ++row) {
+    if (result.rows[row].status == PointStatus::done)
+      result.rows[row].figures.emplace_back(answer.robustness->quantiles[row]);
+  }
+  return sweep_csv(result);
+}
+
 Json plan_json(const PlanAnswer& answer, const PlanDetails& details) {
   Json json{{"schema_version", 1},
             {"plan", answer.space.request.name},
             {"goal", config::name_of(answer.space.request.settings.goal)}};
+  if (answer.robustness) json["robustness"] = robustness_json(answer);
   json["best"] = answer.best ? point_json(answer, *answer.best) : Json();
   json["command"] = details.command.empty() ? Json() : Json(details.command);
   json["binds"] = details.best == nullptr ? Json() : binds_json(plan_binds(*details.best));

@@ -31,8 +31,12 @@ std::vector<Comparison> plan_losses(const config::Catalogue& catalogue, const Pl
 
 std::string plan_text(const PlanAnswer& answer, const PlanDetails& details, const PrintStyle& style = {});
 
+/// The searched points as a table. With a quantile, also that of each.
+std::string plan_csv(const PlanAnswer& answer);
+
 /// {schema_version, plan, goal, best: {keys, figures ...}, binds: {...}, others: [...], pareto: [...],
-/// groups: [{..., progress: [...]}, ...], layouts: [...], changes: [...]}
+/// groups: [{..., progress: [...]}, ...], layouts: [...], changes: [...]},
+/// and with a quantile robustness: {quantile, draws, seed, ...}
 nlohmann::ordered_json plan_json(const PlanAnswer& answer, const PlanDetails& details);
 
 }  // namespace trainyard

@@ -60,6 +60,7 @@ private:
                  ? "expected error of the throughput " + error_range(*details_.best->expected_error)
                  : std::string("expected error unknown: ") + details_.best->expected_error.error(),
              true);
+    for (const LabelledText& one : robustness_in_words(answer_)) out_.text_row(one.label, one.text);
     write_rates(best);
     write_costs(best);
     if (details_.best->memory) {
@@ -116,23 +117,31 @@ private:
     if (answer_.others.empty()) return;
     out_.heading("the best and the next", group_in_words(space_, group_of_row(answer_, *answer_.best)) +
                                               ": " + listed_in_words(answer_));
-    Table table({number_column(), number_column(), number_column(), number_column(), number_column(),
-                 text_column().wraps(30)},
-                {.indent = 2});
-    table.row("step", "longer", "kernels", "comm.", "memory", "layout");
+    std::vector<TableColumn> columns{number_column(), number_column(), number_column(),
+                                     number_column(), number_column(), text_column().wraps(30)};
+    std::vector<std::string> heads{"step", "longer", "kernels", "comm.", "memory", "layout"};
+    if (space_.randomness) {
+      columns.insert(columns.begin() + 1, number_column());
+      heads.insert(heads.begin() + 1, quantile_in_words(space_));
+    }
+    Table table(std::move(columns), {.indent = 2});
+    table.add(heads);
     std::vector<std::size_t> shown{*answer_.best};
     for (std::size_t i = 0; i < std::min(most_others, answer_.others.size()); ++i)
       shown.push_back(answer_.others[i]);
     const Seconds largest{number(shown.back(), "step_time_s")};
     for (const std::size_t index : shown) {
       const double step = number(index, "step_time_s");
-      table.row(human_like(Seconds{step}, largest),
-                index == *answer_.best ? std::string()
-                                       : signed_percent(step / number(*answer_.best, "step_time_s") - 1),
-                percent(number(index, "compute_time_s") / step),
-                percent(number(index, "exposed_communication_s") / step),
-                gpu_memory(Bytes{number(index, "memory_peak_bytes")}),
-                plan_layout_in_words(space_, row(index).point));
+      const double longer = cell_step_of(answer_, index) / cell_step_of(answer_, *answer_.best) - 1;
+      std::vector<std::string> cells{human_like(Seconds{step}, largest),
+                                     index == *answer_.best ? std::string() : signed_percent(longer),
+                                     percent(number(index, "compute_time_s") / step),
+                                     percent(number(index, "exposed_communication_s") / step),
+                                     gpu_memory(Bytes{number(index, "memory_peak_bytes")}),
+                                     plan_layout_in_words(space_, row(index).point)};
+      if (answer_.robustness)
+        cells.insert(cells.begin() + 1, searched_in_words(space_, answer_.robustness->quantiles[index]));
+      table.add(cells);
     }
     out_.table(table);
     const std::string errors = expected_errors_in_words(answer_.result, "--json");
@@ -160,7 +169,9 @@ private:
       stages.insert(cell.pipeline);
     }
     if (tensors.size() * stages.size() < 2) return;
-    out_.heading("step time by tensor ranks and stages",
+    out_.heading(has_quantile_cells(space_)
+                     ? quantile_in_words(space_) + " of the step by tensor ranks and stages"
+                     : "step time by tensor ranks and stages",
                  "of the best layout with so many; \">\": none that could be the fastest was simulated, and "
                  "none is faster than this lower bound; \"-\": none fits");
     std::vector<TableColumn> columns{text_column()};

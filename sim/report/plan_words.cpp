@@ -107,11 +107,77 @@ std::vector<std::size_t> ties_of(const PlanAnswer& answer) {
 
 std::string ties_in_words(const PlanAnswer& answer, const std::vector<std::size_t>& ties) {
   const std::size_t next = ties.front();
-  const double longer =
-      plan_figure(answer, next, "step_time_s") / plan_figure(answer, *answer.best, "step_time_s") - 1;
+  const double longer = cell_step_of(answer, next) / cell_step_of(answer, *answer.best) - 1;
   return fmt::format(
       "{} of the simulated layouts may be as fast within their expected errors; the next, {:+.1f} %: {}",
       ties.size(), 100 * longer, plan_layout_in_words(answer.space, answer.result.rows[next].point));
+}
+
+std::string quantile_in_words(const PlanSpace& space) {
+  if (!space.randomness) return {};
+  return fmt::format("{} quantile", *space.request.settings.quantile);
+}
+
+std::string searched_in_words(const PlanSpace& space, double value) {
+  return space.request.settings.goal == PlanGoal::energy ? estimate(Joules{value}) : estimate(Seconds{value});
+}
+
+namespace {
+
+/// What the draws vary.
+std::string draws_in_words(const PlanAnswer& answer, std::size_t group) {
+  const PlanRandomness& randomness = *answer.space.randomness;
+  std::vector<std::string> parts;
+  const CommonError& common = randomness.common[group];
+  if (!randomness.errors_unknown.empty())
+    parts.push_back(
+        fmt::format("not the error of the prediction, which is unknown: {}", randomness.errors_unknown));
+  else
+    parts.push_back(
+        fmt::format("the error of the prediction, of which layouts have {:.0f} % of the variance in common "
+                    "({} published runs)",
+                    100 * common.share, common.runs));
+  const GroupSpeeds& speeds = randomness.draws.speeds(group);
+  if (speeds.waited.variation > 0)
+    parts.push_back(fmt::format("the speed of the slowest of {} GPUs, which vary by {:.3g} %",
+                                speeds.waited.gpus, 100 * speeds.waited.variation));
+  else
+    parts.emplace_back("not the speed of GPUs, which are taken as equal");
+  return fmt::format("{}; {}", parts.front(), parts.back());
+}
+
+}  // namespace
+
+std::vector<LabelledText> robustness_in_words(const PlanAnswer& answer) {
+  if (!answer.robustness || !answer.best) return {};
+  const PlanSpace& space = answer.space;
+  const PlanSettings& settings = space.request.settings;
+  const PlanRobustness& robust = *answer.robustness;
+  const std::size_t best = *answer.best;
+  const bool is_energy = settings.goal == PlanGoal::energy;
+  const auto nominal = [&](std::size_t row) { return plan_figure(answer, row, searched_figure(space)); };
+  const auto share = [&](std::size_t row) { return percent(robust.fastest_shares[row]); };
+  std::vector<LabelledText> texts{
+      {quantile_in_words(space),
+       fmt::format("{} ({} over the prediction): the {} of a step in {} of {} draws is at most that",
+                   searched_in_words(space, robust.quantiles[best]),
+                   signed_percent(robust.quantiles[best] / nominal(best) - 1), is_energy ? "energy" : "time",
+                   percent(*settings.quantile), grouped(settings.draws))}};
+  texts.push_back({"drawn", draws_in_words(answer, space.bounds[answer.result.rows[best].point].group)});
+  const char* const word = is_energy ? "most frugal" : "fastest";
+  std::string text = fmt::format("the {} of {} simulated layouts in {} of the draws", word,
+                                 answer.others.size() + 1, share(best));
+  if (const std::size_t other = robust.nominal.value_or(best); other != best)
+    text +=
+        fmt::format("; as predicted, the {} of them is {}: {}, but its {} is {} ({}), and it is the {} in {}",
+                    word, plan_layout_in_words(space, answer.result.rows[other].point),
+                    searched_in_words(space, nominal(other)), quantile_in_words(space),
+                    searched_in_words(space, robust.quantiles[other]),
+                    signed_percent(robust.quantiles[other] / robust.quantiles[best] - 1), word, share(other));
+  else
+    text += ", and also as predicted";
+  texts.push_back({"robust", text});
+  return texts;
 }
 
 std::string listed_in_words(const PlanAnswer& answer) {
@@ -201,7 +267,7 @@ std::string loss_in_words(const Comparison& comparison) {
 
 CellStep cell_step(const PlanAnswer& answer, const LayoutCell& cell) {
   if (!cell.step_s) return {.step_s = cell.bound_s.value_or(0), .is_bound = true};
-  const double best = plan_figure(answer, *answer.best, "step_time_s");
+  const double best = cell_step_of(answer, *answer.best);
   if (!cell.bound_s || *cell.step_s <= std::max(*cell.bound_s, best)) return {.step_s = *cell.step_s};
   return {.step_s = *cell.bound_s, .is_bound = true};
 }

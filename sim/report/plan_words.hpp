@@ -38,6 +38,14 @@ std::vector<std::size_t> ties_of(const PlanAnswer& answer);
 /// Their number, and the next of them. Requires one.
 std::string ties_in_words(const PlanAnswer& answer, const std::vector<std::size_t>& ties);
 
+/// "0.9 quantile"; empty without one.
+std::string quantile_in_words(const PlanSpace& space);
+/// A searched figure, with its unit: "5.04 s".
+std::string searched_in_words(const PlanSpace& space, double value);
+/// The quantile of the best plan, what the draws vary, how often it is the best of them, and what the best
+/// plan as predicted loses, if that is another. Nothing without a quantile or a best plan.
+std::vector<LabelledText> robustness_in_words(const PlanAnswer& answer);
+
 /// Which layouts of the best one's group a table of the next best has: "the best two of all, then ...".
 std::string listed_in_words(const PlanAnswer& answer);
 
