@@ -70,7 +70,7 @@ PlanRequest small_request() {
 }
 
 PlanOutcome searched(const PlanSpace& space, int parallel = 1) {
-  SweepStore store(stored_sweep(space.sweep));
+  SweepStore store(stored_plan(space));
   return search_plan(shipped(), space, all_points(space), store, {.parallel = parallel});
 }
 
@@ -163,7 +163,7 @@ TEST_CASE(
 TEST_CASE("Number of processes and points already in the store do not change what is simulated") {
   const PlanSpace& space = small_space();
   const PlanOutcome& one = small_outcome();
-  SweepStore store(stored_sweep(space.sweep));
+  SweepStore store(stored_plan(space));
   for (std::size_t i = 0; i < one.result.rows.size(); i += 2) store.add(one.result.rows[i], {});
   const PlanOutcome resumed = search_plan(shipped(), space, all_points(space), store, {.parallel = 3});
   REQUIRE(resumed.result.rows.size() == one.result.rows.size());
@@ -177,7 +177,7 @@ TEST_CASE(
     "The steps of a search end where the best meets the bound, and are the same of a continued search") {
   const PlanSpace& space = small_space();
   const PlanOutcome& one = small_outcome();
-  SweepStore store(stored_sweep(space.sweep));
+  SweepStore store(stored_plan(space));
   for (std::size_t i = 1; i < one.result.rows.size(); i += 2) store.add(one.result.rows[i], {});
   const PlanOutcome resumed = search_plan(shipped(), space, all_points(space), store, {.parallel = 2});
   for (std::size_t group = 0; group < one.searches.size(); ++group) {
@@ -233,8 +233,96 @@ TEST_CASE("An interrupted search says how far the best so far may be off") {
   CHECK(gap_of(group) == 1 - group.least_open.value() / 10);
 }
 
+/// The searched value of every point, from simulations of its own.
+std::vector<double> quantiles_of_all(const PlanSpace& space) {
+  const auto make = [&](int number) {
+    const auto point = static_cast<std::size_t>(number / 2);
+    ResolvedExperiment job = read_point(shipped(), space.sweep, space.sweep.points[point], shipped_files());
+    if (number % 2 == 1) {
+      const std::size_t group = space.bounds[point].group;
+      CHECK(job.stack.slowest_gpu == space.randomness->draws.speeds(group).nominal);
+      job.stack.slowest_gpu = space.randomness->draws.speeds(group).slow();
+    }
+    const Run run = simulate(std::move(job), {.timeline = false, .rows = false});
+    const ErrorSpread error = run.expected_error ? error_spread(*run.expected_error) : ErrorSpread{};
+    return packed({run.pace.time.si(), error.centre, error.sd});
+  };
+  std::vector<std::vector<double>> runs;
+  for (const std::string& run : in_children(static_cast<int>(2 * space.bounds.size()), 2, make))
+    runs.push_back(unpacked(run));
+  std::vector<double> values;
+  for (std::size_t point = 0; point < space.bounds.size(); ++point) {
+    const std::vector<double>& nominal = runs[2 * point];
+    CHECK(space.randomness->errors[point].centre == nominal[1]);
+    CHECK(space.randomness->errors[point].sd == nominal[2]);
+    values.push_back(space.randomness->draws.quantile_of(
+        space.bounds[point].group,
+        {.nominal = nominal[0], .slow = runs[2 * point + 1][0], .error = {nominal[1], nominal[2]}}));
+  }
+  return values;
+}
+
+PlanRequest robust_request() {
+  PlanRequest request = small_request();
+  request.set.emplace_back("random.gpus", "slowest");
+  request.settings.quantile = 0.9;
+  return request;
+}
+
+TEST_CASE(
+    "The search for a quantile finds the best two that simulating all layouts finds, with fewer "
+    "simulations") {
+  const PlanSpace space = space_of(robust_request());
+  REQUIRE(space.randomness->draws.speeds(0).waited.variation > 0);
+  const PlanOutcome outcome = searched(space);
+  const std::vector<double> values = quantiles_of_all(space);
+  for (std::size_t group = 0; group < space.groups.size(); ++group) {
+    std::vector<double> its;
+    for (std::size_t point = 0; point < values.size(); ++point) {
+      if (space.bounds[point].group != group) continue;
+      CHECK(least_factor(space, point) * outcome.bounds[point].step_s <= values[point] * (1 + 1e-9));
+      its.push_back(values[point]);
+    }
+    std::ranges::sort(its);
+    const GroupSearch& search = outcome.searches[group];
+    CHECK(search.value == its.at(0));
+    CHECK(search.second == its.at(1));
+    CHECK(gap_of(search) == 0);
+    CHECK(search.simulated < its.size());
+  }
+}
+
+TEST_CASE("The answer of a quantile keeps to a deadline at that quantile, and counts draws once") {
+  PlanRequest request = robust_request();
+  request.settings.gpus = "8";
+  request.set.emplace_back("job.steps", "1000");
+  const auto answer_for = [](PlanRequest asked) {
+    PlanSpace space = space_of(std::move(asked));
+    PlanOutcome outcome = searched(space, 2);
+    return plan_answer(std::move(space), std::move(outcome));
+  };
+  const PlanAnswer answer = answer_for(request);
+  const double predicted = answer.costs[answer.best.value()].time_s;
+  double shares = 0;
+  for (const double share : answer.robustness->fastest_shares) shares += share;
+  CHECK(shares == doctest::Approx(1));
+  CHECK(answer.robustness->quantiles[*answer.best] == answer.searches.front().value);
+  request.settings.deadline = Seconds{predicted * 1.001};
+  CHECK(!answer_for(request).best);
+}
+
+TEST_CASE("Without known errors the speeds of GPUs vary alone; a quantile of nothing is refused") {
+  PlanRequest request = request_for("dgx1v", {{"model", "alexnet"}}, "8", {"none"});
+  request.settings.quantile = 0.9;
+  CHECK_THROWS_AS(space_of(request), InputError);  // equal GPUs, as with ideal software
+  request.set.emplace_back("random.gpus", "slowest");
+  const PlanSpace space = space_of(request);
+  CHECK(!space.randomness->errors_unknown.empty());
+  CHECK(space.randomness->errors.front().sd == 0);
+}
+
 TEST_CASE("A search that is interrupted before its first point keeps nothing") {
-  SweepStore store(stored_sweep(small_space().sweep));
+  SweepStore store(stored_plan(small_space()));
   const PlanOutcome none = search_plan(shipped(), small_space(), all_points(small_space()), store,
                                        {.parallel = 1, .is_interrupted = [] { return true; }});
   CHECK(none.is_interrupted);

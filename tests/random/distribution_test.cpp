@@ -143,6 +143,12 @@ TEST_CASE("parameters that a kind lacks or does not know are errors at their key
 
 TEST_CASE("the expected largest of n normal draws is that of order statistics") {
   const double root_of_pi = std::sqrt(std::acos(-1.0));
+  CHECK(random::maximum_quantile(1, 2, 0.9) == doctest::Approx(2 * random::normal_quantile(0.9)));
+  CHECK(random::maximum_quantile(16, 1, std::pow(0.75, 16)) ==
+        doctest::Approx(random::normal_quantile(0.75)));
+  CHECK(std::isfinite(random::maximum_quantile(10'000'000, 1, 1 - 1e-16)));
+  CHECK_THROWS_AS(random::maximum_quantile(0, 1, 0.5), std::invalid_argument);
+  CHECK_THROWS_AS(random::maximum_quantile(8, 1, 1), std::invalid_argument);
   CHECK(random::expected_maximum(1, 1) == 0);
   CHECK(random::expected_maximum(2, 1) == doctest::Approx(1 / root_of_pi).epsilon(1e-10));
   CHECK(random::expected_maximum(3, 1) == doctest::Approx(1.5 / root_of_pi).epsilon(1e-10));
