@@ -24,11 +24,11 @@ bool are_of_one_family(const PlanLayout& a, const PlanLayout& b) {
 
 }  // namespace
 
-LayoutJudge::LayoutJudge(ResolvedExperiment base, double headroom, bool wants_errors)
+LayoutJudge::LayoutJudge(ResolvedExperiment base, double headroom, std::optional<ErrorTables> errors)
     : trial_(std::move(base)),
       model_(*trial_.model),
       headroom_(headroom),
-      wants_errors_(wants_errors),
+      errors_(std::move(errors)),
       buffers_(communication_buffers(trial_)) {
   // The slowest of the GPUs that wait for each other depends on the layout: at least the mean one.
   trial_.stack.slowest_gpu = 1;
@@ -93,13 +93,22 @@ LayoutVerdict LayoutJudge::judge_laid_out() {
   const StepBound bound = step_bound(trial_);
   LayoutVerdict verdict{
       .time = bound.time, .energy = energy_of(bound), .memory = memory.needed / memory.available};
-  if (!wants_errors_) return verdict;
+  if (errors_) add_error(verdict);
+  return verdict;
+}
+
+/// The error as a run of this layout has it: if all ranks are replicas, that is a job without a layout.
+void LayoutJudge::add_error(LayoutVerdict& verdict) {
+  const bool are_replicas = changes_nothing(trial_.layout->parallelism);
+  trial_.published_errors = are_replicas ? errors_->of_replicas : errors_->of_layouts;
+  std::optional<RankLayout> layout = trial_.layout;
+  if (are_replicas) trial_.layout.reset();
   const Known<ExpectedError> expected = prediction_error(trial_);
+  trial_.layout = std::move(layout);
   if (expected)
     verdict.error = error_spread(*expected);
   else
     verdict.reason = expected.error();
-  return verdict;
 }
 
 std::optional<Joules> LayoutJudge::energy_of(const StepBound& bound) const {

@@ -7,6 +7,7 @@
 #include "plan/layout_space.hpp"
 #include "schedule/step_bound.hpp"
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,13 +26,18 @@ struct LayoutVerdict {
   std::optional<ErrorSpread> error = {};  ///< of an open one, if asked for: of its prediction
 };
 
+/// Errors of published runs under the fit of a job; null where none are installed.
+struct ErrorTables {
+  std::shared_ptr<const PublishedErrors> of_replicas;  ///< every rank has the whole model
+  std::shared_ptr<const PublishedErrors> of_layouts;
+};
+
 /// Judges the layouts of one job.
 class LayoutJudge {
 public:
   /// `base`: the job without a layout. `headroom`: the share of the available memory that must stay free.
-  /// `wants_errors`: whether verdicts have the expected error; the base then has the published errors of runs
-  /// whose ranks share a model.
-  LayoutJudge(ResolvedExperiment base, double headroom, bool wants_errors = false);
+  /// With `errors`, verdicts have the expected error.
+  LayoutJudge(ResolvedExperiment base, double headroom, std::optional<ErrorTables> errors = {});
 
   LayoutVerdict judge(const PlanLayout& layout);
 
@@ -43,13 +49,14 @@ public:
 private:
   void lay_out_as(const PlanLayout& layout);
   LayoutVerdict judge_laid_out();
+  void add_error(LayoutVerdict& verdict);
   void judge_family(std::span<const PlanLayout> family, std::span<LayoutVerdict> verdicts);
   [[nodiscard]] std::optional<Joules> energy_of(const StepBound& bound) const;
 
   ResolvedExperiment trial_;
   Model model_;
   double headroom_;
-  bool wants_errors_;
+  std::optional<ErrorTables> errors_;
   Bytes buffers_;                            ///< of the communication library
   std::optional<PlanLayout> laid_out_ = {};  ///< what `trial_` is, but for its sharded state
   std::vector<Op> updates_ = {};             ///< of `trial_`, for share_state()

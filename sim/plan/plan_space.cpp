@@ -274,11 +274,19 @@ private:
     for (std::optional<ResolvedExperiment>& base : bases_) {
       speeds.emplace_back();
       common.emplace_back();
-      if (!base) continue;
+      if (!base) {
+        errors_.emplace_back();
+        continue;
+      }
       speeds.back() = {.waited = waited_gpus(*base), .nominal = base->stack.slowest_gpu};
       seed = static_cast<std::uint64_t>(base->settings.random.seed);
-      base->published_errors = known_errors(catalogue_, fit_of(*base), true, files_);
-      if (base->published_errors) common.back() = common_error_of(base->published_errors);
+      const ErrorTables& tables =
+          errors_
+              .emplace_back(ErrorTables{.of_replicas = base->published_errors,
+                                        .of_layouts = known_errors(catalogue_, fit_of(*base), true, files_)})
+              .value();
+      if (const auto& errors = tables.of_layouts ? tables.of_layouts : tables.of_replicas)
+        common.back() = common_error_of(*errors);
     }
     const PlanSettings& settings = space_.request.settings;
     space_.randomness = {.draws = PlanDraws(*settings.quantile, settings.draws, seed, std::move(speeds)),
@@ -287,9 +295,9 @@ private:
   }
 
   /// Groups usually have the same table.
-  const CommonError& common_error_of(const std::shared_ptr<const PublishedErrors>& errors) {
-    const auto [known, is_new] = common_errors_.try_emplace(errors.get());
-    if (is_new) known->second = common_error(*errors);
+  const CommonError& common_error_of(const PublishedErrors& errors) {
+    const auto [known, is_new] = common_errors_.try_emplace(&errors);
+    if (is_new) known->second = common_error(errors);
     return known->second;
   }
 
@@ -330,7 +338,7 @@ private:
     const auto make = [&](int number) {
       const Share& own = shares[at(number)];
       LayoutJudge judge(*bases_[own.group], space_.request.settings.memory_headroom,
-                        space_.randomness.has_value());
+                        errors_.empty() ? std::nullopt : errors_[own.group]);
       return packed_verdicts(
           judge.judge(std::span(layouts_[own.group]).subspan(own.first, own.end - own.first)));
     };
@@ -400,6 +408,7 @@ private:
   std::vector<std::optional<ResolvedExperiment>> bases_;  ///< by group; empty for one that failed
   std::vector<std::vector<LayoutAxis>> axes_;             ///< by group
   std::vector<std::vector<PlanLayout>> layouts_;          ///< by group
+  std::vector<std::optional<ErrorTables>> errors_;        ///< by group; empty without a quantile
   std::map<const PublishedErrors*, CommonError> common_errors_;
   std::exception_ptr first_;  ///< of a group that is impossible
 };

@@ -312,7 +312,7 @@ TEST_CASE("The answer of a quantile keeps to a deadline at that quantile, and co
 }
 
 TEST_CASE("Without known errors the speeds of GPUs vary alone; a quantile of nothing is refused") {
-  PlanRequest request = request_for("dgx1v", {{"model", "alexnet"}}, "8", {"none"});
+  PlanRequest request = request_for("dgx1v", {{"model", "alexnet"}}, "8", {"none", "optimizer"});
   request.settings.quantile = 0.9;
   CHECK_THROWS_AS(space_of(request), InputError);  // equal GPUs, as with ideal software
   request.set.emplace_back("random.gpus", "slowest");
