@@ -90,7 +90,9 @@ Html plan_map_html(const PlanAnswer& answer) {
   if (!answer.best || tensors.size() * stages.size() < 2) return {};
   std::vector<HtmlColumn> columns{{"tensor ranks", true}};
   for (const int stage : stages) columns.push_back({count(stage, "stage"), true});
-  HtmlTable table("step time by tensor ranks and stages", columns);
+  const std::string quantile =
+      has_quantile_cells(answer.space) ? quantile_in_words(answer.space) + " of the " : "";
+  HtmlTable table(quantile + "step time by tensor ranks and stages", columns);
   for (const int tensor : tensors) {
     std::vector<Html> cells{as_text(std::to_string(tensor))};
     for (const int stage : stages) cells.push_back(map_cell(answer, cell_at(answer, tensor, stage)));
@@ -100,8 +102,7 @@ Html plan_map_html(const PlanAnswer& answer) {
              "The {} of the best layout with so many tensor ranks and stages of a pipeline, {}. \">\": no "
              "layout there was simulated that could be the fastest, since none can be faster than this lower "
              "bound. \"-\": none is possible and fits.",
-             has_quantile_cells(answer.space) ? quantile_in_words(answer.space) + " of the step" : "step",
-             group_in_words(answer.space, group_of_row(answer, *answer.best)))) +
+             quantile + "step", group_in_words(answer.space, group_of_row(answer, *answer.best)))) +
          table.html(false, " id=\"map-table\"") + heat_legend();
 }
 

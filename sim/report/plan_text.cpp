@@ -170,7 +170,7 @@ private:
     }
     if (tensors.size() * stages.size() < 2) return;
     out_.heading(has_quantile_cells(space_)
-                     ? quantile_in_words(space_) + " of the step by tensor ranks and stages"
+                     ? quantile_in_words(space_) + " of the step time by tensor ranks and stages"
                      : "step time by tensor ranks and stages",
                  "of the best layout with so many; \">\": none that could be the fastest was simulated, and "
                  "none is faster than this lower bound; \"-\": none fits");

@@ -127,23 +127,39 @@ namespace {
 /// What the draws vary.
 std::string draws_in_words(const PlanAnswer& answer, std::size_t group) {
   const PlanRandomness& randomness = *answer.space.randomness;
-  std::vector<std::string> parts;
   const CommonError& common = randomness.common[group];
-  if (!randomness.errors_unknown.empty())
-    parts.push_back(
-        fmt::format("not the error of the prediction, which is unknown: {}", randomness.errors_unknown));
-  else
-    parts.push_back(
-        fmt::format("the error of the prediction, of which layouts have {:.0f} % of the variance in common "
-                    "({} published runs)",
-                    100 * common.share, common.runs));
-  const GroupSpeeds& speeds = randomness.draws.speeds(group);
-  if (speeds.waited.variation > 0)
-    parts.push_back(fmt::format("the speed of the slowest of {} GPUs, which vary by {:.3g} %",
-                                speeds.waited.gpus, 100 * speeds.waited.variation));
-  else
-    parts.emplace_back("not the speed of GPUs, which are taken as equal");
-  return fmt::format("{}; {}", parts.front(), parts.back());
+  const std::string error =
+      randomness.errors_unknown.empty()
+          ? fmt::format(
+                "the error of the prediction ({:.0f} % of its variance is common to all layouts, as in "
+                "{} published runs)",
+                100 * common.share, common.runs)
+          : fmt::format("not the error of the prediction, which is unknown ({})", randomness.errors_unknown);
+  const WaitedGpus& waited = randomness.draws.speeds(group).waited;
+  const std::string speed = waited.variation > 0
+                                ? fmt::format("the slowest of {} GPUs, whose speeds vary by {:.3g} %",
+                                              waited.gpus, 100 * waited.variation)
+                                : std::string("not the speeds of GPUs, which count as equal");
+  return error + "; " + speed;
+}
+
+/// How often the best plan is the best, and what the best as predicted loses.
+std::string shares_in_words(const PlanAnswer& answer) {
+  const PlanSpace& space = answer.space;
+  const PlanRobustness& robust = *answer.robustness;
+  const std::size_t best = *answer.best;
+  const char* const word =
+      space.request.settings.goal == PlanGoal::energy ? "needs least energy" : "is the fastest";
+  std::string text = fmt::format("the plan {} of {} simulated layouts in {} of the draws", word,
+                                 answer.others.size() + 1, percent(robust.fastest_shares[best]));
+  const std::size_t other = robust.nominal.value_or(best);
+  if (other == best) return text + ", and as predicted";
+  return text + fmt::format("; as predicted, {} {} ({}), but its {} is {} ({}), and it {} in {}",
+                            plan_layout_in_words(space, answer.result.rows[other].point), word,
+                            searched_in_words(space, plan_figure(answer, other, searched_figure(space))),
+                            quantile_in_words(space), searched_in_words(space, robust.quantiles[other]),
+                            signed_percent(robust.quantiles[other] / robust.quantiles[best] - 1), word,
+                            percent(robust.fastest_shares[other]));
 }
 
 }  // namespace
@@ -152,32 +168,14 @@ std::vector<LabelledText> robustness_in_words(const PlanAnswer& answer) {
   if (!answer.robustness || !answer.best) return {};
   const PlanSpace& space = answer.space;
   const PlanSettings& settings = space.request.settings;
-  const PlanRobustness& robust = *answer.robustness;
-  const std::size_t best = *answer.best;
-  const bool is_energy = settings.goal == PlanGoal::energy;
-  const auto nominal = [&](std::size_t row) { return plan_figure(answer, row, searched_figure(space)); };
-  const auto share = [&](std::size_t row) { return percent(robust.fastest_shares[row]); };
-  std::vector<LabelledText> texts{
-      {quantile_in_words(space),
-       fmt::format("{} ({} over the prediction): the {} of a step in {} of {} draws is at most that",
-                   searched_in_words(space, robust.quantiles[best]),
-                   signed_percent(robust.quantiles[best] / nominal(best) - 1), is_energy ? "energy" : "time",
-                   percent(*settings.quantile), grouped(settings.draws))}};
-  texts.push_back({"drawn", draws_in_words(answer, space.bounds[answer.result.rows[best].point].group)});
-  const char* const word = is_energy ? "most frugal" : "fastest";
-  std::string text = fmt::format("the {} of {} simulated layouts in {} of the draws", word,
-                                 answer.others.size() + 1, share(best));
-  if (const std::size_t other = robust.nominal.value_or(best); other != best)
-    text +=
-        fmt::format("; as predicted, the {} of them is {}: {}, but its {} is {} ({}), and it is the {} in {}",
-                    word, plan_layout_in_words(space, answer.result.rows[other].point),
-                    searched_in_words(space, nominal(other)), quantile_in_words(space),
-                    searched_in_words(space, robust.quantiles[other]),
-                    signed_percent(robust.quantiles[other] / robust.quantiles[best] - 1), word, share(other));
-  else
-    text += ", and also as predicted";
-  texts.push_back({"robust", text});
-  return texts;
+  const double quantile = answer.robustness->quantiles[*answer.best];
+  const double above = quantile / plan_figure(answer, *answer.best, searched_figure(space)) - 1;
+  return {{quantile_in_words(space),
+           fmt::format("{}: in {:.4g} % of {} draws a step {} at most that, {} on the prediction",
+                       searched_in_words(space, quantile), 100 * *settings.quantile, grouped(settings.draws),
+                       settings.goal == PlanGoal::energy ? "needs" : "takes", signed_percent(above))},
+          {"drawn", draws_in_words(answer, space.bounds[answer.result.rows[*answer.best].point].group)},
+          {"robust", shares_in_words(answer)}};
 }
 
 std::string listed_in_words(const PlanAnswer& answer) {

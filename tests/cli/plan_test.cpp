@@ -91,6 +91,29 @@ TEST_CASE("the same plan has the same bytes, whatever the number of processes, a
   CHECK(files() == before);
 }
 
+TEST_CASE("a plan for a quantile has the same bytes whatever the number of processes, also continued") {
+  const Scratch scratch;
+  const Words robust{"--quantile", "0.9", "--draws", "500", "--quick"};
+  const auto words = [&](Words more) {
+    more.insert(more.end(), robust.begin(), robust.end());
+    return small_plan(more);
+  };
+  const std::string whole = run_program(words({"-j", "1", "--out", scratch / "a"})).out;
+  CHECK(contains(whole, "in 90 % of 500 draws a step takes at most that"));
+  const auto files = [&] { return content(scratch / "a/plan.html") + content(scratch / "a/plan.json"); };
+  const std::string before = files();
+  CHECK(run_program(words({"-j", "2", "--out", scratch / "a", "--resume"})).out == whole);
+  CHECK(files() == before);
+  CHECK(run_program(words({"-j", "2"})).out == whole);
+  const Json plan = Json::parse(content(scratch / "a/plan.json"));
+  CHECK(plan["robustness"]["draws"] == 500);
+  CHECK(plan["robustness"]["nominal_best"].is_number());
+  for (const Json& other : plan["others"])
+    CHECK(other["quantile_step_time_s"] >= plan["best"]["quantile_step_time_s"]);
+  CHECK(contains(content(scratch / "a/plan.csv"), ",quantile_step_time_s"));
+  CHECK(contains(before, "0.9 quantile of the step time by tensor"));
+}
+
 TEST_CASE("a search that its time ends answers with the best so far") {
   const Ended ended = run_program(small_plan({"--max-time", "1ns"}));
   CHECK(ended.code == 4);  // not even one layout was simulated
@@ -103,6 +126,11 @@ TEST_CASE("requests that cannot be answered are refused with what is missing") {
   check_refused(small_plan({"--over", "parallelism.tensor=many"}), 3, "parallelism.tensor is 'many'");
   check_refused(small_plan({"--deadline", "1 h"}), 3, "length of the training");
   check_refused(small_plan({"--goal", "time-to-target"}), 3, "no target is given");
+  check_refused(small_plan({"--quantile", "1"}), 3, "quantile");
+  check_refused(small_plan({"--quantile", "0.9", "--draws", "3"}), 3, "draws");
+  check_refused({"plan", "alexnet", "--on", "dgx1v", "--global-batch", "64", "--quantile", "0.9", "--over",
+                 "parallelism.shard=optimizer", "--set", "random.gpus=none"},
+                3, "something that varies");
   check_refused({"plan", "gpt2_small", "--on", "dlperf", "--global-batch", "64", "--goal", "cost"}, 3,
                 "states no price per hour");
   check_refused({"plan", "no_such_model", "--on", "dgx1v", "--global-batch", "8"}, 3, "no_such_model");

@@ -292,6 +292,27 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("Between a usual and a slow slowest GPU a step lies at most a thousandth below its line") {
+  PlanRequest request = robust_request();
+  request.settings.gpus = "8";
+  const PlanSpace space = space_of(request);
+  const GroupSpeeds& speeds = space.randomness->draws.speeds(0);
+  const double slowest[] = {speeds.nominal, (speeds.nominal + speeds.slow()) / 2, speeds.slow()};
+  const auto make = [&](int number) {
+    const auto point = static_cast<std::size_t>(number / 3);
+    ResolvedExperiment job = read_point(shipped(), space.sweep, space.sweep.points[point], shipped_files());
+    job.stack.slowest_gpu = slowest[number % 3];
+    return packed({simulate(std::move(job), {.timeline = false, .rows = false}).pace.time.si()});
+  };
+  std::vector<double> steps;
+  for (const std::string& one : in_children(static_cast<int>(3 * space.bounds.size()), 2, make))
+    steps.push_back(unpacked(one).front());
+  for (std::size_t i = 0; i < steps.size(); i += 3) {
+    CHECK(steps[i + 2] > steps[i]);
+    CHECK((steps[i] + steps[i + 2]) / 2 / steps[i + 1] - 1 == doctest::Approx(0).epsilon(0.001));
+  }
+}
+
 TEST_CASE("The answer of a quantile keeps to a deadline at that quantile, and counts draws once") {
   PlanRequest request = robust_request();
   request.settings.gpus = "8";
