@@ -65,7 +65,7 @@ double least_factor(const PlanSpace& space, std::size_t point) {
 }
 
 PlanSearch::PlanSearch(const PlanSpace& space, std::span<const std::size_t> points,
-                       std::optional<std::size_t> first)
+                       std::span<const std::size_t> first)
     : space_(space),
       bounds_(space.bounds),
       factors_(space.bounds.size(), 1),
@@ -73,9 +73,10 @@ PlanSearch::PlanSearch(const PlanSpace& space, std::span<const std::size_t> poin
       searches_(space.groups.size()) {
   for (const std::size_t point : points) factors_[point] = least_factor(space, point);
   for (const std::size_t point : points) open_[space.bounds[point].group].push_back(point);
+  const auto is_later = [&](std::size_t point) { return std::ranges::find(first, point) == first.end(); };
   for (std::vector<std::size_t>& open : open_)
     std::ranges::sort(open, [&](std::size_t a, std::size_t b) {
-      return std::tuple(a != first, bound_of(a), a) > std::tuple(b != first, bound_of(b), b);
+      return std::tuple(is_later(a), bound_of(a), a) > std::tuple(is_later(b), bound_of(b), b);
     });
 }
 
@@ -171,14 +172,11 @@ void PlanSearch::add_step(std::size_t point, std::optional<double> value) {
 }
 
 std::optional<double> PlanSearch::least_open_of(std::size_t group) const {
-  // Points of the wave have lower bounds than those that stayed open.
-  const auto is_of_group = [&](std::size_t point) { return space_.bounds[point].group == group; };
-  const auto next = std::ranges::find_if(wave_, is_of_group);
   std::optional<double> least = searches_[group].least_open;
-  if (next != wave_.end())
-    lower(least, bound_of(*next));
-  else if (!open_[group].empty())
-    lower(least, bound_of(open_[group].back()));
+  for (const std::size_t point : wave_) {
+    if (space_.bounds[point].group == group) lower(least, bound_of(point));
+  }
+  if (!open_[group].empty()) lower(least, bound_of(open_[group].back()));
   return least;
 }
 

@@ -75,10 +75,10 @@ struct PlanOutcome {
 
 class PlanSearch {
 public:
-  /// Keeps a reference to `space`. `points`: those among which the best is looked for. `first`: one that is
-  /// probably the best, simulated before all others if it is among them.
+  /// Keeps a reference to `space`. `points`: those among which the best is looked for. `first`: those that
+  /// are probably the best, at most one of a group: simulated before all others if they are among them.
   PlanSearch(const PlanSpace& space, std::span<const std::size_t> points,
-             std::optional<std::size_t> first = {});
+             std::span<const std::size_t> first = {});
 
   /// The points to simulate next, none at the end: a few of each group, since the results of one wave decide
   /// what the next one leaves out, at first two. The same whatever the number of processes.

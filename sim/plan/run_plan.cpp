@@ -23,33 +23,58 @@ class Search {
 public:
   Search(const config::Catalogue& catalogue, const PlanSpace& space, std::span<const std::size_t> points,
          SweepStore& store, const PlanRun& run)
-      : catalogue_(catalogue), space_(space), store_(store), run_(run), search_(space, points, run.first) {}
+      : catalogue_(catalogue), space_(space), points_(points), store_(store), run_(run) {}
 
   PlanOutcome outcome() {
     for (SweepRow& row : store_.rows()) finished_.emplace(row.point, std::move(row));
     PlanOutcome outcome;
-    outcome.result = {.sweep = space_.sweep, .figures = figures_of_plan(space_), .rows = {}};
-    for (std::vector<std::size_t> wave = search_.next_wave(); !wave.empty(); wave = search_.next_wave()) {
-      simulate_wave(wave, outcome);
-      take_results(wave, outcome.result);
-      if (outcome.is_interrupted || !outcome.broken.empty()) break;
-    }
-    search_.stop();
+    std::vector<std::size_t> first = run_.first;
+    if (space_.randomness && first.empty()) first = best_as_predicted(outcome);
+    search(space_, first, outcome);
     std::ranges::sort(outcome.result.rows, {}, &SweepRow::point);
-    outcome.searches = search_.groups();
-    outcome.bounds = search_.bounds();
+    outcome.searches = search_->groups();
+    outcome.bounds = search_->bounds();
     return outcome;
   }
 
 private:
+  /// The best point of each group without draws, which a search for a quantile begins with: so that it is
+  /// known what the best as predicted loses. Of this search nothing else is kept but the results of points
+  /// that are asked for again, so that the other one does not depend on how often it was continued.
+  std::vector<std::size_t> best_as_predicted(PlanOutcome& outcome) {
+    PlanSpace predicted = space_;
+    predicted.randomness.reset();
+    search(predicted, {}, outcome);
+    outcome.result.rows.clear();
+    std::erase_if(finished_,
+                  [&](const auto& its) { return bound_alone(outcome.result, its.second).has_value(); });
+    std::vector<std::size_t> best;
+    for (const GroupSearch& group : search_->groups()) {
+      if (group.best) best.push_back(*group.best);
+    }
+    return best;
+  }
+
+  /// `space`: that of this search, or the same without draws.
+  void search(const PlanSpace& space, std::span<const std::size_t> first, PlanOutcome& outcome) {
+    search_.emplace(space, points_, first);
+    outcome.result = {.sweep = space_.sweep, .figures = figures_of_plan(space_), .rows = {}};
+    for (std::vector<std::size_t> wave = search_->next_wave(); !wave.empty(); wave = search_->next_wave()) {
+      simulate_wave(wave, outcome);
+      take_results(wave, outcome.result);
+      if (outcome.is_interrupted || !outcome.broken.empty()) break;
+    }
+    search_->stop();
+  }
+
   void take_results(const std::vector<std::size_t>& wave, SweepResult& result) {
     for (const std::size_t point : wave) {
       const auto row = finished_.find(point);
       if (row == finished_.end()) continue;
       if (const auto bound = bound_alone(result, row->second)) {
-        search_.add_bound(point, *bound);
+        search_->add_bound(point, *bound);
       } else {
-        search_.add(result, row->second);
+        search_->add(result, row->second);
         result.rows.push_back(row->second);
       }
     }
@@ -79,7 +104,7 @@ private:
   /// A point that cannot be among the best two has nothing but its bound.
   [[nodiscard]] std::vector<std::optional<double>> figures_of(std::size_t point,
                                                               ResolvedExperiment resolved) const {
-    if (const auto limit = search_.limit(point)) {
+    if (const auto limit = search_->limit(point)) {
       const Seconds least = least_step(resolved);
       if (least >= *limit) {
         std::vector<std::optional<double>> figures;
@@ -119,9 +144,10 @@ private:
 
   const config::Catalogue& catalogue_;
   const PlanSpace& space_;
+  std::span<const std::size_t> points_;
   SweepStore& store_;
   const PlanRun& run_;
-  PlanSearch search_;
+  std::optional<PlanSearch> search_;          ///< the last one
   std::map<std::size_t, SweepRow> finished_;  ///< by point
 };
 
@@ -183,7 +209,7 @@ private:
                                           SweepStore& store, std::string what) const {
     PlanChange change{.change = std::move(what)};
     PlanOutcome outcome =
-        search_plan(catalogue_, space, points, store, {.parallel = parallel_, .first = best_});
+        search_plan(catalogue_, space, points, store, {.parallel = parallel_, .first = {best_}});
     if (!outcome.broken.empty()) throw std::runtime_error(outcome.broken.front());
     const GroupSearch& search = outcome.searches[space.bounds[best_].group];
     if (!search.best) return change;

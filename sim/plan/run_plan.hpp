@@ -16,14 +16,15 @@ namespace trainyard {
 struct PlanRun {
   int parallel = 1;                           ///< number of concurrent workers
   std::function<bool()> is_interrupted = {};  ///< called before each point; if true, no more are begun
-  std::optional<std::size_t> first = {};      ///< the point to begin with
+  std::vector<std::size_t> first = {};        ///< points to begin with, at most one of a group
 };
 
 /// The common properties of the store for this plan, as this version of the program writes it.
 StoredSweep stored_plan(const PlanSpace& space);
 
 /// Looks for the best among `points`. `store`: of the plan. Points that it has are not simulated
-/// again. Throws as run_points() and SweepStore::add().
+/// again. A search for a quantile looks for the best as predicted before. Throws as run_points() and
+/// SweepStore::add().
 PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& space,
                         std::span<const std::size_t> points, SweepStore& store, const PlanRun& run);
 
