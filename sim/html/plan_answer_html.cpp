@@ -149,7 +149,7 @@ Html plan_next_html(const PlanAnswer& answer, const PlanDetails& details) {
                                   {"layout", true},
                                   {"why it loses: its step, part by part, less the best", true}};
   if (answer.robustness)
-    columns.insert(columns.begin() + 1, {{quantile_in_words(answer.space)}, {"the best of the draws in"}});
+    columns.insert(columns.begin() + 1, {{quantile_in_words(answer.space)}, {"ahead of the best in"}});
   HtmlTable table("the best and the next", columns);
   const double best = cell_step_of(answer, *answer.best);
   const auto add = [&](std::size_t row, const std::string& why) {
@@ -161,7 +161,7 @@ Html plan_next_html(const PlanAnswer& answer, const PlanDetails& details) {
         plan_layout_in_words(answer.space, answer.result.rows[row].point), why};
     if (const auto& robust = answer.robustness)
       cells.insert(cells.begin() + 1, {searched_in_words(answer.space, robust->quantiles[row]),
-                                       percent(robust->fastest_shares[row])});
+                                       row == *answer.best ? "" : percent(robust->ahead_shares[row])});
     table.row(cells);
   };
   add(*answer.best, "the best");

@@ -65,7 +65,7 @@ public:
     if (answer_.best) {
       find_others();
       find_cells();
-      if (answer_.robustness) find_nominal();
+      if (answer_.robustness) compare_with_best();
     }
     return std::move(answer_);
   }
@@ -102,6 +102,16 @@ private:
     return costs;
   }
 
+  /// The searched figure of a row in each draw. Requires a quantile of it.
+  [[nodiscard]] std::vector<double> drawn_values(std::size_t row) const {
+    const PlanSpace& space = answer_.space;
+    const SweepRow& its = answer_.result.rows[row];
+    const PlanRandomness& randomness = *space.randomness;
+    return randomness.draws.values(group_of(row), drawn_figure(space, answer_.result, its).value(),
+                                   randomness.common[group_of(row)].share,
+                                   fmt::format("{}", fmt::join(space.sweep.points[its.point], ",")));
+  }
+
   void count_draws() {
     const PlanSpace& space = answer_.space;
     const SweepResult& result = answer_.result;
@@ -112,13 +122,7 @@ private:
     for (std::size_t row = 0; row < result.rows.size(); ++row) {
       const SweepRow& its = result.rows[row];
       robust.quantiles[row] = searched_value(space, result, its).value_or(0);
-      const std::optional<DrawnFigure> drawn = drawn_figure(space, result, its);
-      if (!drawn) continue;
-      const std::size_t group = group_of(row);
-      const PlanRandomness& randomness = *space.randomness;
-      least[group].add(
-          row, randomness.draws.values(group, *drawn, randomness.common[group].share,
-                                       fmt::format("{}", fmt::join(space.sweep.points[its.point], ","))));
+      if (robust.quantiles[row] > 0) least[group_of(row)].add(row, drawn_values(row));
     }
     for (std::size_t row = 0; row < result.rows.size(); ++row) {
       if (robust.quantiles[row] > 0) robust.fastest_shares[row] = least[group_of(row)].share_of(row);
@@ -216,6 +220,20 @@ private:
       if (row != *answer_.best && is_done(row) && group_of(row) == group) answer_.others.push_back(row);
     }
     std::ranges::stable_sort(answer_.others, {}, [&](std::size_t row) { return or_worst(goal_of(row)); });
+  }
+
+  void compare_with_best() {
+    PlanRobustness& robust = *answer_.robustness;
+    robust.ahead_shares.resize(answer_.result.rows.size());
+    const std::vector<double> best = drawn_values(*answer_.best);
+    for (const std::size_t row : answer_.others) {
+      if (robust.quantiles[row] <= 0) continue;
+      const std::vector<double> its = drawn_values(row);
+      std::size_t ahead = 0;
+      for (std::size_t draw = 0; draw < its.size(); ++draw) ahead += its[draw] < best[draw] ? 1 : 0;
+      robust.ahead_shares[row] = static_cast<double>(ahead) / static_cast<double>(its.size());
+    }
+    find_nominal();
   }
 
   void find_nominal() {

@@ -29,11 +29,14 @@ struct LayoutCell {
   std::optional<double> bound_s = {};   ///< no layout that was not simulated is faster; empty: there is none
 };
 
-/// The draws' part of an answer. Values are those of searched_figure().
+/// The draws' part of an answer. Values are those of searched_figure(). Layouts that are nearly alike share
+/// the draws in which one of them is the fastest; how often one is ahead of the best plan does not depend on
+/// others.
 struct PlanRobustness {
   std::vector<double> quantiles = {};  ///< by row; zero for failed ones
   std::vector<double> fastest_shares =
-      {};  ///< by row: of draws in which it has the least of its group's rows
+      {};                                 ///< by row: of draws in which it has the least of its group's rows
+  std::vector<double> ahead_shares = {};  ///< by row of the best one's group: of draws in which it has less
   std::optional<std::size_t> nominal = {};  ///< row of the best one's group that has the least as predicted
 };
 

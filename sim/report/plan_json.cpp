@@ -25,6 +25,8 @@ Json point_json(const PlanAnswer& answer, std::size_t index) {
   if (answer.robustness) {
     json[quantile_figure(space)] = answer.robustness->quantiles[index];
     json["fastest_share"] = answer.robustness->fastest_shares[index];
+    const std::vector<double>& ahead = answer.robustness->ahead_shares;
+    json["ahead_of_best_share"] = index < ahead.size() ? Json(ahead[index]) : Json();
   }
   const PlanCosts& costs = answer.costs[index];
   const char* const per = answer.is_of_training ? "training" : "sample";

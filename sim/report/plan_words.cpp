@@ -154,12 +154,15 @@ std::string shares_in_words(const PlanAnswer& answer) {
                                  answer.others.size() + 1, percent(robust.fastest_shares[best]));
   const std::size_t other = robust.nominal.value_or(best);
   if (other == best) return text + ", and as predicted";
-  return text + fmt::format("; as predicted, {} {} ({}), but its {} is {} ({}), and it {} in {}",
-                            plan_layout_in_words(space, answer.result.rows[other].point), word,
-                            searched_in_words(space, plan_figure(answer, other, searched_figure(space))),
-                            quantile_in_words(space), searched_in_words(space, robust.quantiles[other]),
-                            signed_percent(robust.quantiles[other] / robust.quantiles[best] - 1), word,
-                            percent(robust.fastest_shares[other]));
+  return text + fmt::format(
+                    "; as predicted, {} {} ({}), but its {} is {} ({}), and in {} of the draws it {} than "
+                    "the plan",
+                    plan_layout_in_words(space, answer.result.rows[other].point), word,
+                    searched_in_words(space, plan_figure(answer, other, searched_figure(space))),
+                    quantile_in_words(space), searched_in_words(space, robust.quantiles[other]),
+                    signed_percent(robust.quantiles[other] / robust.quantiles[best] - 1),
+                    percent(robust.ahead_shares[other]),
+                    space.request.settings.goal == PlanGoal::energy ? "needs less" : "is faster");
 }
 
 }  // namespace
