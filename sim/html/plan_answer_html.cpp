@@ -242,16 +242,19 @@ void add_group_row(const PlanAnswer& answer, std::size_t i, HtmlTable& table) {
   const double scale = costs_scale(answer);
   const bool is_on_front = std::ranges::find(answer.front, *row) != answer.front.end();
   const auto mfu = figure(answer.result, answer.result.rows[*row], "model_flops_utilization");
-  for (std::string& cell : std::vector<std::string>{
-           *row == answer.best ? "best"
-           : is_on_front       ? "front"
-                               : "",
-           estimate(Seconds{plan_figure(answer, *row, "step_time_s")}),
-           rounded(plan_figure(answer, *row, "throughput_samples_per_s")), mfu ? percent(*mfu) : "",
-           estimate(Seconds{scale * costs.time_s}), costs.usd ? rounded(scale * *costs.usd) : "",
-           costs.energy_j ? estimate(Joules{scale * *costs.energy_j}) : "",
-           plan_layout_in_words(answer.space, answer.result.rows[*row].point)})
-    cells.push_back(std::move(cell));
+  std::vector<std::string> figures{*row == answer.best ? "best"
+                                   : is_on_front       ? "front"
+                                                       : "",
+                                   estimate(Seconds{plan_figure(answer, *row, "step_time_s")}),
+                                   rounded(plan_figure(answer, *row, "throughput_samples_per_s")),
+                                   mfu ? percent(*mfu) : "",
+                                   estimate(Seconds{scale * costs.time_s}),
+                                   costs.usd ? rounded(scale * *costs.usd) : "",
+                                   costs.energy_j ? estimate(Joules{scale * *costs.energy_j}) : "",
+                                   plan_layout_in_words(answer.space, answer.result.rows[*row].point)};
+  if (answer.robustness)
+    figures.insert(figures.begin() + 2, searched_in_words(answer.space, answer.robustness->quantiles[*row]));
+  for (std::string& figure : figures) cells.push_back(std::move(figure));
   table.row(cells);
 }
 
@@ -261,8 +264,9 @@ Html plan_groups_html(const PlanAnswer& answer) {
   if (answer.space.groups.size() < 2) return {};
   std::vector<HtmlColumn> columns;
   for (const std::string& key : answer.space.group_keys) columns.push_back({key, true});
-  for (const char* const head : {"", "step", "samples/s", "MFU", "time", "USD", "energy"})
-    columns.push_back({head});
+  for (const char* const head : {"", "step"}) columns.push_back({head});
+  if (answer.robustness) columns.push_back({quantile_in_words(answer.space)});
+  for (const char* const head : {"samples/s", "MFU", "time", "USD", "energy"}) columns.push_back({head});
   columns.push_back({"layout", true});
   HtmlTable table("the best of each", columns);
   for (std::size_t i = 0; i < answer.space.groups.size(); ++i) add_group_row(answer, i, table);

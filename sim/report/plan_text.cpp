@@ -207,16 +207,17 @@ private:
       heads.push_back(key);
     }
     const bool is_whole = answer_.is_of_training;
-    const std::pair<const char*, int> shown[] = {{"", 0},
-                                                 {"step", 0},
-                                                 {"samples/s", 3},
-                                                 {"MFU", 4},
-                                                 {is_whole ? "time" : "time/M", 2},
-                                                 {is_whole ? "USD" : "USD/M", 5},
-                                                 {is_whole ? "energy" : "energy/M", 1}};
+    std::vector<std::pair<std::string, int>> shown{{"", 0},
+                                                   {"step", 0},
+                                                   {"samples/s", 3},
+                                                   {"MFU", 4},
+                                                   {is_whole ? "time" : "time/M", 2},
+                                                   {is_whole ? "USD" : "USD/M", 5},
+                                                   {is_whole ? "energy" : "energy/M", 1}};
+    if (answer_.robustness) shown.insert(shown.begin() + 2, {quantile_in_words(space_), 0});
     for (const auto& [head, dropped] : shown) {
       columns.push_back(number_column().drops(dropped));
-      heads.emplace_back(head);
+      heads.push_back(head);
     }
     columns.push_back(text_column().wraps(24));
     heads.emplace_back("layout");
@@ -238,13 +239,17 @@ private:
     const double scale = costs_scale(answer_);
     const bool is_on_front = std::ranges::find(answer_.front, *best) != answer_.front.end();
     const auto mfu = figure(answer_.result, row(*best), "model_flops_utilization");
-    for (std::string& cell : std::vector<std::string>{
-             is_on_front ? "*" : "", estimate(Seconds{number(*best, "step_time_s")}),
-             rounded(number(*best, "throughput_samples_per_s")), mfu ? percent(*mfu) : "-",
-             estimate(Seconds{scale * costs.time_s}), costs.usd ? rounded(scale * *costs.usd) : "-",
-             costs.energy_j ? estimate(Joules{scale * *costs.energy_j}) : "-",
-             plan_layout_in_words(space_, row(*best).point)})
-      cells.push_back(std::move(cell));
+    std::vector<std::string> figures{is_on_front ? "*" : "",
+                                     estimate(Seconds{number(*best, "step_time_s")}),
+                                     rounded(number(*best, "throughput_samples_per_s")),
+                                     mfu ? percent(*mfu) : "-",
+                                     estimate(Seconds{scale * costs.time_s}),
+                                     costs.usd ? rounded(scale * *costs.usd) : "-",
+                                     costs.energy_j ? estimate(Joules{scale * *costs.energy_j}) : "-",
+                                     plan_layout_in_words(space_, row(*best).point)};
+    if (answer_.robustness)
+      figures.insert(figures.begin() + 2, searched_in_words(space_, answer_.robustness->quantiles[*best]));
+    for (std::string& figure : figures) cells.push_back(std::move(figure));
     table.add(std::move(cells));
   }
 
