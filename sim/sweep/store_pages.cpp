@@ -11,9 +11,11 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t header_size = 100;
-constexpr std::size_t page_size_at = 16;   // 2 bytes; 1 means 65536
-constexpr std::size_t page_count_at = 28;  // 4 bytes; SQLite uses the size of the file if they are 0
-constexpr char leaf_of_table = 13;         // first byte of a page
+constexpr std::size_t page_size_at = 16;       // 2 bytes; 1 means 65536
+constexpr std::size_t user_version_at = 60;    // 4 bytes
+constexpr std::size_t application_id_at = 68;  // 4 bytes
+constexpr std::size_t page_count_at = 28;      // 4 bytes; SQLite uses the size of the file if they are 0
+constexpr char leaf_of_table = 13;             // first byte of a page
 
 std::uint32_t big_endian(std::string_view bytes) {
   std::uint32_t number = 0;
@@ -34,7 +36,7 @@ StorePages::StorePages(const std::filesystem::path& file, std::optional<std::siz
   const std::string_view fields = header;
   const std::uint32_t written = big_endian(fields.substr(page_size_at, 2));
   const std::uint32_t in_bytes = written == 1 ? 65536 : written;
-  if (std::has_single_bit(in_bytes) && in_bytes >= 512) page_size_ = in_bytes;
+  if (std::has_single_bit(in_bytes) && in_bytes >= smallest_page) page_size_ = in_bytes;
   if (page_size) page_size_ = *page_size;
   count_in_header_ = big_endian(fields.substr(page_count_at, 4));
   count_ = static_cast<std::uint32_t>((size + page_size_ - 1) / page_size_);
@@ -52,6 +54,12 @@ void StorePages::write(std::uint32_t page, const std::string& bytes) {
   stream_.seekp(static_cast<std::streamoff>((page - 1) * page_size_));
   stream_ << bytes << std::flush;
   if (!stream_) throw FileError(fmt::format("cannot write {}", in_quotes(path_)));
+}
+
+void StorePages::forget_numbers() {
+  std::string first = read(1);
+  for (const std::size_t number : {user_version_at, application_id_at}) first.replace(number, 4, 4, '\0');
+  write(1, first);
 }
 
 void StorePages::forget_count() {

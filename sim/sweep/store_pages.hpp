@@ -16,6 +16,8 @@ namespace trainyard {
 /// A database file's pages, read and written in place. They count from 1.
 class StorePages {
 public:
+  static constexpr std::size_t smallest_page = 512;
+
   /// If no size of a page is given, it is that of the file's header, or 4096 bytes, SQLite's default, where
   /// the header is damaged.
   explicit StorePages(const std::filesystem::path& file, std::optional<std::size_t> page_size = {});
@@ -29,6 +31,8 @@ public:
   /// A page's bytes; zeros where the file ends.
   std::string read(std::uint32_t page);
   void write(std::uint32_t page, const std::string& bytes);
+  /// Sets the two numbers of the header to 0 that are the program's own.
+  void forget_numbers();
   /// Makes SQLite take the number of pages from the size of the file.
   void forget_count();
   /// The pages that may hold rows of a table: leaves of its tree.

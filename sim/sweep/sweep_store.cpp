@@ -47,6 +47,7 @@ public:
   /// The number of texts that follow: distinguishes keys that are set from varied ones.
   void add(std::size_t count) { add(std::to_string(count)); }
   [[nodiscard]] std::string text() const { return fmt::format("{:016x}", hash_.value()); }
+  [[nodiscard]] std::uint64_t value() const { return hash_.value(); }
 
 private:
   Fnv1a hash_;
@@ -58,7 +59,8 @@ std::string hash_of_file(const std::string& path) {
   return hash.text();
 }
 
-std::string hash_of(const StoredSweep& what) {
+/// Of everything that points depend on, but files.
+Hash hash_over(const StoredSweep& what) {
   Hash hash;
   hash.add(what.sweep.experiment);
   hash.add(what.sweep.set.size());
@@ -73,7 +75,25 @@ std::string hash_of(const StoredSweep& what) {
     for (const std::string& value : values) hash.add(value);
   }
   for (const std::string& figure : what.figures) hash.add(figure);
-  return hash.text();
+  return hash;
+}
+
+std::string hash_of(const StoredSweep& what) { return hash_over(what).text(); }
+
+/// SQLite keeps two numbers of ours in the header of a file: with them a store whose table `sweep` is damaged
+/// still tells whose it is.
+struct HeaderNumbers {
+  std::int32_t application = 0;
+  std::int32_t user = 0;
+  bool operator==(const HeaderNumbers&) const = default;
+};
+
+HeaderNumbers header_numbers(const StoredSweep& what) {
+  Hash hash = hash_over(what);
+  hash.add(what.version);
+  hash.add(static_cast<std::size_t>(layout));
+  return {.application = static_cast<std::int32_t>(hash.value() >> 32U),
+          .user = static_cast<std::int32_t>(hash.value() & 0xFFFFFFFFU)};
 }
 
 std::string name_in_sql(const std::string& name) {
@@ -129,6 +149,13 @@ std::string hash_or_nothing(const std::string& path) {
   }
 }
 
+/// Whether it is no SQLite file, though SQLite would take it for an empty one. A file of no bytes is one.
+bool is_too_short(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  return !error && size > 0 && size < StorePages::smallest_page;
+}
+
 /// What to do with a file that is damaged.
 enum class Damage { refused, tolerated };
 
@@ -154,7 +181,7 @@ struct SweepStore::Database {
       throw sqlite::Damaged(file.name(), fault);
     check_table("sweep", definition_of_sweep);
     check_table("files", definition_of_files);
-    check_sweep();
+    if (damage == Damage::refused || header() != header_numbers(what)) check_sweep();
     check_files(damage);
     check_table("points", definition_of_points());
     prepare();
@@ -186,8 +213,19 @@ struct SweepStore::Database {
       note("name", what.sweep.name);
       note("points", std::to_string(what.sweep.points.size()));
       note("version", what.version);
+      const HeaderNumbers numbers = header_numbers(what);
+      file.run(fmt::format("PRAGMA application_id={}", numbers.application));
+      file.run(fmt::format("PRAGMA user_version={}", numbers.user));
     }
     file.run("COMMIT");
+  }
+
+  HeaderNumbers header() {
+    const auto number = [&](const char* pragma) {
+      sqlite::Statement ask(file, pragma);
+      return ask.step() ? static_cast<std::int32_t>(ask.integer(0)) : 0;
+    };
+    return {.application = number("PRAGMA application_id"), .user = number("PRAGMA user_version")};
   }
 
   void note(const std::string& name, const std::string& value) {
@@ -332,8 +370,11 @@ struct SweepStore::Database {
 SweepStore::SweepStore(const StoredSweep& what)
     : database_(std::make_unique<Database>(what, ":memory:", Readers::none)) {}
 
-SweepStore::SweepStore(const std::filesystem::path& file, const StoredSweep& what, Readers readers)
-    : database_(std::make_unique<Database>(what, file.string(), readers)) {}
+SweepStore::SweepStore(const std::filesystem::path& file, const StoredSweep& what, Readers readers) {
+  if (is_too_short(file))
+    throw sqlite::Damaged(file.string(), "it is shorter than the header of an SQLite file");
+  database_ = std::make_unique<Database>(what, file.string(), readers);
+}
 
 SweepStore::~SweepStore() = default;
 SweepStore::SweepStore(SweepStore&&) noexcept = default;
@@ -414,7 +455,11 @@ struct SweepStore::Salvaging {
   }
 
   void open() {
-    if (opens()) return;
+    // SQLite takes a file without a whole header for an empty one.
+    std::error_code unknown;
+    const bool is_stump = is_too_short(copy);
+    if (is_stump) std::filesystem::resize_file(copy, StorePages::smallest_page, unknown);
+    if (!is_stump && opens()) return;
     {
       StorePages pages(copy);
       saved.damage = pages.count() < pages.count_in_header()
@@ -447,6 +492,7 @@ struct SweepStore::Salvaging {
       if (std::ranges::find(tables, std::to_string(page)) == tables.end()) to.write(page, from.read(page));
     }
     to.forget_count();
+    to.forget_numbers();  // they would say that the points are of `what`
   }
 
   void keep(const std::optional<SweepRow>& row) {

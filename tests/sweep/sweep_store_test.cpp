@@ -368,10 +368,6 @@ TEST_CASE("any damaged page costs its own rows only") {
     CAPTURE(page);
     const char damage = page % 2 == 0 ? 'x' : '\0';
     const std::string bytes = std::string(whole).replace(page * page_size, page_size, page_size, damage);
-    if (page == 1) {  // which sweep the points belong to
-      CHECK(contains(problem_of([&] { salvage_of(file, what, bytes); }), "--force"));
-      continue;
-    }
     const Salvage saved = salvage_of(file, what, bytes);
     CHECK_FALSE(saved.damage.empty());
     CHECK(saved.has_all_files == (page != 2));
@@ -385,8 +381,29 @@ TEST_CASE("any damaged page costs its own rows only") {
     CAPTURE(at);
     CHECK(salvage_of(file, what, std::string(whole).replace(at, 1, 1, '\xA5')).rows.size() == points);
   }
+  // The second page says which sweep it is, and so does the header.
+  const std::string nameless = std::string(whole).replace(page_size, page_size, page_size, 'x');
+  CHECK(salvage_of(file, what, nameless).rows.size() == points);
+  CHECK(contains(problem_of([&] { salvage_of(file, what_of(501), nameless); }), "--force"));
+  const std::string neither = std::string(whole).replace(0, 2 * page_size, 2 * page_size, 'x');
+  CHECK(contains(problem_of([&] { salvage_of(file, what, neither); }), "--force"));
   const std::string headless = std::string(whole).replace(0, page_size, page_size, 'x');
   CHECK(contains(problem_of([&] { salvage_of(file, what_of(501), headless); }), "belongs to another sweep"));
+}
+
+TEST_CASE("a file too short for a store is not an empty one") {
+  const TemporaryFolder folder;
+  const fs::path file = folder.path / "sweep.db";
+  const StoredSweep what = what_of(3);
+  for (const std::size_t bytes : {1, 99, 100, 511}) {
+    CAPTURE(bytes);
+    put(file, std::string(bytes, 'S'));
+    CHECK(contains(opening(file, what), "is damaged: it is shorter than"));
+    CHECK(contains(problem_of([&] { salvage_of(file, what, std::string(bytes, 'S')); }), "--force"));
+    CHECK(bytes_of(file) == std::string(bytes, 'S'));
+  }
+  put(file, "");  // as SQLite leaves it before the first commit
+  CHECK(SweepStore(file, what).rows().empty());
 }
 
 TEST_CASE("rows that are only in the journal of a damaged store are salvaged too") {
@@ -398,6 +415,8 @@ TEST_CASE("rows that are only in the journal of a damaged store are salvaged too
   REQUIRE(fs::exists(file.string() + "-wal"));  // as a process that is killed leaves it
   put(copy, std::string(page_size, 'x'));
   fs::copy_file(file.string() + "-wal", copy.string() + "-wal");
+  CHECK(salvage(copy, what).rows.size() == 40);
+  put(copy, "x");
   CHECK(salvage(copy, what).rows.size() == 40);
 }
 
