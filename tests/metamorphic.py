@@ -12,6 +12,8 @@
 | figures of one run | related as their definitions say |
 | links.csv | bytes out of every node as the algorithm sends, and as many into it |
 | fidelities, without contention | equal to 1e-9 (sim/engine/README.md) |
+| fidelities of layouts, whose collectives overlap | flow and rounds equal to 1e-9, messages within 1 % |
+| fidelities of many updates with servers | flow and rounds equal to 1e-9, messages (SimGrid) to 1e-6 |
 
 By default a sample of shipped experiments and platforms, drawn from one seed; --all: every one."""
 
@@ -328,10 +330,39 @@ class Relations:
             self.require(time == times["closed"] or is_close(time, times["closed"]), "fidelities",
                          f"{operation} {platform} {' '.join(words)}: {fidelity} {time} s, closed {times['closed']} s")
 
+    def compared(self, relation, words, tolerance):
+        """The step in the fidelities that simulate a network; nothing where the machine cannot run it."""
+        times = {}
+        for fidelity in ("flow", "rounds", "messages"):
+            run = self.json("run", *words, "--fidelity", fidelity, "--no-usage")
+            if run is None:
+                return
+            times[fidelity] = run["step_time_s"]
+        for fidelity, allowed in (("rounds", CLOSE), ("messages", tolerance)):
+            self.require(is_close(times["flow"], times[fidelity], allowed), relation, f"run {' '.join(words)}: {times}")
+
+    def nodes_and_gpus(self, platform, gpus):
+        return ["--nodes", "2", "--gpus", gpus, "--set", f"gpus_per_node={int(gpus) // 2}"] if self.has_nics(platform) else [
+            "--nodes", "1", "--gpus", gpus]
+
+    def layouts(self, platform, rng):
+        layout = rng.choice(["tensor: 2", "pipeline: 2", "tensor: 2, pipeline: 2", "tensor: 2, shard: optimizer", "shard: parameters"])
+        self.compared("layouts", ["--model", "gpt2_small", "--platform", platform, *self.nodes_and_gpus(platform, "8"), "--batch", "1",
+                                  "--set", f"accumulation={rng.choice('124')}", "--set", f"parallelism={{{layout}}}",
+                                  "--set", "memory=ignore"], 0.01)
+
+    def servers(self, platform, rng):
+        update = rng.choice(["sync", "async", "k_sync, k: 2", "ssp, bound: 2"])
+        self.compared("servers", ["--model", "alexnet", "--platform", platform, *self.nodes_and_gpus(platform, "4"), "--batch", "8",
+                                  "--stack", rng.choice(["byteps", "mxnet_kvstore", "tf_parameter_server"]),
+                                  "--set", f"sync={{kind: parameter_server, update: {update}}}", "--set",
+                                  f"random={{seed: {rng.randrange(100)}, step: {{kind: log_normal, sd: 0.1}}}}",
+                                  "--set", "steps={warmup: 1, measured: 5, repeats: 1}", "--set", "memory=ignore"], 1e-6)
+
     def relations(self):
         return [(self.same_bytes, self.experiments), (self.half_the_time, self.platforms), (self.faster_link, self.platforms),
                 (self.formula, self.platforms), (self.figures, self.experiments), (self.bytes_of_links, self.platforms),
-                (self.fidelities, self.platforms)]
+                (self.fidelities, self.platforms), (self.layouts, self.platforms), (self.servers, self.platforms)]
 
 
 def main():
