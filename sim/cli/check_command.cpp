@@ -71,7 +71,7 @@ void check_file(const std::string& file, Warnings& warnings) {
   }
   // With a slash it is a path, whatever its name.
   const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
-  const LimitsKept announced({}, announce_work);
+  const LimitsKept announced({.simulates = false}, announce_work);
   const ResolvedExperiment resolved = resolve(config::find_catalogue(), path, {});
   warnings = resolved.warnings;
   if (resolved.settings.traces)

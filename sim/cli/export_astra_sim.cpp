@@ -28,6 +28,7 @@ struct AstraSimOptions {
 
 void export_astra_sim(const AstraSimOptions& options) {
   const auto unit = choice<WorkloadTime>(options.unit);
+  const LimitsKept limits(limits_of(options.common.limits), announce_work);
   const ResolvedExperiment resolved = resolved_for_export(options.common);
   require_data_parallel_step(resolved, "a workload");
   check_out_file(options.common.out, options.common.force);

@@ -25,6 +25,7 @@ struct ChakraOptions {
 };
 
 void export_chakra(const ChakraOptions& options) {
+  const LimitsKept limits(limits_of(options.common.limits), announce_work);
   const ResolvedExperiment resolved = resolved_for_export(options.common);
   require_data_parallel_step(resolved, "an execution trace");
   const auto file_of = [&](Rank rank) { return fmt::format("{}.{}.et", options.common.out, index(rank)); };

@@ -15,6 +15,7 @@ void add_export_options(CLI::App& command, ExportOptions& options, const std::st
                         const std::string& text) {
   add_experiment_options(command, options.what);
   command.add_option("-o,--output", options.out, text)->required()->type_name(type);
+  add_limit_options(command, options.limits);
   command.add_flag("--force", options.force, "replace what an earlier export wrote there");
 }
 

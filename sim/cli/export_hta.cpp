@@ -41,6 +41,7 @@ void export_hta(const HtaOptions& options) {
   const int steps = whole_number("--steps", options.steps, 1, most_steps);
   SimulateOptions how;
   if (options.fidelity) how.fidelity = choice<Fidelity>(*options.fidelity);
+  const LimitsKept limits(limits_of(options.common.limits), announce_work);
   const ResolvedExperiment resolved = resolved_for_export(options.common);
   require_steady_step(resolved, "a profile");
   const std::vector<Rank> ranks = ranks_for_export(options.ranks, resolved);

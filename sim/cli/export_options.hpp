@@ -14,6 +14,7 @@ namespace trainyard {
 struct ExportOptions {
   ExperimentOptions what;
   std::string out;
+  LimitOptions limits;
   bool force = false;
 };
 

@@ -22,13 +22,14 @@ namespace {
 
 struct MemoryOptions {
   ExperimentOptions what;
+  LimitOptions limits;
   bool json = false;
 };
 
 /// Prints the table whether the step fits or not; the exit code and stderr tell which.
 void show_memory(const MemoryOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
-  const LimitsKept announced({}, announce_work);
+  const LimitsKept limits(only_listing(options.limits), announce_work);
   const ResolvedExperiment resolved =
       resolve(catalogue, options.what.experiment, overrides_of(catalogue, options.what));
   print_diagnostics(resolved.warnings);
@@ -63,6 +64,7 @@ void add_memory(CLI::App& program) {
   CLI::App& command = *program.add_subcommand(
       "memory", "print the memory of a step per GPU, whether it fits, and the largest batch that fits");
   add_experiment_options(command, options->what);
+  add_limit_options(command, options->limits);
   command.add_flag("--json", options->json, "print the table as JSON, in bytes");
   add_examples(command,
                {"trainyard memory --model gpt2_xl --platform dgx_a100 --precision bf16",

@@ -184,6 +184,12 @@ RunLimits limits_of(const LimitOptions& options) {
           .memory = positive_quantity<Bytes>("--max-memory", options.memory.value_or(""))};
 }
 
+RunLimits only_listing(const LimitOptions& options) {
+  RunLimits limits = limits_of(options);
+  limits.simulates = false;
+  return limits;
+}
+
 void announce_work(const std::string& note) { print_message(note); }
 
 void add_no_usage_option(CLI::App& command, bool& no_usage) {

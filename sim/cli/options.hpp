@@ -97,6 +97,9 @@ void add_limit_options(CLI::App& command, LimitOptions& options, const std::stri
 /// The limits that these texts are. Throws CLI::ValidationError.
 RunLimits limits_of(const LimitOptions& options);
 
+/// The same for a command that simulates nothing.
+RunLimits only_listing(const LimitOptions& options);
+
 /// Announces long work on stderr: the second argument of LimitsKept.
 void announce_work(const std::string& note);
 

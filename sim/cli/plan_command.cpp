@@ -130,6 +130,14 @@ constexpr const char* plan_files[] = {"plan.txt", "plan.json", "best.yaml", "pla
 
 fs::path store_of(const PlanOptions& options) { return fs::path(*options.out) / "sweep.db"; }
 
+/// A search that plans every layout whose memory fits. `parallel`: processes that share it.
+Work work_of_search(const PlanSpace& space, int parallel) {
+  Work work{.planned_layouts = static_cast<double>(space.bounds.size()) / parallel};
+  for (const PointBound& bound : space.bounds)
+    work.planned_ranks += static_cast<double>(space.groups[bound.group].gpus) / parallel;
+  return work;
+}
+
 /// The store of the plan's points.
 SweepStore open_store(const PlanOptions& options, const StoredSweep& what) {
   if (!options.out) return SweepStore(what);
@@ -220,11 +228,13 @@ void run_plan(const PlanOptions& options) {
   RunLimits limits = limits_of(options.limits);
   SearchEnd end(std::exchange(limits.time, std::nullopt));  // the best so far is an answer
   limits.are_of_points = true;
-  const LimitsKept kept(limits, nullptr);
+  const LimitsKept kept(limits, announce_work);
   const config::Catalogue catalogue = config::find_catalogue();
   InputFiles files;
   const PlanSpace space =
       plan_space(catalogue, request_of(catalogue, options, files), files, jobs_of(options.jobs));
+  expect(work_of_search(space, jobs_of(options.jobs)),
+         options.limits.time ? "" : "--max-time 30s ends the search with the best so far");
   std::optional<StoreLock> lock;
   if (options.out) {
     create_folder_of(store_of(options));

@@ -91,6 +91,11 @@ void run_experiment(const RunOptions& options) {
   const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides, files);
   print_diagnostics(resolved.warnings);
 
+  if (options.out)
+    expect(work_of_files(resolved, !options.no_page), options.no_page
+                                                          ? "without --out nothing is written"
+                                                          : "--no-page and runs without --out are quicker");
+
   // Each is simulated in its own process, which must start before this one simulates.
   PageChanges changes;
   if (options.out && !options.no_page)

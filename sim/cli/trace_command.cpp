@@ -9,6 +9,7 @@
 #include "workload/trace_csv.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace trainyard {
@@ -18,6 +19,7 @@ namespace {
 struct TraceOptions {
   ExperimentOptions what;
   std::string out;
+  LimitOptions limits;
   bool without_durations = false;
   bool force = false;
 };
@@ -26,11 +28,13 @@ void export_to_csv(const TraceOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
   check_out_file(options.out, options.force);
   const Overrides overrides = overrides_of(catalogue, options.what);
-  const LimitsKept announced({}, announce_work);
+  std::optional<LimitsKept> limits(std::in_place, only_listing(options.limits), announce_work);
   const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides);
   print_diagnostics(resolved.warnings);
-  const Trace trace = export_trace(resolved, !options.without_durations);
-  write_out_file(options.out, write_trace(trace), options.force);
+  expect({.traced_ops = static_cast<double>(resolved.classes.front().trace.ops.size())});
+  const std::string text = write_trace(export_trace(resolved, !options.without_durations));
+  limits.reset();  // what is finished gets written
+  write_out_file(options.out, text, options.force);
 }
 
 }  // namespace
@@ -45,6 +49,7 @@ void add_trace(CLI::App& program) {
       ->type_name("FILE");
   command.add_flag("--without-durations", options->without_durations,
                    "omit the durations; a replay then computes them for its own GPU");
+  add_limit_options(command, options->limits);
   command.add_flag("--force", options->force, "replace the file if it exists");
   add_examples(command, {"trainyard trace resnet50_dgx2 -o resnet50.csv",
                          "trainyard trace resnet50_dgx2 --set precision=amp --without-durations -o amp.csv"});

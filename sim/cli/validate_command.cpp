@@ -55,6 +55,7 @@ struct ValidateOptions {
   std::string runs = "published";
   std::optional<std::string> fit, jobs;
   std::optional<std::string> plot, plot_runs, errors, limit;
+  LimitOptions limits;
   bool summary = false;
   bool assumed = false;
   bool equal_gpus = false;
@@ -64,6 +65,12 @@ struct ValidateOptions {
 
 struct RowsByKind {
   std::vector<PublishedRow> collectives, training, layouts, targets;
+
+  /// `parallel`: processes that share it.
+  [[nodiscard]] Work work(int parallel) const {
+    return {.predicted_runs = static_cast<double>(training.size() + targets.size()) / parallel,
+            .predicted_layouts = static_cast<double>(layouts.size()) / parallel};
+  }
 };
 
 /// Rows with layout columns, about trainings to a target, about collectives, and the others.
@@ -197,6 +204,7 @@ void validate(const ValidateOptions& options) {
   std::vector<FitKind> asked = PredictionOptions{}.fits;
   if (options.fit) asked = {choice<FitKind>(*options.fit)};
   const int parallel = jobs_of(options.jobs);
+  const LimitsKept limits(limits_of(options.limits), announce_work);
   for (const auto* file : {&options.plot, &options.plot_runs}) {
     if (*file) check_out_file(**file, options.force);
   }
@@ -214,8 +222,10 @@ void validate(const ValidateOptions& options) {
   const Protocols constants =
       load_protocols(config::load(config::find(catalogue, config::Kind::protocols, options.protocols)));
   const RunRules runs = read_run_rules(catalogue, options.runs);
-  auto [about_collectives, about_training, about_layouts, about_targets] =
-      parted(read_published_files(catalogue, options.files));
+  RowsByKind rows = parted(read_published_files(catalogue, options.files));
+  expect(rows.work(parallel), "CSV files of fewer rows take less");
+  refuse_no_part();
+  auto& [about_collectives, about_training, about_layouts, about_targets] = rows;
   const bool has_collectives = !about_collectives.empty();
   const bool has_layouts = !about_layouts.empty();
   const bool has_targets = !about_targets.empty();
@@ -343,6 +353,7 @@ void add_validate(CLI::App& program) {
       "exit with 1 if a mean error exceeds this percentage: for collectives, the mean over "
       "curves from 1 MiB up; for training, over all eligible runs with one fit (default: 1gpu), and over "
       "those whose ranks share a model");
+  add_limit_options(command, options->limits);
   command.add_flag("--json", options->json, "print JSON instead of the table; errors are ratios");
   command.add_flag("--force", options->force, "replace the files of --plot and --plot-runs if they exist");
   add_examples(command, {"trainyard validate --summary --fit software",

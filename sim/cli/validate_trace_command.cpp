@@ -45,6 +45,7 @@ struct ValidateTraceOptions {
   std::string ops = "10";
   std::vector<std::string> fail_above;
   std::optional<std::string> csv;
+  LimitOptions limits;
   bool json = false, force = false;
 };
 
@@ -268,6 +269,7 @@ void validate_trace(const ValidateTraceOptions& options) {
   ImportOptions how{.step_range = options.input.step_range, .host_gaps = true};
   if (const auto batch = set_value(given, "batch_per_gpu"))
     how.batch = whole_number("--batch", *batch, 1, 10'000'000);
+  const LimitsKept kept(limits_of(options.limits), announce_work);
   const JobProfiles job = read_job(options.input);
   if (job.ranks) how.groups_of_others = job.ranks->groups;
   ImportedTrace imported = trace_of(job.traced.profile, job.traced.work, how);
@@ -306,6 +308,7 @@ void add_validate_trace(CLI::App& program) {
                  "exit with 1 if the replayed step differs by more than PERCENT from the profile's; "
                  "predicted=PERCENT and model=PERCENT limit the other simulated steps");
   add_value(command, "--csv", options->csv, "FILE", "write every op to this file");
+  add_limit_options(command, options->limits);
   command.add_flag("--json", options->json, "print JSON with every op; errors are ratios");
   command.add_flag("--force", options->force, "replace the file of --csv if it exists");
   add_examples(command, {"trainyard validate-trace worker0.pt.trace.json",

@@ -494,7 +494,8 @@ private:
     if (settings_.parallelism && !is_replay()) return;
     for (RankClass& one : resolved_.classes) {
       if (one.trace.accumulation > 1 || settings_.accumulation == 1) continue;
-      expect({.listed_ops = 1.0 * settings_.accumulation * static_cast<double>(one.trace.ops.size())},
+      const double ops = 1.0 * settings_.accumulation * static_cast<double>(one.trace.ops.size());
+      expect({.listed_ops = ops, .simulated_ops = ops},
              "every op of every micro-batch is listed, and a smaller 'accumulation' has fewer");
       accumulate(one.trace, settings_.accumulation, element_sizes(settings_.precision).gradient,
                  resolved_.stack.reduce_each_micro_batch);

@@ -36,7 +36,8 @@ struct Kept {
   RunLimits limits;
   std::function<void(const std::string&)> announce;
   Cost cost = {};  ///< of all work so far; its memory is that of the largest
-  bool is_announced = false;
+  std::optional<Cost> announced = {};
+  bool refuses = true;
 };
 
 /// What the signal handler reads; it may not touch anything else.
@@ -89,6 +90,14 @@ void start_watch() {
   set_timer(tick_us);
 }
 
+/// Whether users should hear of this cost, who know of another one if that was announced.
+bool is_news(const Cost& cost, const std::optional<Cost>& announced) {
+  if (!announced) return cost.time >= long_time || cost.memory >= large_memory;
+  constexpr double much = 3;
+  return cost.time > much * std::max(announced->time, long_time) ||
+         cost.memory > much * std::max(announced->memory, large_memory);
+}
+
 void require_below(const Cost& cost, const RunLimits& limits, std::string_view instead) {
   const bool is_long = limits.time && cost.time > *limits.time;
   const bool is_large = limits.memory && cost.memory > *limits.memory;
@@ -119,17 +128,22 @@ LimitsKept::~LimitsKept() {
   kept.reset();
 }
 
-void expect(const Work& work, std::string_view instead) {
+void expect(Work work, std::string_view instead) {
   if (!kept) return;
+  if (!kept->limits.simulates) work.simulated_ops = 0;
   const Cost added = cost_of(work);
   kept->cost.time += added.time;
   kept->cost.memory = std::max(kept->cost.memory, added.memory);
   const Cost& cost = kept->cost;
-  require_below(cost, kept->limits, instead);
-  if (kept->is_announced || !kept->announce || (cost.time < long_time && cost.memory < large_memory)) return;
-  kept->is_announced = true;
+  if (kept->refuses) require_below(cost, kept->limits, instead);
+  if (!kept->announce || !is_news(cost, kept->announced)) return;
+  kept->announced = cost;
   kept->announce(
       fmt::format("note: this will take {}{}{}", in_words(cost), instead.empty() ? "" : "; ", instead));
+}
+
+void refuse_no_part() {
+  if (kept) kept->refuses = false;
 }
 
 void keep_limits_in_child() {

@@ -15,6 +15,7 @@ struct RunLimits {
   std::optional<Seconds> time = {};  ///< of the command; of a sweep, of each point
   std::optional<Bytes> memory = {};  ///< resident memory of each process
   bool are_of_points = false;        ///< a sweep: time begins anew with every point
+  bool simulates = true;  ///< false: of ops the command only makes a list, `Work::simulated_ops` cost nothing
 };
 
 /// From now on this process keeps the limits and announces long work, until the returned object ends. One at
@@ -28,10 +29,15 @@ public:
   LimitsKept& operator=(const LimitsKept&) = delete;
 };
 
-/// Says that this work is about to begin. Announces it once all work so far makes more than 10 s or 1 GB.
+/// Says that this work is about to begin. Announces it once all work so far makes more than 10 s or 1 GB,
+/// and again at more than three times what was announced.
 /// `instead`: what would be quicker, or empty. Throws JobImpossible if it exceeds a limit. Without LimitsKept
 /// it does nothing.
-void expect(const Work& work, std::string_view instead = {});
+void expect(Work work, std::string_view instead = {});
+
+/// From now on expect() refuses nothing, and the watch alone keeps the limits: for commands whose parts may
+/// fail, so that a refused part would be taken for a result.
+void refuse_no_part();
 
 /// Exit codes of a child process that exceeded a limit: nobody else sees them.
 inline constexpr int exit_over_time = 124;

@@ -2,6 +2,7 @@
 
 #include "config/read.hpp"
 #include "experiment/prediction_error.hpp"
+#include "limits/run_limits.hpp"
 #include "run/child_processes.hpp"
 #include "run/energy.hpp"
 #include "run/run.hpp"
@@ -160,6 +161,7 @@ public:
     require_groups();
     make_axes();
     if (space_.request.settings.quantile) make_randomness();
+    expect(work(), "fewer '--gpus' take less");
     make_points(judged());
     if (space_.randomness) require_randomness();
     return std::move(space_);
@@ -325,6 +327,17 @@ private:
     for (const std::string& value : axis.values) {
       if (std::ranges::find(known->values, value) == known->values.end()) known->values.push_back(value);
     }
+  }
+
+  /// The work of judging every layout.
+  [[nodiscard]] Work work() const {
+    Work work;
+    for (const PlanGroup& group : space_.groups) {
+      const double layouts = static_cast<double>(group.layouts) / parallel_;
+      work.judged_layouts += layouts;
+      work.judged_ranks += layouts * group.gpus;
+    }
+    return work;
   }
 
   /// The verdict of every layout, by group.

@@ -217,7 +217,7 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
   options.choose_k = k_choice(resolved, settings, per_worker);
   const ServerPlacement placement = placement_of(resolved.settings.sync);
   if (placement == ServerPlacement::free) {
-    expect(expected_work(resolved, settings, ops.size(), 0), fewer_steps);
+    expect(expected_work(resolved, settings, ops.size(), nullptr), fewer_steps);
     options.loading = loading_times(resolved, cluster, settings.workers, {});
     const auto repeats = without_network(settings, times, options, training.events);
     require_none(violations(repeats, {}, {}));
@@ -226,9 +226,9 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
   }
   const int worker_nodes = index(cluster.node_of(Rank{ranks - 1})) + 1;
   std::vector<ServerMessage> messages = messages_of(resolved, settings, counts);
-  expect(expected_work(resolved, settings, ops.size(), messages.size()), fewer_steps);
   const ServerPlan plan = plan_servers(cluster, settings.workers, worker_nodes, placement,
                                        std::move(messages), resolved.stack.servers);
+  expect(expected_work(resolved, settings, ops.size(), &plan), fewer_steps);
   training.load =
       host_load(plan, worker_nodes, static_cast<int>(cluster.platform.cpus.size()), settings.push_every);
   options.loading = loading_times(resolved, cluster, settings.workers, training.load);
@@ -265,7 +265,7 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
   std::vector<StepTimes> times =
       step_times(resolved, *resolved.cluster, settings.workers, ops, counts.repeats);
   StepAtPace step = at_other_paces(step_of(steady), are_of_all);
-  expect(expected_work(resolved, settings, ops.size(), 0), fewer_steps);
+  expect(expected_work(resolved, settings, ops.size(), nullptr), fewer_steps);
   TrainingOptions options = training_options(settings, counts);
   options.exchange = [&step](Seconds computed) { return step.beyond(computed); };
   options.log = order_logs(resolved, settings, counts, times.front().nominal(), learns, training.logs);

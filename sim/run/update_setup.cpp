@@ -17,12 +17,17 @@ TrainingOptions training_options(const UpdateSettings& settings, const StepCount
 }
 
 Work expected_work(const ResolvedExperiment& resolved, const UpdateSettings& settings, std::size_t ops,
-                   std::size_t messages) {
+                   const ServerPlan* plan) {
   const StepCounts& steps = resolved.settings.steps;
   const double worker_steps = 1.0 * settings.workers * (steps.warmup + steps.measured) * steps.repeats;
-  return {.server_flows = 2 * static_cast<double>(messages) * worker_steps / settings.push_every,
-          .worker_steps = worker_steps,
-          .drawn_ops = resolved.settings.random.op ? worker_steps * static_cast<double>(ops) : 0};
+  Work work{.worker_steps = worker_steps,
+            .drawn_ops = resolved.settings.random.op ? worker_steps * static_cast<double>(ops) : 0};
+  if (plan == nullptr) return work;
+  const auto ways = static_cast<double>(plan->workers.front().push.size());
+  work.server_flows = 2 * static_cast<double>(plan->messages.size()) * worker_steps / settings.push_every;
+  work.server_ways = work.server_flows * ways;
+  work.server_crowding = work.server_ways * settings.workers;
+  return work;
 }
 
 std::vector<Seconds> worker_ops(const Step& steady) {

@@ -16,10 +16,9 @@ namespace trainyard {
 /// otherwise as many updates as are needed to use one gradient of each.
 TrainingOptions training_options(const UpdateSettings& settings, const StepCounts& steps);
 
-/// The work of all repeats of a job with these ops in a step. `messages`: of a push, or of a pull; 0 without
-/// servers.
+/// The work of all repeats of a job with these ops in a step. `plan`: of its servers; null without.
 Work expected_work(const ResolvedExperiment& resolved, const UpdateSettings& settings, std::size_t ops,
-                   std::size_t messages);
+                   const ServerPlan* plan);
 
 /// Durations of the ops of a worker's step, from the steady step's result.
 std::vector<Seconds> worker_ops(const Step& steady);

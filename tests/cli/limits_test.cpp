@@ -34,6 +34,41 @@ TEST_CASE("a command that exceeds a limit ends") {
   CHECK(large.err == "trainyard: error: stopped at --max-memory 1 MB\n");
 }
 
+TEST_CASE("every command that may take long has limits, and knows what it will take") {
+  const Scratch scratch;
+  const auto refused = [](std::vector<std::string> words, const char* limit, const char* value) {
+    words.insert(words.end(), {limit, value});
+    const Ended ended = run_program(words);
+    CAPTURE(ended.err);
+    CHECK(ended.code == 4);
+    CHECK(has(ended.err, "not begun: it would take about "));
+    CHECK(has(ended.err, std::string(limit) + " " + value));
+  };
+  const std::vector<std::string> many{"resnet50_dgx2", "--set", "accumulation=65536"};
+  const auto with = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    words.insert(words.end(), many.begin(), many.end());
+    return words;
+  };
+  refused(with({"memory"}, {}), "--max-memory", "4 GB");
+  refused(with({"trace"}, {"-o", scratch / "trace.csv"}), "--max-memory", "4 GB");
+  refused(with({"export", "hta"}, {"-o", scratch / "hta"}), "--max-memory", "4 GB");
+  refused({"validate", "-j", "1"}, "--max-time", "1 s");
+  // 16 ranks of some 400 thousand ops are 6 million bars of trace.json.
+  refused({"run", "resnet50_dgx2", "--set", "accumulation=1024", "--out", scratch / "bars"}, "--max-memory",
+          "4 GB");
+  refused({"run", "resnet50_dgx2", "--nodes", "65536", "--out", scratch / "ranks"}, "--max-memory", "1.5 GB");
+  CHECK(run_program({"validate-trace", scratch / "none.json", "--max-time", "soon"}).code == 2);
+}
+
+TEST_CASE("memory and trace list ops but simulate none, which takes a tenth of the memory") {
+  const std::vector<std::string> many{"memory",           "resnet50_dgx2", "--set",
+                                      "accumulation=512", "--max-memory",  "200MB"};
+  if (!testing::is_sanitized) CHECK(run_program(many).code == 0);
+  CHECK(run_program({"run", "resnet50_dgx2", "--set", "accumulation=512", "--max-memory", "200MB"}).code ==
+        4);
+}
+
 TEST_CASE("limits that are not exceeded change nothing, and wrong ones are refused") {
   const std::vector<std::string> run{"run", "resnet50_dgx2"};
   const Ended limited = run_program({"run", "resnet50_dgx2", "--max-time", "1 h", "--max-memory", "8 GB"});

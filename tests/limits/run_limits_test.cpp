@@ -58,6 +58,8 @@ TEST_CASE("long work is announced once, short work never") {
   expect(of_a_minute);
   REQUIRE(notes.size() == 1);
   CHECK(notes.front().find("; fidelity flow is quicker") != std::string::npos);
+  expect({.messages = 10 * of_a_minute.messages});
+  CHECK(notes.size() == 2);  // much more than was announced
 }
 
 TEST_CASE("work that adds up is announced when all of it is long") {
@@ -77,6 +79,16 @@ TEST_CASE("work above a limit is not begun, and the reason says so") {
   const std::string memory = refusal({.memory = Bytes(1e6)}, {.listed_ops = 1e6});
   CHECK(memory.find("--max-memory 1 MB") != std::string::npos);
   CHECK(refusal({.time = Seconds(1e6), .memory = Bytes(1e12)}, of_a_minute).empty());
+}
+
+TEST_CASE(
+    "a command that only lists ops expects nothing of their simulation, and one whose parts may fail refuses "
+    "none") {
+  CHECK_FALSE(refusal({.time = Seconds(1)}, {.simulated_ops = 1e8}).empty());
+  CHECK(refusal({.time = Seconds(1), .simulates = false}, {.simulated_ops = 1e8}).empty());
+  const LimitsKept kept({.time = Seconds(1), .are_of_points = true}, {});
+  refuse_no_part();
+  CHECK_NOTHROW(expect(of_a_minute));
 }
 
 TEST_CASE("without limits nothing is announced or refused") { CHECK_NOTHROW(expect(of_a_minute)); }

@@ -24,15 +24,19 @@ TEST_CASE("the work expected of servers is that which is simulated, within a fac
     const Run run = simulate(resolved, {});
     const Updates* const updates = updates_of(run);
     REQUIRE(updates != nullptr);
-    const std::size_t messages =
-        server_messages(ready_gradients(only_class(resolved).trace),
-                        size_of(resolved.stack.gradient_dtype, resolved.settings.precision), 1,
-                        resolved.stack.servers)
-            .size();
-    const Work work = expected_work(resolved, updates->settings, 100, messages);
+    ServerPlan plan;
+    plan.messages = server_messages(ready_gradients(only_class(resolved).trace),
+                                    size_of(resolved.stack.gradient_dtype, resolved.settings.precision), 1,
+                                    resolved.stack.servers);
+    plan.workers.resize(1);
+    plan.workers.front().push.resize(3);
+    const Work work = expected_work(resolved, updates->settings, 100, &plan);
     CHECK(work.worker_steps == 10.0 * 2 * updates->settings.workers);
     CHECK(work.drawn_ops == 0);
     CHECK(work.server_flows > static_cast<double>(run.events) / 3);
     CHECK(work.server_flows < static_cast<double>(run.events) * 3);
+    CHECK(work.server_ways == 3 * work.server_flows);
+    CHECK(work.server_crowding == work.server_ways * updates->settings.workers);
+    CHECK(expected_work(resolved, updates->settings, 100, nullptr).server_flows == 0);
   }
 }
