@@ -149,7 +149,8 @@ std::string hash_or_nothing(const std::string& path) {
   }
 }
 
-/// Whether it is no SQLite file, though SQLite would take it for an empty one. A file of no bytes is one.
+/// Whether it is too short for an SQLite file. SQLite takes one of a single byte for an empty file and writes
+/// to it. A file of no bytes is an empty store.
 bool is_too_short(const std::filesystem::path& file) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(file, error);
@@ -371,8 +372,7 @@ SweepStore::SweepStore(const StoredSweep& what)
     : database_(std::make_unique<Database>(what, ":memory:", Readers::none)) {}
 
 SweepStore::SweepStore(const std::filesystem::path& file, const StoredSweep& what, Readers readers) {
-  if (is_too_short(file))
-    throw sqlite::Damaged(file.string(), "it is shorter than the header of an SQLite file");
+  if (is_too_short(file)) throw sqlite::Damaged(file.string(), "file is not a database");
   database_ = std::make_unique<Database>(what, file.string(), readers);
 }
 
@@ -455,7 +455,7 @@ struct SweepStore::Salvaging {
   }
 
   void open() {
-    // SQLite takes a file without a whole header for an empty one.
+    // The journal beside it may hold all pages.
     std::error_code unknown;
     const bool is_stump = is_too_short(copy);
     if (is_stump) std::filesystem::resize_file(copy, StorePages::smallest_page, unknown);
