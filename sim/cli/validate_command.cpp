@@ -12,6 +12,7 @@
 #include "published/layout_error_table.hpp"
 #include "published/memory_outcomes.hpp"
 #include "published/missing_rules.hpp"
+#include "published/published_experiments.hpp"
 #include "published/published_files.hpp"
 #include "published/run_error_table.hpp"
 #include "published/run_errors.hpp"
@@ -54,7 +55,7 @@ struct ValidateOptions {
   std::string protocols = "nccl";
   std::string runs = "published";
   std::optional<std::string> fit, jobs;
-  std::optional<std::string> plot, plot_runs, errors, limit;
+  std::optional<std::string> plot, plot_runs, errors, experiments, limit;
   LimitOptions limits;
   bool summary = false;
   bool assumed = false;
@@ -292,6 +293,10 @@ void validate(const ValidateOptions& options) {
     if (const auto file = layout_error_file(options, its); file && has_layouts)
       write_out_file(*file, published_errors_text(layout_errors(layouts, layout_fit(its))), options.force);
   }
+  if (options.experiments) {
+    for (const PublishedExperiment& each : published_experiments(catalogue, training, layouts))
+      write_out_file(std::filesystem::path(*options.experiments) / each.file, each.text, options.force);
+  }
   if (options.json) {
     nlohmann::ordered_json json =
         has_collectives || has_training || has_layouts
@@ -348,6 +353,9 @@ void add_validate(CLI::App& program) {
   add_value(command, "--errors", options->errors, "DIR",
             "write the error of every training run into this folder, a file for each fit, and others for "
             "runs whose ranks share a model; expected errors of predictions come from these");
+  add_value(command, "--experiments", options->experiments, "DIR",
+            "write every published training run into this folder as an experiment: what was measured as a "
+            "comment, and what 'trainyard run' predicts from");
   add_value(
       command, "--limit", options->limit, "PERCENT",
       "exit with 1 if a mean error exceeds this percentage: for collectives, the mean over "
@@ -355,7 +363,8 @@ void add_validate(CLI::App& program) {
       "those whose ranks share a model");
   add_limit_options(command, options->limits);
   command.add_flag("--json", options->json, "print JSON instead of the table; errors are ratios");
-  command.add_flag("--force", options->force, "replace the files of --plot and --plot-runs if they exist");
+  command.add_flag("--force", options->force,
+                   "replace the files of --plot, --plot-runs, --errors and --experiments if they exist");
   add_examples(command, {"trainyard validate --summary --fit software",
                          "trainyard validate my_runs.csv --fit 1gpu --plot-runs my_runs.svg"});
   command.callback([options] { validate(*options); });
