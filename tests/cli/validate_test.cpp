@@ -263,6 +263,35 @@ TEST_CASE("validate: --fit and --limit hold for runs whose ranks share a model")
   CHECK(nlohmann::json::parse(fitted.out)["layouts"]["fit"] == "1layout");
 }
 
+TEST_CASE("validate --experiments: run predicts what validate does") {
+  const Scratch scratch;
+  const std::string shipped = content(shipped_csv("parallel.csv"));
+  const std::string layouts =
+      scratch.put("few.csv", shipped.substr(0, shipped.find('\n', shipped.find('\n') + 1)));
+  const std::string rows = scratch.put("mine.csv", columns_line + trained_line("4", "1300", "validate"));
+  const std::vector<std::string> write{"validate", layouts,         rows,           "--json", "--fit",
+                                       "software", "--experiments", scratch / "out"};
+  const Ended all = run_program(write);
+  CAPTURE(all.err);
+  REQUIRE(all.code == 0);
+  const auto json = nlohmann::json::parse(all.out);
+  const auto throughput = [&](const std::string& file) {
+    const Ended ended = run_program({"run", scratch / ("out/" + file), "--json", "--fidelity", "closed"});
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    return nlohmann::json::parse(ended.out)["throughput_samples_per_s"].get<double>();
+  };
+  REQUIRE(json["layouts"]["rows"].size() == 1);
+  CHECK(throughput("few-2.yaml") ==
+        doctest::Approx(json["layouts"]["rows"][0]["predicted"].get<double>()).epsilon(1e-6));
+  // the shipped software is fitted to runs of this row's system too
+  CHECK(throughput("mine-2.yaml") ==
+        doctest::Approx(json["rows"][0]["predicted"].get<double>()).epsilon(0.01));
+  CHECK(contains(content(scratch / "out/mine-2.yaml"),
+                 "# Published: 1300 samples/s of all GPUs (mine.csv, line 2)"));
+  CHECK(run_program(write).code == 5);
+}
+
 TEST_CASE("validate: --fit and --limit hold for trainings to a target") {
   const Scratch scratch;
   const std::string rows = scratch.put(
