@@ -15,8 +15,8 @@ namespace trainyard {
 
 namespace {
 
+constexpr std::string_view micro_batch_key = "batch_per_gpu";
 constexpr int most_virtual_stages = 8;
-constexpr int most_micro_batch = 64;
 constexpr int least_tokens = 2048;  // of a rank of a context group
 
 int whole_number(std::string_view key, const std::string& text) {
@@ -79,9 +79,9 @@ const std::vector<LayoutKey>& all_keys() {
        [](const PlanLayout& layout) { return std::string(layout.parallelism.sequence ? "true" : "false"); }},
       name_key("parallelism.recompute", &Parallelism::recompute),
       name_key("parallelism.shard", &Parallelism::shard),
-      {"batch_per_gpu",
+      {micro_batch_key,
        [](PlanLayout& layout, const std::string& text) {
-         layout.micro_batch = whole_number("batch_per_gpu", text);
+         layout.micro_batch = whole_number(micro_batch_key, text);
        },
        [](const PlanLayout& layout) { return std::to_string(layout.micro_batch); }},
   };
@@ -98,11 +98,16 @@ std::vector<std::string> texts(const std::vector<int>& numbers) {
   return all;
 }
 
+/// In ascending order.
 std::vector<int> divisors(int number, int most) {
   std::vector<int> all;
-  for (int divisor = 1; divisor <= std::min(number, most); ++divisor) {
-    if (number % divisor == 0) all.push_back(divisor);
+  for (int small = 1; small <= number / small; ++small) {
+    if (number % small != 0) continue;
+    all.push_back(small);
+    if (small != number / small) all.push_back(number / small);
   }
+  std::erase_if(all, [=](int divisor) { return divisor > most; });
+  std::ranges::sort(all);
   return all;
 }
 
@@ -126,11 +131,12 @@ int experts_of(const Model& model) {
 }
 
 /// The values of a key without the user's. Empty: the key is not varied.
-std::vector<std::string> usual_values(const ResolvedExperiment& base, std::string_view key) {
+std::vector<std::string> usual_values(const ResolvedExperiment& base, std::string_view key,
+                                      int global_batch) {
   const Model& model = *base.model;
   const int ranks = base.cluster->ranks();
   const int blocks = block_count(model.layers);
-  if (key == "batch_per_gpu") return texts(powers_of_two(most_micro_batch));
+  if (key == micro_batch_key) return texts(divisors(global_batch, global_batch));
   if (key == "parallelism.shard") return all_names<Sharded>();
   const bool has_tokens = model.sequence_length.has_value();
   const bool divides_tokens =
@@ -178,11 +184,13 @@ bool is_layout_key(std::string_view key) {
   return std::ranges::find(all_keys(), key, &LayoutKey::key) != all_keys().end();
 }
 
-std::vector<LayoutAxis> layout_axes(const ResolvedExperiment& base, const std::vector<LayoutAxis>& given) {
+std::vector<LayoutAxis> layout_axes(const ResolvedExperiment& base, const std::vector<LayoutAxis>& given,
+                                    int global_batch) {
   std::vector<LayoutAxis> axes;
   for (const LayoutKey& key : all_keys()) {
     const auto own = std::ranges::find(given, key.key, &LayoutAxis::key);
-    std::vector<std::string> values = own != given.end() ? own->values : usual_values(base, key.key);
+    std::vector<std::string> values =
+        own != given.end() ? own->values : usual_values(base, key.key, global_batch);
     if (values.empty()) continue;
     PlanLayout probe;
     for (const std::string& value : values) key.set(probe, value);
@@ -196,16 +204,22 @@ std::vector<PlanLayout> layouts(const ResolvedExperiment& base, const Parallelis
   const int blocks = block_count(base.model->layers);
   const int experts = experts_of(*base.model);
   std::vector<PlanLayout> all{{.parallelism = own}};
+  const auto keep_even = [&] {
+    std::erase_if(all, [&](PlanLayout& layout) {
+      return !divides_evenly(base, blocks, experts, global_batch, layout);
+    });
+  };
   for (const LayoutAxis& axis : axes) {
     const LayoutKey& key = key_named(axis.key);
+    if (axis.key == micro_batch_key)
+      keep_even();  // what no micro-batch of one sample divides, no larger one does
     std::vector<PlanLayout> longer;
     for (const PlanLayout& layout : all) {
       for (const std::string& value : axis.values) key.set(longer.emplace_back(layout), value);
     }
     all = std::move(longer);
   }
-  std::erase_if(
-      all, [&](PlanLayout& layout) { return !divides_evenly(base, blocks, experts, global_batch, layout); });
+  keep_even();
   return all;
 }
 

@@ -37,11 +37,12 @@ bool is_layout_key(std::string_view key);
 /// - sequence parallelism: with and without; recomputation and sharded state: every kind, selective only
 /// where
 ///   attention keeps scores
-/// - micro-batches: powers of two up to 64 samples.
+/// - micro-batches: divisors of the global batch.
 /// A model without blocks is not divided: its ranks are replicas. One that reads no tokens has no tensor and
 /// context ranks. Throws InputError for a value that is none
 /// of its key.
-std::vector<LayoutAxis> layout_axes(const ResolvedExperiment& base, const std::vector<LayoutAxis>& given);
+std::vector<LayoutAxis> layout_axes(const ResolvedExperiment& base, const std::vector<LayoutAxis>& given,
+                                    int global_batch);
 
 /// Every combination of the axes' values that divides the ranks, the model's blocks, its experts and the
 /// global batch evenly. In the order of the axes, the last of which changes fastest. `own`: what the job's

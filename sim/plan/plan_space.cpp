@@ -259,7 +259,7 @@ private:
     for (std::size_t i = 0; i < bases_.size(); ++i) {
       axes_.emplace_back();
       if (!bases_[i]) continue;
-      axes_[i] = layout_axes(*bases_[i], over_.layout);
+      axes_[i] = layout_axes(*bases_[i], over_.layout, space_.groups[i].global_batch);
       for (const LayoutAxis& axis : axes_[i]) add_axis(axis);
       layouts_.resize(i + 1);
       layouts_[i] = layouts(*bases_[i], own_, axes_[i], space_.groups[i].global_batch);

@@ -57,7 +57,7 @@ TEST_CASE("No layout is faster than its bound, nor needs less energy, nor fits w
   for (const Case& one : cases()) {
     CAPTURE(one.name);
     const ResolvedExperiment base = shipped_experiment("bert_large_dgx_a100", one.set);
-    const std::vector<LayoutAxis> axes = layout_axes(base, fewer_values());
+    const std::vector<LayoutAxis> axes = layout_axes(base, fewer_values(), one.global_batch);
     const std::vector<std::string> keys = layout_keys(axes);
     LayoutJudge judge(base, 0);
     double nearest = 0;
@@ -95,10 +95,12 @@ TEST_CASE("Many layouts are judged as each alone, and their memory is that of th
   const ResolvedExperiment base =
       shipped_experiment("bert_large_dgx_a100", small_gpt("dgx1v", 1, "megatron_lm"));
   const std::vector<LayoutAxis> axes =
-      layout_axes(base, {{"parallelism.pipeline", {"1", "2"}},
-                         {"parallelism.recompute", {"none", "full"}},
-                         {"parallelism.shard", {"none", "parameters", "gradients", "optimizer"}},
-                         {"batch_per_gpu", {"4", "1", "16", "2", "8"}}});
+      layout_axes(base,
+                  {{"parallelism.pipeline", {"1", "2"}},
+                   {"parallelism.recompute", {"none", "full"}},
+                   {"parallelism.shard", {"none", "parameters", "gradients", "optimizer"}},
+                   {"batch_per_gpu", {"4", "1", "16", "2", "8"}}},
+                  64);
   const std::vector<PlanLayout> all = layouts(base, {}, axes, 64);
   constexpr double headroom = 0.8;
   const std::vector<LayoutVerdict> together = LayoutJudge(base, headroom).judge(all);
@@ -134,9 +136,10 @@ TEST_CASE("Free memory that is asked for is taken from what a layout may use") {
 TEST_CASE("Layouts divide ranks, blocks and the global batch evenly") {
   const ResolvedExperiment base =
       shipped_experiment("bert_large_dgx_a100", small_gpt("dgx1v", 2, "megatron_lm"));
-  const std::vector<LayoutAxis> axes = layout_axes(base, {});
+  const std::vector<LayoutAxis> axes = layout_axes(base, {}, 24);
   const std::vector<PlanLayout> all = layouts(base, {}, axes, 24);
-  REQUIRE(!all.empty());
+  for (const int batch : {1, 2, 3, 4, 6, 8, 12, 24})
+    CHECK(std::ranges::count(all, batch, &PlanLayout::micro_batch) > 0);
   for (const PlanLayout& layout : all) {
     const Parallelism& its = layout.parallelism;
     const int replicas = 16 / (its.tensor * its.pipeline * its.context);
@@ -149,7 +152,7 @@ TEST_CASE("Layouts divide ranks, blocks and the global batch evenly") {
 TEST_CASE(
     "The ranks of a model without blocks are replicas, and only tokens are divided among tensor ranks") {
   const auto keys_of = [](const Overrides& set) {
-    return layout_keys(layout_axes(shipped_experiment("resnet50_dgx2", set), {}));
+    return layout_keys(layout_axes(shipped_experiment("resnet50_dgx2", set), {}, 2048));
   };
   CHECK(keys_of({{"model", "alexnet"}}) ==
         std::vector<std::string>{"parallelism.shard", "batch_per_gpu", "accumulation"});
@@ -160,8 +163,8 @@ TEST_CASE(
 
 TEST_CASE("A value that is none of its key is refused") {
   const ResolvedExperiment base = shipped_experiment("bert_large_dgx_a100");
-  CHECK_THROWS_AS(layout_axes(base, {{"parallelism.tensor", {"many"}}}), InputError);
-  CHECK_THROWS_AS(layout_axes(base, {{"parallelism.recompute", {"some"}}}), InputError);
+  CHECK_THROWS_AS(layout_axes(base, {{"parallelism.tensor", {"many"}}}, 8), InputError);
+  CHECK_THROWS_AS(layout_axes(base, {{"parallelism.recompute", {"some"}}}, 8), InputError);
 }
 
 }  // namespace

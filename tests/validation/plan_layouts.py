@@ -26,7 +26,9 @@ sys.dont_write_bytecode = True
 
 import yaml
 
-LAYOUT_KEYS = ("parallelism", "batch_per_gpu", "accumulation", "memory", "nodes", "gpus")
+SEARCHED = ("batch_per_gpu", "accumulation", "memory", "nodes", "gpus")
+SEARCHED_OF_LAYOUT = ("tensor", "pipeline", "virtual_stages", "context", "expert", "sequence", "recompute", "shard",
+                      "stages")
 COLUMNS = ("run", "published_layout", "published_step_s", "published_fits", "plan_step_s", "plan_layout", "proved",
            "ratio")
 AS_FAST = 1 + 1e-6  # of two steps that are the same
@@ -52,8 +54,10 @@ class Published:
         return self.experiment["batch_per_gpu"] * self.experiment["accumulation"] * replicas
 
     def job(self) -> dict:
-        """The experiment without its layout."""
-        return {key: value for key, value in self.experiment.items() if key not in LAYOUT_KEYS}
+        """The experiment without what is searched."""
+        job = {key: value for key, value in self.experiment.items() if key not in SEARCHED}
+        its = job["parallelism"]
+        return job | {"parallelism": {key: value for key, value in its.items() if key not in SEARCHED_OF_LAYOUT}}
 
     def identity(self) -> str:
         return json.dumps([self.job(), self.experiment["gpus"], self.samples()], sort_keys=True)
