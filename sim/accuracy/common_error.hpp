@@ -2,13 +2,13 @@
 // The expected error of a prediction as a random variable, for draws: log(measured / predicted) of the
 // throughput is normal, with a tenth on each side of the interval of expected_error.hpp. Two layouts of one
 // job have a part of their errors in common, measured from published runs that differ in nothing but the
-// layout.
+// layout or the batch.
 
 #include "accuracy/expected_error.hpp"
 
 namespace trainyard {
 
-/// Of log(measured / predicted): the middle of the interval and the standard deviation.
+/// The middle of the interval and the standard deviation of log(measured / predicted).
 struct ErrorSpread {
   double centre = 0;
   double sd = 0;

@@ -98,8 +98,8 @@ void describe(CLI::App& program) {
       exit_codes());
 }
 
-/// Adds what this command line needs: to add the options of all commands takes half as long as a program's
-/// start.
+/// Adds what this command line needs. Adding the options of all commands would take half of the start-up
+/// time.
 void add_needed(CLI::App& program, std::string_view first) {
   const Command* chosen = find_command(first);
   if (chosen != nullptr && chosen->add != add_manual) {

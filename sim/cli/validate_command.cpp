@@ -37,6 +37,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -187,6 +188,21 @@ void report_missing_rules(const PublishedData& collectives, const PublishedData&
   print_diagnostics(missing);
 }
 
+/// Refuses --experiments whose files exist, or would be those of two rows.
+void check_experiment_files(const ValidateOptions& options, const RowsByKind& rows) {
+  std::map<std::string, std::string> tables;  // by name of the file
+  for (const auto* const kind : {&rows.training, &rows.layouts}) {
+    for (const PublishedRow& row : *kind) {
+      const std::string name = experiment_file(row);
+      const auto [its, is_new] = tables.emplace(name, row.file);
+      if (!is_new && its->second != row.file)
+        throw InputError(fmt::format("'{}' and '{}' would both write {}", its->second, row.file, name),
+                         "one of them under another name");
+      if (is_new) check_out_file(std::filesystem::path(*options.experiments) / name, options.force);
+    }
+  }
+}
+
 /// The file of --errors for a fit.
 std::filesystem::path error_file(const ValidateOptions& options, FitKind fit) {
   return std::filesystem::path(*options.errors) / fmt::format("{}.csv", config::name_of(fit));
@@ -225,7 +241,8 @@ void validate(const ValidateOptions& options) {
   const RunRules runs = read_run_rules(catalogue, options.runs);
   RowsByKind rows = parted(read_published_files(catalogue, options.files));
   expect(rows.work(parallel), "CSV files of fewer rows take less");
-  refuse_no_part();
+  expect_no_more();
+  if (options.experiments) check_experiment_files(options, rows);
   auto& [about_collectives, about_training, about_layouts, about_targets] = rows;
   const bool has_collectives = !about_collectives.empty();
   const bool has_layouts = !about_layouts.empty();
@@ -354,8 +371,8 @@ void add_validate(CLI::App& program) {
             "write the error of every training run into this folder, a file for each fit, and others for "
             "runs whose ranks share a model; expected errors of predictions come from these");
   add_value(command, "--experiments", options->experiments, "DIR",
-            "write every published training run into this folder as an experiment: what was measured as a "
-            "comment, and what 'trainyard run' predicts from");
+            "write every published run of a training step that can be predicted into this folder as an "
+            "experiment, with what was measured as a comment");
   add_value(
       command, "--limit", options->limit, "PERCENT",
       "exit with 1 if a mean error exceeds this percentage: for collectives, the mean over "

@@ -25,6 +25,8 @@ std::string_view precision_of(Dtype dtype) {
 
 std::string model_configuration(const ResolvedExperiment& resolved) {
   const Trace& trace = resolved.classes.front().trace;
+  if (const auto& model = resolved.model)  // the traces of a layout are made later
+    return model->sequence_length ? fmt::format("{}@{}", model->name, *model->sequence_length) : model->name;
   return trace.sequence_length ? fmt::format("{}@{}", trace.model, *trace.sequence_length) : trace.model;
 }
 

@@ -37,7 +37,7 @@ struct Kept {
   std::function<void(const std::string&)> announce;
   Cost cost = {};  ///< of all work so far; its memory is that of the largest
   std::optional<Cost> announced = {};
-  bool refuses = true;
+  bool expects = true;
 };
 
 /// What the signal handler reads; it may not touch anything else.
@@ -129,21 +129,21 @@ LimitsKept::~LimitsKept() {
 }
 
 void expect(Work work, std::string_view instead) {
-  if (!kept) return;
+  if (!kept || !kept->expects) return;
   if (!kept->limits.simulates) work.simulated_ops = 0;
   const Cost added = cost_of(work);
   kept->cost.time += added.time;
   kept->cost.memory = std::max(kept->cost.memory, added.memory);
   const Cost& cost = kept->cost;
-  if (kept->refuses) require_below(cost, kept->limits, instead);
+  require_below(cost, kept->limits, instead);
   if (!kept->announce || !is_news(cost, kept->announced)) return;
   kept->announced = cost;
   kept->announce(
       fmt::format("note: this will take {}{}{}", in_words(cost), instead.empty() ? "" : "; ", instead));
 }
 
-void refuse_no_part() {
-  if (kept) kept->refuses = false;
+void expect_no_more() {
+  if (kept) kept->expects = false;
 }
 
 void keep_limits_in_child() {

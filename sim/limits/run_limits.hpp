@@ -35,9 +35,10 @@ public:
 /// it does nothing.
 void expect(Work work, std::string_view instead = {});
 
-/// From now on expect() refuses nothing, and the watch alone keeps the limits: for commands whose parts may
-/// fail, so that a refused part would be taken for a result.
-void refuse_no_part();
+/// From now on expect() announces and refuses nothing, and the watch alone keeps the limits: for commands
+/// that have said what all of their parts cost, and whose parts may fail, so that a refused part would be
+/// taken for a result.
+void expect_no_more();
 
 /// Exit codes of a child process that exceeded a limit: nobody else sees them.
 inline constexpr int exit_over_time = 124;

@@ -3,6 +3,7 @@
 #include "random/functions.hpp"
 #include "random/generator.hpp"
 #include "random/order_statistics.hpp"
+#include "units/fnv1a.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,14 +30,10 @@ double figure_at(const DrawnFigure& figure, const GroupSpeeds& speeds, double sl
   return std::max(least, figure.nominal + slope * (slowest - speeds.nominal));
 }
 
-/// FNV-1a: the same on every machine.
 std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char character : text) {
-    hash ^= static_cast<unsigned char>(character);
-    hash *= 0x100000001b3U;
-  }
-  return hash;
+  Fnv1a hash;
+  hash.add(text);
+  return hash.value();
 }
 
 }  // namespace
@@ -59,7 +56,9 @@ PlanDraws::PlanDraws(double quantile, int draws, std::uint64_t seed, std::vector
 }
 
 double PlanDraws::at_quantile(std::vector<double>& values) const {
-  const auto rank = static_cast<std::size_t>(std::ceil(quantile_ * static_cast<double>(values.size())));
+  constexpr double rounding = 1e-9;
+  const auto rank =
+      static_cast<std::size_t>(std::ceil(quantile_ * static_cast<double>(values.size()) - rounding));
   const auto its = values.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
   std::ranges::nth_element(values, its);
   return *its;

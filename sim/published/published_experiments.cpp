@@ -26,11 +26,14 @@ PublishedExperiment experiment_of(const PublishedRow& row, double samples_per_se
                                  shortest(samples_per_second), table.filename().string(), row.line);
   text += fmt::format("# Source: {}\n", in_one_line(row.source));
   text += "# The memory is ignored: the run was possible, whatever is counted.\n";
-  return {.file = fmt::format("{}-{}.yaml", table.stem().string(), row.line),
-          .text = text + config::write(resolved.settings)};
+  return {.file = experiment_file(row), .text = text + config::write(resolved.settings)};
 }
 
 }  // namespace
+
+std::string experiment_file(const PublishedRow& row) {
+  return fmt::format("{}-{}.yaml", std::filesystem::path(row.file).stem().string(), row.line);
+}
 
 std::vector<PublishedExperiment> published_experiments(const config::Catalogue& catalogue,
                                                        const TrainingValidation& training,

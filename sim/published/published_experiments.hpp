@@ -11,13 +11,17 @@
 namespace trainyard {
 
 struct PublishedExperiment {
-  std::string file;  ///< "parallel-12.yaml": the table's name and the line of its row
+  std::string file;  ///< experiment_file() of its row
   std::string text;  ///< what was measured and where it stands as comments, then the resolved experiment
 };
 
-/// One for each run of which an experiment can be made, in the order of the rows. `trainyard run` predicts
-/// runs whose ranks share a model as the fit `software` does; the others with the shipped software, which is
-/// also fitted to series that the fit `software` leaves out for the run.
+/// "parallel-12.yaml": the name of the row's table, and its line.
+std::string experiment_file(const PublishedRow& row);
+
+/// One for each run of which an experiment can be made: data-parallel runs, then those whose ranks share a
+/// model, each in the order of the rows. `trainyard run` predicts runs whose ranks share a model as the fit
+/// `software` does; the others with the shipped software, which is also fitted to series that the fit
+/// `software` leaves out for the run.
 std::vector<PublishedExperiment> published_experiments(const config::Catalogue& catalogue,
                                                        const TrainingValidation& training,
                                                        const LayoutValidation& layouts);

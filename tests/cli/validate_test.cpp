@@ -290,6 +290,12 @@ TEST_CASE("validate --experiments: run predicts what validate does") {
   CHECK(contains(content(scratch / "out/mine-2.yaml"),
                  "# Published: 1300 samples/s of all GPUs (mine.csv, line 2)"));
   CHECK(run_program(write).code == 5);
+  std::filesystem::create_directory(scratch / "other");
+  const std::string same =
+      scratch.put("other/mine.csv", columns_line + trained_line("8", "2500", "validate"));
+  const Ended twice = run_program({"validate", rows, same, "--experiments", scratch / "both"});
+  CHECK(twice.code == 3);
+  CHECK(contains(twice.err, "would both write mine-2.yaml"));
 }
 
 TEST_CASE("validate: --fit and --limit hold for trainings to a target") {

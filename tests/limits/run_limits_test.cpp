@@ -49,7 +49,7 @@ int end_of_child(const RunLimits& limits, const std::function<void()>& act) {
 
 }  // namespace
 
-TEST_CASE("long work is announced once, short work never") {
+TEST_CASE("long work is announced once, and again if it becomes much more, short work never") {
   std::vector<std::string> notes;
   const LimitsKept kept({}, [&](const std::string& note) { notes.push_back(note); });
   expect({.messages = 100});
@@ -87,7 +87,7 @@ TEST_CASE(
   CHECK_FALSE(refusal({.time = Seconds(1)}, {.simulated_ops = 1e8}).empty());
   CHECK(refusal({.time = Seconds(1), .simulates = false}, {.simulated_ops = 1e8}).empty());
   const LimitsKept kept({.time = Seconds(1), .are_of_points = true}, {});
-  refuse_no_part();
+  expect_no_more();
   CHECK_NOTHROW(expect(of_a_minute));
 }
 

@@ -161,6 +161,22 @@ TEST_CASE(
                                                 "accumulation"});
 }
 
+TEST_CASE("A layout has the software factors of its model, as the job without one") {
+  // The published software has factors for this model.
+  const Overrides without{{"platform", "dlperf"},        {"nodes", "1"},         {"gpus", "4"},
+                          {"model", "insightface_r100"}, {"stack", "oneflow"},   {"precision", "fp32"},
+                          {"optimizer", "momentum"},     {"batch_per_gpu", "8"}, {"software", "published"}};
+  Overrides with = without;
+  with.emplace_back("parallelism.layers", "[{match: classes, split: columns, turns: none, sample: 1}]");
+  const ResolvedExperiment base = shipped_experiment("resnet50_dgx2", without);
+  const ResolvedExperiment job = shipped_experiment("resnet50_dgx2", with);
+  for (const OpGroup group : all_op_groups)
+    CHECK(job.stack.slowdown.factor[group] == base.stack.slowdown.factor[group]);
+  PlanLayout layout{.parallelism = *job.settings.parallelism, .micro_batch = 8, .micro_batches = 1};
+  const Run run = simulate(job, {.fidelity = Fidelity::closed, .timeline = false, .rows = false});
+  CHECK(LayoutJudge(base, 0).judge(layout).time <= step_of(run).lower_bound * (1 + 1e-12));
+}
+
 TEST_CASE("A value that is none of its key is refused") {
   const ResolvedExperiment base = shipped_experiment("bert_large_dgx_a100");
   CHECK_THROWS_AS(layout_axes(base, {{"parallelism.tensor", {"many"}}}, 8), InputError);
