@@ -143,25 +143,30 @@ Html losses_by_part(const std::vector<Comparison>& losses) {
 
 Html plan_next_html(const PlanAnswer& answer, const PlanDetails& details) {
   if (!answer.best || answer.others.empty()) return {};
+  const PlanGoal goal = answer.space.request.settings.goal;
   std::vector<HtmlColumn> columns{{"step"},
-                                  {"longer"},
+                                  {goal_words(goal).excess},
                                   {"memory"},
                                   {"layout", true},
                                   {"why it loses: its step, part by part, less the best", true}};
-  if (answer.robustness)
-    columns.insert(columns.begin() + 1, {{quantile_in_words(answer.space)}, {"ahead of the best in"}});
+  if (goal == PlanGoal::energy) columns.insert(columns.begin() + 2, HtmlColumn{"power"});
+  if (answer.robustness) columns.insert(columns.begin() + 1, HtmlColumn{"ahead of the best in"});
+  if (has_own_figure(answer.space))
+    columns.insert(columns.begin() + 1, HtmlColumn{goal_figure_head(answer.space)});
   HtmlTable table("the best and the next", columns);
-  const double best = cell_step_of(answer, *answer.best);
   const auto add = [&](std::size_t row, const std::string& why) {
     const Seconds step{plan_figure(answer, row, "step_time_s")};
-    std::vector<std::string> cells{
-        human_like(step, step),
-        row == *answer.best ? "" : signed_percent(cell_step_of(answer, row) / best - 1),
-        gpu_memory(Bytes{plan_figure(answer, row, "memory_peak_bytes")}),
-        plan_layout_in_words(answer.space, answer.result.rows[row].point), why};
+    std::vector<std::string> cells{human_like(step, step),
+                                   row == *answer.best ? "" : signed_percent(excess_of(answer, row)),
+                                   gpu_memory(Bytes{plan_figure(answer, row, "memory_peak_bytes")}),
+                                   plan_layout_in_words(answer.space, answer.result.rows[row].point), why};
+    if (goal == PlanGoal::energy)
+      cells.insert(cells.begin() + 2,
+                   row == *answer.best ? "" : signed_percent(power_excess_of(answer, row)));
     if (const auto& robust = answer.robustness)
-      cells.insert(cells.begin() + 1, {searched_in_words(answer.space, robust->quantiles[row]),
-                                       row == *answer.best ? "" : percent(robust->ahead_shares[row])});
+      cells.insert(cells.begin() + 1, row == *answer.best ? "" : percent(robust->ahead_shares[row]));
+    if (has_own_figure(answer.space))
+      cells.insert(cells.begin() + 1, goal_in_words(answer, compared_value(answer, row)));
     table.row(cells);
   };
   add(*answer.best, "the best");

@@ -19,7 +19,7 @@
 namespace trainyard {
 namespace {
 
-/// Steps up to so much above the best have one colour, the style sheet's .heat0 and on.
+/// Values up to so much above the best have one colour, the style sheet's .heat0 and on.
 struct HeatLevel {
   double above = 0;
   const char* kind;
@@ -46,27 +46,27 @@ Html map_cell(const PlanAnswer& answer, const LayoutCell* cell) {
   if (cell == nullptr)
     return element("div", "-",
                    " class=\"cell\"" + attribute("title", "no layout is possible here and fits into memory"));
-  const CellStep step = cell_step(answer, *cell);
-  const double ratio = step.step_s / cell_step_of(answer, *answer.best);
+  const CellValue its = cell_value(answer, *cell);
+  const double ratio = its.value / compared_value(answer, *answer.best);
   const bool is_best = cell->row == answer.best;
-  const std::string time = estimate(Seconds{step.step_s});
+  const std::string value = goal_in_words(answer, its.value);
   std::string title = fmt::format("tensor {}, {}: ", cell->tensor, count(cell->pipeline, "stage"));
   std::string remark = "not simulated";
   if (cell->row) {
     const std::string layout = plan_layout_in_words(answer.space, answer.result.rows[*cell->row].point);
-    title += layout + ", " + estimate(Seconds{*cell->step_s});
+    title += layout + ", " + goal_in_words(answer, *cell->value);
     remark = after_axes(layout);
   }
-  if (step.is_bound) {
-    title +=
-        fmt::format("{}the layouts that were not simulated take at least {}", cell->row ? "; " : "", time);
-    if (cell->row) remark = "at best; simulated: " + estimate(Seconds{*cell->step_s});
+  if (its.is_bound) {
+    title += fmt::format("{}the layouts that were not simulated {} at least {}", cell->row ? "; " : "",
+                         goal_words(answer.space.request.settings.goal).has, value);
+    if (cell->row) remark = "at best; simulated: " + goal_in_words(answer, *cell->value);
   }
-  const Html content = element("strong", prose((step.is_bound ? "> " : "") + time)) +
+  const Html content = element("strong", prose((its.is_bound ? "> " : "") + value)) +
                        element("span", is_best ? "best" : signed_percent(ratio - 1), " class=\"above\"") +
                        element("small", prose(remark));
   return element("div", content,
-                 fmt::format(" class=\"cell {}{}{}\"", heat_of(ratio), step.is_bound ? " bound" : "",
+                 fmt::format(" class=\"cell {}{}{}\"", heat_of(ratio), its.is_bound ? " bound" : "",
                              is_best ? " chosen" : "") +
                      attribute("title", title));
 }
@@ -90,9 +90,9 @@ Html plan_map_html(const PlanAnswer& answer) {
   if (!answer.best || tensors.size() * stages.size() < 2) return {};
   std::vector<HtmlColumn> columns{{"tensor ranks", true}};
   for (const int stage : stages) columns.push_back({count(stage, "stage"), true});
-  const std::string quantile =
-      has_quantile_cells(answer.space) ? quantile_in_words(answer.space) + " of the " : "";
-  HtmlTable table(quantile + "step time by tensor ranks and stages", columns);
+  const PlanGoal goal = answer.space.request.settings.goal;
+  const std::string quantile = answer.space.randomness ? quantile_in_words(answer.space) + " of the " : "";
+  HtmlTable table(goal_figure_in_words(answer.space) + " by tensor ranks and stages", columns);
   for (const int tensor : tensors) {
     std::vector<Html> cells{as_text(std::to_string(tensor))};
     for (const int stage : stages) cells.push_back(map_cell(answer, cell_at(answer, tensor, stage)));
@@ -100,9 +100,11 @@ Html plan_map_html(const PlanAnswer& answer) {
   }
   return paragraph(fmt::format(
              "The {} of the best layout with so many tensor ranks and stages of a pipeline, {}. \">\": no "
-             "layout there was simulated that could be the fastest, since none can be faster than this lower "
+             "layout there was simulated that could be the {}, since none can be {} than this lower "
              "bound. \"-\": none is possible and fits.",
-             quantile + "step", group_in_words(answer.space, group_of_row(answer, *answer.best)))) +
+             quantile + (goal == PlanGoal::time ? "step" : goal_words(goal).figure),
+             group_in_words(answer.space, group_of_row(answer, *answer.best)), best_plan_word(goal),
+             goal_words(goal).better)) +
          table.html(false, " id=\"map-table\"") + heat_legend();
 }
 

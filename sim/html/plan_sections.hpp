@@ -12,7 +12,7 @@ Html plan_answer_html(const PlanAnswer& answer, const PlanDetails& details);
 /// Memory, bubble and network of the best plan.
 Html plan_binds_html(const PlanAnswer& answer, const PlanDetails& details);
 
-/// The step by tensor ranks and stages, as a heat map.
+/// The goal's figure by tensor ranks and stages, as a heat map.
 Html plan_map_html(const PlanAnswer& answer);
 
 /// The best step so far and the lower bound of all that is open, over the simulated layouts in the order of

@@ -262,22 +262,19 @@ private:
       cell.pipeline = its.pipeline;
       const auto row = row_of_point.find(point);
       if (row == row_of_point.end())
-        cell.bound_s = std::min(or_worst(cell.bound_s), cell_factor(point) * bound.step_s);
+        cell.bound = std::min(or_worst(cell.bound),
+                              least_factor(answer_.space, point) * searched_bound(answer_.space, bound));
       else
         add_row(cell, row->second);
     }
     for (const auto& [key, cell] : cells) answer_.cells.push_back(cell);
   }
 
-  [[nodiscard]] double cell_factor(std::size_t point) const {
-    return has_quantile_cells(answer_.space) ? least_factor(answer_.space, point) : 1;
-  }
-
   void add_row(LayoutCell& cell, std::size_t row) const {
     if (!is_done(row)) return;
-    const double step = cell_step_of(answer_, row);
-    if (step >= or_worst(cell.step_s)) return;
-    cell.step_s = step;
+    const double value = compared_value(answer_, row);
+    if (value >= or_worst(cell.value)) return;
+    cell.value = value;
     cell.row = row;
   }
 
@@ -307,13 +304,17 @@ double compared_value(const PlanAnswer& answer, std::size_t row) {
   return searched_value(answer.space, answer.result, answer.result.rows[row]).value_or(0);
 }
 
-bool has_quantile_cells(const PlanSpace& space) {
-  return space.randomness && space.request.settings.goal != PlanGoal::energy;
+double goal_figure(const PlanAnswer& answer, double value) {
+  if (answer.space.request.settings.goal != PlanGoal::cost) return value;
+  const SweepRow& best = answer.result.rows[*answer.best];
+  return value * figure(answer.result, best, "rent_usd_per_h").value() / hour /
+         figure(answer.result, best, "global_batch").value();
 }
 
-double cell_step_of(const PlanAnswer& answer, std::size_t row) {
-  if (has_quantile_cells(answer.space)) return answer.robustness->quantiles[row];
-  return figure(answer.result, answer.result.rows[row], "step_time_s").value();
+std::string goal_figure_name(const PlanSpace& space) {
+  const std::string name =
+      space.request.settings.goal == PlanGoal::cost ? "sample_cost_usd" : searched_figure(space);
+  return space.randomness ? "quantile_" + name : name;
 }
 
 bool is_tie(const SweepResult& result, std::size_t best, std::size_t other) {

@@ -20,13 +20,13 @@ struct PlanCosts {
 };
 
 /// The best known of all layouts with these numbers of tensor ranks and stages, in the group of the best
-/// plan. Steps are quantiles of it if the plan has least of one, unless energy is the goal.
+/// plan. Values are those of searched_value(), per step.
 struct LayoutCell {
   int tensor = 1;
   int pipeline = 1;
-  std::optional<std::size_t> row = {};  ///< the fastest that was simulated
-  std::optional<double> step_s = {};    ///< its step
-  std::optional<double> bound_s = {};   ///< no layout that was not simulated is faster; empty: there is none
+  std::optional<std::size_t> row = {};  ///< the best that was simulated
+  std::optional<double> value = {};     ///< its value
+  std::optional<double> bound = {};     ///< no layout that was not simulated has less; empty: there is none
 };
 
 /// The draws' part of an answer. Values are those of searched_figure(). Layouts that are nearly alike share
@@ -51,7 +51,7 @@ struct PlanAnswer {
   std::vector<std::size_t>
       front;  ///< rows of best_of_group that no other beats in time, cost, energy and GPUs
   std::vector<std::size_t> others;                ///< rows of the best one's group, best first, without it
-  std::vector<LayoutCell> cells;                  ///< by tensor, then pipeline
+  std::vector<LayoutCell> cells;                  ///< of layouts that fit, by tensor, then pipeline
   std::optional<PlanRobustness> robustness = {};  ///< if a quantile is asked for
 };
 
@@ -63,9 +63,13 @@ PlanAnswer plan_answer(PlanSpace space, PlanOutcome outcome);
 /// ones.
 double compared_value(const PlanAnswer& answer, std::size_t row);
 
-/// Whether the cells of an answer are quantiles of the step, and the step of a row as a cell has it.
-bool has_quantile_cells(const PlanSpace& space);
-double cell_step_of(const PlanAnswer& answer, std::size_t row);
+/// What the goal counts of a searched_value() in the group of the best plan: seconds or joules of a step as
+/// they are, or for the goal `cost` the dollars of a sample, in proportion to the step. Requires a best plan.
+double goal_figure(const PlanAnswer& answer, double value);
+
+/// The name of that figure: "step_time_s", "energy_per_step_j", "sample_cost_usd"; of a quantile
+/// "quantile_step_time_s".
+std::string goal_figure_name(const PlanSpace& space);
 
 /// Whether 80 % of comparable published runs leave open which of two rows is faster: their intervals overlap.
 /// False where an interval is unknown.

@@ -29,6 +29,10 @@ const char* searched_figure(const PlanSpace& space) {
   return space.request.settings.goal == PlanGoal::energy ? "energy_per_step_j" : "step_time_s";
 }
 
+double searched_bound(const PlanSpace& space, const PointBound& bound) {
+  return space.request.settings.goal == PlanGoal::energy ? bound.energy_j.value_or(0) : bound.step_s;
+}
+
 std::string quantile_figure(const PlanSpace& space) {
   return std::string("quantile_") + searched_figure(space);
 }
@@ -81,9 +85,7 @@ PlanSearch::PlanSearch(const PlanSpace& space, std::span<const std::size_t> poin
 }
 
 double PlanSearch::bound_of(std::size_t point) const {
-  const PointBound& bound = bounds_[point];
-  return factors_[point] *
-         (space_.request.settings.goal == PlanGoal::energy ? bound.energy_j.value_or(0) : bound.step_s);
+  return factors_[point] * searched_bound(space_, bounds_[point]);
 }
 
 /// What a point must be below: the second best so far, or with a gap the best without that share.

@@ -42,6 +42,9 @@ struct GroupSearch {
 /// the goal.
 const char* searched_figure(const PlanSpace& space);
 
+/// The lower bound of the searched figure as predicted: 0 if it is unknown.
+double searched_bound(const PlanSpace& space, const PointBound& bound);
+
 /// The names of the figures that the draws of a quantile need, besides those that all points have: the step
 /// and the energy with a slow slowest GPU (GroupSpeeds::slow()).
 inline constexpr const char* slow_step_figure = "slow_gpu_step_time_s";

@@ -100,8 +100,12 @@ Json group_json(const PlanAnswer& answer, std::size_t index) {
 Json cell_json(const PlanAnswer& answer, const LayoutCell& cell) {
   Json json{{"tensor", cell.tensor}, {"pipeline", cell.pipeline}};
   json["point"] = cell.row ? Json(answer.result.rows[*cell.row].point) : Json();
-  json["step_time_s"] = number_or_null(cell.step_s);
-  json["bound_s"] = number_or_null(cell.bound_s);
+  const auto figure = [&](const std::optional<double>& value) {
+    return value ? Json(goal_figure(answer, *value)) : Json();
+  };
+  const std::string name = goal_figure_name(answer.space);
+  json[name] = figure(cell.value);
+  json["bound" + name.substr(name.rfind('_'))] = figure(cell.bound);
   return json;
 }
 
@@ -147,6 +151,7 @@ Json plan_json(const PlanAnswer& answer, const PlanDetails& details) {
   for (std::size_t i = 0; i < answer.others.size(); ++i) {
     Json other = point_json(answer, answer.others[i]);
     other["is_tie"] = is_tie(answer.result, *answer.best, answer.others[i]);
+    if (has_own_figure(answer.space)) other["excess"] = excess_of(answer, answer.others[i]);
     other["longer_by"] = i < details.losses.size() ? longer_by_json(details.losses[i]) : Json();
     json["others"].push_back(std::move(other));
   }

@@ -22,7 +22,11 @@ constexpr std::size_t most_reasons = 3;
 class PlanPage {
 public:
   PlanPage(const PlanAnswer& answer, const PlanDetails& details, const PrintStyle& style)
-      : answer_(answer), space_(answer.space), details_(details), out_(style) {}
+      : answer_(answer),
+        space_(answer.space),
+        goal_(goal_words(answer.space.request.settings.goal)),
+        details_(details),
+        out_(style) {}
 
   std::string text() {
     write_best();
@@ -119,10 +123,10 @@ private:
                                               ": " + listed_in_words(answer_));
     std::vector<TableColumn> columns{number_column(), number_column(), number_column(),
                                      number_column(), number_column(), text_column().wraps(30)};
-    std::vector<std::string> heads{"step", "longer", "kernels", "comm.", "memory", "layout"};
-    if (space_.randomness) {
+    std::vector<std::string> heads{"step", goal_.excess, "kernels", "comm.", "memory", "layout"};
+    if (has_own_figure(space_)) {
       columns.insert(columns.begin() + 1, number_column());
-      heads.insert(heads.begin() + 1, quantile_in_words(space_));
+      heads.insert(heads.begin() + 1, goal_figure_head(space_));
     }
     Table table(std::move(columns), {.indent = 2});
     table.add(heads);
@@ -132,15 +136,13 @@ private:
     const Seconds largest{number(shown.back(), "step_time_s")};
     for (const std::size_t index : shown) {
       const double step = number(index, "step_time_s");
-      const double longer = cell_step_of(answer_, index) / cell_step_of(answer_, *answer_.best) - 1;
       std::vector<std::string> cells{human_like(Seconds{step}, largest),
-                                     index == *answer_.best ? std::string() : signed_percent(longer),
+                                     index == *answer_.best ? std::string() : excess(index),
                                      percent(number(index, "compute_time_s") / step),
                                      percent(number(index, "exposed_communication_s") / step),
                                      gpu_memory(Bytes{number(index, "memory_peak_bytes")}),
                                      plan_layout_in_words(space_, row(index).point)};
-      if (answer_.robustness)
-        cells.insert(cells.begin() + 1, searched_in_words(space_, answer_.robustness->quantiles[index]));
+      if (has_own_figure(space_)) cells.insert(cells.begin() + 1, goal_of(index));
       table.add(cells);
     }
     out_.table(table);
@@ -149,18 +151,40 @@ private:
     write_losses(largest);
   }
 
-  /// By what the steps of the next are longer.
+  [[nodiscard]] std::string goal_of(std::size_t index) const {
+    return goal_in_words(answer_, compared_value(answer_, index));
+  }
+
+  [[nodiscard]] std::string excess(std::size_t index) const {
+    return signed_percent(excess_of(answer_, index));
+  }
+
+  /// By what the next are worse, and their steps longer.
   void write_losses(Seconds largest) {
     if (details_.losses.empty()) return;
-    out_.heading("why the next lose", "their steps, part by part, less that of the best");
-    Table table({number_column(), text_column().wraps(30)}, {.indent = 2});
-    table.row("step", "longer by");
-    for (const Comparison& loss : details_.losses)
-      table.row(human_like(loss.step.b, largest), loss_in_words(loss));
+    const bool has_own = has_own_figure(space_);
+    const bool has_power = space_.request.settings.goal == PlanGoal::energy;
+    const std::string steps = "their steps, part by part, less that of the best";
+    out_.heading("why the next lose", has_power ? "energy is average power times step; " + steps : steps);
+    std::vector<std::string> heads{"step", "longer by"};
+    std::vector<TableColumn> columns{number_column(), text_column().wraps(30)};
+    if (has_power) heads.insert(heads.begin(), "power");
+    if (has_own) heads.insert(heads.begin(), {goal_figure_head(space_), goal_.excess});
+    columns.insert(columns.begin(), heads.size() - columns.size(), number_column());
+    Table table(std::move(columns), {.indent = 2});
+    table.add(heads);
+    for (std::size_t i = 0; i < details_.losses.size(); ++i) {
+      const std::size_t index = answer_.others[i];
+      const Comparison& loss = details_.losses[i];
+      std::vector<std::string> cells{human_like(loss.step.b, largest), loss_in_words(loss)};
+      if (has_power) cells.insert(cells.begin(), signed_percent(power_excess_of(answer_, index)));
+      if (has_own) cells.insert(cells.begin(), {goal_of(index), excess(index)});
+      table.add(cells);
+    }
     out_.table(table);
   }
 
-  /// Step times by tensor ranks and stages.
+  /// The goal's figure by tensor ranks and stages.
   void write_cells() {
     std::set<int> tensors;
     std::set<int> stages;
@@ -169,11 +193,11 @@ private:
       stages.insert(cell.pipeline);
     }
     if (tensors.size() * stages.size() < 2) return;
-    out_.heading(has_quantile_cells(space_)
-                     ? quantile_in_words(space_) + " of the step time by tensor ranks and stages"
-                     : "step time by tensor ranks and stages",
-                 "of the best layout with so many; \">\": none that could be the fastest was simulated, and "
-                 "none is faster than this lower bound; \"-\": none fits");
+    out_.heading(
+        goal_figure_in_words(space_) + " by tensor ranks and stages",
+        fmt::format("of the best layout with so many; \">\": none that could be the {} was simulated, and "
+                    "none is {} than this lower bound; \"-\": none fits",
+                    best_plan_word(space_.request.settings.goal), goal_.better));
     std::vector<TableColumn> columns{text_column()};
     std::vector<std::string> heads{"tensor"};
     for (const int stage : stages) {
@@ -193,8 +217,8 @@ private:
   [[nodiscard]] std::string cell_text(int tensor, int stage) const {
     const LayoutCell* const cell = cell_at(answer_, tensor, stage);
     if (cell == nullptr) return "-";
-    const CellStep step = cell_step(answer_, *cell);
-    return (step.is_bound ? "> " : "") + estimate(Seconds{step.step_s});
+    const CellValue its = cell_value(answer_, *cell);
+    return (its.is_bound ? "> " : "") + goal_in_words(answer_, its.value);
   }
 
   void write_groups() {
@@ -262,6 +286,7 @@ private:
 
   const PlanAnswer& answer_;
   const PlanSpace& space_;
+  const GoalWords& goal_;
   const PlanDetails& details_;
   Page out_;
 };

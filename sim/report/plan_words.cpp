@@ -107,15 +107,52 @@ std::vector<std::size_t> ties_of(const PlanAnswer& answer) {
 
 std::string ties_in_words(const PlanAnswer& answer, const std::vector<std::size_t>& ties) {
   const std::size_t next = ties.front();
-  const double longer = cell_step_of(answer, next) / cell_step_of(answer, *answer.best) - 1;
   return fmt::format(
-      "{} of the simulated layouts may be as fast within their expected errors; the next, {:+.1f} %: {}",
-      ties.size(), 100 * longer, plan_layout_in_words(answer.space, answer.result.rows[next].point));
+      "{} of the simulated layouts may be as fast within their expected errors; the next, {:+.1f} %{}: {}",
+      ties.size(), 100 * excess_of(answer, next),
+      answer.space.request.settings.goal == PlanGoal::energy ? " energy" : "",
+      plan_layout_in_words(answer.space, answer.result.rows[next].point));
 }
 
 std::string quantile_in_words(const PlanSpace& space) {
   if (!space.randomness) return {};
   return fmt::format("{} quantile", *space.request.settings.quantile);
+}
+
+const GoalWords& goal_words(PlanGoal goal) {
+  static constexpr GoalWords time{"step time", "step", "longer", "faster", "take"};
+  static constexpr GoalWords cost{"rent of a million samples", "rent/M", "dearer", "cheaper", "cost"};
+  static constexpr GoalWords energy{"energy per step", "energy", "more", "more frugal", "need"};
+  return goal == PlanGoal::cost ? cost : goal == PlanGoal::energy ? energy : time;
+}
+
+std::string goal_figure_in_words(const PlanSpace& space) {
+  const std::string figure = goal_words(space.request.settings.goal).figure;
+  return space.randomness ? quantile_in_words(space) + " of the " + figure : figure;
+}
+
+bool has_own_figure(const PlanSpace& space) {
+  return space.randomness || space.request.settings.goal != PlanGoal::time;
+}
+
+std::string goal_figure_head(const PlanSpace& space) {
+  return space.randomness ? quantile_in_words(space) : goal_words(space.request.settings.goal).head;
+}
+
+std::string goal_in_words(const PlanAnswer& answer, double value) {
+  constexpr double million = 1e6;
+  return answer.space.request.settings.goal == PlanGoal::cost
+             ? rounded(million * goal_figure(answer, value)) + " USD"
+             : searched_in_words(answer.space, value);
+}
+
+double excess_of(const PlanAnswer& answer, std::size_t row) {
+  return compared_value(answer, row) / compared_value(answer, *answer.best) - 1;
+}
+
+double power_excess_of(const PlanAnswer& answer, std::size_t row) {
+  return plan_figure(answer, row, "average_power_w") / plan_figure(answer, *answer.best, "average_power_w") -
+         1;
 }
 
 std::string searched_in_words(const PlanSpace& space, double value) {
@@ -266,16 +303,16 @@ std::string loss_in_words(const Comparison& comparison) {
   return text;
 }
 
-CellStep cell_step(const PlanAnswer& answer, const LayoutCell& cell) {
-  if (!cell.step_s) return {.step_s = cell.bound_s.value_or(0), .is_bound = true};
-  const double best = cell_step_of(answer, *answer.best);
-  if (!cell.bound_s || *cell.step_s <= std::max(*cell.bound_s, best)) return {.step_s = *cell.step_s};
-  return {.step_s = *cell.bound_s, .is_bound = true};
+CellValue cell_value(const PlanAnswer& answer, const LayoutCell& cell) {
+  if (!cell.value) return {.value = cell.bound.value_or(0), .is_bound = true};
+  const double best = compared_value(answer, *answer.best);
+  if (!cell.bound || *cell.value <= std::max(*cell.bound, best)) return {.value = *cell.value};
+  return {.value = *cell.bound, .is_bound = true};
 }
 
 const LayoutCell* cell_at(const PlanAnswer& answer, int tensor, int pipeline) {
   const auto cell = std::ranges::find_if(answer.cells, [&](const LayoutCell& its) {
-    return its.tensor == tensor && its.pipeline == pipeline && (its.step_s || its.bound_s);
+    return its.tensor == tensor && its.pipeline == pipeline && (its.value || its.bound);
   });
   return cell == answer.cells.end() ? nullptr : &*cell;
 }

@@ -18,6 +18,30 @@ namespace trainyard {
 /// "fastest": the best plan by the goal.
 std::string_view best_plan_word(PlanGoal goal);
 
+/// What a goal counts in maps and tables of layouts.
+struct GoalWords {
+  const char* figure;  ///< "step time"
+  const char* head;    ///< of a column: "step"
+  const char* excess;  ///< of a column with what is above the best: "longer"
+  const char* better;  ///< "faster"
+  const char* has;     ///< of at least so much: "take"
+};
+const GoalWords& goal_words(PlanGoal goal);
+
+/// "step time", "0.9 quantile of the rent of a million samples".
+std::string goal_figure_in_words(const PlanSpace& space);
+/// Whether that is another figure than the step as predicted.
+bool has_own_figure(const PlanSpace& space);
+/// The head of its column: "rent/M", "0.9 quantile".
+std::string goal_figure_head(const PlanSpace& space);
+/// The goal's figure of a searched_value() in the group of the best plan: "5.04 s", "12.3 kJ", and "267 USD"
+/// of a million samples. Requires a best plan.
+std::string goal_in_words(const PlanAnswer& answer, double value);
+/// By what share compared_value() of a row is above the best plan's.
+double excess_of(const PlanAnswer& answer, std::size_t row);
+/// The same of the average power: energy is the step times it.
+double power_excess_of(const PlanAnswer& answer, std::size_t row);
+
 /// "tensor 4 with sequence x data 16; sharded parameters; 8 micro-batches of 4". Throws as make_grid().
 std::string plan_layout_in_words(const PlanLayout& layout, int gpus);
 std::string plan_layout_in_words(const PlanSpace& space, std::size_t point);
@@ -76,12 +100,12 @@ std::vector<LabelledText> binds_in_words(const PlanAnswer& answer, const Run& be
 /// By what B's step is longer than A's: "+0.31 s of exposed communication, -0.05 s of bubble".
 std::string loss_in_words(const Comparison& comparison);
 
-/// What is known of the fastest layout of a cell.
-struct CellStep {
-  double step_s = 0;
-  bool is_bound = false;  ///< no layout is faster than that, but none so fast was simulated
+/// What is known of the best layout of a cell, as searched_value().
+struct CellValue {
+  double value = 0;
+  bool is_bound = false;  ///< no layout has less than that, but none with so little was simulated
 };
-CellStep cell_step(const PlanAnswer& answer, const LayoutCell& cell);
+CellValue cell_value(const PlanAnswer& answer, const LayoutCell& cell);
 /// Null if no layout fits there or runs.
 const LayoutCell* cell_at(const PlanAnswer& answer, int tensor, int pipeline);
 

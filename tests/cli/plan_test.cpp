@@ -65,6 +65,22 @@ TEST_CASE("the command of a plan, and its experiment, give the step that the pla
     CHECK(std::filesystem::file_size(scratch / file) > 0);
 }
 
+TEST_CASE("a plan for the least energy has its map and its next best in joules, and bounds below them") {
+  const Json plan = plan_json({"--goal", "energy", "--quick"});
+  const double best = plan["best"]["energy_per_step_j"];
+  for (const Json& cell : plan["layouts"]) {
+    if (cell["point"] == plan["best"]["point"]) CHECK(cell["energy_per_step_j"] == best);
+    for (const char* const name : {"energy_per_step_j", "bound_j"})
+      CHECK((cell[name].is_null() || cell[name] >= 0.95 * best));  // --quick: a gap of 5 %
+  }
+  for (const Json& other : plan["others"])
+    CHECK(other["excess"].get<double>() ==
+          doctest::Approx(other["energy_per_step_j"].get<double>() / best - 1));
+  const std::string text = run_program(small_plan({"--goal", "energy", "--quick"})).out;
+  CHECK(contains(text, "energy per step by tensor ranks and stages"));
+  CHECK(contains(text, "energy is average power times step"));
+}
+
 TEST_CASE("a plan says what became of every layout") {
   const Json plan = plan_json();
   for (const Json& group : plan["groups"]) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,16 +26,20 @@ struct MadeLayout {
   int tensor = 1, pipeline = 1;
   double bound_s = 0;
   std::optional<double> step_s = {};  ///< none: not simulated
+  double power_w = 1000;
 };
 
-/// Of a step that long with 32 samples, in the order of figures_of_points().
-std::vector<std::optional<double>> made_figures_of(double step_s) {
+/// Of a step that long with 32 samples and 36 USD an hour, in the order of figures_of_points().
+std::vector<std::optional<double>> made_figures_of(double step_s, double power_w) {
   const double rate = 32 / step_s;
   const std::map<std::string, double> known{{"global_batch", 32},
                                             {"step_time_s", step_s},
                                             {"throughput_samples_per_s", rate},
                                             {"throughput_low_samples_per_s", 0.9 * rate},
                                             {"throughput_high_samples_per_s", 1.1 * rate},
+                                            {"rent_usd_per_h", 36},
+                                            {"average_power_w", power_w},
+                                            {"energy_per_step_j", power_w * step_s},
                                             {"memory_peak_bytes", 1e9}};
   std::vector<std::optional<double>> figures;
   for (const std::string& name : figures_of_points({})) {
@@ -45,8 +50,10 @@ std::vector<std::optional<double>> made_figures_of(double step_s) {
 }
 
 /// Points are in the order of the layouts; those with a step were simulated in this order.
-PlanAnswer made_plan(const std::vector<MadeLayout>& layouts) {
+/// Bounds of energy are those of the step at 1 kW.
+PlanAnswer made_plan(const std::vector<MadeLayout>& layouts, PlanGoal goal = PlanGoal::time) {
   PlanSpace space;
+  space.request.settings.goal = goal;
   space.request.name = "made <by hand>";
   space.group_keys = {"gpus"};
   for (const int gpus : {8, 16})
@@ -67,7 +74,7 @@ PlanAnswer made_plan(const std::vector<MadeLayout>& layouts) {
     layout.parallelism.tensor = made.tensor;
     layout.parallelism.pipeline = made.pipeline;
     space.layouts.push_back(layout);
-    space.bounds.push_back({.group = made.group, .step_s = made.bound_s});
+    space.bounds.push_back({.group = made.group, .step_s = made.bound_s, .energy_j = 1000 * made.bound_s});
     space.sweep.points.emplace_back();
     GroupSearch& search = searches[made.group];
     if (!made.step_s) {
@@ -78,11 +85,12 @@ PlanAnswer made_plan(const std::vector<MadeLayout>& layouts) {
     result.rows.push_back({.point = point,
                            .status = PointStatus::done,
                            .reason = {},
-                           .figures = made_figures_of(*made.step_s)});
+                           .figures = made_figures_of(*made.step_s, made.power_w)});
     ++search.simulated;
-    if (!search.best || *made.step_s < search.value) {
+    const double value = goal == PlanGoal::energy ? made.power_w * *made.step_s : *made.step_s;
+    if (!search.best || value < search.value) {
       search.best = point;
-      search.value = *made.step_s;
+      search.value = value;
     }
     search.steps.push_back(
         {.point = point, .value = made.step_s, .best = search.value, .least_open = made.bound_s});
@@ -109,6 +117,42 @@ TEST_CASE("The map of a plan tells the best, simulated layouts, lower bounds and
   CHECK(part_is_in(map, "+25.0 %"));
   CHECK(part_is_in(map, R"(class="cell" title="no layout is possible)"));
   CHECK(plan_map_html(made_plan({usual[1]})).markup.empty());  // a map of one place
+}
+
+TEST_CASE("The map and the next best of the cheapest plan are in dollars of a million samples") {
+  // The larger group costs 36 USD an hour: 2 s for 32 samples are 625 USD for a million.
+  const PlanAnswer answer = made_plan(usual, PlanGoal::cost);
+  REQUIRE(answer.best == 2);
+  const Html map = plan_map_html(answer);
+  CHECK(part_is_in(
+      map, R"(heat0 chosen" title="tensor 2, 1 stage: tensor 2 x data 8; 4 micro-batches of 1, 625)"));
+  CHECK(part_is_in(map, "cost at least 656"));
+  CHECK(part_is_in(map, "rent of a million samples by tensor ranks and stages"));
+  CHECK(!part_is_in(map, "2.00 s"));
+  const Html next = plan_next_html(answer, {});
+  CHECK(part_is_in(next, "dearer"));
+  CHECK(part_is_in(next, "781"));
+  const nlohmann::ordered_json cell = plan_json(answer, {})["layouts"][0];
+  CHECK(cell["sample_cost_usd"].get<double>() == doctest::Approx(2.5 * 36 / 3600 / 32));
+  CHECK(cell["bound_usd"].is_null());
+  CHECK(!cell.contains("step_time_s"));
+}
+
+TEST_CASE("The map and the next best of the most frugal plan are in joules, also where they are faster") {
+  std::vector<MadeLayout> layouts = usual;
+  layouts[2].power_w = 1500;  // the fastest needs 3 kJ a step, the best 2.5 kJ
+  const PlanAnswer answer = made_plan(layouts, PlanGoal::energy);
+  REQUIRE(answer.best == 1);
+  const Html map = plan_map_html(answer);
+  CHECK(
+      part_is_in(map, R"(heat0 chosen" title="tensor 1, 1 stage: data 16; 4 micro-batches of 1, 2.50 kJ")"));
+  CHECK(part_is_in(map, "4 micro-batches of 1, 3.00 kJ"));
+  CHECK(part_is_in(map, "need at least 2.10 kJ"));
+  CHECK(part_is_in(map, "+20.0 %"));
+  CHECK(part_is_in(plan_next_html(answer, {}), "+50.0 %"));  // its power
+  const nlohmann::ordered_json plan = plan_json(answer, {});
+  CHECK(plan["layouts"][2]["energy_per_step_j"] == 3000);
+  CHECK(plan["others"][0]["excess"].get<double>() == doctest::Approx(0.2));
 }
 
 TEST_CASE("The progress of a plan has a dot for each simulated layout of the best group") {
