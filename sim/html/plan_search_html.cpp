@@ -12,7 +12,6 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -42,10 +41,12 @@ std::string after_axes(const std::string& layout) {
   return end == std::string::npos ? layout : layout.substr(end + 2);
 }
 
-Html map_cell(const PlanAnswer& answer, const LayoutCell* cell) {
-  if (cell == nullptr)
-    return element("div", "-",
-                   " class=\"cell\"" + attribute("title", "no layout is possible here and fits into memory"));
+Html map_cell(const PlanAnswer& answer, PlanPlace place) {
+  const LayoutCell* const cell = cell_at(answer, place);
+  if (cell == nullptr) {
+    const EmptyPlace& empty = empty_place(answer, place);
+    return element("div", empty.word, " class=\"cell\"" + attribute("title", empty.remark));
+  }
   const CellValue its = cell_value(answer, *cell);
   const double ratio = its.value / compared_value(answer, *answer.best);
   const bool is_best = cell->row == answer.best;
@@ -81,30 +82,28 @@ Html heat_legend() {
 }  // namespace
 
 Html plan_map_html(const PlanAnswer& answer) {
-  std::set<int> tensors;
-  std::set<int> stages;
-  for (const LayoutCell& cell : answer.cells) {
-    tensors.insert(cell.tensor);
-    stages.insert(cell.pipeline);
-  }
-  if (!answer.best || tensors.size() * stages.size() < 2) return {};
+  if (!answer.best) return {};
+  const PlanMap map = plan_map(answer);
+  if (map.tensors.size() * map.stages.size() < 2) return {};
   std::vector<HtmlColumn> columns{{"tensor ranks", true}};
-  for (const int stage : stages) columns.push_back({count(stage, "stage"), true});
+  for (const int stage : map.stages) columns.push_back({count(stage, "stage"), true});
   const PlanGoal goal = answer.space.request.settings.goal;
   const std::string quantile = answer.space.randomness ? quantile_in_words(answer.space) + " of the " : "";
   HtmlTable table(goal_figure_in_words(answer.space) + " by tensor ranks and stages", columns);
-  for (const int tensor : tensors) {
+  for (const int tensor : map.tensors) {
     std::vector<Html> cells{as_text(std::to_string(tensor))};
-    for (const int stage : stages) cells.push_back(map_cell(answer, cell_at(answer, tensor, stage)));
+    for (const int stage : map.stages) cells.push_back(map_cell(answer, {tensor, stage}));
     table.row(cells);
   }
+  std::string empty;
+  for (const EmptyPlace* const one : map.empty) empty += fmt::format(" \"{}\": {}.", one->word, one->legend);
   return paragraph(fmt::format(
              "The {} of the best layout with so many tensor ranks and stages of a pipeline, {}. \">\": no "
              "layout there was simulated that could be the {}, since none can be {} than this lower "
-             "bound. \"-\": none is possible and fits.",
+             "bound.{}",
              quantile + (goal == PlanGoal::time ? "step" : goal_words(goal).figure),
              group_in_words(answer.space, group_of_row(answer, *answer.best)), best_plan_word(goal),
-             goal_words(goal).better)) +
+             goal_words(goal).better, empty)) +
          table.html(false, " id=\"map-table\"") + heat_legend();
 }
 

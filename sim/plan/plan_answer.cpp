@@ -249,7 +249,7 @@ private:
 
   void find_cells() {
     const std::size_t group = group_of(*answer_.best);
-    std::map<std::pair<int, int>, LayoutCell> cells;
+    std::map<PlanPlace, LayoutCell> cells;
     std::map<std::size_t, std::size_t> row_of_point;
     for (std::size_t row = 0; row < answer_.result.rows.size(); ++row)
       row_of_point.emplace(answer_.result.rows[row].point, row);
@@ -267,7 +267,10 @@ private:
       else
         add_row(cell, row->second);
     }
-    for (const auto& [key, cell] : cells) answer_.cells.push_back(cell);
+    for (const auto& [place, cell] : cells) answer_.cells.push_back(cell);
+    for (const PlanPlace& place : answer_.space.groups[group].too_large_at) {
+      if (!cells.contains(place)) answer_.full.push_back(place);
+    }
   }
 
   void add_row(LayoutCell& cell, std::size_t row) const {

@@ -52,6 +52,7 @@ struct PlanAnswer {
       front;  ///< rows of best_of_group that no other beats in time, cost, energy and GPUs
   std::vector<std::size_t> others;                ///< rows of the best one's group, best first, without it
   std::vector<LayoutCell> cells;                  ///< of layouts that fit, by tensor, then pipeline
+  std::vector<PlanPlace> full;                    ///< where layouts are possible, but none fits
   std::optional<PlanRobustness> robustness = {};  ///< if a quantile is asked for
 };
 

@@ -395,7 +395,10 @@ private:
 
   void add_point(std::size_t number, const PlanLayout& layout, const LayoutVerdict& verdict) {
     PlanGroup& group = space_.groups[number];
-    if (verdict.fate == LayoutFate::too_large) ++group.too_large;
+    if (verdict.fate == LayoutFate::too_large) {
+      ++group.too_large;
+      group.too_large_at.insert({layout.parallelism.tensor, layout.parallelism.pipeline});
+    }
     if (verdict.fate == LayoutFate::impossible) ++group.impossible[verdict.reason];
     if (verdict.fate != LayoutFate::open) return;
     PointValues values(group.values.begin(), group.values.end() - 1);

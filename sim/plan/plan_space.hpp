@@ -9,10 +9,12 @@
 #include "plan/plan_draws.hpp"
 #include "sweep/sweep.hpp"
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,13 @@ struct PlanRequest {
   PlanSettings settings;
 };
 
+/// Where a layout stands on the map of a plan.
+struct PlanPlace {
+  int tensor = 1;
+  int pipeline = 1;
+  friend auto operator<=>(const PlanPlace&, const PlanPlace&) = default;
+};
+
 /// One number of GPUs with one value of each further key.
 struct PlanGroup {
   std::vector<std::string> values;  ///< of the keys in PlanSpace::group_keys
@@ -34,6 +43,7 @@ struct PlanGroup {
   int global_batch = 0;
   std::size_t layouts = 0;                             ///< in its space
   std::size_t too_large = 0;                           ///< that do not fit into the memory
+  std::set<PlanPlace> too_large_at = {};               ///< where these stand
   std::map<std::string, std::size_t> impossible = {};  ///< by reason
   std::string failure = {};  ///< why it has no layouts at all: an impossible machine
 };

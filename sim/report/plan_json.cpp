@@ -162,6 +162,9 @@ Json plan_json(const PlanAnswer& answer, const PlanDetails& details) {
     json["groups"].push_back(group_json(answer, i));
   json["layouts"] = Json::array();
   for (const LayoutCell& cell : answer.cells) json["layouts"].push_back(cell_json(answer, cell));
+  json["too_large"] = Json::array();
+  for (const PlanPlace& place : answer.full)
+    json["too_large"].push_back({{"tensor", place.tensor}, {"pipeline", place.pipeline}});
   json["changes"] = Json::array();
   const int gpus = answer.best ? group_of_row(answer, *answer.best).gpus : 0;
   for (const PlanChange& change : details.changes)

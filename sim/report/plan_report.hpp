@@ -35,7 +35,7 @@ std::string plan_text(const PlanAnswer& answer, const PlanDetails& details, cons
 std::string plan_csv(const PlanAnswer& answer);
 
 /// {schema_version, plan, goal, best: {keys, figures ...}, binds: {...}, others: [...], pareto: [...],
-/// groups: [{..., progress: [...]}, ...], layouts: [...], changes: [...]},
+/// groups: [{..., progress: [...]}, ...], layouts: [...], too_large: [...], changes: [...]},
 /// and with a quantile robustness: {quantile, draws, seed, ...}
 nlohmann::ordered_json plan_json(const PlanAnswer& answer, const PlanDetails& details);
 

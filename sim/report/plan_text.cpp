@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <set>
 
 namespace trainyard {
 
@@ -186,37 +185,35 @@ private:
 
   /// The goal's figure by tensor ranks and stages.
   void write_cells() {
-    std::set<int> tensors;
-    std::set<int> stages;
-    for (const LayoutCell& cell : answer_.cells) {
-      tensors.insert(cell.tensor);
-      stages.insert(cell.pipeline);
-    }
-    if (tensors.size() * stages.size() < 2) return;
+    const PlanMap map = plan_map(answer_);
+    if (map.tensors.size() * map.stages.size() < 2) return;
+    std::string empty;
+    for (const EmptyPlace* const one : map.empty)
+      empty += fmt::format("; \"{}\": {}", one->word, one->legend);
     out_.heading(
         goal_figure_in_words(space_) + " by tensor ranks and stages",
         fmt::format("of the best layout with so many; \">\": none that could be the {} was simulated, and "
-                    "none is {} than this lower bound; \"-\": none fits",
-                    best_plan_word(space_.request.settings.goal), goal_.better));
+                    "none is {} than this lower bound{}",
+                    best_plan_word(space_.request.settings.goal), goal_.better, empty));
     std::vector<TableColumn> columns{text_column()};
     std::vector<std::string> heads{"tensor"};
-    for (const int stage : stages) {
+    for (const int stage : map.stages) {
       columns.push_back(number_column());
       heads.push_back(fmt::format("{}", count(stage, "stage")));
     }
     Table table(std::move(columns), {.indent = 2, .goes_on_below = true});
     table.add(heads);
-    for (const int tensor : tensors) {
+    for (const int tensor : map.tensors) {
       std::vector<std::string> cells{std::to_string(tensor)};
-      for (const int stage : stages) cells.push_back(cell_text(tensor, stage));
+      for (const int stage : map.stages) cells.push_back(cell_text({tensor, stage}));
       table.add(cells);
     }
     out_.table(table);
   }
 
-  [[nodiscard]] std::string cell_text(int tensor, int stage) const {
-    const LayoutCell* const cell = cell_at(answer_, tensor, stage);
-    if (cell == nullptr) return "-";
+  [[nodiscard]] std::string cell_text(PlanPlace place) const {
+    const LayoutCell* const cell = cell_at(answer_, place);
+    if (cell == nullptr) return empty_place(answer_, place).word;
     const CellValue its = cell_value(answer_, *cell);
     return (its.is_bound ? "> " : "") + goal_in_words(answer_, its.value);
   }

@@ -310,11 +310,43 @@ CellValue cell_value(const PlanAnswer& answer, const LayoutCell& cell) {
   return {.value = *cell.bound, .is_bound = true};
 }
 
-const LayoutCell* cell_at(const PlanAnswer& answer, int tensor, int pipeline) {
+const LayoutCell* cell_at(const PlanAnswer& answer, PlanPlace place) {
   const auto cell = std::ranges::find_if(answer.cells, [&](const LayoutCell& its) {
-    return its.tensor == tensor && its.pipeline == pipeline && (its.value || its.bound);
+    return its.tensor == place.tensor && its.pipeline == place.pipeline && (its.value || its.bound);
   });
   return cell == answer.cells.end() ? nullptr : &*cell;
+}
+
+const EmptyPlace& empty_place(const PlanAnswer& answer, PlanPlace place) {
+  static constexpr EmptyPlace impossible{"-", "none is possible", "no layout is possible here"};
+  static constexpr EmptyPlace full{"full", "none fits into memory",
+                                   "layouts are possible here, but none fits into memory"};
+  static constexpr EmptyPlace failed{"failed", "every simulation ended with an error",
+                                     "every simulation of a layout here ended with an error"};
+  if (std::ranges::find(answer.full, place) != answer.full.end()) return full;
+  const bool was_tried = std::ranges::any_of(answer.cells, [&](const LayoutCell& its) {
+    return PlanPlace{its.tensor, its.pipeline} == place;
+  });
+  return was_tried ? failed : impossible;
+}
+
+PlanMap plan_map(const PlanAnswer& answer) {
+  PlanMap map;
+  const auto add = [&](int tensor, int pipeline) {
+    map.tensors.insert(tensor);
+    map.stages.insert(pipeline);
+  };
+  for (const LayoutCell& cell : answer.cells) add(cell.tensor, cell.pipeline);
+  for (const PlanPlace& place : answer.full) add(place.tensor, place.pipeline);
+  for (const int tensor : map.tensors) {
+    for (const int stage : map.stages) {
+      if (cell_at(answer, {tensor, stage}) != nullptr) continue;
+      const EmptyPlace* const empty = &empty_place(answer, {tensor, stage});
+      if (std::ranges::find(map.empty, empty) == map.empty.end()) map.empty.push_back(empty);
+    }
+  }
+  std::ranges::sort(map.empty, {}, [](const EmptyPlace* one) { return std::string_view(one->word); });
+  return map;
 }
 
 std::string change_in_words(const PlanAnswer& answer, const PlanChange& change) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -107,7 +108,22 @@ struct CellValue {
 };
 CellValue cell_value(const PlanAnswer& answer, const LayoutCell& cell);
 /// Null if no layout fits there or runs.
-const LayoutCell* cell_at(const PlanAnswer& answer, int tensor, int pipeline);
+const LayoutCell* cell_at(const PlanAnswer& answer, PlanPlace place);
+
+/// Why a place of the map has no cell_at().
+struct EmptyPlace {
+  const char* word;    ///< "full"
+  const char* legend;  ///< "none fits into memory"
+  const char* remark;  ///< the same in full
+};
+const EmptyPlace& empty_place(const PlanAnswer& answer, PlanPlace place);
+
+/// The rows and columns of the map, and what is to be said of its empty places. Requires a best plan.
+struct PlanMap {
+  std::set<int> tensors, stages;
+  std::vector<const EmptyPlace*> empty;  ///< each kind once
+};
+PlanMap plan_map(const PlanAnswer& answer);
 
 /// "the same layout is the best, step 5.06 s (+0.4 %)". Requires a best plan.
 std::string change_in_words(const PlanAnswer& answer, const PlanChange& change);

@@ -119,6 +119,23 @@ TEST_CASE("The map of a plan tells the best, simulated layouts, lower bounds and
   CHECK(plan_map_html(made_plan({usual[1]})).markup.empty());  // a map of one place
 }
 
+TEST_CASE("The map of a plan tells places that are impossible, too large for the memory and failed apart") {
+  PlanAnswer answer = made_plan(usual);
+  const Html before = plan_map_html(answer);
+  CHECK(part_is_in(before, "&quot;-&quot;: none is possible."));
+  CHECK(!part_is_in(before, "none fits into memory"));
+  answer.full = {{4, 1}};  // a row of its own, with nothing at two stages
+  const Html map = plan_map_html(answer);
+  CHECK(
+      part_is_in(map, R"(class="cell" title="layouts are possible here, but none fits into memory">full<)"));
+  CHECK(part_is_in(map, R"(class="cell" title="no layout is possible here">-<)"));
+  CHECK(part_is_in(map, "none fits into memory."));
+  answer.cells.push_back({.tensor = 4, .pipeline = 2});
+  CHECK(part_is_in(plan_map_html(answer),
+                   R"(title="every simulation of a layout here ended with an error">failed<)"));
+  CHECK(plan_json(answer, {})["too_large"][0]["tensor"] == 4);
+}
+
 TEST_CASE("The map and the next best of the cheapest plan are in dollars of a million samples") {
   // The larger group costs 36 USD an hour: 2 s for 32 samples are 625 USD for a million.
   const PlanAnswer answer = made_plan(usual, PlanGoal::cost);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <limits>
+#include <map>
 
 namespace trainyard {
 namespace {
@@ -384,6 +385,32 @@ TEST_CASE("A goal that needs what the machine does not state is refused") {
   PlanSpace space = space_of(request);
   PlanOutcome outcome = searched(space);
   CHECK_THROWS_AS(plan_answer(std::move(space), std::move(outcome)), InputError);
+}
+
+TEST_CASE("Places of the map are full if layouts are possible there and all are larger than the memory") {
+  PlanRequest request = small_request();
+  request.settings.gpus = "8";
+  std::map<PlanPlace, double> least;  // share of the memory
+  const PlanSpace roomy = space_of(request);
+  CHECK(roomy.groups[0].too_large_at.empty());
+  for (std::size_t point = 0; point < roomy.bounds.size(); ++point) {
+    const Parallelism& its = roomy.layouts[point].parallelism;
+    const auto [known, is_new] = least.try_emplace({its.tensor, its.pipeline}, roomy.bounds[point].memory);
+    known->second = std::min(known->second, roomy.bounds[point].memory);
+  }
+  const double most =
+      std::ranges::max_element(least, {}, &std::pair<const PlanPlace, double>::second)->second;
+  request.settings.memory_headroom = 1 - 0.999 * most;
+  PlanSpace space = space_of(request);
+  PlanOutcome outcome = searched(space, 2);
+  const PlanAnswer answer = plan_answer(std::move(space), std::move(outcome));
+  std::vector<PlanPlace> full;
+  for (const auto& [place, memory] : least) {
+    if (memory > 0.999 * most) full.push_back(place);
+  }
+  CHECK(full.size() < least.size());
+  CHECK(answer.full == full);
+  CHECK(answer.cells.size() + full.size() == least.size());
 }
 
 TEST_CASE("Numbers of GPUs are a number, a list, or a range that doubles") {
