@@ -300,7 +300,7 @@ void add_plan(CLI::App& program) {
   add_value(command, "--gap", options->gap, "SHARE",
             "end the search when no layout can be better by more than this share");
   add_value(command, "--quantile", options->quantile, "SHARE",
-            "what the best plan has least of is this quantile of the goal, such as 0.9, over draws of the "
+            "minimise this quantile of the goal, such as 0.9, over draws of the "
             "expected error and of the slowest GPU's speed");
   add_value(command, "--draws", options->draws, "N", "number of draws for the quantile (default: 1000)");
   command.add_flag("--quick", options->quick, "a gap of 0.05, and no search with a little different machine");

@@ -71,10 +71,9 @@ struct Keys<PlanSettings> {
             "in place of epochs: the training ends when this target of the model's convergence is reached"),
         optional("deadline", &PlanSettings::deadline, "longest time of the whole training").above(0),
         optional("budget", &PlanSettings::budget, "highest cost of the whole training").above(0),
-        optional(
-            "quantile", &PlanSettings::quantile,
-            "the best plan has least of this quantile of the goal, such as 0.9, over draws of the expected "
-            "error and of the slowest GPU's speed")
+        optional("quantile", &PlanSettings::quantile,
+                 "minimise this quantile of the goal, such as 0.9, over draws of the expected "
+                 "error and of the slowest GPU's speed")
             .between(0.5, 0.999),
         optional("draws", &PlanSettings::draws, "number of draws for the quantile").between(100, 10000));
   }

@@ -139,6 +139,10 @@ std::optional<Seconds> PlanSearch::limit(std::size_t point) const {
   return its ? std::optional(Seconds{*its / factors_[point]}) : std::nullopt;
 }
 
+bool PlanSearch::takes_early(std::size_t point) {
+  return std::erase(open_[space_.bounds[point].group], point) > 0;
+}
+
 void PlanSearch::add_bound(std::size_t point, Seconds step) {
   std::erase(wave_, point);
   PointBound& bound = bounds_[point];

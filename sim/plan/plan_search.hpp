@@ -94,6 +94,9 @@ public:
   /// The result of a point of the last wave: its searched_value() counts.
   void add(const SweepResult& result, const SweepRow& row);
 
+  /// Whether add() may follow for a point that no wave had yet, which then leaves the open ones.
+  bool takes_early(std::size_t point);
+
   /// No simulation of this point of the last wave would have a shorter step, which is above its limit.
   void add_bound(std::size_t point, Seconds step);
 

@@ -64,6 +64,7 @@ private:
       take_results(wave, outcome.result);
       if (outcome.is_interrupted || !outcome.broken.empty()) break;
     }
+    if (outcome.is_interrupted) take_others(outcome.result);
     search_->stop();
   }
 
@@ -77,6 +78,15 @@ private:
         search_->add(result, row->second);
         result.rows.push_back(row->second);
       }
+    }
+  }
+
+  /// What was simulated before an interruption counts, wherever this search had come.
+  void take_others(SweepResult& result) {
+    for (const auto& [point, row] : finished_) {
+      if (bound_alone(result, row) || !search_->takes_early(point)) continue;
+      search_->add(result, row);
+      result.rows.push_back(row);
     }
   }
 

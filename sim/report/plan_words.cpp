@@ -175,7 +175,7 @@ std::string draws_in_words(const PlanAnswer& answer, std::size_t group) {
   const WaitedGpus& waited = randomness.draws.speeds(group).waited;
   const std::string speed = waited.variation > 0
                                 ? fmt::format("the slowest of {} GPUs, whose speeds vary by {:.3g} %",
-                                              waited.gpus, 100 * waited.variation)
+                                              grouped(waited.gpus), 100 * waited.variation)
                                 : std::string("not the speeds of GPUs, which count as equal");
   return error + "; " + speed;
 }
@@ -190,11 +190,12 @@ std::string shares_in_words(const PlanAnswer& answer) {
   std::string text = fmt::format("the plan {} of {} simulated layouts in {} of the draws", word,
                                  answer.others.size() + 1, percent(robust.fastest_shares[best]));
   const std::size_t other = robust.nominal.value_or(best);
-  if (other == best) return text + ", and as predicted";
+  const char* const among = space.request.settings.gap > 0 ? " among the simulated ones" : "";
+  if (other == best) return text + ", and as predicted" + among;
   return text + fmt::format(
-                    "; as predicted, {} {} ({}), but its {} is {} ({}), and in {} of the draws it {} than "
+                    "; as predicted{}, {} {} ({}), but its {} is {} ({}), and in {} of the draws it {} than "
                     "the plan",
-                    plan_layout_in_words(space, answer.result.rows[other].point), word,
+                    among, plan_layout_in_words(space, answer.result.rows[other].point), word,
                     searched_in_words(space, plan_figure(answer, other, searched_figure(space))),
                     quantile_in_words(space), searched_in_words(space, robust.quantiles[other]),
                     signed_percent(robust.quantiles[other] / robust.quantiles[best] - 1),

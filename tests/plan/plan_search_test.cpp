@@ -353,6 +353,25 @@ TEST_CASE("A search that is interrupted before its first point keeps nothing") {
   CHECK(gap_of(none.searches.front()) == 1);  // nothing is proved
 }
 
+TEST_CASE("A search for a quantile that is interrupted answers with the best of all that was simulated") {
+  PlanRequest request = small_request();
+  request.set.emplace_back("random.gpus", "slowest");
+  request.settings.quantile = 0.9;
+  const PlanSpace space = space_of(request);
+  SweepStore store(stored_plan(space));
+  int asked = 0;
+  const PlanOutcome outcome = search_plan(shipped(), space, all_points(space), store,
+                                          {.parallel = 1, .is_interrupted = [&] { return ++asked > 3; }});
+  CHECK(outcome.is_interrupted);
+  const std::vector<SweepRow> rows = store.rows();
+  CHECK(rows.size() > 1);
+  CHECK(outcome.result.rows.size() == rows.size());
+  for (const SweepRow& row : rows) {
+    const std::size_t group = space.bounds[row.point].group;
+    CHECK(outcome.searches[group].value <= searched_value(space, outcome.result, row).value());
+  }
+}
+
 TEST_CASE("The fewest dollars need fewer GPUs than the least time, and a deadline forbids them") {
   PlanRequest request = small_request();
   request.settings.gpus = "8,16";
