@@ -164,10 +164,10 @@ void add_commands(CLI::App& program) {
 }
 
 int run_cli(int argc, const char* const* argv) {
-  use_large_pages();
   end_on_interrupt();
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit is then an error, like a full disk
   try {
+    use_large_pages();
     return parse_and_run(argc, argv);
   } catch (const InputError& error) {
     print_diagnostics(error.diagnostics());

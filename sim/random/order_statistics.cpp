@@ -73,7 +73,8 @@ double expected_order_statistic(int rank, int draws, double sd) {
 }
 
 double maximum_quantile(int draws, double sd, double probability) {
-  if (draws < 1 || sd < 0 || !(probability > 0 && probability < 1))
+  const bool is_inside = probability > 0 && probability < 1;
+  if (draws < 1 || sd < 0 || !is_inside)
     throw std::invalid_argument("a quantile of no draws, a negative deviation, or no probability");
   constexpr double below_one = 1 - 0x1p-53;
   return sd * normal_quantile(std::min(exp(log(probability) / draws), below_one));
