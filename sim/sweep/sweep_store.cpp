@@ -456,9 +456,9 @@ struct SweepStore::Salvaging {
 
   void open() {
     // The journal beside it may hold all pages.
-    std::error_code unknown;
+    std::error_code ignored;
     const bool is_stump = is_too_short(copy);
-    if (is_stump) std::filesystem::resize_file(copy, StorePages::smallest_page, unknown);
+    if (is_stump) std::filesystem::resize_file(copy, StorePages::smallest_page, ignored);
     if (!is_stump && opens()) return;
     {
       StorePages pages(copy);
