@@ -18,7 +18,7 @@ struct PublishedExperiment {
 /// "parallel-12.yaml": the name of the row's table, and its line.
 std::string experiment_file(const PublishedRow& row);
 
-/// One for each run of which an experiment can be made: data-parallel runs, then those whose ranks share a
+/// One for each run that can be predicted: data-parallel runs, then those whose ranks share a
 /// model, each in the order of the rows. `trainyard run` predicts runs whose ranks share a model as the fit
 /// `software` does; the others with the shipped software, which is also fitted to series that the fit
 /// `software` leaves out for the run.
