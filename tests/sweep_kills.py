@@ -112,8 +112,8 @@ def main():
             sweeps += 1
             out = folder / f"killed{sweeps}"
             kept = {}
-            # About ten kills a sweep, some before its first row and some while it writes its files.
-            while kills < options.cycles and killed_after(sweep, out, draw.uniform(0, 0.2) * whole, groups):
+            # A few kills a sweep: before its first row, among the rows, while it writes its files.
+            while kills < options.cycles and killed_after(sweep, out, draw.random() ** 3 * whole, groups):
                 kills += 1
                 now = rows(out / "sweep.db")
                 check(all(now.get(point) == row for point, row in kept.items()), "a row was lost or changed")
