@@ -80,10 +80,10 @@ bool sweeps(const std::string& program) {
     std::fflush(stdout);
   }
   std::filesystem::remove_all(folder);
-  const Measured kills =
-      measure({"/usr/bin/python3", TRAINYARD_SOURCE_DIR "/tests/sweep_kills.py", program, "--cycles", "200"});
-  fmt::print("{}", kills.run.output);
-  return all_within && kills.run.exit_code == 0;
+  const Measured faults =
+      measure({"/usr/bin/python3", TRAINYARD_SOURCE_DIR "/tests/sweep_faults.py", program, "--cycles", "200"});
+  fmt::print("{}", faults.run.output);
+  return all_within && faults.run.exit_code == 0;
 }
 
 }  // namespace trainyard::bench
