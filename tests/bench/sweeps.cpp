@@ -80,8 +80,8 @@ bool sweeps(const std::string& program) {
     std::fflush(stdout);
   }
   std::filesystem::remove_all(folder);
-  const Measured faults =
-      measure({"/usr/bin/python3", TRAINYARD_SOURCE_DIR "/tests/sweep_faults.py", program, "--cycles", "200"});
+  const Measured faults = measure(
+      {"/usr/bin/python3", TRAINYARD_SOURCE_DIR "/tests/sweep_faults.py", program, "--cycles", "200"});
   fmt::print("{}", faults.run.output);
   return all_within && faults.run.exit_code == 0;
 }
