@@ -186,6 +186,7 @@ void export_files(const PlanOptions& options, const PlanAnswer& answer, const Pl
   const std::string texts[] = {plan_text(answer, details), json_text(plan_json(answer, details)),
                                details.best == nullptr ? std::string() : resolved_text(*details.best),
                                plan_csv(answer), plan_html(answer, details, origin)};
+  remove_unfinished(dir, plan_files);
   for (std::size_t i = 0; i < std::size(plan_files); ++i) {
     if (!texts[i].empty()) write_out_file(dir / plan_files[i], texts[i], true);
   }

@@ -139,6 +139,7 @@ void export_files(const SweepOptions& options, const SweepFile& file, const Swee
   const std::string texts[] = {
       sweep_csv(result), failures_csv(result), published_csv(result), resolved,
       sweep_html(result, sweep_origin(config::find_catalogue(), result, resolved, version()), options.by)};
+  remove_unfinished(dir, exported);
   for (std::size_t i = 0; i < std::size(exported); ++i) {
     const fs::path exported_file = dir / exported[i];
     if (!texts[i].empty()) {

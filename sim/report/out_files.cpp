@@ -3,6 +3,7 @@
 #include "config/diagnostic.hpp"
 #include "config/file_paths.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -256,6 +257,19 @@ void write_out_file(const fs::path& file, std::string_view text, bool force) {
   write_and_close(descriptor, file, text);
   if (::rename(partial.c_str(), target.c_str()) != 0) fail_with_errno(file, errno);
   unfinished.complete();
+}
+
+void remove_unfinished(const fs::path& dir, std::span<const char* const> files) {
+  std::error_code ignored;
+  for (const fs::path& entry : config::entries(dir, ignored)) {
+    const std::string name = entry.filename().string();
+    const std::size_t end = name.find_last_not_of("0123456789") + 1;
+    const auto is_of = [&](const char* file) {
+      return name.substr(0, end) == fmt::format("{}.partial-", file);
+    };
+    if (end < name.size() && std::ranges::any_of(files, is_of) && is_plain_file(entry))
+      ::unlink(entry.c_str());
+  }
 }
 
 }  // namespace trainyard

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,10 @@ void check_out_dir(const std::filesystem::path& dir, const std::set<std::string>
 /// Writes one file, in the same way. Other things than regular files (/dev/stdout, a pipe) are written to
 /// directly, and signals are not delayed.
 void write_out_file(const std::filesystem::path& file, std::string_view text, bool force);
+
+/// Removes what writes of these files that were killed left in a folder (FILE.partial-PID), as far as it can.
+/// Only for a folder that no other process writes to.
+void remove_unfinished(const std::filesystem::path& dir, std::span<const char* const> files);
 
 /// Throws the errors that write_out_file throws before writing.
 void check_out_file(const std::filesystem::path& file, bool force);

@@ -237,6 +237,20 @@ TEST_CASE("a full disk leaves nothing half-written and keeps the earlier result"
   CHECK(names == 1);
 }
 
+TEST_CASE("what killed writes left is removed, and nothing else") {
+  const Scratch scratch;
+  const std::vector<std::string> others{"a.csv", "a.csv.partial-", "a.csv.partial-12x", "b.csv.partial-12"};
+  for (const std::string& name : others) put(scratch / name, "text");
+  put(scratch / "a.csv.partial-12", "half");
+  fs::create_directory(scratch / "a.csv.partial-13");
+  const char* const names[] = {"a.csv", "c.csv"};
+  remove_unfinished(scratch / "", names);
+  std::set<std::string> left(others.begin(), others.end());
+  left.insert("a.csv.partial-13");
+  CHECK(scratch.names() == left);
+  remove_unfinished(scratch / "missing", names);
+}
+
 TEST_CASE("a signal while writing arrives when nothing is half-written") {
   const Scratch scratch;
   const int code = in_child([&] {
