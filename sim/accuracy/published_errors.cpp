@@ -22,6 +22,8 @@ bool read_number(std::string_view text, double& value) {
   return error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= most;
 }
 
+constexpr double largest_count = 1e9;
+
 /// A column: how it is written, and how it is read; false if the text is wrong.
 struct Column {
   std::string_view name;
@@ -42,9 +44,12 @@ template <class Member>
 Column number_column(std::string_view name, Member member) {
   return {name, [member](const PublishedError& run) { return fmt::format("{:.6g}", 1.0 * member(run)); },
           [member](std::string_view cell, PublishedError& run) {
+            using Value = std::decay_t<decltype(member(run))>;
             double value = 0;
             if (!read_number(cell, value)) return false;
-            member(run) = static_cast<std::decay_t<decltype(member(run))>>(value);
+            if (std::is_same_v<Value, bool> && value != 0 && value != 1) return false;
+            if (std::is_integral_v<Value> && value > largest_count) return false;
+            member(run) = static_cast<Value>(value);
             return true;
           }};
 }

@@ -128,10 +128,13 @@ TEST_CASE(
   CHECK(read.widening == 1.25);
   CHECK(read.ratio_widening == errors.ratio_widening);
   CHECK(read.runs[1].of == errors.runs[1].of);
-  const auto wrong = errors_of(
-      [&] { read_published_errors("e.csv", text + text.substr(text.rfind("wide")).replace(5, 1, "x")); });
-  REQUIRE_FALSE(wrong.empty());
-  CHECK(wrong.front().line == 9);
+  for (const char* const nodes : {"x", "-1", "1e10"}) {  // the last is no count of nodes
+    CAPTURE(nodes);
+    const auto wrong = errors_of(
+        [&] { read_published_errors("e.csv", text + text.substr(text.rfind("wide")).replace(5, 1, nodes)); });
+    REQUIRE_FALSE(wrong.empty());
+    CHECK(wrong.front().line == 9);
+  }
 }
 
 TEST_CASE(
