@@ -145,6 +145,7 @@ void check_trace_groups(const Parallelism& parallelism, bool has_stages, config:
   belongs_to_trace(parallelism.context_exchange.has_value(), "context_exchange");
   belongs_to_trace(parallelism.schedule.has_value(), "schedule");
   belongs_to_trace(!parallelism.stages.empty(), "stages");
+  belongs_to_trace(parallelism.unequal_stages, "unequal_stages");
   belongs_to_trace(!parallelism.first_layers.empty(), "first_layers");
   belongs_to_trace(parallelism.recompute != Recompute::none, "recompute");
   belongs_to_trace(parallelism.shard != Sharded::none, "shard");

@@ -99,7 +99,9 @@ public:
         layout_(layout),
         model_(shared_model(request.model, layout.parallelism)),
         ranges_(cut(model_.layers, layout.grid.pipeline * layout.parallelism.virtual_stages,
-                    {layout.parallelism.stages, layout.parallelism.first_layers})) {
+                    {.blocks_of_chunk = layout.parallelism.stages,
+                     .may_be_unequal = layout.parallelism.unequal_stages,
+                     .first_layers = layout.parallelism.first_layers})) {
     const Bytes value = element_sizes(request_.precision).activation;
     for (std::size_t i = 0; i + 1 < ranges_.size(); ++i)  // before layers gather the inputs of all replicas
       boundaries_.push_back(request_.micro_batch * boundary_elements(model_.layers, ranges_[i]) * value);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
+#include <iterator>
 #include <numeric>
 
 namespace trainyard {
@@ -16,8 +17,9 @@ namespace trainyard {
 namespace {
 
 constexpr std::string_view micro_batch_key = "batch_per_gpu";
-constexpr int most_virtual_stages = 8;
-constexpr int least_tokens = 2048;  // of a rank of a context group
+constexpr int most_virtual_stages = 16;
+constexpr double most_uneven = 1.25;  // blocks of the largest chunk, over the mean
+constexpr int least_tokens = 2048;    // of a rank of a context group
 
 int whole_number(std::string_view key, const std::string& text) {
   const Parsed<long long> number = parse_integer(text);
@@ -88,6 +90,13 @@ const std::vector<LayoutKey>& all_keys() {
   return keys;
 }
 
+/// Follows from the axes, if these have pipelines.
+constexpr std::string_view unequal_key = "parallelism.unequal_stages";
+
+bool have_pipelines(const std::vector<LayoutAxis>& axes) {
+  return std::ranges::find(axes, "parallelism.pipeline", &LayoutAxis::key) != axes.end();
+}
+
 const LayoutKey& key_named(std::string_view key) {
   return *std::ranges::find(all_keys(), key, &LayoutKey::key);
 }
@@ -114,6 +123,17 @@ std::vector<int> divisors(int number, int most) {
 std::vector<int> powers_of_two(int most) {
   std::vector<int> all;
   for (int power = 1; power <= std::max(1, most); power *= 2) all.push_back(power);
+  return all;
+}
+
+/// Those that divide the blocks; where some number of stages cannot be equal, powers of two as well.
+std::vector<int> virtual_stages(int blocks, const std::vector<int>& pipelines) {
+  std::vector<int> all = divisors(blocks, most_virtual_stages);
+  if (std::ranges::any_of(pipelines, [&](int stages) { return blocks % stages != 0; }))
+    std::ranges::copy(powers_of_two(most_virtual_stages), std::back_inserter(all));
+  std::ranges::sort(all);
+  const auto repeated = std::ranges::unique(all);
+  all.erase(repeated.begin(), repeated.end());
   return all;
 }
 
@@ -145,7 +165,7 @@ std::vector<std::string> usual_values(const ResolvedExperiment& base, std::strin
   if (key == "parallelism.tensor")
     return texts(divisors(std::ranges::min(base.cluster->gpus_on_node), ranks));
   if (key == "parallelism.pipeline") return texts(divisors(ranks, blocks));
-  if (key == "parallelism.virtual_stages") return texts(divisors(blocks, most_virtual_stages));
+  if (key == "parallelism.virtual_stages") return texts(virtual_stages(blocks, divisors(ranks, blocks)));
   if (key == "parallelism.context")
     return texts(powers_of_two(std::min(model.sequence_length.value_or(1) / least_tokens, ranks)));
   if (key == "parallelism.expert") {
@@ -158,10 +178,23 @@ std::vector<std::string> usual_values(const ResolvedExperiment& base, std::strin
   return {"none", "full"};
 }
 
-/// Whether the numbers divide each other evenly; fills in the number of micro-batches.
-bool divides_evenly(const ResolvedExperiment& base, int blocks, int experts, int global_batch,
-                    PlanLayout& layout) {
-  const Parallelism& its = layout.parallelism;
+/// Whether the blocks can be cut into the layout's chunks; fills in whether into unequal ones.
+bool cut_blocks(int blocks, Parallelism& its) {
+  const int chunks = its.pipeline * its.virtual_stages;
+  its.unequal_stages = false;
+  if (chunks == 1 || !its.stages.empty() || !its.first_layers.empty()) return true;
+  if (blocks == 0) return false;
+  if (blocks % chunks == 0) return true;
+  its.unequal_stages = true;
+  const int largest = blocks / chunks + 1;
+  const bool may_be_equal = blocks % its.pipeline == 0;
+  return !may_be_equal && chunks <= blocks + chunks_without_blocks &&
+         largest * chunks <= most_uneven * blocks;
+}
+
+/// Whether the numbers divide each other; fills in the number of micro-batches and unequal stages.
+bool divides(const ResolvedExperiment& base, int blocks, int experts, int global_batch, PlanLayout& layout) {
+  Parallelism& its = layout.parallelism;
   const long long of_replica = static_cast<long long>(its.tensor) * its.context * its.pipeline;
   const int ranks = base.cluster->ranks();
   if (of_replica > ranks || ranks % of_replica != 0) return false;
@@ -169,13 +202,11 @@ bool divides_evenly(const ResolvedExperiment& base, int blocks, int experts, int
   const long long at_once = replicas * layout.micro_batch;
   if (global_batch % at_once != 0) return false;
   layout.micro_batches = static_cast<int>(global_batch / at_once);
-  const int chunks = its.pipeline * its.virtual_stages;
-  if (chunks > 1 && (blocks == 0 || blocks % chunks != 0)) return false;
   if (its.virtual_stages > 1 && (its.pipeline == 1 || layout.micro_batches % its.pipeline != 0)) return false;
   if (its.sequence && its.tensor == 1) return false;
   if (its.shard != Sharded::none && replicas * its.context == 1) return false;
   if (experts % its.expert != 0 || (replicas * its.context) % its.expert != 0) return false;
-  return true;
+  return cut_blocks(blocks, its);
 }
 
 }  // namespace
@@ -204,28 +235,28 @@ std::vector<PlanLayout> layouts(const ResolvedExperiment& base, const Parallelis
   const int blocks = block_count(base.model->layers);
   const int experts = experts_of(*base.model);
   std::vector<PlanLayout> all{{.parallelism = own}};
-  const auto keep_even = [&] {
-    std::erase_if(all, [&](PlanLayout& layout) {
-      return !divides_evenly(base, blocks, experts, global_batch, layout);
-    });
+  const auto keep_possible = [&] {
+    std::erase_if(all,
+                  [&](PlanLayout& layout) { return !divides(base, blocks, experts, global_batch, layout); });
   };
   for (const LayoutAxis& axis : axes) {
     const LayoutKey& key = key_named(axis.key);
     if (axis.key == micro_batch_key)
-      keep_even();  // what no micro-batch of one sample divides, no larger one does
+      keep_possible();  // what no micro-batch of one sample divides, no larger one does
     std::vector<PlanLayout> longer;
     for (const PlanLayout& layout : all) {
       for (const std::string& value : axis.values) key.set(longer.emplace_back(layout), value);
     }
     all = std::move(longer);
   }
-  keep_even();
+  keep_possible();
   return all;
 }
 
 std::vector<std::string> layout_keys(const std::vector<LayoutAxis>& axes) {
   std::vector<std::string> keys;
   for (const LayoutAxis& axis : axes) keys.push_back(axis.key);
+  if (have_pipelines(axes)) keys.emplace_back(unequal_key);
   keys.emplace_back("accumulation");
   return keys;
 }
@@ -233,6 +264,7 @@ std::vector<std::string> layout_keys(const std::vector<LayoutAxis>& axes) {
 std::vector<std::string> layout_values(const std::vector<LayoutAxis>& axes, const PlanLayout& layout) {
   std::vector<std::string> values;
   for (const LayoutAxis& axis : axes) values.push_back(key_named(axis.key).text(layout));
+  if (have_pipelines(axes)) values.emplace_back(layout.parallelism.unequal_stages ? "true" : "false");
   values.push_back(std::to_string(layout.micro_batches));
   return values;
 }

@@ -30,27 +30,26 @@ bool is_layout_key(std::string_view key);
 
 /// The axes of a job without a layout: values in `given`, or by default
 /// - tensor: divisors of the GPUs of a node; pipeline: divisors of the ranks, not more than the model's
-/// blocks;
-///   virtual stages: up to 8 that divide the blocks
+///   blocks; virtual stages: up to 16 that divide the blocks, and powers of two where pipelines do not
 /// - context: powers of two that leave each rank at least 2,048 tokens of a sample
 /// - expert: divisors of the number of experts, not more than the ranks
 /// - sequence parallelism: with and without; recomputation and sharded state: every kind, selective only
-/// where
-///   attention keeps scores
+///   where attention keeps scores
 /// - micro-batches: divisors of the global batch.
 /// A model without blocks is not divided: its ranks are replicas. One that reads no tokens has no tensor and
-/// context ranks. Throws InputError for a value that is none
-/// of its key.
+/// context ranks. Throws InputError for a value that is none of its key.
 std::vector<LayoutAxis> layout_axes(const ResolvedExperiment& base, const std::vector<LayoutAxis>& given,
                                     int global_batch);
 
-/// Every combination of the axes' values that divides the ranks, the model's blocks, its experts and the
-/// global batch evenly. In the order of the axes, the last of which changes fastest. `own`: what the job's
-/// layout has besides the axes, such as the order of the ranks.
+/// Every combination of the axes' values that divides the ranks, the model's experts and the global batch
+/// evenly, and the model's blocks: evenly, or, into a number of stages that does not divide them, as evenly
+/// as possible, if no chunk has more than a quarter above the mean. In the order of the axes, the last of
+/// which changes fastest. `own`: what the job's layout has besides the axes, such as the order of the ranks.
 std::vector<PlanLayout> layouts(const ResolvedExperiment& base, const Parallelism& own,
                                 const std::vector<LayoutAxis>& axes, int global_batch);
 
-/// The keys of a layout in a plan: those of the axes, and accumulation.
+/// The keys of a layout in a plan: those of the axes, with pipelines whether stages are unequal, and
+/// accumulation.
 std::vector<std::string> layout_keys(const std::vector<LayoutAxis>& axes);
 
 /// The values of these keys.

@@ -290,7 +290,7 @@ private:
 
 /// Values that a job without a file has without being told.
 bool changes_nothing(const std::string& key, const std::string& value) {
-  if (key == "parallelism.sequence") return value == "false";
+  if (key == "parallelism.sequence" || key == "parallelism.unequal_stages") return value == "false";
   if (key == "parallelism.recompute" || key == "parallelism.shard") return value == "none";
   if (key == "accumulation") return value == "1";
   return key.starts_with("parallelism.") && value == "1";

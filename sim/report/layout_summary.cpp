@@ -88,7 +88,7 @@ std::string layout_in_words(const RankLayout& layout) {
   };
   add("tensor", layout.grid.tensor, parallelism.sequence ? " with sequence" : "");
   add("context", layout.grid.context, fmt::format(" by {}", config::name_of(exchange_of(parallelism))));
-  add("pipeline", layout.grid.pipeline);
+  add("pipeline", layout.grid.pipeline, parallelism.unequal_stages ? " in unequal stages" : "");
   add("data", layout.grid.data);
   if (layout.grid.expert > 1)
     text += fmt::format("{}experts over {}", text.empty() ? "" : "; ", layout.grid.expert);

@@ -94,6 +94,12 @@ std::vector<Diagnostic> layout_errors(const Parallelism& parallelism, int ranks,
                     parallelism.stages.size(), parallelism.pipeline, parallelism.virtual_stages, chunks),
         fmt::format("{} numbers, or leave out 'stages'", chunks)));
   }
+  if (parallelism.unequal_stages && !(parallelism.stages.empty() && parallelism.first_layers.empty())) {
+    const char* const other = parallelism.stages.empty() ? "first_layers" : "stages";
+    found.push_back(about_layout(
+        "unequal_stages", fmt::format("'unequal_stages' and '{}' both say where to cut the model", other),
+        "leave out one of them"));
+  }
   if (parallelism.sequence && parallelism.tensor == 1) {
     found.push_back(about_layout("sequence", "'sequence' needs a tensor group, but tensor is 1",
                                  "tensor: 2 or more, or leave out 'sequence'"));

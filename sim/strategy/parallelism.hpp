@@ -46,6 +46,7 @@ struct Parallelism {
   bool sequence = false;                          ///< sequence parallelism between the divided layers
   std::optional<PipelineSchedule> schedule = {};  ///< default: 1f1b, with virtual stages interleaved
   std::vector<int> stages = {};  ///< blocks of each chunk in the model's order; empty: equal parts
+  bool unequal_stages = false;   ///< chunks need not have equally many blocks, in place of `stages`
   std::vector<std::string> first_layers = {};  ///< of each chunk but the first, in place of `stages`
   Recompute recompute = Recompute::none;
   Sharded shard = Sharded::none;
@@ -70,10 +71,10 @@ inline bool changes_nothing(const Parallelism& parallelism) {
                                parallelism.context, parallelism.expert};
   return std::ranges::all_of(ranks_of_model, [](int count) { return count == 1; }) && is_usual &&
          !parallelism.sequence && !parallelism.context_exchange && parallelism.stages.empty() &&
-         parallelism.first_layers.empty() && parallelism.order == Parallelism{}.order &&
-         parallelism.recompute == Recompute::none && parallelism.shard == Sharded::none &&
-         parallelism.layers.empty() && !parallelism.layer_group && parallelism.routing == Routing{} &&
-         parallelism.expert_tensor.value_or(1) == 1;
+         !parallelism.unequal_stages && parallelism.first_layers.empty() &&
+         parallelism.order == Parallelism{}.order && parallelism.recompute == Recompute::none &&
+         parallelism.shard == Sharded::none && parallelism.layers.empty() && !parallelism.layer_group &&
+         parallelism.routing == Routing{} && parallelism.expert_tensor.value_or(1) == 1;
 }
 
 /// Whether replicas sum gradients by all-reduces. If all of them divide the state, each needs only the sum of
@@ -166,6 +167,9 @@ struct Keys<Parallelism> {
                  "order of the passes on a stage; default: 1f1b, with virtual stages interleaved"),
         optional("stages", &Parallelism::stages,
                  "blocks of each chunk in the model's order; default: equal parts"),
+        optional("unequal_stages", &Parallelism::unequal_stages,
+                 "true: chunks whose number does not divide the blocks are as equal as possible, the larger "
+                 "ones in the middle; default: refused"),
         optional("first_layers", &Parallelism::first_layers,
                  "name of the first layer of each chunk but the first, in place of 'stages'"),
         optional("recompute", &Parallelism::recompute,

@@ -14,19 +14,10 @@ namespace trainyard {
 
 namespace {
 
-/// As equal as possible, the larger parts in the middle: the first chunk also has the embedding, the last one
-/// the loss.
-std::vector<int> nearly_equal(int blocks, int chunks) {
-  std::vector<int> parts(at(chunks), blocks / chunks);
-  const int larger = blocks % chunks;
-  const int first = (chunks - larger) / 2;
-  for (int i = first; i < first + larger; ++i) ++parts[at(i)];
-  return parts;
-}
-
 /// Stages that would do, as a key of the experiment.
 std::string proposal(int blocks, int chunks) {
-  if (blocks + 2 < chunks) return fmt::format("pipeline x virtual stages: {} at most", blocks);
+  if (blocks + chunks_without_blocks < chunks)
+    return fmt::format("pipeline x virtual stages: {} at most", blocks);
   const std::vector<int> parts = nearly_equal(blocks, chunks);
   constexpr int most_listed = 32;
   if (chunks <= most_listed) return fmt::format("stages: [{}]", fmt::join(parts, ", "));
@@ -156,6 +147,17 @@ void check_given(const std::vector<int>& given, int chunks, int blocks) {
   }
 }
 
+std::vector<int> found_parts(int blocks, int chunks, bool may_be_unequal) {
+  const bool enough = chunks <= blocks + chunks_without_blocks;
+  if (blocks % chunks != 0 && !(may_be_unequal && enough)) {
+    refuse_layout("pipeline",
+                  fmt::format("{} blocks do not divide into {} equal chunks (pipeline x virtual stages)",
+                              blocks, chunks),
+                  (enough ? "unequal_stages: true, or " : "") + proposal(blocks, chunks));
+  }
+  return nearly_equal(blocks, chunks);
+}
+
 /// The output of an encoder passes all blocks of the decoder besides their own.
 void require_one_chain(const std::vector<Layer>& layers) {
   const auto reader = std::ranges::find_if(layers, &Layer::reads_encoder);
@@ -170,12 +172,19 @@ void require_one_chain(const std::vector<Layer>& layers) {
 
 }  // namespace
 
+std::vector<int> nearly_equal(int blocks, int chunks) {
+  std::vector<int> parts(at(chunks), blocks / chunks);
+  const int larger = blocks % chunks;
+  const int first = (chunks - larger) / 2;
+  for (int i = first; i < first + larger; ++i) ++parts[at(i)];
+  return parts;
+}
+
 int block_count(const std::vector<Layer>& layers) { return static_cast<int>(blocks_of(layers).first.size()); }
 
 std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks, const CutPlaces& places) {
   if (chunks > 1) require_one_chain(layers);
   if (!places.first_layers.empty()) return cut_before(layers, chunks, places);
-  const std::vector<int>& blocks_of_chunk = places.blocks_of_chunk;
   const Blocks found = blocks_of(layers);
   const auto blocks = static_cast<int>(found.first.size());
   const auto end = static_cast<int>(layers.size());
@@ -186,19 +195,16 @@ std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks, const 
                     chunks),
         proposed_layers(layers, chunks));
   }
-  if (!blocks_of_chunk.empty()) check_given(blocks_of_chunk, chunks, blocks);
+  if (!places.blocks_of_chunk.empty()) check_given(places.blocks_of_chunk, chunks, blocks);
   if (chunks == 1) return {{0, end}};
-  if (blocks_of_chunk.empty() && blocks % chunks != 0) {
-    refuse_layout("pipeline",
-                  fmt::format("{} blocks do not divide into {} equal chunks (pipeline x virtual stages)",
-                              blocks, chunks),
-                  proposal(blocks, chunks));
-  }
+  const std::vector<int> parts = places.blocks_of_chunk.empty()
+                                     ? found_parts(blocks, chunks, places.may_be_unequal)
+                                     : places.blocks_of_chunk;
   std::vector<LayerRange> ranges;
   int block = 0;
   for (int chunk = 0; chunk < chunks; ++chunk) {
     const int first = ranges.empty() ? 0 : ranges.back().end;
-    block += blocks_of_chunk.empty() ? blocks / chunks : blocks_of_chunk[at(chunk)];
+    block += parts[at(chunk)];
     const bool is_last = chunk == chunks - 1;
     const int next = is_last ? end : block < blocks ? found.first[at(block)] : found.end;
     if (next <= first) {

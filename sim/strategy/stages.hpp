@@ -18,16 +18,24 @@ struct LayerRange {
 /// Number of blocks of a model: distinct values of Layer::block.
 int block_count(const std::vector<Layer>& layers);
 
-/// Where a model is cut: at most one of both; neither: into equal numbers of blocks.
+/// The first and the last chunk may be without: they have the embedding and the loss.
+constexpr int chunks_without_blocks = 2;
+
+/// Blocks of each chunk as equal as possible, the larger ones in the middle: the first chunk also has the
+/// embedding, the last one the loss.
+std::vector<int> nearly_equal(int blocks, int chunks);
+
+/// Where a model is cut: at most one of the three; none: into equal numbers of blocks.
 struct CutPlaces {
   std::vector<int> blocks_of_chunk = {};       ///< blocks of each chunk
+  bool may_be_unequal = false;                 ///< nearly_equal() where equal parts do not exist
   std::vector<std::string> first_layers = {};  ///< name of the first layer of each chunk but the first
 };
 
 /// The layers of each chunk, in the model's order, which cover all of them. A model is cut between layers
 /// that pass on one tensor: not inside a block. Without named layers, layers before the first block belong to
 /// the first chunk, those after the last block to the last one. Throws InputError, with the key of the wrong
-/// value, if equal parts do not exist (with stages that would do), if `places` has another number of chunks
+/// value, if equal parts do not exist and must (with what would do), if `places` has another number of chunks
 /// or of blocks, if a chunk is left without layers, if a layer is unknown, inside a block, or not behind the
 /// one named before it, if a model without blocks is to be cut and no layers are named, or if layers of an
 /// encoder-decoder are to be cut. One chunk is the whole model, with or without blocks.

@@ -11,6 +11,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace trainyard {
 namespace {
@@ -25,11 +28,11 @@ struct Case {
   int global_batch;
 };
 
-Overrides small_gpt(const std::string& platform, int nodes, const std::string& stack) {
+Overrides small_gpt(const std::string& platform, int nodes, const std::string& stack, int blocks = 4) {
   return {{"platform", platform},
           {"nodes", std::to_string(nodes)},
           {"model", "gpt2_small"},
-          {"model.gpt2.layers", "4"},
+          {"model.gpt2.layers", std::to_string(blocks)},
           {"model.gpt2.hidden", "1024"},
           {"model.gpt2.heads", "16"},
           {"stack", stack},
@@ -43,7 +46,8 @@ Overrides small_gpt(const std::string& platform, int nodes, const std::string& s
 std::vector<Case> cases() {
   return {{"pipelines between nodes", small_gpt("dgx_a100", 2, "megatron_lm"), 16},
           {"overlapped gradients", small_gpt("ac922", 2, "pytorch_ddp"), 16},
-          {"gradients at the end", small_gpt("p3_16xlarge", 1, "megatron"), 16}};
+          {"gradients at the end", small_gpt("p3_16xlarge", 1, "megatron"), 16},
+          {"unequal stages", small_gpt("p3_16xlarge", 1, "megatron", 7), 16}};
 }
 
 std::vector<LayoutAxis> fewer_values() {
@@ -145,8 +149,28 @@ TEST_CASE("Layouts divide ranks, blocks and the global batch evenly") {
     const int replicas = 16 / (its.tensor * its.pipeline * its.context);
     CHECK(16 % (its.tensor * its.pipeline * its.context) == 0);
     CHECK(4 % (its.pipeline * its.virtual_stages) == 0);
+    CHECK(!its.unequal_stages);
     CHECK(replicas * layout.micro_batch * layout.micro_batches == 24);
   }
+}
+
+TEST_CASE("Blocks that no pipeline divides are cut into nearly equal chunks") {
+  const auto are_unequal = [](int blocks) {
+    const ResolvedExperiment base =
+        shipped_experiment("bert_large_dgx_a100", small_gpt("dgx1v", 1, "megatron_lm", blocks));
+    std::map<std::pair<int, int>, bool> all;  // by stages and virtual stages
+    for (const PlanLayout& layout : layouts(base, {}, layout_axes(base, {}, 8), 8))
+      all[{layout.parallelism.pipeline, layout.parallelism.virtual_stages}] =
+          layout.parallelism.unequal_stages;
+    return all;
+  };
+  using Cuts = std::map<std::pair<int, int>, bool>;
+  // 16 chunks would be more than the 7 blocks and the two chunks that may do without.
+  CHECK(
+      are_unequal(7) ==
+      Cuts{{{1, 1}, false}, {{2, 1}, true}, {{2, 2}, true}, {{2, 4}, true}, {{4, 1}, true}, {{4, 2}, true}});
+  // One of 4 stages would have 2 blocks, one of 8 chunks 1 block, a third more than the mean.
+  CHECK(are_unequal(6) == Cuts{{{1, 1}, false}, {{2, 1}, false}, {{2, 3}, false}});
 }
 
 TEST_CASE(
@@ -158,7 +182,7 @@ TEST_CASE(
         std::vector<std::string>{"parallelism.shard", "batch_per_gpu", "accumulation"});
   CHECK(keys_of({}) == std::vector<std::string>{"parallelism.pipeline", "parallelism.virtual_stages",
                                                 "parallelism.recompute", "parallelism.shard", "batch_per_gpu",
-                                                "accumulation"});
+                                                "parallelism.unequal_stages", "accumulation"});
 }
 
 TEST_CASE("A layout has the software factors of its model, as the job without one") {

@@ -66,6 +66,15 @@ TEST_CASE("stages of given sizes, also without blocks where there is an embeddin
   CHECK(cut(layers, 4, {.blocks_of_chunk = {0, 2, 2, 0}}) == Ranges{{0, 1}, {1, 5}, {5, 9}, {9, 12}});
 }
 
+TEST_CASE("chunks that may be unequal are as equal as possible, the larger ones in the middle") {
+  const std::vector<Layer> layers = blocks_of_two(1, 10, 1);
+  CHECK(cut(layers, 4, {.may_be_unequal = true}) == cut(layers, 4, {.blocks_of_chunk = {2, 3, 3, 2}}));
+  CHECK(cut(layers, 5, {.may_be_unequal = true}) == cut(layers, 5));
+  CHECK(cut(layers, 12, {.may_be_unequal = true}).front() == LayerRange{0, 1});
+  CHECK(refusal_of(layers, 13, CutPlaces{.may_be_unequal = true}) ==
+        "parallelism.pipeline 10 13 | pipeline x virtual stages: 10 at most");
+}
+
 TEST_CASE("one chunk is the whole model, with or without blocks") {
   CHECK(cut(blocks_of_two(2, 3, 1), 1) == Ranges{{0, 9}});
   CHECK(cut(blocks_of_two(5, 0, 0), 1) == Ranges{{0, 5}});
@@ -79,9 +88,9 @@ TEST_CASE("chunk k of stage r is chunk k p + r of the model") {
 
 TEST_CASE("a cut that does not work is refused with its numbers and with stages that would") {
   const std::vector<Layer> layers = blocks_of_two(1, 10, 1);
-  CHECK(refusal_of(layers, 4) == "parallelism.pipeline 10 4 | stages: [2, 3, 3, 2]");
+  CHECK(refusal_of(layers, 4) == "parallelism.pipeline 10 4 | unequal_stages: true, or stages: [2, 3, 3, 2]");
   CHECK(refusal_of(layers, 12) ==
-        "parallelism.pipeline 10 12 | stages: [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0]");
+        "parallelism.pipeline 10 12 | unequal_stages: true, or stages: [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0]");
   CHECK(refusal_of(layers, 16) == "parallelism.pipeline 10 16 | pipeline x virtual stages: 10 at most");
   CHECK(refusal_of(layers, 4, {5, 5}) == "parallelism.stages 'stages' 2 4 | stages: [2, 3, 3, 2]");
   CHECK(refusal_of(layers, 2, {5, 6}) == "parallelism.stages 'stages' 11 10 | stages: [5, 5]");
@@ -89,7 +98,8 @@ TEST_CASE("a cut that does not work is refused with its numbers and with stages 
   CHECK(refusal_of(layers, 3, {5, 0, 5}) == "parallelism.stages 1 3 | stages: [3, 4, 3]");
   CHECK(refusal_of(layers, 1, {9}) == "parallelism.stages 'stages' 9 10 | stages: [10]");
   CHECK(refusal_of(blocks_of_two(1, 50, 0), 40) ==
-        "parallelism.pipeline 50 40 | stages: 40 numbers, 10 of them 2 and the others 1");
+        "parallelism.pipeline 50 40 | unequal_stages: true, or stages: 40 numbers, 10 of them 2 and the "
+        "others 1");
 }
 
 TEST_CASE("named layers begin chunks, in models with and without blocks") {
