@@ -7,6 +7,7 @@
 #include "shipped_layout.hpp"
 #include "sweep/point_figures.hpp"
 #include "sweep/read_point.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -201,6 +202,35 @@ TEST_CASE(
     }
     CHECK(search.steps.back().best == search.value);
     CHECK(search.steps.back().least_open.value_or(search.value) >= search.value);
+  }
+}
+
+TEST_CASE("The best of a machine that is a little different is that of a search from scratch") {
+  PlanRequest request = request_for("ac922", small_models().front(), "8", {"none", "optimizer"});
+  const auto memory_of_best = [](const PlanSpace& space) {
+    const PlanOutcome outcome = searched(space);
+    return space.bounds[outcome.searches.front().best.value()].memory;
+  };
+  // The best just fits, so that with a tenth less of the memory another one is.
+  request.settings.memory_headroom = 1 - 1.01 * memory_of_best(space_of(request));
+  const PlanSpace space = space_of(request);
+  const std::vector<PlanChange> changes = plan_changes(shipped(), plan_answer(space, searched(space)), 2);
+  REQUIRE(changes.size() == 2);
+
+  PlanRequest slower = request;
+  const auto job = read_point(shipped(), space.sweep, space.sweep.points.front(), shipped_files());
+  slower.set.emplace_back("platform.fabric.nic", exact(0.9 * job.platform.fabric.nic.value));
+  PlanRequest smaller = request;
+  smaller.settings.memory_headroom = 1 - 0.9 * (1 - request.settings.memory_headroom);
+  const PlanRequest requests[] = {slower, smaller};
+  for (std::size_t i = 0; i < 2; ++i) {
+    CAPTURE(changes[i].change);
+    const PlanSpace other = space_of(requests[i]);
+    const PlanOutcome outcome = searched(other);
+    const GroupSearch& search = outcome.searches.front();
+    CHECK(changes[i].step_s == search.value);
+    CHECK(changes[i].layout.value().parallelism == other.layouts[search.best.value()].parallelism);
+    CHECK(changes[i].is_same == (i == 0));
   }
 }
 
