@@ -1,5 +1,6 @@
 #include "run/step.hpp"
 
+#include "engine/makespan.hpp"
 #include "workload/shape_text.hpp"
 
 #include <algorithm>
@@ -195,7 +196,7 @@ const std::string& side_work(const StepPlan& plan, Stream stream, const std::vec
 }
 
 Seconds closed_makespan(const TaskGraph& graph, const StepVariant& variant) {
-  return run(graph, {.fidelity = Fidelity::closed, .variant = variant, .recorded = {}}).makespan;
+  return makespan(graph, variant);
 }
 
 std::vector<Rank> shown_ranks(const ResolvedExperiment& resolved) {
