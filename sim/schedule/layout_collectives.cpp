@@ -76,34 +76,36 @@ RankGroups copies_of_state(const Cluster& cluster, const RankLayout& layout,
 LayoutCollectives::LayoutCollectives(const ResolvedExperiment& resolved, StepPlan& plan)
     : resolved_(resolved), plan_(plan) {}
 
-int LayoutCollectives::group_size(Axis axis, int stage, GroupScope scope) const {
+int LayoutCollectives::group_size(Axis axis, int stage, GroupScope scope) {
   return static_cast<int>(groups_of(axis, stage, scope).front().size());
 }
 
-RankGroups LayoutCollectives::groups_of(Axis axis, int stage, GroupScope scope) const {
+const RankGroups& LayoutCollectives::groups_of(Axis axis, int stage, GroupScope scope) {
+  const auto [entry, is_new] = groups_.try_emplace({axis, stage, scope});
+  if (!is_new) return entry->second;
   RankGroups whole = groups_of_stage(resolved_.layout->grid, axis, stage);
-  if (scope == GroupScope::whole) return whole;
-  return parts_by_node(*resolved_.cluster, whole, scope == GroupScope::inside_nodes);
+  entry->second = scope == GroupScope::whole
+                      ? std::move(whole)
+                      : parts_by_node(*resolved_.cluster, whole, scope == GroupScope::inside_nodes);
+  return entry->second;
 }
 
 int LayoutCollectives::add(Operation operation, Axis axis, int stage, Bytes size, CollectiveUse use,
                            GroupScope scope) {
   const Key key{operation, axis, stage, stage, scope, use.root};
-  const auto [entry, is_new] = groups_.try_emplace(key);
-  if (is_new) entry->second = groups_of(axis, stage, scope);
-  return add(key, entry->second, size, std::move(use));
+  return add(key, groups_of(axis, stage, scope), size, std::move(use));
 }
 
 int LayoutCollectives::add_message(int from, int to, Bytes size, CollectiveUse use) {
   const Key key{Operation::send_recv, between_stages, from, to, GroupScope::whole, 0};
-  const auto [entry, is_new] = groups_.try_emplace(key);
+  const auto [entry, is_new] = pairs_.try_emplace(key);
   if (is_new) entry->second = stage_pairs(resolved_.layout->grid, from, to);
   return add(key, entry->second, size, std::move(use));
 }
 
 int LayoutCollectives::add_between(int first, int last, Bytes size, CollectiveUse use) {
   const Key key{Operation::all_reduce, between_stages, first, last, GroupScope::whole, 0};
-  const auto [entry, is_new] = groups_.try_emplace(key);
+  const auto [entry, is_new] = pairs_.try_emplace(key);
   if (is_new) {
     entry->second = stage_pairs(resolved_.layout->grid, first, last);
     for (std::vector<Rank>& pair : entry->second) std::ranges::sort(pair);
@@ -130,6 +132,7 @@ int LayoutCollectives::add_norm(std::optional<GroupScope> shards) {
 }
 
 Planner& LayoutCollectives::planner(const Key& key, const RankGroups& groups) {
+  if (const auto known = planners_.find(key); known != planners_.end()) return known->second;
   const Operation operation = std::get<Operation>(key);
   const bool is_data = is_of_replicas(std::get<Axis>(key)) && operation == Operation::all_reduce;
   return planners_

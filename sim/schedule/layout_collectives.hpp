@@ -34,7 +34,7 @@ public:
   LayoutCollectives(const ResolvedExperiment& resolved, StepPlan& plan);
 
   /// Ranks of a group of the axis on this stage.
-  [[nodiscard]] int group_size(Axis axis, int stage, GroupScope scope = GroupScope::whole) const;
+  [[nodiscard]] int group_size(Axis axis, int stage, GroupScope scope = GroupScope::whole);
 
   /// Adds a collective over every group of an axis on a stage; returns its index.
   int add(Operation operation, Axis axis, int stage, Bytes size, CollectiveUse use,
@@ -64,7 +64,7 @@ private:
   /// Operation, axis, the two stages of a family of groups, their part, and the root's place.
   using Key = std::tuple<Operation, Axis, int, int, GroupScope, int>;
 
-  [[nodiscard]] RankGroups groups_of(Axis axis, int stage, GroupScope scope) const;
+  const RankGroups& groups_of(Axis axis, int stage, GroupScope scope);
 
   Planner& planner(const Key& key, const RankGroups& groups);
   int add(const Key& key, const RankGroups& groups, Bytes size, CollectiveUse use);
@@ -74,8 +74,9 @@ private:
   const ResolvedExperiment& resolved_;
   StepPlan& plan_;
   std::map<Key, Planner> planners_;
-  std::map<Key, RankGroups> groups_;
-  std::vector<Ends> stages_;  ///< by collective
+  std::map<Key, RankGroups> pairs_;                                 ///< of ranks of two stages
+  std::map<std::tuple<Axis, int, GroupScope>, RankGroups> groups_;  ///< of one stage
+  std::vector<Ends> stages_;                                        ///< by collective
 };
 
 }  // namespace trainyard
