@@ -6,6 +6,7 @@
 #include "published/predict_series.hpp"
 #include "published/validate_training.hpp"
 #include "run/child_processes.hpp"
+#include "run/closed_steps.hpp"
 #include "run/simulate.hpp"
 #include "units/statistics.hpp"
 
@@ -26,7 +27,8 @@ struct LayoutChange {
   bool equal_gpus = false;  ///< no step waits for its slowest GPU
 };
 
-double throughput_with(ResolvedExperiment& resolved, const LayoutChange& change) {
+/// `steps`: of the same experiment.
+double throughput_with(ResolvedExperiment& resolved, ClosedSteps& steps, const LayoutChange& change) {
   const ChangedStack stack(resolved);
   stack->compute_scale.value *= change.scale;
   if (change.is_ideal) {
@@ -35,7 +37,7 @@ double throughput_with(ResolvedExperiment& resolved, const LayoutChange& change)
   }
   if (change.equal_gpus) stack->slowest_gpu = 1;
   const bool is_checked = change.scale == 1 && !change.is_ideal;
-  return (is_checked ? checked_closed_pace(resolved) : closed_pace(resolved)).throughput;
+  return (is_checked ? steps.checked_pace() : steps.pace()).throughput;
 }
 
 /// A run that the scale of its series is fitted to.
@@ -49,8 +51,9 @@ FittedRun fitted_run(const config::Catalogue& catalogue, const LayoutRun& run, I
   FittedRun fitted;
   try {
     ResolvedExperiment resolved = inputs_of(catalogue, run, files);
+    ClosedSteps steps(resolved);
     fitted.scale = solve_scale(1 / run.measured, [&](double scale) {
-      const double throughput = throughput_with(resolved, {.scale = scale, .equal_gpus = equal_gpus});
+      const double throughput = throughput_with(resolved, steps, {.scale = scale, .equal_gpus = equal_gpus});
       if (scale == 1) fitted.plain = throughput;
       return 1 / throughput;
     });
@@ -92,13 +95,14 @@ private:
       ResolvedExperiment resolved = inputs_of(catalogue_, run, files_);
       of = text_of(circumstances_of(resolved));
       memory = memory_json(resolved);
-      predictions.push_back(with(resolved, {.is_ideal = true}));
+      ClosedSteps steps(resolved);
+      predictions.push_back(with(resolved, steps, {.is_ideal = true}));
       if (const auto known = plain_.find(identity_of(run)); known != plain_.end())
         predictions.push_back({known->second, ""});
       else
-        predictions.push_back(with(resolved, {}));
+        predictions.push_back(with(resolved, steps, {}));
       if (scale.value)
-        predictions.push_back(with(resolved, {.scale = *scale.value}));
+        predictions.push_back(with(resolved, steps, {.scale = *scale.value}));
       else
         predictions.push_back({nullptr, scale.reason});
     } catch (const InputError& error) {
@@ -125,10 +129,10 @@ private:
     return nullptr;
   }
 
-  nlohmann::json with(ResolvedExperiment& resolved, LayoutChange change) const {
+  nlohmann::json with(ResolvedExperiment& resolved, ClosedSteps& steps, LayoutChange change) const {
     change.equal_gpus = equal_gpus_;
     try {
-      return {throughput_with(resolved, change), ""};
+      return {throughput_with(resolved, steps, change), ""};
     } catch (const InputError& error) {
       return {nullptr, error.diagnostics().front().message};
     } catch (const JobImpossible& error) {

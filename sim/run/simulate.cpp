@@ -4,6 +4,7 @@
 #include "experiment/shared_network.hpp"
 #include "platform/channels.hpp"
 #include "run/checks.hpp"
+#include "run/closed_steps.hpp"
 #include "run/energy.hpp"
 #include "run/layout_parts.hpp"
 #include "run/learning.hpp"
@@ -191,6 +192,18 @@ Known<std::vector<MemoryReport>> checked_memory(const ResolvedExperiment& resolv
   return reports;
 }
 
+/// Throws OutOfMemory as checked_memory() does: the reports, which look for the largest batch, are made for
+/// its message alone.
+void require_memory(const ResolvedExperiment& resolved, const StepPlan& plan) {
+  if (resolved.settings.memory != MemoryCheck::check || !has_memory(resolved)) return;
+  if (resolved.model) {
+    const Bytes buffers = plan.channels > 0 ? communication_buffers(resolved) : Bytes();
+    const MemoryPeak peak = memory_peak(resolved, buffers);
+    if (peak.needed <= peak.available) return;
+  }
+  checked_memory(resolved, plan);
+}
+
 /// The end-to-end runs on which the stack's parameters were fitted; empty if the trace brings all durations
 /// and needs none.
 std::vector<std::string> calibrated_on(const ResolvedExperiment& resolved) {
@@ -285,15 +298,39 @@ Run simulate(ResolvedExperiment resolved, const SimulateOptions& options) {
   return run;
 }
 
-Pace closed_pace(const ResolvedExperiment& resolved) {
-  assert(!is_multi_update(resolved.settings));
-  const StepPlan plan = plan_of(resolved);
-  if (resolved.settings.memory == MemoryCheck::check) checked_memory(resolved, plan);
-  if (has_others(resolved)) refuse_others();
-  const Seconds makespan = closed_makespan(plan.graph);
-  return pace_of(resolved, plan,
-                 with_input(makespan, data_loading(resolved, *resolved.cluster), resolved.settings.input));
+StepPlan& ClosedSteps::plan() {
+  if (plan_ && resolved_.layout) {
+    set_op_times(resolved_, *plan_);
+    return *plan_;
+  }
+  plan_.reset();
+  StepPlan plan = plan_of(resolved_);
+  require_memory(resolved_, plan);
+  return plan_.emplace(std::move(plan));
 }
+
+Pace ClosedSteps::pace() {
+  assert(!is_multi_update(resolved_.settings));
+  const StepPlan& now = plan();
+  if (has_others(resolved_)) refuse_others();
+  const Seconds makespan = closed_makespan(now.graph);
+  return pace_of(resolved_, now,
+                 with_input(makespan, data_loading(resolved_, *resolved_.cluster), resolved_.settings.input));
+}
+
+Pace ClosedSteps::checked_pace() {
+  assert(!is_multi_update(resolved_.settings));
+  StepPlan now = std::move(plan());
+  plan_.reset();
+  Step step = replayed_step(resolved_, std::move(now), Fidelity::closed, {.timeline = false});
+  const Pace pace = pace_of(resolved_, step.plan,
+                            with_input(step.timeline.makespan, data_loading(resolved_, *resolved_.cluster),
+                                       resolved_.settings.input));
+  plan_ = std::move(step.plan);
+  return pace;
+}
+
+Pace closed_pace(const ResolvedExperiment& resolved) { return ClosedSteps(resolved).pace(); }
 
 Seconds least_step(const ResolvedExperiment& resolved) {
   const StepPlan plan = plan_of(resolved);
@@ -301,15 +338,7 @@ Seconds least_step(const ResolvedExperiment& resolved) {
   return with_input(makespan, data_loading(resolved, *resolved.cluster), resolved.settings.input);
 }
 
-Pace checked_closed_pace(const ResolvedExperiment& resolved) {
-  assert(!is_multi_update(resolved.settings));
-  StepPlan plan = plan_of(resolved);
-  if (resolved.settings.memory == MemoryCheck::check) checked_memory(resolved, plan);
-  const Step step = replayed_step(resolved, std::move(plan), Fidelity::closed, {.timeline = false});
-  return pace_of(
-      resolved, step.plan,
-      with_input(step.timeline.makespan, data_loading(resolved, *resolved.cluster), resolved.settings.input));
-}
+Pace checked_closed_pace(const ResolvedExperiment& resolved) { return ClosedSteps(resolved).checked_pace(); }
 
 Run simulate_step(ResolvedExperiment resolved, const SimulateOptions& options) {
   StepPlan plan = plan_of(resolved);

@@ -449,6 +449,15 @@ void check_segments(const LayoutCollectives& collectives, bool messages_overlap,
   }
 }
 
+void set_times(std::span<const OpTime> times, Program& program) {
+  for_each_task<Compute>(program, [&](Compute& kernel) {
+    const OpTime& time = times[at(kernel.op)];
+    kernel.duration = time.duration;
+    kernel.use = time.use;
+    kernel.overhead = time.overhead;
+  });
+}
+
 }  // namespace
 
 StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
@@ -478,6 +487,21 @@ StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
   check_segments(collectives, overlap.messages, plan);
   if (resolved.stack.overlap_slows) set_layout_uses(resolved, plan);
   return plan;
+}
+
+void set_op_times(const ResolvedExperiment& resolved, StepPlan& plan) {
+  std::vector<bool> is_set(plan.graph.segments.size());  // each belongs to one program
+  for (std::size_t i = 0; i < resolved.classes.size(); ++i) {
+    plan.op_times[i] = op_times(resolved.classes[i].trace, resolved.gpu, resolved.stack);
+    Program& program = plan.graph.programs[i];
+    set_times(plan.op_times[i], program);
+    for (const Task& task : program.of(Stream::compute)) {
+      const auto* run = std::get_if<RunSegment>(&task);
+      if (run == nullptr || is_set[at(run->segment)]) continue;
+      is_set[at(run->segment)] = true;
+      set_times(plan.op_times[i], plan.graph.segments[at(run->segment)].program);
+    }
+  }
 }
 
 }  // namespace trainyard

@@ -13,4 +13,8 @@ namespace trainyard {
 /// precision) or Unreachable.
 StepPlan plan_layout_step(const ResolvedExperiment& resolved);
 
+/// Gives the ops of such a plan the times that the experiment's stack gives them now: equal to a new plan if
+/// the stack's compute_scale, slowdown and slowest_gpu alone have changed.
+void set_op_times(const ResolvedExperiment& resolved, StepPlan& plan);
+
 }  // namespace trainyard
