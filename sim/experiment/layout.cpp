@@ -40,6 +40,10 @@ namespace {
 struct ChunkTrace {
   std::vector<Op> forward, backward, weights, update;
 
+  [[nodiscard]] std::size_t size() const {
+    return forward.size() + backward.size() + weights.size() + update.size();
+  }
+
   std::vector<Op>& of(Phase phase) {
     if (phase == Phase::forward) return forward;
     return phase == Phase::backward ? backward : update;
@@ -126,6 +130,10 @@ public:
                    .stage = stage};
     std::vector<ChunkTrace> chunks;
     for (int k = 0; k < layout_.parallelism.virtual_stages; ++k) chunks.push_back(chunk(stage, k, made));
+    std::size_t count = 0;
+    for (const ChunkTrace& one : chunks) count += one.size();
+    constexpr std::size_t of_stack = 8;  // that add_stack_ops() may add
+    made.trace.ops.reserve(count + of_stack);
     const auto add = [&](PassKind kind, std::vector<Op> ChunkTrace::*ops) {
       for (int k = 0; at(k) < chunks.size(); ++k) {
         const auto first = static_cast<int>(made.trace.ops.size());
@@ -158,6 +166,8 @@ private:
     add_rings(trace, part.layers, layout_.parallelism);
     recompute(trace, part.layers, layout_.parallelism.recompute);
     ChunkTrace ops;
+    for (const Phase phase : {Phase::forward, Phase::backward})
+      ops.of(phase).reserve(static_cast<std::size_t>(std::ranges::count(trace.ops, phase, &Op::phase)) + 1);
     for (Op& op : trace.ops) ops.of(op.phase).push_back(std::move(op));
     if (turns_) repeat_in_turns(ops, part.layers);
     if (layout_.schedule == PipelineSchedule::zb_h1) ops.weights = split_backward(ops.backward, part.layers);

@@ -77,12 +77,12 @@ std::optional<int> fullest_block(const std::vector<Layer>& layers, Precision pre
 /// Backward computes one block at a time again. Refers to the layers of the experiment.
 class HeldLayers {
 public:
-  HeldLayers(const ResolvedExperiment& resolved, const RankClass& one)
+  HeldLayers(const ResolvedExperiment& resolved, const RankClass& one, const MemorySetting& setting)
       : all_(resolved.layout ? one.layers : resolved.model->layers) {
     const Recompute recomputed = resolved.layout ? resolved.layout->parallelism.recompute : Recompute::none;
     if (recomputed == Recompute::none) return;
     now_ = kept_layers(all_, recomputed, fullest_block(all_, resolved.settings.precision));
-    earlier_ = kept_layers(all_, recomputed);
+    if (setting.earlier_micro_batches > 0) earlier_ = kept_layers(all_, recomputed);
   }
 
   [[nodiscard]] const std::vector<Layer>& now() const { return now_ ? *now_ : all_; }
@@ -267,7 +267,7 @@ MemorySetting setting_of(const ResolvedExperiment& resolved, const RankClass& on
 MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one, Bytes nccl) {
   const std::optional<ServerMemory> server = server_memory(resolved);
   MemorySetting setting = setting_of(resolved, one, server, nccl);
-  const HeldLayers held(resolved, one);
+  const HeldLayers held(resolved, one, setting);
   MemoryReport report{.ranks = one.name,
                       .terms = memory_per_rank(held.now(), setting, held.earlier()),
                       .of_least_batch = {},
@@ -356,7 +356,7 @@ MemoryPeak peak_of(const ResolvedExperiment& resolved, Bytes buffers, bool is_ro
       setting.rules->rounding.value = no_rounding;
       setting.rules->large_rounding.reset();
     }
-    const HeldLayers held(resolved, one);
+    const HeldLayers held(resolved, one, setting);
     peak.needed = std::max(peak.needed, total(memory_per_rank(held.now(), setting, held.earlier())));
     peak.available = available_memory(resolved.gpu.memory, setting);
   }
