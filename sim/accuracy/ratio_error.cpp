@@ -1,12 +1,15 @@
 #include "accuracy/ratio_error.hpp"
 
 #include "accuracy/expected_error.hpp"
+#include "accuracy/fitted_ratios.hpp"
 #include "units/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace trainyard {
@@ -71,6 +74,14 @@ Candidate candidate_of(const PublishedPairs& pairs, RunChange change, const RunP
   return its;
 }
 
+/// Whether a candidate comes later in a stable sort by distance; for a heap whose top is the nearest.
+struct IsFurther {
+  std::span<const Candidate> candidates;
+  bool operator()(std::size_t a, std::size_t b) const {
+    return std::pair(candidates[a].distance, a) > std::pair(candidates[b].distance, b);
+  }
+};
+
 /// Nearest first, each series once: pairs that share a run have a part of their errors in common.
 std::vector<Candidate> nearest_pairs(const PublishedPairs& pairs, RunChange change, const Ends& ends,
                                      std::set<int> taken) {
@@ -80,15 +91,20 @@ std::vector<Candidate> nearest_pairs(const PublishedPairs& pairs, RunChange chan
     candidates.push_back(candidate_of(pairs, change, pair, ends));
     candidates.back().distance = std::round(candidates.back().distance / rounding) * rounding;
   }
-  std::ranges::stable_sort(candidates, {}, &Candidate::distance);
+  // A heap: of thousands of pairs, few are looked at.
+  std::vector<std::size_t> left(candidates.size());
+  std::iota(left.begin(), left.end(), std::size_t{0});
+  const IsFurther is_further{candidates};
+  std::ranges::make_heap(left, is_further);
   std::vector<Candidate> nearest;
-  for (const Candidate& one : candidates) {
+  for (; !left.empty() && nearest.size() < nearest_count; left.pop_back()) {
+    std::ranges::pop_heap(left, is_further);
+    const Candidate& one = candidates[left.back()];
     const int a = pairs.runs[one.a].series;
     const int b = pairs.runs[one.b].series;
     if (taken.contains(a) || taken.contains(b)) continue;
     taken.insert({a, b});
     nearest.push_back(one);
-    if (nearest.size() == nearest_count) break;
   }
   return nearest;
 }
@@ -216,6 +232,52 @@ double needed_widening(const ScoredPair& one) {
   return std::abs(one.pair.error - one.local.centre) / one.local.half;
 }
 
+/// Sets the widenings of the pairs. Returns the scored pairs by change, in the order of the enumeration.
+std::vector<std::vector<ScoredPair>> fit_widenings(Scoring& scoring) {
+  NumberByChange& widenings = scoring.pairs().widening;
+  widenings = all_ones();
+  std::vector<std::vector<ScoredPair>> scored;
+  for (const auto& change : config::Names<RunChange>::table) {  // `several` last: it uses those of the others
+    std::vector<double> needed;
+    for (const ScoredPair& one : scored.emplace_back(scoring.scored(change.value)))
+      needed.push_back(needed_widening(one));
+    if (!needed.empty()) widenings[index_of(change.value)] = quantile(needed, expected_share);
+  }
+  return scored;
+}
+
+/// How well the widenings of `scoring` hold. `scored`: by change, in the order of the enumeration.
+std::vector<RatioCoverage> coverages_of(const PublishedErrors& errors, Scoring& scoring,
+                                        const std::vector<std::vector<ScoredPair>>& scored) {
+  std::vector<double> run_halves;
+  for (const PublishedError& run : errors.runs) {
+    const auto its = expected_error(errors, run.of, run.series);
+    run_halves.push_back(its ? (its->high - its->low) / 2 : 0);
+  }
+  run_halves.resize(scoring.pairs().runs.size());  // predicted exactly
+  std::vector<RatioCoverage> all;
+  for (std::size_t i = 0; i < scored.size(); ++i) {
+    const RunChange change = config::Names<RunChange>::table[i].value;
+    const double widening = scoring.pairs().widening[index_of(change)];
+    std::vector<double> halves;
+    std::vector<double> wider;
+    int covered = 0;
+    for (const ScoredPair& one : scored[i]) {
+      covered += needed_widening(one) <= widening ? 1 : 0;
+      const double half = widening * one.local.half;
+      halves.push_back(std::exp(one.local.centre) * std::sinh(half));
+      wider.push_back(std::max(run_halves[one.pair.a], run_halves[one.pair.b]));
+    }
+    if (halves.empty()) continue;
+    all.push_back({.change = change,
+                   .pairs = static_cast<int>(halves.size()),
+                   .covered = 1.0 * covered / static_cast<double>(halves.size()),
+                   .half_width = quantile(halves, 0.5),
+                   .run_half_width = quantile(wider, 0.5)});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<RunChange> changes_used(const Circumstances& a, const Circumstances& b) {
@@ -241,44 +303,21 @@ std::optional<RatioError> ratio_error(const PublishedPairs& pairs, const Circums
 
 NumberByChange ratio_widenings(const PublishedErrors& errors) {
   Scoring scoring(errors);
-  NumberByChange& widenings = scoring.pairs().widening;
-  widenings = all_ones();
-  for (const auto& change : config::Names<RunChange>::table) {  // `several` last: it uses those of the others
-    std::vector<double> needed;
-    for (const ScoredPair& one : scoring.scored(change.value)) needed.push_back(needed_widening(one));
-    if (!needed.empty()) widenings[index_of(change.value)] = quantile(needed, expected_share);
-  }
-  return widenings;
+  fit_widenings(scoring);
+  return scoring.pairs().widening;
 }
 
 std::vector<RatioCoverage> ratio_coverage(const PublishedErrors& errors) {
   Scoring scoring(errors);
-  std::vector<double> run_halves;
-  for (const PublishedError& run : errors.runs) {
-    const auto its = expected_error(errors, run.of, run.series);
-    run_halves.push_back(its ? (its->high - its->low) / 2 : 0);
-  }
-  run_halves.resize(scoring.pairs().runs.size());  // predicted exactly
-  std::vector<RatioCoverage> all;
-  for (const auto& change : config::Names<RunChange>::table) {
-    const double widening = errors.ratio_widening[index_of(change.value)];
-    std::vector<double> halves;
-    std::vector<double> wider;
-    int covered = 0;
-    for (const ScoredPair& one : scoring.scored(change.value)) {
-      covered += needed_widening(one) <= widening ? 1 : 0;
-      const double half = widening * one.local.half;
-      halves.push_back(std::exp(one.local.centre) * std::sinh(half));
-      wider.push_back(std::max(run_halves[one.pair.a], run_halves[one.pair.b]));
-    }
-    if (halves.empty()) continue;
-    all.push_back({.change = change.value,
-                   .pairs = static_cast<int>(halves.size()),
-                   .covered = 1.0 * covered / static_cast<double>(halves.size()),
-                   .half_width = quantile(halves, 0.5),
-                   .run_half_width = quantile(wider, 0.5)});
-  }
-  return all;
+  std::vector<std::vector<ScoredPair>> scored;
+  for (const auto& change : config::Names<RunChange>::table) scored.push_back(scoring.scored(change.value));
+  return coverages_of(errors, scoring, scored);
+}
+
+std::vector<RatioCoverage> fitted_ratio_coverage(const PublishedErrors& errors) {
+  Scoring scoring(errors);
+  const std::vector<std::vector<ScoredPair>> scored = fit_widenings(scoring);
+  return coverages_of(errors, scoring, scored);
 }
 
 }  // namespace trainyard

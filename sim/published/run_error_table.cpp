@@ -1,6 +1,7 @@
 #include "published/run_error_table.hpp"
 
 #include "accuracy/expected_error.hpp"
+#include "accuracy/fitted_ratios.hpp"
 #include "config/keys.hpp"
 #include "units/statistics.hpp"
 
@@ -42,10 +43,10 @@ public:
         {});
   }
 
+  /// Without the widenings of pairs.
   PublishedErrors finished() {
     errors_.fit = config::name_of(fit_);
     errors_.widening = widening_of(errors_);
-    errors_.ratio_widening = ratio_widenings(errors_);
     return std::move(errors_);
   }
 
@@ -108,7 +109,9 @@ IntervalCoverage coverage_of(const std::vector<std::pair<const PublishedError*, 
 }
 
 PublishedErrors published_errors(const TrainingValidation& validation, FitKind fit) {
-  return table_of(validation, fit).finished();
+  PublishedErrors errors = table_of(validation, fit).finished();
+  errors.ratio_widening = ratio_widenings(errors);
+  return errors;
 }
 
 std::vector<std::pair<std::string, IntervalCoverage>> interval_coverage(const TrainingValidation& validation,
@@ -138,7 +141,7 @@ std::vector<std::pair<std::string, IntervalCoverage>> interval_coverage(const Tr
 
 std::vector<RatioCoverage> pair_coverage(const TrainingValidation& validation, FitKind fit) {
   if (fit == FitKind::one_node || !validation.data->lookup.empty()) return {};
-  return ratio_coverage(published_errors(validation, fit));
+  return fitted_ratio_coverage(table_of(validation, fit).finished());
 }
 
 }  // namespace trainyard
