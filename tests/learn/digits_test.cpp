@@ -9,6 +9,7 @@
 #include <cmath>
 #include <doctest/doctest.h>
 #include <map>
+#include <numeric>
 
 using namespace trainyard;
 
@@ -56,18 +57,21 @@ Estimate estimate(const std::vector<double>& values) {
   return {middle, std::sqrt(squares / count / (count - 1)), quantile(values, 0.5)};
 }
 
-/// Training losses at the given times, over seeds that also divide and disturb the data.
+/// Training losses at the given times, over seeds that also divide and disturb the data. Losses are evaluated
+/// at these and at few other times: an evaluation takes as long as hundreds of gradients.
 std::vector<Estimate> losses_at(
     const std::vector<int>& times, const UpdateSettings& rule, LearnSettings settings,
     const std::function<StepTime(std::uint64_t)>& step_times = exponential_steps) {
   std::vector<std::vector<double>> values(times.size());
-  settings.points = times.back();
+  const int apart =
+      std::accumulate(times.begin(), times.end(), 0, [](int a, int b) { return std::gcd(a, b); });
+  settings.points = times.back() / apart;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const LearningSets& sets = digits(seed);
     const OrderLog log = order_log(rule, step_times(seed), {.time = times.back() + 1.0});
     const LearningRun run = learn_once(log, rule.rule, settings, &sets, seed, 0, Seconds(times.back()));
     for (std::size_t i = 0; i < times.size(); ++i)
-      values[i].push_back(run.curve[static_cast<std::size_t>(times[i])].train_loss);
+      values[i].push_back(run.curve[static_cast<std::size_t>(times[i] / apart)].train_loss);
   }
   std::vector<Estimate> estimates;
   for (const auto& own : values) estimates.push_back(estimate(own));
@@ -185,6 +189,7 @@ TEST_CASE(
     for (double rate = 1.0 / 4096; rate < 100; rate *= 2) {
       LearnSettings settings = softmax_on_digits(rate);
       settings.rate.rule = rule;
+      settings.points = 40;
       const UpdateSettings async = with(UpdateRule::async);
       const OrderLog log = order_log(async, exponential_steps(1), {.time = 61});
       const LearningRun run = learn_once(log, async.rule, settings, &sets, 1, 0, Seconds(60));
@@ -250,6 +255,7 @@ TEST_CASE("with linear scaling losses fall together against samples until the ba
       LearnSettings settings = softmax_on_digits(0.05);
       settings.rate.rule = RateRule::linear_scaling;
       settings.rate.base_batch = 8;
+      settings.points = 1;
       settings.until.updates = samples / (8 * workers);
       const LearningSets& sets = digits(seed);
       const UpdateSettings rule = with(UpdateRule::sync, 1, workers);
@@ -279,7 +285,7 @@ TEST_CASE("a large scaled batch starts worse without warm-up") {
       const LearningSets& sets = digits(seed);
       const UpdateSettings rule = with(UpdateRule::sync, 1, 64);
       const OrderLog log = order_log(rule, exponential_steps(seed), {.updates = 8});
-      settings.points = 40;
+      settings.points = 16;
       const LearningRun run = learn_once(log, rule.rule, settings, &sets, seed, 0);
       double worst = 0;
       for (const LearningPoint& point : run.curve) worst = std::max(worst, point.train_loss);
@@ -297,7 +303,7 @@ TEST_CASE("a large scaled batch starts worse without warm-up") {
 TEST_CASE("K-sync is faster per update and needs more updates to the same loss") {
   LearnSettings settings = softmax_on_digits(0.3);
   settings.target.loss = 0.9;
-  settings.points = 400;
+  settings.points = 200;
   const LearningSets& sets = digits(1);
   const auto to_target = [&](const UpdateSettings& rule) {
     std::vector<OrderLog> logs;
