@@ -2,6 +2,7 @@
 
 #include "errors_of.hpp"
 #include "run/simulate.hpp"
+#include "shipped_experiment.hpp"
 
 #include <cmath>
 #include <doctest/doctest.h>
@@ -59,7 +60,6 @@ RunSummary summary_of(const Run& run) {
 }  // namespace
 
 TEST_CASE("the parts of a step add up to it, whatever takes the time") {
-  const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
   for (const Overrides& set :
        {Overrides{{"gpus", "1"}}, Overrides{{"nodes", "4"}},
         Overrides{{"nodes", "4"}, {"platform.fabric.nic", "1 Gbps"}},
@@ -68,7 +68,7 @@ TEST_CASE("the parts of a step add up to it, whatever takes the time") {
     CAPTURE(set.front().second);
     Overrides all = set;
     all.emplace_back("batch_per_gpu", "16");
-    const ResolvedExperiment resolved = resolve(catalogue, "resnet50_dgx2", all);
+    const ResolvedExperiment resolved = testing::shipped_experiment("resnet50_dgx2", all);
     const Run run = simulate(resolved, {.fidelity = Fidelity::closed});
     const StepParts split = step_parts(run);
     Seconds sum, exposed;
@@ -86,10 +86,9 @@ TEST_CASE("the parts of a step add up to it, whatever takes the time") {
 }
 
 TEST_CASE("a slower network shows in the collectives and in the kernels that they slow") {
-  const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
   const auto run = [&](const char* nic) {
     return summary_of(
-        simulate(resolve(catalogue, "resnet50_dgx2", {{"nodes", "2"}, {"platform.fabric.nic", nic}}),
+        simulate(testing::shipped_experiment("resnet50_dgx2", {{"nodes", "2"}, {"platform.fabric.nic", nic}}),
                  {.fidelity = Fidelity::closed}));
   };
   const Comparison comparison = compare(run("100 Gbps"), run("100 Mbps"));

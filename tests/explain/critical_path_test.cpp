@@ -3,6 +3,7 @@
 #include "explain/explain_step.hpp"
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
+#include "shipped_experiment.hpp"
 
 #include <cmath>
 #include <doctest/doctest.h>
@@ -153,7 +154,7 @@ TEST_CASE("of every shipped experiment the path and the parts add up to the step
   const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
   const std::vector<std::string> names = config::names(catalogue, config::Kind::experiment);
   const auto checked = [&](int i) {
-    const ResolvedExperiment resolved = resolve(catalogue, names[static_cast<std::size_t>(i)], {});
+    const ResolvedExperiment resolved = testing::shipped_experiment(names[static_cast<std::size_t>(i)]);
     if (is_multi_update(resolved.settings)) return packed({0});
     const auto [run, explanation] = simulate_and_explain(resolved);
     const Explanation& why = explanation.value();
@@ -208,7 +209,7 @@ TEST_CASE("segments stay what they are in every fidelity and with every algorith
   const auto checked = [&](int i) {
     const Overrides overrides{settings[static_cast<std::size_t>(i)]};
     const auto [run, explanation] =
-        simulate_and_explain(resolve(catalogue, "resnet50_p3_16xlarge_x2", overrides));
+        simulate_and_explain(testing::shipped_experiment("resnet50_p3_16xlarge_x2", overrides));
     Seconds path;
     Seconds slowed;
     for (const PathSegment& segment : explanation->path) {

@@ -3,6 +3,7 @@
 
 #include "explain/explain_step.hpp"
 #include "run/child_processes.hpp"
+#include "shipped_experiment.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -21,10 +22,10 @@ struct ExplainedCase {
 /// Of each case the parts in their order, then how the longest collective on the path is held, its rate and
 /// the lower bound.
 std::vector<std::vector<double>> explained(const std::vector<ExplainedCase>& cases) {
-  const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
   const auto numbers = [&](int i) {
     const ExplainedCase& one = cases[static_cast<std::size_t>(i)];
-    const auto [run, explanation] = simulate_and_explain(resolve(catalogue, one.experiment, one.overrides));
+    const auto [run, explanation] =
+        simulate_and_explain(testing::shipped_experiment(one.experiment, one.overrides));
     std::vector<double> answer(config::Names<GapPart>::table.size());
     for (const GapTime& gap : explanation->gap) answer[static_cast<std::size_t>(gap.part)] = gap.time.si();
     const std::vector<CollectivePace>& paces = explanation->paces;

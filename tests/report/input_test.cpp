@@ -7,6 +7,7 @@
 #include "report/summary_json.hpp"
 #include "run/simulate.hpp"
 #include "run/update_setup.hpp"
+#include "shipped_experiment.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -17,7 +18,7 @@ using namespace trainyard;
 namespace {
 
 ResolvedExperiment input_job(Overrides overrides, const std::string& experiment = "resnet50_dgx2") {
-  return resolve(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, experiment, overrides);
+  return testing::shipped_experiment(experiment, overrides);
 }
 
 Run input_run(const Overrides& overrides) {

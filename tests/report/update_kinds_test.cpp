@@ -5,6 +5,7 @@
 #include "report/trace_json.hpp"
 #include "run/simulate.hpp"
 #include "sample.hpp"
+#include "shipped_experiment.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,8 +14,7 @@ using namespace trainyard;
 namespace {
 
 Run result_of(const Overrides& overrides) {
-  return simulate(resolve(config::Catalogue{{TRAINYARD_SOURCE_DIR}}, "resnet50_dgx2", overrides),
-                  {.fidelity = Fidelity::closed});
+  return simulate(testing::shipped_experiment("resnet50_dgx2", overrides), {.fidelity = Fidelity::closed});
 }
 
 bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

@@ -18,7 +18,7 @@ TEST_CASE("ResNet-50 as a list of layers takes the family's step time, memory an
     // the fitted software has factors for published models, by name
     Overrides all{{"software", "ideal"}};
     all.insert(all.end(), overrides.begin(), overrides.end());
-    return simulate(resolve({{TRAINYARD_SOURCE_DIR}}, "resnet50_dgx2", all), {.fidelity = Fidelity::closed});
+    return simulate(testing::shipped_experiment("resnet50_dgx2", all), {.fidelity = Fidelity::closed});
   };
   for (const char* precision : {"fp32", "amp"}) {
     INFO(precision);
@@ -45,7 +45,7 @@ layers:
   const auto refused = [&](const std::string& match) {
     const Overrides overrides{{"model", file.string()}, {"parallelism.layers", "[{match: " + match + "}]"}};
     try {
-      simulate(resolve({{TRAINYARD_SOURCE_DIR}}, "resnet50_dgx2", overrides), {.fidelity = Fidelity::closed});
+      simulate(testing::shipped_experiment("resnet50_dgx2", overrides), {.fidelity = Fidelity::closed});
     } catch (const InputError& error) {
       return std::string(error.what());
     }

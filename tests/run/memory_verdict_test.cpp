@@ -4,6 +4,7 @@
 #include "run/export_trace.hpp"
 #include "run/figures.hpp"
 #include "run/simulate.hpp"
+#include "shipped_experiment.hpp"
 #include "temporary_folder.hpp"
 #include "units/text.hpp"
 
@@ -21,7 +22,7 @@ ResolvedExperiment on_16_gb(const Overrides& overrides) {
   const TemporaryFolder folder;
   const std::string file = (folder.path / "one_gpu.yaml").string();
   std::ofstream(file) << "platform: dlperf\ngpus: 1\nmodel: resnet50\nstack: pytorch_ddp\nbatch_per_gpu: 1\n";
-  return resolve({{TRAINYARD_SOURCE_DIR}}, file, overrides);
+  return testing::shipped_experiment(file, overrides);
 }
 
 MemoryReport report_of(const Overrides& overrides) { return fullest(memory_reports(on_16_gb(overrides))); }
@@ -202,7 +203,7 @@ ResolvedExperiment replay(const std::string& heading, const Overrides& overrides
   std::ofstream(folder.path / "t.csv") << heading << "phase,layer,duration_s\nforward,everything,0.1\n";
   const std::string file = (folder.path / "replay.yaml").string();
   std::ofstream(file) << "platform: dlperf\ngpus: 1\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 4\n";
-  return resolve({{TRAINYARD_SOURCE_DIR}}, file, overrides);
+  return testing::shipped_experiment(file, overrides);
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ TEST_CASE("a resolved experiment with one_gpu replays to the same figures") {
   const Run first = run_closed(shipped_experiment("resnet50_dgx2", {{"one_gpu", "350 img/s"}}));
   const auto file = folder.path / "resnet50_dgx2.yaml";
   std::ofstream(file) << resolved_text(first);
-  const Run again = run_closed(resolve({{TRAINYARD_SOURCE_DIR}}, file.string(), {}));
+  const Run again = run_closed(testing::shipped_experiment(file.string()));
   CHECK(again.pace.time == first.pace.time);
   CHECK(resolved_text(again) == resolved_text(first));
   CHECK(again.notes == first.notes);
@@ -130,7 +130,7 @@ TEST_CASE("a trace with durations has nothing to scale; one without is scaled") 
     const auto file = folder.path / (trace + ".yaml");
     std::ofstream(file) << "platform: dgx2\ngpus: 1\ntrace: " << trace
                         << ".csv\nstack: pytorch_ddp\nbatch_per_gpu: 128\none_gpu: 350 samples/s\n";
-    return run_closed(resolve({{TRAINYARD_SOURCE_DIR}}, file.string(), {}));
+    return run_closed(testing::shipped_experiment(file.string()));
   };
   CHECK(replayed("untimed").pace.throughput == doctest::Approx(350).epsilon(1e-9));
   CHECK_THROWS_WITH_AS(replayed("timed"), doctest::Contains("duration_s"), InputError);

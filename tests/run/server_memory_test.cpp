@@ -5,6 +5,7 @@
 #include "engine/in_child.hpp"
 #include "run/memory_verdict.hpp"
 #include "run/simulate.hpp"
+#include "shipped_experiment.hpp"
 #include "temporary_folder.hpp"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ ResolvedExperiment with_servers(const Overrides& overrides, const std::string& m
       << "batch_per_gpu: 8\noptimizer: momentum\n"
       << "sync: {kind: parameter_server, update: sync, placement: gpu}\n"
       << more;
-  return resolve({{TRAINYARD_SOURCE_DIR}}, file, overrides);
+  return testing::shipped_experiment(file, overrides);
 }
 
 ServerMemory memory_with(const Overrides& overrides) {
@@ -142,7 +143,7 @@ TEST_CASE("where ranks are processors, a server on a host is in their memory") {
   const std::string file = (folder.path / "processors.yaml").string();
   std::ofstream(file) << "platform: xeon_cluster\nnodes: 2\nmodel: resnet50\nstack: tf_parameter_server\n"
                       << "batch_per_gpu: 8\noptimizer: sgd\nsync: {kind: parameter_server, update: async}\n";
-  const ServerMemory memory = server_memory(resolve({{TRAINYARD_SOURCE_DIR}}, file, {})).value();
+  const ServerMemory memory = server_memory(testing::shipped_experiment(file)).value();
   CHECK(memory.is_on_gpu);
   CHECK(memory.place == "the processor of rank 0");
   CHECK(total(memory) == Bytes(4 * parameters + 3 * 4 * largest));  // of four processors

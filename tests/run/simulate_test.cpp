@@ -160,13 +160,13 @@ TEST_CASE("a step waits for the slowest of its GPUs; one GPU alone is a mean one
 }
 
 TEST_CASE("replaying an exported trace gives the same step to the bit") {
-  const TemporaryFolder folder;
   for (const std::string overlap : {"true", "false"}) {
+    const TemporaryFolder folder;
     const ResolvedExperiment original = resolved({{"gpus", "12"}, {"stack.overlap", overlap}});
     std::ofstream(folder.path / "t.csv") << write_trace(export_trace(original, true));
     std::ofstream(folder.path / "replay.yaml")
         << "platform: dgx2\ngpus: 12\ntrace: t.csv\nstack: pytorch_ddp\nbatch_per_gpu: 128\n";
-    const Run again = closed(resolve(catalogue(), (folder.path / "replay.yaml").string(), {}));
+    const Run again = closed(testing::shipped_experiment((folder.path / "replay.yaml").string()));
     const Run first = closed(original);
     CHECK(again.pace.time == first.pace.time);
     CHECK(again.compute_sources.fitted == first.compute_sources.fitted);
@@ -186,22 +186,22 @@ TEST_CASE("a replay of Horovod's step waits for the same ticks and copies the sa
       << "platform: dgx2\ntrace: t.csv\nstack: horovod_0_20\nbatch_per_gpu: 128\naccumulation: 2\n";
   const std::string replay = (folder.path / "replay.yaml").string();
   const Run first = closed(original);
-  CHECK(closed(resolve(catalogue(), replay, {})).pace.time == first.pace.time);
+  CHECK(closed(testing::shipped_experiment(replay)).pace.time == first.pace.time);
   CHECK(step_of(first).collectives.size() > 1);
   CHECK(message_of(replay, {{"accumulation", "3"}}).find("a step of 2 micro-batches, not 3") !=
         std::string::npos);
 }
 
 TEST_CASE("a replay gives each of several collectives of one op its own tensors") {
-  const TemporaryFolder folder;
   for (const std::string stack : {"horovod", "pytorch_ddp"}) {
+    const TemporaryFolder folder;
     Overrides overrides = {{"stack", stack}, {"stack.overlap", "false"}};
     if (stack == "horovod") overrides.push_back({"stack.fusion.threshold", "16 MiB"});
     const ResolvedExperiment original = resolved(overrides);
     std::ofstream(folder.path / "t.csv") << write_trace(export_trace(original, true));
     std::ofstream(folder.path / "replay.yaml") << "platform: dgx2\ntrace: t.csv\nbatch_per_gpu: 128\n";
     overrides.push_back({"stack", stack});
-    const Run again = closed(resolve(catalogue(), (folder.path / "replay.yaml").string(), overrides));
+    const Run again = closed(testing::shipped_experiment((folder.path / "replay.yaml").string(), overrides));
     const Run first = closed(original);
     CHECK(again.pace.time == first.pace.time);
     CHECK(communication_time(again) == communication_time(first));
@@ -222,8 +222,8 @@ TEST_CASE("a trace that names its collectives keeps them when it is written agai
          "backward,c,0.01,4000000,reduce_scatter,4000000,,\n"
          "backward,b,0.01,,all_to_all,8000,0,end\n"
          "optimizer,all,0.01,,,,,\n";
-  const ResolvedExperiment resolved = resolve(
-      catalogue(), no_file, {{"platform", "dgx2"}, {"gpus", "4"}, {"batch_per_gpu", "1"}, {"trace", file}});
+  const ResolvedExperiment resolved = testing::shipped_experiment(
+      no_file, {{"platform", "dgx2"}, {"gpus", "4"}, {"batch_per_gpu", "1"}, {"trace", file}});
   const Trace& given = only_class(resolved).trace;
   const Trace again = export_trace(resolved, true);
   REQUIRE(again.ops.size() == given.ops.size());
@@ -357,7 +357,7 @@ TEST_CASE("a resolved experiment gives the same result again") {
   const TemporaryFolder folder;
   const Run first = closed(resolved({{"nodes", "2"}, {"platform.fabric.nic", "25 Gbps"}}));
   std::ofstream(folder.path / "again.yaml") << resolved_text(first);
-  const Run again = closed(resolve(catalogue(), (folder.path / "again.yaml").string(), {}));
+  const Run again = closed(testing::shipped_experiment((folder.path / "again.yaml").string()));
   CHECK(again.pace.time == first.pace.time);
   CHECK(resolved_text(again) == resolved_text(first));
 }
