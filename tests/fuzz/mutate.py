@@ -92,7 +92,7 @@ class Tree:
             number = float(text) * self.rng.choice([0, -1, 0.5, 0.5, 2, 2, 3, 10, 10, 0.1, 1000, 1e-3, 1e6, 1e-6, 1e-12, 1e12])
         except ValueError:
             return text
-        return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
+        return str(int(number)) if abs(number) < 1e15 and number == int(number) else repr(number)
 
     def replacement(self):
         rng = self.rng

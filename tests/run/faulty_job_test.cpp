@@ -10,7 +10,7 @@ using namespace trainyard;
 
 namespace {
 
-constexpr FaultyPart everything{.first_worker = 0, .workers = 0, .holds_parameters = true};
+constexpr FaultyPart every_worker{.first_worker = 0, .workers = 0, .holds_parameters = true};
 
 FaultyJob job_of(double work, double restart, double write) {
   FaultyJob job;
@@ -41,7 +41,7 @@ Seconds mean_wall(const FaultyJob& job, Seconds every, int runs) {
 
 TEST_CASE("a fault throws the job back to its last checkpoint") {
   FaultyJob job = job_of(100, 5, 2);
-  job.dates = {{Seconds{50}, everything}};
+  job.dates = {{Seconds{50}, every_worker}};
   // 30 of work, 2 of writing, 18 lost, 5 to restart; 30, 2, 30, 2 and the last 10
   const FaultyRun run = run_with_faults(job, Seconds{30}, 1, 0);
   CHECK(seconds(run.wall) == doctest::Approx(129));
@@ -54,7 +54,7 @@ TEST_CASE("a fault throws the job back to its last checkpoint") {
 TEST_CASE(
     "a fault while a checkpoint is written leaves the one before, and one during a restart begins it again") {
   FaultyJob job = job_of(60, 5, 2);
-  job.dates = {{Seconds{31}, everything}, {Seconds{34}, everything}};
+  job.dates = {{Seconds{31}, every_worker}, {Seconds{34}, every_worker}};
   // 30 lost with one second of writing; restarts from 31 to 34 and to 39; 30, 2, 30
   const FaultyRun run = run_with_faults(job, Seconds{30}, 1, 0);
   CHECK(seconds(run.lost) == doctest::Approx(30));
@@ -93,19 +93,19 @@ TEST_CASE("a job that goes on without a worker is slower until it is back") {
 TEST_CASE("a job whose parameters are safe waits for workers it cannot do without") {
   FaultyJob job = job_of(100, 20, 0);
   job.can_wait = true;
-  job.dates = {{Seconds{10}, {0, 1, false}}, {Seconds{50}, everything}};
+  job.dates = {{Seconds{10}, {0, 1, false}}, {Seconds{50}, every_worker}};
   const FaultyRun run = run_with_faults(job, Seconds{std::numeric_limits<double>::infinity()}, 1, 0);
   CHECK(seconds(run.slowed) == doctest::Approx(20));
   CHECK(run.restarts == 1);
   CHECK(seconds(run.lost) == doctest::Approx(30));
   CHECK(seconds(run.wall) == doctest::Approx(50 + 20 + 100));
   CHECK_FALSE(stops(job, {0, 1, false}));
-  CHECK(stops(job, everything));
+  CHECK(stops(job, every_worker));
 }
 
 TEST_CASE("exponential faults cost what the closed form says") {
   FaultyJob job = job_of(1000, 5, 3);
-  job.rates = {{Seconds{400}, {everything, everything}}, {Seconds{200}, {everything}}};
+  job.rates = {{Seconds{400}, {every_worker, every_worker}}, {Seconds{200}, {every_worker}}};
   REQUIRE(seconds(time_between_stops(job)) == doctest::Approx(100));
   for (const double every : {8.0, 25.0, 70.0}) {
     CAPTURE(every);
@@ -149,7 +149,7 @@ TEST_CASE("time spent is work, work lost, slower work, writing and restarting") 
     job.pace_without = [](int gone) { return gone < 4 ? 1 - gone / 8.0 : 0.0; };
     for (int worker = 0; worker < 8; ++worker)
       job.dates.push_back({Seconds{some(0, 100) + 100.0 * worker}, {worker, 1, worker == 0}});
-    job.rates = {{Seconds{some(300, 5000)}, {{0, 2, false}, {2, 6, false}, everything}}};
+    job.rates = {{Seconds{some(300, 5000)}, {{0, 2, false}, {2, 6, false}, every_worker}}};
     const FaultyRun run = run_with_faults(job, Seconds{some(5, 200)}, 7, *rc::gen::inRange(0, 100));
     RC_ASSERT(run.is_done);
     RC_ASSERT(std::abs(sum_of_parts(job, run) - seconds(run.wall)) < 1e-9 * seconds(run.wall));
@@ -158,7 +158,7 @@ TEST_CASE("time spent is work, work lost, slower work, writing and restarting") 
 
 TEST_CASE("a job that faults never let get done is given up") {
   FaultyJob job = job_of(100, 1, 0);
-  job.rates = {{Seconds{5}, {everything}}};
+  job.rates = {{Seconds{5}, {every_worker}}};
   CHECK_FALSE(run_with_faults(job, Seconds{std::numeric_limits<double>::infinity()}, 1, 0).is_done);
   CHECK(run_with_faults(job, Seconds{1}, 1, 0).is_done);
 }
