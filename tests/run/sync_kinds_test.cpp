@@ -200,8 +200,8 @@ TEST_CASE("a neighbour that is more than a step to be repeated is refused") {
         << "platform: dgx2\nmodel: resnet50\nbatch_per_gpu: 8\nstack: pytorch_ddp\n"
         << key << '\n';
     try {
-      (void)testing::shipped_experiment(
-          "resnet50_dgx2", {{"neighbours", "[\"" + (folder.path / "other.yaml").string() + "\"]"}});
+      (void)resolve({{TRAINYARD_SOURCE_DIR}}, "resnet50_dgx2",
+                    {{"neighbours", "[\"" + (folder.path / "other.yaml").string() + "\"]"}});
     } catch (const InputError& error) {
       return error.what();
     }
