@@ -154,21 +154,26 @@ SweepStore open_store(const PlanOptions& options, const StoredSweep& what) {
   return {file, what};
 }
 
-/// Ends the search on Ctrl-C and after the time that the user allows.
+/// Ends the search, and what follows it, on Ctrl-C and after the time that the user allows.
 class SearchEnd {
 public:
   explicit SearchEnd(const std::optional<Seconds>& most) : most_(most) {}
 
   bool is_asked() {
-    is_late_ = most_ && std::chrono::duration<double>(Clock::now() - begun_).count() > most_->si();
-    return is_late_ || InterruptNoted::is_asked();
+    is_late_ =
+        is_late_ || (most_ && std::chrono::duration<double>(Clock::now() - begun_).count() > most_->si());
+    was_asked_ = is_late_ || InterruptNoted::is_asked();
+    return was_asked_;
   }
+  /// Whether is_asked() has ended something.
+  [[nodiscard]] bool was_asked() const { return was_asked_; }
   [[nodiscard]] bool is_late() const { return is_late_; }
 
 private:
   using Clock = std::chrono::steady_clock;
   std::optional<Seconds> most_;
   Clock::time_point begun_ = Clock::now();
+  bool was_asked_ = false;
   bool is_late_ = false;
 };
 
@@ -192,29 +197,26 @@ void export_files(const PlanOptions& options, const PlanAnswer& answer, const Pl
   }
 }
 
-PlanOutcome searched(const config::Catalogue& catalogue, const PlanOptions& options, const PlanSpace& space,
-                     SweepStore& store, SearchEnd& end) {
-  const InterruptNoted interrupts;
-  PlanOutcome outcome =
-      search_plan(catalogue, space, all_points(space), store,
-                  {.parallel = jobs_of(options.jobs), .is_interrupted = [&] { return end.is_asked(); }});
+PlanOutcome searched(const config::Catalogue& catalogue, const PlanSpace& space, SweepStore& store,
+                     const PlanRun& run) {
+  PlanOutcome outcome = search_plan(catalogue, space, all_points(space), store, run);
   if (outcome.broken.empty()) return outcome;
   throw std::runtime_error(fmt::format("{} of the points ended with an internal error, the first with {}",
                                        outcome.broken.size(), outcome.broken.front()));
 }
 
-/// The answer, with the best plan simulated again for its parts.
+/// The answer, with the best plan simulated again for its parts. `is_complete`: of the search; then `run`
+/// looks at other plans and machines.
 void print_plan(const PlanOptions& options, const config::Catalogue& catalogue, const PlanAnswer& answer,
-                bool is_complete, InputFiles& files) {
+                bool is_complete, const PlanRun& run, InputFiles& files) {
   const PlanSpace& space = answer.space;
   PlanDetails details;
   std::optional<Run> best;
   if (answer.best) {
     const std::size_t point = answer.result.rows[*answer.best].point;
     // First: SimGrid simulates once in a process, and no more in its children.
-    if (is_complete) details.losses = plan_losses(catalogue, answer, jobs_of(options.jobs));
-    if (!options.quick && is_complete)
-      details.changes = plan_changes(catalogue, answer, jobs_of(options.jobs));
+    if (is_complete) details.losses = plan_losses(catalogue, answer, run);
+    if (!options.quick && is_complete) details.changes = plan_changes(catalogue, answer, run);
     best = simulate(read_point(catalogue, space.sweep, space.sweep.points[point], files), {.rows = false});
     print_diagnostics(best->experiment.warnings);
     details.best = &*best;
@@ -226,14 +228,14 @@ void print_plan(const PlanOptions& options, const config::Catalogue& catalogue, 
 }
 
 void run_plan(const PlanOptions& options) {
-  RunLimits limits = limits_of(options.limits);
-  SearchEnd end(std::exchange(limits.time, std::nullopt));  // the best so far is an answer
-  limits.are_of_points = true;
+  const RunLimits limits = limits_of(options.limits);
+  SearchEnd end(limits.time);
   const LimitsKept kept(limits, announce_work);
   const config::Catalogue catalogue = config::find_catalogue();
   InputFiles files;
   const PlanSpace space =
       plan_space(catalogue, request_of(catalogue, options, files), files, jobs_of(options.jobs));
+  keep_time_no_more();  // the best so far is an answer
   expect(work_of_search(space, jobs_of(options.jobs)),
          options.limits.time ? "" : "--max-time 30s ends the search with the best so far");
   std::optional<StoreLock> lock;
@@ -242,16 +244,20 @@ void run_plan(const PlanOptions& options) {
     lock.emplace(store_of(options));
   }
   SweepStore store = open_store(options, stored_plan(space));
-  PlanOutcome outcome = searched(catalogue, options, space, store, end);
-  const bool is_interrupted = outcome.is_interrupted;
+  const InterruptNoted interrupts;
+  const PlanRun run{.parallel = jobs_of(options.jobs), .is_interrupted = [&] { return end.is_asked(); }};
+  PlanOutcome outcome = searched(catalogue, space, store, run);
+  const bool is_complete = !outcome.is_interrupted;
   const PlanAnswer answer = plan_answer(space, std::move(outcome));
-  print_plan(options, catalogue, answer, !is_interrupted, files);
-  if (is_interrupted) {
-    print_message(options.out ? "this is the best so far: continue with --resume"
-                              : "this is the best so far");
+  print_plan(options, catalogue, answer, is_complete, run, files);
+  if (is_complete) store.close();
+  if (end.was_asked()) {
+    print_message(fmt::format("{}{}",
+                              is_complete
+                                  ? "the search is complete, but comparisons and changed machines are not"
+                                  : "this is the best so far",
+                              options.out ? ": continue with --resume" : ""));
     if (!end.is_late()) throw Interrupted();
-  } else {
-    store.close();
   }
   if (!answer.best) throw JobImpossible("no plan keeps to the limits and fits");
 }
@@ -306,8 +312,8 @@ void add_plan(CLI::App& program) {
   add_value(command, "--draws", options->draws, "N", "number of draws for the quantile (default: 1000)");
   command.add_flag("--quick", options->quick, "a gap of 0.05, and no search with a little different machine");
   add_value(command, "--max-time", options->limits.time, "DURATION",
-            "end the search after this time, such as 30s: the answer is the best so far, and how far it may "
-            "be off");
+            "end the search, and what follows it, after this time, such as 30s: the answer is the best so "
+            "far, and how far it may be off");
   add_value(
       command, "--max-memory", options->limits.memory, "SIZE",
       "largest memory of a process of it, such as 4GB; a layout that needs more to simulate is left out");

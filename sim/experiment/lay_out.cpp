@@ -12,7 +12,9 @@ std::vector<Op> lay_out(ResolvedExperiment& resolved, const Model& model, const 
   pad_vocabulary(resolved.model->layers, parallelism.tensor);
   resolved.settings.batch_per_gpu = micro_batch;
   resolved.settings.accumulation = micro_batches;
-  LaidOut laid = laid_out(layout_request(resolved, parallelism));
+  LayoutRequest request = layout_request(resolved, parallelism);
+  request.merge_stages = true;
+  LaidOut laid = laid_out(request);
   resolved.layout = std::move(laid.layout);
   resolved.classes = std::move(laid.classes);
   return std::move(laid.updates);

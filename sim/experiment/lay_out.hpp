@@ -8,7 +8,8 @@
 
 namespace trainyard {
 
-/// Gives the experiment this layout, whatever its layout was, with micro-batches of `micro_batch` samples.
+/// Gives the experiment this layout, whatever its layout was, with micro-batches of `micro_batch` samples. To
+/// be judged, not simulated: stages that do the same are one class.
 /// `model`: its model as the file says, since the vocabulary is padded for tensor ranks. Returns the updates
 /// of its classes, for share_state(). Throws as laid_out().
 std::vector<Op> lay_out(ResolvedExperiment& resolved, const Model& model, const Parallelism& parallelism,

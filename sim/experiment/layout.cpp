@@ -148,6 +148,24 @@ public:
     return made;
   }
 
+  /// Whether two stages do the same on other blocks, so that their classes would differ in names alone.
+  [[nodiscard]] bool do_the_same(int a, int b) const {
+    for (int k = 0; k < layout_.parallelism.virtual_stages; ++k) {
+      const LayerRange of_a = ranges_[at(global_chunk(layout_.grid.pipeline, a, k))];
+      const LayerRange of_b = ranges_[at(global_chunk(layout_.grid.pipeline, b, k))];
+      const auto layers = [&](const LayerRange& range) {
+        return std::span(model_.layers).subspan(at(range.first), at(range.end - range.first));
+      };
+      const auto are_alike = [](const Layer& one, const Layer& other) {
+        return trainyard::do_the_same(one, other);
+      };
+      if (!std::ranges::equal(layers(of_a), layers(of_b), are_alike) ||
+          transfers_of(model_.transfers, of_a) != transfers_of(model_.transfers, of_b))
+        return false;
+    }
+    return true;
+  }
+
 private:
   /// The trace of a chunk; its layers join those of the class.
   [[nodiscard]] ChunkTrace chunk(int stage, int number, RankClass& made) const {
@@ -336,7 +354,15 @@ LaidOut laid_out(const LayoutRequest& request) {
   LaidOut laid{.layout = layout_of(request), .classes = {}, .updates = {}};
   const LayoutTraces traces(request, laid.layout);
   laid.layout.boundaries = traces.boundaries();
-  for (int stage = 0; stage < laid.layout.grid.pipeline; ++stage) laid.classes.push_back(traces.stage(stage));
+  for (int stage = 0; stage < laid.layout.grid.pipeline; ++stage) {
+    const auto same = std::ranges::find_if(laid.classes, [&](const RankClass& one) {
+      return request.merge_stages && traces.do_the_same(one.stage, stage);
+    });
+    if (same != laid.classes.end())
+      same->further_stages.push_back(stage);
+    else
+      laid.classes.push_back(traces.stage(stage));
+  }
   std::ranges::sort(laid.classes, {}, [](const RankClass& one) { return one.ranks.front(); });
   for (const RankClass& one : laid.classes)
     laid.updates.push_back(*std::ranges::find_if(one.trace.ops, is_update));

@@ -39,12 +39,15 @@ struct LayoutRequest {
   int micro_batches = 1;  ///< of a step, for each replica
   Precision precision = Precision::fp32;
   Optimizer optimizer = Optimizer::adam;
+  /// Makes one class of all stages that do the same, to be judged, not simulated: its trace and its layers
+  /// are those of the first.
+  bool merge_stages = false;
 };
 
 struct LaidOut {
   RankLayout layout;
-  /// One for each stage. Its trace has the forward passes of its chunks, their backward passes (for zb_h1
-  /// followed by those of the weights' gradients) and the end of the step.
+  /// One for each stage, or for those that do the same. Its trace has the forward passes of its chunks, their
+  /// backward passes (for zb_h1 followed by those of the weights' gradients) and the end of the step.
   std::vector<RankClass> classes;
   /// By class: the update of all its parameters, of which each replica does a part if they divide the state.
   std::vector<Op> updates;

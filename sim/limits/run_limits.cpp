@@ -146,6 +146,11 @@ void expect_no_more() {
   if (kept) kept->expects = false;
 }
 
+void keep_time_no_more() {
+  if (kept) kept->limits.time.reset();
+  watch.deadline = 0;
+}
+
 void keep_limits_in_child() {
   if (!kept) return;
   kept->announce = {};

@@ -40,6 +40,10 @@ void expect(Work work, std::string_view instead = {});
 /// taken for a result.
 void expect_no_more();
 
+/// From now on the command itself ends what takes too long, with what it has by then: neither the watch nor
+/// expect() keeps the time.
+void keep_time_no_more();
+
 /// Exit codes of a child process that exceeded a limit: nobody else sees them.
 inline constexpr int exit_over_time = 124;
 inline constexpr int exit_over_memory = 125;

@@ -164,13 +164,15 @@ private:
 /// The search among the points of one group, on a machine that is a little different.
 class Changes {
 public:
-  Changes(const config::Catalogue& catalogue, const PlanAnswer& answer, int parallel)
+  Changes(const config::Catalogue& catalogue, const PlanAnswer& answer, PlanRun run)
       : catalogue_(catalogue),
         answer_(answer),
-        parallel_(parallel),
-        best_(answer.result.rows[*answer.best].point) {}
+        run_(std::move(run)),
+        best_(answer.result.rows[*answer.best].point) {
+    run_.first = {best_};
+  }
 
-  [[nodiscard]] PlanChange slower_nics(Bandwidth nic, Bandwidth changed) const {
+  [[nodiscard]] std::optional<PlanChange> slower_nics(Bandwidth nic, Bandwidth changed) const {
     PlanSpace space = answer_.space;
     set_for_all("platform.fabric.nic", exact(changed), space.sweep);
     for (const SweepRow& row : answer_.result.rows) raise_bound(row, space.bounds[row.point]);
@@ -179,7 +181,7 @@ public:
                           fmt::format("NICs a tenth slower ({} in place of {})", human(changed), human(nic)));
   }
 
-  [[nodiscard]] PlanChange less_memory(double share) const {
+  [[nodiscard]] std::optional<PlanChange> less_memory(double share) const {
     const PlanSpace& space = answer_.space;
     SweepStore store(stored_plan(space));
     for (const SweepRow& row : answer_.result.rows) store.add(row, {});
@@ -215,11 +217,13 @@ private:
     return points;
   }
 
-  [[nodiscard]] PlanChange changed_search(const PlanSpace& space, const std::vector<std::size_t>& points,
-                                          SweepStore& store, std::string what) const {
+  /// Nothing if it was interrupted.
+  [[nodiscard]] std::optional<PlanChange> changed_search(const PlanSpace& space,
+                                                         const std::vector<std::size_t>& points,
+                                                         SweepStore& store, std::string what) const {
     PlanChange change{.change = std::move(what)};
-    PlanOutcome outcome =
-        search_plan(catalogue_, space, points, store, {.parallel = parallel_, .first = {best_}});
+    PlanOutcome outcome = search_plan(catalogue_, space, points, store, run_);
+    if (outcome.is_interrupted) return std::nullopt;
     if (!outcome.broken.empty()) throw std::runtime_error(outcome.broken.front());
     const GroupSearch& search = outcome.searches[space.bounds[best_].group];
     if (!search.best) return change;
@@ -232,7 +236,7 @@ private:
 
   const config::Catalogue& catalogue_;
   const PlanAnswer& answer_;
-  int parallel_;
+  PlanRun run_;
   std::size_t best_;  ///< point
 };
 
@@ -250,19 +254,23 @@ PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& spa
 }
 
 std::vector<PlanChange> plan_changes(const config::Catalogue& catalogue, const PlanAnswer& answer,
-                                     int parallel) {
+                                     const PlanRun& run) {
   constexpr double less = 0.9;
   const PlanSpace& space = answer.space;
   const std::size_t point = answer.result.rows[*answer.best].point;
-  const Changes changes(catalogue, answer, parallel);
+  const Changes changes(catalogue, answer, run);
   std::vector<PlanChange> made;
+  const auto add = [&](std::optional<PlanChange> change) {
+    if (change) made.push_back(*std::move(change));
+    return change.has_value();
+  };
   InputFiles files;
   const ResolvedExperiment job = read_point(catalogue, space.sweep, space.sweep.points[point], files);
   if (job.cluster->nodes > 1) {
     const Bandwidth nic = job.platform.fabric.nic.value;
-    made.push_back(changes.slower_nics(nic, less * nic));
+    if (!add(changes.slower_nics(nic, less * nic))) return made;
   }
-  made.push_back(changes.less_memory(less));
+  add(changes.less_memory(less));
   return made;
 }
 

@@ -32,7 +32,7 @@ PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& spa
 /// is the best layout of `answer` still the best? Searched again among the layouts of its group, without new
 /// verdicts: with a tenth less of the memory that is available all points keep their times. That no layout
 /// becomes faster with slower NICs is assumed: what was planned or simulated is its bound. Requires a best
-/// plan.
+/// plan. A search that is interrupted is left out, and so are those after it.
 struct PlanChange {
   std::string change;                     ///< "NICs a tenth slower (22.5 GB/s in place of 25 GB/s)"
   std::optional<PlanLayout> layout = {};  ///< of the best plan then; empty: none fits
@@ -40,6 +40,6 @@ struct PlanChange {
   double step_s = 0;                      ///< its step
 };
 std::vector<PlanChange> plan_changes(const config::Catalogue& catalogue, const PlanAnswer& answer,
-                                     int parallel);
+                                     const PlanRun& run);
 
 }  // namespace trainyard

@@ -14,7 +14,7 @@
 namespace trainyard {
 
 std::vector<Comparison> plan_losses(const config::Catalogue& catalogue, const PlanAnswer& answer,
-                                    int parallel) {
+                                    const PlanRun& run) {
   if (!answer.best || answer.others.empty()) return {};
   std::vector<std::size_t> rows{*answer.best};
   for (std::size_t i = 0; i < std::min(most_others, answer.others.size()); ++i)
@@ -27,7 +27,8 @@ std::vector<Comparison> plan_losses(const config::Catalogue& catalogue, const Pl
         simulate(read_point(catalogue, sweep, sweep.points[point], files), {.rows = false}), {}));
   };
   std::vector<RunSummary> runs;
-  for (const std::string& text : in_children(static_cast<int>(rows.size()), parallel, simulated_summary))
+  for (const std::string& text :
+       in_children(static_cast<int>(rows.size()), run.parallel, simulated_summary, run.is_interrupted))
     runs.push_back(read_summary("plan", text));
   std::vector<Comparison> losses;
   for (std::size_t i = 1; i < runs.size(); ++i) losses.push_back(compare(runs.front(), runs[i]));

@@ -25,9 +25,10 @@ struct PlanDetails {
   std::vector<Comparison> losses;  ///< of the best plan with the first of PlanAnswer::others, in their order
 };
 
-/// The comparisons of the best plan with up to most_others others, each simulated again in a child process.
+/// The comparisons of the best plan with up to most_others others, each simulated again in a child process:
+/// with the first ones, if it is interrupted.
 std::vector<Comparison> plan_losses(const config::Catalogue& catalogue, const PlanAnswer& answer,
-                                    int parallel);
+                                    const PlanRun& run);
 
 std::string plan_text(const PlanAnswer& answer, const PlanDetails& details, const PrintStyle& style = {});
 

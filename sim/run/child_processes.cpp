@@ -16,6 +16,7 @@
 #include <malloc.h>
 #include <poll.h>
 #include <sched.h>
+#include <span>
 #include <stdexcept>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -265,17 +266,20 @@ std::string value_of(ChildOutcome outcome) {
   throw std::runtime_error(outcome.text);
 }
 
-std::vector<std::string> in_children(int count, int parallel, const std::function<std::string(int)>& make) {
+std::vector<std::string> in_children(int count, int parallel, const std::function<std::string(int)>& make,
+                                     const std::function<bool()>& is_stopped) {
   std::vector<ChildOutcome> outcomes(at(count));
   int begun = 0;
   const auto next = [&]() -> std::optional<int> {
-    return begun == count ? std::nullopt : std::optional(begun++);
+    if (begun == count || (is_stopped && is_stopped())) return std::nullopt;
+    return begun++;
   };
   for_each_in_workers(parallel, next, make,
                       [&](int index, ChildOutcome outcome) { outcomes[at(index)] = std::move(outcome); });
   std::vector<std::string> values;
-  values.reserve(outcomes.size());
-  for (ChildOutcome& outcome : outcomes) values.push_back(value_of(std::move(outcome)));
+  values.reserve(at(begun));
+  for (ChildOutcome& outcome : std::span(outcomes).first(at(begun)))
+    values.push_back(value_of(std::move(outcome)));
   return values;
 }
 

@@ -37,7 +37,10 @@ std::string value_of(ChildOutcome outcome);
 /// i. Exceptions of children are rethrown here, that of the lowest i: InputError (its
 /// first diagnostic), JobImpossible and FileError as themselves, all others, and the death of a child, as
 /// std::runtime_error.
-std::vector<std::string> in_children(int count, int parallel, const std::function<std::string(int)>& make);
+///
+/// Once `is_stopped` returns true, no more are begun: the results are those of the first numbers alone.
+std::vector<std::string> in_children(int count, int parallel, const std::function<std::string(int)>& make,
+                                     const std::function<bool()>& is_stopped = {});
 
 /// A list of numbers as bytes, and back: the format in which children send.
 std::string packed(const std::vector<double>& numbers);

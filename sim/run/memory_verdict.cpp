@@ -136,8 +136,11 @@ void set_layout(const ResolvedExperiment& resolved, const RankClass& one, Memory
                     .parameters = parallelism.shard >= Sharded::parameters,
                     .ranks = layout.state_shards};
   if (setting.shards.parameters) setting.gathered_parameters = gathered_parameters(layout, one);
-  const int chunks = kept_micro_batches(layout.schedule, layout.grid.pipeline, parallelism.virtual_stages,
-                                        layout.micro_batches, one.stage);
+  int chunks = 0;
+  for (const int stage : stages_of(one)) {
+    chunks = std::max(chunks, kept_micro_batches(layout.schedule, layout.grid.pipeline,
+                                                 parallelism.virtual_stages, layout.micro_batches, stage));
+  }
   setting.earlier_micro_batches = static_cast<double>(chunks) / parallelism.virtual_stages - 1;
 }
 

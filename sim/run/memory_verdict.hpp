@@ -12,7 +12,8 @@
 
 namespace trainyard {
 
-/// The memory needed by each rank of a class (strategy/rank_class.hpp) and the memory of its GPU.
+/// The memory needed by each rank of a class (strategy/rank_class.hpp), of its fullest stage if it stands for
+/// several, and the memory of its GPU.
 struct MemoryReport {
   std::string ranks;  ///< name of the class
   MemoryTerms terms;

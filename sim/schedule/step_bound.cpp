@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -81,7 +82,7 @@ bool has_whole_shards(const Parallelism& parallelism) {
 }
 
 /// The collectives by which the replicas of a stage exchange gradients and parameters.
-void add_exchange(const ResolvedExperiment& resolved, const RankClass& one, AxisBounds& bounds,
+void add_exchange(const ResolvedExperiment& resolved, const RankClass& one, int number, AxisBounds& bounds,
                   StageTimes& stage) {
   const Parallelism& parallelism = resolved.layout->parallelism;
   const bool is_sharded = has_whole_shards(parallelism);
@@ -97,8 +98,8 @@ void add_exchange(const ResolvedExperiment& resolved, const RankClass& one, Axis
   const Bytes weight = element_sizes(resolved.settings.precision).compute_weight;
   Seconds gather;
   for (const auto& [axis, count] : elements) {
-    stage.reduction = std::max(stage.reduction, bounds.of(operation, axis, one.stage, count * value));
-    if (is_sharded) gather += bounds.of(Operation::all_gather, axis, one.stage, count * weight);
+    stage.reduction = std::max(stage.reduction, bounds.of(operation, axis, number, count * value));
+    if (is_sharded) gather += bounds.of(Operation::all_gather, axis, number, count * weight);
   }
   if (parallelism.shard >= Sharded::gradients)
     stage.reduction = resolved.layout->micro_batches * stage.reduction;
@@ -110,7 +111,8 @@ void add_exchange(const ResolvedExperiment& resolved, const RankClass& one, Axis
 
 /// Units are gathered before forward and, but for the root and the last one, again before backward
 /// (unit_program.hpp).
-Seconds gathers_of_units(const ResolvedExperiment& resolved, const RankClass& one, AxisBounds& bounds) {
+Seconds gathers_of_units(const ResolvedExperiment& resolved, const RankClass& one, int stage,
+                         AxisBounds& bounds) {
   const Parallelism& parallelism = resolved.layout->parallelism;
   if (parallelism.shard != Sharded::parameters || !has_whole_shards(parallelism)) return {};
   const Bytes weight = element_sizes(resolved.settings.precision).compute_weight;
@@ -119,23 +121,23 @@ Seconds gathers_of_units(const ResolvedExperiment& resolved, const RankClass& on
   for (std::size_t i = 0; i < units.size(); ++i) {
     const double times = units[i].is_root || i + 1 == units.size() ? 1 : 2;
     for (const auto& [axis, elements] : units[i].parameters)
-      sum += times * bounds.of(Operation::all_gather, axis, one.stage, elements * weight);
+      sum += times * bounds.of(Operation::all_gather, axis, stage, elements * weight);
   }
   return resolved.layout->micro_batches * sum;
 }
 
-StageTimes times_of(const ResolvedExperiment& resolved, const RankClass& one, AxisBounds& bounds,
-                    StepBound& bound) {
-  const std::vector<OpTime> times = op_times(one.trace, resolved.gpu, resolved.stack);
+/// The times of one of the stages that a class stands for. `times`: of the class's ops.
+StageTimes times_of(const ResolvedExperiment& resolved, const RankClass& one, std::span<const OpTime> times,
+                    int number, AxisBounds& bounds, StepBound& bound) {
   const int micro_batches = resolved.layout->micro_batches;
   const auto ranks = static_cast<double>(one.ranks.size());
   StageTimes stage;
-  const auto time_of = [&](int number, double runs) {
-    const Op& op = one.trace.ops[at(number)];
+  const auto time_of = [&](int index, double runs) {
+    const Op& op = one.trace.ops[at(index)];
     // A job whose layout changes nothing adds the gradients of the later micro-batches alone.
     if (is_gradient_addition(op)) runs -= 1;
-    add_busy(op, runs * times[at(number)].duration, ranks, bound);
-    return runs * time_with_waits(op, times[at(number)].duration, one.stage, bounds);
+    add_busy(op, runs * times[at(index)].duration, ranks, bound);
+    return runs * time_with_waits(op, times[at(index)].duration, number, bounds);
   };
   int after = 0;
   for (const PassOps& pass : one.passes) {
@@ -152,8 +154,8 @@ StageTimes times_of(const ResolvedExperiment& resolved, const RankClass& one, Ax
     stage.end += time;
     if (one.trace.ops[at(op)].phase == Phase::optimizer) stage.update += time;
   }
-  add_exchange(resolved, one, bounds, stage);
-  stage.gathers = gathers_of_units(resolved, one, bounds);
+  add_exchange(resolved, one, number, bounds, stage);
+  stage.gathers = gathers_of_units(resolved, one, number, bounds);
   return stage;
 }
 
@@ -169,9 +171,12 @@ bool reduces_at_end(const ResolvedExperiment& resolved) {
 StepBound step_bound(const ResolvedExperiment& resolved) {
   AxisBounds bounds(resolved);
   StepBound bound;
-  std::vector<StageTimes> stages(resolved.classes.size());
-  for (const RankClass& one : resolved.classes)
-    stages.at(at(one.stage)) = times_of(resolved, one, bounds, bound);
+  std::vector<StageTimes> stages(at(resolved.layout->grid.pipeline));
+  for (const RankClass& one : resolved.classes) {
+    const std::vector<OpTime> times = op_times(one.trace, resolved.gpu, resolved.stack);
+    for (const int stage : stages_of(one))
+      stages.at(at(stage)) = times_of(resolved, one, times, stage, bounds, bound);
+  }
   // The last pass of zb_h1 is not the one that the stage before waits for.
   const bool has_drain = resolved.layout->schedule != PipelineSchedule::zb_h1;
   const bool at_end = reduces_at_end(resolved);

@@ -29,12 +29,22 @@ struct RankClass {
   std::vector<Rank> ranks;  ///< ascending
   Trace trace;              ///< of each rank; without durations unless the user's trace has them
   int stage = 0;            ///< of a pipeline
+  /// Later stages whose ranks do the same, if one class stands for all of them (LayoutRequest::merge_stages).
+  /// `ranks` are those of `stage` alone.
+  std::vector<int> further_stages = {};
   /// If the ranks share a model: the ranges of the trace that the rank runs for each micro-batch, in the
   /// order of pass_order(). The ops behind them end the step. Empty: the trace is the whole step, op by op.
   std::vector<PassOps> passes = {};
   std::vector<Layer> layers = {};  ///< with `passes`: the rank's share of the model
   std::string file = {};           ///< of a trace that a user wrote, for diagnostics
 };
+
+/// The stages that a class stands for, ascending.
+inline std::vector<int> stages_of(const RankClass& one) {
+  std::vector<int> stages{one.stage};
+  stages.insert(stages.end(), one.further_stages.begin(), one.further_stages.end());
+  return stages;
+}
 
 /// How often a step runs an op of the class's trace.
 inline int runs_of(const RankClass& one, int op, int micro_batches) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace trainyard {
@@ -66,6 +67,26 @@ void add_matrix_costs(Layer& layer, double macs, LayerGemm gemm) {
 }
 
 }  // namespace
+
+bool do_the_same(const Layer& a, const Layer& b) {
+  // All members, so that a new one has to be looked at here as well.
+  const auto compared = [](const Layer& layer) {
+    const auto& [name, kind, in_shape, out_shape, window, groups, has_input_gradient, parameters,
+                 forward_macs, forward_flops, backward_flops, in_elements, out_elements, saved_elements,
+                 saved_fixed, forward_rw_elements, backward_rw_elements, weight_rw_elements, tied_elements,
+                 tied_to, adds_rows, stays_in_16_bits, sparse_elements, repeated_rows, steps, reads_encoder,
+                 gemm, keeps_wide_input, split, limited, summed_over, drawn, normalises_weights, experts,
+                 load, continues_previous, block] = layer;
+    return std::tie(kind, in_shape, out_shape, window, groups, has_input_gradient, forward_macs,
+                    forward_flops, backward_flops, in_elements, out_elements, saved_elements, saved_fixed,
+                    forward_rw_elements, backward_rw_elements, weight_rw_elements, tied_elements, tied_to,
+                    adds_rows, stays_in_16_bits, sparse_elements, repeated_rows, steps, reads_encoder, gemm,
+                    keeps_wide_input, split, limited, summed_over, drawn, normalises_weights, experts, load,
+                    continues_previous);
+  };
+  return compared(a) == compared(b) &&
+         std::ranges::equal(a.parameters, b.parameters, {}, &Parameter::elements, &Parameter::elements);
+}
 
 double parameter_elements(const Layer& layer) {
   double sum = 0;

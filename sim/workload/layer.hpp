@@ -71,6 +71,7 @@ struct LayerGemm {
 struct Window {
   int kernel_h = 0, kernel_w = 0, stride = 1, pad_h = 0, pad_w = 0;
   bool round_up = false;
+  friend bool operator==(const Window&, const Window&) = default;
 };
 
 /// Of layers that read every value.
@@ -150,6 +151,10 @@ struct Layer {
   /// is a chain of single layers.
   std::optional<int> block;
 };
+
+/// Whether two layers do the same: all about them is equal but their names, those of their parameters, and
+/// their block.
+bool do_the_same(const Layer& a, const Layer& b);
 
 /// Whether a layer ends the model: its output is the loss.
 constexpr bool is_loss(LayerKind kind) {

@@ -3,8 +3,10 @@
 #include "plan/layout_judge.hpp"
 
 #include "experiment/lay_out.hpp"
+#include "experiment/layout.hpp"
 #include "run/memory_verdict.hpp"
 #include "run/simulate.hpp"
+#include "schedule/step_bound.hpp"
 #include "shipped_layout.hpp"
 
 #include <doctest/doctest.h>
@@ -127,6 +129,55 @@ TEST_CASE("Many layouts are judged as each alone, and their memory is that of th
   }
   for (const LayoutFate fate : {LayoutFate::open, LayoutFate::impossible, LayoutFate::too_large})
     CHECK(fates[fate] > 20);
+}
+
+/// The layout of a job with a class for each stage.
+ResolvedExperiment with_all_stages(ResolvedExperiment job) {
+  LaidOut laid = laid_out(layout_request(job, job.layout->parallelism));
+  job.layout = std::move(laid.layout);
+  job.classes = std::move(laid.classes);
+  return job;
+}
+
+TEST_CASE("Stages that do the same are judged as one: bounds and memory are those of a class for each") {
+  const Overrides more_experts = {
+      {"platform", "dgx_h100"}, {"nodes", "4"},        {"model", "deepseek_v3_like"},
+      {"stack", "megatron_lm"}, {"precision", "bf16"}, {"optimizer", "adam"},
+      {"batch_per_gpu", "1"},   {"accumulation", "1"}, {"parallelism", "none"}};
+  const std::vector<Case> all = {{"alike blocks", small_gpt("dgx_a100", 2, "megatron_lm", 12), 16},
+                                 {"unequal stages", small_gpt("dgx_a100", 2, "megatron_lm", 14), 16},
+                                 {"dense blocks, then experts", more_experts, 16}};
+  for (const Case& one : all) {
+    CAPTURE(one.name);
+    const ResolvedExperiment base = shipped_experiment("bert_large_dgx_a100", one.set);
+    const std::vector<LayoutAxis> axes = layout_axes(base,
+                                                     {{"batch_per_gpu", {"1", "2"}},
+                                                      {"parallelism.expert", {"1", "8"}},
+                                                      {"parallelism.sequence", {"true"}},
+                                                      {"parallelism.shard", {"none", "parameters"}}},
+                                                     one.global_batch);
+    int merged = 0;
+    ResolvedExperiment job = base;
+    for (const PlanLayout& layout : layouts(base, {}, axes, one.global_batch)) {
+      CAPTURE(fmt::format("{}", fmt::join(layout_values(axes, layout), " ")));
+      try {
+        lay_out(job, *base.model, layout.parallelism, layout.micro_batch, layout.micro_batches);
+      } catch (const InputError&) {
+        continue;
+      }
+      const ResolvedExperiment whole = with_all_stages(job);
+      REQUIRE(static_cast<int>(whole.classes.size()) == layout.parallelism.pipeline);
+      if (job.classes.size() < whole.classes.size()) ++merged;
+      const StepBound bound = step_bound(job);
+      const StepBound bound_of_all = step_bound(whole);
+      CHECK(bound.time == bound_of_all.time);
+      CHECK(bound.matrix / bound_of_all.matrix == doctest::Approx(1).epsilon(1e-12));
+      CHECK(bound.vector / bound_of_all.vector == doctest::Approx(1).epsilon(1e-12));
+      const Bytes buffers{1e9};
+      CHECK(memory_peak(job, buffers).needed == memory_peak(whole, buffers).needed);
+    }
+    CHECK(merged > 5);
+  }
 }
 
 TEST_CASE("Free memory that is asked for is taken from what a layout may use") {

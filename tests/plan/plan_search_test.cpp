@@ -214,8 +214,11 @@ TEST_CASE("The best of a machine that is a little different is that of a search 
   // The best just fits, so that with a tenth less of the memory another one is.
   request.settings.memory_headroom = 1 - 1.01 * memory_of_best(space_of(request));
   const PlanSpace space = space_of(request);
-  const std::vector<PlanChange> changes = plan_changes(shipped(), plan_answer(space, searched(space)), 2);
+  const std::vector<PlanChange> changes =
+      plan_changes(shipped(), plan_answer(space, searched(space)), {.parallel = 2});
   REQUIRE(changes.size() == 2);
+  const PlanRun interrupted{.parallel = 2, .is_interrupted = [] { return true; }};
+  CHECK(plan_changes(shipped(), plan_answer(space, searched(space)), interrupted).empty());
 
   PlanRequest slower = request;
   const auto job = read_point(shipped(), space.sweep, space.sweep.points.front(), shipped_files());

@@ -128,6 +128,13 @@ TEST_CASE("where the next number cannot be had, the error arrives and no worker 
   CHECK(has_no_child());
 }
 
+TEST_CASE("work that is stopped has the results of what was begun, in order") {
+  int begun = 0;
+  const auto results = in_children(
+      10, 2, [](int number) { return std::to_string(number); }, [&] { return begun++ == 3; });
+  CHECK(results == std::vector<std::string>{"0", "1", "2"});
+}
+
 TEST_CASE("a worker may have workers of its own") {
   const std::map<int, ChildOutcome> outcomes = outcomes_of(3, 2, [](int number) {
     std::string all;

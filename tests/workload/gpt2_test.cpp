@@ -3,8 +3,10 @@
 #include "workload/layer_rows.hpp"
 #include "workload/model.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
+#include <vector>
 
 using namespace trainyard;
 
@@ -30,4 +32,24 @@ TEST_CASE("GPT-2's last projection has no tensor of its own") {
   CHECK(head.name == "lm_head");
   CHECK(head.parameters.empty());
   CHECK(head.tied_elements == 50'257 * 64);
+}
+
+TEST_CASE("layers at one place of two blocks do the same, and any other number makes a difference") {
+  const std::vector<Layer> layers = gpt2_layers({.layers = 3, .hidden = 64, .heads = 4});
+  const auto first_of = [&](int block) { return std::ranges::find(layers, block, &Layer::block); };
+  const auto in_block = std::ranges::count(layers, 1, &Layer::block);
+  REQUIRE(in_block > 10);
+  CHECK(std::equal(first_of(1), first_of(1) + in_block, first_of(2), do_the_same));
+  CHECK_FALSE(do_the_same(*first_of(1), *(first_of(1) + 1)));
+  const Layer& one = *std::ranges::find(layers, LayerKind::linear, &Layer::kind);
+  Layer other = one;
+  other.name = "elsewhere";
+  other.parameters.front().name = "elsewhere.weight";
+  other.block.reset();
+  CHECK(do_the_same(one, other));
+  other.parameters.front().elements += 1;
+  CHECK_FALSE(do_the_same(one, other));
+  other = one;
+  other.saved_elements += 1;
+  CHECK_FALSE(do_the_same(one, other));
 }
