@@ -40,14 +40,9 @@ bool is_known_to_nccl(Algorithm algorithm) {
 
 bool runs_on_chain(Operation operation) { return operation == Operation::all_reduce || has_root(operation); }
 
-/// Of each pattern, when nothing else uses its links.
 std::vector<Bandwidth> rates_of(const Cluster& cluster, const std::vector<Pattern>& patterns) {
   std::vector<Bandwidth> rates;
-  for (const Pattern& pattern : patterns) {
-    Bandwidth& rate = rates.emplace_back(std::numeric_limits<double>::infinity());
-    for (const LinkUse& use : link_uses(pattern))
-      rate = std::min(rate, capacity(cluster, use.link) / use.times);
-  }
+  for (const Pattern& pattern : patterns) rates.push_back(rate_alone(cluster, pattern));
   return rates;
 }
 
@@ -95,6 +90,13 @@ CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const Protoc
   const auto* maker = std::ranges::find(makers, algorithm, &std::pair<Algorithm, Make>::first);
   if (maker == makers.end()) throw std::logic_error("auto is not an algorithm");
   return maker->second(cluster, overheads, request);
+}
+
+Bandwidth rate_alone(const Cluster& cluster, const Pattern& pattern) {
+  Bandwidth rate{std::numeric_limits<double>::infinity()};
+  for (const LinkUse& use : link_uses(pattern))
+    rate = std::min(rate, capacity(cluster, use.link) / use.times);
+  return rate;
 }
 
 Planner::Planner(const Cluster& cluster, CollectiveSoftware software, PlannerRequest request)

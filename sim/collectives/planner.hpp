@@ -40,6 +40,9 @@ struct PlannerRequest {
 CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const ProtocolOverheads& overheads,
                        const CollectiveRequest& request);
 
+/// The rate of a pattern's edges when nothing else uses their links.
+Bandwidth rate_alone(const Cluster& cluster, const Pattern& pattern);
+
 /// Groups that lie alike on their nodes (group_kinds.hpp) are planned once. The plans of different kinds are
 /// united where their phases agree; otherwise only the groups that take longest alone are simulated, all
 /// ranks take part nevertheless, and a note says so.

@@ -29,7 +29,8 @@ LayoutJudge::LayoutJudge(ResolvedExperiment base, double headroom, std::optional
       model_(*trial_.model),
       headroom_(headroom),
       errors_(std::move(errors)),
-      buffers_(communication_buffers(trial_)) {
+      buffers_(communication_buffers(trial_)),
+      in_nodes_(trial_.network, trial_.library) {
   // The slowest of the GPUs that wait for each other depends on the layout: at least the mean one.
   trial_.stack.slowest_gpu = 1;
 }
@@ -90,7 +91,7 @@ LayoutVerdict LayoutJudge::judge_laid_out() {
     is_larger_hopeless_ = memory_of_values(trial_, buffers_) > allowed;
     return {.fate = LayoutFate::too_large};
   }
-  const StepBound bound = step_bound(trial_);
+  const StepBound bound = step_bound(trial_, in_nodes_);
   LayoutVerdict verdict{
       .time = bound.time, .energy = energy_of(bound), .memory = memory.needed / memory.available};
   if (errors_) add_error(verdict);

@@ -3,6 +3,7 @@
 // energy below which no simulation of it can be.
 
 #include "accuracy/common_error.hpp"
+#include "collectives/node_times.hpp"
 #include "experiment/resolve.hpp"
 #include "plan/layout_space.hpp"
 #include "schedule/step_bound.hpp"
@@ -57,7 +58,8 @@ private:
   Model model_;
   double headroom_;
   std::optional<ErrorTables> errors_;
-  Bytes buffers_;                            ///< of the communication library
+  Bytes buffers_;  ///< of the communication library
+  NodeTimes in_nodes_;
   std::optional<PlanLayout> laid_out_ = {};  ///< what `trial_` is, but for its sharded state
   std::vector<Op> updates_ = {};             ///< of `trial_`, for share_state()
   bool is_larger_hopeless_ = false;          ///< of the last one that was judged: no larger micro-batch fits

@@ -21,7 +21,17 @@ namespace {
 /// Bounds of collectives over the groups of an axis on a stage, each computed once.
 class AxisBounds {
 public:
-  explicit AxisBounds(const ResolvedExperiment& resolved) : resolved_(resolved) {}
+  AxisBounds(const ResolvedExperiment& resolved, NodeTimes& in_nodes)
+      : resolved_(resolved), in_nodes_(in_nodes) {}
+
+  /// Of one that the step sends as it is, not in buckets.
+  Seconds of_whole(Operation operation, Axis axis, int stage, Bytes size) {
+    Seconds bound = of(operation, axis, stage, size);
+    if (is_of_replicas(axis) || has_root(operation)) return bound;
+    for (const BoundingGroup& group : groups_of(axis, stage))
+      bound = std::max(bound, in_nodes_.of(operation, group.ranks, size));
+    return bound;
+  }
 
   Seconds of(Operation operation, Axis axis, int stage, Bytes size) {
     const std::vector<BoundingGroup>& groups = groups_of(axis, stage);
@@ -46,6 +56,7 @@ private:
   }
 
   const ResolvedExperiment& resolved_;
+  NodeTimes& in_nodes_;
   std::map<std::pair<Axis, int>, std::vector<BoundingGroup>> groups_;
   std::map<std::tuple<Operation, Axis, int, Bytes>, Seconds> bounds_;
 };
@@ -71,7 +82,7 @@ Seconds time_with_waits(const Op& op, Seconds duration, int stage, AxisBounds& b
   Seconds time = duration;
   for (const OpCommunication& launched : op.communications) {
     if (launched.waits.value_or(0) == 0)
-      time += bounds.of(launched.operation, launched.axis, stage, launched.size);
+      time += bounds.of_whole(launched.operation, launched.axis, stage, launched.size);
   }
   return time;
 }
@@ -168,8 +179,8 @@ bool reduces_at_end(const ResolvedExperiment& resolved) {
 
 }  // namespace
 
-StepBound step_bound(const ResolvedExperiment& resolved) {
-  AxisBounds bounds(resolved);
+StepBound step_bound(const ResolvedExperiment& resolved, NodeTimes& in_nodes) {
+  AxisBounds bounds(resolved, in_nodes);
   StepBound bound;
   std::vector<StageTimes> stages(at(resolved.layout->grid.pipeline));
   for (const RankClass& one : resolved.classes) {
