@@ -8,6 +8,7 @@
 #include "cli/values.hpp"
 #include "config/read.hpp"
 #include "html/plan_html.hpp"
+#include "plan/plan_work.hpp"
 #include "plan/run_plan.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
@@ -130,14 +131,6 @@ constexpr const char* plan_files[] = {"plan.txt", "plan.json", "best.yaml", "pla
 
 fs::path store_of(const PlanOptions& options) { return fs::path(*options.out) / "sweep.db"; }
 
-/// A search that plans every layout whose memory fits. `parallel`: processes that share it.
-Work work_of_search(const PlanSpace& space, int parallel) {
-  Work work{.planned_layouts = static_cast<double>(space.bounds.size()) / parallel};
-  for (const PointBound& bound : space.bounds)
-    work.planned_ranks += static_cast<double>(space.groups[bound.group].gpus) / parallel;
-  return work;
-}
-
 /// The store of the plan's points.
 SweepStore open_store(const PlanOptions& options, const StoredSweep& what) {
   if (!options.out) return SweepStore(what);
@@ -236,7 +229,7 @@ void run_plan(const PlanOptions& options) {
   const PlanSpace space =
       plan_space(catalogue, request_of(catalogue, options, files), files, jobs_of(options.jobs));
   keep_time_no_more();  // the best so far is an answer
-  expect(work_of_search(space, jobs_of(options.jobs)),
+  expect(work_of_search(space, !options.quick, jobs_of(options.jobs)),
          options.limits.time ? "" : "--max-time 30s ends the search with the best so far");
   std::optional<StoreLock> lock;
   if (options.out) {

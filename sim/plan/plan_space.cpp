@@ -6,6 +6,7 @@
 #include "run/child_processes.hpp"
 #include "run/energy.hpp"
 #include "run/run.hpp"
+#include "strategy/stages.hpp"
 #include "sweep/job_points.hpp"
 #include "sweep/read_point.hpp"
 #include "sweep/value_range.hpp"
@@ -210,6 +211,7 @@ private:
           bases.read(with(with(hardware, nodes_key, std::to_string(nodes)), gpus_key, std::to_string(gpus)));
       require_known(base, nodes);
       group.global_batch = *space_.request.settings.global_batch;
+      group.blocks = block_count(base.model->layers);
       space_.groups.push_back(std::move(group));
       bases_.push_back(std::move(base));
     } catch (const InputError& error) {

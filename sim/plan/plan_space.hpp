@@ -41,6 +41,7 @@ struct PlanGroup {
   int gpus = 0;
   int nodes = 0;
   int global_batch = 0;
+  int blocks = 0;                                      ///< of the model
   std::size_t layouts = 0;                             ///< in its space
   std::size_t too_large = 0;                           ///< that do not fit into the memory
   std::set<PlanPlace> too_large_at = {};               ///< where these stand
