@@ -147,6 +147,16 @@ FAULTS = {fault.__name__: fault for fault in [kill, terminate, pipe, full, read_
 FULL_KB = 1024  # a sweep writes about so much
 
 
+@contextlib.contextmanager
+def unmounted_at_the_end(folder):
+    """Of the folders in this one, also after a check that failed."""
+    try:
+        yield
+    finally:
+        for inner in filter(os.path.ismount, folder.iterdir()):
+            subprocess.run(["umount", str(inner)], check=True)
+
+
 def may_mount(folder):
     mounted = folder / "mounted"
     mounted.mkdir()
@@ -178,8 +188,6 @@ def disturb_often(sweep, name, undisturbed, cycles, draw):
         for file in FILES:
             check((out / file).read_bytes() == (folder / file).read_bytes(), f"{file} differs")
         check(sorted(os.listdir(out)) == sorted([*FILES, "sweep.db"]), f"left behind: {os.listdir(out)}")
-        if os.path.ismount(out):
-            subprocess.run(["umount", str(out)], check=True)
     # Few faults may all miss the rows; a store that is open stays writable in a folder that is not.
     check(in_the_middle > 0 or cycles < 20 or name == "read_only", f"no {name} hit a sweep among its rows")
     print(f"{name}: {faults} faults in {sweeps} sweeps of {POINTS} points, {in_the_middle} between first and last row: "
@@ -195,7 +203,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     draw = random.Random(options.seed)
-    with tempfile.TemporaryDirectory(prefix="trainyard-faults-") as name:
+    with tempfile.TemporaryDirectory(prefix="trainyard-faults-") as name, unmounted_at_the_end(pathlib.Path(name)):
         folder = pathlib.Path(name)
         folder.chmod(0o755)  # read_only runs a sweep as somebody else
         sweep = Sweep(os.path.abspath(options.program), folder, options.jobs)
