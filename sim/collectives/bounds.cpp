@@ -229,6 +229,7 @@ Seconds collective_bound(const Cluster& cluster, const ProtocolOverheads& overhe
 }
 
 std::vector<BoundingGroup> bounding_groups(const Cluster& cluster, const RankGroups& groups) {
+  if (groups.size() == 1) return {{.ranks = ascending(groups.front()), .together = 1}};
   const std::vector<NarrowCut> cuts = cuts_of(cluster);
   const bool is_alike = has_alike_ways(cluster);
   std::map<std::vector<std::pair<int, int>>, int> together;  // by node and its number of ranks

@@ -17,7 +17,6 @@ struct Work {
   double rounds = 0;             ///< of collectives, each sent as one flow through SimGrid
   double server_flows = 0;       ///< messages between workers and servers
   double server_ways = 0;        ///< sum over these messages of the ways that a worker's messages take
-  double server_crowding = 0;    ///< the same, times the workers
   double worker_steps = 0;       ///< steps of all workers, over all updates and repeats
   double drawn_ops = 0;          ///< ops of these steps whose durations are random
   double explained_ranks = 0;    ///< ranks of an explanation, which simulates some 20 changes

@@ -26,7 +26,6 @@ Work expected_work(const ResolvedExperiment& resolved, const UpdateSettings& set
   const auto ways = static_cast<double>(plan->workers.front().push.size());
   work.server_flows = 2 * static_cast<double>(plan->messages.size()) * worker_steps / settings.push_every;
   work.server_ways = work.server_flows * ways;
-  work.server_crowding = work.server_ways * settings.workers;
   return work;
 }
 

@@ -2,7 +2,7 @@
 
 #include <array>
 #include <cerrno>
-#include <spawn.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <system_error>
@@ -11,6 +11,8 @@
 namespace trainyard::bench {
 
 namespace {
+
+constexpr int cannot_start = 127;  // as in a shell; the program has no such exit code
 
 void check(int error, const std::string& what) {
   if (error != 0) throw std::system_error(error, std::generic_category(), what);
@@ -44,14 +46,18 @@ ChildRun run_child(const std::vector<std::string>& command) {
   std::array<int, 2> ends{};
   check(pipe(ends.data()) == 0 ? 0 : errno, "pipe");
   const auto [read_end, write_end] = ends;
-  posix_spawn_file_actions_t actions;
-  check(posix_spawn_file_actions_init(&actions), "preparing " + command.front());
-  check(posix_spawn_file_actions_adddup2(&actions, write_end, STDOUT_FILENO), "redirecting");
-  check(posix_spawn_file_actions_addclose(&actions, read_end), "redirecting");
-  check(posix_spawn_file_actions_addclose(&actions, write_end), "redirecting");
-  pid_t child = 0;
-  const int error = posix_spawn(&child, arguments.front(), &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
+  // A child's peak of memory counts what it has from its parent: the parent's own peak after posix_spawn(),
+  // but only what the parent holds now after fork().
+  malloc_trim(0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(write_end, STDOUT_FILENO);
+    close(read_end);
+    close(write_end);
+    execv(arguments.front(), arguments.data());
+    _exit(cannot_start);
+  }
+  const int error = child < 0 ? errno : 0;
   close(write_end);
   if (error != 0) close(read_end);
   check(error, "cannot start " + command.front());
@@ -64,6 +70,8 @@ ChildRun run_child(const std::vector<std::string>& command) {
   while (wait4(child, &status, 0, &usage) < 0) {
     if (errno != EINTR) check(errno, "waiting for " + command.front());
   }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == cannot_start)
+    check(ENOEXEC, "cannot start " + command.front());
   run.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   run.cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   run.peak_memory = Bytes(1024.0 * static_cast<double>(usage.ru_maxrss));

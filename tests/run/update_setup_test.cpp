@@ -36,7 +36,6 @@ TEST_CASE("the work expected of servers is that which is simulated, within a fac
     CHECK(work.server_flows > static_cast<double>(run.events) / 3);
     CHECK(work.server_flows < static_cast<double>(run.events) * 3);
     CHECK(work.server_ways == 3 * work.server_flows);
-    CHECK(work.server_crowding == work.server_ways * updates->settings.workers);
     CHECK(expected_work(resolved, updates->settings, 100, nullptr).server_flows == 0);
   }
 }
