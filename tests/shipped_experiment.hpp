@@ -2,7 +2,6 @@
 // Shipped experiments for tests that resolve many: each file is read once for each test program.
 
 #include "experiment/resolve.hpp"
-#include "shipped_experiment.hpp"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #pragma once
-// How well the intervals of comparisons hold for a table of errors that has no widenings yet: they are found
-// on the way, which takes half the time of one after the other.
+// How well the intervals of comparisons hold for a table of errors that has no widenings yet. Widenings and
+// coverage come from one scoring of all pairs, in half the time of two.
 
 #include "accuracy/ratio_error.hpp"
 

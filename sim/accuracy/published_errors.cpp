@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <fmt/format.h>
 #include <functional>
 #include <iterator>
@@ -48,7 +49,8 @@ Column number_column(std::string_view name, Member member) {
             double value = 0;
             if (!read_number(cell, value)) return false;
             if (std::is_same_v<Value, bool> && value != 0 && value != 1) return false;
-            if (std::is_integral_v<Value> && value > largest_count) return false;
+            if (std::is_integral_v<Value> && (value > largest_count || value != std::trunc(value)))
+              return false;
             member(run) = static_cast<Value>(value);
             return true;
           }};

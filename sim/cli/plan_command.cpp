@@ -10,6 +10,7 @@
 #include "html/plan_html.hpp"
 #include "plan/plan_work.hpp"
 #include "plan/run_plan.hpp"
+#include "plan/search_end.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
 #include "report/plan_report.hpp"
@@ -21,7 +22,6 @@
 #include "units/version.hpp"
 
 #include <CLI/Error.hpp>
-#include <chrono>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -147,29 +147,6 @@ SweepStore open_store(const PlanOptions& options, const StoredSweep& what) {
   return {file, what};
 }
 
-/// Ends the search, and what follows it, on Ctrl-C and after the time that the user allows.
-class SearchEnd {
-public:
-  explicit SearchEnd(const std::optional<Seconds>& most) : most_(most) {}
-
-  bool is_asked() {
-    is_late_ =
-        is_late_ || (most_ && std::chrono::duration<double>(Clock::now() - begun_).count() > most_->si());
-    was_asked_ = is_late_ || InterruptNoted::is_asked();
-    return was_asked_;
-  }
-  /// Whether is_asked() has ended something.
-  [[nodiscard]] bool was_asked() const { return was_asked_; }
-  [[nodiscard]] bool is_late() const { return is_late_; }
-
-private:
-  using Clock = std::chrono::steady_clock;
-  std::optional<Seconds> most_;
-  Clock::time_point begun_ = Clock::now();
-  bool was_asked_ = false;
-  bool is_late_ = false;
-};
-
 std::string command_of(const PlanSpace& space, std::size_t point) {
   std::string words = "trainyard run";
   if (space.request.experiment != no_file) words += " " + shell_word(space.request.experiment);
@@ -198,18 +175,34 @@ PlanOutcome searched(const config::Catalogue& catalogue, const PlanSpace& space,
                                        outcome.broken.size(), outcome.broken.front()));
 }
 
-/// The answer, with the best plan simulated again for its parts. `is_complete`: of the search; then `run`
-/// looks at other plans and machines.
-void print_plan(const PlanOptions& options, const config::Catalogue& catalogue, const PlanAnswer& answer,
-                bool is_complete, const PlanRun& run, InputFiles& files) {
-  const PlanSpace& space = answer.space;
-  PlanDetails details;
+/// What a plan's processes have found.
+struct Found {
+  PlanAnswer answer;
+  PlanDetails details;       ///< as far as other plans and machines were looked at
+  bool is_complete = false;  ///< the search
+};
+
+Found find_plan(const PlanOptions& options, const config::Catalogue& catalogue, const PlanSpace& space,
+                SweepStore& store, const PlanRun& run) {
+  const InterruptNoted interrupts;
+  PlanOutcome outcome = searched(catalogue, space, store, run);
+  Found found{.answer = {}, .details = {}, .is_complete = !outcome.is_interrupted};
+  found.answer = plan_answer(space, std::move(outcome));
+  if (!found.answer.best || !found.is_complete) return found;
+  found.details.losses = plan_losses(catalogue, found.answer, run);
+  if (!options.quick) found.details.changes = plan_changes(catalogue, found.answer, run);
+  return found;
+}
+
+/// The answer, with the best plan simulated again for its parts.
+void print_plan(const PlanOptions& options, const config::Catalogue& catalogue, Found found,
+                InputFiles& files) {
+  const PlanAnswer& answer = found.answer;
+  PlanDetails& details = found.details;
   std::optional<Run> best;
   if (answer.best) {
+    const PlanSpace& space = answer.space;
     const std::size_t point = answer.result.rows[*answer.best].point;
-    // First: SimGrid simulates once in a process, and no more in its children.
-    if (is_complete) details.losses = plan_losses(catalogue, answer, run);
-    if (!options.quick && is_complete) details.changes = plan_changes(catalogue, answer, run);
     best = simulate(read_point(catalogue, space.sweep, space.sweep.points[point], files), {.rows = false});
     print_diagnostics(best->experiment.warnings);
     details.best = &*best;
@@ -220,15 +213,24 @@ void print_plan(const PlanOptions& options, const config::Catalogue& catalogue, 
                             : plan_text(answer, details, print_style()));
 }
 
+/// What is said of a plan that ended early.
+std::string early_end(const PlanOptions& options, bool is_complete) {
+  std::string text = "this is the best so far";
+  if (is_complete)
+    text = options.quick ? "the search is complete, but comparisons are not"
+                         : "the search is complete, but comparisons and changed machines are not";
+  return text + (options.out ? ": continue with --resume" : "");
+}
+
 void run_plan(const PlanOptions& options) {
   const RunLimits limits = limits_of(options.limits);
-  SearchEnd end(limits.time);
+  SearchEnd end(limits.time, &InterruptNoted::is_asked);
   const LimitsKept kept(limits, announce_work);
   const config::Catalogue catalogue = config::find_catalogue();
   InputFiles files;
   const PlanSpace space =
       plan_space(catalogue, request_of(catalogue, options, files), files, jobs_of(options.jobs));
-  keep_time_no_more();  // the best so far is an answer
+  leave_limits_to_children();  // the best so far is an answer
   expect(work_of_search(space, !options.quick, jobs_of(options.jobs)),
          options.limits.time ? "" : "--max-time 30s ends the search with the best so far");
   std::optional<StoreLock> lock;
@@ -237,22 +239,18 @@ void run_plan(const PlanOptions& options) {
     lock.emplace(store_of(options));
   }
   SweepStore store = open_store(options, stored_plan(space));
-  const InterruptNoted interrupts;
   const PlanRun run{.parallel = jobs_of(options.jobs), .is_interrupted = [&] { return end.is_asked(); }};
-  PlanOutcome outcome = searched(catalogue, space, store, run);
-  const bool is_complete = !outcome.is_interrupted;
-  const PlanAnswer answer = plan_answer(space, std::move(outcome));
-  print_plan(options, catalogue, answer, is_complete, run, files);
+  // First, all in child processes: SimGrid simulates once in a process, and no more in its children.
+  Found all = find_plan(options, catalogue, space, store, run);
+  const bool is_complete = all.is_complete;
+  const bool has_plan = all.answer.best.has_value();
+  print_plan(options, catalogue, std::move(all), files);
   if (is_complete) store.close();
   if (end.was_asked()) {
-    print_message(fmt::format("{}{}",
-                              is_complete
-                                  ? "the search is complete, but comparisons and changed machines are not"
-                                  : "this is the best so far",
-                              options.out ? ": continue with --resume" : ""));
+    print_message(early_end(options, is_complete));
     if (!end.is_late()) throw Interrupted();
   }
-  if (!answer.best) throw JobImpossible("no plan keeps to the limits and fits");
+  if (!has_plan) throw JobImpossible("no plan keeps to the limits and fits");
 }
 
 }  // namespace

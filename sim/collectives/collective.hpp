@@ -11,6 +11,7 @@
 #include "units/ids.hpp"
 #include "units/quantity.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -154,6 +155,16 @@ double total_uses(const LinkUses& uses);
 /// messages x (latency + bytes / rate), chunked hops x latency + (messages + hops - 1) x bytes /
 /// rate, since its last edge begins hops - 1 messages late.
 Seconds closed_form(const CollectivePhase& phase, Bandwidth rate);
+
+/// How long a collective takes when nothing else is sent. `rate_of`: the rate of a pattern's edges, by its
+/// number.
+template <class RateOf>
+Seconds time_alone(const Collective& collective, RateOf rate_of) {
+  Seconds time = collective.overhead;
+  for (const CollectivePhase& phase : collective.phases)
+    time += closed_form(phase, std::min(rate_of(phase.pattern), phase.limit));
+  return time;
+}
 
 /// Bytes carried by all edges of a phase together.
 Bytes bytes_sent(const CollectivePhase& phase, const Pattern& pattern);

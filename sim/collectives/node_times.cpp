@@ -2,7 +2,6 @@
 
 #include "collectives/plan.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace trainyard {
@@ -31,10 +30,7 @@ Seconds NodeTimes::time_of(Alike& alike, Bytes size) const {
   const Collective collective = alike.planner.collective(size, alike.patterns);
   for (std::size_t i = alike.rates.size(); i < alike.patterns.size(); ++i)
     alike.rates.push_back(rate_alone(*cluster_, alike.patterns[i]));
-  Seconds time = collective.overhead;
-  for (const CollectivePhase& phase : collective.phases)
-    time += closed_form(phase, std::min(alike.rates[at(phase.pattern)], phase.limit));
-  return time;
+  return time_alone(collective, [&](int pattern) { return alike.rates[at(pattern)]; });
 }
 
 }  // namespace trainyard

@@ -16,6 +16,7 @@
 
 namespace trainyard {
 
+/// The collectives of a job inside the nodes of a cluster.
 class NodeTimes {
 public:
   NodeTimes(std::shared_ptr<const Cluster> cluster, CollectiveSoftware software);

@@ -47,11 +47,7 @@ std::vector<Bandwidth> rates_of(const Cluster& cluster, const std::vector<Patter
 }
 
 Seconds time_alone(const CollectivePlan& plan, const std::vector<Bandwidth>& rates, Bytes size) {
-  const Collective made = collective(plan, size, 0);
-  Seconds time = made.overhead;
-  for (const CollectivePhase& phase : made.phases)
-    time += closed_form(phase, std::min(rates[at(phase.pattern)], phase.limit));
-  return time;
+  return trainyard::time_alone(collective(plan, size, 0), [&](int pattern) { return rates[at(pattern)]; });
 }
 
 int least_channels(const Cluster& cluster, const RankGroups& groups) {

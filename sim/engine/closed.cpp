@@ -94,12 +94,8 @@ std::vector<Seconds> durations(const TaskGraph& graph, std::span<const LinkUses>
   std::vector<Bandwidth> rates;
   for (const LinkUses& of_pattern : uses) rates.push_back(lockstep_rate(of_pattern, graph.links));
   std::vector<Seconds> all;
-  for (const Collective& collective : graph.collectives) {
-    Seconds sum = collective.overhead;
-    for (const CollectivePhase& phase : collective.phases)
-      sum += closed_form(phase, std::min(rates[at(phase.pattern)], phase.limit));
-    all.push_back(sum);
-  }
+  for (const Collective& collective : graph.collectives)
+    all.push_back(time_alone(collective, [&](int pattern) { return rates[at(pattern)]; }));
   return all;
 }
 

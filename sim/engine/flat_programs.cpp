@@ -1,5 +1,6 @@
 #include "engine/flat_programs.hpp"
 
+#include "engine/alone_times.hpp"
 #include "engine/executors.hpp"
 
 #include <algorithm>
@@ -12,41 +13,13 @@ namespace {
 
 constexpr int no_task = -1;
 
-/// How long collectives take that programs join: their closed forms, each pattern looked at once, or the
-/// times that a variant gives.
-class Durations {
-public:
-  Durations(const TaskGraph& graph, const StepVariant& variant)
-      : graph_(graph), given_(variant.collectives) {}
-
-  Seconds operator()(int number) {
-    if (!given_.empty()) return given_[at(number)];
-    const Collective& collective = graph_.collectives[at(number)];
-    Seconds sum = collective.overhead;
-    for (const CollectivePhase& phase : collective.phases)
-      sum += closed_form(phase, std::min(rate_of(phase.pattern), phase.limit));
-    return sum;
-  }
-
-private:
-  Bandwidth rate_of(int pattern) {
-    const auto [entry, is_new] = rates_.try_emplace(pattern);
-    if (is_new) entry->second = lockstep_rate(uses_of(graph_.patterns[at(pattern)]), graph_.links);
-    return entry->second;
-  }
-
-  const TaskGraph& graph_;
-  const std::vector<Seconds>& given_;
-  std::map<int, Bandwidth> rates_;  ///< by pattern
-};
-
 /// A program for one rank alone, whose collectives take given times.
 struct SegmentGraph {
   TaskGraph graph;
   std::vector<int> collectives;  ///< by its collective: that of the whole graph
 };
 
-SegmentGraph segment_graph(const Program& program, const TaskGraph& whole, Durations& durations) {
+SegmentGraph segment_graph(const Program& program, const TaskGraph& whole, AloneTimes& alone) {
   SegmentGraph made;
   made.graph.programs = {program};
   made.graph.program_of_rank = {0};
@@ -61,7 +34,7 @@ SegmentGraph segment_graph(const Program& program, const TaskGraph& whole, Durat
                                         .size = collective.size,
                                         .participants = 1,
                                         .group_size = 1,
-                                        .overhead = durations(join.collective),
+                                        .overhead = alone(join.collective),
                                         .phases = {}});
     }
     join.collective = entry->second;
@@ -102,10 +75,10 @@ Seconds overheads_of(Program& program) {
 
 FlatPrograms::FlatPrograms(const TaskGraph& graph, bool fold, const StepVariant& variant)
     : graph_(graph), flat_(graph.programs.size()), alone_(graph.segments.size()) {
-  Durations durations(graph, variant);
+  AloneTimes alone(graph, variant);
   for (std::size_t i = 0; fold && i < graph.segments.size(); ++i) {
     if (!graph.segments[i].is_undisturbed) continue;
-    SegmentGraph segment = segment_graph(graph.segments[i].program, graph, durations);
+    SegmentGraph segment = segment_graph(graph.segments[i].program, graph, alone);
     const Timeline timeline = run_closed(
         segment.graph,
         {.fidelity = Fidelity::closed, .variant = {.slowed_by = variant.slowed_by}, .recorded = {Rank{0}}});

@@ -1,9 +1,11 @@
 #include "engine/makespan.hpp"
 
+#include "engine/alone_times.hpp"
 #include "engine/executors.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -14,44 +16,6 @@ namespace engine {
 namespace {
 
 constexpr auto compute_stream = static_cast<std::size_t>(Stream::compute);
-
-/// How long collectives take alone: their closed forms, each pattern looked at once, or given times.
-class AloneTimes {
-public:
-  AloneTimes(const TaskGraph& graph, const StepVariant& variant)
-      : graph_(graph),
-        given_(variant.collectives),
-        rates_(graph.patterns.size(), unknown),
-        times_(graph.collectives.size(), unknown) {}
-
-  double operator()(int number) {
-    if (!given_.empty()) return given_[at(number)].si();
-    double& time = times_[at(number)];
-    if (time == unknown) time = time_of(graph_.collectives[at(number)]).si();
-    return time;
-  }
-
-private:
-  static constexpr double unknown = -1;
-
-  Seconds time_of(const Collective& collective) {
-    Seconds sum = collective.overhead;
-    for (const CollectivePhase& phase : collective.phases)
-      sum += closed_form(phase, std::min(rate_of(phase.pattern), phase.limit));
-    return sum;
-  }
-
-  Bandwidth rate_of(int pattern) {
-    double& rate = rates_[at(pattern)];
-    if (rate == unknown) rate = lockstep_rate(uses_of(graph_.patterns[at(pattern)]), graph_.links).si();
-    return Bandwidth{rate};
-  }
-
-  const TaskGraph& graph_;
-  const std::vector<Seconds>& given_;
-  std::vector<double> rates_;  ///< by pattern
-  std::vector<double> times_;  ///< by collective
-};
 
 /// The dates of one rank's streams and events, of a program or a segment.
 struct Walk {
@@ -129,7 +93,7 @@ private:
     return true;
   }
 
-  /// As far as a stream gets. False if a segment cannot end.
+  /// Follows a stream until it has to wait. False if a segment cannot end.
   bool go_on(Place place) {
     Walk& walk = walks_[at(place.walk)];
     Walk::Cursor& cursor = walk.cursors[place.stream];
@@ -185,7 +149,7 @@ private:
     meeting.start = std::max(meeting.start, cursor_of(place).date);
     meeting.members.push_back(place);
     if (meeting.arrived < graph_.collectives[at(collective)].participants) return;
-    const double end = meeting.start + times_(collective);
+    const double end = meeting.start + times_(collective).si();
     for (const Place member : meeting.members) {
       cursor_of(member).date = end;
       ++cursor_of(member).task;
@@ -198,8 +162,8 @@ private:
 
   Walk::Cursor& cursor_of(Place place) { return walks_[at(place.walk)].cursors[place.stream]; }
 
-  /// As FlatPrograms: an undisturbed segment takes the time that it takes alone, and of any other each task
-  /// is followed, so that sums are rounded alike.
+  /// The date behind a segment, as FlatPrograms has it: an undisturbed segment takes the time that it takes
+  /// alone, and of any other each task is followed, so that sums are rounded alike.
   std::optional<double> after_segment(int number, double date) {
     const Segment& segment = graph_.segments[at(number)];
     if (!segment.is_undisturbed) return end_of(segment.program, date, false);
@@ -211,7 +175,8 @@ private:
     return date + alone_[at(number)];
   }
 
-  /// Of one rank's tasks that meet no other program's. `of_all`: of all streams, not the compute stream.
+  /// The end of one rank's tasks, which meet no other program's: on all streams, or on the compute stream
+  /// alone.
   std::optional<double> end_of(const Program& program, double date, bool of_all) {
     Walk walk(program, date);
     for (bool has_moved = true; has_moved;) {
@@ -230,7 +195,7 @@ private:
   void follow(const std::vector<Task>& tasks, Walk& walk, Walk::Cursor& cursor) {
     for (; cursor.task < tasks.size(); ++cursor.task) {
       if (const auto* join = std::get_if<Join>(&tasks[cursor.task]))
-        cursor.date += times_(join->collective);
+        cursor.date += times_(join->collective).si();
       else if (std::holds_alternative<RunSegment>(tasks[cursor.task]) ||
                !passes(tasks[cursor.task], walk, cursor))
         return;
@@ -246,7 +211,7 @@ private:
   std::vector<Place> ready_ = {};
 };
 
-/// What of a graph decides whether its tasks have fixed times.
+/// Decides whether the tasks of a graph have fixed times.
 class FixedTimes {
 public:
   FixedTimes(const TaskGraph& graph, SlowedBy slowed_by)
@@ -285,14 +250,23 @@ private:
     return true;
   }
 
+  /// Whether LongestPath::end_of() may follow a segment: its collectives are of this rank's program, its
+  /// other streams begin by waiting for the compute stream, and each event happens once.
   [[nodiscard]] bool is_local(const Segment& segment, int ranks) const {
     if (segment.is_undisturbed) return true;
-    return std::ranges::all_of(segment.program.streams, [&](const std::vector<Task>& tasks) {
-      return std::ranges::all_of(tasks, [&](const Task& task) {
+    std::set<int> happened;
+    for (std::size_t stream = 0; stream < segment.program.streams.size(); ++stream) {
+      const std::vector<Task>& tasks = segment.program.streams[stream];
+      if (stream != compute_stream && !tasks.empty() && !std::holds_alternative<Wait>(tasks.front()))
+        return false;
+      for (const Task& task : tasks) {
         const auto* join = std::get_if<Join>(&task);
-        return join == nullptr || graph_.collectives[at(join->collective)].participants == ranks;
-      });
-    });
+        if (join != nullptr && graph_.collectives[at(join->collective)].participants != ranks) return false;
+        const auto* record = std::get_if<Record>(&task);
+        if (record != nullptr && !happened.insert(record->event).second) return false;
+      }
+    }
+    return true;
   }
 
   void add_uses(const Program& program) {
@@ -330,7 +304,7 @@ std::optional<Seconds> fixed_makespan(const TaskGraph& graph, const StepVariant&
 
 }  // namespace engine
 
-Seconds makespan(const TaskGraph& graph, const StepVariant& variant) {
+Seconds closed_makespan(const TaskGraph& graph, const StepVariant& variant) {
   const bool has_times =
       variant.collectives.empty() || variant.collectives.size() == graph.collectives.size();
   if (has_times) {

@@ -82,6 +82,12 @@ std::vector<Transfer> transfers_of(const std::vector<Transfer>& all, const Layer
   return some;
 }
 
+/// The number of a layer's block, counted from that of the first layer; none for a layer outside blocks.
+std::optional<int> place_of(const Layer& layer, std::optional<int> first) {
+  if (!layer.block) return std::nullopt;
+  return *layer.block - first.value_or(0);
+}
+
 /// A rank's share of every layer.
 ShardedModel shared_model(const Model& whole, const Parallelism& parallelism) {
   const ExpertSetting experts = expert_setting(parallelism);
@@ -156,8 +162,10 @@ public:
       const auto layers = [&](const LayerRange& range) {
         return std::span(model_.layers).subspan(at(range.first), at(range.end - range.first));
       };
-      const auto are_alike = [](const Layer& one, const Layer& other) {
-        return trainyard::do_the_same(one, other);
+      const auto first_a = layers(of_a).front().block;
+      const auto first_b = layers(of_b).front().block;
+      const auto are_alike = [&](const Layer& one, const Layer& other) {
+        return trainyard::do_the_same(one, other) && place_of(one, first_a) == place_of(other, first_b);
       };
       if (!std::ranges::equal(layers(of_a), layers(of_b), are_alike) ||
           transfers_of(model_.transfers, of_a) != transfers_of(model_.transfers, of_b))

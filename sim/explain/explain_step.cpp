@@ -1,6 +1,7 @@
 #include "explain/explain_step.hpp"
 
 #include "collectives/protocol_overheads.hpp"
+#include "engine/makespan.hpp"
 #include "explain/critical_path.hpp"
 #include "platform/path_type.hpp"
 #include "run/layout_parts.hpp"

@@ -146,9 +146,10 @@ void expect_no_more() {
   if (kept) kept->expects = false;
 }
 
-void keep_time_no_more() {
+void leave_limits_to_children() {
   if (kept) kept->limits.time.reset();
   watch.deadline = 0;
+  watch.most_kib = 0;
 }
 
 void keep_limits_in_child() {

@@ -40,9 +40,9 @@ void expect(Work work, std::string_view instead = {});
 /// taken for a result.
 void expect_no_more();
 
-/// From now on the command itself ends what takes too long, with what it has by then: neither the watch nor
-/// expect() keeps the time.
-void keep_time_no_more();
+/// From now on the command itself ends what takes too long, with what it has by then: expect() keeps no time,
+/// and the watch only the memory of child processes.
+void leave_limits_to_children();
 
 /// Exit codes of a child process that exceeded a limit: nobody else sees them.
 inline constexpr int exit_over_time = 124;

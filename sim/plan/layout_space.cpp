@@ -150,9 +150,18 @@ int experts_of(const Model& model) {
   return experts;
 }
 
-/// The values of a key without the user's. Empty: the key is not varied.
+/// The numbers of stages of the axes so far; none: 1.
+std::vector<int> pipelines(const std::vector<LayoutAxis>& axes) {
+  const auto axis = std::ranges::find(axes, "parallelism.pipeline", &LayoutAxis::key);
+  if (axis == axes.end()) return {1};
+  std::vector<int> stages;
+  for (const std::string& value : axis->values) stages.push_back(whole_number(axis->key, value));
+  return stages;
+}
+
+/// The values of a key without the user's, beside those of the axes so far. Empty: the key is not varied.
 std::vector<std::string> usual_values(const ResolvedExperiment& base, std::string_view key,
-                                      int global_batch) {
+                                      const std::vector<LayoutAxis>& axes, int global_batch) {
   const Model& model = *base.model;
   const int ranks = base.cluster->ranks();
   const int blocks = block_count(model.layers);
@@ -165,7 +174,7 @@ std::vector<std::string> usual_values(const ResolvedExperiment& base, std::strin
   if (key == "parallelism.tensor")
     return texts(divisors(std::ranges::min(base.cluster->gpus_on_node), ranks));
   if (key == "parallelism.pipeline") return texts(divisors(ranks, blocks));
-  if (key == "parallelism.virtual_stages") return texts(virtual_stages(blocks, divisors(ranks, blocks)));
+  if (key == "parallelism.virtual_stages") return texts(virtual_stages(blocks, pipelines(axes)));
   if (key == "parallelism.context")
     return texts(powers_of_two(std::min(model.sequence_length.value_or(1) / least_tokens, ranks)));
   if (key == "parallelism.expert") {
@@ -221,7 +230,7 @@ std::vector<LayoutAxis> layout_axes(const ResolvedExperiment& base, const std::v
   for (const LayoutKey& key : all_keys()) {
     const auto own = std::ranges::find(given, key.key, &LayoutAxis::key);
     std::vector<std::string> values =
-        own != given.end() ? own->values : usual_values(base, key.key, global_batch);
+        own != given.end() ? own->values : usual_values(base, key.key, axes, global_batch);
     if (values.empty()) continue;
     PlanLayout probe;
     for (const std::string& value : values) key.set(probe, value);

@@ -42,6 +42,13 @@ struct Over {
   std::vector<LayoutAxis> layout;
 };
 
+/// Whether stages are unequal follows from their number.
+void refuse_unequal_stages(std::string_view key) {
+  if (key == "parallelism.unequal_stages")
+    throw InputError(fmt::format("a plan gives {} its value", key),
+                     "parallelism.pipeline=2,4 searches these numbers of stages");
+}
+
 Over over_of(const PlanSettings& settings) {
   Over over;
   for (const auto& [key, texts] : settings.over) {
@@ -53,6 +60,7 @@ Over over_of(const PlanSettings& settings) {
       throw InputError(
           fmt::format("{} is not varied: a plan gives it a value", key),
           key == "accumulation" ? "global_batch says how many samples a step has" : "gpus: 8..64");
+    refuse_unequal_stages(key);
     (is_layout_key(key) ? over.layout : over.groups).push_back(std::move(axis));
   }
   return over;
@@ -61,6 +69,7 @@ Over over_of(const PlanSettings& settings) {
 /// Keys of the layout that the command line sets are axes with one value.
 void take_fixed_axes(Overrides& set, std::vector<LayoutAxis>& layout) {
   std::erase_if(set, [&](const auto& entry) {
+    refuse_unequal_stages(entry.first);
     if (!is_layout_key(entry.first)) return false;
     const auto known = std::ranges::find(layout, entry.first, &LayoutAxis::key);
     if (known != layout.end())

@@ -11,7 +11,8 @@ namespace trainyard {
 
 namespace {
 
-// As seen in searches of some hundred to some thousand layouts.
+// Searches of November 2026 for GPT-2 XL, GPT-3 5B and 175B, Llama 3 70B and 405B simulated 6 to 14 layouts,
+// compared 2 to 10 of them, and simulated 4 to 30 more on other machines.
 constexpr std::size_t simulated_of_group = 14;
 constexpr double compared = 10;
 constexpr double simulated_of_changes = 20;

@@ -1,6 +1,7 @@
 #include "run/job_phases.hpp"
 
 #include "collectives/planner.hpp"
+#include "engine/makespan.hpp"
 #include "experiment/collective_software.hpp"
 #include "experiment/data_loading.hpp"
 #include "experiment/job_needs.hpp"

@@ -1,5 +1,6 @@
 #include "run/simulate.hpp"
 
+#include "engine/makespan.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/shared_network.hpp"
 #include "platform/channels.hpp"

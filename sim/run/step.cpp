@@ -1,6 +1,5 @@
 #include "run/step.hpp"
 
-#include "engine/makespan.hpp"
 #include "workload/shape_text.hpp"
 
 #include <algorithm>
@@ -193,10 +192,6 @@ const std::string& side_work(const StepPlan& plan, Stream stream, const std::vec
   if (stream == Stream::host) return planned.held;
   const bool is_before = at(task) + 1 < tasks.size() && std::holds_alternative<Join>(tasks[at(task) + 1]);
   return is_before ? planned.before : planned.after;
-}
-
-Seconds closed_makespan(const TaskGraph& graph, const StepVariant& variant) {
-  return makespan(graph, variant);
 }
 
 std::vector<Rank> shown_ranks(const ResolvedExperiment& resolved) {

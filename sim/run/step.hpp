@@ -120,7 +120,4 @@ void add_rows(const ResolvedExperiment& resolved, RowUse use, Step& step);
 /// after it, or the time for which the host is held.
 const std::string& side_work(const StepPlan& plan, Stream stream, const std::vector<Task>& tasks, int task);
 
-/// Time of a graph whose collectives take their closed forms, or the times of the variant.
-Seconds closed_makespan(const TaskGraph& graph, const StepVariant& variant = {});
-
 }  // namespace trainyard

@@ -1,5 +1,6 @@
 #include "run/step_at_pace.hpp"
 
+#include "engine/makespan.hpp"
 #include "run/step.hpp"
 #include "schedule/step_variants.hpp"
 

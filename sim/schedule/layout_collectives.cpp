@@ -122,10 +122,8 @@ int LayoutCollectives::add_norm(std::optional<GroupScope> shards) {
   std::vector<Pattern> patterns;
   Planner& by_size = planner(key, copies);
   Collective norm = by_size.collective(value, patterns);
-  for (const CollectivePhase& phase : norm.phases) {
-    const Bandwidth rate = lockstep_rate(uses_of(patterns[at(phase.pattern)]), plan_.graph.links);
-    norm.overhead += closed_form(phase, std::min(rate, phase.limit));
-  }
+  norm.overhead = time_alone(
+      norm, [&](int pattern) { return lockstep_rate(uses_of(patterns[at(pattern)]), plan_.graph.links); });
   norm.phases.clear();
   return append(key, std::move(norm), by_size.plan(value, patterns), by_size.bound(value),
                 {.name = "gradient norm", .purpose = "gradient norm"});

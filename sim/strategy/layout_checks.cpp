@@ -94,6 +94,10 @@ std::vector<Diagnostic> layout_errors(const Parallelism& parallelism, int ranks,
                     parallelism.stages.size(), parallelism.pipeline, parallelism.virtual_stages, chunks),
         fmt::format("{} numbers, or leave out 'stages'", chunks)));
   }
+  if (parallelism.unequal_stages && chunks == 1) {
+    found.push_back(about_layout("unequal_stages", "'unequal_stages' needs a pipeline, but pipeline is 1",
+                                 "leave out 'unequal_stages', or pipeline: 2 or more"));
+  }
   if (parallelism.unequal_stages && !(parallelism.stages.empty() && parallelism.first_layers.empty())) {
     const char* const other = parallelism.stages.empty() ? "first_layers" : "stages";
     found.push_back(about_layout(

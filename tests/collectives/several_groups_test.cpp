@@ -3,13 +3,10 @@
 #include "collectives/all_pairs.hpp"
 #include "collectives/bounds.hpp"
 #include "collectives/group_kinds.hpp"
-#include "collectives/node_times.hpp"
 #include "facts_in.hpp"
 
 #include <doctest/doctest.h>
-#include <filesystem>
 #include <map>
-#include <memory>
 #include <rapidcheck.h>
 
 using namespace trainyard;
@@ -387,57 +384,4 @@ TEST_CASE("a few groups have the bounds of all") {
   CHECK(bounding_groups(cluster, groups).size() == 1);
   CHECK(bounding_groups(cluster, strided(16, 8, 1)).size() == 1);
   CHECK(bounding_groups(cluster, strided(21, 6, 1)).size() == 4);
-}
-
-TEST_CASE("a group inside a node takes no longer alone than with others, on any shipped machine") {
-  int compared = 0;
-  int longer = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(TRAINYARD_SOURCE_DIR) + "/platforms")) {
-    if (entry.path().extension() != ".yaml") continue;
-    CAPTURE(entry.path().stem());
-    const auto cluster = std::make_shared<const Cluster>(shipped_cluster(entry.path().stem(), 1));
-    const int gpus = cluster->ranks();
-    const CollectiveSoftware software{.version = NcclVersion::v2_12, .compute_capability = 80};
-    NodeTimes in_node(cluster, software);
-    for (int size = 2; size <= gpus; ++size) {
-      for (int stride = 1; stride <= gpus / size; ++stride) {
-        if (gpus % (size * stride) != 0) continue;
-        const RankGroups groups = strided(gpus / size, size, stride);
-        for (const Operation operation : {Operation::all_reduce, Operation::reduce_scatter,
-                                          Operation::all_gather, Operation::all_to_all}) {
-          for (const Bytes bytes : {Bytes(4e3), Bytes(1e6), Bytes(3e8)}) {
-            CAPTURE(size);
-            CAPTURE(stride);
-            CAPTURE(bytes.si());
-            Planner planner(*cluster, software, {.operation = operation, .groups = groups});
-            Planned all;
-            all.collective = planner.collective(bytes, all.patterns);
-            all.plan = planner.plan(bytes, all.patterns);
-            const Seconds together = time_of(*cluster, all);
-            Seconds slowest;
-            for (const std::vector<Rank>& group : groups)
-              slowest = std::max(slowest, in_node.of(operation, group, bytes));
-            CHECK(slowest <= together * (1 + 1e-12));
-            if (groups.size() == 1) CHECK(slowest / together == doctest::Approx(1).epsilon(1e-12));
-            CHECK(slowest >=
-                  collective_bound(*cluster, software.overheads, operation, groups.front(), bytes));
-            ++compared;
-            if (together > slowest * 1.01) ++longer;
-          }
-        }
-      }
-    }
-  }
-  CHECK(compared > 1000);
-  CHECK(longer > 0);  // where they share links
-}
-
-TEST_CASE("of groups on several nodes, and of single ranks, nothing is said") {
-  const auto cluster = std::make_shared<const Cluster>(shipped_cluster("dgx1v", 2));
-  NodeTimes in_node(cluster, {});
-  CHECK(in_node.of(Operation::all_reduce, {Rank{7}, Rank{8}}, Bytes(1e6)) == Seconds());
-  CHECK(in_node.of(Operation::all_reduce, {Rank{7}}, Bytes(1e6)) == Seconds());
-  CHECK(in_node.of(Operation::all_reduce, {Rank{6}, Rank{7}}, Bytes(1e6)) ==
-        in_node.of(Operation::all_reduce, {Rank{14}, Rank{15}}, Bytes(1e6)));
 }

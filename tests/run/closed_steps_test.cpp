@@ -34,11 +34,11 @@ TEST_CASE("the longest path of a layout is its replay's makespan, to the bit") {
       CHECK(*fixed == replayed(plan.graph, variant));
     }
     for (const StepVariant& variant : {StepVariant{}, without_network(plan)})
-      CHECK(makespan(plan.graph, variant) == replayed(plan.graph, variant));
+      CHECK(closed_makespan(plan.graph, variant) == replayed(plan.graph, variant));
   }
 }
 
-TEST_CASE("steps of one plan at several scales are those of plans of their own, to the bit") {
+TEST_CASE("steps of one plan with other times of its kernels are those of plans of their own, to the bit") {
   for (const LayoutCase& one : layout_cases()) {
     ResolvedExperiment resolved = resolved_case(one);
     INFO(named(one));
@@ -50,6 +50,10 @@ TEST_CASE("steps of one plan at several scales are those of plans of their own, 
       if (factor == 1.7) CHECK(steps.checked_pace().time == checked_closed_pace(resolved).time);
       CHECK(steps.pace().time == simulate(resolved, {.fidelity = Fidelity::closed}).pace.time);
     }
+    resolved.stack.slowest_gpu = 1.1;
+    CHECK(steps.pace().time == closed_pace(resolved).time);
+    resolved.stack.slowdown = OpSlowdown{};
+    CHECK(steps.pace().time == closed_pace(resolved).time);
   }
 }
 

@@ -1,6 +1,7 @@
 // Steps whose ranks share the tokens of a sample: sizes of what they send, and closed forms of their time
 // when every exchange takes a given time.
 
+#include "engine/makespan.hpp"
 #include "run/simulate.hpp"
 #include "run/timed_plan.hpp"
 #include "shipped_layout.hpp"

@@ -1,5 +1,6 @@
 // A layer that draws its outputs, from YAML to a step.
 
+#include "engine/makespan.hpp"
 #include "run/timed_plan.hpp"
 #include "shipped_layout.hpp"
 

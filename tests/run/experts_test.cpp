@@ -1,5 +1,6 @@
 // Steps of mixtures of experts: closed forms, memory and model FLOPs.
 
+#include "engine/makespan.hpp"
 #include "run/memory_verdict.hpp"
 #include "run/simulate.hpp"
 #include "run/step_parts.hpp"

@@ -1,5 +1,6 @@
 // Layers that groups of replicas divide, while other groups hold copies: the collectives of a step.
 
+#include "engine/makespan.hpp"
 #include "run/memory_verdict.hpp"
 #include "run/timed_plan.hpp"
 #include "shipped_layout.hpp"

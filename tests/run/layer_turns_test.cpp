@@ -1,6 +1,7 @@
 // Divided layers that take turns: what a step sends, and closed forms of its time when every exchange takes a
 // given time.
 
+#include "engine/makespan.hpp"
 #include "run/memory_verdict.hpp"
 #include "run/simulate.hpp"
 #include "run/timed_plan.hpp"

@@ -2,6 +2,7 @@
 
 #include "experiment/layout.hpp"
 
+#include "engine/makespan.hpp"
 #include "layout_cases.hpp"
 #include "run/memory_verdict.hpp"
 #include "run/simulate.hpp"

@@ -1,6 +1,7 @@
 // State that replicas divide: what is sent for it, and how much of that kernels hide, when every collective
 // takes a given time.
 
+#include "engine/makespan.hpp"
 #include "run/timed_plan.hpp"
 #include "schedule/shard_units.hpp"
 #include "shipped_layout.hpp"
