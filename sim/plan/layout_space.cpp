@@ -19,12 +19,13 @@ namespace {
 constexpr std::string_view micro_batch_key = "batch_per_gpu";
 constexpr int most_virtual_stages = 16;
 constexpr double most_uneven = 1.25;  // blocks of the largest chunk, over the mean
-constexpr int least_tokens = 2048;    // of a rank of a context group
+constexpr int largest_number = 1'000'000;
+constexpr int least_tokens = 2048;  // of a rank of a context group
 
 int whole_number(std::string_view key, const std::string& text) {
   const Parsed<long long> number = parse_integer(text);
-  if (!number || *number < 1 || *number > 1'000'000)
-    throw InputError(fmt::format("{} is {}, not a whole number of at least 1", key, in_quotes(text)));
+  if (!number || *number < 1 || *number > largest_number)
+    throw InputError(fmt::format("{} is {}, not a whole number from 1 to a million", key, in_quotes(text)));
   return static_cast<int>(*number);
 }
 
@@ -165,7 +166,7 @@ std::vector<std::string> usual_values(const ResolvedExperiment& base, std::strin
   const Model& model = *base.model;
   const int ranks = base.cluster->ranks();
   const int blocks = block_count(model.layers);
-  if (key == micro_batch_key) return texts(divisors(global_batch, global_batch));
+  if (key == micro_batch_key) return texts(divisors(global_batch, largest_number));
   if (key == "parallelism.shard") return all_names<Sharded>();
   const bool has_tokens = model.sequence_length.has_value();
   const bool divides_tokens =
