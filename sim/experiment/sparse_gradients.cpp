@@ -13,8 +13,7 @@ int copies_of(const Layer& layer, const Grid& grid) {
   return *layer.summed_over == Axis::layer_data ? grid.data / grid.layer : grid.data;
 }
 
-}  // namespace
-
+/// `layers`: those of a rank.
 void require_reducible_gradients(const std::vector<Layer>& layers, const Grid& grid) {
   for (const Layer& layer : layers) {
     const int copies = layer.sparse_elements > 0 ? copies_of(layer, grid) : 1;
@@ -26,6 +25,20 @@ void require_reducible_gradients(const std::vector<Layer>& layers, const Grid& g
         fmt::format("let the ranks divide them, 'parallelism: {{layers: [{{match: {}}}]}}', or use tables "
                     "without 'sparse'",
                     layer.name));
+  }
+}
+
+}  // namespace
+
+void check_sparse_gradients(const ResolvedExperiment& resolved) {
+  if (!resolved.model) return;
+  if (!resolved.settings.parallelism) {
+    Grid replicas;
+    replicas.data = resolved.cluster->ranks();
+    require_reducible_gradients(resolved.model->layers, replicas);
+  } else if (resolved.layout) {
+    for (const RankClass& one : resolved.classes)
+      require_reducible_gradients(one.layers, resolved.layout->grid);
   }
 }
 
