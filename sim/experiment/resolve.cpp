@@ -386,10 +386,9 @@ private:
   void finish_classes() {
     if (settings_.parallelism && !is_replay(settings_) && !resolved_.layout) return;
     if (!is_replay(settings_)) add_work_of_ranks(resolved_);
-    if (has_stack_) {
-      resolved_.stack.slowest_gpu = slowest_gpu(resolved_);
-      if (waits_for_slowest(resolved_)) settings_.random.gpus = GpuSpread::slowest;
-    }
+    if (!has_stack_) return;
+    resolved_.stack.slowest_gpu = slowest_gpu(resolved_);
+    if (waits_for_slowest(resolved_)) settings_.random.gpus = GpuSpread::slowest;
     for (std::string& note : experiment_notes(resolved_, bypasses_gpu_links_))
       resolved_.notes.push_back(std::move(note));
   }
