@@ -13,7 +13,8 @@ int copies_of(const Layer& layer, const Grid& grid) {
   return *layer.summed_over == Axis::layer_data ? grid.data / grid.layer : grid.data;
 }
 
-/// `layers`: those of a rank.
+}  // namespace
+
 void require_reducible_gradients(const std::vector<Layer>& layers, const Grid& grid) {
   for (const Layer& layer : layers) {
     const int copies = layer.sparse_elements > 0 ? copies_of(layer, grid) : 1;
@@ -27,8 +28,6 @@ void require_reducible_gradients(const std::vector<Layer>& layers, const Grid& g
                     layer.name));
   }
 }
-
-}  // namespace
 
 void check_sparse_gradients(const ResolvedExperiment& resolved) {
   if (!resolved.model) return;
