@@ -67,6 +67,15 @@ std::vector<Rank> placed(const ClassTrace& one, std::size_t trace, const Grid& g
   return ranks;
 }
 
+/// Adds the first rank to the names of classes that have the same name.
+void name_apart(std::vector<RankClass>& classes) {
+  std::map<std::string, int> count;
+  for (const RankClass& one : classes) ++count[one.name];
+  for (RankClass& one : classes) {
+    if (count[one.name] > 1) one.name += fmt::format("_rank{}", index(one.ranks.front()));
+  }
+}
+
 }  // namespace
 
 std::vector<std::vector<Rank>> ranks_of_traces(const std::vector<ClassTrace>& traces, const Grid& grid) {
@@ -93,12 +102,15 @@ std::vector<std::vector<Rank>> ranks_of_traces(const std::vector<ClassTrace>& tr
   return all;
 }
 
-void name_apart(std::vector<RankClass>& classes) {
-  std::map<std::string, int> count;
-  for (const RankClass& one : classes) ++count[one.name];
-  for (RankClass& one : classes) {
-    if (count[one.name] > 1) one.name += fmt::format("_rank{}", index(one.ranks.front()));
+void place_classes(std::vector<RankClass>& classes, const std::vector<ClassTrace>& traces, const Grid& grid) {
+  const std::vector<std::vector<Rank>> ranks = ranks_of_traces(traces, grid);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    RankClass& one = classes[i];
+    one.ranks = ranks[i];
+    one.stage = coordinates(grid, one.ranks.front()).pipeline;
   }
+  std::ranges::sort(classes, {}, [](const RankClass& one) { return one.ranks.front(); });
+  name_apart(classes);
 }
 
 }  // namespace trainyard

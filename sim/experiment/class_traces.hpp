@@ -14,7 +14,8 @@ namespace trainyard {
 /// keys "traces[1].pipeline", for ranks that do not exist and for ranks that have two traces or none.
 std::vector<std::vector<Rank>> ranks_of_traces(const std::vector<ClassTrace>& traces, const Grid& grid);
 
-/// Adds the first rank to the names of classes that have the same name.
-void name_apart(std::vector<RankClass>& classes);
+/// Gives the classes, one for each trace, their ranks and pipeline stages; sorts them by their first ranks
+/// and makes their names unique. Throws as ranks_of_traces().
+void place_classes(std::vector<RankClass>& classes, const std::vector<ClassTrace>& traces, const Grid& grid);
 
 }  // namespace trainyard

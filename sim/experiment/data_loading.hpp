@@ -3,7 +3,7 @@
 // parameter servers on the same hosts use a part. The step waits for it.
 
 #include "experiment/input_settings.hpp"
-#include "experiment/resolve.hpp"
+#include "experiment/resolved_experiment.hpp"
 #include "platform/cluster.hpp"
 #include "units/quantity.hpp"
 

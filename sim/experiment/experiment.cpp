@@ -2,7 +2,7 @@
 
 #include "config/error_at.hpp"
 #include "config/read.hpp"
-#include "experiment/resolve.hpp"
+#include "experiment/overrides.hpp"
 #include "experiment/sync_keys.hpp"
 #include "learn/replay.hpp"
 #include "units/plural.hpp"
@@ -162,7 +162,7 @@ void check_shared_model(const Experiment& experiment, config::Problems& problems
                    fmt::format("leave out '{}', or '{}'", setting.key,
                                experiment.parallelism ? "parallelism" : "traces"));
   if (!experiment.parallelism) return;
-  if (experiment.trace || experiment.traces)
+  if (is_replay(experiment))
     check_trace_groups(*experiment.parallelism, experiment.traces.has_value(), problems);
   if (experiment.sync.algorithm != Algorithm::automatic && !has_all_reduces(*experiment.parallelism)) {
     problems.error("sync.algorithm",
@@ -326,6 +326,8 @@ Experiment load_experiment(const config::Document& document) {
   if (experiment.parallelism && changes_nothing(*experiment.parallelism)) experiment.parallelism.reset();
   return experiment;
 }
+
+bool is_replay(const Experiment& experiment) { return experiment.trace || experiment.traces; }
 
 bool is_multi_update(const Experiment& experiment) {
   const Sync& sync = experiment.sync;

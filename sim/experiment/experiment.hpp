@@ -142,6 +142,9 @@ std::vector<UnsharedSetting> not_with_shared_model(const Experiment& experiment)
 /// Reads an experiment and makes all checks that do not need the files it names. Throws InputError.
 Experiment load_experiment(const config::Document& document);
 
+/// True if ops come from traces instead of a model.
+bool is_replay(const Experiment& experiment);
+
 /// True if steps differ from one another or ranks do not wait for all others: the run then consists of many
 /// updates instead of one steady step.
 bool is_multi_update(const Experiment& experiment);

@@ -1,6 +1,9 @@
 #include "experiment/experiment_notes.hpp"
 
+#include "experiment/input_copy.hpp"
+#include "experiment/slowest_gpu.hpp"
 #include "strategy/batch_norm_buffers.hpp"
+#include "strategy/experts.hpp"
 #include "strategy/micro_batches.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
@@ -8,10 +11,29 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 namespace trainyard {
+
+namespace {
+
+/// What is assumed about the load of the experts; empty if there are none.
+std::vector<std::string> routing_notes(const ResolvedExperiment& resolved) {
+  if (!resolved.model) return {};
+  std::string note = routing_note(resolved.model->layers,
+                                  expert_setting(resolved.settings.parallelism.value_or(Parallelism{})));
+  if (note.empty()) return {};
+  return {std::move(note)};
+}
+
+std::vector<std::string> input_copy_notes(const ResolvedExperiment& resolved) {
+  if (is_replay(resolved.settings) || resolved.settings.parallelism) return {};
+  const Seconds copies = input_copy_time(resolved, resolved.cluster->gpus_on_node.front());
+  if (copies <= Seconds()) return {};
+  return {input_copy_note(resolved, copies)};
+}
 
 std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, int ranks) {
   const auto has_duration = [](const Op& op) { return op.duration && op.kind != OpKind::host; };
@@ -56,6 +78,18 @@ std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, in
   return notes;
 }
 
+/// Which keys the replayed traces determine.
+std::vector<std::string> notes_on_replays(const ResolvedExperiment& resolved) {
+  std::vector<std::string> notes;
+  if (!is_replay(resolved.settings)) return notes;
+  for (const RankClass& one : resolved.classes) {
+    for (std::string& note : replay_notes(one.trace, resolved.stack, resolved.cluster->ranks())) {
+      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
+    }
+  }
+  return notes;
+}
+
 std::string staging_note(const Stack& stack) {
   return fmt::format(
       "GPUs of a node exchange all data through host memory (intra_node of {}): links between them and "
@@ -63,6 +97,7 @@ std::string staging_note(const Stack& stack) {
       stack.name);
 }
 
+/// The profile from which the figures of a short GPU profile are scaled.
 std::vector<std::string> profile_notes(const ResolvedExperiment& resolved) {
   if (!resolved.gpu.like) return {};
   return {fmt::format(
@@ -71,6 +106,7 @@ std::vector<std::string> profile_notes(const ResolvedExperiment& resolved) {
       resolved.gpu.name, *resolved.gpu.like)};
 }
 
+/// Hypothetical hardware: speed factors other than 1, other numbers of lanes.
 std::vector<std::string> speed_notes(const ResolvedExperiment& resolved) {
   std::vector<std::string> notes;
   if (resolved.gpu.has_speed != 1) {
@@ -93,6 +129,7 @@ std::vector<std::string> speed_notes(const ResolvedExperiment& resolved) {
   return notes;
 }
 
+/// Kernels of a step that cannot run beside its collectives.
 std::vector<std::string> persistent_notes(const ResolvedExperiment& resolved) {
   if (resolved.cluster->ranks() == 1 || !resolved.stack.overlap || !resolved.stack.overlap_slows) return {};
   std::vector<std::string> groups;
@@ -108,6 +145,35 @@ std::vector<std::string> persistent_notes(const ResolvedExperiment& resolved) {
   return {fmt::format(
       "kernels of {} wait while a collective runs, and are then shown as longer (persistent_kernels)",
       fmt::join(groups, " and "))};
+}
+
+/// The op's time does not come from a trace.
+bool is_computed_here(const Op& op) { return !op.duration && op.kind != OpKind::host; }
+
+std::vector<std::string> slowest_gpu_notes(const ResolvedExperiment& resolved) {
+  if (resolved.stack.slowest_gpu <= 1) return {};
+  if (std::ranges::none_of(resolved.classes.front().trace.ops, is_computed_here)) return {};
+  return {slowest_gpu_note(resolved)};
+}
+
+}  // namespace
+
+std::vector<std::string> experiment_notes(const ResolvedExperiment& resolved, bool bypasses_gpu_links) {
+  std::vector<std::string> all;
+  const auto add = [&](std::vector<std::string> notes) {
+    all.insert(all.end(), std::move_iterator(notes.begin()), std::move_iterator(notes.end()));
+  };
+  add(routing_notes(resolved));
+  add(input_copy_notes(resolved));
+  add(notes_on_replays(resolved));
+  if (bypasses_gpu_links && resolved.cluster->gpus_on_node.front() > 1)
+    all.push_back(staging_note(resolved.stack));
+  if (const auto& note = resolved.library.note; note && resolved.cluster->ranks() > 1) all.push_back(*note);
+  add(profile_notes(resolved));
+  add(speed_notes(resolved));
+  add(persistent_notes(resolved));
+  add(slowest_gpu_notes(resolved));
+  return all;
 }
 
 }  // namespace trainyard

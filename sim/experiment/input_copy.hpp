@@ -2,7 +2,7 @@
 // Copies of a step's samples from a node's host memory to its GPUs, for stacks that do not hide them
 // (input_copy): the GPUs of a node share its links.
 
-#include "experiment/resolve.hpp"
+#include "experiment/resolved_experiment.hpp"
 
 #include <string>
 

@@ -5,6 +5,7 @@
 #include "accuracy/published_errors.hpp"
 #include "collectives/protocols.hpp"
 #include "compute/gpu_profile.hpp"
+#include "config/catalogue.hpp"
 #include "config/document.hpp"
 #include "platform/platform.hpp"
 #include "strategy/software.hpp"
@@ -66,5 +67,12 @@ struct InputFiles {
   bool machines_exist = false;         ///< true: with GPUs that overrides name, too, so price and power hold
   std::set<std::string> paths;         ///< of all files read
 };
+
+/// A file as it is written. Throws InputError or FileError.
+const config::Document& load_once(InputFiles& files, const std::filesystem::path& path);
+
+/// config::find(), which looks for each file once.
+std::filesystem::path find_once(InputFiles& files, const config::Catalogue& catalogue, config::Kind kind,
+                                const std::string& name, const std::filesystem::path& relative_to = {});
 
 }  // namespace trainyard

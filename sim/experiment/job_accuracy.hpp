@@ -2,7 +2,7 @@
 // The accuracy that a job of a fixed number of epochs (`job.epochs`) reaches, from the published runs of the
 // model file (`fixed_epochs`).
 
-#include "experiment/resolve.hpp"
+#include "experiment/resolved_experiment.hpp"
 #include "units/known.hpp"
 #include "workload/fixed_epochs.hpp"
 

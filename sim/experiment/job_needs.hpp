@@ -2,7 +2,7 @@
 // What the phases of a whole job move: bytes and rates that come from the model, the trace or the platform
 // unless the job states them.
 
-#include "experiment/resolve.hpp"
+#include "experiment/resolved_experiment.hpp"
 #include "units/quantity.hpp"
 
 #include <string>

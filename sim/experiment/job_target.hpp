@@ -2,7 +2,7 @@
 // A job that trains until a target is reached (`job.target`): how many samples that takes, from the published
 // points of the model file.
 
-#include "experiment/resolve.hpp"
+#include "experiment/resolved_experiment.hpp"
 #include "workload/convergence.hpp"
 
 #include <optional>

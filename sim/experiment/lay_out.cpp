@@ -1,10 +1,85 @@
 #include "experiment/lay_out.hpp"
 
+#include "experiment/stack_rules.hpp"
+#include "platform/channels.hpp"
+#include "strategy/experts.hpp"
+#include "strategy/layout_checks.hpp"
 #include "strategy/vocabulary.hpp"
+#include "workload/transformer_layers.hpp"
 
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
 #include <utility>
 
 namespace trainyard {
+
+namespace {
+
+/// Rate of a copy between the first GPU and its CPU's memory. Throws InputError if there is no path.
+Bandwidth host_rate(const Cluster& cluster) {
+  Bandwidth rate(std::numeric_limits<double>::infinity());
+  std::vector<LinkId> links;
+  try {
+    append_route(cluster, HostMemory{.node = NodeId{0}, .cpu = 0}, Rank{0}, links);
+  } catch (const Unreachable&) {
+    throw InputError(fmt::format("the stack copies through host memory, which no link of {} reaches",
+                                 cluster.platform.name),
+                     "link GPUs to a cpu, or a stack without layer_copies");
+  }
+  for (const LinkId link : links) rate = std::min(rate, capacity(cluster, link));
+  return rate;
+}
+
+}  // namespace
+
+LayoutRequest layout_request(const ResolvedExperiment& resolved, const Parallelism& parallelism) {
+  const Experiment& settings = resolved.settings;
+  return {.model = *resolved.model,
+          .stack = resolved.stack,
+          .parallelism = parallelism,
+          .ranks = resolved.cluster->ranks(),
+          .ranks_per_node = resolved.cluster->gpus_on_node.front(),
+          .host_rate = resolved.stack.layer_copies ? host_rate(*resolved.cluster) : Bandwidth(),
+          .micro_batch = settings.batch_per_gpu,
+          .micro_batches = settings.accumulation,
+          .precision = settings.precision,
+          .optimizer = settings.optimizer};
+}
+
+void lay_out(ResolvedExperiment& resolved) {
+  const Experiment& settings = resolved.settings;
+  Model& model = *resolved.model;
+  if (const auto vocabulary = pad_vocabulary(model.layers, settings.parallelism->tensor)) {
+    resolved.notes.push_back(
+        fmt::format("the vocabulary is padded from {} to {} entries, a multiple of 128 x tensor {} "
+                    "(Megatron-LM's rule)",
+                    vocabulary->entries, vocabulary->padded, settings.parallelism->tensor));
+  }
+  const LayoutRequest request = layout_request(resolved, *settings.parallelism);
+  LaidOut laid = laid_out(request);
+  resolved.layout = std::move(laid.layout);
+  resolved.classes = std::move(laid.classes);
+  for (const RankClass& one : resolved.classes) {
+    std::vector<Diagnostic> few_rows = expert_warnings(one.layers, settings.batch_per_gpu);
+    if (few_rows.empty()) continue;
+    resolved.warnings.push_back(std::move(few_rows.front()));
+    break;
+  }
+  if (settings.parallelism->recompute == Recompute::selective &&
+      std::ranges::none_of(model.layers, is_attention_core))
+    resolved.notes.emplace_back(
+        "selective recomputation has no effect: fused attention keeps no scores to compute again");
+  const std::vector<int>& gpus = resolved.cluster->gpus_on_node;
+  for (Diagnostic& warning :
+       layout_warnings(request.parallelism, resolved.layout->grid, gpus.front(), settings.accumulation))
+    resolved.warnings.push_back(std::move(warning));
+  double most = 0;
+  for (const RankClass& one : resolved.classes) most = std::max(most, totals(one.layers).parameters);
+  if (auto warning = buffered_gradients_warning(resolved.stack, *settings.parallelism, most,
+                                                settings.precision, settings.accumulation))
+    resolved.warnings.push_back(*std::move(warning));
+}
 
 std::vector<Op> lay_out(ResolvedExperiment& resolved, const Model& model, const Parallelism& parallelism,
                         int micro_batch, int micro_batches) {

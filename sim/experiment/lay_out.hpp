@@ -1,12 +1,21 @@
 #pragma once
-// Lays out the ranks of an experiment in another way than its file says.
+// Lays out the ranks of an experiment that share its model: as its file says, or in another way.
 
-#include "experiment/resolve.hpp"
+#include "experiment/layout.hpp"
+#include "experiment/resolved_experiment.hpp"
 
 #include <span>
 #include <vector>
 
 namespace trainyard {
+
+/// The model, stack and ranks of an experiment, to be laid out in this way. Refers to `resolved`. Requires a
+/// model. Throws InputError if the stack copies through host memory and the platform has no way there.
+LayoutRequest layout_request(const ResolvedExperiment& resolved, const Parallelism& parallelism);
+
+/// The layout and the classes of ranks that the experiment's file asks for, with notes and warnings about
+/// them. Pads the vocabulary of its model. Throws as laid_out().
+void lay_out(ResolvedExperiment& resolved);
 
 /// Gives the experiment this layout, whatever its layout was, with micro-batches of `micro_batch` samples. To
 /// be judged, not simulated: stages that do the same are one class.

@@ -1,7 +1,7 @@
 #pragma once
 // Checks of the key `learn` that need the whole experiment: its workers, its samples and its length.
 
-#include "experiment/resolve.hpp"
+#include "experiment/resolved_experiment.hpp"
 
 namespace trainyard {
 

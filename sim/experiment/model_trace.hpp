@@ -1,7 +1,7 @@
 #pragma once
 // The ops of a rank that holds a whole model, as its stack runs them.
 
-#include "experiment/resolve.hpp"
+#include "experiment/resolved_experiment.hpp"
 
 namespace trainyard {
 

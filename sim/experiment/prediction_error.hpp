@@ -2,8 +2,9 @@
 // The expected error of a job's prediction: which published runs are comparable to it, under which fit.
 
 #include "accuracy/expected_error.hpp"
+#include "config/catalogue.hpp"
 #include "experiment/input_files.hpp"
-#include "experiment/resolve.hpp"
+#include "experiment/resolved_experiment.hpp"
 #include "units/known.hpp"
 
 #include <filesystem>

@@ -10,11 +10,13 @@
 #include "experiment/class_traces.hpp"
 #include "experiment/collective_software.hpp"
 #include "experiment/data_loading.hpp"
+#include "experiment/error_collector.hpp"
 #include "experiment/experiment_notes.hpp"
-#include "experiment/input_copy.hpp"
 #include "experiment/job_needs.hpp"
+#include "experiment/lay_out.hpp"
 #include "experiment/learning_needs.hpp"
 #include "experiment/model_trace.hpp"
+#include "experiment/neighbours.hpp"
 #include "experiment/one_gpu.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/read_factors.hpp"
@@ -27,30 +29,19 @@
 #include "experiment/swapped_gpus.hpp"
 #include "experiment/torus_grid.hpp"
 #include "experiment/trace_checks.hpp"
+#include "experiment/whole_step.hpp"
 #include "learn/samples.hpp"
-#include "limits/run_limits.hpp"
 #include "platform/channels.hpp"
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
-#include "strategy/experts.hpp"
-#include "strategy/layout_checks.hpp"
-#include "strategy/stack_ops.hpp"
-#include "strategy/vocabulary.hpp"
-#include "units/plural.hpp"
 #include "units/text.hpp"
-#include "workload/accumulate.hpp"
 #include "workload/csv.hpp"
 #include "workload/eight_bits.hpp"
-#include "workload/make_trace.hpp"
 #include "workload/model_file.hpp"
 #include "workload/trace_csv.hpp"
-#include "workload/transformer_layers.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <limits>
-#include <map>
 #include <optional>
 
 namespace trainyard {
@@ -58,168 +49,6 @@ namespace trainyard {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// An override for a key of a file that the experiment names, and the place where it was written.
-struct FileOverride {
-  std::string value;
-  std::optional<Diagnostic> written_at;  ///< none: on the command line
-};
-using FileOverrides = std::map<std::string, FileOverride>;
-
-/// The overrides of the experiment's key `set` and of the command line, which takes precedence.
-FileOverrides file_overrides(const config::Document& document, const Experiment& experiment,
-                             const Overrides& command_line) {
-  FileOverrides all;
-  for (const auto& [key, value] : experiment.set) {
-    const config::Node& node = document.nearest(config::join("set", key));
-    all[key] = {value, config::diagnostic_at(document, node.mark, config::width_of(document, node))};
-  }
-  for (const auto& [key, value] : command_line) {
-    if (!file_named_by(key).empty()) all[key] = {value, std::nullopt};
-  }
-  return all;
-}
-
-const config::Document& load_once(InputFiles& files, const fs::path& path) {
-  files.paths.insert(path.string());
-  return files.documents.get(path.string(), nullptr, [&](auto*) { return config::load(path); });
-}
-
-/// config::find(), which looks for each file once.
-fs::path find_once(InputFiles& files, const config::Catalogue& catalogue, config::Kind kind,
-                   const std::string& name, const fs::path& relative_to = {}) {
-  const std::string key = fmt::format("{}\n{}\n{}", config::word_of(kind), name,
-                                      config::is_path(name) ? relative_to.string() : std::string());
-  return files.found.get(key, [&] { return config::find(catalogue, kind, name, relative_to); });
-}
-
-config::Document load_with(InputFiles& files, const fs::path& path, std::string_view file,
-                           const FileOverrides& overrides) {
-  config::Document document = load_once(files, path);
-  for (const auto& [key, item] : overrides) {
-    if (file_named_by(key) != file) continue;
-    config::set(document, key.substr(file.size() + 1), item.value, key.substr(0, file.size() + 1),
-                item.written_at ? &*item.written_at : nullptr);
-  }
-  return document;
-}
-
-/// A key that distinguishes readings of a file.
-std::string reading_of(const fs::path& path, std::string_view file, const FileOverrides& overrides) {
-  std::string reading = path.string();
-  for (const auto& [key, item] : overrides) {
-    if (file_named_by(key) == file) reading += fmt::format("\n{}={}", key, item.value);
-  }
-  return reading;
-}
-
-/// Collects all errors in the files of one experiment: the other steps run even if one throws.
-class ErrorCollector {
-public:
-  /// Runs a step that depends on the experiment's value for `key`. Errors without a place get that of the key
-  /// they name, or of `key`.
-  template <class Step>
-  void run(const config::Document& document, std::string_view key, Step step) {
-    try {
-      step();
-    } catch (const InputError& error) {
-      for (const Diagnostic& one : error.diagnostics()) {
-        if (one.file.empty())
-          place(document, one.key_path.empty() ? key : one.key_path, one);
-        else
-          all_.push_back(one);
-      }
-    }
-  }
-  [[nodiscard]] bool is_empty() const { return all_.empty(); }
-  void finish() const {
-    if (!all_.empty()) throw InputError(all_);
-  }
-
-private:
-  void place(const config::Document& document, std::string_view key, const Diagnostic& error) {
-    config::Problems problems(document);
-    problems.error(key, error.message, error.hint);
-    try {
-      problems.finish(nullptr);
-    } catch (const InputError& placed) {
-      add(placed.diagnostics().front());
-    }
-  }
-
-  /// Several steps may fail for the same reason.
-  void add(const Diagnostic& error) {
-    if (std::ranges::find(all_, to_string(error), to_string) == all_.end()) all_.push_back(error);
-  }
-
-  std::vector<Diagnostic> all_;
-};
-
-/// Another job on the same machine.
-ResolvedExperiment read_neighbour(const config::Catalogue& catalogue, const std::string& name,
-                                  const fs::path& file, const Platform& platform, IntraNode intra_node,
-                                  InputFiles& files) {
-  // checked before it is read with all files it names, because it might name itself
-  const Experiment its = load_experiment(load_once(files, file));
-  if (!its.neighbours.empty() || !its.background.empty() || !its.events.empty() || its.faults) {
-    throw InputError(
-        fmt::format("{} has neighbours, background, events or faults of its own", in_quotes(name)),
-        "write them into this experiment");
-  }
-  if (its.input.data == InputData::real) {
-    throw InputError(fmt::format("{} reads real data", in_quotes(name)),
-                     "a neighbour repeats one step with synthetic data");
-  }
-  if (its.parallelism) {
-    throw InputError(fmt::format("the ranks of {} share a model", in_quotes(name)),
-                     "a neighbour's ranks each hold the whole model: leave out its 'parallelism'");
-  }
-  if (its.traces) {
-    throw InputError(fmt::format("the ranks of {} replay traces of their own", in_quotes(name)),
-                     "a neighbour's ranks are all alike: one trace");
-  }
-  if (is_multi_update(its)) {
-    throw InputError(fmt::format("{} is a run of many updates", in_quotes(name)),
-                     "a neighbour repeats one step: update: sync, no servers, nothing random");
-  }
-  for (const auto& [key, value] : its.set) {
-    if (file_named_by(key) == "platform") {
-      throw InputError(fmt::format("{} sets {}", in_quotes(name), key),
-                       "neighbours share one machine: set it in this experiment");
-    }
-  }
-  ResolvedExperiment other = resolve(catalogue, file.string(), {}, files);
-  if (other.platform.name != platform.name) {
-    throw InputError(
-        fmt::format("{} runs on {}, not on {}", in_quotes(name), other.platform.name, platform.name),
-        "neighbours share one machine");
-  }
-  if (other.stack.intra_node != intra_node) {
-    throw InputError(
-        fmt::format("the stack of {} has intra_node: {}, that of this experiment has {}", in_quotes(name),
-                    config::name_of(other.stack.intra_node), config::name_of(intra_node)),
-        "neighbours share one machine: use stacks with the same intra_node");
-  }
-  return other;
-}
-
-/// Rate of a copy between the first GPU and its CPU's memory. Throws InputError if there is no path.
-Bandwidth host_rate(const Cluster& cluster) {
-  Bandwidth rate(std::numeric_limits<double>::infinity());
-  std::vector<LinkId> links;
-  try {
-    append_route(cluster, HostMemory{.node = NodeId{0}, .cpu = 0}, Rank{0}, links);
-  } catch (const Unreachable&) {
-    throw InputError(fmt::format("the stack copies through host memory, which no link of {} reaches",
-                                 cluster.platform.name),
-                     "link GPUs to a cpu, or a stack without layer_copies");
-  }
-  for (const LinkId link : links) rate = std::min(rate, capacity(cluster, link));
-  return rate;
-}
-
-/// The op's time does not come from a trace.
-bool is_computed_here(const Op& op) { return !op.duration && op.kind != OpKind::host; }
 
 void check_variation(const Randomness& random, const GpuProfile& gpu) {
   if (random.gpus.value_or(GpuSpread::none) == GpuSpread::none ||
@@ -258,7 +87,7 @@ public:
       replay_traces();
     else
       errors_.run(document_, "model", [&] { trace_model(); });
-    finish_trace();
+    complete_step(resolved_);
     if (has_platform_ && has_stack_) errors_.run(document_, "software", [&] { read_software(); });
     errors_.run(document_, "random", [&] { read_random(); });
     if (settings_.learn && settings_.learn->data)
@@ -458,20 +287,6 @@ private:
     warn_of_no_8_bits();
   }
 
-  /// Which ranks replay each trace, and where these are in the grid.
-  void place_classes() {
-    const Grid& grid = resolved_.grid.emplace(
-        make_grid(settings_.parallelism.value_or(Parallelism{}), resolved_.cluster->ranks()));
-    const std::vector<std::vector<Rank>> ranks = ranks_of_traces(*settings_.traces, grid);
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      RankClass& one = resolved_.classes[i];
-      one.ranks = ranks[i];
-      one.stage = coordinates(grid, one.ranks.front()).pipeline;
-    }
-    std::ranges::sort(resolved_.classes, {}, [](const RankClass& one) { return one.ranks.front(); });
-    name_apart(resolved_.classes);
-  }
-
   void trace_model() {
     const fs::path path = find(config::Kind::model, *settings_.model);
     const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
@@ -486,21 +301,6 @@ private:
   [[nodiscard]] bool is_given(std::string_view key) const {
     const config::Node* const node = document_.root.find(key);
     return node != nullptr && !config::is_unset(*node);
-  }
-
-  [[nodiscard]] bool is_replay() const { return settings_.trace || settings_.traces; }
-
-  void finish_trace() {
-    if (settings_.parallelism && !is_replay()) return;
-    for (RankClass& one : resolved_.classes) {
-      if (one.trace.accumulation > 1 || settings_.accumulation == 1) continue;
-      const double ops = 1.0 * settings_.accumulation * static_cast<double>(one.trace.ops.size());
-      expect({.listed_ops = ops, .simulated_ops = ops},
-             "every op of every micro-batch is listed, and a smaller 'accumulation' has fewer");
-      accumulate(one.trace, settings_.accumulation, element_sizes(settings_.precision).gradient,
-                 resolved_.stack.reduce_each_micro_batch);
-    }
-    if (!is_replay()) add_stack_ops(trace(), resolved_.stack);
   }
 
   void read_random() {
@@ -549,40 +349,6 @@ private:
     resolved_.library = library_of(resolved_.stack, resolved_.platform, resolved_.gpu, *files_.protocols);
   }
 
-  /// The classes of a job whose ranks share a model.
-  void lay_out() {
-    Model& model = *resolved_.model;
-    if (const auto vocabulary = pad_vocabulary(model.layers, settings_.parallelism->tensor)) {
-      resolved_.notes.push_back(
-          fmt::format("the vocabulary is padded from {} to {} entries, a multiple of 128 x tensor {} "
-                      "(Megatron-LM's rule)",
-                      vocabulary->entries, vocabulary->padded, settings_.parallelism->tensor));
-    }
-    const LayoutRequest request = layout_request(resolved_, *settings_.parallelism);
-    LaidOut laid = laid_out(request);
-    resolved_.layout = std::move(laid.layout);
-    resolved_.classes = std::move(laid.classes);
-    for (const RankClass& one : resolved_.classes) {
-      std::vector<Diagnostic> few_rows = expert_warnings(one.layers, settings_.batch_per_gpu);
-      if (few_rows.empty()) continue;
-      resolved_.warnings.push_back(std::move(few_rows.front()));
-      break;
-    }
-    if (settings_.parallelism->recompute == Recompute::selective &&
-        std::ranges::none_of(model.layers, is_attention_core))
-      resolved_.notes.emplace_back(
-          "selective recomputation has no effect: fused attention keeps no scores to compute again");
-    const std::vector<int>& gpus = resolved_.cluster->gpus_on_node;
-    for (Diagnostic& warning :
-         layout_warnings(request.parallelism, resolved_.layout->grid, gpus.front(), settings_.accumulation))
-      resolved_.warnings.push_back(std::move(warning));
-    double most = 0;
-    for (const RankClass& one : resolved_.classes) most = std::max(most, totals(one.layers).parameters);
-    if (auto warning = buffered_gradients_warning(resolved_.stack, *settings_.parallelism, most,
-                                                  settings_.precision, settings_.accumulation))
-      resolved_.warnings.push_back(*std::move(warning));
-  }
-
   void place_ranks() {
     errors_.run(document_, "nodes", [&] {
       resolved_.cluster = cluster_for(resolved_.platform, settings_);
@@ -590,16 +356,22 @@ private:
     });
     if (!resolved_.cluster) return;
     if (settings_.parallelism && has_stack_ && resolved_.model)
-      errors_.run(document_, "parallelism", [&] { lay_out(); });
+      errors_.run(document_, "parallelism", [&] { lay_out(resolved_); });
     if (settings_.parallelism && settings_.trace) {
       errors_.run(document_, "parallelism",
                   [&] { resolved_.grid = make_grid(*settings_.parallelism, resolved_.cluster->ranks()); });
     }
-    if (settings_.traces) errors_.run(document_, "traces", [&] { place_classes(); });
+    if (settings_.traces) {
+      errors_.run(document_, "traces", [&] {
+        const Grid& grid = resolved_.grid.emplace(
+            make_grid(settings_.parallelism.value_or(Parallelism{}), resolved_.cluster->ranks()));
+        place_classes(resolved_.classes, *settings_.traces, grid);
+      });
+    }
     errors_.run(document_, "nodes", [&] { finish_classes(); });
     errors_.run(document_, "sync.grid", [&] { require_torus_grid(resolved_); });
-    errors_.run(document_, "model", [&] { check_sparse_gradients(); });
-    if (is_replay() || resolved_.model) {
+    errors_.run(document_, "model", [&] { check_sparse_gradients(resolved_); });
+    if (is_replay(settings_) || resolved_.model) {
       errors_.run(document_, "input", [&] { check_input(resolved_); });
       errors_.run(document_, "job", [&] { check_job_needs(resolved_); });
     }
@@ -610,63 +382,15 @@ private:
     if (resolved_.network) errors_.run(document_, "events", [&] { check_events(resolved_); });
   }
 
-  /// What is assumed about the load of the experts.
-  void note_routing() {
-    std::string note =
-        routing_note(resolved_.model->layers, expert_setting(settings_.parallelism.value_or(Parallelism{})));
-    if (!note.empty()) resolved_.notes.push_back(std::move(note));
-  }
-
-  [[nodiscard]] std::vector<std::string> notes_on_replays() const {
-    std::vector<std::string> notes;
-    for (const RankClass& one : resolved_.classes) {
-      for (std::string& note : replay_notes(one.trace, resolved_.stack, resolved_.cluster->ranks())) {
-        if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
-      }
-    }
-    return notes;
-  }
-
-  void check_sparse_gradients() const {
-    if (!resolved_.model) return;
-    if (!settings_.parallelism) {
-      Grid replicas;
-      replicas.data = resolved_.cluster->ranks();
-      require_reducible_gradients(resolved_.model->layers, replicas);
-    } else if (resolved_.layout) {
-      for (const RankClass& one : resolved_.classes)
-        require_reducible_gradients(one.layers, resolved_.layout->grid);
-    }
-  }
-
   /// The work and the notes that depend on the number of ranks.
   void finish_classes() {
-    const Cluster& cluster = *resolved_.cluster;
-    if (settings_.parallelism && !is_replay() && !resolved_.layout) return;
-    if (resolved_.model) note_routing();
-    if (!is_replay()) {
-      for (RankClass& one : resolved_.classes)
-        add_ranks_overhead(one.trace, resolved_.stack, cluster.ranks(), cluster.nodes,
-                           std::ranges::max(cluster.gpus_on_node));
-    }
-    if (!is_replay() && !settings_.parallelism) {
-      const Seconds copies = input_copy_time(resolved_, cluster.gpus_on_node.front());
-      add_input_copy(trace(), input_copy_time(resolved_, 1), copies);
-      if (copies > Seconds()) resolved_.notes.push_back(input_copy_note(resolved_, copies));
-    }
-    if (is_replay()) resolved_.notes = notes_on_replays();
-    if (bypasses_gpu_links_ && cluster.gpus_on_node.front() > 1)
-      resolved_.notes.push_back(staging_note(resolved_.stack));
-    if (const auto& note = resolved_.library.note; note && cluster.ranks() > 1)
-      resolved_.notes.push_back(*note);
-    for (std::string& note : profile_notes(resolved_)) resolved_.notes.push_back(std::move(note));
-    for (std::string& note : speed_notes(resolved_)) resolved_.notes.push_back(std::move(note));
-    if (!has_platform_ || !has_stack_) return;
-    for (std::string& note : persistent_notes(resolved_)) resolved_.notes.push_back(std::move(note));
+    if (settings_.parallelism && !is_replay(settings_) && !resolved_.layout) return;
+    if (!is_replay(settings_)) add_work_of_ranks(resolved_);
+    if (!has_stack_) return;
     resolved_.stack.slowest_gpu = slowest_gpu(resolved_);
     if (waits_for_slowest(resolved_)) settings_.random.gpus = GpuSpread::slowest;
-    if (resolved_.stack.slowest_gpu > 1 && std::ranges::any_of(trace().ops, is_computed_here))
-      resolved_.notes.push_back(slowest_gpu_note(resolved_));
+    for (std::string& note : experiment_notes(resolved_, bypasses_gpu_links_))
+      resolved_.notes.push_back(std::move(note));
   }
 
   const config::Catalogue& catalogue_;
@@ -690,56 +414,6 @@ const config::Document& document_without_file() {
 }
 
 }  // namespace
-
-std::string_view file_named_by(std::string_view path) {
-  constexpr std::string_view files[] = {"platform", "gpu", "processor", "model", "stack"};
-  const std::string_view first = path.substr(0, path.find('.'));
-  if (first.size() == path.size()) return {};
-  const auto* const file = std::ranges::find(files, first);
-  return file == std::ranges::end(files) ? std::string_view() : *file;
-}
-
-const RankClass& only_class(const ResolvedExperiment& resolved) {
-  if (resolved.classes.size() != 1) throw std::logic_error("several classes of ranks where one is expected");
-  return resolved.classes.front();
-}
-
-int replicas(const ResolvedExperiment& resolved) {
-  if (resolved.grid) return resolved.grid->data;
-  return resolved.layout ? resolved.layout->grid.data : resolved.cluster->ranks();
-}
-
-bool shares_model(const ResolvedExperiment& resolved) {
-  const auto divides = [](const Parallelism& its) {
-    return !its.layers.empty() || its.shard == Sharded::parameters;
-  };
-  if (resolved.layout && divides(resolved.layout->parallelism) && replicas(resolved) > 1) return true;
-  if (resolved.settings.traces) return true;
-  return (resolved.layout || resolved.grid) && replicas(resolved) < resolved.cluster->ranks();
-}
-
-LayoutRequest layout_request(const ResolvedExperiment& resolved, const Parallelism& parallelism) {
-  const Experiment& settings = resolved.settings;
-  return {.model = *resolved.model,
-          .stack = resolved.stack,
-          .parallelism = parallelism,
-          .ranks = resolved.cluster->ranks(),
-          .ranks_per_node = resolved.cluster->gpus_on_node.front(),
-          .host_rate = resolved.stack.layer_copies ? host_rate(*resolved.cluster) : Bandwidth(),
-          .micro_batch = settings.batch_per_gpu,
-          .micro_batches = settings.accumulation,
-          .precision = settings.precision,
-          .optimizer = settings.optimizer};
-}
-
-const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank) {
-  return resolved.classes[class_index(resolved.classes, rank)];
-}
-
-std::shared_ptr<const Cluster> cluster_for(const Platform& platform, const Experiment& settings) {
-  return std::make_shared<const Cluster>(
-      make_cluster(platform, settings.nodes, settings.gpus.value_or(0), settings.gpus_per_node.value_or(0)));
-}
 
 ResolvedExperiment resolve(const config::Catalogue& catalogue, const std::string& name,
                            const Overrides& overrides) {

@@ -2,7 +2,7 @@
 // The cluster of a job that shares its network: the experiment's neighbours, background traffic and link
 // events, placed on one machine and checked.
 
-#include "experiment/resolve.hpp"
+#include "experiment/resolved_experiment.hpp"
 #include "platform/cluster.hpp"
 
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 // GPUs of one kind differ in speed, and an update that waits for all of them takes as long as on the slowest.
 
-#include "experiment/resolve.hpp"
+#include "experiment/resolved_experiment.hpp"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 // Which factors of fitted software hold for a job.
 
-#include "experiment/resolve.hpp"
+#include "experiment/resolved_experiment.hpp"
 #include "strategy/software.hpp"
 
 #include <string>

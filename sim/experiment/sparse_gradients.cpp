@@ -29,4 +29,16 @@ void require_reducible_gradients(const std::vector<Layer>& layers, const Grid& g
   }
 }
 
+void check_sparse_gradients(const ResolvedExperiment& resolved) {
+  if (!resolved.model) return;
+  if (!resolved.settings.parallelism) {
+    Grid replicas;
+    replicas.data = resolved.cluster->ranks();
+    require_reducible_gradients(resolved.model->layers, replicas);
+  } else if (resolved.layout) {
+    for (const RankClass& one : resolved.classes)
+      require_reducible_gradients(one.layers, resolved.layout->grid);
+  }
+}
+
 }  // namespace trainyard

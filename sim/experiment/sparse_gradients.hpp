@@ -2,6 +2,7 @@
 // Tables of which only the looked-up rows have gradients (Layer::sparse_elements), in experiments with
 // several ranks.
 
+#include "experiment/resolved_experiment.hpp"
 #include "strategy/grid.hpp"
 #include "workload/layer.hpp"
 
@@ -13,5 +14,8 @@ namespace trainyard {
 /// that an all-reduce cannot sum them, and gathering rows and indices is not modelled. `layers`: those of a
 /// rank. Source: PyTorch, torch/nn/parallel/distributed.py and ProcessGroupNCCL (sparse tensors are refused).
 void require_reducible_gradients(const std::vector<Layer>& layers, const Grid& grid);
+
+/// The same for all ranks of an experiment, which has a cluster; nothing without a model.
+void check_sparse_gradients(const ResolvedExperiment& resolved);
 
 }  // namespace trainyard

@@ -1,7 +1,7 @@
 #pragma once
 // The key sync.grid: columns and rows of the grid on which torus2d sums gradients.
 
-#include "experiment/resolve.hpp"
+#include "experiment/resolved_experiment.hpp"
 
 namespace trainyard {
 

@@ -1,7 +1,7 @@
 #pragma once
 // The workers of a job as its update rule counts them, and how many of them an update waits for.
 
-#include "experiment/resolve.hpp"
+#include "experiment/resolved_experiment.hpp"
 
 namespace trainyard {
 

@@ -95,7 +95,7 @@ std::optional<int> stages_of_layout(const config::Catalogue& catalogue, const As
       if (key.starts_with("parallelism")) config::set(document, key, value);
     }
     const Experiment experiment = load_experiment(document);
-    if (experiment.trace || experiment.traces || !has_layout) return std::nullopt;
+    if (is_replay(experiment) || !has_layout) return std::nullopt;
     return experiment.parallelism ? experiment.parallelism->pipeline : 1;
   } catch (const InputError&) {
     return std::nullopt;

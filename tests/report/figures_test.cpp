@@ -1,4 +1,4 @@
-// A figure is declared once, in run/figures.cpp: every output finds it in the table.
+// A figure is declared once: every output finds it in the table of run/figures.hpp.
 
 #include "run/figures.hpp"
 

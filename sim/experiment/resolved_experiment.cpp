@@ -1,0 +1,35 @@
+#include "experiment/resolved_experiment.hpp"
+
+#include <stdexcept>
+
+namespace trainyard {
+
+const RankClass& only_class(const ResolvedExperiment& resolved) {
+  if (resolved.classes.size() != 1) throw std::logic_error("several classes of ranks where one is expected");
+  return resolved.classes.front();
+}
+
+int replicas(const ResolvedExperiment& resolved) {
+  if (resolved.grid) return resolved.grid->data;
+  return resolved.layout ? resolved.layout->grid.data : resolved.cluster->ranks();
+}
+
+bool shares_model(const ResolvedExperiment& resolved) {
+  const auto divides = [](const Parallelism& its) {
+    return !its.layers.empty() || its.shard == Sharded::parameters;
+  };
+  if (resolved.layout && divides(resolved.layout->parallelism) && replicas(resolved) > 1) return true;
+  if (resolved.settings.traces) return true;
+  return (resolved.layout || resolved.grid) && replicas(resolved) < resolved.cluster->ranks();
+}
+
+const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank) {
+  return resolved.classes[class_index(resolved.classes, rank)];
+}
+
+std::shared_ptr<const Cluster> cluster_for(const Platform& platform, const Experiment& settings) {
+  return std::make_shared<const Cluster>(
+      make_cluster(platform, settings.nodes, settings.gpus.value_or(0), settings.gpus_per_node.value_or(0)));
+}
+
+}  // namespace trainyard

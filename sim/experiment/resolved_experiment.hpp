@@ -1,0 +1,63 @@
+#pragma once
+// An experiment whose files have all been read and checked: the input of the simulation. resolve() makes it.
+
+#include "accuracy/published_errors.hpp"
+#include "collectives/library.hpp"
+#include "compute/gpu_profile.hpp"
+#include "config/diagnostic.hpp"
+#include "experiment/experiment.hpp"
+#include "experiment/layout.hpp"
+#include "platform/cluster.hpp"
+#include "strategy/rank_class.hpp"
+#include "strategy/stack.hpp"
+#include "workload/model.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+struct LearningSets;  // learn/samples.hpp
+
+struct ResolvedExperiment {
+  std::string name;  ///< name of the experiment: its file's stem; what runs on what, if there is no file
+  bool is_changed = false;  ///< overrides were given, so it differs from the file of this name
+  Experiment settings;      ///< its keys with all defaults filled in and overrides applied
+  Platform platform;
+  GpuProfile gpu;
+  Stack stack;
+  CollectiveSoftware library;        ///< the stack's communication library on this platform
+  std::optional<RankLayout> layout;  ///< if the ranks share a model
+  std::optional<Grid> grid;          ///< the groups of a trace's collectives
+  /// At least one; of all ranks, each rank in one; in the order of their first ranks.
+  std::vector<RankClass> classes = std::vector<RankClass>(1);
+  std::optional<Model> model;  ///< the source of the traces; none if the experiment replays a trace
+  std::optional<double> samples_per_epoch;
+  std::vector<ResolvedExperiment> neighbours;  ///< of the experiment, on the same platform
+  /// The ranks of the experiment, and the same with the nodes of neighbours and of background traffic. Routes
+  /// are built once for all users.
+  std::shared_ptr<const Cluster> cluster, network;
+  std::shared_ptr<const LearningSets> learning_sets;        ///< of `learn`; null if that needs no data
+  std::shared_ptr<const PublishedErrors> published_errors;  ///< of the fit in use; null if not installed
+  std::vector<Diagnostic> warnings;
+  std::vector<std::string> notes;  ///< for the reader of the result
+};
+
+/// The class of a job whose ranks are all alike. Throws std::logic_error if there are several.
+const RankClass& only_class(const ResolvedExperiment& resolved);
+
+/// Copies of the model that the job trains: its ranks, unless they share a model.
+int replicas(const ResolvedExperiment& resolved);
+
+/// Whether one rank alone does not hold all of the model, or ranks replay traces of their own.
+bool shares_model(const ResolvedExperiment& resolved);
+
+/// The class of a rank of the job.
+const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank);
+
+/// The placement of these settings' ranks on the platform. Throws InputError if there are fewer GPUs.
+std::shared_ptr<const Cluster> cluster_for(const Platform& platform, const Experiment& settings);
+
+}  // namespace trainyard

@@ -1,0 +1,17 @@
+#pragma once
+// Completes the traces of one micro-batch to those of a whole step.
+
+#include "experiment/resolved_experiment.hpp"
+
+namespace trainyard {
+
+/// Adds the further micro-batches that a trace lacks and, to that of a model, the stack's work that is the
+/// same for any number of ranks. Nothing for a layout, which has both. Throws as expect()
+/// (limits/run_limits.hpp) before it lists more ops than the user allows.
+void complete_step(ResolvedExperiment& resolved);
+
+/// Adds the work that depends on the ranks and their nodes: overhead, and copies of samples to the GPUs.
+/// Requires a cluster and that the traces are those of a model.
+void add_work_of_ranks(ResolvedExperiment& resolved);
+
+}  // namespace trainyard
