@@ -261,8 +261,9 @@ std::vector<PlanChange> plan_changes(const config::Catalogue& catalogue, const P
   const Changes changes(catalogue, answer, run);
   std::vector<PlanChange> made;
   const auto add = [&](std::optional<PlanChange> change) {
-    if (change) made.push_back(*std::move(change));
-    return change.has_value();
+    if (!change) return false;
+    made.push_back(*std::move(change));
+    return true;
   };
   InputFiles files;
   const ResolvedExperiment job = read_point(catalogue, space.sweep, space.sweep.points[point], files);
