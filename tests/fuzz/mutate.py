@@ -39,6 +39,8 @@ CPU_LIMIT_S = 20
 MEMORY_LIMIT = 4 << 30
 LARGEST_OUTPUT = 8 << 20
 WRONG_MEMORY = "too little memory"
+SANITIZED_LIMIT = "hard rss limit exhausted"
+ANNOUNCED_MEMORY = re.compile(r"note: this will take [^;]* and [0-9.]+ GB")
 QUANTITY = re.compile(r"^(-?[0-9.]+(?:e[-+]?[0-9]+)?) ?([a-zA-Z%/]+)$")
 EDGES = ["0", "-1", "1", "2", "3", "7", "0.5", "1e-9", "1e-300", "1e300", "1e999", "65536", "2147483647", "2147483648",
          "9223372036854775808", "18446744073709551616", ".nan", ".inf", "", "~", "true", "none", "auto", "x", "0x10", "1_000",
@@ -571,6 +573,8 @@ def judge(words, code, out, err):
     text = err.decode("utf-8", "replace")
     if code == BUG and WRONG_MEMORY in text:
         return None
+    if SANITIZED_LIMIT in text and ANNOUNCED_MEMORY.search(" ".join(text.split())):
+        return None  # it said that it would need gigabytes
     if code not in EXIT_CODES:
         return f"exit code {code}"
     if "Sanitizer" in text or "runtime error:" in text:
