@@ -152,10 +152,14 @@ TEST_CASE("Stages that do the same are judged as one: bounds and memory are thos
     CAPTURE(one.name);
     const ResolvedExperiment base = shipped_experiment("bert_large_dgx_a100", one.set);
     const std::vector<LayoutAxis> axes = layout_axes(base,
-                                                     {{"batch_per_gpu", {"1", "2"}},
+                                                     {{"batch_per_gpu", {"1"}},
+                                                      {"parallelism.tensor", {"1", "4"}},
+                                                      {"parallelism.context", {"1"}},
                                                       {"parallelism.expert", {"1", "8"}},
-                                                      {"parallelism.sequence", {"true"}},
-                                                      {"parallelism.shard", {"none", "parameters"}}},
+                                                      {"parallelism.virtual_stages", {"1", "2", "3"}},
+                                                      {"parallelism.recompute", {"full"}},
+                                                      {"parallelism.sequence", {"true", "false"}},
+                                                      {"parallelism.shard", {"none", "optimizer"}}},
                                                      one.global_batch);
     NodeTimes in_nodes(base.network, base.library);
     int merged = 0;
