@@ -128,7 +128,7 @@ TEST_CASE(
   CHECK(read.widening == 1.25);
   CHECK(read.ratio_widening == errors.ratio_widening);
   CHECK(read.runs[1].of == errors.runs[1].of);
-  for (const char* const nodes : {"x", "-1", "1e10"}) {  // the last is no count of nodes
+  for (const char* const nodes : {"x", "-1", "1.5", "1e10"}) {  // the last two are no counts of nodes
     CAPTURE(nodes);
     const auto wrong = errors_of(
         [&] { read_published_errors("e.csv", text + text.substr(text.rfind("wide")).replace(5, 1, nodes)); });

@@ -56,6 +56,7 @@ TEST_CASE("impossible layouts are refused at their keys with the numbers") {
         Found{"unequal_stages 'unequal_stages' 'stages'"});
   CHECK(errors_in({.pipeline = 2, .unequal_stages = true, .first_layers = {"fc6"}}, 8, 8) ==
         Found{"unequal_stages 'unequal_stages' 'first_layers'"});
+  CHECK(errors_in({.unequal_stages = true}, 8, 8) == Found{"unequal_stages 'unequal_stages' 1"});
   CHECK(errors_in({.sequence = true}, 8, 1) == Found{"sequence 'sequence' 1"});
   CHECK(errors_in({.pipeline = 2, .shard = Sharded::gradients}, 8, 8) == Found{"shard 'gradients' 2"});
   CHECK(errors_in({.pipeline = 2, .shard = Sharded::parameters}, 8, 8) == Found{"shard 'parameters' 2"});
