@@ -175,7 +175,7 @@ PlanOutcome searched(const config::Catalogue& catalogue, const PlanSpace& space,
                                        outcome.broken.size(), outcome.broken.front()));
 }
 
-/// What a plan's processes have found.
+/// The result of a plan's child processes.
 struct Found {
   PlanAnswer answer;
   PlanDetails details;       ///< as far as other plans and machines were looked at
@@ -213,7 +213,7 @@ void print_plan(const PlanOptions& options, const config::Catalogue& catalogue, 
                             : plan_text(answer, details, print_style()));
 }
 
-/// What is said of a plan that ended early.
+/// The message after a plan that ended early.
 std::string early_end(const PlanOptions& options, bool is_complete) {
   std::string text = "this is the best so far";
   if (is_complete)
@@ -303,8 +303,8 @@ void add_plan(CLI::App& program) {
   add_value(command, "--draws", options->draws, "N", "number of draws for the quantile (default: 1000)");
   command.add_flag("--quick", options->quick, "a gap of 0.05, and no search with a little different machine");
   add_value(command, "--max-time", options->limits.time, "DURATION",
-            "end the search, and what follows it, after this time, such as 30s: the answer is the best so "
-            "far, and how far it may be off");
+            "end the plan after this time, such as 30s: the answer is the best so far, and how far it may "
+            "be off");
   add_value(
       command, "--max-memory", options->limits.memory, "SIZE",
       "largest memory of a process of it, such as 4GB; a layout that needs more to simulate is left out");

@@ -23,8 +23,8 @@ public:
 
   /// The time of an operation without a root over a group (ascending) by the library's own choice, alone on
   /// the network: no simulation of it, with or without other groups, is shorter. Zero for a group of one rank
-  /// or on several nodes, of which nothing is said. Each is computed once for groups on the same GPUs of any
-  /// node. Throws as Planner::collective().
+  /// and for a group on several nodes. Each time is computed once for groups on the same GPUs of any node.
+  /// Throws as Planner::collective().
   Seconds of(Operation operation, const std::vector<Rank>& group, Bytes size);
 
 private:

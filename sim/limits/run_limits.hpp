@@ -40,7 +40,7 @@ void expect(Work work, std::string_view instead = {});
 /// taken for a result.
 void expect_no_more();
 
-/// From now on the command itself ends what takes too long, with what it has by then: expect() keeps no time,
+/// From now on the command itself ends long work and answers with its results so far: expect() keeps no time,
 /// and the watch only the memory of child processes.
 void leave_limits_to_children();
 

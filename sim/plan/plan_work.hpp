@@ -1,5 +1,5 @@
 #pragma once
-// What a plan's search will cost.
+// The cost of a plan's search.
 
 #include "limits/forecast.hpp"
 #include "plan/plan_space.hpp"

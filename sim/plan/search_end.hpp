@@ -1,5 +1,5 @@
 #pragma once
-// When a plan's search, and what follows it, is to end early.
+// Decides when a plan ends early.
 
 #include "units/quantity.hpp"
 

@@ -17,9 +17,9 @@ struct StepBound {
 /// The largest of, over the stages of the pipeline:
 /// - compute: a stage begins after the first forward passes of those before it, runs its own ops one after
 ///   the other, waits for the collectives that hold them up (inside a node as long as they take alone,
-///   otherwise as long as collective_bound() says), and
-///   ends its step; or the stages before it run their last backward passes. That is the critical path of
-///   every schedule without its bubbles in the middle (Narayanan et al. 2021, arXiv 2104.04473, section 2.2);
+///   otherwise as long as collective_bound() says), and ends its step; or the stages before it run their
+///   last backward passes. That is the critical path of every schedule without its bubbles in the middle
+///   (Narayanan et al. 2021, arXiv 2104.04473, section 2.2);
 /// - network: the collectives of gradients alone, or those that gather divided parameters.
 /// `in_nodes`: of the experiment's network and library, for all layouts of a job. Requires a layout. Throws
 /// as op_times().

@@ -79,7 +79,7 @@ TEST_CASE("a group inside a node takes no longer alone than with others, on node
   CHECK(counts.longer > 0);  // where they share links
 }
 
-TEST_CASE("of groups on several nodes, and of single ranks, nothing is said") {
+TEST_CASE("groups on several nodes and single ranks have no time") {
   const auto cluster = std::make_shared<const Cluster>(shipped_cluster("dgx1v", 2));
   NodeTimes in_node(cluster, {});
   CHECK(in_node.of(Operation::all_reduce, {Rank{7}, Rank{8}}, Bytes(1e6)) == Seconds());
