@@ -13,8 +13,8 @@ namespace {
 
 // Measured in November 2026: GPT-3 175B 6 layouts, GPT-3 5B 7, Llama 3 70B 10, Llama 3 405B 14.
 constexpr std::size_t simulated_of_group = 14;
-constexpr double compared =
-    10;  // the best and eight others (report/plan_report.hpp), then the best for the answer
+// The best and eight others (report/plan_report.hpp), then the best for the answer.
+constexpr double compared = 10;
 constexpr double simulated_of_changes = 20;  // assumed
 
 /// The blocks that the search of each group replays.
