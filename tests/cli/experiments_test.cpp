@@ -23,6 +23,7 @@ TEST_CASE("every shipped experiment runs, fits into memory and reports as many r
                                          {"resnet50_ac922_x4", 16},
                                          {"resnet50_p3_brookhaven_x2", 16},
                                          {"nt3_theta", 2},
+                                         {"nt3_theta_recursive_doubling", 2},
                                          {"resnet50_big_basin", 352},
                                          {"resnet101_minsky", 256},
                                          {"resnet50_abci", 2176},
