@@ -260,8 +260,7 @@ class Layouts:
         for platform, per_node in self.machines.gpus.items():
             for title, layout in layouts.items():
                 nodes = 3 if self.machines.has_fabric[platform] and title != "tensor" else 1
-                ranks = nodes * per_node
-                if ranks % layout.get(title, 1) != 0:
+                if nodes * min(per_node, 8) % (4 if title == "pipeline" else 2) != 0:
                     continue
                 names.append(f"{platform}.{title}")
                 more = {"experts": 4, "experts_per_token": 2} if title == "expert" else {}
