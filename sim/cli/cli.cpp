@@ -165,6 +165,7 @@ void add_commands(CLI::App& program) {
 
 int run_cli(int argc, const char* const* argv) {
   end_on_interrupt();
+  end_on_abort();
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit is then an error, like a full disk
   try {
     use_large_pages();
