@@ -137,7 +137,7 @@ TEST_CASE("errors of layouts leave out families that do not count, and number th
   CHECK(errors.runs.front().predicted == 40);
   CHECK(errors.runs.front().series > 1);
   CHECK(layout_errors(validation, LayoutFit::nothing).runs.empty());
-  CHECK(layout_coverage(validation, LayoutFit::software).empty());
+  CHECK(layout_coverage(validation, LayoutFit::software).empty());  // no errors are shipped with it
 }
 
 TEST_CASE(
