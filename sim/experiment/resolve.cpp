@@ -207,7 +207,7 @@ private:
     });
     if (!software.factors) return;
     files_.paths.insert((path.parent_path() / *software.factors).string());
-    resolved_.stack.slowdown = slowdown_of(software, software_use(resolved_));
+    resolved_.stack.slowdown = slowdown_of(software, resolved_);
     resolved_.stack.slowdown.source = software.title;
   }
 
