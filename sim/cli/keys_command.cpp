@@ -1,7 +1,9 @@
 #include "cli/commands.hpp"
 #include "cli/experiment_keys.hpp"
+#include "cli/file_kind.hpp"
 #include "cli/help.hpp"
 #include "cli/terminal.hpp"
+#include "cli/word_search.hpp"
 #include "config/diagnostic.hpp"
 #include "config/suggest.hpp"
 #include "report/json_text.hpp"
@@ -43,10 +45,28 @@ bool matches(std::string_view text, std::string_view pattern) {
   return true;
 }
 
+/// Whether one of the other words of the group's tables that matches names this key, or one above it.
+bool has_other_word(const KeyGroup& group, std::string_view path, std::string_view pattern) {
+  const config::Shape shape = shape_of(group.kind);
+  return std::ranges::any_of(shape.other_words, [&](const config::OtherWord& other) {
+    const std::string_view key = other.key.substr(0, other.key.find('='));
+    const bool is_at_or_below = path.starts_with(key) && (path.size() == key.size() ||
+                                                          path[key.size()] == '.' || path[key.size()] == '[');
+    return is_at_or_below && has_word(other.word, pattern);
+  });
+}
+
+/// Other words of the experiment also name keys of files: "nic" is platform.fabric.nic.
+bool is_called_so(const config::ListedKey& key, std::string_view pattern) {
+  if (std::ranges::any_of(key.words, [&](std::string_view word) { return has_word(word, pattern); }))
+    return true;
+  return has_other_word(key_groups().front(), key.path, pattern);
+}
+
 bool is_asked_for(const config::ListedKey& key, const std::optional<std::string>& pattern) {
   if (!pattern) return true;
-  const bool is_of_effects = pattern->find('*') == std::string::npos;
-  return matches(key.path, *pattern) || (is_of_effects && matches(key.doc, *pattern));
+  if (pattern->find('*') != std::string::npos) return matches(key.path, *pattern);
+  return has_word(key.path, *pattern) || has_word(key.doc, *pattern) || is_called_so(key, *pattern);
 }
 
 std::string key_text(const config::ListedKey& key, std::size_t width) {
@@ -72,7 +92,7 @@ nlohmann::ordered_json key_json(const config::ListedKey& key) {
   }
   std::string hint = config::did_you_mean(pattern, paths);
   if (hint.empty()) hint = "'trainyard keys' prints all keys; * stands for any text";
-  throw InputError(fmt::format("no key contains '{}', nor does its effect", pattern), hint);
+  throw InputError(fmt::format("no key name or description contains '{}'", pattern), hint);
 }
 
 void print_keys(const KeysOptions& options) {
@@ -104,10 +124,11 @@ void add_keys(CLI::App& program) {
       "keys", "print the keys that --set takes, each with its unit, default and effect");
   command.add_option(
       "PATTERN", options->pattern,
-      "only keys that contain this text, or whose effect does; with * (any text) only keys are searched");
+      "only keys with this word in their name, effect, values or other names (tp, fsdp, straggler); with * "
+      "(any text) only names are searched");
   command.add_flag("--json", options->json, "print JSON: trainyard_version, and the list keys");
-  add_examples(command,
-               {"trainyard keys nic", "trainyard keys \"stack.*bucket*\"", "trainyard keys sync. --json"});
+  add_examples(command, {"trainyard keys nic", "trainyard keys fsdp", "trainyard keys \"stack.*bucket*\"",
+                         "trainyard keys sync. --json"});
   command.callback([options] { print_keys(*options); });
 }
 
