@@ -3,6 +3,7 @@
 #include "collectives/protocols.hpp"
 #include "compute/gpu_profile.hpp"
 #include "compute/processor_profile.hpp"
+#include "config/file_format.hpp"
 #include "config/file_paths.hpp"
 #include "config/schema.hpp"
 #include "config/suggest.hpp"
@@ -97,7 +98,9 @@ Kind kind_of(const std::filesystem::path& file, const config::Document& document
       std::max_element(kind_words.begin(), kind_words.end(), [&](const KindWord& a, const KindWord& b) {
         return known_keys(a.kind, document.root) < known_keys(b.kind, document.root);
       });
-  if (known_keys(best->kind, document.root) == 0) {
+  const int known = known_keys(best->kind, document.root);
+  if (known < std::ssize(document.root.entries)) config::refuse_job(document.name, document.lines);
+  if (known == 0) {
     throw InputError({Diagnostic{
         .file = document.name,
         .key_path = {},

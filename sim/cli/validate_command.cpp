@@ -22,6 +22,7 @@
 #include "published/validate_targets.hpp"
 #include "published/validate_training.hpp"
 #include "report/assumptions_table.hpp"
+#include "report/interval_report.hpp"
 #include "report/json_text.hpp"
 #include "report/layout_validation.hpp"
 #include "report/memory_outcomes_table.hpp"
@@ -56,7 +57,7 @@ struct ValidateOptions {
   std::string protocols = "nccl";
   std::string runs = "published";
   std::optional<std::string> fit, jobs;
-  std::optional<std::string> plot, plot_runs, errors, experiments, limit;
+  std::optional<std::string> plot, plot_runs, errors, experiments, csv, limit;
   LimitOptions limits;
   bool summary = false;
   bool assumed = false;
@@ -222,7 +223,7 @@ void validate(const ValidateOptions& options) {
   if (options.fit) asked = {choice<FitKind>(*options.fit)};
   const int parallel = jobs_of(options.jobs);
   const LimitsKept limits(limits_of(options.limits), announce_work);
-  for (const auto* file : {&options.plot, &options.plot_runs}) {
+  for (const auto* file : {&options.plot, &options.plot_runs, &options.csv}) {
     if (*file) check_out_file(**file, options.force);
   }
   std::vector<FitKind> error_files;
@@ -254,10 +255,12 @@ void validate(const ValidateOptions& options) {
   const CollectiveValidation collectives = validate_collectives(catalogue, curves, constants);
   // rows to fit to are also looked up among those shipped
   std::vector<PublishedRow> shipped;
-  if (!options.files.empty() && (!about_training.empty() || has_targets)) {
+  std::vector<PublishedRow> shipped_layouts;
+  if (!options.files.empty() && (!about_training.empty() || has_targets || has_layouts)) {
     RowsByKind others = parted(read_published_files(catalogue, {}));
     complete_energy_rows(about_targets, others.targets);
     if (!about_training.empty()) shipped = std::move(others.training);
+    if (has_layouts) shipped_layouts = std::move(others.layouts);
   } else {
     complete_energy_rows(about_targets, {});
   }
@@ -276,7 +279,8 @@ void validate(const ValidateOptions& options) {
         std::make_shared<const PublishedData>(
             PublishedData{.machine_rules = read_machine_rules(catalogue, rules_of_layouts(options.machines)),
                           .run_rules = read_run_rules(catalogue, rules_of_layouts(options.runs)),
-                          .rows = std::move(about_layouts)}),
+                          .rows = std::move(about_layouts),
+                          .lookup = std::move(shipped_layouts)}),
         parallel, options.equal_gpus);
   }
   TargetValidation targets;
@@ -303,6 +307,12 @@ void validate(const ValidateOptions& options) {
   if (options.assumed) effects = assumption_effects(catalogue, training, parallel, fit, predictions);
   if (options.plot) write_out_file(*options.plot, validation_plot(collectives), options.force);
   if (options.plot_runs) write_out_file(*options.plot_runs, training_plot(training), options.force);
+  if (options.csv)
+    write_out_file(*options.csv,
+                   validated_runs_csv(training_validation_json(training, fit),
+                                      has_layouts ? layout_validation_json(layouts, layout_fit(fit))
+                                                  : nlohmann::ordered_json()),
+                   options.force);
   for (const FitKind its : error_files) {
     if (has_training)
       write_out_file(error_file(options, its), published_errors_text(published_errors(training, its)),
@@ -367,6 +377,9 @@ void add_validate(CLI::App& program) {
             "draw the curves with at least three sizes as SVG into this file");
   add_value(command, "--plot-runs", options->plot_runs, "FILE",
             "draw predicted against measured training runs as SVG into this file");
+  add_value(command, "--csv", options->csv, "FILE",
+            "write measured, predicted, error and interval of every training run, those whose ranks share a "
+            "model too, with one fit (default: 1gpu) into this CSV file");
   add_value(command, "--errors", options->errors, "DIR",
             "write the error of every training run into this folder, a file for each fit, and others for "
             "runs whose ranks share a model; expected errors of predictions come from these");
@@ -380,8 +393,9 @@ void add_validate(CLI::App& program) {
       "those whose ranks share a model");
   add_limit_options(command, options->limits);
   command.add_flag("--json", options->json, "print JSON instead of the table; errors are ratios");
-  command.add_flag("--force", options->force,
-                   "replace the files of --plot, --plot-runs, --errors and --experiments if they exist");
+  command.add_flag(
+      "--force", options->force,
+      "replace the files of --plot, --plot-runs, --csv, --errors and --experiments if they exist");
   add_examples(command, {"trainyard validate --summary --fit software",
                          "trainyard validate my_runs.csv --fit 1gpu --plot-runs my_runs.svg"});
   command.callback([options] { validate(*options); });

@@ -212,13 +212,13 @@ private:
     });
     if (!software.factors) return;
     files_.paths.insert((path.parent_path() / *software.factors).string());
-    resolved_.stack.slowdown = slowdown_of(software, software_use(resolved_));
+    resolved_.stack.slowdown = slowdown_of(software, resolved_);
     resolved_.stack.slowdown.source = software.title;
   }
 
   void read_published_errors() {
     resolved_.published_errors =
-        known_errors(catalogue_, fit_of(resolved_), resolved_.layout.has_value(), files_);
+        known_errors(catalogue_, fit_of(resolved_), circumstances_of(resolved_).layout.has_value(), files_);
   }
 
   [[nodiscard]] Trace& trace() { return resolved_.classes.front().trace; }

@@ -54,7 +54,7 @@ Html what_html(const SweepResult& result) {
 Html stops_html(const SweepResult& result) {
   const std::vector<Series> all = series_of(result);
   if (std::ranges::none_of(all, [](const Series& series) { return series.rows.size() > 1; })) return {};
-  const std::vector<std::optional<double>> reached = efficiencies(result);
+  const Efficiencies reached = efficiencies(result);
   const std::vector<std::string> names = telling_names(result, all);
   const auto ranks = [&](std::size_t row) {
     return count_text(figure(result, result.rows[row], "ranks").value());
@@ -66,14 +66,14 @@ Html stops_html(const SweepResult& result) {
                                           {"efficiency there"}});
   for (const Series& series : all) {
     if (table.rows() == most_series) break;
-    const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
+    const std::optional<std::size_t> last = efficient_up_to(reached, series, scales_well);
     std::string scales_to = last ? ranks(*last) : "none";
-    if (const std::string range = scaling_range_in_words(result, series); !range.empty())
+    if (const std::string range = scaling_range_in_words(result, reached, series); !range.empty())
       scales_to += fmt::format(" ({})", range);
     table.row(names[table.rows()], scales_to, last ? percent(*reached[*last]) : "", ranks(series.rows.back()),
               percent(*reached[series.rows.back()]));
   }
-  std::string rule = "Scales to: " + scaling_rule_in_words(result.sweep) + ".";
+  std::string rule = "Scales to: " + scaling_rule_in_words(result) + ".";
   if (table.rows() < all.size()) rule += fmt::format(" The first {} of {} series.", table.rows(), all.size());
   return paragraph(rule) + table.html(all.size() > 20);
 }

@@ -209,15 +209,15 @@ void write_learning_front(Page& out, const SweepResult& result) {
 void write_scaling(Page& out, const SweepResult& result) {
   const std::vector<Series> all = series_of(result);
   if (std::ranges::none_of(all, [](const Series& series) { return series.rows.size() > 1; })) return;
-  out.heading("where scaling stops", scaling_rule_in_words(result.sweep));
-  const std::vector<std::optional<double>> reached = efficiencies(result);
+  out.heading("where scaling stops", scaling_rule_in_words(result));
+  const Efficiencies reached = efficiencies(result);
   std::size_t listed = 0;
   for (const Series& series : all) {
     if (++listed > most_listed) {
       out.paragraph(fmt::format("and {} more series", all.size() - most_listed), 2);
       break;
     }
-    const std::string text = scaling_in_words(result, series, reached);
+    const std::string text = scaling_in_words(result, reached, series);
     out.paragraph(series.name.empty() ? text : series.name + ": " + text, 2);
   }
 }
@@ -328,8 +328,11 @@ std::string sweep_line(const SweepResult& result, const SweepRow& row) {
   std::string text = point_in_words(result.sweep, row.point) + ": ";
   if (row.status != PointStatus::done) return text + reason_in_words(row);
   const auto value = [&](const char* name) { return figure(result, row, name).value(); };
-  return text + fmt::format("{}, {} samples/s, {} efficiency{}", estimate(Seconds(value("step_time_s"))),
-                            rounded(value("throughput_samples_per_s")), percent(value("scaling_efficiency")),
+  text += fmt::format("{}, {} samples/s", estimate(Seconds(value("step_time_s"))),
+                      rounded(value("throughput_samples_per_s")));
+  const std::optional<double> efficiency = figure(result, row, "scaling_efficiency");
+  if (!efficiency) return text;  // ranks share a model
+  return text + fmt::format(", {} efficiency{}", percent(*efficiency),
                             is_strong_scaling(result.sweep) ? " relative to one GPU with this batch" : "");
 }
 

@@ -86,7 +86,7 @@ std::optional<double> throughput_per_gpu(const SweepResult& result, const SweepR
 }
 
 SweepColumns::SweepColumns(const SweepResult& result, bool has_per_gpu) : result_(result) {
-  if (is_strong_scaling(result.sweep)) {
+  if (is_relative_to_smallest(result)) {
     const std::vector<std::optional<RelativeScaling>> scaling = relative_scaling(result);
     for (std::size_t i = 0; i < scaling.size(); ++i) {
       if (scaling[i]) relative_.emplace(result.rows[i].point, *scaling[i]);
@@ -331,16 +331,16 @@ std::vector<std::pair<const char*, std::string>> unknown_needs_in_words(const Sw
   return all;
 }
 
-std::string scaling_in_words(const SweepResult& result, const Series& series,
-                             const std::vector<std::optional<double>>& reached) {
+std::string scaling_in_words(const SweepResult& result, const Efficiencies& reached, const Series& series) {
   const auto ranks = [&](std::size_t row) {
     return count_text(figure(result, result.rows[row], "ranks").value());
   };
   const auto efficiency = [&](std::size_t row) { return percent(reached[row].value()); };
-  const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
+  const std::optional<std::size_t> last = efficient_up_to(reached, series, scales_well);
   const auto gpus = [&](std::size_t row) { return ranks(row) + (ranks(row) == "1" ? " GPU" : " GPUs"); };
   std::string text = last ? fmt::format("{} ({})", gpus(*last), efficiency(*last)) : "none";
-  if (const std::string range = scaling_range_in_words(result, series); !range.empty()) text += ", " + range;
+  if (const std::string range = scaling_range_in_words(result, reached, series); !range.empty())
+    text += ", " + range;
   const std::size_t largest = series.rows.back();
   if (!last || *last != largest) text += fmt::format("; {} on {}", efficiency(largest), gpus(largest));
   return text;
@@ -366,8 +366,9 @@ std::string expected_errors_in_words(const SweepResult& result, std::string_view
       error_range(*widest), of_each);
 }
 
-std::string scaling_range_in_words(const SweepResult& result, const Series& series) {
-  const std::optional<EfficientRange> range = efficient_range(result, series, scales_well);
+std::string scaling_range_in_words(const SweepResult& result, const Efficiencies& reached,
+                                   const Series& series) {
+  const std::optional<EfficientRange> range = efficient_range(result, reached, series, scales_well);
   if (!range) return {};
   const auto ranks = [&](std::size_t row) {
     return count_text(figure(result, result.rows[row], "ranks").value());
@@ -396,8 +397,8 @@ std::string gain_in_words(const GainSeries& series) {
   return text;
 }
 
-std::string scaling_rule_in_words(const Sweep& sweep) {
-  return is_strong_scaling(sweep)
+std::string scaling_rule_in_words(const SweepResult& result) {
+  return is_relative_to_smallest(result)
              ? "largest GPU count with at least 80 % of the smallest run's throughput per GPU up to there"
              : "largest GPU count with at least 80 % efficiency up to there";
 }

@@ -98,8 +98,7 @@ std::vector<std::pair<const char*, std::string>> unknown_needs_in_words(const Sw
 
 /// Up to which size a series scales: "8 GPUs (97.6 %), 8 to at least 64 within the expected error; 76.0 % on
 /// 64 GPUs". `reached`: efficiencies(result).
-std::string scaling_in_words(const SweepResult& result, const Series& series,
-                             const std::vector<std::optional<double>>& reached);
+std::string scaling_in_words(const SweepResult& result, const Efficiencies& reached, const Series& series);
 
 /// The widest expected error of the points, relative to their throughputs; empty if none has one. `of_each`:
 /// what has the interval of each point.
@@ -107,7 +106,8 @@ std::string expected_errors_in_words(const SweepResult& result, std::string_view
 
 /// "32 to 128 within the expected error", "fewer than 8 to at least 64 within the expected error"; empty if
 /// the error is unknown.
-std::string scaling_range_in_words(const SweepResult& result, const Series& series);
+std::string scaling_range_in_words(const SweepResult& result, const Efficiencies& reached,
+                                   const Series& series);
 
 /// "platform.fabric.nic with platform.node.nics=1".
 std::string name_in_words(const GainSeries& series);
@@ -115,7 +115,7 @@ std::string name_in_words(const GainSeries& series);
 /// "100 Gbps to 200 Gbps +57.3 %, to 400 Gbps +0.4 %: less than 1 % from 200 Gbps on".
 std::string gain_in_words(const GainSeries& series);
 
-/// The meaning of efficient_up_to(result, series, scales_well) for a sweep.
-std::string scaling_rule_in_words(const Sweep& sweep);
+/// The meaning of efficient_up_to(reached, series, scales_well) for a sweep.
+std::string scaling_rule_in_words(const SweepResult& result);
 
 }  // namespace trainyard

@@ -36,8 +36,9 @@ TEST_CASE("the summary of a small step reads as it should") {
   step time       13.0 ms           one optimizer update with 128 samples
   throughput      9,850 samples/s   630,000 tokens/s; an epoch takes 2 min 10 s
   expected error  -12 to +8 %       measured relative to predicted in 80 % of comparable published
-                                    runs (12 runs); nearest: 8 GPUs of toy, toy in fp32, batch
-                                    64 (toy.csv:2), -10 %
+                                    runs (12 runs); nearest: 8 GPUs of toy, toy in fp32, toy_ddp,
+                                    batch 64 (toy.csv:2), 900 samples/s measured, 1,000 predicted
+                                    for that run
   one GPU alone   11.0 ms           5,820 samples/s with the same batch per GPU
   speedup         1.69 x            of 2 (84.6 %); 2.00 ms longer than one GPU alone
 

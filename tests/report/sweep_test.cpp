@@ -109,7 +109,9 @@ TEST_CASE("a sweep as JSON: rows, failures, best points and series, by point") {
 
 TEST_CASE("where scaling stops has a range of counts if the errors of the efficiencies are known") {
   SweepResult result = sample_sweep();
-  const auto words = [&] { return scaling_range_in_words(result, series_of(result).front()); };
+  const auto words = [&] {
+    return scaling_range_in_words(result, efficiencies(result), series_of(result).front());
+  };
   const auto error = [&] { return sweep_json(result)["series"][0]["scales_to"]["error"]; };
   CHECK(words().empty());
   result.efficiency_errors = {EfficiencyError{-0.05, 0.01}, EfficiencyError{-0.1, 0.05}, {}, {}};
@@ -299,6 +301,19 @@ TEST_CASE("under strong scaling the columns are against the smallest run, as whe
   CHECK(has_text(strong, "200      2.0      50.0 %"));
   CHECK(has_text(strong, "  4 GPUs (100.0 %); 50.0 % on 16 GPUs\n"));
   CHECK(sweep_line(result, result.rows[1]).starts_with("ranks=16: 10.0 ms, 200 samples/s, 85.0 % "));
+}
+
+TEST_CASE("where ranks share a model, the columns are against the smallest run") {
+  const SweepResult result =
+      made_result({"nodes"}, {{.values = {"1"}, .ranks = 8, .throughput = 100, .efficiency = std::nullopt},
+                              {.values = {"2"}, .ranks = 16, .throughput = 150, .efficiency = std::nullopt}});
+  const std::string text = sweep_text(result, 60);
+  CHECK(has_text(text, "100      1.0     100.0 %"));
+  CHECK(has_text(text, "150      1.5      75.0 %"));
+  CHECK(has_text(text, "  8 GPUs (100.0 %); 75.0 % on 16 GPUs\n"));
+  CHECK(sweep_line(result, result.rows[1]) == "nodes=2: 13.3 ms, 150 samples/s");
+  CHECK(sweep_json(result)["series"][0]["scales_to"]["ranks"] == 8);
+  CHECK(sweep_csv(result).ends_with(",8,1.5,0.75,0\n"));
 }
 
 TEST_CASE("limits that no point keeps to are said with them") {
