@@ -1,11 +1,11 @@
 #include "cli/commands.hpp"
 #include "cli/experiment_keys.hpp"
-#include "cli/file_kind.hpp"
 #include "cli/help.hpp"
 #include "cli/terminal.hpp"
 #include "cli/word_search.hpp"
 #include "config/diagnostic.hpp"
 #include "config/suggest.hpp"
+#include "experiment/experiment.hpp"
 #include "report/json_text.hpp"
 #include "units/lines.hpp"
 #include "units/version.hpp"
@@ -45,22 +45,16 @@ bool matches(std::string_view text, std::string_view pattern) {
   return true;
 }
 
-/// Whether one of the other words of the group's tables that matches names this key, or one above it.
-bool has_other_word(const KeyGroup& group, std::string_view path, std::string_view pattern) {
-  const config::Shape shape = shape_of(group.kind);
-  return std::ranges::any_of(shape.other_words, [&](const config::OtherWord& other) {
-    const std::string_view key = other.key.substr(0, other.key.find('='));
-    const bool is_at_or_below = path.starts_with(key) && (path.size() == key.size() ||
-                                                          path[key.size()] == '.' || path[key.size()] == '[');
-    return is_at_or_below && has_word(other.word, pattern);
-  });
-}
-
-/// Other words of the experiment also name keys of files: "nic" is platform.fabric.nic.
+/// Whether another word that matches names this key, or one above it.
 bool is_called_so(const config::ListedKey& key, std::string_view pattern) {
-  if (std::ranges::any_of(key.words, [&](std::string_view word) { return has_word(word, pattern); }))
-    return true;
-  return has_other_word(key_groups().front(), key.path, pattern);
+  const auto matches_pattern = [&](std::string_view word) { return has_word(word, pattern); };
+  if (std::ranges::any_of(key.words, matches_pattern)) return true;
+  return std::ranges::any_of(config::Keys<Experiment>::other_words, [&](const config::OtherWord& other) {
+    const std::string_view named = other.key.substr(0, other.key.find_first_of("= "));
+    if (!key.path.starts_with(named) || !has_word(other.word, pattern)) return false;
+    const std::string_view rest = std::string_view(key.path).substr(named.size());
+    return rest.empty() || rest.front() == '.' || rest.front() == '[';
+  });
 }
 
 bool is_asked_for(const config::ListedKey& key, const std::optional<std::string>& pattern) {
@@ -99,18 +93,20 @@ void print_keys(const KeysOptions& options) {
   const std::size_t width = print_style().width;
   std::string text;
   nlohmann::ordered_json keys = nlohmann::ordered_json::array();
-  for (const KeyGroup& group : key_groups()) {
+  const auto add = [&](std::string_view title, const std::vector<config::ListedKey>& listed) {
     std::string of_group;
-    for (const config::ListedKey& key : keys_of(group)) {
+    for (const config::ListedKey& key : listed) {
       if (!is_asked_for(key, options.pattern)) continue;
       if (options.json)
         keys.push_back(key_json(key));
       else
         of_group += key_text(key, width);
     }
-    if (of_group.empty()) continue;
-    text += fmt::format("{}keys of {}\n\n{}", text.empty() ? "" : "\n", group.title, of_group);
-  }
+    if (!of_group.empty())
+      text += fmt::format("{}keys of {}\n\n{}", text.empty() ? "" : "\n", title, of_group);
+  };
+  for (const KeyGroup& group : key_groups()) add(group.title, keys_of(group));
+  add("the job as a whole, for --set and sweeps", total_keys());
   if (text.empty() && keys.empty()) none_found(options.pattern.value_or(""));
   print_result(options.json ? json_text({{"trainyard_version", version()}, {"keys", std::move(keys)}})
                             : text);

@@ -116,7 +116,7 @@ bool is_asked_for(const config::Catalogue& catalogue, config::Kind kind, const L
   return !gpu.empty() && entry.gpu == gpu;
 }
 
-[[noreturn]] void none_found(const std::string& pattern) {
+[[noreturn]] void nothing_listed(const std::string& pattern) {
   std::vector<std::string> plurals = kind_texts(&KindWord::plural);
   std::string hint = config::did_you_mean(pattern, plurals);
   if (hint.empty()) hint = "'trainyard list' shows all names; 'trainyard keys' searches settings";
@@ -150,7 +150,7 @@ void list_files(const ListOptions& options) {
     if (const std::string meaning = legend(known.kind, width); !meaning.empty() && !pattern)
       text += '\n' + meaning;
   }
-  if (pattern && !has_any) none_found(*pattern);
+  if (pattern && !has_any) nothing_listed(*pattern);
   print_result(options.json ? json_text(json) : text);
 }
 

@@ -147,7 +147,7 @@ std::string without_series(std::string text) {
 }
 
 /// "sxm5" is the "sxm" of a name without a number.
-bool is_same_word(std::string_view asked, std::string_view word) {
+bool is_word_of(std::string_view asked, std::string_view word) {
   constexpr std::string_view socket = "sxm";
   if (asked.starts_with(socket) && word.starts_with(socket))
     return asked == word || asked == socket || word == socket;
@@ -158,7 +158,7 @@ bool is_same_word(std::string_view asked, std::string_view word) {
 bool has_words(const std::vector<std::string>& asked, const std::vector<std::string>& name) {
   if (asked.empty() || name.empty() || asked.front() != name.front()) return false;
   return std::ranges::all_of(asked, [&](const std::string& word) {
-    return std::ranges::any_of(name, [&](const std::string& its) { return is_same_word(word, its); });
+    return std::ranges::any_of(name, [&](const std::string& its) { return is_word_of(word, its); });
   });
 }
 

@@ -43,34 +43,39 @@ int straddling(const RankGroups& groups, int per_node) {
 
 std::optional<Diagnostic> straddling_warning(const Grid& grid, int ranks_per_node) {
   if (rank_count(grid) <= ranks_per_node) return std::nullopt;
-  std::vector<RankGroups> all;
-  std::vector<std::string> words;
+  std::vector<RankGroups> whole;
+  std::vector<RankGroups> split;
+  std::vector<std::string> words;  // of the split ones
   for (const Axis axis : axes_of_layers) {
     RankGroups its = groups(grid, axis);
-    if (its.begin() == its.end() || (*its.begin()).size() < 2) continue;
-    if (static_cast<int>((*its.begin()).size()) > ranks_per_node) continue;  // it needs several nodes anyway
-    if (const int number = straddling(its, ranks_per_node); number > 0)
-      words.push_back(fmt::format("{} of {} {} groups of {} ranks", number, its.size(), config::name_of(axis),
-                                  (*its.begin()).size()));
-    all.push_back(std::move(its));
+    const std::size_t size = its.begin() == its.end() ? 0 : (*its.begin()).size();
+    if (size < 2 || size > static_cast<std::size_t>(ranks_per_node)) continue;  // no node holds a larger one
+    const int number = straddling(its, ranks_per_node);
+    if (number > 0)
+      words.push_back(
+          fmt::format("{} of {} {} groups of {} ranks", number, its.size(), config::name_of(axis), size));
+    (number > 0 ? split : whole).push_back(std::move(its));
   }
-  if (words.empty()) return std::nullopt;
-  const auto keeps_all = [&](int per_node) {
-    return std::ranges::all_of(all, [&](const RankGroups& its) {
-      return static_cast<int>((*its.begin()).size()) <= per_node && straddling(its, per_node) == 0;
-    });
-  };
-  int per_node = ranks_per_node - 1;
-  while (per_node > 1 && !keeps_all(per_node)) --per_node;
-  if (per_node <= 1) return std::nullopt;  // their order spreads them, whatever a node holds
-  Diagnostic warning;
-  warning.key_path = "gpus_per_node";
-  warning.severity = Severity::warning;
-  warning.message = fmt::format("{} straddle nodes of {} ranks: their transfers leave the node",
-                                fmt::join(words, " and "), ranks_per_node);
-  warning.hint = fmt::format("--set gpus_per_node={} --nodes {} keeps them whole", per_node,
-                             (rank_count(grid) + per_node - 1) / per_node);
-  return warning;
+  // The innermost axes first: what keeps those of one axis whole need not keep the next.
+  for (; !split.empty(); split.pop_back(), words.pop_back()) {
+    const auto keeps = [](const std::vector<RankGroups>& all, int per_node) {
+      return std::ranges::all_of(all, [&](const RankGroups& its) {
+        return (*its.begin()).size() <= static_cast<std::size_t>(per_node) && straddling(its, per_node) == 0;
+      });
+    };
+    int per_node = ranks_per_node - 1;
+    while (per_node > 1 && !(keeps(split, per_node) && keeps(whole, per_node))) --per_node;
+    if (per_node <= 1) continue;
+    Diagnostic warning;
+    warning.key_path = "gpus_per_node";
+    warning.severity = Severity::warning;
+    warning.message = fmt::format("{} straddle nodes of {} ranks: their transfers leave the node",
+                                  fmt::join(words, " and "), ranks_per_node);
+    warning.hint = fmt::format("--set gpus_per_node={} --nodes {} keeps them whole", per_node,
+                               (rank_count(grid) + per_node - 1) / per_node);
+    return warning;
+  }
+  return std::nullopt;  // their order spreads them, whatever a node holds
 }
 
 }  // namespace trainyard

@@ -28,7 +28,8 @@ TEST_CASE("groups of 64 straddle nodes of 72, and 64 ranks a node keep them whol
 TEST_CASE("the number of ranks per node keeps the groups of all axes whole") {
   const auto warning = straddling_warning(grid_of(192, 8, 3), 20);
   REQUIRE(warning);
-  CHECK(warning->hint.find("gpus_per_node=8 ") == std::string::npos);  // 24 ranks share 3 experts' groups
+  CHECK(warning->message.find("tensor groups of 8 ranks") != std::string::npos);
+  CHECK(warning->hint.find("gpus_per_node=16 ") != std::string::npos);  // three experts' ranks lie in 24
   CHECK(!straddling_warning(grid_of(256, 8, 8), 64));
   CHECK(!straddling_warning(grid_of(256, 1, 64), 64));
   CHECK(!straddling_warning(grid_of(64, 1, 64), 72));
