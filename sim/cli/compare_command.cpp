@@ -279,7 +279,7 @@ void add_compare(CLI::App& program) {
       command,
       {"trainyard compare resnet50_dgx2 --batch 64",
        "trainyard compare --model resnet50 --platform dgx2 --set nodes=4",
-       "trainyard compare resnet50_dgx2 resnet50_dgx1v resnet50_p3dn_x2",
+       "trainyard compare resnet50_dgx2 resnet50_dgx1v resnet50_p3_brookhaven_x2",
        "trainyard compare resnet50_dgx2 resnet50_dgx1v --json",
        "trainyard compare resnet50_dgx2 --set precision=amp --markdown",
        "trainyard compare resnet50_dgx1v resnet50_dgx2 --fail-above step=2% --fail-above memory=1%"});

@@ -338,7 +338,7 @@ std::string command_for(FileFormat format, std::string_view file) {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& file, FileFormat format) {
+[[noreturn]] void refuse_format(const std::string& file, FileFormat format) {
   throw InputError({Diagnostic{.file = file,
                                .key_path = {},
                                .message = fmt::format("this is {}", words_of(format)),
@@ -350,7 +350,8 @@ namespace {
 
 void refuse_foreign(const std::string& file, std::string_view text, std::initializer_list<FileFormat> own) {
   const FileFormat format = format_of(text);
-  if (format != FileFormat::unknown && std::ranges::find(own, format) == own.end()) refuse(file, format);
+  if (format != FileFormat::unknown && std::ranges::find(own, format) == own.end())
+    refuse_format(file, format);
 }
 
 void refuse_job(const std::string& file, const std::vector<std::string>& lines) {
@@ -359,7 +360,7 @@ void refuse_job(const std::string& file, const std::vector<std::string>& lines) 
     if (text.size() >= examined) break;
     text.append(line) += '\n';
   }
-  if (const FileFormat format = job_format(text); format != FileFormat::unknown) refuse(file, format);
+  if (const FileFormat format = job_format(text); format != FileFormat::unknown) refuse_format(file, format);
 }
 
 }  // namespace trainyard::config

@@ -147,7 +147,7 @@ void take_nccl(const Json& file, NcclTestsLog& log) {
 }
 
 /// "AllReduce" of rccl-tests; nothing for one that is none of ours.
-std::optional<Operation> operation_named(std::string_view name) {
+std::optional<Operation> test_operation(std::string_view name) {
   constexpr std::pair<std::string_view, Operation> names[] = {{"AllReduce", Operation::all_reduce},
                                                               {"AllGather", Operation::all_gather},
                                                               {"ReduceScatter", Operation::reduce_scatter},
@@ -164,7 +164,7 @@ std::optional<Operation> operation_named(std::string_view name) {
 void take_rccl(const Json& record, int line, NcclTestsLog& log) {
   const auto size = size_in(record);
   const auto time = time_in(record, "algBw", "busBw", {"wrong", "#wrong"});
-  const auto operation = operation_named(text_in(member(record, "name")));
+  const auto operation = test_operation(text_in(member(record, "name")));
   if (!size || !time || !operation) {
     ++log.cut_rows;
     return;
@@ -195,11 +195,13 @@ void take_rccl(const Json& record, int line, NcclTestsLog& log) {
     return;
   }
   if (table == log.tables.end()) {
-    log.tables.push_back({.line = line,
-                          .operation = operation,
-                          .ranks = ranks,
-                          .nodes = nodes,
-                          .is_list_whole = said.has_value()});
+    NcclTestsTable begun;
+    begun.line = line;
+    begun.operation = operation;
+    begun.ranks = ranks;
+    begun.nodes = nodes;
+    begun.is_list_whole = said.has_value();
+    log.tables.push_back(std::move(begun));
     table = std::prev(log.tables.end());
   }
   table->rows.push_back({.line = line, .size = *size, .type = type, .out_of_place = *time});

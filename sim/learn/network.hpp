@@ -21,8 +21,8 @@ struct Score {
 
 class Network {
 public:
-  /// Throws InputError if the convolutions and pools leave nothing of `features` values, and if there are more
-  /// than `most_learner_values` parameters.
+  /// Throws InputError if the convolutions and pools leave nothing of `features` values, and if there are
+  /// more than `most_learner_values` parameters.
   Network(const LearnerSettings& settings, int features, int classes);
   ~Network();
   Network(Network&&) noexcept;

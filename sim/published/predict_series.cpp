@@ -224,8 +224,7 @@ private:
       const ResolvedExperiment& its = resolved(run, *run.machine, few);
       const bool is_ideal =
           software.table.empty() || its.stack.slowdown.source.empty();  // by a rule of the run
-      return Change{.slowdown = is_ideal ? OpSlowdown{} : slowdown_of(software, its),
-                    .equal_gpus = is_ideal};
+      return Change{.slowdown = is_ideal ? OpSlowdown{} : slowdown_of(software, its), .equal_gpus = is_ideal};
     });
   }
 

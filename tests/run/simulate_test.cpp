@@ -463,6 +463,10 @@ TEST_CASE("a run that beats physics is found out") {
   fast.collectives[1].end = fast.collectives[1].start + plan.graph.collectives[1].label.bound * 0.5;
   CHECK(violations(plan, fast, Seconds{}, false, Fidelity::closed).front().find("faster than its bound") !=
         std::string::npos);
+  fast.collectives[1].first_arrival = fast.collectives[1].end - plan.graph.collectives[1].label.bound * 2;
+  CHECK(violations(plan, fast, Seconds{}, false, Fidelity::flow).size() == 1);
+  // message by message, ranks send before the last one has come
+  CHECK(violations(plan, fast, Seconds{}, false, Fidelity::messages).empty());
   Timeline lossy = good;
   std::vector<double> bytes = good.link_bytes.listed();
   bytes[0] /= 2;
