@@ -118,7 +118,7 @@ private:
   /// A path is written into the resolved experiment so that it names the same file from any folder.
   fs::path find(config::Kind kind, std::string& name) {
     const fs::path found = find_once(files_, catalogue_, kind, name, file_);
-    if (config::is_path(name)) name = config::real_path(found).string();
+    name = config::is_path(name) ? config::real_path(found).string() : found.stem().string();
     return found;
   }
 
@@ -136,6 +136,11 @@ private:
     leave_out_price_of_other_gpus(path);
     const Platform& platform = resolved_.platform;
     const fs::path gpu = find_once(files_, catalogue_, profile_kind(platform), platform.gpu_profile, path);
+    if (!config::is_path(platform.gpu_profile)) {
+      resolved_.platform.gpu_profile = gpu.stem().string();
+      const auto given = settings_.set.find("platform.node.gpus.profile");
+      if (given != settings_.set.end()) given->second = platform.gpu_profile;
+    }
     const char* const other = platform.ranks_on_processors ? "gpu" : "processor";
     for (const auto& [key, item] : set_) {
       if (file_named_by(key) == other) unused_profile_key(key, item);
@@ -441,7 +446,8 @@ ResolvedExperiment resolve(const config::Catalogue& catalogue, config::Document 
     if (file_named_by(key).empty()) config::set(document, key, value);
   }
   ResolvedExperiment resolved = Resolver(catalogue, document, file, files).resolved(overrides);
-  resolved.is_changed = !overrides.empty();
+  resolved.changed = overrides;
+  resolved.is_without_file = file.empty();
   resolved.notes.insert(resolved.notes.begin(), left_out.begin(), left_out.end());
   return resolved;
 }

@@ -182,6 +182,7 @@ std::string sweep_html(const SweepResult& result, const SweepOrigin& origin,
   const Html answer = grouped_and_all(sweep_answer, best_points_html) + sweep_caveats(result);
   Html lead;
   if (!result.sweep.title.empty()) lead = paragraph(result.sweep.title);
+  if (!result.sweep.changed.empty()) lead += paragraph("set on the command line: " + result.sweep.changed);
   const HtmlPage page{
       .title = fmt::format("{}: {}", result.sweep.name,
                            count(static_cast<std::int64_t>(result.sweep.points.size()), "point")),

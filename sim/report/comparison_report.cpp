@@ -35,12 +35,17 @@ std::string description_of(const RunSummary& run) {
       text_of(run, "model"), count(whole("ranks"), "GPU"), grouped(whole("nodes")), text_of(run, "platform"),
       text_of(run, "stack"), text_of(run, "precision"), text_of(run, "optimizer"), batch,
       grouped(whole("batch_per_gpu")), text_of(run, "fidelity"));
+  if (const auto gpu = run.experiment_keys.find("platform.node.gpus.profile");
+      gpu != run.experiment_keys.end())
+    text += "; its GPUs are " + gpu->second;
   const auto figure_of = [&](std::string_view field) { return run.figures.at(index_of(field, run.table)); };
   if (figure_of("one_gpu_scale") && figure_of("one_gpu_samples_per_s")) {
     text += fmt::format("; one GPU measured: {} samples/s; kernels x {}",
                         rounded(number_of(run, "one_gpu_samples_per_s")),
                         rounded(number_of(run, "one_gpu_scale")));
   }
+  const std::string changed = text_of(run, "changed_keys");
+  if (!changed.empty()) text += "; set on the command line: " + changed;
   return text;
 }
 

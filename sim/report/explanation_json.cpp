@@ -106,6 +106,7 @@ Json explanation_json(const ExplainedRun& explained) {
   json["schema_version"] = 2;
   json["trainyard_version"] = version();
   json["experiment"] = run.experiment.name;
+  json["changed_keys"] = changed_keys(run.experiment);
   json["platform"] = run.experiment.platform.title;
   json["model"] = model_name(run);
   json["ranks"] = run.ranks;

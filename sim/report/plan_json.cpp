@@ -142,6 +142,7 @@ std::string plan_csv(const PlanAnswer& answer) {
 Json plan_json(const PlanAnswer& answer, const PlanDetails& details) {
   Json json{{"schema_version", 1},
             {"plan", answer.space.request.name},
+            {"changed_keys", changed_keys(answer.space)},
             {"goal", config::name_of(answer.space.request.settings.goal)}};
   if (answer.robustness) json["robustness"] = robustness_json(answer);
   json["best"] = answer.best ? point_json(answer, *answer.best) : Json();

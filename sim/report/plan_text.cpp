@@ -28,6 +28,8 @@ public:
         out_(style) {}
 
   std::string text() {
+    if (const std::string keys = changed_keys(space_); !keys.empty())
+      out_.paragraph(fmt::format("{}; set for all plans: {}", space_.request.name, keys), 0);
     write_best();
     write_search();
     if (answer_.best) {

@@ -46,6 +46,15 @@ std::string network_in_words(const PlanBinds& binds) {
 
 }  // namespace
 
+std::string changed_keys(const PlanSpace& space) {
+  std::string text;
+  for (const auto& [key, value] : space.request.set) {
+    if (space.request.experiment == no_file && (key == "model" || key == "platform")) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", key, value);
+  }
+  return text;
+}
+
 std::string_view best_plan_word(PlanGoal goal) {
   switch (goal) {
     case PlanGoal::cost:

@@ -16,6 +16,10 @@
 
 namespace trainyard {
 
+/// The keys that are set for all plans, on the command line or as usual software: "precision=bf16"; empty if
+/// there are none. Model and machine are in the plan's name.
+std::string changed_keys(const PlanSpace& space);
+
 /// "fastest": the best plan by the goal.
 std::string_view best_plan_word(PlanGoal goal);
 

@@ -120,6 +120,7 @@ Json sweep_json(const SweepResult& result) {
           {"trainyard_version", version()},
           {"sweep", result.sweep.name},
           {"experiment", result.sweep.experiment},
+          {"changed_keys", result.sweep.changed},
           {"keys", result.sweep.keys},
           {"points", result.sweep.points.size()},
           {"done", rows.size()},

@@ -129,11 +129,51 @@ std::vector<std::string> SweepColumns::heads() const {
   return heads;
 }
 
+namespace {
+
+/// The figures that a sweep is about: its goal, what was published, what is learnt, and how well it scales.
+bool is_of_purpose(const Sweep& sweep, std::string_view figure) {
+  const Goal& goal = sweep.goal;
+  const auto is_published = [&](const PublishedPoint& one) { return one.figure == figure; };
+  if (std::ranges::any_of(sweep.published, is_published)) return true;
+  if (figure == efficiency_figure) {
+    const auto is_size = [](const std::string& key) {
+      return key == "nodes" || key == "gpus" || key == ranks_key;
+    };
+    return goal.efficiency_min || std::ranges::any_of(sweep.keys, is_size);
+  }
+  if (figure == "epoch_time_s") return goal.deadline.has_value();
+  if (figure == "cost_per_epoch_usd" || figure == "cost_to_target_usd") return goal.budget.has_value();
+  if (figure == "expected_accuracy") return goal.accuracy_min.has_value();
+  if (figure == "time_to_target_s") return sweep.is_of_targets || sweep.has_learning;
+  return sweep.has_learning && (figure == "final_loss" || figure == "error_floor");
+}
+
+}  // namespace
+
 std::vector<TableColumn> SweepColumns::layout() const {
   constexpr std::size_t least_key = 8;
   std::vector<TableColumn> layout(result_.sweep.keys.size(), number_column().wraps(least_key));
-  for (const SweepColumn& column : columns_) layout.push_back(number_column().drops(column.dropped));
+  for (const SweepColumn& column : columns_)
+    layout.push_back(number_column().drops(is_of_purpose(result_.sweep, column.figure) ? 0 : column.dropped));
   return layout;
+}
+
+std::string point_in_a_cell(const Sweep& sweep, const PointValues& values) {
+  const auto last_word = [](const std::string& key) { return key.substr(key.rfind('.') + 1); };
+  std::string text;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == default_value) continue;
+    const std::string word = last_word(sweep.keys[i]);
+    const auto is_same = [&](const std::string& key) { return last_word(key) == word; };
+    const bool is_unique = std::ranges::count_if(sweep.keys, is_same) == 1;
+    const bool is_name = sweep.keys[i].find('.') == std::string::npos && !parse_number(values[i]) &&
+                         values[i] != "true" && values[i] != "false" &&
+                         values[i].find('{') == std::string::npos;
+    text += text.empty() ? "" : ", ";
+    text += is_name ? values[i] : fmt::format("{}={}", is_unique ? word : sweep.keys[i], values[i]);
+  }
+  return text.empty() ? default_value : text;
 }
 
 std::vector<std::string> SweepColumns::cells(const SweepRow& row) const {

@@ -39,7 +39,8 @@ public:
   explicit SweepColumns(const SweepResult& result, bool has_per_gpu = false);
 
   [[nodiscard]] std::vector<std::string> heads() const;
-  /// How a table of text lays out heads() and cells().
+  /// How a table of text lays out heads() and cells(): keys, and figures that the sweep is about, are never
+  /// left out.
   [[nodiscard]] std::vector<TableColumn> layout() const;
   /// The figures of the columns after the keys.
   [[nodiscard]] std::vector<std::string> figures() const;
@@ -56,6 +57,10 @@ private:
   std::vector<SweepColumn> columns_;
   std::vector<double> largest_;  ///< of each column
 };
+
+/// A point in one cell, for tables without the room for a column per key: values by the last words of their
+/// keys, those that speak for themselves alone: "resnet50, overlap=true". Keys at their default are left out.
+std::string point_in_a_cell(const Sweep& sweep, const PointValues& values);
 
 /// "impossible: batch_per_gpu 32 does not fit ...".
 std::string reason_in_words(const SweepRow& row);

@@ -232,7 +232,22 @@ struct Names<Precision> {
       Name{"bf16", Precision::bf16, "like fp16, but in bfloat16"},
       Name{"amp_bf16", Precision::amp_bf16, "like amp, but in bfloat16"},
       Name{"fp8", Precision::fp8,
-           "like bf16, but the products of a transformer's linear layers are in 8 bits"}};
+           "like bf16, but the products of a transformer's linear layers are in 8 bits"},
+      Name{"float32", Precision::fp32, ""},
+      Name{"float", Precision::fp32, ""},
+      Name{"single", Precision::fp32, ""},
+      Name{"float16", Precision::fp16, ""},
+      Name{"half", Precision::fp16, ""},
+      Name{"bfloat16", Precision::bf16, ""},
+      Name{"amp_fp16", Precision::amp, ""},
+      Name{"fp16_amp", Precision::amp, ""},
+      Name{"mixed", Precision::amp, ""},
+      Name{"fp16_mixed", Precision::amp, ""},
+      Name{"16_mixed", Precision::amp, ""},
+      Name{"amp_bfloat16", Precision::amp_bf16, ""},
+      Name{"bf16_amp", Precision::amp_bf16, ""},
+      Name{"bf16_mixed", Precision::amp_bf16, ""},
+      Name{"float8", Precision::fp8, ""}};
 };
 
 template <>
@@ -250,7 +265,68 @@ struct Names<Optimizer> {
       Name{"momentum", Optimizer::momentum, "gradient descent with momentum: one value per parameter"},
       Name{"lars", Optimizer::lars, "LARS: momentum with a step size per tensor, one value per parameter"},
       Name{"adam", Optimizer::adam, "Adam: two values per parameter"},
-      Name{"lamb", Optimizer::lamb, "LAMB: Adam with a step size per tensor, two values per parameter"}};
+      Name{"lamb", Optimizer::lamb, "LAMB: Adam with a step size per tensor, two values per parameter"},
+      Name{"adamw", Optimizer::adam, "Adam with decoupled weight decay: as adam"},
+      Name{"fused_adam", Optimizer::adam, ""},
+      Name{"fused_adamw", Optimizer::adam, ""},
+      Name{"adamw_fused", Optimizer::adam, ""},
+      Name{"adamw_torch", Optimizer::adam, ""},
+      Name{"adamw_torch_fused", Optimizer::adam, ""},
+      Name{"adamw_apex_fused", Optimizer::adam, ""},
+      Name{"adamw_hf", Optimizer::adam, ""},
+      Name{"decoupled_adamw", Optimizer::adam, ""},
+      Name{"sgd_momentum", Optimizer::momentum, "as momentum"},
+      Name{"momentum_sgd", Optimizer::momentum, ""},
+      Name{"sgdm", Optimizer::momentum, ""},
+      Name{"sgd_with_momentum", Optimizer::momentum, ""},
+      Name{"nesterov", Optimizer::momentum, "Nesterov's momentum: as momentum"},
+      Name{"sgd_nesterov", Optimizer::momentum, ""},
+      Name{"nag", Optimizer::momentum, ""},
+      Name{"fused_sgd", Optimizer::momentum, ""},
+      Name{"larc", Optimizer::lars, ""},
+      Name{"fused_lamb", Optimizer::lamb, ""},
+      Name{"nvlamb", Optimizer::lamb, ""}};
+
+  static constexpr std::string_view one_value =
+      "not simulated; 'momentum' keeps as much state, one value per parameter";
+  static constexpr std::string_view two_values =
+      "not simulated; 'adam' keeps as much state, two values per parameter";
+  static constexpr std::string_view less_than_adam =
+      "not simulated; it keeps less state than 'adam', the nearest that is";
+  static constexpr std::array other_words{
+      OtherWord{"rmsprop", one_value},
+      OtherWord{"adagrad", one_value},
+      OtherWord{"lion", one_value},
+      OtherWord{"signum", one_value},
+      OtherWord{"muon", one_value},
+      OtherWord{"novograd", one_value},
+      OtherWord{"nadam", two_values},
+      OtherWord{"radam", two_values},
+      OtherWord{"adamax", two_values},
+      OtherWord{"adabelief", two_values},
+      OtherWord{"adadelta", two_values},
+      OtherWord{"adan", "not simulated; it keeps more state than 'adam'"},
+      OtherWord{"amsgrad", "not simulated; it keeps one more value per parameter than 'adam'"},
+      OtherWord{"sophia", two_values},
+      OtherWord{"soap", "not simulated; it keeps more state than 'adam'"},
+      OtherWord{"shampoo", "not simulated; it keeps matrices per layer, 'adam' two values per parameter"},
+      OtherWord{"adafactor", less_than_adam},
+      OtherWord{"came", less_than_adam},
+      OtherWord{"galore", less_than_adam},
+      OtherWord{"adam_mini", less_than_adam},
+      OtherWord{"adam8bit", less_than_adam},
+      OtherWord{"adam_8bit", less_than_adam},
+      OtherWord{"adamw8bit", less_than_adam},
+      OtherWord{"adamw_8bit", less_than_adam},
+      OtherWord{"adamw_bnb_8bit", less_than_adam},
+      OtherWord{"paged_adamw", less_than_adam},
+      OtherWord{"paged_adamw_8bit", less_than_adam},
+      OtherWord{"paged_adamw_32bit", two_values},
+      OtherWord{"lion_8bit", "not simulated; it keeps less state than 'momentum'"},
+      OtherWord{"cpu_adam", "not simulated on the host; 'adam' keeps its state on the GPU"},
+      OtherWord{"deepspeed_cpu_adam", "not simulated on the host; 'adam' keeps its state on the GPU"},
+      OtherWord{"onebit_adam", "its compression is not simulated; 'adam' keeps as much state"},
+      OtherWord{"lbfgs", "not simulated; one of sgd, momentum, lars, adam, lamb"}};
 };
 
 }  // namespace config

@@ -137,6 +137,12 @@ TEST_CASE("where scaling stops has a range of counts if the errors of the effici
 TEST_CASE("a sweep for people: rows with their reasons, where scaling stops, and the best points") {
   CHECK(sweep_text(sample_sweep(), 60) == R"(made: 4 points, 2 failed; made by hand
 
+best points
+  fastest         model=a, nodes=2: an epoch in 1 h 20 min, 26.7 USD, 4.80 MJ
+  cheapest        model=a, nodes=1: an epoch in 2 h 00 min, 20.0 USD, 3.60 MJ
+  least energy    model=a, nodes=1: an epoch in 2 h 00 min, 20.0 USD, 3.60 MJ
+  Pareto front    2 points, in time, cost and energy: 1, 0
+
      model  nodes  GPUs      step  samples/s  speedup  efficiency       epoch
          a      1     4  20.00 ms        100      4.0     100.0 %  2 h 00 min
          a      2     8  13.33 ms        150      6.0      75.0 %  1 h 20 min
@@ -148,12 +154,6 @@ TEST_CASE("a sweep for people: rows with their reasons, where scaling stops, and
 
 where scaling stops  largest GPU count with at least 80 % efficiency up to there
   model=a: 4 GPUs (100.0 %); 75.0 % on 8 GPUs
-
-best points
-  fastest         model=a, nodes=2: an epoch in 1 h 20 min, 26.7 USD, 4.80 MJ
-  cheapest        model=a, nodes=1: an epoch in 2 h 00 min, 20.0 USD, 3.60 MJ
-  least energy    model=a, nodes=1: an epoch in 2 h 00 min, 20.0 USD, 3.60 MJ
-  Pareto front    2 points, in time, cost and energy: 1, 0
 )");
 }
 
