@@ -128,7 +128,9 @@ Html limits_html(const Run& run) {
   if (!run.links.busiest.empty()) {
     const LinkRow* const link = busiest(run.links);
     std::string text = run.links.busiest;
-    if (link != nullptr) text += fmt::format(": {} at {}", estimate(link->bytes), estimate(link->capacity));
+    if (link != nullptr)
+      text += fmt::format(": {} at {}{}", estimate(link->bytes), estimate(link->capacity),
+                          assumed_mark(link->is_assumed));
     table.row("busiest link", percent(run.links.most), text);
   }
   if (run.ranks > 1 && updates_of(run) == nullptr) {

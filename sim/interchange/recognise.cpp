@@ -15,7 +15,7 @@ namespace trainyard {
 namespace {
 
 constexpr const char* what_is_read =
-    "read are: nvidia-smi topo -m, nvidia-smi -q (-x), NCCL_TOPO_DUMP_FILE, lstopo --of xml, ASTRA-sim's "
+    "accepted: nvidia-smi topo -m, nvidia-smi -q (-x), NCCL_TOPO_DUMP_FILE, lstopo --of xml, ASTRA-sim's "
     "network";
 
 }  // namespace

@@ -72,6 +72,9 @@ int lanes(const Cluster& cluster, LinkId link);
 /// The rate by specification, for bounds.
 Bandwidth specified_bandwidth(const Cluster& cluster, LinkId link);
 
+/// Whether the capacity rests on an assumed figure of the platform file.
+bool is_assumed(const Cluster& cluster, LinkId link);
+
 /// "node0.gpu3->nvswitch0", "node2.nic1->fabric", "fabric->node2.nic1", "leaf0->core", "core->leaf0".
 std::string link_name(const Cluster& cluster, LinkId link);
 

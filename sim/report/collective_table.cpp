@@ -106,10 +106,10 @@ std::string collective_table(const CollectiveReport& report, const PrintStyle& s
   table += fmt::format("{}\n", fmt::join(lines.begin(), note, "\n"));
   table += comment(fmt::format("{}", fmt::join(note, lines.end(), " ")), style.width);
   if (const LinkRow* most = busiest(report.links)) {
-    table += hanging(
-        "# Busiest link         : ",
-        fmt::format("{}, busy for {:.1f} % of the time, over all sizes", most->name, 100 * most->utilization),
-        style.width);
+    table += hanging("# Busiest link         : ",
+                     fmt::format("{}, busy for {:.1f} % of the time, over all sizes{}", most->name,
+                                 100 * most->utilization, most->is_assumed ? "; its rate is assumed" : ""),
+                     style.width);
   }
   return table + fmt::format("# Avg bus bandwidth    : {:.2f}\n", report.average_busbw_gbs);
 }
@@ -157,11 +157,13 @@ nlohmann::ordered_json collective_json(const CollectiveReport& report) {
                               {"average_busbw_bytes_per_s", report.average_busbw_gbs * 1e9},
                               {"busiest_link", nullptr},
                               {"link_utilization_max", nullptr},
+                              {"busiest_link_is_assumed", nullptr},
                               {"rows", std::move(rows)}};
   if (has_root(report.operation)) json["root"] = report.root;
   if (const LinkRow* most = busiest(report.links)) {
     json["busiest_link"] = most->name;
     json["link_utilization_max"] = most->utilization;
+    json["busiest_link_is_assumed"] = most->is_assumed;
   }
   return json;
 }

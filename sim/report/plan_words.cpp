@@ -38,7 +38,7 @@ std::string network_in_words(const PlanBinds& binds) {
   const auto add = [&](std::string_view what, double share) {
     if (share > 0) parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", what, percent(share));
   };
-  add("divided layers", binds.layers);
+  add("tensor-parallel layers", binds.layers);
   add("messages between stages", binds.messages);
   add("gradients and parameters", binds.data);
   return text + ": " + parts;

@@ -22,6 +22,10 @@ Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
   Trace trace = only_class(resolved).trace;
   const bool names_collectives =
       std::ranges::any_of(trace.ops, [](const Op& op) { return !op.communications.empty(); });
+  if (!with_durations)
+    trace.gpu.clear();
+  else if (trace.gpu.empty())
+    trace.gpu = resolved.gpu.name;
   if (has_memory(resolved)) trace.memory = fullest(memory_reports(resolved, plan.channels > 0)).peak;
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     Op& op = trace.ops[i];

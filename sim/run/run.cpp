@@ -17,6 +17,14 @@ const Step& step_of(const Run& run) {
   return updates != nullptr ? updates->steady : std::get<Step>(run.what);
 }
 
+std::optional<NetworkEngine> network_engine(const Run& run) {
+  if (const Updates* const updates = updates_of(run); updates != nullptr && updates->network)
+    return updates->network;
+  const Step& step = step_of(run);
+  if (step.plan.graph.collectives.empty()) return std::nullopt;
+  return step.timeline.network;
+}
+
 Seconds exposed_communication(const Run& run) {
   const Updates* updates = updates_of(run);
   return updates != nullptr ? mean_per_update(*updates, sum_of(updates->workers).communicating)

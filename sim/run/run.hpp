@@ -109,6 +109,9 @@ const Updates* updates_of(const Run& run);
 /// The steady step: the run itself, or the step that its many updates repeat.
 const Step& step_of(const Run& run);
 
+/// What gave the times on the network; empty if nothing was sent.
+std::optional<NetworkEngine> network_engine(const Run& run);
+
 /// Exposed time of a step for communication and the framework's work around it; in runs of many updates, the
 /// time for which a rank communicates per update, the mean of all ranks.
 Seconds exposed_communication(const Run& run);

@@ -471,6 +471,8 @@ void read_comment(const CsvComment& comment, Trace& trace, CsvProblems& problems
   const std::string& text = comment.value.text;
   if (comment.key == "model") {
     trace.model = text;
+  } else if (comment.key == "gpu") {
+    trace.gpu = text;
   } else if (comment.key == "trainyard trace") {
     if (parse_integer(text) == trace_format_version) return;
     problems.error(comment.line, comment.value, comment.key, "unknown version " + in_quotes(text),

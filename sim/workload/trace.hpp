@@ -162,6 +162,8 @@ struct Trace {
   std::optional<int> sequence_length = {};       ///< tokens per sample; empty without sequences
   std::optional<double> samples_per_epoch = {};  ///< of the training set, if known
   std::optional<Bytes> memory = {};              ///< of a rank at the fullest moment of a step, if known
+  std::string gpu =
+      {};  ///< whose times the durations are: a profile's name, or the product's; empty: unknown
   std::vector<Op> ops;
   friend bool operator==(const Trace&, const Trace&) = default;
 };

@@ -139,6 +139,7 @@ std::string write_trace(const Trace& trace) {
   if (trace.sequence_length) text += "# sequence_length: " + std::to_string(*trace.sequence_length) + "\n";
   if (trace.samples_per_epoch) text += fmt::format("# samples_per_epoch: {:.0f}\n", *trace.samples_per_epoch);
   if (trace.memory) text += fmt::format("# memory_bytes: {:.0f}\n", trace.memory->si());
+  if (!trace.gpu.empty()) text += "# gpu: " + with_apostrophes(trace.gpu) + "\n";
   const bool with_groups = has_groups(trace);
   const bool with_messages = has_messages(trace);
   const bool with_dtype = std::ranges::any_of(trace.ops, &Op::in_8_bits);

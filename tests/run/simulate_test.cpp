@@ -3,16 +3,21 @@
 #include "errors_of.hpp"
 #include "figure_of.hpp"
 #include "run/checks.hpp"
+#include "run/child_processes.hpp"
 #include "run/export_trace.hpp"
 #include "schedule/step_plan.hpp"
 #include "shipped_experiment.hpp"
 #include "temporary_folder.hpp"
 #include "workload/trace_csv.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <doctest/doctest.h>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
 
 using namespace trainyard;
 
@@ -567,4 +572,52 @@ TEST_CASE("the pace in closed form is that of the whole run, to the bit") {
     CHECK(pace.efficiency == whole.efficiency);
   }
   CHECK_THROWS_AS(closed_pace(resolved({{"batch_per_gpu", "100000"}})), OutOfMemory);
+}
+
+TEST_CASE("a result says what gave the times on the network") {
+  const auto engine_of = [](const Overrides& overrides) {
+    const std::string answer = in_children(1, 1, [&](int) {
+                                 const Run run =
+                                     simulate(testing::shipped_experiment("resnet50_dgx2", overrides),
+                                              {.timeline = false, .rows = false, .learn = false});
+                                 const std::optional<NetworkEngine> engine = network_engine(run);
+                                 return engine ? std::string(config::name_of(*engine)) : std::string("none");
+                               }).front();
+    return answer;
+  };
+  CHECK(engine_of({}) == "formulas");  // one bucket after the other
+  CHECK(engine_of({{"fidelity", "messages"}, {"gpus", "2"}}) == "simgrid");
+  CHECK(engine_of({{"nodes", "2"}, {"background", "[{from: node0, to: node1, rate: 2 GB/s}]"}}) == "simgrid");
+  CHECK(engine_of({{"gpus", "1"}}) == "none");
+}
+
+TEST_CASE("a trace that was recorded on another GPU is replayed with one clear warning") {
+  const TemporaryFolder folder;
+  const std::string trace = (folder.path / "t.csv").string();
+  std::ofstream(trace)
+      << "# batch_per_gpu: 32\n# gpu: a100_sxm4_40gb\nphase,layer,duration_s,parameter_bytes\n"
+      << "forward,a,0.01,\nbackward,a,0.02,4000\n";
+  const auto notes_on = [&](const std::string& platform) {
+    InputFiles files;
+    return notes_of(closed(resolve(
+        catalogue(), no_file, {{"platform", platform}, {"trace", trace}, {"stack", "pytorch_ddp"}}, files)));
+  };
+  const auto about = [](const std::vector<std::string>& notes, const std::string& words) {
+    return std::ranges::count_if(
+        notes, [&](const std::string& note) { return note.find(words) != std::string::npos; });
+  };
+  const std::vector<std::string> elsewhere = notes_on("workstation_3090");
+  CHECK(about(elsewhere, "warning: the trace was recorded on a100_sxm4_40gb") == 1);
+  CHECK(about(elsewhere, "durations come from the trace") == 0);
+  CHECK(about(elsewhere, "all kernel times rest on it") == 0);
+  const std::vector<std::string> there = notes_on("dgx_a100");
+  CHECK(about(there, "warning") == 0);
+  CHECK(about(there, "durations come from the trace") == 1);
+}
+
+TEST_CASE("a trace names the GPU whose times it has") {
+  const Trace with_times = export_trace(resolved({}), true);
+  CHECK(with_times.gpu == resolved({}).gpu.name);
+  CHECK(read_trace("t.csv", write_trace(with_times)).gpu == with_times.gpu);
+  CHECK(export_trace(resolved({}), false).gpu.empty());
 }
