@@ -216,6 +216,10 @@ std::optional<std::filesystem::path> layout_error_file(const ValidateOptions& op
          fmt::format("{}{}.csv", layouts_prefix, config::name_of(fit));
 }
 
+std::filesystem::path curve_error_file(const ValidateOptions& options) {
+  return std::filesystem::path(*options.errors) / "collectives.csv";
+}
+
 void validate(const ValidateOptions& options) {
   // read before anything slow
   const double limit = options.limit ? percentage("--limit", *options.limit) : 0;
@@ -228,6 +232,7 @@ void validate(const ValidateOptions& options) {
   }
   std::vector<FitKind> error_files;
   if (options.errors) {
+    check_out_file(curve_error_file(options), options.force);
     for (const FitKind its : asked) {
       if (its == FitKind::one_node) continue;  // no experiment has a measurement of one node
       error_files.push_back(its);
@@ -320,6 +325,9 @@ void validate(const ValidateOptions& options) {
     if (const auto file = layout_error_file(options, its); file && has_layouts)
       write_out_file(*file, published_errors_text(layout_errors(layouts, layout_fit(its))), options.force);
   }
+  if (options.errors && has_collectives)
+    write_out_file(curve_error_file(options), collective_errors_text(collective_errors(collectives)),
+                   options.force);
   if (options.experiments) {
     for (const PublishedExperiment& each : published_experiments(catalogue, training, layouts))
       write_out_file(std::filesystem::path(*options.experiments) / each.file, each.text, options.force);

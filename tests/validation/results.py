@@ -18,6 +18,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True  # the sources stay as they are
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "gpu"))
+import compare
+
 BEGIN = "<!-- training runs: ./dev published --update -->"
 END = "<!-- end of training runs -->"
 BEGIN_TOTALS = "<!-- totals: ./dev published --update -->"
@@ -289,22 +293,23 @@ def origin(errors, published):
 STEP = re.compile(r"[\d.]+ ms\s+[\d.]+ ms\s+([-+][\d.]+)%.*(?:GPU|host)$")
 
 
-def measured_steps(source):
-    """Errors in percent of the steps in the comparisons with PyTorch on one GPU: predicted over measured."""
-    errors = []
-    for path in sorted((source / "tests/validation/gpu").glob("*_comparison.txt")):
-        errors += [float(match.group(1)) for line in path.read_text(encoding="utf-8").splitlines() if (match := STEP.search(line))]
-    return errors
-
-
-def steps_in_words(source):
-    errors = measured_steps(source)
+def steps_in_words(program, source):
+    """About the steps of PyTorch on one GPU: the errors of their comparisons, and whether they lie in the interval of `run`."""
+    folder = source / "tests/validation/gpu"
+    errors, inside = [], 0
+    for path in sorted(folder.glob("*_comparison.txt")):
+        its = [float(match.group(1)) for line in path.read_text(encoding="utf-8").splitlines() if (match := STEP.search(line))]
+        gpu = path.name.removesuffix("_comparison.txt")
+        holds, count = compare.inside(str(program), folder / f"{gpu}_steps.csv", f"{gpu}_measured")
+        assert count == len(its), path
+        errors += its
+        inside += holds
     far = [error for error in errors if abs(error) > FAR_OFF]
-    return (f"Of {len(errors)} steps of PyTorch that were measured on one H100 or H200, {len(far)} are more than {FAR_OFF} % off, "
-            f"{sum(error < 0 for error in far)} of these predicted too short")
+    return (f"Of {len(errors)} steps of PyTorch measured on one H100 or H200, predicted from kernels measured there too, {len(far)} are "
+            f"more than {FAR_OFF} % off ({sum(error < 0 for error in far)} predicted too short), and {inside} lie in the interval that `run` prints")
 
 
-def facts(found, printed, errors, software, source):
+def facts(found, printed, errors, software, steps, source):
     """The first screen of README.md."""
     linear, its = found["1gpu"]["all runs"], found["software"]["all runs"]
     shared = dict(zip(("runs", "mean"), layouts(printed)[0]["all"]["software"]))
@@ -322,11 +327,11 @@ def facts(found, printed, errors, software, source):
         "",
         f"No run has a part in its own prediction, but {known} of the {runs} have the software of other runs with the same stack, model",
         f"and precision: {its['mape']} % holds for such jobs, the last three lines for others. The {runs} runs are of {first} to {last}, on",
-        f"GPUs up to {newest}. {steps_in_words(source)}",
+        f"GPUs up to {newest}. {steps}",
         "([docs/accuracy.md](docs/accuracy.md#in-total))."])
 
 
-def hard_figures(software, errors, source):
+def hard_figures(software, errors, steps, source):
     """What to expect of software that the factors do not know, first in docs/accuracy.md."""
     names = {"gpu": "its GPU", "stack": "its framework and stack", "model": "its model", "series": "its own series alone"}
     hard = left_out(software)
@@ -337,8 +342,8 @@ def hard_figures(software, errors, source):
     known, runs = with_known_software(errors)
     first, last, newest = origin(errors, source / "workloads/published")
     lines += ["", f"{known} of the {runs} runs below have factors of other one-GPU runs with the same stack, model and precision; their errors say",
-              f"little about other software. They are of {first} to {last}, on GPUs up to {newest}. {steps_in_words(source)}:",
-              "the intervals that `run` prints do not hold for such steps ([tests/validation/gpu](../tests/validation/gpu/README.md))."]
+              f"little about other software. They are of {first} to {last}, on GPUs up to {newest}. {steps}.",
+              "The intervals do not hold for such steps ([tests/validation/gpu](../tests/validation/gpu/README.md))."]
     return "\n".join(lines)
 
 
@@ -408,11 +413,12 @@ def main():
     found = tables(printed)
     errors = wanted[published / "errors/software.csv"]
     software = (source / "workloads/software/published.yaml").read_text(encoding="utf-8")
+    steps = steps_in_words(program, source)
     wanted[published / "errors/known_errors.csv"] = known_errors_csv(found)
     accuracy = source / "docs/accuracy.md"
-    for path, text in ((source / "README.md", facts(found, printed, errors, software, source)), (accuracy, by_family(found))):
+    for path, text in ((source / "README.md", facts(found, printed, errors, software, steps, source)), (accuracy, by_family(found))):
         wanted[path] = between_marks(path.read_text(encoding="utf-8"), text)
-    wanted[accuracy] = between_marks(wanted[accuracy], hard_figures(software, errors, source) + "\n\n" + overview(found) + "\n\n" + layout_overview(printed), BEGIN_TOTALS, END_TOTALS)
+    wanted[accuracy] = between_marks(wanted[accuracy], hard_figures(software, errors, steps, source) + "\n\n" + overview(found) + "\n\n" + layout_overview(printed), BEGIN_TOTALS, END_TOTALS)
     wanted[accuracy] = between_marks(wanted[accuracy], comparisons(printed), BEGIN_COMPARISONS, END_COMPARISONS)
     wanted[accuracy] = between_marks(wanted[accuracy], layout_tables(printed), BEGIN_LAYOUTS, END_LAYOUTS)
     wanted[accuracy] = between_marks(wanted[accuracy], layout_intervals(printed), BEGIN_INTERVALS, END_INTERVALS)
