@@ -103,7 +103,10 @@ constexpr TileText tile_texts[] = {
      }},
     {"energy_per_step_j", is_always,
      [](const Run& run) { return estimate(run.energy->average) + " on average"; }},
-    {"cost_per_epoch_usd", is_always, [](const Run&) { return std::string("rent of all nodes"); }}};
+    {"cost_per_epoch_usd", is_always, [](const Run& run) {
+       return std::string(is_rent_assumed(run.experiment.platform) ? "assumed rent of all nodes"
+                                                                   : "rent of all nodes");
+     }}};
 
 }  // namespace
 
@@ -172,7 +175,8 @@ Html needs_html(const Run& run) {
   if (run.cost) {
     add("rent of a node", shortest(run.cost->per_node_hour.si()) + " USD/h",
         "price of " + run.cost->date + (run.cost->is_assumed ? ", assumed" : ""));
-    add("cost of an epoch", rounded(run.cost->per_epoch.si()) + " USD", "all nodes for the time of an epoch");
+    add("cost of an epoch", cost_in_words(run.cost->per_epoch.si(), run.cost->is_assumed),
+        "all nodes for the time of an epoch");
   }
   if (!table.empty()) return table.html();
   std::string why = "Neither energy nor cost is known.";

@@ -118,6 +118,17 @@ Json binds_json(const PlanBinds& binds) {
           {"exposed_data_share", binds.data}};
 }
 
+/// Rents of a node for an hour.
+Json turn_json(const PlanAnswer& answer) {
+  if (!answer.turn) return {};
+  const PriceTurn& turn = *answer.turn;
+  return {{"point", answer.result.rows[turn.other].point},
+          {"node_usd_per_h", turn.other_usd},
+          {"cheaper_below_usd_per_h", turn.other_turns_usd},
+          {"best_node_usd_per_h", turn.best_usd},
+          {"best_dearer_above_usd_per_h", turn.best_turns_usd}};
+}
+
 /// By what a step is longer than that of the best plan.
 Json longer_by_json(const Comparison& loss) {
   Json json = Json::object();
@@ -148,6 +159,7 @@ Json plan_json(const PlanAnswer& answer, const PlanDetails& details) {
   json["best"] = answer.best ? point_json(answer, *answer.best) : Json();
   json["command"] = details.command.empty() ? Json() : Json(details.command);
   json["binds"] = details.best == nullptr ? Json() : binds_json(plan_binds(*details.best));
+  json["price_turn"] = turn_json(answer);
   json["others"] = Json::array();
   for (std::size_t i = 0; i < answer.others.size(); ++i) {
     Json other = point_json(answer, answer.others[i]);

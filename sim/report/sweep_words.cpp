@@ -1,6 +1,7 @@
 #include "report/sweep_words.hpp"
 
 #include "report/expected_error.hpp"
+#include "report/figure_text.hpp"
 #include "report/limits.hpp"
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
@@ -235,7 +236,7 @@ std::string needs_in_words(const SweepResult& result, const Needs& needs) {
     text += fmt::format(" ({} to {})", estimate(Seconds(range->low_s)),
                         range->high_s ? estimate(Seconds(*range->high_s)) : "never");
   }
-  if (needs.cost_usd) text += fmt::format(", {} USD", rounded(*needs.cost_usd));
+  if (needs.cost_usd) text += ", " + cost_in_words(*needs.cost_usd, needs.is_rent_assumed);
   if (needs.energy_j) text += ", " + estimate(Joules(*needs.energy_j));
   if (needs.accuracy) text += fmt::format(", {} accuracy", percent(*needs.accuracy));
   if (needs.accuracy_low && needs.accuracy_high)
@@ -328,6 +329,12 @@ std::vector<std::pair<const char*, std::string>> unknown_needs_in_words(const Sw
     }
     if (!unknown.empty()) all.emplace_back(label, machines_in_words(result, unknown, known));
   }
+  std::vector<std::size_t> assumed;
+  std::vector<std::size_t> others;
+  for (std::size_t row = 0; row < needs.size(); ++row) {
+    if (needs[row].cost_usd) (needs[row].is_rent_assumed ? assumed : others).push_back(row);
+  }
+  if (!assumed.empty()) all.emplace_back("assumed price", machines_in_words(result, assumed, others));
   return all;
 }
 

@@ -92,7 +92,7 @@ std::string limits_in_words(const Goal& goal);
 std::vector<std::pair<const char*, std::size_t>> best_rows(const Choice& choice);
 
 /// "no price" and "energy unknown", each with the machines, or else the points, whose cost or energy is
-/// unknown though the time is known.
+/// unknown though the time is known; and "assumed price".
 std::vector<std::pair<const char*, std::string>> unknown_needs_in_words(const SweepResult& result,
                                                                         const std::vector<Needs>& needs);
 

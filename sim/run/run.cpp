@@ -101,6 +101,10 @@ Known<double> rent_per_hour(const Platform& platform, int nodes) {
                  (platform.price.list ? "; a list price is not converted into one" : ""));
 }
 
+bool is_rent_assumed(const Platform& platform) {
+  return platform.price.hour && platform.price.hour->provenance == Provenance::assumed;
+}
+
 Known<EpochCost> epoch_cost(const Platform& platform, int nodes, const Known<Seconds>& epoch) {
   const Known<double> rent = rent_per_hour(platform, nodes);
   if (!rent) return unknown(rent.error());
@@ -110,7 +114,7 @@ Known<EpochCost> epoch_cost(const Platform& platform, int nodes, const Known<Sec
   return EpochCost{.per_epoch = nodes * (*epoch / hour) * price.value,
                    .per_node_hour = price.value,
                    .date = platform.price.date,
-                   .is_assumed = price.provenance == Provenance::assumed};
+                   .is_assumed = is_rent_assumed(platform)};
 }
 
 }  // namespace trainyard

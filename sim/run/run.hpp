@@ -143,6 +143,9 @@ const std::vector<TimelineEvent>& timeline_of(const Run& run);
 /// Rent of all nodes in USD per hour, or the reason why it is unknown.
 Known<double> rent_per_hour(const Platform& platform, int nodes);
 
+/// Whether that is the price of another machine.
+bool is_rent_assumed(const Platform& platform);
+
 /// nodes x hourly price x hours of an epoch, or the reason why it is unknown.
 Known<EpochCost> epoch_cost(const Platform& platform, int nodes, const Known<Seconds>& epoch);
 

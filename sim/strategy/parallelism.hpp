@@ -88,6 +88,14 @@ inline bool has_whole_experts(const Parallelism& parallelism) {
   return parallelism.tensor > 1 && parallelism.expert_tensor == 1;
 }
 
+/// Whether several of `ranks` hold the same parameter. Where each is held once, no state can be divided, and
+/// all values of `shard` mean the same.
+inline bool has_copies(const Parallelism& parallelism, int ranks) {
+  const int of_stage = ranks / parallelism.pipeline;
+  return of_stage > (has_whole_experts(parallelism) ? std::min(parallelism.tensor, parallelism.expert)
+                                                    : parallelism.tensor);
+}
+
 }  // namespace trainyard
 
 namespace trainyard::config {
