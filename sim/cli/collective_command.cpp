@@ -203,6 +203,7 @@ void time_on_platform(const CollectiveOptions& options) {
   const auto platform_file = config::find(catalogue, config::Kind::platform, options.platform);
   Platform platform = platform_with(platform_file, options.set);
   sweep.software = software_of(options, catalogue, platform, platform_file);
+  require_ranks_on_all_nodes(platform, nodes, gpus, gpus_per_node);
   std::optional<LimitsKept> limits(std::in_place, limits_of(options.limits), announce_work);
   const Cluster cluster = make_cluster(std::move(platform), nodes, gpus, gpus_per_node);
   CollectiveReport report = time_collective(cluster, sweep);

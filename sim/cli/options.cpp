@@ -128,11 +128,12 @@ Overrides with_default_batch(const config::Catalogue& catalogue, const std::stri
   if (const auto batch = sets("batch_per_gpu") ? std::nullopt : batch_of_trace(overrides)) {
     print_message(fmt::format("note: batch {} per GPU, as in the trace", *batch));
     overrides.emplace_back("batch_per_gpu", std::to_string(*batch));
-  } else if (const auto largest = batch_that_fits(catalogue, overrides)) {
-    print_message(
-        fmt::format("note: batch {} per GPU, the largest power of two up to {} that fits; --batch sets it",
-                    *largest, most_default_batch));
-    overrides.emplace_back("batch_per_gpu", std::to_string(*largest));
+  } else if (const auto chosen = default_batch(catalogue, overrides)) {
+    print_message(fmt::format(
+        "note: batch {} per GPU{}; --batch sets it", chosen->samples,
+        chosen->fits ? fmt::format(", the largest power of two up to {} that fits", most_default_batch)
+                     : ""));
+    overrides.emplace_back("batch_per_gpu", std::to_string(chosen->samples));
   }
   return overrides;
 }

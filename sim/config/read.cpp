@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
+#include <type_traits>
 #include <variant>
 
 namespace trainyard::config {
@@ -59,8 +61,18 @@ bool inside(const Range& range, double value) {
   return !range.maximum || value <= *range.maximum;
 }
 
+/// Nothing real is smaller, in SI units: a quotient with a number near the end of doubles overflows.
+constexpr double smallest = 1e-15;
+
+/// `least`: of a value that is not 0.
 template <class Show>
-bool check_range(Reader& reader, const Node& node, const Range& range, double value, Show show) {
+bool check_range(Reader& reader, const Node& node, const Range& range, double value, Show show,
+                 double least = smallest) {
+  if (inside(range, value) && value != 0 && std::abs(value) < least) {
+    report(reader, node, in_quotes(node.scalar) + " is implausibly small",
+           fmt::format("must be at least {}{}", show(least), inside(range, 0) ? ", or 0" : ""));
+    return false;
+  }
   if (inside(range, value)) return true;
   report(reader, node, in_quotes(node.scalar) + " is out of range", range_hint(range, show));
   return false;
@@ -163,7 +175,8 @@ void read_scalar(Reader& reader, const Node& node, const Range& range, Q& value)
   if (!expect(reader, node, Node::Kind::scalar, expected, example)) return;
   const auto quantity = parsed(reader, node, parse_quantity<Q>(node.scalar));
   const auto show = [](double bound) { return exact(Q(bound)); };
-  if (quantity && check_range(reader, node, range, quantity->si(), show)) value = *quantity;
+  constexpr double least = std::is_same_v<Q, Bandwidth> ? 1 : smallest;
+  if (quantity && check_range(reader, node, range, quantity->si(), show, least)) value = *quantity;
 }
 template void read_scalar(Reader&, const Node&, const Range&, Seconds&);
 template void read_scalar(Reader&, const Node&, const Range&, Bytes&);

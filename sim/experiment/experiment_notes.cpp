@@ -169,12 +169,12 @@ std::vector<std::string> persistent_notes(const ResolvedExperiment& resolved) {
       fmt::join(groups, " and "))};
 }
 
-/// The op's time does not come from a trace.
-bool is_computed_here(const Op& op) { return !op.duration && op.kind != OpKind::host; }
+/// Whether slower GPUs need longer for the op: its time is computed here, or a trace says so.
+bool depends_on_gpu(const Op& op) { return op.duration ? op.kernel > Seconds() : op.kind != OpKind::host; }
 
 std::vector<std::string> slowest_gpu_notes(const ResolvedExperiment& resolved) {
   if (resolved.stack.slowest_gpu <= 1) return {};
-  if (std::ranges::none_of(resolved.classes.front().trace.ops, is_computed_here)) return {};
+  if (std::ranges::none_of(resolved.classes.front().trace.ops, depends_on_gpu)) return {};
   return {slowest_gpu_note(resolved)};
 }
 

@@ -77,6 +77,7 @@ public:
       return std::ranges::find(overrides, key, &Overrides::value_type::first) != overrides.end();
     };
     if (sets("one_gpu") && !sets("one_gpu_scale")) settings_.one_gpu_scale.reset();
+    gpus_replace_nodes_ = sets("gpus") && !sets("nodes");
     for (const auto& [key, item] : set_) settings_.set[key] = item.value;
     errors_.run(document_, "platform", [&] { read_platform(); });
     errors_.run(document_, "stack", [&] { read_stack(); });
@@ -354,8 +355,21 @@ private:
     resolved_.library = library_of(resolved_.stack, resolved_.platform, resolved_.gpu, *files_.protocols);
   }
 
+  /// Where somebody else asks for GPUs, a file's nodes are as many as these fill.
+  void fit_nodes() {
+    const Platform& platform = resolved_.platform;
+    const int gpus = settings_.gpus.value_or(0);
+    const int gpus_per_node = settings_.gpus_per_node.value_or(0);
+    if (!gpus_replace_nodes_)
+      require_ranks_on_all_nodes(platform, settings_.nodes, gpus, gpus_per_node);
+    else
+      settings_.nodes =
+          std::min(settings_.nodes, std::max(1, used_nodes(platform, settings_.nodes, gpus, gpus_per_node)));
+  }
+
   void place_ranks() {
     errors_.run(document_, "nodes", [&] {
+      fit_nodes();
       resolved_.cluster = cluster_for(resolved_.platform, settings_);
       if (!settings_.traces) resolved_.classes.front().ranks = all_ranks(*resolved_.cluster);
     });
@@ -390,7 +404,7 @@ private:
   /// The work and the notes that depend on the number of ranks.
   void finish_classes() {
     if (settings_.parallelism && !is_replay(settings_) && !resolved_.layout) return;
-    if (!is_replay(settings_)) add_work_of_ranks(resolved_);
+    add_work_of_ranks(resolved_);
     if (!has_stack_) return;
     resolved_.stack.slowest_gpu = slowest_gpu(resolved_);
     if (waits_for_slowest(resolved_)) settings_.random.gpus = GpuSpread::slowest;
@@ -407,6 +421,7 @@ private:
   ResolvedExperiment resolved_;
   Experiment& settings_ = resolved_.settings;
   std::optional<std::string> gpu_note_;  ///< on price and power of swapped GPUs
+  bool gpus_replace_nodes_ = false;
   bool has_platform_ = false;
   bool has_stack_ = false;
   bool bypasses_gpu_links_ = false;  ///< the stack copies through host memory instead of using the platform's

@@ -246,6 +246,23 @@ Cluster make_cluster(Platform platform, int nodes, int gpus, int gpus_per_node) 
   return make_cluster(std::move(platform), std::move(gpus_on_node));
 }
 
+int used_nodes(const Platform& platform, int nodes, int gpus, int gpus_per_node) {
+  const int usable = gpus_per_node == 0 ? static_cast<int>(platform.gpus.size()) : gpus_per_node;
+  return gpus == 0 ? nodes : (gpus + usable - 1) / usable;
+}
+
+void require_ranks_on_all_nodes(const Platform& platform, int nodes, int gpus, int gpus_per_node) {
+  if (refusal(platform, nodes, gpus, gpus_per_node)) return;  // make_cluster() says what else is wrong
+  const int used = used_nodes(platform, nodes, gpus, gpus_per_node);
+  if (used >= nodes) return;
+  const std::string spread =
+      gpus % nodes == 0 ? fmt::format(", or gpus_per_node: {}", gpus / nodes) : std::string();
+  throw error_at("nodes",
+                 fmt::format("{} of {} requested, but {} {} {}", plural(nodes, "node"), platform.name,
+                             plural(gpus, "GPU"), gpus == 1 ? "fills" : "fill", used),
+                 fmt::format("nodes: {}, or no gpus to use all of every node{}", used, spread));
+}
+
 Cluster make_cluster(Platform platform, std::vector<int> gpus_on_node) {
   const auto nodes = static_cast<int>(gpus_on_node.size());
   if (auto wrong = refusal(platform, nodes, 0, std::ranges::max(gpus_on_node))) {

@@ -125,12 +125,15 @@ struct Op {
   OpRole role = OpRole::layer;  ///< traces in files tell it by the layer's name: role_of()
   int of_layer = -1;            ///< index in the model's layers, -1 for none; not part of a trace file
   Shape shape;
-  bool in_8_bits = false;               ///< a matrix product in 8 bits, of a step in fp8
-  Flops flops;                          ///< for the whole batch
-  Bytes bytes;                          ///< read from and written to device memory
-  std::vector<Gradient> gradients;      ///< complete when this op ends, in the order they become ready
-  std::optional<Seconds> duration;      ///< measured by a user, or computed by an earlier run
+  bool in_8_bits = false;           ///< a matrix product in 8 bits, of a step in fp8
+  Flops flops;                      ///< for the whole batch
+  Bytes bytes;                      ///< read from and written to device memory
+  std::vector<Gradient> gradients;  ///< complete when this op ends, in the order they become ready
+  /// Measured by a user, or computed by an earlier run, on a GPU of mean speed. Empty for host time of
+  /// several ranks: their number and the stack decide.
+  std::optional<Seconds> duration;
   std::optional<ComputeSource> source;  ///< of the duration; empty counts as measured
+  Seconds kernel = {};                  ///< the part of a given duration that is longer on a slower GPU
   std::vector<OpCommunication> communications;  ///< in the order in which they are launched
   SourceLine line = {};                         ///< of the trace's file
   friend bool operator==(const Op&, const Op&) = default;

@@ -391,6 +391,8 @@ TEST_CASE("an error about nodes and GPUs points at the key that is wrong, once")
            Case{"platform: workstation_2080ti\ngpus_per_node: 1\nnodes: 4\n", "nodes", 7},
            Case{"platform: dgx2\nnodes: 2\ngpus_per_node: 17\n", "gpus_per_node", 7},
            Case{"platform: dgx2\nnodes: 2\ngpus: 33\n", "gpus", 7},
+           Case{"platform: dgx2\nnodes: 100\ngpus: 1000\n", "nodes", 6},
+           Case{"platform: dgx2\ngpus: 8\nnodes: 2\ngpus_per_node: 8\n", "nodes", 7},
            Case{"platform: dgx2\ngpus_per_node: 2\nnodes: 900000\n", "nodes", 7},
            Case{"platform: workstation_2080ti\nnodes: 4\nbackground: [{from: node0, to: node1, rate: 1 "
                 "Gbps}]\n",
@@ -410,6 +412,26 @@ TEST_CASE("an error about nodes and GPUs points at the key that is wrong, once")
   }
   CHECK(message_of("resnet50_dgx2", {{"nodes", "4"}, {"platform", "workstation_2080ti"}})
             .find("--set nodes=4") != std::string::npos);
+}
+
+TEST_CASE(
+    "nodes and GPUs that contradict each other are an error, and a file's nodes follow GPUs that are set") {
+  const auto nodes_with = [](const Overrides& overrides) {
+    const ResolvedExperiment experiment = testing::shipped_experiment("resnet50_p3_16xlarge_x2", overrides);
+    CHECK(experiment.settings.nodes == experiment.cluster->nodes);
+    return experiment.cluster->nodes;
+  };
+  CHECK(nodes_with({}) == 2);
+  for (const char* const gpus : {"1", "7", "8"}) CHECK(nodes_with({{"gpus", gpus}}) == 1);
+  for (const char* const gpus : {"9", "16"}) CHECK(nodes_with({{"gpus", gpus}}) == 2);
+  CHECK(nodes_with({{"gpus", "8"}, {"gpus_per_node", "4"}}) == 2);
+  CHECK(nodes_with({{"nodes", "100"}, {"gpus", "400"}, {"gpus_per_node", "4"}}) == 100);
+  CHECK(nodes_with({{"nodes", "100"}, {"gpus", "793"}}) == 100);
+  const std::string none_left = message_of("resnet50_dgx2", {{"nodes", "100"}, {"gpus", "1000"}});
+  CHECK(none_left.find("100 nodes of dgx2 requested, but 1000 GPUs fill 63") != std::string::npos);
+  CHECK(none_left.find("gpus_per_node: 10") != std::string::npos);
+  CHECK(!message_of("resnet50_dgx2", {{"nodes", "3"}, {"gpus", "16"}}).empty());
+  CHECK(!message_of("resnet50_dgx2", {{"nodes", "2"}, {"gpus", "8"}, {"gpus_per_node", "8"}}).empty());
 }
 
 TEST_CASE("all mistakes of an experiment come at once, each at its key") {
