@@ -220,6 +220,9 @@ TEST_CASE("needs in words: the interval, the accuracy, and a batch beyond the pu
   const SweepResult result = sample_sweep();
   Needs needs{.time_s = 7200, .cost_usd = 10, .energy_j = {}};
   CHECK(needs_in_words(result, needs) == "an epoch in 2 h 00 min, 10.0 USD");
+  needs.is_rent_assumed = true;
+  CHECK(has_text(needs_in_words(result, needs), "10.0 USD (assumed"));
+  needs.is_rent_assumed = false;
   needs.time_range = TimeRange{.low_s = 7200, .high_s = 7200};  // a single repeat
   CHECK(needs_in_words(result, needs) == "an epoch in 2 h 00 min, 10.0 USD");
   needs.time_range = TimeRange{.low_s = 3600, .high_s = {}};
