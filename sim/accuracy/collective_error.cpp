@@ -72,20 +72,20 @@ std::optional<LocalCurves> local_curves(const CollectiveErrors& errors, const Co
 
 constexpr std::string_view large_line = "widening from 1 MiB up";
 constexpr std::string_view small_line = "widening below 1 MiB";
-constexpr std::array columns{"curve", "series", "operation", "platform", "links", "compute_capability",
-                             "gpus",  "nodes",  "fitted",    "bytes",    "ratio", "row",
-                             "source"};
+constexpr std::array curve_columns{"curve", "series", "operation", "platform", "links", "compute_capability",
+                                   "gpus",  "nodes",  "fitted",    "bytes",    "ratio", "row",
+                                   "source"};
 
 }  // namespace
 
 SizeRange range_of(Bytes size) { return size < large_from ? SizeRange::small : SizeRange::large; }
 
 double distance(const CollectiveUse& a, const CollectiveUse& b) {
-  const auto weight = [](bool differs, double cost) { return differs ? cost : 0; };
-  const auto octaves = [](double x, double y) { return std::abs(std::log2(x / y)); };
-  return weight(a.operation != b.operation, 1) + weight(a.platform != b.platform, 0.7) +
-         weight(a.links != b.links, 2) + weight(a.compute_capability / 10 != b.compute_capability / 10, 1) +
-         0.5 * octaves(a.gpus, b.gpus) + 0.5 * octaves(a.nodes, b.nodes);
+  const auto cost_if = [](bool differs, double cost) { return differs ? cost : 0; };
+  const auto doublings = [](double x, double y) { return std::abs(std::log2(x / y)); };
+  return cost_if(a.operation != b.operation, 1) + cost_if(a.platform != b.platform, 0.7) +
+         cost_if(a.links != b.links, 2) + cost_if(a.compute_capability / 10 != b.compute_capability / 10, 1) +
+         0.5 * doublings(a.gpus, b.gpus) + 0.5 * doublings(a.nodes, b.nodes);
 }
 
 std::optional<CollectiveError> collective_error(const CollectiveErrors& errors, const CollectiveUse& of,
@@ -142,7 +142,7 @@ CollectiveErrors read_collective_errors(const std::string& name, std::string_vie
       errors.widening[static_cast<std::size_t>(value)] =
           number(found->line, found->value.text, least_widening);
   }
-  if (!std::ranges::equal(file.header.cells, columns, {}, &CsvCell::text))
+  if (!std::ranges::equal(file.header.cells, curve_columns, {}, &CsvCell::text))
     wrong(file.header.line, "other columns than errors of published curves have");
   problems.finish();
   int last = 0;
@@ -175,7 +175,7 @@ CollectiveErrors read_collective_errors(const std::string& name, std::string_vie
 std::string collective_errors_text(const CollectiveErrors& errors) {
   std::string text =
       fmt::format("# {}: {:.4g}\n# {}: {:.4g}\n{}\n", large_line, errors.widening_of(SizeRange::large),
-                  small_line, errors.widening_of(SizeRange::small), fmt::join(columns, ","));
+                  small_line, errors.widening_of(SizeRange::small), fmt::join(curve_columns, ","));
   int number = 0;
   for (const PublishedCurve& curve : errors.curves) {
     ++number;

@@ -1,5 +1,6 @@
 // Between validated curves and the errors from which `collective` takes its interval.
 
+#include "config/keys.hpp"
 #include "config/read_file.hpp"
 #include "published/run_intervals.hpp"
 #include "published/validate.hpp"
@@ -7,8 +8,11 @@
 #include "workload/csv.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <string>
 #include <tuple>
+#include <vector>
 
 namespace trainyard {
 namespace {
@@ -61,7 +65,7 @@ CollectiveErrors collective_errors(const CollectiveValidation& validation) {
     const auto number = static_cast<int>(series.size()) + 1;
     PublishedCurve& curve = errors.curves.emplace_back(PublishedCurve{
         .of = of,
-        .series = series.try_emplace({row.source, of.platform, of.operation}, number).first->second,
+        .series = series.try_emplace(std::tuple(row.source, of.platform, of.operation), number).first->second,
         .is_fitted = is_fitted(scored.curve),
         .place = place_of(row),
         .source = row.source});

@@ -5,6 +5,7 @@
 #include "accuracy/collective_error.hpp"
 #include "collectives/protocols.hpp"
 #include "config/catalogue.hpp"
+#include "platform/cluster.hpp"
 #include "published/collective_curves.hpp"
 #include "published/curve_errors.hpp"
 
