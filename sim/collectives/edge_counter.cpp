@@ -1,7 +1,5 @@
 #include "collectives/edge_counter.hpp"
 
-#include "platform/channels.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -118,13 +118,10 @@ private:
     return false;
   }
 
-  /// Whether groups are simulated in place of others, which take as long. Not if nobody sends anything: then
-  /// all ranks only meet.
+  /// Whether groups are simulated in place of others, which take as long.
   [[nodiscard]] bool stands_for_others(int collective) const {
     const Collective& what = graph_.collectives[at(collective)];
-    const auto sends = [](const CollectivePhase& phase) { return phase.messages > 0; };
-    return what.group_size > 0 && what.groups * what.group_size < what.participants &&
-           std::ranges::any_of(what.phases, sends);
+    return what.group_size > 0 && what.groups * what.group_size < what.participants;
   }
 
   void begin(int collective, int rank, double date) {

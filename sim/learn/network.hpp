@@ -21,8 +21,7 @@ struct Score {
 
 class Network {
 public:
-  /// Throws InputError if the convolutions and pools leave nothing of `features` values, and if there are
-  /// more than `most_learner_values` parameters.
+  /// Throws InputError if the convolutions and pools leave nothing of `features` values.
   Network(const LearnerSettings& settings, int features, int classes);
   ~Network();
   Network(Network&&) noexcept;
@@ -31,8 +30,6 @@ public:
   Network& operator=(const Network&) = delete;
 
   [[nodiscard]] int parameters() const;
-  /// Inputs and outputs of all layers.
-  [[nodiscard]] double values_per_sample() const;
   /// Zero for softmax regression. Otherwise weights are normal with variance 2/inputs before a relu (He et
   /// al., arXiv 1502.01852) and 1/inputs elsewhere; biases are zero.
   void start(random::Generator generator, std::span<double> parameters) const;

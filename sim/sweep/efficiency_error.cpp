@@ -32,10 +32,7 @@ struct ComparedJobsHash {
 class EfficiencyErrors {
 public:
   EfficiencyErrors(const config::Catalogue& catalogue, SweepResult& result)
-      : catalogue_(catalogue),
-        result_(result),
-        is_strong_(is_strong_scaling(result.sweep)),
-        is_relative_(is_relative_to_smallest(result)) {}
+      : catalogue_(catalogue), result_(result), is_strong_(is_strong_scaling(result.sweep)) {}
 
   void add(const Series& series) {
     const SweepRow& first = result_.rows[series.rows.front()];
@@ -46,7 +43,7 @@ public:
     if (!job || !resolved.published_errors || (is_strong_ && job->fit == one_gpu_fit)) return;
     const PublishedPairs& pairs = pairs_of(resolved.published_errors);
     Circumstances reference = job->of;
-    if (!is_relative_) reference.gpus = reference.nodes = 1;
+    if (!is_strong_) reference.gpus = reference.nodes = 1;
     for (const std::size_t row : series.rows) add_row(row, pairs, reference, job->of);
   }
 
@@ -86,7 +83,6 @@ private:
   const config::Catalogue& catalogue_;
   SweepResult& result_;
   bool is_strong_;
-  bool is_relative_;  ///< to the smallest run
   InputFiles files_;  // keeps the published errors, so that their addresses stay unique
   std::map<const PublishedErrors*, std::unique_ptr<PublishedPairs>> pairs_;
   /// Points that differ in the network alone have the same.

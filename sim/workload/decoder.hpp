@@ -78,12 +78,7 @@ struct Names<AttentionKernel> {
   static constexpr std::array table{
       Name{"unfused", AttentionKernel::unfused,
            "scores, softmax, dropout and context as kernels of their own"},
-      Name{"flash", AttentionKernel::flash, "one kernel that keeps the scores on the chip"},
-      Name{"eager", AttentionKernel::unfused, ""},
-      Name{"flash_attention", AttentionKernel::flash, ""},
-      Name{"flash_attention_2", AttentionKernel::flash, ""},
-      Name{"flash_attn", AttentionKernel::flash, ""},
-      Name{"fused", AttentionKernel::flash, ""}};
+      Name{"flash", AttentionKernel::flash, "one kernel that keeps the scores on the chip"}};
 };
 
 template <>

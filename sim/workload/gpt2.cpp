@@ -1,5 +1,7 @@
 #include "workload/gpt2.hpp"
 
+#include "workload/decoder.hpp"
+
 namespace trainyard {
 
 std::vector<Layer> gpt2_layers(const Gpt2Hyperparameters& parameters) {
@@ -13,8 +15,7 @@ std::vector<Layer> gpt2_layers(const Gpt2Hyperparameters& parameters) {
                          .pad_vocabulary = parameters.pad_vocabulary,
                          .positions = parameters.positions,
                          .sequence_length = parameters.sequence_length,
-                         .attention = parameters.attention,
-                         .causal = parameters.attention == AttentionKernel::flash});
+                         .causal = false});
 }
 
 }  // namespace trainyard
