@@ -17,8 +17,8 @@
 namespace trainyard {
 namespace {
 
-constexpr std::array totals{ranks_key, data_parallel_key, global_batch_key, sequence_length_key,
-                            attention_key};
+constexpr std::array keys_of_totals{ranks_key, data_parallel_key, global_batch_key, sequence_length_key,
+                                    attention_key};
 
 bool is_key_of_experiments(std::string_view word) {
   return config::Keys<Experiment>::table()([&](const auto&... key) { return ((key.name == word) || ...); });
@@ -235,7 +235,7 @@ std::string_view key_by(std::span<const config::OtherWord> words, std::string_vi
 
 }  // namespace
 
-bool is_total(std::string_view key) { return std::ranges::find(totals, key) != totals.end(); }
+bool is_total(std::string_view key) { return std::ranges::find(keys_of_totals, key) != keys_of_totals.end(); }
 
 std::string key_meant(std::string_view path) {
   if (!file_named_by(path).empty() || is_total(path)) return std::string(path);
