@@ -157,6 +157,9 @@ bool is_word_of(std::string_view asked, std::string_view word) {
 /// Whether the first words are the same and the name has all others.
 bool has_words(const std::vector<std::string>& asked, const std::vector<std::string>& name) {
   if (asked.empty() || name.empty() || asked.front() != name.front()) return false;
+  // the number tells GPUs of a series apart: an RTX 6000 is no RTX PRO 6000
+  const bool is_of_series = asked.front() == "rtx" || asked.front() == "gtx";
+  if (is_of_series && asked.size() > 1 && (name.size() < 2 || asked[1] != name[1])) return false;
   return std::ranges::all_of(asked, [&](const std::string& word) {
     return std::ranges::any_of(name, [&](const std::string& its) { return is_word_of(word, its); });
   });

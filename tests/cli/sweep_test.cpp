@@ -3,6 +3,7 @@
 
 #include "process.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>

@@ -48,7 +48,7 @@ TEST_CASE("every product that nvidia-smi or rocm-smi names is its profile, whate
 
 TEST_CASE("a name that several profiles may have, or a GPU without one, is none of them") {
   for (const char* const name : {"H100", "V100", "A100", "A100-SXM4", "V100 32GB"}) {
-    CAPTURE(name);
+    CAPTURE(std::string(name));
     CHECK(name_meant(shipped(), Kind::gpu, name).empty());
     CHECK(config::names_possible(shipped(), Kind::gpu, name).size() > 1);
   }
@@ -56,7 +56,7 @@ TEST_CASE("a name that several profiles may have, or a GPU without one, is none 
        {"NVIDIA GeForce RTX 4090", "NVIDIA A10G", "NVIDIA H100 NVL", "NVIDIA H200 NVL",
         "NVIDIA GeForce GTX TITAN X", "Quadro RTX 6000", "NVIDIA GeForce RTX 3080 Ti", "NVIDIA A100-SXM-64GB",
         "NVIDIA GH200 480GB", "NVIDIA A40", "NVIDIA A800-SXM4-80GB", "NVIDIA H800", ""}) {
-    CAPTURE(name);
+    CAPTURE(std::string(name));
     CHECK(name_meant(shipped(), Kind::gpu, name).empty());
   }
 }
