@@ -29,6 +29,7 @@ FAILED = 4  # exit codes: of a sweep with failed points,
 NOT_WRITTEN = 5  # without room or leave to write,
 INTERRUPTED = 130  # and of one that was told to end
 NOBODY = 65534
+SOURCE = pathlib.Path(__file__).resolve().parent.parent
 
 
 def check(is_right, what):
@@ -115,7 +116,8 @@ def pipe(sweep, out, seconds, _):
 
 
 def read_only(sweep, out, seconds, _):
-    """The folder no longer takes new files. Root may write anywhere, so that somebody else runs the sweep."""
+    """The folder no longer takes new files. Root may write anywhere, so that somebody else runs the sweep, with the
+    program and its files in a folder that anybody may enter."""
     owner = {"user": NOBODY, "group": NOBODY} if os.getuid() == 0 else {}
     out.mkdir(exist_ok=True)
     if owner:
@@ -155,6 +157,26 @@ def unmounted_at_the_end(folder):
     finally:
         for inner in filter(os.path.ismount, folder.iterdir()):
             subprocess.run(["umount", str(inner)], check=True)
+
+
+def copy_for_anybody(program, folder):
+    """The program and the files it reads: a clone may lie below a folder that only its owner enters, as /root."""
+    copy = folder / "program"
+    copy.mkdir()
+    for file in [program, *program.parent.glob("libtrainyard*.so")]:
+        shutil.copy2(file, copy)
+    for part in ["platforms", "workloads"]:
+        shutil.copytree(os.path.join(os.environ.get("TRAINYARD_DATA", SOURCE), part), copy / part)
+    os.environ["TRAINYARD_DATA"] = str(copy)
+    subprocess.run(["chmod", "-R", "a+rX", str(copy)], check=True)
+    return copy / program.name
+
+
+def nobody_may_run(program):
+    try:
+        return subprocess.run([program, "--version"], capture_output=True, user=NOBODY, group=NOBODY).returncode == 0
+    except PermissionError:
+        return False
 
 
 def may_mount(folder):
@@ -206,7 +228,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="trainyard-faults-") as name, unmounted_at_the_end(pathlib.Path(name)):
         folder = pathlib.Path(name)
         folder.chmod(0o755)  # read_only runs a sweep as somebody else
-        sweep = Sweep(os.path.abspath(options.program), folder, options.jobs)
+        program = pathlib.Path(os.path.abspath(options.program))
+        if os.getuid() == 0:
+            program = copy_for_anybody(program, folder)
+        sweep = Sweep(str(program), folder, options.jobs)
         begun = time.monotonic()
         sweep.finish(folder / "undisturbed")
         whole = time.monotonic() - begun
@@ -216,6 +241,9 @@ def main():
         for fault in options.faults.split(","):
             if fault == "full" and not may_mount(folder):
                 print("full: skipped, only root may mount a small disk")
+                continue
+            if fault == "read_only" and os.getuid() == 0 and not nobody_may_run(str(program)):
+                print(f"read_only: skipped, only root may enter {folder}")
                 continue
             disturb_often(sweep, fault, (folder / "undisturbed", whole, expected), options.cycles, draw)
         sweep.check_that_no_child_is_left()

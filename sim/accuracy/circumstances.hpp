@@ -30,6 +30,9 @@ struct Circumstances {
   int nodes = 1;
   int batch_per_gpu = 1;                 ///< of one replica, if ranks share the model
   std::optional<LayoutUse> layout = {};  ///< if ranks share the model
+  /// Replicas divide some layers, such as embedding tables, and each rank has the rest whole: no layout. Only
+  /// tables without layouts have a column for it.
+  bool divides_layers = false;
   /// Products of matrices are in 8 bits, which `use.precision` calls "16bit": the software's factors are the
   /// same. Tables of errors have a column for it only with a layout; no other published run is in 8 bits.
   bool has_fp8 = false;

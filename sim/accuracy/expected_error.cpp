@@ -65,7 +65,7 @@ std::optional<LocalInterval> local_interval(const PublishedErrors& errors, const
 /// Of the same machine, software and scale.
 bool is_same(const Circumstances& a, const Circumstances& b) {
   return a.platform == b.platform && a.nodes == b.nodes && a.gpus == b.gpus && a.use == b.use &&
-         a.has_fp8 == b.has_fp8 && a.layout == b.layout;
+         a.has_fp8 == b.has_fp8 && a.layout == b.layout && a.divides_layers == b.divides_layers;
 }
 
 double distance(const LayoutUse& a, const LayoutUse& b) {
@@ -89,11 +89,21 @@ double distance(const Circumstances& a, const Circumstances& b) {
   far += weight((a.nodes > 1) != (b.nodes > 1), 1) + weight((a.gpus > 1) != (b.gpus > 1), 0.5) +
          0.5 * octaves(a.gpus, b.gpus);
   if (a.layout && b.layout) return far + distance(*a.layout, *b.layout);
+  far += weight(a.divides_layers != b.divides_layers, 1);
   if (is_same_model) far += 0.3 * octaves(a.batch_per_gpu, b.batch_per_gpu);
   return far;
 }
 
 namespace {
+
+/// The first run with the same software, otherwise the first of all.
+const PublishedError& nearest_of(const std::vector<Near>& nearest, const SoftwareUse& use) {
+  const auto found = std::ranges::find_if(nearest, [&](const Near& its) {
+    const SoftwareUse& other = its.second->of.use;
+    return other.framework == use.framework && other.stack == use.stack;
+  });
+  return *(found == nearest.end() ? nearest.front() : *found).second;
+}
 
 std::optional<ExpectedError> found_error(const PublishedErrors& errors, const Circumstances& of,
                                          std::optional<int> without_series) {
@@ -104,7 +114,7 @@ std::optional<ExpectedError> found_error(const PublishedErrors& errors, const Ci
                          .high = std::exp(local->centre + half) - 1,
                          .runs = static_cast<int>(local->nearest.size()),
                          .series = 0,
-                         .nearest = *local->nearest.front().second,
+                         .nearest = nearest_of(local->nearest, of.use),
                          .same = std::nullopt};
   std::set<int> series;
   for (const auto& [far, run] : local->nearest) series.insert(run->series);
@@ -136,9 +146,8 @@ double widening_of(const PublishedErrors& errors) {
   return needed.empty() ? 1 : quantile(needed, expected_share);
 }
 
-bool is_covered(const PublishedError& run, const ExpectedError& expected) {
-  const double ratio = run.measured / run.predicted - 1;
-  return ratio >= expected.low && ratio <= expected.high;
+bool covers(const ExpectedError& interval, double ratio) {
+  return ratio >= interval.low && ratio <= interval.high;
 }
 
 }  // namespace trainyard

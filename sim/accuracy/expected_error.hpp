@@ -39,10 +39,11 @@ constexpr double half_width(double low, double high, double mean_distance) {
 }
 
 struct ExpectedError {
-  double low = 0, high = 0;     ///< of measured / predicted - 1
-  int runs = 0;                 ///< number of runs it comes from
-  int series = 0;               ///< number of series, or of families, that these are of
-  PublishedError nearest = {};  ///< the run most like the prediction
+  double low = 0, high = 0;  ///< of measured / predicted - 1
+  int runs = 0;              ///< number of runs it comes from
+  int series = 0;            ///< number of series, or of families, that these are of
+  /// The run most like the prediction: of those with its software, if any of the runs has it.
+  PublishedError nearest = {};
   std::optional<PublishedError> same =
       {};  ///< a published run in the same circumstances, the nearest in batch
 };
@@ -69,7 +70,7 @@ void keep_expected_errors(PublishedErrors& errors);
 /// The factor on the intervals with which 80 % of the scored runs lie in theirs; 1 if there are none.
 double widening_of(const PublishedErrors& errors);
 
-/// Whether the measured throughput of a run lies in the interval that the other series give.
-bool is_covered(const PublishedError& run, const ExpectedError& expected);
+/// Whether measured / predicted - 1 lies in the interval.
+bool covers(const ExpectedError& interval, double ratio);
 
 }  // namespace trainyard

@@ -98,6 +98,9 @@ std::vector<Column> columns_of(bool of_layouts) {
     made.push_back(text_column(
         column.name, [member](auto& run) -> auto& { return run.of.use.*member; }));
   }
+  if (!of_layouts)
+    made.push_back(number_column(
+        "divides_layers", [](auto& run) -> auto& { return run.of.divides_layers; }));
   made.push_back(number_column(
       of_layouts ? "family" : "series", [](auto& run) -> auto& { return run.series; }));
   made.push_back(number_column(

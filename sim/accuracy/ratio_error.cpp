@@ -1,7 +1,6 @@
 #include "accuracy/ratio_error.hpp"
 
 #include "accuracy/expected_error.hpp"
-#include "accuracy/fitted_ratios.hpp"
 #include "units/statistics.hpp"
 
 #include <algorithm>
@@ -232,18 +231,15 @@ double needed_widening(const ScoredPair& one) {
   return std::abs(one.pair.error - one.local.centre) / one.local.half;
 }
 
-/// Sets the widenings of the pairs. Returns the scored pairs by change, in the order of the enumeration.
-std::vector<std::vector<ScoredPair>> fit_widenings(Scoring& scoring) {
+/// Sets the widenings of the pairs.
+void fit_widenings(Scoring& scoring) {
   NumberByChange& widenings = scoring.pairs().widening;
   widenings = all_ones();
-  std::vector<std::vector<ScoredPair>> scored;
   for (const auto& change : config::Names<RunChange>::table) {  // `several` last: it uses those of the others
     std::vector<double> needed;
-    for (const ScoredPair& one : scored.emplace_back(scoring.scored(change.value)))
-      needed.push_back(needed_widening(one));
+    for (const ScoredPair& one : scoring.scored(change.value)) needed.push_back(needed_widening(one));
     if (!needed.empty()) widenings[index_of(change.value)] = quantile(needed, expected_share);
   }
-  return scored;
 }
 
 /// How well the widenings of `scoring` hold. `scored`: by change, in the order of the enumeration.
@@ -311,12 +307,6 @@ std::vector<RatioCoverage> ratio_coverage(const PublishedErrors& errors) {
   Scoring scoring(errors);
   std::vector<std::vector<ScoredPair>> scored;
   for (const auto& change : config::Names<RunChange>::table) scored.push_back(scoring.scored(change.value));
-  return coverages_of(errors, scoring, scored);
-}
-
-std::vector<RatioCoverage> fitted_ratio_coverage(const PublishedErrors& errors) {
-  Scoring scoring(errors);
-  const std::vector<std::vector<ScoredPair>> scored = fit_widenings(scoring);
   return coverages_of(errors, scoring, scored);
 }
 

@@ -165,6 +165,7 @@ void add_commands(CLI::App& program) {
 
 int run_cli(int argc, const char* const* argv) {
   end_on_interrupt();
+  end_on_abort();
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit is then an error, like a full disk
   try {
     use_large_pages();
@@ -184,8 +185,11 @@ int run_cli(int argc, const char* const* argv) {
     print_message(fmt::format("trainyard: error: {}", error.what()));
     return exit_file;
   } catch (const std::bad_alloc&) {
-    print_message("trainyard: error: this computer has too little memory for the simulation");
-    return exit_bug;
+    print_message(
+        "trainyard: error: this computer has too little memory for this\n  fewer GPUs, micro-batches or "
+        "steps "
+        "need less");
+    return exit_job_impossible;
   } catch (const std::exception& error) {
     print_message(
         fmt::format("trainyard: error: {}\n  this is a bug in trainyard: please report it with the command "

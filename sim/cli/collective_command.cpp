@@ -6,6 +6,7 @@
 #include "config/catalogue.hpp"
 #include "experiment/collective_software.hpp"
 #include "platform/load.hpp"
+#include "published/validate.hpp"
 #include "report/collective_plot.hpp"
 #include "report/collective_table.hpp"
 #include "report/csv.hpp"
@@ -141,6 +142,34 @@ CollectiveSoftware software_of(const CollectiveOptions& options, const config::C
                              library);
 }
 
+/// The expected error of the report's bandwidths, or why it is unknown.
+Known<CollectiveErrorsBySize> expected_error_of(const config::Catalogue& catalogue, const Cluster& cluster,
+                                                const CollectiveSweep& sweep,
+                                                const CollectiveReport& report) {
+  if (is_of_hosts(sweep.software.library) || sweep.software.version == NcclVersion::none)
+    return unknown("the published curves with known errors are of NCCL");
+  if (sweep.algorithm != Algorithm::automatic || sweep.protocol)
+    return unknown("the published curves are of NCCL's own choice of algorithm and protocol");
+  if (report.groups.size() > 1 || static_cast<int>(report.groups.front().ranks.size()) < report.ranks)
+    return unknown("the published curves are of one collective of all ranks");
+  const auto errors = shipped_collective_errors(catalogue);
+  if (!errors) return unknown("no errors of published curves are installed");
+  const CollectiveUse of{.operation = std::string(config::name_of(sweep.operation)),
+                         .platform = report.platform,
+                         .links = std::string(config::name_of(family_of(cluster))),
+                         .compute_capability = sweep.software.compute_capability,
+                         .gpus = report.ranks,
+                         .nodes = report.nodes};
+  CollectiveErrorsBySize by_size;
+  for (const SizeRange range : size_ranges) {
+    const auto has_it = [&](const CollectiveTiming& row) { return range_of(row.size) == range; };
+    if (std::ranges::none_of(report.rows, has_it)) continue;
+    (range == SizeRange::large ? by_size.large : by_size.small) = collective_error(*errors, of, range);
+  }
+  if (!by_size.large && !by_size.small) return unknown("too few published curves");
+  return by_size;
+}
+
 void time_on_platform(const CollectiveOptions& options) {
   CollectiveSweep sweep;
   sweep.operation = choice<Operation>(options.operation);
@@ -174,9 +203,11 @@ void time_on_platform(const CollectiveOptions& options) {
   const auto platform_file = config::find(catalogue, config::Kind::platform, options.platform);
   Platform platform = platform_with(platform_file, options.set);
   sweep.software = software_of(options, catalogue, platform, platform_file);
+  require_ranks_on_all_nodes(platform, nodes, gpus, gpus_per_node);
   std::optional<LimitsKept> limits(std::in_place, limits_of(options.limits), announce_work);
-  const CollectiveReport report =
-      time_collective(make_cluster(std::move(platform), nodes, gpus, gpus_per_node), sweep);
+  const Cluster cluster = make_cluster(std::move(platform), nodes, gpus, gpus_per_node);
+  CollectiveReport report = time_collective(cluster, sweep);
+  report.expected_error = expected_error_of(catalogue, cluster, sweep, report);
   limits.reset();  // what is finished gets written
   if (!options.links.empty()) write_out_file(options.links, links_csv(report.links), options.force);
   if (!options.plot.empty()) write_out_file(options.plot, collective_plot(report), options.force);

@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "cli/fail_above.hpp"
+#include "cli/file_kind.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
 #include "cli/options.hpp"
@@ -8,6 +9,7 @@
 #include "cli/values.hpp"
 #include "cli/values_in_force.hpp"
 #include "config/read_file.hpp"
+#include "experiment/keys_meant.hpp"
 #include "experiment/one_gpu.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/resolve.hpp"
@@ -67,8 +69,11 @@ Side side_of(const config::Catalogue& catalogue, std::string letter, const std::
   Side side{.letter = std::move(letter), .resolved = {}, .run = {}};
   if (const std::optional<fs::path> file = summary_file(catalogue, text))
     side.run = read_run(*file);
-  else
-    side.resolved = resolve(catalogue, text, overrides);
+  else {
+    require_experiment_file(catalogue, text);
+    InputFiles files;
+    side.resolved = resolve(catalogue, text, without_totals(catalogue, text, overrides, files), files);
+  }
   return side;
 }
 
@@ -274,7 +279,7 @@ void add_compare(CLI::App& program) {
       command,
       {"trainyard compare resnet50_dgx2 --batch 64",
        "trainyard compare --model resnet50 --platform dgx2 --set nodes=4",
-       "trainyard compare resnet50_dgx2 resnet50_dgx1v resnet50_p3dn_x2",
+       "trainyard compare resnet50_dgx2 resnet50_dgx1v resnet50_p3_brookhaven_x2",
        "trainyard compare resnet50_dgx2 resnet50_dgx1v --json",
        "trainyard compare resnet50_dgx2 --set precision=amp --markdown",
        "trainyard compare resnet50_dgx1v resnet50_dgx2 --fail-above step=2% --fail-above memory=1%"});

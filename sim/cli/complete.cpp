@@ -135,6 +135,9 @@ void Answer::add_settings(const std::string& before) {
       }
     }
   }
+  for (const config::ListedKey& its : total_keys()) {
+    if (sign == std::string::npos) add(before + its.path + '=', std::string(its.doc));
+  }
   const auto kind = kind_named_by(key);
   if (sign == std::string::npos || !kind) return;
   for (const std::string& name : config::names(config::find_catalogue(), *kind)) add(setting + name);

@@ -26,6 +26,9 @@ const KeyGroup& group_of(std::string_view path);
 /// The keys of one group, with their prefix.
 std::vector<config::ListedKey> keys_of(const KeyGroup& group);
 
+/// Keys that --set takes and no file has (experiment/keys_meant.hpp).
+const std::vector<config::ListedKey>& total_keys();
+
 /// Why a path is no key; an empty message if it is one.
 config::UnknownKey unknown_experiment_key(std::string_view path);
 

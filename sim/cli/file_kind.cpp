@@ -3,6 +3,7 @@
 #include "collectives/protocols.hpp"
 #include "compute/gpu_profile.hpp"
 #include "compute/processor_profile.hpp"
+#include "config/file_format.hpp"
 #include "config/file_paths.hpp"
 #include "config/schema.hpp"
 #include "config/suggest.hpp"
@@ -13,9 +14,13 @@
 #include "strategy/software.hpp"
 #include "strategy/stack.hpp"
 #include "sweep/sweep_file.hpp"
+#include "units/shell_word.hpp"
+#include "units/text.hpp"
 #include "workload/model_file.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <tuple>
@@ -93,7 +98,9 @@ Kind kind_of(const std::filesystem::path& file, const config::Document& document
       std::max_element(kind_words.begin(), kind_words.end(), [&](const KindWord& a, const KindWord& b) {
         return known_keys(a.kind, document.root) < known_keys(b.kind, document.root);
       });
-  if (known_keys(best->kind, document.root) == 0) {
+  const int known = known_keys(best->kind, document.root);
+  if (known < std::ssize(document.root.entries)) config::refuse_job(document.name, document.lines);
+  if (known == 0) {
     throw InputError({Diagnostic{
         .file = document.name,
         .key_path = {},
@@ -104,6 +111,30 @@ Kind kind_of(const std::filesystem::path& file, const config::Document& document
         .source_line = {}}});
   }
   return best->kind;
+}
+
+void require_experiment_file(const config::Catalogue& catalogue, const std::string& experiment) {
+  if (!config::is_path(experiment)) return;
+  const std::filesystem::path file = config::find(catalogue, Kind::experiment, experiment);
+  const config::Document document = config::load(file);
+  const bool is_mapping = document.root.kind == config::Node::Kind::mapping;
+  if (!is_mapping || known_keys(Kind::experiment, document.root) == std::ssize(document.root.entries)) return;
+  Kind kind{};
+  try {
+    kind = kind_of(file, document);
+  } catch (const InputError&) {
+    return;  // no kind has its keys: reading it as an experiment says so
+  }
+  const std::string word = shell_word(experiment);
+  std::string hint = fmt::format("'trainyard check {}' reads it", word);
+  if (kind == Kind::platform) hint = fmt::format("--platform {} --model resnet50", word);
+  if (kind == Kind::model) hint = fmt::format("--model {} --platform dgx2", word);
+  if (kind == Kind::stack) hint = fmt::format("--stack {} --model resnet50 --platform dgx2", word);
+  if (kind == Kind::gpu) hint = fmt::format("--gpu {} --platform dgx2 --model resnet50", word);
+  if (kind == Kind::sweep) hint = fmt::format("'trainyard sweep {}'", word);
+  if (kind == Kind::experiment) return;
+  throw InputError(fmt::format("{} is a {}, not an experiment", in_quotes(experiment), config::word_of(kind)),
+                   hint);
 }
 
 }  // namespace trainyard

@@ -49,4 +49,8 @@ config::Shape shape_of(config::Kind kind);
 /// whose key table knows most of its keys. Throws InputError if no table knows any.
 config::Kind kind_of(const std::filesystem::path& file, const config::Document& document);
 
+/// Throws InputError, with what to write, if the path of an experiment is that of a file of another kind.
+/// Names, and files that cannot be read, are left to those who read them.
+void require_experiment_file(const config::Catalogue& catalogue, const std::string& experiment);
+
 }  // namespace trainyard

@@ -37,6 +37,28 @@ void print_left_out(int count, std::string_view what) {
   if (count > 0) print_message(fmt::format("left out: {} {}", plural(count, "row"), what));
 }
 
+/// "operation (--operation ...), number of nodes (--nodes N)": what some rows lack.
+std::string what_lacks(const NcclRows& rows) {
+  std::string text;
+  const auto add = [&](bool lacks, const char* what) {
+    if (lacks) text += (text.empty() ? "" : ", ") + std::string(what);
+  };
+  add(rows.lacks_operation, "operation (--operation all_reduce, all_gather, send_recv ...)");
+  add(rows.lacks_gpus, "number of GPUs (--gpus N)");
+  add(rows.lacks_nodes, "number of nodes (--nodes N)");
+  return text;
+}
+
+/// Says what was concluded from a list of GPUs with gaps.
+void note_gaps(const NcclTestsLog& log, const NcclTestsAnswers& answers) {
+  if (answers.nodes) return;
+  for (const NcclTestsTable& table : log.tables) {
+    if (table.is_list_whole || table.ranks == 0 || table.nodes == 0) continue;
+    print_message(fmt::format("note: line {}: GPUs are not all listed; {} on {} assumed (--gpus, --nodes)",
+                              table.line, plural(table.ranks, "GPU"), plural(table.nodes, "node")));
+  }
+}
+
 void import_nccl_tests(const NcclTestsOptions& options) {
   NcclTestsAnswers answers;
   if (options.operation) answers.operation = choice<Operation>(*options.operation);
@@ -47,8 +69,9 @@ void import_nccl_tests(const NcclTestsOptions& options) {
   check_out_file(options.out, options.force);
   NcclTestsLog all;
   for (const std::string& file : options.files) {
-    NcclTestsLog log = read_as(file, {config::FileFormat::nccl_tests},
+    NcclTestsLog log = read_as(file, {config::FileFormat::nccl_tests, config::FileFormat::nccl_tests_json},
                                [&] { return read_nccl_tests(read_log(file), answers); });
+    note_gaps(log, answers);
     all.cut_rows += log.cut_rows;
     all.contradictory_rows += log.contradictory_rows;
     for (NcclTestsTable& table : log.tables) all.tables.push_back(std::move(table));
@@ -59,7 +82,8 @@ void import_nccl_tests(const NcclTestsOptions& options) {
                                         .intra = options.intra,
                                         .inter = options.inter,
                                         .split = options.split});
-  print_left_out(rows.untold, "with unknown operation or number of GPUs; use --operation, --gpus, --nodes");
+  const std::string lacking = what_lacks(rows);
+  print_left_out(rows.untold, "with unknown " + lacking);
   print_left_out(rows.empty, "of size 0 or without a time");
   print_left_out(all.cut_rows, "broken by other output");
   print_left_out(all.contradictory_rows,
@@ -68,7 +92,7 @@ void import_nccl_tests(const NcclTestsOptions& options) {
     print_message(fmt::format("warning: {} with wrong values are not clean", plural(rows.wrong, "row")));
   if (rows.rows == 0)
     throw input_error(options.files.front(), 0, "no row is complete",
-                      "say what the log does not: --operation all_reduce --gpus 8");
+                      lacking.empty() ? std::string() : "the log does not say the " + lacking);
   write_out_file(options.out, rows.csv, options.force);
   print_message(fmt::format("wrote {}: {}\nnext:  trainyard validate {}", options.out,
                             plural(rows.rows, "row"), shell_word(options.out)));
@@ -79,8 +103,10 @@ void import_nccl_tests(const NcclTestsOptions& options) {
 void add_import_nccl_tests(CLI::App& import) {
   auto options = std::make_shared<NcclTestsOptions>();
   CLI::App& command = *import.add_subcommand(
-      "nccl-tests", "convert the output of nccl-tests into rows for validate and calibrate");
-  command.add_option("files", options->files, "logs, plain or compressed by gzip")
+      "nccl-tests", "convert the output of nccl-tests or rccl-tests into rows for validate and calibrate");
+  command
+      .add_option("files", options->files,
+                  "logs, or the JSON of -J (rccl-tests: -Z json), plain or compressed by gzip")
       ->required()
       ->type_name("FILE");
   command.add_option("-o,--output", options->out, "write the rows to this file")
@@ -88,9 +114,9 @@ void add_import_nccl_tests(CLI::App& import) {
       ->type_name("FILE");
   command.add_option("--operation", options->operation, "operation, where the log does not tell it")
       ->type_name("NAME");
-  command.add_option("--gpus", options->gpus, "GPUs in all, where the log does not list them")
+  command.add_option("--gpus", options->gpus, "GPUs in all, in place of the number in the log")
       ->type_name("N");
-  command.add_option("--nodes", options->nodes, "nodes, where the log does not list GPUs")->type_name("N");
+  command.add_option("--nodes", options->nodes, "nodes, in place of the number in the log")->type_name("N");
   command.add_option("--gpu", options->gpu, "name of the GPU, as published rows have it")->type_name("NAME");
   command.add_option("--system", options->system, "name of the machine, of which rules know it")
       ->type_name("TEXT");

@@ -6,6 +6,7 @@
 #include "cli/values.hpp"
 #include "compute/gpu_profile.hpp"
 #include "config/catalogue.hpp"
+#include "config/other_names.hpp"
 #include "config/read_file.hpp"
 #include "experiment/resolve.hpp"
 #include "imports/astra_system.hpp"
@@ -62,7 +63,14 @@ std::optional<int> count(const std::string& option, const std::optional<std::str
 
 bool is_gpu_profile(const config::Catalogue& catalogue, const std::string& name) {
   if (config::is_path(name)) return true;  // finding it reports the error
-  return std::ranges::binary_search(config::names(catalogue, config::Kind::gpu), name);
+  return std::ranges::binary_search(config::names(catalogue, config::Kind::gpu), name) ||
+         !config::name_meant(catalogue, config::Kind::gpu, name).empty();
+}
+
+/// The name of the profile, or the path as given. Throws InputError if there is none.
+std::string profile_named(const config::Catalogue& catalogue, const std::string& name) {
+  const fs::path file = config::find(catalogue, config::Kind::gpu, name);
+  return config::is_path(name) ? name : file.stem().string();
 }
 
 PlatformAnswers answers_in(const InitPlatformOptions& options) {
@@ -104,7 +112,7 @@ GpuAnswers gpu_in(const InitPlatformOptions& options, const config::Catalogue& c
       if (text) throw CLI::ValidationError(name, "needs --gpu-memory and --gpu-peak");
     }
     answers.gpu = options.gpu.value_or("");
-    if (!answers.gpu.empty()) (void)config::find(catalogue, config::Kind::gpu, answers.gpu);
+    if (!answers.gpu.empty()) answers.gpu = profile_named(catalogue, answers.gpu);
   }
   return gpu;
 }
@@ -248,8 +256,7 @@ void init_platform(const InitPlatformOptions& options) {
     answers.gpu = name + ".yaml";
     if (layout.products.empty()) layout.products.push_back(title);
   } else {
-    (void)config::find(catalogue, config::Kind::gpu, answers.gpu);  // reports a name or path without a file
-    answers.gpu = path_from(options.out, answers.gpu);
+    answers.gpu = path_from(options.out, profile_named(catalogue, answers.gpu));
   }
 
   const PlatformDraft draft =

@@ -17,6 +17,15 @@ extern "C" void end(int) {
   ::_exit(exit_interrupted);
 }
 
+/// The failed assert has printed its text.
+extern "C" void end_as_bug(int) {
+  constexpr std::string_view text =
+      "trainyard: error: an assumption of the program does not hold\n"
+      "  this is a bug in trainyard: please report it with the command and its files\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  ::_exit(exit_bug);
+}
+
 volatile std::sig_atomic_t is_noted = 0;
 
 extern "C" void note(int signal) {
@@ -40,6 +49,8 @@ void on_interrupt(void (*handler)(int)) {
 }  // namespace
 
 void end_on_interrupt() { on_interrupt(end); }
+
+void end_on_abort() { std::signal(SIGABRT, end_as_bug); }
 
 InterruptNoted::InterruptNoted() {
   is_noted = 0;

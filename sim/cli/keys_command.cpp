@@ -2,8 +2,10 @@
 #include "cli/experiment_keys.hpp"
 #include "cli/help.hpp"
 #include "cli/terminal.hpp"
+#include "cli/word_search.hpp"
 #include "config/diagnostic.hpp"
 #include "config/suggest.hpp"
+#include "experiment/experiment.hpp"
 #include "report/json_text.hpp"
 #include "units/lines.hpp"
 #include "units/version.hpp"
@@ -43,10 +45,22 @@ bool matches(std::string_view text, std::string_view pattern) {
   return true;
 }
 
+/// Whether another word that matches names this key, or one above it.
+bool is_called_so(const config::ListedKey& key, std::string_view pattern) {
+  const auto matches_pattern = [&](std::string_view word) { return has_word(word, pattern); };
+  if (std::ranges::any_of(key.words, matches_pattern)) return true;
+  return std::ranges::any_of(config::Keys<Experiment>::other_words, [&](const config::OtherWord& other) {
+    const std::string_view named = other.key.substr(0, other.key.find_first_of("= "));
+    if (!key.path.starts_with(named) || !has_word(other.word, pattern)) return false;
+    const std::string_view rest = std::string_view(key.path).substr(named.size());
+    return rest.empty() || rest.front() == '.' || rest.front() == '[';
+  });
+}
+
 bool is_asked_for(const config::ListedKey& key, const std::optional<std::string>& pattern) {
   if (!pattern) return true;
-  const bool is_of_effects = pattern->find('*') == std::string::npos;
-  return matches(key.path, *pattern) || (is_of_effects && matches(key.doc, *pattern));
+  if (pattern->find('*') != std::string::npos) return matches(key.path, *pattern);
+  return has_word(key.path, *pattern) || has_word(key.doc, *pattern) || is_called_so(key, *pattern);
 }
 
 std::string key_text(const config::ListedKey& key, std::size_t width) {
@@ -72,25 +86,27 @@ nlohmann::ordered_json key_json(const config::ListedKey& key) {
   }
   std::string hint = config::did_you_mean(pattern, paths);
   if (hint.empty()) hint = "'trainyard keys' prints all keys; * stands for any text";
-  throw InputError(fmt::format("no key contains '{}', nor does its effect", pattern), hint);
+  throw InputError(fmt::format("no key name or description contains '{}'", pattern), hint);
 }
 
 void print_keys(const KeysOptions& options) {
   const std::size_t width = print_style().width;
   std::string text;
   nlohmann::ordered_json keys = nlohmann::ordered_json::array();
-  for (const KeyGroup& group : key_groups()) {
+  const auto add = [&](std::string_view title, const std::vector<config::ListedKey>& listed) {
     std::string of_group;
-    for (const config::ListedKey& key : keys_of(group)) {
+    for (const config::ListedKey& key : listed) {
       if (!is_asked_for(key, options.pattern)) continue;
       if (options.json)
         keys.push_back(key_json(key));
       else
         of_group += key_text(key, width);
     }
-    if (of_group.empty()) continue;
-    text += fmt::format("{}keys of {}\n\n{}", text.empty() ? "" : "\n", group.title, of_group);
-  }
+    if (!of_group.empty())
+      text += fmt::format("{}keys of {}\n\n{}", text.empty() ? "" : "\n", title, of_group);
+  };
+  for (const KeyGroup& group : key_groups()) add(group.title, keys_of(group));
+  add("the job as a whole, for --set and sweeps", total_keys());
   if (text.empty() && keys.empty()) none_found(options.pattern.value_or(""));
   print_result(options.json ? json_text({{"trainyard_version", version()}, {"keys", std::move(keys)}})
                             : text);
@@ -104,10 +120,11 @@ void add_keys(CLI::App& program) {
       "keys", "print the keys that --set takes, each with its unit, default and effect");
   command.add_option(
       "PATTERN", options->pattern,
-      "only keys that contain this text, or whose effect does; with * (any text) only keys are searched");
+      "only keys with this word in their name, effect, values or other names (tp, fsdp, straggler); with * "
+      "(any text) only names are searched");
   command.add_flag("--json", options->json, "print JSON: trainyard_version, and the list keys");
-  add_examples(command,
-               {"trainyard keys nic", "trainyard keys \"stack.*bucket*\"", "trainyard keys sync. --json"});
+  add_examples(command, {"trainyard keys nic", "trainyard keys fsdp", "trainyard keys \"stack.*bucket*\"",
+                         "trainyard keys sync. --json"});
   command.callback([options] { print_keys(*options); });
 }
 

@@ -4,10 +4,16 @@
 #include "cli/list_entries.hpp"
 #include "cli/offers.hpp"
 #include "cli/terminal.hpp"
+#include "cli/word_search.hpp"
 #include "config/catalogue.hpp"
+#include "config/diagnostic.hpp"
+#include "config/fields.hpp"
+#include "config/other_names.hpp"
+#include "config/suggest.hpp"
 #include "report/json_text.hpp"
 #include "units/lines.hpp"
 #include "units/table.hpp"
+#include "units/text.hpp"
 #include "units/version.hpp"
 
 #include <algorithm>
@@ -23,7 +29,7 @@ namespace trainyard {
 namespace {
 
 struct ListOptions {
-  std::optional<std::string> kind;
+  std::optional<std::string> kind, pattern;
   bool json = false;
 };
 
@@ -90,24 +96,61 @@ nlohmann::ordered_json table_json(const ListTable& table) {
   return list;
 }
 
+/// The kind by its word, in the plural or not; none for any other text.
+std::optional<config::Kind> kind_meant(const std::string& text) {
+  for (const KindWord& known : kind_words) {
+    if (config::is_same_word(known.plural, text) || config::is_same_word(known.word, text)) return known.kind;
+  }
+  return std::nullopt;
+}
+
+/// Whether the pattern is the file by another name, or its words are in what is known of it.
+bool is_asked_for(const config::Catalogue& catalogue, config::Kind kind, const ListEntry& entry,
+                  const std::string& pattern) {
+  std::string text = fmt::format("{} {} {}", entry.name, entry.title, entry.gpu);
+  if (kind == config::Kind::model && !entry.cells.empty()) text += ' ' + entry.cells.front();
+  for (const std::string_view word : config::other_words_of(kind, entry.name)) text.append(" ").append(word);
+  if (has_all_words(text, pattern)) return true;
+  if (config::name_meant(catalogue, kind, pattern) == entry.name) return true;
+  const std::string gpu = config::name_meant(catalogue, config::Kind::gpu, pattern);
+  return !gpu.empty() && entry.gpu == gpu;
+}
+
+[[noreturn]] void nothing_listed(const std::string& pattern) {
+  std::vector<std::string> plurals = kind_texts(&KindWord::plural);
+  std::string hint = config::did_you_mean(pattern, plurals);
+  if (hint.empty()) hint = "'trainyard list' shows all names; 'trainyard keys' searches settings";
+  throw InputError(fmt::format("no name or title contains {}", in_quotes(pattern)), hint);
+}
+
 void list_files(const ListOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
-  const bool is_one = options.kind.has_value();
-  const config::Kind wanted = is_one ? kind_named(*options.kind, &KindWord::plural) : config::Kind{};
+  const std::optional<config::Kind> wanted = options.kind ? kind_meant(*options.kind) : std::nullopt;
+  const std::optional<std::string>& pattern = wanted ? options.pattern : options.kind;
+  if (options.pattern && !wanted) (void)kind_named(*options.kind, &KindWord::plural);  // reports it
   const std::size_t width = print_style().width;
   std::string text;
   nlohmann::ordered_json json{{"trainyard_version", version()}};
+  bool has_any = false;
   for (const KindWord& known : kind_words) {
-    if (is_one && wanted != known.kind) continue;
-    const ListTable table = list_entries(catalogue, known.kind);
+    if (wanted && *wanted != known.kind) continue;
+    ListTable table = list_entries(catalogue, known.kind);
+    if (pattern)
+      std::erase_if(table.entries, [&](const ListEntry& entry) {
+        return !is_asked_for(catalogue, known.kind, entry, *pattern);
+      });
+    has_any = has_any || !table.entries.empty();
     if (options.json) {
       json[std::string(known.plural)] = table_json(table);
       continue;
     }
-    if (!is_one) text += fmt::format("{}{}\n", text.empty() ? "" : "\n", known.plural);
-    text += table_text(table, is_one ? 0 : 2, width);
-    if (const std::string meaning = legend(known.kind, width); !meaning.empty()) text += '\n' + meaning;
+    if (pattern && table.entries.empty()) continue;
+    if (!wanted) text += fmt::format("{}{}\n", text.empty() ? "" : "\n", known.plural);
+    text += table_text(table, wanted ? 0 : 2, width);
+    if (const std::string meaning = legend(known.kind, width); !meaning.empty() && !pattern)
+      text += '\n' + meaning;
   }
+  if (pattern && !has_any) nothing_listed(*pattern);
   print_result(options.json ? json_text(json) : text);
 }
 
@@ -120,11 +163,15 @@ void add_list(CLI::App& program) {
   offer(
       command.add_option(
           "KIND", options->kind,
-          "platforms, gpus, protocols, machines, models, stacks, experiments, sweeps or runs (default: all)"),
+          "platforms, gpus, protocols, machines, models, stacks, experiments, sweeps or runs (default: all); "
+          "any other word is searched in names and titles"),
       kind_texts(&KindWord::plural));
+  command.add_option("PATTERN", options->pattern,
+                     "only files with these words in their name, title, GPU or other names");
   command.add_flag("--json", options->json,
                    "print JSON: trainyard_version, and for each kind a list of files with their facts");
-  add_examples(command, {"trainyard list", "trainyard list gpus", "trainyard list platforms --json"});
+  add_examples(command, {"trainyard list", "trainyard list gpus", "trainyard list h100",
+                         "trainyard list platforms --json"});
   command.callback([options] { list_files(*options); });
 }
 

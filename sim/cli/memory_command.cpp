@@ -26,6 +26,11 @@ struct MemoryOptions {
   bool json = false;
 };
 
+/// Two remarks, of which either may be empty.
+std::string joined(const std::string& first, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : "; ") + second;
+}
+
 /// Prints the table whether the step fits or not; the exit code and stderr tell which.
 void show_memory(const MemoryOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
@@ -37,18 +42,21 @@ void show_memory(const MemoryOptions& options) {
   MemoryReport report = fullest(reports);
   std::string remark = one_gpu_in_words(resolved.settings);
   if (!remark.empty()) remark += " (memory does not depend on it)";
+  const std::string changes = changes_in_words(resolved);
   const bool has_stages = reports.size() > 1;
   const PrintStyle style = print_style();
   if (options.json) {
     if (!remark.empty()) report.assumptions.push_back(remark);
     nlohmann::ordered_json json = memory_json(resolved.name, report);
+    json["changed_keys"] = changed_keys(resolved);
     if (has_stages) json["stages"] = stage_memory_json(reports);
     print_result(json_text(json));
   } else if (has_stages) {
-    remark = fmt::format("{}, the fullest of {}", report.ranks, reports.size());
+    remark = joined(changes, fmt::format("{}, the fullest of {}", report.ranks, reports.size()));
     print_result(memory_table(name_and_what(resolved, resolved.cluster->nodes), report, remark, style) +
                  '\n' + stage_memory_table(reports, style));
   } else {
+    remark = joined(changes, remark);
     print_result(memory_table(name_and_what(resolved, resolved.cluster->nodes), report, remark, style));
   }
   if (resolved.settings.memory == MemoryCheck::check)

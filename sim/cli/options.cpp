@@ -1,6 +1,8 @@
 #include "cli/options.hpp"
 
+#include "cli/file_kind.hpp"
 #include "cli/terminal.hpp"
+#include "experiment/keys_meant.hpp"
 #include "platform/load.hpp"
 #include "run/child_processes.hpp"
 #include "run/default_batch.hpp"
@@ -36,6 +38,7 @@ struct KeyOption {
 constexpr std::array<KeyOption, std::tuple_size_v<decltype(KeyOptions::values)>> key_options{
     {{"--model", "model", "MODEL", "the model to train, with its own optimizer"},
      {"--platform", "platform", "PLATFORM", "the machine"},
+     {"--gpu", "platform.node.gpus.profile", "GPU", "the GPUs of its nodes, such as \"NVIDIA L40S\""},
      {"--stack", "stack", "STACK", "the software (without an experiment: pytorch_ddp)"},
      {"--nodes", "nodes", "N", "number of nodes"},
      {"--gpus", "gpus", "N", "total number of GPUs"},
@@ -92,6 +95,18 @@ std::string as_options(const Overrides& overrides) {
   return text;
 }
 
+namespace {
+
+/// The largest batch that fits the job, whose totals are not replaced yet.
+std::optional<int> batch_that_fits(const config::Catalogue& catalogue, Overrides overrides) {
+  std::erase_if(overrides, [](const auto& entry) { return entry.first == global_batch_key; });
+  InputFiles files;
+  overrides = without_totals(catalogue, no_file, std::move(overrides), files);
+  return default_batch(catalogue, overrides);
+}
+
+}  // namespace
+
 Overrides with_default_batch(const config::Catalogue& catalogue, const std::string& experiment,
                              Overrides overrides, const std::string& argument) {
   if (experiment != no_file) return overrides;
@@ -107,14 +122,18 @@ Overrides with_default_batch(const config::Catalogue& catalogue, const std::stri
   if (!has_source)
     throw CLI::ValidationError("--model NAME is required without " + argument +
                                "; 'trainyard list models' shows them");
+  const bool has_layout = std::ranges::any_of(
+      overrides, [](const auto& entry) { return entry.first.starts_with("parallelism."); });
+  if (sets(global_batch_key) && !has_layout) return overrides;  // it says the batch
   if (const auto batch = sets("batch_per_gpu") ? std::nullopt : batch_of_trace(overrides)) {
     print_message(fmt::format("note: batch {} per GPU, as in the trace", *batch));
     overrides.emplace_back("batch_per_gpu", std::to_string(*batch));
-  } else if (const auto largest = default_batch(catalogue, overrides)) {
-    print_message(
-        fmt::format("note: batch {} per GPU, the largest power of two up to {} that fits; --batch sets it",
-                    *largest, most_default_batch));
-    overrides.emplace_back("batch_per_gpu", std::to_string(*largest));
+  } else if (const auto chosen = default_batch(catalogue, overrides)) {
+    print_message(fmt::format(
+        "note: batch {} per GPU{}; --batch sets it", chosen->samples,
+        chosen->fits ? fmt::format(", the largest power of two up to {} that fits", most_default_batch)
+                     : ""));
+    overrides.emplace_back("batch_per_gpu", std::to_string(chosen->samples));
   }
   return overrides;
 }
@@ -152,7 +171,10 @@ std::vector<std::string> with_one_gpu(std::vector<std::string> set,
 Overrides overrides_of(const config::Catalogue& catalogue, const ExperimentOptions& options,
                        const std::string& argument) {
   const std::vector<std::string> set = with_one_gpu(with_keys(options.set, options.keys), options.one_gpu);
-  return with_default_batch(catalogue, options.experiment, overrides_of(set), argument);
+  require_experiment_file(catalogue, options.experiment);
+  Overrides overrides = with_default_batch(catalogue, options.experiment, overrides_of(set), argument);
+  InputFiles files;
+  return without_totals(catalogue, options.experiment, std::move(overrides), files);
 }
 
 Platform platform_with(const std::filesystem::path& file, const std::vector<std::string>& set) {

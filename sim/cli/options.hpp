@@ -37,11 +37,10 @@ void add_choice(CLI::App& command, const std::string& name, Value& value, const 
 void add_repeatable(CLI::App& command, const std::string& name, std::vector<std::string>& values,
                     const std::string& type, const std::string& text);
 
-/// The keys that have an option of their own: --model, --platform, --stack, --nodes, --gpus, --batch,
-/// --precision,
-/// --optimizer. Empty where an option is not given.
+/// The keys that have an option of their own: --model, --platform, --gpu, --stack, --nodes, --gpus, --batch,
+/// --precision, --optimizer. Empty where an option is not given.
 struct KeyOptions {
-  std::array<std::optional<std::string>, 8> values;
+  std::array<std::optional<std::string>, 9> values;
 };
 
 /// Adds these options. `several`: each may have several values, for a sweep.
@@ -73,7 +72,7 @@ std::vector<std::string> with_one_gpu(std::vector<std::string> set,
 Overrides overrides_of(const config::Catalogue& catalogue, const ExperimentOptions& options,
                        const std::string& argument = "EXPERIMENT");
 
-/// The same for overrides.
+/// The overrides with a batch that fits, where none is set and there is no experiment.
 Overrides with_default_batch(const config::Catalogue& catalogue, const std::string& experiment,
                              Overrides overrides, const std::string& argument);
 

@@ -8,12 +8,12 @@
 #include "cli/values.hpp"
 #include "config/read.hpp"
 #include "html/plan_html.hpp"
-#include "plan/plan_work.hpp"
 #include "plan/run_plan.hpp"
 #include "plan/search_end.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
 #include "report/plan_report.hpp"
+#include "report/text_layout.hpp"
 #include "run/simulate.hpp"
 #include "sweep/read_point.hpp"
 #include "sweep/store_lock.hpp"
@@ -36,7 +36,7 @@ struct PlanOptions {
   std::string what;  ///< a model, or an experiment
   std::optional<std::string> platform, stack, precision, gpus, global_batch, goal, headroom, epochs, target,
       deadline, budget, gap, quantile, draws, jobs, out;
-  std::vector<std::string> set, over;
+  std::vector<std::string> set, over, price;
   std::optional<std::string> one_gpu;
   LimitOptions limits;
   bool quick = false, json = false, resume = false, force = false;
@@ -57,6 +57,8 @@ PlanSettings settings_of(const config::Catalogue& catalogue, const PlanOptions& 
   for (const auto& [key, text] : given) {
     if (text) config::set(document, key, *text);
   }
+  for (const auto& [platform, price] : overrides_of(options.price))
+    config::set(document, "prices." + platform, price);
   PlanSettings settings = config::read<PlanSettings>(document);
   for (const auto& [key, values] : overrides_of(options.over)) {
     std::erase_if(settings.over, [&, name = key](const auto& entry) { return entry.first == name; });
@@ -222,17 +224,50 @@ std::string early_end(const PlanOptions& options, bool is_complete) {
   return text + (options.out ? ": continue with --resume" : "");
 }
 
+/// With --on a model is planned, without it an experiment, which names its machine.
+void require_machine(const config::Catalogue& catalogue, const PlanOptions& options) {
+  using config::Kind;
+  const auto is_named = [&](Kind kind) {
+    const std::vector<std::string> known = names(catalogue, kind);
+    return std::ranges::find(known, options.what) != known.end();
+  };
+  if (config::is_path(options.what) || is_named(options.platform ? Kind::model : Kind::experiment)) return;
+  if (options.platform) {
+    if (is_named(Kind::experiment))
+      throw InputError(fmt::format("{} is an experiment, which has a machine: {}", in_quotes(options.what),
+                                   "--on is for a model"),
+                       fmt::format("trainyard plan {}", options.what));
+    return;
+  }
+  if (is_named(Kind::model))
+    throw InputError(fmt::format("the machine for model {} is not given", in_quotes(options.what)),
+                     options.global_batch ? "--on dgx_a100" : "--on dgx_a100 --global-batch 512");
+  if (is_named(Kind::platform))
+    throw InputError(fmt::format("{} is a platform, not a model or an experiment", in_quotes(options.what)),
+                     fmt::format("trainyard plan gpt2_xl --on {} --global-batch 512", options.what));
+}
+
+/// How many layouts the search simulates is not known before, and so is its time.
+void announce_search(const PlanSpace& space, const RunLimits& limits) {
+  constexpr std::size_t many = 2'500;
+  if (limits.time || space.bounds.size() < many) return;
+  print_message(fmt::format(
+      "note: {} layouts fit into memory; how many of them must be simulated is not known before: --max-time "
+      "30s ends the search with the best so far",
+      count_text(static_cast<double>(space.bounds.size()))));
+}
+
 void run_plan(const PlanOptions& options) {
   const RunLimits limits = limits_of(options.limits);
   SearchEnd end(limits.time, &InterruptNoted::is_asked);
   const LimitsKept kept(limits, announce_work);
   const config::Catalogue catalogue = config::find_catalogue();
+  require_machine(catalogue, options);
   InputFiles files;
   const PlanSpace space =
       plan_space(catalogue, request_of(catalogue, options, files), files, jobs_of(options.jobs));
   leave_limits_to_children();  // the best so far is an answer
-  expect(work_of_search(space, !options.quick, jobs_of(options.jobs)),
-         options.limits.time ? "" : "--max-time 30s ends the search with the best so far");
+  announce_search(space, limits);
   std::optional<StoreLock> lock;
   if (options.out) {
     create_folder_of(store_of(options));
@@ -284,6 +319,9 @@ void add_plan(CLI::App& program) {
       "KEY=V1,V2, repeatable: tries these values of a key: of the layout in place of the usual ones "
       "(parallelism.tensor=4,8), of the machine or the software as well "
       "(platform.fabric.nic=\"25 Gbps,100 Gbps\")");
+  add_repeatable(command, "--price", options->price, "PLATFORM=USD",
+                 "PLATFORM=USD, repeatable: rent of one node of this machine for an hour, such as "
+                 "dgx_a100=\"24 USD\", in place of the price in its file");
   add_repeatable(command, "--set", options->set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: overrides a key of the experiment or of a file it names, as in run");
   add_one_gpu_option(command, options->one_gpu);

@@ -6,11 +6,13 @@
 #include "imports/checked_trace.hpp"
 #include "imports/group_layout.hpp"
 #include "imports/profile_groups.hpp"
+#include "interchange/known_gpus.hpp"
 #include "report/out_files.hpp"
 #include "strategy/batch_norm_buffers.hpp"
 #include "units/plural.hpp"
 #include "units/shell_word.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
 #include <string>
@@ -36,7 +38,13 @@ bool reduces_without_broadcast(const Trace& trace) {
 void write_profile_trace(const Profile& profile, const ImportedTrace& imported,
                          const ProfileTraceOptions& options) {
   for (const std::string& warning : imported.warnings) print_message(fmt::format("warning: {}", warning));
-  write_out_file(options.out, checked_trace_text(profile.file, imported.trace), options.force);
+  Trace trace = imported.trace;
+  // Where its durations were measured: a replay elsewhere says so.
+  if (std::ranges::any_of(trace.ops, [](const Op& op) { return op.duration.has_value(); })) {
+    const KnownGpu* const gpu = profile.gpu.empty() ? nullptr : known_gpu(profile.gpu, {});
+    trace.gpu = gpu == nullptr || gpu->profile.empty() ? profile.gpu : std::string(gpu->profile);
+  }
+  write_out_file(options.out, checked_trace_text(profile.file, trace), options.force);
 }
 
 Overrides replay_settings(const ImportedTrace& imported) {

@@ -30,6 +30,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 #include <utility>
 
 namespace trainyard {
@@ -37,7 +38,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Rows of the table on a terminal; a file or another program gets more.
 constexpr std::size_t most_rows_shown = 60;
+constexpr std::size_t most_rows_piped = 2000;
 constexpr const char* exported[] = {"sweep.csv", "failures.csv", "published.csv", "sweep.resolved.yaml",
                                     "report.html"};
 
@@ -155,8 +158,10 @@ void export_files(const SweepOptions& options, const SweepFile& file, const Swee
 
 /// The same text with and without --out.
 void print_sweep(const SweepOptions& options, const SweepResult& result) {
-  print_result(options.json ? json_text(sweep_json(result))
-                            : sweep_text(result, most_rows_shown, print_style(), options.by));
+  print_result(options.json
+                   ? json_text(sweep_json(result))
+                   : sweep_text(result, ::isatty(STDOUT_FILENO) == 1 ? most_rows_shown : most_rows_piped,
+                                print_style(), options.by));
 }
 
 /// Sets the exit code for events outside the rows: bugs, an interruption, failures.
@@ -216,7 +221,8 @@ void check_one_gpu(const Sweep& sweep) {
 void run_sweep(const SweepOptions& options) {
   const auto [name, file] = sweep_asked_for(options);
   InputFiles files;
-  const Sweep sweep = with_jobs(config::find_catalogue(), make_sweep(name, file), files);
+  Sweep sweep = with_jobs(config::find_catalogue(), make_sweep(name, file), files);
+  sweep.changed = changes_of(options);
   check_by(options, sweep);
   check_one_gpu(sweep);
   if (options.slurm) {

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <tuple>
 
 namespace trainyard {
@@ -130,7 +131,7 @@ void add_default_batch(const config::Catalogue& catalogue, SweepFile& file) {
 std::vector<std::string> keys_of_experiment(const SweepFile& file) {
   std::vector<std::string> keys;
   const auto add = [&](const std::string& key) {
-    if (key != experiment_key && key != ranks_key && key != global_batch_key) keys.push_back(key);
+    if (key != experiment_key && !is_total(key)) keys.push_back(key);
   };
   for (const auto& [key, value] : file.set) add(key);
   for (const auto& [key, values] : file.vary) add(key);
@@ -282,6 +283,13 @@ std::pair<std::string, SweepFile> sweep_asked_for(const SweepOptions& options) {
     if (experiment == no_file) add_default_batch(catalogue, file);
   }
   return {path.stem().string(), std::move(file)};
+}
+
+std::string changes_of(const SweepOptions& options) {
+  std::string text;
+  for (const auto& [key, values] : overrides_in(options))
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", key, fmt::join(values, ","));
+  return text;
 }
 
 std::vector<std::string> words_of(const SweepOptions& options) {

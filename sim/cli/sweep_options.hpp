@@ -32,6 +32,9 @@ struct SweepOptions {
       accuracy_min;
 };
 
+/// The keys that the command line sets, with their values: "precision=amp, nodes=1,2,4".
+std::string changes_of(const SweepOptions& options);
+
 /// Adds the options to the command. `options` must live as long as the command.
 void add_sweep_options(CLI::App& command, SweepOptions& options);
 

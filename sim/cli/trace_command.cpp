@@ -5,9 +5,11 @@
 #include "cli/values.hpp"
 #include "experiment/resolve.hpp"
 #include "report/out_files.hpp"
+#include "report/run_words.hpp"
 #include "run/export_trace.hpp"
 #include "workload/trace_csv.hpp"
 
+#include <fmt/format.h>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,7 +34,9 @@ void export_to_csv(const TraceOptions& options) {
   const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides);
   print_diagnostics(resolved.warnings);
   expect({.traced_ops = static_cast<double>(resolved.classes.front().trace.ops.size())});
-  const std::string text = write_trace(export_trace(resolved, !options.without_durations));
+  std::string text = write_trace(export_trace(resolved, !options.without_durations));
+  if (const std::string changes = changes_in_words(resolved); !changes.empty())
+    text.insert(text.find('\n') + 1, fmt::format("# {}\n", changes));
   limits.reset();  // what is finished gets written
   write_out_file(options.out, text, options.force);
 }

@@ -22,6 +22,7 @@
 #include "published/validate_targets.hpp"
 #include "published/validate_training.hpp"
 #include "report/assumptions_table.hpp"
+#include "report/interval_report.hpp"
 #include "report/json_text.hpp"
 #include "report/layout_validation.hpp"
 #include "report/memory_outcomes_table.hpp"
@@ -56,7 +57,7 @@ struct ValidateOptions {
   std::string protocols = "nccl";
   std::string runs = "published";
   std::optional<std::string> fit, jobs;
-  std::optional<std::string> plot, plot_runs, errors, experiments, limit;
+  std::optional<std::string> plot, plot_runs, errors, experiments, csv, limit;
   LimitOptions limits;
   bool summary = false;
   bool assumed = false;
@@ -215,6 +216,10 @@ std::optional<std::filesystem::path> layout_error_file(const ValidateOptions& op
          fmt::format("{}{}.csv", layouts_prefix, config::name_of(fit));
 }
 
+std::filesystem::path curve_error_file(const ValidateOptions& options) {
+  return std::filesystem::path(*options.errors) / "collectives.csv";
+}
+
 void validate(const ValidateOptions& options) {
   // read before anything slow
   const double limit = options.limit ? percentage("--limit", *options.limit) : 0;
@@ -222,11 +227,12 @@ void validate(const ValidateOptions& options) {
   if (options.fit) asked = {choice<FitKind>(*options.fit)};
   const int parallel = jobs_of(options.jobs);
   const LimitsKept limits(limits_of(options.limits), announce_work);
-  for (const auto* file : {&options.plot, &options.plot_runs}) {
+  for (const auto* file : {&options.plot, &options.plot_runs, &options.csv}) {
     if (*file) check_out_file(**file, options.force);
   }
   std::vector<FitKind> error_files;
   if (options.errors) {
+    check_out_file(curve_error_file(options), options.force);
     for (const FitKind its : asked) {
       if (its == FitKind::one_node) continue;  // no experiment has a measurement of one node
       error_files.push_back(its);
@@ -254,10 +260,12 @@ void validate(const ValidateOptions& options) {
   const CollectiveValidation collectives = validate_collectives(catalogue, curves, constants);
   // rows to fit to are also looked up among those shipped
   std::vector<PublishedRow> shipped;
-  if (!options.files.empty() && (!about_training.empty() || has_targets)) {
+  std::vector<PublishedRow> shipped_layouts;
+  if (!options.files.empty() && (!about_training.empty() || has_targets || has_layouts)) {
     RowsByKind others = parted(read_published_files(catalogue, {}));
     complete_energy_rows(about_targets, others.targets);
     if (!about_training.empty()) shipped = std::move(others.training);
+    if (has_layouts) shipped_layouts = std::move(others.layouts);
   } else {
     complete_energy_rows(about_targets, {});
   }
@@ -276,7 +284,8 @@ void validate(const ValidateOptions& options) {
         std::make_shared<const PublishedData>(
             PublishedData{.machine_rules = read_machine_rules(catalogue, rules_of_layouts(options.machines)),
                           .run_rules = read_run_rules(catalogue, rules_of_layouts(options.runs)),
-                          .rows = std::move(about_layouts)}),
+                          .rows = std::move(about_layouts),
+                          .lookup = std::move(shipped_layouts)}),
         parallel, options.equal_gpus);
   }
   TargetValidation targets;
@@ -303,6 +312,12 @@ void validate(const ValidateOptions& options) {
   if (options.assumed) effects = assumption_effects(catalogue, training, parallel, fit, predictions);
   if (options.plot) write_out_file(*options.plot, validation_plot(collectives), options.force);
   if (options.plot_runs) write_out_file(*options.plot_runs, training_plot(training), options.force);
+  if (options.csv)
+    write_out_file(*options.csv,
+                   validated_runs_csv(training_validation_json(training, fit),
+                                      has_layouts ? layout_validation_json(layouts, layout_fit(fit))
+                                                  : nlohmann::ordered_json()),
+                   options.force);
   for (const FitKind its : error_files) {
     if (has_training)
       write_out_file(error_file(options, its), published_errors_text(published_errors(training, its)),
@@ -310,6 +325,9 @@ void validate(const ValidateOptions& options) {
     if (const auto file = layout_error_file(options, its); file && has_layouts)
       write_out_file(*file, published_errors_text(layout_errors(layouts, layout_fit(its))), options.force);
   }
+  if (options.errors && has_collectives)
+    write_out_file(curve_error_file(options), collective_errors_text(collective_errors(collectives)),
+                   options.force);
   if (options.experiments) {
     for (const PublishedExperiment& each : published_experiments(catalogue, training, layouts))
       write_out_file(std::filesystem::path(*options.experiments) / each.file, each.text, options.force);
@@ -367,6 +385,9 @@ void add_validate(CLI::App& program) {
             "draw the curves with at least three sizes as SVG into this file");
   add_value(command, "--plot-runs", options->plot_runs, "FILE",
             "draw predicted against measured training runs as SVG into this file");
+  add_value(command, "--csv", options->csv, "FILE",
+            "write measured, predicted, error and interval of every training run, those whose ranks share a "
+            "model too, with one fit (default: 1gpu) into this CSV file");
   add_value(command, "--errors", options->errors, "DIR",
             "write the error of every training run into this folder, a file for each fit, and others for "
             "runs whose ranks share a model; expected errors of predictions come from these");
@@ -380,8 +401,9 @@ void add_validate(CLI::App& program) {
       "those whose ranks share a model");
   add_limit_options(command, options->limits);
   command.add_flag("--json", options->json, "print JSON instead of the table; errors are ratios");
-  command.add_flag("--force", options->force,
-                   "replace the files of --plot, --plot-runs, --errors and --experiments if they exist");
+  command.add_flag(
+      "--force", options->force,
+      "replace the files of --plot, --plot-runs, --csv, --errors and --experiments if they exist");
   add_examples(command, {"trainyard validate --summary --fit software",
                          "trainyard validate my_runs.csv --fit 1gpu --plot-runs my_runs.svg"});
   command.callback([options] { validate(*options); });

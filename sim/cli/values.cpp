@@ -1,5 +1,6 @@
 #include "cli/values.hpp"
 
+#include "experiment/keys_meant.hpp"
 #include "units/text.hpp"
 
 #include <CLI/Error.hpp>
@@ -49,6 +50,13 @@ Bytes nccl_size(const std::string& option, const std::string& text) {
   constexpr double largest = 1099511627776.0;  // 1 TiB: more than any GPU holds
   std::string digits = text;
   double unit = 1;
+  const auto ends = [&](char letter) {
+    return !digits.empty() && std::toupper(static_cast<unsigned char>(digits.back())) == letter;
+  };
+  // nccl-tests reads one letter after the number and passes over the rest: 1MB is 1M
+  const bool has_byte = ends('B');
+  if (has_byte) digits.pop_back();
+  if (has_byte && ends('I')) digits.pop_back();
   if (!digits.empty()) {
     const auto suffix =
         suffixes.find(static_cast<char>(std::toupper(static_cast<unsigned char>(digits.back()))));
@@ -57,6 +65,7 @@ Bytes nccl_size(const std::string& option, const std::string& text) {
       digits.pop_back();
     }
   }
+  while (digits.ends_with(' ')) digits.pop_back();
   const Parsed<long long> number = parse_integer(digits);
   if (!number) wrong(option, text, expected);
   const double size = static_cast<double>(*number) * unit;
@@ -70,7 +79,7 @@ std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<
   for (const std::string& text : texts) {
     const std::size_t sign = text.find('=');
     if (sign == 0 || sign == std::string::npos) wrong("--set", text, "KEY=VALUE");
-    overrides.emplace_back(text.substr(0, sign), text.substr(sign + 1));
+    overrides.emplace_back(key_meant(text.substr(0, sign)), text.substr(sign + 1));
   }
   return overrides;
 }

@@ -37,10 +37,12 @@ std::optional<Q> positive_quantity(const std::string& option, const std::string&
 /// A percentage of at least 0 as a ratio: "15" is 0.15. Throws CLI::ValidationError.
 double percentage(const std::string& option, const std::string& text);
 
-/// A size in nccl-tests' format: 8, 64K, 1M, 2G; K, M and G are powers of 1,024. Throws CLI::ValidationError.
+/// A size in nccl-tests' format: 8, 64K, 1M, 2G, also 1MB; K, M and G are powers of 1,024. Throws
+/// CLI::ValidationError.
 Bytes nccl_size(const std::string& option, const std::string& text);
 
-/// The KEY=VALUE texts of --set, in order. Throws CLI::ValidationError.
+/// The KEY=VALUE texts of --set, in order, with other words for keys replaced by the keys. Throws
+/// CLI::ValidationError.
 std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<std::string>& texts);
 
 /// The value named `text`. An unknown name is the same error as in a file: throws InputError.

@@ -1,5 +1,7 @@
 #include "collectives/edge_counter.hpp"
 
+#include "platform/channels.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -5,6 +5,7 @@
 #include "config/catalogue.hpp"
 #include "config/read.hpp"
 #include "config/read_file.hpp"
+#include "units/text.hpp"
 #include "workload/csv.hpp"
 
 #include <algorithm>
@@ -25,6 +26,12 @@ void validate(const GpuProfile& gpu, config::Problems& problems) {
   };
   require_beside("kernels", gpu.kernels);
   require_beside("vector_kernels", gpu.vector_kernels);
+  if (gpu.memory.usable && gpu.memory.usable->value > gpu.memory.capacity.value)
+    problems.error(
+        "memory.usable",
+        fmt::format("{} usable of a capacity of {}", human(gpu.memory.usable->value),
+                    human(gpu.memory.capacity.value)),
+        "at most memory.capacity; with another capacity set both, or usable to none for all of it");
   const MatrixUnits& units = gpu.matrix;
   const bool has_peak =
       units.fp32.peak.value > FlopRate() || units.tf32 || units.fp16 || units.bf16 || units.fp8;

@@ -232,6 +232,7 @@ std::string usable_precisions(const GpuProfile& gpu) {
   for (const auto& name : config::Names<Precision>::table) {
     const Dtype dtype = dtype_of(name.value);
     if (dtype != Dtype::tf32 && find_rates(gpu, dtype) == nullptr) continue;
+    if (config::name_of(name.value) != name.text) continue;  // another spelling
     list += (list.empty() ? "" : ", ") + std::string(name.text);
   }
   return list;

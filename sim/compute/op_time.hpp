@@ -16,6 +16,7 @@ struct OpTime {
   ComputeSource source{};
   GpuUse use = {};        ///< its needs; not set by op_time()
   Seconds overhead = {};  ///< the software's part of the duration; not set by op_time()
+  Seconds kernel = {};    ///< its time on a GPU of mean speed, which another needs more or less of; likewise
   /// Part of the duration: the slowest of the job's GPUs needs longer than the mean; not set by op_time().
   Seconds slowest_gpu = {};
 };

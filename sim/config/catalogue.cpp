@@ -1,7 +1,9 @@
 #include "config/catalogue.hpp"
 
 #include "config/diagnostic.hpp"
+#include "config/document.hpp"
 #include "config/file_paths.hpp"
+#include "config/other_names.hpp"
 #include "config/suggest.hpp"
 #include "units/text.hpp"
 
@@ -9,6 +11,7 @@
 #include <array>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <system_error>
 
 namespace trainyard::config {
@@ -18,6 +21,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view extension = ".yaml";
+
+/// Of files that users have: JSON is YAML.
+constexpr std::array<std::string_view, 3> extensions{extension, ".yml", ".json"};
 
 struct KindTexts {
   Kind kind;
@@ -52,18 +58,96 @@ bool is_file(const fs::path& path) {
   return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
 }
 
-/// "minsky is a platform: --platform minsky"; empty if the name is of no kind that an experiment names.
-std::string named_elsewhere(const Catalogue& catalogue, Kind kind, std::string_view name) {
-  if (kind != Kind::experiment && kind != Kind::sweep) return {};
-  for (const Kind other : {Kind::platform, Kind::model, Kind::stack}) {
-    const std::vector<std::string> its = names(catalogue, other);
-    if (std::ranges::find(its, name) == its.end()) continue;
-    return fmt::format("{0} is a {1}: {2}", name, word_of(other),
-                       other == Kind::platform ? fmt::format("--platform {} --model resnet50", name)
-                       : other == Kind::model
-                           ? fmt::format("--model {} --platform dgx2", name)
-                           : fmt::format("--stack {} --model resnet50 --platform dgx2", name));
+bool is_of_maker(const std::string& platform) { return platform.starts_with("dgx"); }
+
+/// The shipped platforms with this GPU. Files with errors have none.
+std::vector<std::string> platforms_with(const Catalogue& catalogue, std::string_view gpu) {
+  std::vector<std::string> found;
+  for (const std::string& name : names(catalogue, Kind::platform)) {
+    try {
+      const Document document = load(find(catalogue, Kind::platform, name));
+      if (document.nearest("node.gpus.profile").scalar == gpu) found.push_back(name);
+    } catch (const InputError&) {
+      continue;
+    } catch (const FileError&) {
+      continue;
+    }
   }
+  return found;
+}
+
+/// The first names of a list, as many as a line has room for.
+std::string first_of(const std::vector<std::string>& all) {
+  constexpr std::size_t most = 6;
+  const std::size_t shown = std::min(all.size(), most);
+  return fmt::format("{}{}", fmt::join(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                     shown < all.size() ? " ..." : "");
+}
+
+/// A GPU in place of a platform, or of an experiment, which needs a model too.
+std::string platform_of_gpu_in_words(const Catalogue& catalogue, Kind kind, std::string_view text) {
+  std::vector<std::string> gpus = names_possible(catalogue, Kind::gpu, text);
+  if (const std::string meant = name_meant(catalogue, Kind::gpu, text); !meant.empty()) gpus = {meant};
+  if (gpus.empty()) return {};
+  std::vector<std::string> platforms;
+  for (const std::string& gpu : gpus) {
+    for (std::string& name : platforms_with(catalogue, gpu)) platforms.push_back(std::move(name));
+  }
+  std::ranges::stable_partition(platforms, is_of_maker);
+  const std::string_view model = kind == Kind::platform ? "" : " --model resnet50";
+  if (platforms.empty())
+    return fmt::format(
+        "{} is a GPU that no shipped platform has: 'trainyard init platform --gpus 8 --gpu {}' makes one",
+        text, gpus.front());
+  return fmt::format("{} is a GPU: --platform {}{}{}", text, platforms.front(), model,
+                     platforms.size() == 1
+                         ? ""
+                         : fmt::format(" (also {})", first_of({platforms.begin() + 1, platforms.end()})));
+}
+
+/// How to use a file of another kind than the one asked for.
+std::string use_of(Kind of, std::string_view name, bool is_whole) {
+  switch (of) {
+    case Kind::platform:
+      return fmt::format("--platform {}{}", name, is_whole ? " --model resnet50" : "");
+    case Kind::model:
+      return fmt::format("--model {}{}", name, is_whole ? " --platform dgx2" : "");
+    case Kind::stack:
+      return fmt::format("--stack {}{}", name, is_whole ? " --model resnet50 --platform dgx2" : "");
+    case Kind::sweep:
+      return fmt::format("'trainyard sweep {}'", name);
+    default:
+      return fmt::format("'trainyard run {}'", name);
+  }
+}
+
+/// "minsky is a platform: --platform minsky"; empty if the name is of no other kind that options name.
+/// `is_spelt_so`: only names as files have them.
+std::string named_elsewhere(const Catalogue& catalogue, Kind kind, std::string_view name, bool is_spelt_so) {
+  const bool is_whole = kind == Kind::experiment || kind == Kind::sweep;
+  for (const Kind other : {Kind::platform, Kind::model, Kind::stack, Kind::sweep, Kind::experiment}) {
+    if (other == kind) continue;
+    const std::vector<std::string> its = names(catalogue, other);
+    std::string meant(name);
+    if (std::ranges::find(its, name) == its.end())
+      meant = is_spelt_so ? std::string() : name_meant(catalogue, other, name);
+    if (!meant.empty())
+      return fmt::format("{} is a {}: {}", name, word_of(other), use_of(other, meant, is_whole));
+  }
+  if (is_spelt_so || (kind != Kind::platform && !is_whole)) return {};
+  return platform_of_gpu_in_words(catalogue, kind, name);
+}
+
+/// Names of a GPU or platform that the text may mean: "one of h100_pcie_80gb, h100_sxm_80gb".
+std::string several_possible(const Catalogue& catalogue, Kind kind, std::string_view name) {
+  const std::vector<std::string> possible = names_possible(catalogue, kind, name);
+  return possible.empty() ? std::string() : "one of " + first_of(possible);
+}
+
+/// What a path in place of a name is that is there, but cannot be it: a folder, a trace.
+std::string refused_path(std::string_view text) {
+  std::error_code ignored;
+  if (fs::is_directory(fs::path(text), ignored)) return "it is a folder: write the name of a file in it";
   return {};
 }
 
@@ -71,6 +155,9 @@ std::string named_elsewhere(const Catalogue& catalogue, Kind kind, std::string_v
 std::string listed(Kind kind, const std::vector<std::string>& known) {
   constexpr std::size_t most = 12;
   if (known.size() <= most) return fmt::format("known: {}", fmt::join(known, ", "));
+  if (kind == Kind::gpu)
+    return "'trainyard list gpus' shows all; 'trainyard init platform' takes one without a profile by "
+           "--gpu-memory and --gpu-peak";
   return fmt::format("'trainyard list' shows all {} names of kind {}", known.size(), word_of(kind));
 }
 
@@ -92,9 +179,13 @@ std::string with_namesakes(std::string suggestion, std::string_view word,
 [[noreturn]] void unknown_name(const Catalogue& catalogue, Kind kind, std::string_view name) {
   const std::vector<std::string> known = names(catalogue, kind);
   const std::string local = std::string(name) + std::string(extension);
-  std::string hint = named_elsewhere(catalogue, kind, name);
-  if (hint.empty()) hint = with_namesakes(did_you_mean(name, known), name, known);
+  const std::string close = did_you_mean(name, known);
+  std::string hint(advice_on(kind, name));
+  if (hint.empty()) hint = several_possible(catalogue, kind, name);
+  if (hint.empty()) hint = named_elsewhere(catalogue, kind, name, !close.empty() && kind != Kind::platform);
+  if (hint.empty()) hint = with_namesakes(close, name, known);
   if (is_file(local)) hint = "to use the file here, write ./" + local;
+  if (is_file(fs::path(name))) hint = "to use the file here, write ./" + std::string(name);
   if (catalogue.roots.empty())
     hint = "no platforms/ and workloads/ found: set TRAINYARD_DATA to their folder";
   if (!known.empty() && hint.empty()) hint = listed(kind, known);
@@ -108,15 +199,17 @@ fs::path find_path(Kind kind, std::string_view text, const fs::path& relative_to
     if (is_file(beside)) return beside.lexically_normal();
   }
   if (is_file(path)) return path;
-  const std::string hint =
-      text.find('/') == std::string_view::npos ? "write a shipped file's name without .yaml" : "";
+  std::string hint = refused_path(text);
+  if (hint.empty() && text.find('/') == std::string_view::npos)
+    hint = "write a shipped file's name without .yaml";
   throw InputError("no " + std::string(word_of(kind)) + " file " + in_quotes(text), hint);
 }
 
 }  // namespace
 
 bool is_path(std::string_view name_or_path) {
-  return name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(extension);
+  const auto ends = [&](std::string_view with) { return name_or_path.ends_with(with); };
+  return name_or_path.find('/') != std::string_view::npos || std::ranges::any_of(extensions, ends);
 }
 
 std::string_view word_of(Kind kind) { return texts_of(kind).word; }
@@ -170,6 +263,8 @@ fs::path find(const Catalogue& catalogue, Kind kind, std::string_view name_or_pa
     fs::path file = root / folder_of(kind) / (std::string(name_or_path) + std::string(extension));
     if (!name_or_path.empty() && is_file(file)) return file;
   }
+  if (const std::string meant = name_meant(catalogue, kind, name_or_path); !meant.empty())
+    return find(catalogue, kind, meant);
   unknown_name(catalogue, kind, name_or_path);
 }
 

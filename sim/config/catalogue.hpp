@@ -43,10 +43,12 @@ std::filesystem::path shipped_file(const Catalogue& catalogue, std::string_view 
 /// All names of a kind, sorted, without repeats.
 std::vector<std::string> names(const Catalogue& catalogue, Kind kind);
 
-/// Whether a text is a path instead of a name of the catalogue: it contains '/' or ends in .yaml.
+/// Whether a text is a path instead of a name of the catalogue: it contains '/' or ends in .yaml, .yml or
+/// .json.
 bool is_path(std::string_view name_or_path);
 
-/// The file for a name. A plain name is looked up in the catalogue; a path first relative to the folder of
+/// The file for a name. A plain name is looked up in the catalogue, also by what users call it
+/// (other_names.hpp); a path first relative to the folder of
 /// the file `relative_to` (if given), then to the current directory. Throws InputError (did you mean,
 /// existing names) if there is none.
 std::filesystem::path find(const Catalogue& catalogue, Kind kind, std::string_view name_or_path,

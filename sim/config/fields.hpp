@@ -48,6 +48,11 @@ concept HasOtherWords = HasKeys<T> && requires {
   Keys<T>::other_words;
 };
 
+template <class E>
+concept HasOtherNames = requires {
+  Names<E>::other_words;
+};
+
 template <class T>
 concept HasDefinition = HasKeys<T> && requires {
   Keys<T>::definition;
@@ -101,11 +106,34 @@ template <class T>
 concept PlainScalar = is_quantity<T> || std::same_as<T, std::string> || std::same_as<T, bool> ||
     std::same_as<T, int> || std::same_as<T, long long> || std::same_as<T, double>;
 
-/// The value with this name.
+/// Whether two words have the same letters and digits, whatever their case: "AdamW" and "adam_w".
+constexpr bool is_same_word(std::string_view a, std::string_view b) {
+  const auto next = [](std::string_view& text) {
+    for (; !text.empty(); text.remove_prefix(1)) {
+      char c = text.front();
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+      if ((c < 'a' || c > 'z') && (c < '0' || c > '9')) continue;
+      text.remove_prefix(1);
+      return c;
+    }
+    return char{};
+  };
+  if (a.empty() || b.empty()) return a == b;
+  for (;;) {
+    const char letter = next(a);
+    if (letter != next(b)) return false;
+    if (letter == char{}) return true;
+  }
+}
+
+/// The value with this name, as written or with other capitals and punctuation.
 template <class E>
 constexpr std::optional<E> value_named(std::string_view text) {
   for (const auto& name : Names<E>::table) {
     if (name.text == text) return name.value;
+  }
+  for (const auto& name : Names<E>::table) {
+    if (is_same_word(name.text, text)) return name.value;
   }
   return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <initializer_list>
 
 namespace trainyard::config {
 namespace {
@@ -15,8 +16,15 @@ constexpr std::size_t examined = std::size_t{64} << 10U;
 struct Format {
   FileFormat format;
   std::string_view words;
-  std::string_view command = {};  ///< {} is the file
+  std::string_view command = {};  ///< or what to do instead; {} is the file
 };
+
+constexpr std::string_view by_hand =
+    "state the job yourself: trainyard init experiment -o job.yaml; 'trainyard keys parallelism' lists "
+    "the keys of layouts";
+constexpr std::string_view from_rccl =
+    "RCCL writes the topology of any job: NCCL_TOPO_DUMP_FILE=topo.xml, then trainyard init platform "
+    "topo.xml";
 
 constexpr std::array formats{
     Format{FileFormat::pytorch_profile, "a profile of PyTorch (torch.profiler)",
@@ -29,12 +37,20 @@ constexpr std::array formats{
     Format{FileFormat::chakra_json, "a Chakra trace as JSON", "trainyard import chakra {} -o step.csv"},
     Format{FileFormat::chakra, "a Chakra trace", "trainyard import chakra {} -o step.csv"},
     Format{FileFormat::onnx, "an ONNX model", "trainyard import onnx {} -o model.yaml"},
+    Format{FileFormat::zip, "a ZIP archive, such as a checkpoint of PyTorch"},
+    Format{FileFormat::xplane, "an XPlane profile of TensorFlow or JAX (.xplane.pb)",
+           "trainyard reads profiles of PyTorch and Nsight Systems: trainyard import --help"},
+    Format{FileFormat::xz, "compressed by xz", "xz -d {}"},
+    Format{FileFormat::zstd, "compressed by Zstandard", "zstd -d {}"},
+    Format{FileFormat::bzip2, "compressed by bzip2", "bunzip2 {}"},
     Format{FileFormat::python_pickle, "a Python pickle, such as a memory snapshot of PyTorch"},
     Format{FileFormat::sqlite, "an SQLite database, such as an export of Nsight Systems",
            "trainyard import nsys {} -o step.csv"},
     Format{FileFormat::gzip, "compressed by gzip",
            "gunzip {}; a profile of PyTorch: trainyard import kineto {} -o step.csv"},
     Format{FileFormat::nccl_tests, "output of nccl-tests", "trainyard import nccl-tests {} -o rows.csv"},
+    Format{FileFormat::nccl_tests_json, "JSON of nccl-tests or rccl-tests",
+           "trainyard import nccl-tests {} -o rows.csv"},
     Format{FileFormat::nccl_topology, "a topology of NCCL", "trainyard init platform {} -o machine.yaml"},
     Format{FileFormat::nccl_graph, "a graph dump of NCCL (NCCL_GRAPH_DUMP_FILE), not its topology",
            "trainyard topology PLATFORM --graph {}"},
@@ -52,7 +68,27 @@ constexpr std::array formats{
     Format{FileFormat::htsim_topology, "a topology of htsim"},
     Format{FileFormat::simai_bandwidths, "the bus bandwidths of SimAI's analytical mode"},
     Format{FileFormat::aicb_workload, "a workload of AICB for GPUs; SimAI's own workloads can be imported"},
-    Format{FileFormat::rocm_smi, "output of rocm-smi"},
+    Format{FileFormat::rocm_smi, "output of rocm-smi, which does not say how fast links are", from_rccl},
+    Format{FileFormat::amd_smi, "output of amd-smi, which does not say how fast PCIe links are", from_rccl},
+    Format{FileFormat::hugging_face_model, "a model of Hugging Face (config.json)",
+           "its sizes go into a model file: workloads/README.md, \"Write your own model\"; 'trainyard list "
+           "models' "
+           "has the usual ones"},
+    Format{FileFormat::hugging_face_trainer,
+           "a training job of Hugging Face's Trainer or a tool on top of it", by_hand},
+    Format{FileFormat::deepspeed, "a configuration of DeepSpeed", by_hand},
+    Format{FileFormat::accelerate, "a configuration of Hugging Face Accelerate", by_hand},
+    Format{FileFormat::nemo, "a job of NeMo", by_hand},
+    Format{FileFormat::megatron, "arguments of Megatron-LM", by_hand},
+    Format{FileFormat::torchtitan, "a job of torchtitan (TOML)", by_hand},
+    Format{FileFormat::maxtext, "a job of MaxText", by_hand},
+    Format{FileFormat::mlperf_log, "a log of MLPerf",
+           "its step time goes into a table of measurements: workloads/published/README.md; then trainyard "
+           "validate rows.csv"},
+    Format{FileFormat::slurm, "a configuration of Slurm, which does not say how fast links are",
+           "its switches are the fabric of a platform: platforms/README.md; trainyard init platform -o "
+           "machine.yaml"},
+    Format{FileFormat::script, "a script, not an input of trainyard", by_hand},
     Format{FileFormat::trainyard_trace, "a trace of trainyard",
            "trainyard run --platform NAME --set trace={}"},
     Format{FileFormat::trainyard_yaml, "a YAML file of trainyard"},
@@ -70,6 +106,7 @@ public:
     const std::size_t begin = text_.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
     text_.remove_prefix(std::min(begin, text_.size()));
   }
+  [[nodiscard]] std::string_view text() const { return text_; }
   [[nodiscard]] bool has(std::string_view part) const { return text_.find(part) != std::string_view::npos; }
   [[nodiscard]] bool begins(std::string_view part) const { return text_.starts_with(part); }
   [[nodiscard]] bool has_line(std::string_view beginning) const {
@@ -101,8 +138,31 @@ private:
   std::string_view text_;
 };
 
+/// A configuration of a framework as JSON.
+FileFormat json_job_format(const Head& head) {
+  const auto has_any = [&](std::initializer_list<std::string_view> keys) {
+    return std::ranges::any_of(keys, [&](std::string_view key) { return head.has_key(key); });
+  };
+  if (has_any({"zero_optimization", "train_micro_batch_size_per_gpu"}) ||
+      (head.has_key("train_batch_size") &&
+       has_any({"fp16", "bf16", "optimizer", "gradient_accumulation_steps"})))
+    return FileFormat::deepspeed;
+  const bool is_model =
+      has_any({"transformers_version", "_diffusers_version"}) ||
+      (has_any({"architectures", "model_type"}) &&
+       has_any({"hidden_size", "n_embd", "d_model", "num_hidden_layers", "vocab_size", "text_config"}));
+  if (is_model) return FileFormat::hugging_face_model;
+  if (has_any({"per_device_train_batch_size", "model_name_or_path"})) return FileFormat::hugging_face_trainer;
+  return head.has_key("distributed_type") && head.has_key("num_processes") ? FileFormat::accelerate
+                                                                           : FileFormat::json;
+}
+
 FileFormat json_format(const Head& head) {
   if (head.begins("[[") && head.is_number_at(2)) return FileFormat::memory_timeline;
+  if (head.has_key("busBw") || (head.has_key("results") && head.has_key("bus_bw")))
+    return FileFormat::nccl_tests_json;
+  if (head.has("\"(Topology)")) return FileFormat::rocm_smi;
+  if (head.has_key("link_type") && head.has_key("num_hops")) return FileFormat::amd_smi;
   if (head.begins("[")) {
     if (head.has("NEGOTIATE_")) return FileFormat::horovod_timeline;
     return head.has_key("ph") ? FileFormat::chrome_trace : FileFormat::json;
@@ -114,7 +174,8 @@ FileFormat json_format(const Head& head) {
     return FileFormat::astra_sim_system;
   if (head.has_key("traceEvents"))
     return head.has("\"cpu_op\"") ? FileFormat::pytorch_profile : FileFormat::chrome_trace;
-  return head.has_key("schema") && head.has_key("nodes") ? FileFormat::execution_trace : FileFormat::json;
+  if (head.has_key("schema") && head.has_key("nodes")) return FileFormat::execution_trace;
+  return json_job_format(head);
 }
 
 FileFormat xml_format(const Head& head) {
@@ -155,6 +216,52 @@ bool is_astra_sim_workload(const Head& head) {
                        word.starts_with("HYBRID_"));
 }
 
+/// Comments of our own files may name options of other tools. Keeps "#!".
+std::string without_comments(std::string_view text) {
+  std::string rest;
+  for (bool is_first = true; !text.empty(); is_first = false) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::size_t begin = line.find_first_not_of(" \t");
+    const bool is_comment = begin != std::string_view::npos && line[begin] == '#';
+    if (!is_comment || (is_first && line.starts_with("#!"))) rest.append(line) += '\n';
+  }
+  return rest;
+}
+
+/// A job of another framework as YAML, TOML, a script or a log.
+FileFormat job_format(std::string_view text) {
+  const std::string uncommented = without_comments(text.substr(0, examined));
+  const Head head(uncommented);
+  const auto has_any_line = [&](std::initializer_list<std::string_view> beginnings) {
+    return std::ranges::any_of(beginnings, [&](std::string_view begin) { return head.has_line(begin); });
+  };
+  if (head.has(":::MLLOG ") || head.has(":::MLPv0")) return FileFormat::mlperf_log;
+  if (has_any_line({"SwitchName=", "BlockName="}) ||
+      (head.has_line("PartitionName=") && head.has("NodeName=")))
+    return FileFormat::slurm;
+  if (head.has_line("[training]") &&
+      has_any_line({"[model]", "[job]", "[parallelism]", "[experimental]", "[optimizer]"}))
+    return FileFormat::torchtitan;
+  if (has_any_line({"compute_environment:"}) ||
+      (head.has_line("distributed_type:") && head.has_line("num_processes:")))
+    return FileFormat::accelerate;
+  if (has_any_line({"ici_", "dcn_", "base_emb_dim:", "per_device_batch_size:"}) ||
+      (head.has_line("base_config:") && has_any_line({"model_name:", "run_name:"})))
+    return FileFormat::maxtext;
+  if (has_any_line({"zero_optimization:", "train_micro_batch_size_per_gpu:"})) return FileFormat::deepspeed;
+  if (has_any_line({"per_device_train_batch_size:", "model_name_or_path:"}) ||
+      (head.has_line("base_model:") && has_any_line({"micro_batch_size:", "sequence_len:"})))
+    return FileFormat::hugging_face_trainer;
+  if (head.has("pretrain_gpt.py") || head.has("--tensor-model-parallel-size") ||
+      (head.has("--num-layers") && head.has("--hidden-size")))
+    return FileFormat::megatron;
+  if (has_any_line({"exp_manager:", "language_model:"}) || head.has("_target_: nemo.") ||
+      head.has("_target_: megatron.") || (head.has_line("trainer:") && head.has_line("model:")))
+    return FileFormat::nemo;
+  return head.begins("#!") ? FileFormat::script : FileFormat::unknown;
+}
+
 /// The own formats first: their comments may name other tools.
 FileFormat text_format(const Head& head) {
   if (head.begins("# trainyard trace:")) return FileFormat::trainyard_trace;
@@ -169,7 +276,22 @@ FileFormat text_format(const Head& head) {
   if (head.begins("Nodes ") && head.has_line("Tiers ")) return FileFormat::htsim_topology;
   if (head.has_line("TP:") && head.has_line("busbw:")) return FileFormat::simai_bandwidths;
   if (head.has_line("comm_type,comm_group,")) return FileFormat::aicb_workload;
-  return head.has("ROCm System Management Interface") ? FileFormat::rocm_smi : FileFormat::unknown;
+  if (head.has("ROCm System Management Interface") || head.has(" between two GPUs ="))
+    return FileFormat::rocm_smi;
+  if (head.has_line("LINK TYPE TABLE:") || head.has_line("ACCESS TABLE:") || head.has_line("WEIGHT TABLE:"))
+    return FileFormat::amd_smi;
+  return job_format(head.text());
+}
+
+/// XSpace of TensorFlow's profiler: planes with these names. A text may begin with the same byte, a line end.
+bool is_xplane(std::string_view bytes) {
+  if (!bytes.starts_with('\x0A')) return false;
+  const std::string_view head = bytes.substr(0, examined);
+  const std::string_view first = head.substr(0, 16);
+  const bool is_binary = std::ranges::any_of(first, [](char c) { return c >= 0 && c < '\t'; });
+  return is_binary && std::ranges::any_of(
+                          std::initializer_list<std::string_view>{"/host:", "/device:", "Task Environment"},
+                          [&](std::string_view name) { return head.find(name) != std::string_view::npos; });
 }
 
 }  // namespace
@@ -180,6 +302,13 @@ FileFormat binary_format_of(std::string_view bytes) {
   };
   if (bytes.starts_with("SQLite format 3")) return FileFormat::sqlite;
   if (byte(0) == 0x1F && byte(1) == 0x8B) return FileFormat::gzip;
+  if (bytes.starts_with("\xFD"
+                        "7zXZ"))
+    return FileFormat::xz;
+  if (bytes.starts_with("\x28\xB5\x2F\xFD")) return FileFormat::zstd;
+  if (bytes.starts_with("BZh") && bytes.substr(4).starts_with("1AY&SY")) return FileFormat::bzip2;
+  if (bytes.starts_with("PK\x03\x04")) return FileFormat::zip;
+  if (is_xplane(bytes)) return FileFormat::xplane;
   if (byte(0) == 0x80 && byte(1) >= 2 && byte(1) <= 5) return FileFormat::python_pickle;
   // the version, then the producer or the graph (fields 1 and 2 or 7 of onnx.ModelProto)
   if (byte(0) == 0x08 && byte(1) < 0x20 && (byte(2) == 0x12 || byte(2) == 0x3A)) return FileFormat::onnx;
@@ -207,14 +336,31 @@ std::string command_for(FileFormat format, std::string_view file) {
   return command;
 }
 
-void refuse_foreign(const std::string& file, std::string_view text, std::initializer_list<FileFormat> own) {
-  const FileFormat format = format_of(text);
-  if (format == FileFormat::unknown || std::ranges::find(own, format) != own.end()) return;
+namespace {
+
+[[noreturn]] void refuse_format(const std::string& file, FileFormat format) {
   throw InputError({Diagnostic{.file = file,
                                .key_path = {},
                                .message = fmt::format("this is {}", words_of(format)),
                                .hint = command_for(format, file),
                                .source_line = {}}});
+}
+
+}  // namespace
+
+void refuse_foreign(const std::string& file, std::string_view text, std::initializer_list<FileFormat> own) {
+  const FileFormat format = format_of(text);
+  if (format != FileFormat::unknown && std::ranges::find(own, format) == own.end())
+    refuse_format(file, format);
+}
+
+void refuse_job(const std::string& file, const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) {
+    if (text.size() >= examined) break;
+    text.append(line) += '\n';
+  }
+  if (const FileFormat format = job_format(text); format != FileFormat::unknown) refuse_format(file, format);
 }
 
 }  // namespace trainyard::config

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace trainyard::config {
 
@@ -19,9 +20,15 @@ enum class FileFormat {
   chakra,
   onnx,
   python_pickle,
+  zip,
   sqlite,
+  xplane,
   gzip,
+  xz,
+  zstd,
+  bzip2,
   nccl_tests,
+  nccl_tests_json,
   nccl_topology,
   nccl_graph,
   smi_overview,
@@ -36,6 +43,18 @@ enum class FileFormat {
   simai_bandwidths,
   aicb_workload,
   rocm_smi,
+  amd_smi,
+  hugging_face_model,
+  hugging_face_trainer,
+  deepspeed,
+  accelerate,
+  nemo,
+  megatron,
+  torchtitan,
+  maxtext,
+  mlperf_log,
+  slurm,
+  script,
   trainyard_trace,
   trainyard_yaml,
   json,
@@ -50,11 +69,15 @@ FileFormat binary_format_of(std::string_view head);
 /// "a profile of PyTorch (torch.profiler)".
 std::string_view words_of(FileFormat format);
 
-/// The command that reads it, for a file of this name; empty if there is none.
+/// The command that reads it, for a file of this name, or what to do instead; empty if there is nothing to
+/// say.
 std::string command_for(FileFormat format, std::string_view file);
 
-/// Throws InputError, with the command that reads it, if the file is of another tool, or of another kind than
+/// Throws InputError, with command_for() as its hint, if the file is of another tool, or of another kind than
 /// those of `own`. `text`: all of it, or its beginning.
 void refuse_foreign(const std::string& file, std::string_view text, std::initializer_list<FileFormat> own);
+
+/// Throws the same if a YAML document, which has errors as one of ours, is a job of another framework.
+void refuse_job(const std::string& file, const std::vector<std::string>& lines);
 
 }  // namespace trainyard::config

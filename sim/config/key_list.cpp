@@ -42,7 +42,9 @@ std::string form_of(const Shape& shape) {
       return fmt::format("{} ({}){}", shape.what, shape.example, bounds_in_words(shape));
     case Shape::Kind::choice: {
       std::vector<std::string_view> names;
-      for (const Shape::Choice& choice : shape.choices) names.push_back(choice.text);
+      for (const Shape::Choice& choice : shape.choices) {
+        if (choice.is_offered) names.push_back(choice.text);
+      }
       return fmt::format("{}", fmt::join(names, " | "));
     }
     case Shape::Kind::list:
@@ -67,6 +69,17 @@ std::string default_text(const std::optional<Node>& value) {
   return value->kind == Node::Kind::sequence ? fmt::format("[{}]", text) : std::string();
 }
 
+/// What a search finds besides path and effect: names of values, also other spellings, and what they mean.
+std::vector<std::string_view> search_words(const Shape& shape) {
+  std::vector<std::string_view> words;
+  for (const Shape::Choice& choice : shape.choices) {
+    words.push_back(choice.text);
+    words.push_back(choice.doc);
+  }
+  for (const OtherWord& other : shape.other_names) words.push_back(other.word);
+  return words;
+}
+
 class Listing {
 public:
   std::vector<ListedKey> keys;
@@ -82,8 +95,11 @@ private:
     const bool has_own_value =
         shape.kind != Shape::Kind::mapping || !shape.short_form.empty() || shape.names_key;
     if (has_own_value || shape.keys.empty()) {
-      ListedKey listed{path, form_of(shape), default_text(key.default_value), key.is_required, key.doc, {}};
-      for (const Shape::Choice& choice : shape.choices) listed.names.push_back(choice.text);
+      ListedKey listed{path, form_of(shape),     default_text(key.default_value), key.is_required, key.doc,
+                       {},   search_words(shape)};
+      for (const Shape::Choice& choice : shape.choices) {
+        if (choice.is_offered) listed.names.push_back(choice.text);
+      }
       keys.push_back(std::move(listed));
     }
     add_below(shape, path);
@@ -117,6 +133,7 @@ UnknownKey unknown_key(const Shape& root, std::string_view path) {
   if (const auto* error = std::get_if<PathError>(&parsed))
     return {error->message, "a path looks like links[0].bandwidth"};
   Shape shape = root;
+  std::string reached;
   for (const PathStep& step : std::get<std::vector<PathStep>>(parsed)) {
     if (shape.kind == Shape::Kind::reference) shape = shape.definition();
     const auto* const name = std::get_if<std::string>(&step);
@@ -128,9 +145,10 @@ UnknownKey unknown_key(const Shape& root, std::string_view path) {
         if (shape.is_sourced && *name == "value") continue;
         std::vector<std::string_view> names;
         for (const Shape::Key& each : shape.keys) names.push_back(each.name);
-        return {fmt::format("unknown key '{}'", *name), key_hint(*name, names, shape.other_words)};
+        return {fmt::format("unknown key '{}'", *name), key_hint(*name, reached, names, shape.other_words)};
       }
       shape = Shape(key->shape);
+      reached = join(reached, *name);
     } else if (!shape.is_sourced) {
       return {fmt::format("'{}' has no keys below it", path), {}};
     }

@@ -18,6 +18,7 @@ struct ListedKey {
   bool is_required = false;
   std::string_view doc;                 ///< meaning and effect
   std::vector<std::string_view> names;  ///< for choices
+  std::vector<std::string_view> words;  ///< for choices, for searches: also other spellings, and meanings
 };
 
 /// All keys of this shape, in the order of its tables; `prefix` stands before each path. What contains itself

@@ -20,14 +20,20 @@
 //                   `linear: {out: 10}`. A list of as many values as keys sets one each, any other value sets
 //                   all of them.
 //   names_key       true if a text alone is a key with an empty mapping: `relu` is `{relu: {}}`
-//   other_words     an array of OtherWord: what users call a key, for the hint after an unknown one
+//   other_words     an array of OtherWord: what users call a key, for the hint after an unknown one, for
+//                   searches, and for --set, which takes those that are the same
 //   definition      the name of the type in schemas; needed by types that contain themselves
+//
+// Names of an enum may follow the name of the same value as other spellings, which are read but not offered;
+// capitals and punctuation never count. They may also state
+//   other_words     an array of OtherWord: names that the enum does not have, and what to write instead
 //
 // An optional key's default is the member's initialiser. Field types: the quantities of units/quantity.hpp,
 // Sourced<T>, std::string, bool, int, long long, double, enums with Names, std::vector<T>, std::optional<T>,
 // std::map<std::string, T>, Ordered<T> and structs with Keys.
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
@@ -52,7 +58,17 @@ Name(const char*, E, const char*) -> Name<E>;
 struct OtherWord {
   std::string_view word;
   std::string_view key;
+  bool is_same = false;  ///< the word is another name of the key, with the same values
 };
+
+/// The words of two tables.
+template <std::size_t A, std::size_t B>
+constexpr std::array<OtherWord, A + B> joined(const std::array<OtherWord, A>& a,
+                                              const std::array<OtherWord, B>& b) {
+  std::array<OtherWord, A + B> all{};
+  for (std::size_t i = 0; i < A + B; ++i) all[i] = i < A ? a[i] : b[i - A];
+  return all;
+}
 
 /// Bounds of a key, in SI base units.
 struct Range {

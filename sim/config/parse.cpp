@@ -33,6 +33,15 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+/// JSON may be indented with tabs. Each becomes one blank, so that columns stay.
+void indent_with_blanks(std::string& text) {
+  bool is_indentation = true;
+  for (char& c : text) {
+    if (c == '\t' && is_indentation) c = ' ';
+    is_indentation = c == '\n' || (is_indentation && c == ' ');
+  }
+}
+
 /// Where set() reports errors: the override's number, and the offset of the value in it.
 struct Place {
   int source = 0;
@@ -107,7 +116,8 @@ Document parse(std::string name, std::string_view text) { return parse(std::move
 Document parse(std::string name, std::string_view text, std::initializer_list<FileFormat> own) {
   Document document{.name = std::move(name)};
   if (may_be_foreign(text)) refuse_foreign(document.name, text, own);
-  const std::string plain = plain_text(document.name, text);
+  std::string plain = plain_text(document.name, text);
+  if (plain.starts_with('{')) indent_with_blanks(plain);
   document.lines = lines_of(plain);
   const auto first = std::find_if(document.lines.begin(), document.lines.end(), [](const std::string& line) {
     const std::size_t content = line.find_first_not_of(" \t");

@@ -1,9 +1,11 @@
 #include "config/path.hpp"
 
 #include "config/document.hpp"
+#include "config/yaml.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <fmt/format.h>
 
 namespace trainyard::config {
 
@@ -41,6 +43,9 @@ std::variant<std::vector<PathStep>, PathError> parse_path(std::string_view path)
   std::vector<PathStep> steps;
   std::size_t at = 0;
   while (at < path.size()) {
+    // No file has such a key, and what walks down a path may call itself for each step.
+    if (steps.size() > static_cast<std::size_t>(deepest_nesting))
+      return PathError{at, fmt::format("a key deeper than {} levels", deepest_nesting)};
     if (path[at] == '[') {
       auto step = parse_bracket(path, at);
       if (auto* error = std::get_if<PathError>(&step)) return std::move(*error);

@@ -1,5 +1,6 @@
 #include "config/problems.hpp"
 
+#include "config/file_format.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -108,7 +109,10 @@ void Problems::finish(std::vector<Diagnostic>* warnings) {
   };
   add_left_out(warnings_, Severity::warning, "warnings");
   add_left_out(errors_, Severity::error, "errors");
-  if (errors_ > 0) throw InputError(std::move(diagnostics));
+  if (errors_ > 0) {
+    refuse_job(document_.name, document_.lines);  // one error in place of unknown keys
+    throw InputError(std::move(diagnostics));
+  }
   if (warnings != nullptr) warnings->insert(warnings->end(), diagnostics.begin(), diagnostics.end());
 }
 

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
+#include <type_traits>
 #include <variant>
 
 namespace trainyard::config {
@@ -59,8 +61,18 @@ bool inside(const Range& range, double value) {
   return !range.maximum || value <= *range.maximum;
 }
 
+/// Nothing real is smaller, in SI units: a quotient with a number near the end of doubles overflows.
+constexpr double smallest = 1e-15;
+
+/// `least`: of a value that is not 0.
 template <class Show>
-bool check_range(Reader& reader, const Node& node, const Range& range, double value, Show show) {
+bool check_range(Reader& reader, const Node& node, const Range& range, double value, Show show,
+                 double least = smallest) {
+  if (inside(range, value) && value != 0 && std::abs(value) < least) {
+    report(reader, node, in_quotes(node.scalar) + " is implausibly small",
+           fmt::format("must be at least {}{}", show(least), inside(range, 0) ? ", or 0" : ""));
+    return false;
+  }
   if (inside(range, value)) return true;
   report(reader, node, in_quotes(node.scalar) + " is out of range", range_hint(range, show));
   return false;
@@ -101,11 +113,23 @@ void read_integer(Reader& reader, const Node& node, const Range& range, Integer&
 
 }  // namespace
 
-std::string key_hint(std::string_view word, std::span<const std::string_view> names,
+std::string choice_hint(std::string_view word, std::span<const std::string_view> names,
+                        std::span<const OtherWord> other_words) {
+  const auto is_it = [&](const OtherWord& other) { return is_same_word(other.word, word); };
+  const auto known = std::ranges::find_if(other_words, is_it);
+  return known == other_words.end() ? suggest(word, names) : std::string(known->key);
+}
+
+std::string key_hint(std::string_view word, std::string_view path, std::span<const std::string_view> names,
                      std::span<const OtherWord> other_words) {
-  const auto known = std::ranges::find(other_words, word, &OtherWord::word);
-  if (known != other_words.end()) return "did you mean '" + std::string(known->key) + "'?";
-  return suggest(word, names);
+  const auto is_it = [&](const OtherWord& other) { return is_same_word(other.word, word); };
+  const auto known = std::ranges::find_if(other_words, is_it);
+  if (known == other_words.end()) return suggest(word, names);
+  std::string_view key = known->key;
+  if (!path.empty() && key.starts_with(path) && key.substr(path.size()).starts_with('.'))
+    key.remove_prefix(path.size() + 1);
+  if (key.find(' ') != std::string_view::npos) return std::string(key);
+  return "did you mean '" + std::string(key) + "'?";
 }
 
 Step::Step(Reader& reader, std::string_view key) : reader_(reader), length_(reader.path.size()) {
@@ -151,7 +175,8 @@ void read_scalar(Reader& reader, const Node& node, const Range& range, Q& value)
   if (!expect(reader, node, Node::Kind::scalar, expected, example)) return;
   const auto quantity = parsed(reader, node, parse_quantity<Q>(node.scalar));
   const auto show = [](double bound) { return exact(Q(bound)); };
-  if (quantity && check_range(reader, node, range, quantity->si(), show)) value = *quantity;
+  constexpr double least = std::is_same_v<Q, Bandwidth> ? 1 : smallest;
+  if (quantity && check_range(reader, node, range, quantity->si(), show, least)) value = *quantity;
 }
 template void read_scalar(Reader&, const Node&, const Range&, Seconds&);
 template void read_scalar(Reader&, const Node&, const Range&, Bytes&);
@@ -163,8 +188,8 @@ template void read_scalar(Reader&, const Node&, const Range&, Watts&);
 template void read_scalar(Reader&, const Node&, const Range&, Dollars&);
 
 void refuse_choice(Reader& reader, const Node& node, std::span<const std::string_view> names,
-                   std::string_view what) {
-  const std::string hint = suggest(node.scalar, names);
+                   std::string_view what, std::span<const OtherWord> other_words) {
+  const std::string hint = choice_hint(node.scalar, names, other_words);
   if (expect(reader, node, Node::Kind::scalar, "a name", hint))
     report(reader, node, "unknown " + std::string(what) + " " + in_quotes(node.scalar), hint);
 }
@@ -174,13 +199,14 @@ bool open_mapping(Reader& reader, const Node& node, std::span<const KeyInfo> key
   if (!expect(reader, node, Node::Kind::mapping, "a mapping (key: value)")) return false;
   std::vector<std::string_view> names;
   for (const KeyInfo& key : keys) names.push_back(key.name);
+  const std::string path = reader.path;
   for (const Node::Entry& entry : node.entries) {
     if (std::find(names.begin(), names.end(), entry.key) != names.end()) continue;
     const Step step(reader, entry.key);
     const Node as_written = make_node(Node::Kind::null, entry.mark);
     reader.problems.unreadable(reader.path, entry.mark, width_of(reader.document, as_written),
                                "unknown key " + in_quotes(entry.key),
-                               key_hint(entry.key, names, other_words));
+                               key_hint(entry.key, path, names, other_words));
   }
   for (const KeyInfo& key : keys) {
     if (!key.is_required || node.find(key.name) != nullptr) continue;

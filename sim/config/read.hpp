@@ -47,11 +47,16 @@ void read_scalar(Reader& reader, const Node& node, const Range& range, std::stri
 template <class Q>
 requires is_quantity<Q>
 void read_scalar(Reader& reader, const Node& node, const Range& range, Q& value);
-/// Reports that the node is none of `names`; `what`: their kind, for the message.
+/// Reports that the node is none of `names`; `what`: their kind, for the message. `other_words`: what to
+/// write in place of some others.
 void refuse_choice(Reader& reader, const Node& node, std::span<const std::string_view> names,
-                   std::string_view what);
-/// The hint for an unknown key: the key that is called so, or a name like it, or all names.
-std::string key_hint(std::string_view word, std::span<const std::string_view> names,
+                   std::string_view what, std::span<const OtherWord> other_words = {});
+/// The hint for an unknown name of an enum.
+std::string choice_hint(std::string_view word, std::span<const std::string_view> names,
+                        std::span<const OtherWord> other_words);
+/// The hint for an unknown key in the mapping `path`: the key that is called so, or a name like it, or all
+/// names.
+std::string key_hint(std::string_view word, std::string_view path, std::span<const std::string_view> names,
                      std::span<const OtherWord> other_words);
 /// True if `node` is a mapping; reports its unknown keys and missing required ones. `other_words`: what users
 /// call some of them.
@@ -157,10 +162,12 @@ void read_node(Reader& reader, const Node& node, const Range& range, T& value) {
   } else if constexpr (HasNames<T>) {
     static constexpr auto names = texts_of<T>();
     const auto known = value_named<T>(node.scalar);  // a list or a mapping has an empty scalar
+    std::span<const OtherWord> other_words;
+    if constexpr (HasOtherNames<T>) other_words = Names<T>::other_words;
     if (known)
       value = *known;
     else
-      refuse_choice(reader, node, names, Names<T>::what);
+      refuse_choice(reader, node, names, Names<T>::what, other_words);
   } else if constexpr (HasKeys<T>) {
     read_keys(reader, node, value);
   } else {

@@ -107,6 +107,7 @@ ordered_json choice_json(const Shape& shape) {
   std::string words(shape.what);
   for (const Shape::Choice& choice : shape.choices) {
     json["enum"].push_back(choice.text);
+    if (!choice.is_offered && choice.doc.empty()) continue;
     words.append(&choice == &shape.choices.front() ? ": " : "; ").append(choice.text);
     if (!choice.doc.empty()) words.append(" = ").append(choice.doc);
   }

@@ -24,6 +24,7 @@ struct Shape {
   struct Choice {
     std::string_view text;
     std::string_view doc;
+    bool is_offered = true;  ///< not another spelling of a name
   };
 
   Kind kind = Kind::text;
@@ -38,6 +39,7 @@ struct Shape {
   std::vector<Key> keys;                     ///< for mappings
   std::vector<std::string_view> short_form;  ///< for mappings: keys that a single value sets
   std::span<const OtherWord> other_words;    ///< for mappings: what users call a key
+  std::span<const OtherWord> other_names;    ///< for choices: names that are none
   bool names_key = false;                    ///< for mappings: a text is a key with an empty mapping
   Shape (*definition)() = nullptr;           ///< for references to `what`: its shape
 };
@@ -101,7 +103,9 @@ Shape shape_of(const Range& range) {
   } else if constexpr (HasNames<T>) {
     shape.kind = Shape::Kind::choice;
     shape.what = Names<T>::what;
-    for (const auto& name : Names<T>::table) shape.choices.push_back({name.text, name.doc});
+    for (const auto& name : Names<T>::table)
+      shape.choices.push_back({name.text, name.doc, name_of(name.value) == name.text});
+    if constexpr (HasOtherNames<T>) shape.other_names = Names<T>::other_words;
   } else if constexpr (HasDefinition<T>) {
     shape.kind = Shape::Kind::reference;
     shape.what = Keys<T>::definition;

@@ -38,6 +38,15 @@ void add_link_bytes(Bytes bytes, const LinkUses& uses, LinkValues<double>& bytes
 
 }  // namespace engine
 
+namespace {
+
+Timeline on_simgrid(Timeline timeline) {
+  timeline.network = NetworkEngine::simgrid;
+  return timeline;
+}
+
+}  // namespace
+
 Timeline run(const TaskGraph& graph, const EngineOptions& options) {
   const std::vector<Seconds>& given = options.variant.collectives;
   if (!given.empty() && given.size() != graph.collectives.size())
@@ -55,10 +64,10 @@ Timeline run(const TaskGraph& graph, const EngineOptions& options) {
       [[fallthrough]];
     case Fidelity::rounds:
       expect(engine::expected_work(graph, options.fidelity), "fidelity closed is quicker");
-      return engine::run_macro(graph, options);
+      return on_simgrid(engine::run_macro(graph, options));
     case Fidelity::messages:
       expect(engine::expected_work(graph, options.fidelity), "fidelity flow is quicker");
-      return engine::run_messages(graph, options);
+      return on_simgrid(engine::run_messages(graph, options));
   }
   throw EngineError("unknown fidelity");
 }

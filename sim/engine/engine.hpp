@@ -3,9 +3,11 @@
 // SimGrid and which errors were measured.
 
 #include "config/diagnostic.hpp"
+#include "config/keys.hpp"
 #include "experiment/fidelity.hpp"
 #include "schedule/task_graph.hpp"
 
+#include <array>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -38,6 +40,9 @@ struct TaskSpan {
   Seconds begun = {};  ///< of a collective: when its last rank had arrived
   Seconds busy = {};   ///< of a kernel all of it, of a segment the time of its kernels
 };
+
+/// What gave the times on the network: closed forms, SimGrid, or the solver for parameter servers.
+enum class NetworkEngine { formulas, simgrid, fair_shares };
 
 struct CollectiveSpan {
   Seconds first_arrival;
@@ -86,6 +91,7 @@ struct Timeline {
   /// job that is still running then counts as 0 in `closed`, otherwise with the bytes its flows have
   /// delivered.
   LinkValues<double> link_bytes;
+  NetworkEngine network = NetworkEngine::formulas;
   std::uint64_t events = 0;
 };
 
@@ -102,3 +108,16 @@ class EngineError : public std::logic_error {
 Timeline run(const TaskGraph& graph, const EngineOptions& options);
 
 }  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<NetworkEngine> {
+  static constexpr std::string_view what = "network engine";
+  static constexpr std::array table{
+      Name{"formulas", NetworkEngine::formulas, "closed forms"},
+      Name{"simgrid", NetworkEngine::simgrid, "flows on SimGrid"},
+      Name{"fair_shares", NetworkEngine::fair_shares, "flows between workers and servers"}};
+};
+
+}  // namespace trainyard::config

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace trainyard::engine {
 
@@ -185,6 +186,17 @@ private:
   std::map<std::pair<int, Bandwidth>, int> known_routes_;
 };
 
+/// By stream: the collectives in which it takes part.
+using StreamCollectives = std::map<std::size_t, std::set<int>>;
+
+void add_collectives(const Program& program, StreamCollectives& by_stream) {
+  for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {
+    for (const Task& task : program.streams[stream]) {
+      if (const auto* join = std::get_if<Join>(&task)) by_stream[stream].insert(join->collective);
+    }
+  }
+}
+
 }  // namespace
 
 MacroFlows macro_flows(const TaskGraph& graph, const MacroLimits& limits) {
@@ -194,14 +206,16 @@ MacroFlows macro_flows(const TaskGraph& graph, const MacroLimits& limits) {
 bool may_disturb(const TaskGraph& graph) {
   if (!graph.link_events.empty() || !graph.job_of_rank.empty()) return true;
   for (const Program& program : graph.programs) {
-    std::size_t in_order = 0;
-    for (const std::vector<Task>& stream : program.streams) {
-      const auto joins = static_cast<std::size_t>(std::count_if(
-          stream.begin(), stream.end(), [](const Task& task) { return std::holds_alternative<Join>(task); }));
-      in_order = std::max(in_order, joins);
+    // If one stream of every participant has all collectives, no two run at the same time. A step may repeat
+    // one, so that they are counted once.
+    StreamCollectives by_stream;
+    add_collectives(program, by_stream);
+    for (const Task& task : program.of(Stream::compute)) {
+      if (const auto* run = std::get_if<RunSegment>(&task))
+        add_collectives(graph.segments[at(run->segment)].program, by_stream);
     }
-    // If one stream of every participant holds all collectives, no two run at the same time.
-    if (in_order > 0 && in_order < graph.collectives.size()) return true;
+    if (by_stream.size() > 1) return true;
+    if (!by_stream.empty() && by_stream.begin()->second.size() < graph.collectives.size()) return true;
   }
   return false;
 }

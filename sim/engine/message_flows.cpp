@@ -118,10 +118,13 @@ private:
     return false;
   }
 
-  /// Whether groups are simulated in place of others, which take as long.
+  /// Whether groups are simulated in place of others, which take as long. Not if nobody sends anything: then
+  /// all ranks only meet.
   [[nodiscard]] bool stands_for_others(int collective) const {
     const Collective& what = graph_.collectives[at(collective)];
-    return what.group_size > 0 && what.groups * what.group_size < what.participants;
+    const auto sends = [](const CollectivePhase& phase) { return phase.messages > 0; };
+    return what.group_size > 0 && what.groups * what.group_size < what.participants &&
+           std::ranges::any_of(what.phases, sends);
   }
 
   void begin(int collective, int rank, double date) {

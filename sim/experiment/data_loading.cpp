@@ -57,6 +57,27 @@ void check_gpu_decoder(const ResolvedExperiment& resolved, const SampleInput& sa
     throw InputError("'workers' applies only to decoding on CPUs", "decode: cpu, or leave out 'workers'");
 }
 
+/// Whether a figure that sets this limit is assumed.
+bool rests_on_assumption(const ResolvedExperiment& resolved, InputLimit limit) {
+  const auto is_assumed = [](const auto& figure) {
+    return figure && figure->provenance == Provenance::assumed;
+  };
+  const SampleInput& sample = sample_of(resolved);
+  const Platform& platform = resolved.platform;
+  switch (limit) {
+    case InputLimit::cores:
+      return is_assumed(sample.decode) || is_assumed(platform.cores_per_cpu);
+    case InputLimit::storage:
+      return is_assumed(platform.storage) || is_assumed(platform.shared_storage) ||
+             is_assumed(sample.bytes) || is_assumed(sample.bytes_per_token);
+    case InputLimit::memory:
+      return is_assumed(platform.host_memory_bandwidth) || is_assumed(sample.memory);
+    case InputLimit::decoder:
+      break;
+  }
+  return is_assumed(resolved.gpu.image_decoder);
+}
+
 }  // namespace
 
 std::string_view name_of(InputLimit limit) {
@@ -142,6 +163,7 @@ std::optional<DataLoading> data_loading(const ResolvedExperiment& resolved, int 
     input.time = time;
     input.limit = limit;
   }
+  input.is_assumed = rests_on_assumption(resolved, input.limit);
   return input;
 }
 

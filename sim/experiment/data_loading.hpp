@@ -27,16 +27,17 @@ struct HostLoad {
 /// Values for one node and one step of its ranks.
 struct DataLoading {
   double samples = 0;
-  int cores = 0;          ///< that decode; 0 if none does
-  int cores_of_node = 0;  ///< 0: not known
-  Seconds decode;         ///< time on these cores, including the servers' use of the node
-  Seconds storage;        ///< nothing if the storage is not known
-  Seconds memory;         ///< memory of the CPUs, including the servers' use; nothing if not known
-  Seconds decoder;        ///< decoder of a GPU
-  Seconds time;           ///< the longest of these
-  InputLimit limit{};     ///< the part with that time
-  Seconds busy;           ///< time of all the node's cores for decoding and for summing gradients
-  Seconds taken;          ///< if the ranks are on these cores: by how much decoding delays a step
+  int cores = 0;            ///< that decode; 0 if none does
+  int cores_of_node = 0;    ///< 0: not known
+  Seconds decode;           ///< time on these cores, including the servers' use of the node
+  Seconds storage;          ///< nothing if the storage is not known
+  Seconds memory;           ///< memory of the CPUs, including the servers' use; nothing if not known
+  Seconds decoder;          ///< decoder of a GPU
+  Seconds time;             ///< the longest of these
+  InputLimit limit{};       ///< the part with that time
+  bool is_assumed = false;  ///< a figure behind that time is assumed
+  Seconds busy;             ///< time of all the node's cores for decoding and for summing gradients
+  Seconds taken;            ///< if the ranks are on these cores: by how much decoding delays a step
 };
 
 /// Throws InputError if the experiment reads real data and its files lack necessary values, or asks for

@@ -35,8 +35,31 @@ std::vector<std::string> input_copy_notes(const ResolvedExperiment& resolved) {
   return {input_copy_note(resolved, copies)};
 }
 
-std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, int ranks) {
-  const auto has_duration = [](const Op& op) { return op.duration && op.kind != OpKind::host; };
+/// Whether a trace fixes the op's time on the GPU.
+bool has_duration(const Op& op) { return op.duration && op.kind != OpKind::host; }
+
+/// Whether the traces leave no kernel to the GPU's profile.
+bool are_all_timed(const ResolvedExperiment& resolved) {
+  return is_replay(resolved.settings) && std::ranges::all_of(resolved.classes, [](const RankClass& one) {
+           return std::ranges::all_of(
+               one.trace.ops, [](const Op& op) { return op.kind == OpKind::host || has_duration(op); });
+         });
+}
+
+/// On a machine with another GPU the times of a trace mean little: nothing scales them.
+std::string durations_note(const Trace& trace, const GpuProfile& gpu) {
+  if (trace.gpu.empty() || trace.gpu == gpu.name)
+    return "durations come from the trace: the GPU profile, optimizer, compute_scale and op_overhead do not "
+           "change them (leave duration_s empty to use the profile)";
+  return fmt::format(
+      "warning: the trace was recorded on {}, this machine has {}: kernels take as long as on {}, whatever "
+      "the "
+      "GPU profile says (leave duration_s empty to compute them, or replay on a platform with that GPU)",
+      trace.gpu, gpu.name, trace.gpu);
+}
+
+std::vector<std::string> replay_notes(const Trace& trace, const GpuProfile& gpu, const Stack& stack,
+                                      int ranks) {
   const auto communicates = [](const Op& op) {
     return std::ranges::any_of(op.communications, [](const auto& one) { return !one.message; });
   };
@@ -47,9 +70,7 @@ std::vector<std::string> replay_notes(const Trace& trace, const Stack& stack, in
   const auto has_gradients = [](const Op& op) { return !op.gradients.empty(); };
   std::vector<std::string> notes;
   if (std::ranges::any_of(trace.ops, has_duration)) {
-    notes.emplace_back(
-        "durations come from the trace: the GPU profile, optimizer, compute_scale and op_overhead do not "
-        "change them (leave duration_s empty to use the profile)");
+    notes.push_back(durations_note(trace, gpu));
   } else {
     notes.emplace_back("ops come from the trace: the optimizer does not change them");
   }
@@ -83,7 +104,8 @@ std::vector<std::string> notes_on_replays(const ResolvedExperiment& resolved) {
   std::vector<std::string> notes;
   if (!is_replay(resolved.settings)) return notes;
   for (const RankClass& one : resolved.classes) {
-    for (std::string& note : replay_notes(one.trace, resolved.stack, resolved.cluster->ranks())) {
+    for (std::string& note :
+         replay_notes(one.trace, resolved.gpu, resolved.stack, resolved.cluster->ranks())) {
       if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
     }
   }
@@ -99,7 +121,7 @@ std::string staging_note(const Stack& stack) {
 
 /// The profile from which the figures of a short GPU profile are scaled.
 std::vector<std::string> profile_notes(const ResolvedExperiment& resolved) {
-  if (!resolved.gpu.like) return {};
+  if (!resolved.gpu.like || are_all_timed(resolved)) return {};
   return {fmt::format(
       "figures of the GPU that {} does not state are assumed, scaled from {}: all kernel times rest on it "
       "(key like)",
@@ -109,7 +131,7 @@ std::vector<std::string> profile_notes(const ResolvedExperiment& resolved) {
 /// Hypothetical hardware: speed factors other than 1, other numbers of lanes.
 std::vector<std::string> speed_notes(const ResolvedExperiment& resolved) {
   std::vector<std::string> notes;
-  if (resolved.gpu.has_speed != 1) {
+  if (resolved.gpu.has_speed != 1 && !are_all_timed(resolved)) {
     notes.push_back(fmt::format("what-if: every kernel is {} times as fast as on {} (gpu.speed)",
                                 shortest(resolved.gpu.has_speed), resolved.gpu.name));
   }
@@ -147,12 +169,12 @@ std::vector<std::string> persistent_notes(const ResolvedExperiment& resolved) {
       fmt::join(groups, " and "))};
 }
 
-/// The op's time does not come from a trace.
-bool is_computed_here(const Op& op) { return !op.duration && op.kind != OpKind::host; }
+/// Whether slower GPUs need longer for the op: its time is computed here, or a trace says so.
+bool depends_on_gpu(const Op& op) { return op.duration ? op.kernel > Seconds() : op.kind != OpKind::host; }
 
 std::vector<std::string> slowest_gpu_notes(const ResolvedExperiment& resolved) {
   if (resolved.stack.slowest_gpu <= 1) return {};
-  if (std::ranges::none_of(resolved.classes.front().trace.ops, is_computed_here)) return {};
+  if (std::ranges::none_of(resolved.classes.front().trace.ops, depends_on_gpu)) return {};
   return {slowest_gpu_note(resolved)};
 }
 

@@ -9,19 +9,20 @@
 #include <vector>
 
 namespace trainyard {
-namespace {
 
-Bytes samples_of_each(const ResolvedExperiment& resolved) {
+Bytes copied_input(const ResolvedExperiment& resolved) {
+  if (!resolved.stack.input_copy || !resolved.model) return {};
   const double samples = 1.0 * resolved.settings.batch_per_gpu * resolved.settings.accumulation;
   return samples * resolved.model->layers.front().in_elements *
          Bytes(resolved.stack.input_copy->bytes_per_value);
 }
 
-}  // namespace
-
 Seconds input_copy_time(const ResolvedExperiment& resolved, int gpus) {
-  if (!resolved.stack.input_copy || !resolved.model || resolved.platform.cpus.empty()) return {};
-  const Cluster& cluster = *resolved.cluster;
+  return input_copy_time(*resolved.cluster, copied_input(resolved), gpus);
+}
+
+Seconds input_copy_time(const Cluster& cluster, Bytes each, int gpus) {
+  if (each <= Bytes() || cluster.platform.cpus.empty()) return {};
   std::map<LinkId, int> copies;  // by link
   Seconds latency;
   for (int gpu = 0; gpu < gpus; ++gpu) {
@@ -36,7 +37,7 @@ Seconds input_copy_time(const ResolvedExperiment& resolved, int gpus) {
   }
   Seconds longest;
   for (const auto& [link, count] : copies)
-    longest = std::max(longest, count * samples_of_each(resolved) / capacity(cluster, link));
+    longest = std::max(longest, count * each / capacity(cluster, link));
   return latency + longest;
 }
 
@@ -44,7 +45,7 @@ std::string input_copy_note(const ResolvedExperiment& resolved, Seconds time) {
   const int gpus = resolved.cluster->gpus_on_node.front();
   return fmt::format(
       "every step waits {} for copies of its samples from the host to the GPUs, {} per node (input_copy)",
-      human(time), human(gpus * samples_of_each(resolved)));
+      human(time), human(gpus * copied_input(resolved)));
 }
 
 }  // namespace trainyard

@@ -13,6 +13,12 @@ namespace trainyard {
 /// 0 without `input_copy`, for a trace, and on a node whose GPUs reach no CPU.
 Seconds input_copy_time(const ResolvedExperiment& resolved, int gpus);
 
+/// The same for samples of `each` bytes of each GPU.
+Seconds input_copy_time(const Cluster& cluster, Bytes each, int gpus);
+
+/// Bytes of one GPU's samples of a step, if its stack makes steps wait for copies of them; otherwise 0.
+Bytes copied_input(const ResolvedExperiment& resolved);
+
 /// "every step waits 411 ms for copies of its samples ..."; for a time above 0.
 std::string input_copy_note(const ResolvedExperiment& resolved, Seconds time);
 

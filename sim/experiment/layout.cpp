@@ -265,13 +265,30 @@ private:
   std::optional<TurnSection> turns_ = {};  ///< of divided layers
 };
 
-/// All replicas along an axis, or those on the first node.
+/// All replicas along an axis, or those on one node. Throws InputError if nodes have different numbers of a
+/// group's replicas: their shards would differ in size, and with them what stages need and send.
 int state_shards(const Parallelism& parallelism, const Grid& grid, Axis axis, int ranks_per_node) {
-  const std::vector<Rank> group = groups_of_stage(grid, axis, 0).front();
-  if (parallelism.shard_over == ShardOver::data) return static_cast<int>(group.size());
-  const int node = index(group.front()) / ranks_per_node;
-  return static_cast<int>(
-      std::ranges::count_if(group, [&](Rank rank) { return index(rank) / ranks_per_node == node; }));
+  if (parallelism.shard_over == ShardOver::data)
+    return static_cast<int>(groups_of_stage(grid, axis, 0).front().size());
+  int on_first = 0;
+  for (const std::vector<Rank>& group : groups(grid, axis)) {
+    for (auto begin = group.begin(); begin != group.end();) {
+      const int node = index(*begin) / ranks_per_node;
+      const auto end =
+          std::find_if(begin, group.end(), [&](Rank rank) { return index(rank) / ranks_per_node != node; });
+      const auto here = static_cast<int>(end - begin);
+      if (on_first == 0) on_first = here;
+      if (here != on_first) {
+        refuse_layout("shard_over",
+                      fmt::format("replicas divide state inside nodes, but one node has {} of a group, "
+                                  "another {}",
+                                  std::max(here, on_first), std::min(here, on_first)),
+                      "shard_over: data, or as many replicas of every group on every node");
+      }
+      begin = end;
+    }
+  }
+  return on_first;
 }
 
 /// Throws InputError if nodes with one replica each are to divide its state.

@@ -23,10 +23,20 @@ void require_few_gradients(double gradients, const char* key) {
 
 namespace {
 
-/// A convolution may be wider than what reaches it.
-void require_fitting_layers(const ResolvedExperiment& resolved, int workers) {
+/// A convolution may be wider than what reaches it, and a model too large for this computer's memory.
+void require_fitting_model(const ResolvedExperiment& resolved, int workers) {
+  const LearnSettings& learn = *resolved.settings.learn;
   try {
-    static_cast<void>(make_objective(*resolved.settings.learn, resolved.learning_sets.get(), workers, 0, 0));
+    const auto objective = make_objective(learn, resolved.learning_sets.get(), workers, 0, 0);
+    // Each worker's gradient waits for its update; a layer keeps its values and their gradients.
+    const double values =
+        (workers + 2.0) * objective->parameters() + 2.0 * batch_of(learn) * objective->values_per_sample();
+    if (values > most_learner_values)
+      throw InputError(
+          fmt::format("{} workers with {} parameters and batches of {} keep {} values, more than {}", workers,
+                      objective->parameters(), batch_of(learn), digits12(values),
+                      digits12(most_learner_values)),
+          "a smaller model, smaller batches, or fewer workers");
   } catch (const InputError& error) {
     const Diagnostic& first = error.diagnostics().front();
     throw error_at("learn.model", first.message, first.hint);
@@ -47,8 +57,8 @@ void check_learning_needs(const ResolvedExperiment& resolved) {
                      fmt::format("{} training samples cannot be divided among {} workers", samples, workers),
                      "sampled, or more samples");
   }
-  if (learn.model.kind == LearnerKind::conv1d && resolved.learning_sets)
-    require_fitting_layers(resolved, workers);
+  if (resolved.learning_sets || learn.model.kind == LearnerKind::quadratic)
+    require_fitting_model(resolved, workers);
   double per_update = workers;
   if (has_updates) {
     const UpdateSettings rule = update_settings(settings.sync, workers);

@@ -23,13 +23,16 @@ std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const St
     OpTime time = op_time(gpu, precision, op, stack.layout);
     // The software's overhead is already part of a duration in the trace, which was measured with it or
     // computed by an earlier run.
-    if (!op.duration) {
+    if (op.duration) {
+      time.kernel = op.kernel;
+    } else {
       const double slowdown = stack.slowdown.factor[group_of(op.kind)];
       const double scale = stack.compute_scale.value * attention_scale(stack, op);
-      const Seconds kernel = scale * slowdown * time.duration;
-      time.slowest_gpu = (stack.slowest_gpu - 1) * kernel;
-      time.duration = kernel + overhead + time.slowest_gpu;
+      time.kernel = scale * slowdown * time.duration;
+      time.duration = time.kernel + overhead;
     }
+    time.slowest_gpu = (stack.slowest_gpu - 1) * time.kernel;
+    time.duration += time.slowest_gpu;
     if (stack.overlap_slows) {
       time.use = use_of(gpu, precision, op);
       time.use.persistent = is_persistent(stack.persistent_kernels, op.kind, precision);

@@ -22,6 +22,7 @@ struct PlanSettings {
   std::optional<std::string> gpus = {};                 ///< "64", "8,16", "8..64"
   std::optional<int> global_batch = {};                 ///< samples per step
   config::Ordered<std::vector<std::string>> over = {};  ///< further keys, with the values to try
+  config::Ordered<Dollars> prices = {};                 ///< rent of a node for an hour, by platform
   double memory_headroom = 0;                           ///< share of a GPU's memory that must stay free
   double gap = 0;                                       ///< share by which the answer may miss the optimum
   std::optional<double> epochs = {};
@@ -59,6 +60,8 @@ struct Keys<PlanSettings> {
             .between(1, 1e9),
         optional("over", &PlanSettings::over,
                  "further keys with the values to try: those of the layout replace the usual ones"),
+        optional("prices", &PlanSettings::prices,
+                 "rent of one node for an hour, by platform: in place of the price in its file"),
         optional("memory_headroom", &PlanSettings::memory_headroom,
                  "share of a GPU's memory that a plan leaves free")
             .between(0, 0.9),

@@ -20,9 +20,18 @@ constexpr const char* is_over_hosts = "the published runs with known errors are 
 constexpr const char* is_a_layout =
     "ranks share a model: pairs of published runs of that kind are too few for an interval";
 
+/// Replicas divide layers, and share the model in no other way.
+bool divides_layers_alone(const ResolvedExperiment& resolved) {
+  if (!resolved.layout || resolved.layout->parallelism.layers.empty()) return false;
+  const auto& grid = resolved.layout->grid;
+  const bool shards =
+      std::ranges::any_of(resolved.layout->state_shards, [](const auto& its) { return its.second > 1; });
+  return grid.tensor * grid.context * grid.pipeline * grid.expert == 1 && !shards;
+}
+
 /// The layout's properties that decide which runs are comparable.
 std::optional<LayoutUse> layout_use(const ResolvedExperiment& resolved) {
-  if (!resolved.layout || !resolved.model) return std::nullopt;
+  if (!resolved.layout || !resolved.model || divides_layers_alone(resolved)) return std::nullopt;
   const RankLayout& layout = *resolved.layout;
   const Model& model = *resolved.model;
   const bool shards =
@@ -45,7 +54,7 @@ std::optional<LayoutUse> layout_use(const ResolvedExperiment& resolved) {
 /// Why no published run is comparable to a layout; empty if some are.
 std::string_view incomparable(const ResolvedExperiment& resolved) {
   if (!resolved.layout->parallelism.layers.empty())
-    return "the errors of published runs are not told apart by layers that replicas divide";
+    return "no published run has layers that replicas divide and shares its model in another way too";
   if (!resolved.model->sequence_length)
     return "the published runs whose ranks share a model are of models with sequences";
   return {};
@@ -68,6 +77,7 @@ Circumstances circumstances_of(const ResolvedExperiment& resolved) {
           .nodes = resolved.cluster->nodes,
           .batch_per_gpu = resolved.settings.batch_per_gpu,
           .layout = layout_use(resolved),
+          .divides_layers = divides_layers_alone(resolved) && resolved.cluster->ranks() > 1,
           .has_fp8 = matrix_dtype(resolved.gpu, resolved.settings.precision) == Dtype::fp8};
 }
 
@@ -105,7 +115,7 @@ Known<ExpectedError> prediction_error(const ResolvedExperiment& resolved) {
   if (!resolved.model) return unknown(is_a_trace);
   if (resolved.platform.ranks_on_processors) return unknown(is_on_processors);
   if (is_of_hosts(resolved.library.library)) return unknown(is_over_hosts);
-  if (resolved.layout) {
+  if (resolved.layout && !divides_layers_alone(resolved)) {
     if (const std::string_view reason = incomparable(resolved); !reason.empty())
       return unknown(std::string(reason));
   }

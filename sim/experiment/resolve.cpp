@@ -77,6 +77,7 @@ public:
       return std::ranges::find(overrides, key, &Overrides::value_type::first) != overrides.end();
     };
     if (sets("one_gpu") && !sets("one_gpu_scale")) settings_.one_gpu_scale.reset();
+    gpus_replace_nodes_ = sets("gpus") && !sets("nodes");
     for (const auto& [key, item] : set_) settings_.set[key] = item.value;
     errors_.run(document_, "platform", [&] { read_platform(); });
     errors_.run(document_, "stack", [&] { read_stack(); });
@@ -118,7 +119,7 @@ private:
   /// A path is written into the resolved experiment so that it names the same file from any folder.
   fs::path find(config::Kind kind, std::string& name) {
     const fs::path found = find_once(files_, catalogue_, kind, name, file_);
-    if (config::is_path(name)) name = config::real_path(found).string();
+    name = config::is_path(name) ? config::real_path(found).string() : found.stem().string();
     return found;
   }
 
@@ -136,6 +137,11 @@ private:
     leave_out_price_of_other_gpus(path);
     const Platform& platform = resolved_.platform;
     const fs::path gpu = find_once(files_, catalogue_, profile_kind(platform), platform.gpu_profile, path);
+    if (!config::is_path(platform.gpu_profile)) {
+      resolved_.platform.gpu_profile = gpu.stem().string();
+      const auto given = settings_.set.find("platform.node.gpus.profile");
+      if (given != settings_.set.end()) given->second = platform.gpu_profile;
+    }
     const char* const other = platform.ranks_on_processors ? "gpu" : "processor";
     for (const auto& [key, item] : set_) {
       if (file_named_by(key) == other) unused_profile_key(key, item);
@@ -207,13 +213,13 @@ private:
     });
     if (!software.factors) return;
     files_.paths.insert((path.parent_path() / *software.factors).string());
-    resolved_.stack.slowdown = slowdown_of(software, software_use(resolved_));
+    resolved_.stack.slowdown = slowdown_of(software, resolved_);
     resolved_.stack.slowdown.source = software.title;
   }
 
   void read_published_errors() {
     resolved_.published_errors =
-        known_errors(catalogue_, fit_of(resolved_), resolved_.layout.has_value(), files_);
+        known_errors(catalogue_, fit_of(resolved_), circumstances_of(resolved_).layout.has_value(), files_);
   }
 
   [[nodiscard]] Trace& trace() { return resolved_.classes.front().trace; }
@@ -349,8 +355,21 @@ private:
     resolved_.library = library_of(resolved_.stack, resolved_.platform, resolved_.gpu, *files_.protocols);
   }
 
+  /// Where somebody else asks for GPUs, a file's nodes are as many as these fill.
+  void fit_nodes() {
+    const Platform& platform = resolved_.platform;
+    const int gpus = settings_.gpus.value_or(0);
+    const int gpus_per_node = settings_.gpus_per_node.value_or(0);
+    if (!gpus_replace_nodes_)
+      require_ranks_on_all_nodes(platform, settings_.nodes, gpus, gpus_per_node);
+    else
+      settings_.nodes =
+          std::min(settings_.nodes, std::max(1, used_nodes(platform, settings_.nodes, gpus, gpus_per_node)));
+  }
+
   void place_ranks() {
     errors_.run(document_, "nodes", [&] {
+      fit_nodes();
       resolved_.cluster = cluster_for(resolved_.platform, settings_);
       if (!settings_.traces) resolved_.classes.front().ranks = all_ranks(*resolved_.cluster);
     });
@@ -385,7 +404,7 @@ private:
   /// The work and the notes that depend on the number of ranks.
   void finish_classes() {
     if (settings_.parallelism && !is_replay(settings_) && !resolved_.layout) return;
-    if (!is_replay(settings_)) add_work_of_ranks(resolved_);
+    add_work_of_ranks(resolved_);
     if (!has_stack_) return;
     resolved_.stack.slowest_gpu = slowest_gpu(resolved_);
     if (waits_for_slowest(resolved_)) settings_.random.gpus = GpuSpread::slowest;
@@ -402,6 +421,7 @@ private:
   ResolvedExperiment resolved_;
   Experiment& settings_ = resolved_.settings;
   std::optional<std::string> gpu_note_;  ///< on price and power of swapped GPUs
+  bool gpus_replace_nodes_ = false;
   bool has_platform_ = false;
   bool has_stack_ = false;
   bool bypasses_gpu_links_ = false;  ///< the stack copies through host memory instead of using the platform's
@@ -441,7 +461,8 @@ ResolvedExperiment resolve(const config::Catalogue& catalogue, config::Document 
     if (file_named_by(key).empty()) config::set(document, key, value);
   }
   ResolvedExperiment resolved = Resolver(catalogue, document, file, files).resolved(overrides);
-  resolved.is_changed = !overrides.empty();
+  resolved.changed = overrides;
+  resolved.is_without_file = file.empty();
   resolved.notes.insert(resolved.notes.begin(), left_out.begin(), left_out.end());
   return resolved;
 }

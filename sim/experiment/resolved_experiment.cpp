@@ -1,6 +1,10 @@
 #include "experiment/resolved_experiment.hpp"
 
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
 #include <stdexcept>
+#include <string_view>
 
 namespace trainyard {
 
@@ -21,6 +25,19 @@ bool shares_model(const ResolvedExperiment& resolved) {
   if (resolved.layout && divides(resolved.layout->parallelism) && replicas(resolved) > 1) return true;
   if (resolved.settings.traces) return true;
   return (resolved.layout || resolved.grid) && replicas(resolved) < resolved.cluster->ranks();
+}
+
+std::string changed_keys(const ResolvedExperiment& resolved) {
+  constexpr std::array<std::string_view, 10> of_titles{"model",     "trace", "traces",    "platform",
+                                                       "nodes",     "gpus",  "precision", "batch_per_gpu",
+                                                       "optimizer", "stack"};
+  std::string text;
+  for (const auto& [key, value] : resolved.changed) {
+    const bool is_in_title = std::ranges::find(of_titles, key) != of_titles.end();
+    if (resolved.is_without_file && is_in_title) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", key, value);
+  }
+  return text;
 }
 
 const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank) {

@@ -7,6 +7,7 @@
 #include "config/diagnostic.hpp"
 #include "experiment/experiment.hpp"
 #include "experiment/layout.hpp"
+#include "experiment/overrides.hpp"
 #include "platform/cluster.hpp"
 #include "strategy/rank_class.hpp"
 #include "strategy/stack.hpp"
@@ -23,8 +24,9 @@ struct LearningSets;  // learn/samples.hpp
 
 struct ResolvedExperiment {
   std::string name;  ///< name of the experiment: its file's stem; what runs on what, if there is no file
-  bool is_changed = false;  ///< overrides were given, so it differs from the file of this name
-  Experiment settings;      ///< its keys with all defaults filled in and overrides applied
+  Overrides changed = {};        ///< set on the command line, so it differs from the file of this name
+  bool is_without_file = false;  ///< these say everything
+  Experiment settings;           ///< its keys with all defaults filled in and overrides applied
   Platform platform;
   GpuProfile gpu;
   Stack stack;
@@ -53,6 +55,10 @@ int replicas(const ResolvedExperiment& resolved);
 
 /// Whether one rank alone does not hold all of the model, or ranks replay traces of their own.
 bool shares_model(const ResolvedExperiment& resolved);
+
+/// The keys set on the command line, with their values: "nodes=4, platform.fabric.nic=25 Gbps". Without an
+/// experiment's file, those besides the job that a title describes: model, machine, software and batch.
+std::string changed_keys(const ResolvedExperiment& resolved);
 
 /// The class of a rank of the job.
 const RankClass& class_of(const ResolvedExperiment& resolved, Rank rank);

@@ -1,6 +1,7 @@
 #include "experiment/shared_network.hpp"
 
 #include "config/suggest.hpp"
+#include "platform/plausible_limits.hpp"
 #include "units/leading_number.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
@@ -79,6 +80,10 @@ void check_background(const ResolvedExperiment& resolved) {
 
 void check_events(const ResolvedExperiment& resolved) {
   for (const LinkChange& change : resolved.settings.events) {
+    const Bandwidth least{config::least_bandwidth};
+    if (change.bandwidth > Bandwidth() && change.bandwidth < least)
+      throw InputError(fmt::format("{} is less than any link carries", human(change.bandwidth)),
+                       fmt::format("{} or more, or 0 GB/s: the link has failed", human(least)));
     const Bandwidth most = specified_bandwidth(*resolved.network, link_named(*resolved.network, change.link));
     if (change.bandwidth <= most) continue;
     throw InputError(fmt::format("{} is more than the specified {} of link {}", human(change.bandwidth),

@@ -39,4 +39,12 @@ SoftwareUse software_use(const ResolvedExperiment& resolved) {
           .precision = std::string(precision_of(matrix_dtype(resolved.gpu, resolved.settings.precision)))};
 }
 
+OpSlowdown slowdown_of(const Software& software, const ResolvedExperiment& resolved) {
+  OpSlowdown slowdown = slowdown_of(software, software_use(resolved));
+  // The factors correct curves and tables of libraries of 2017 to 2023. A framework's recorded calls already
+  // contain what they stand for, so that it would count twice. Launches are the host's, whatever the kernels.
+  if (resolved.gpu.vector_kernels) slowdown.factor = OpSlowdown{}.factor;
+  return slowdown;
+}
+
 }  // namespace trainyard

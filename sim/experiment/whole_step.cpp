@@ -7,6 +7,9 @@
 #include "workload/make_trace.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace trainyard {
 
@@ -24,12 +27,55 @@ void complete_step(ResolvedExperiment& resolved) {
   if (!is_replay(settings)) add_stack_ops(resolved.classes.front().trace, resolved.stack);
 }
 
+namespace {
+
+void add_overhead(Trace& trace, const ResolvedExperiment& resolved) {
+  const Cluster& cluster = *resolved.cluster;
+  add_ranks_overhead(trace, resolved.stack, cluster.ranks(), cluster.nodes,
+                     std::ranges::max(cluster.gpus_on_node));
+}
+
+/// The op as a job of these ranks runs it; none if it takes no time there.
+std::optional<Op> with_time_of_ranks(Op op, const ResolvedExperiment& resolved, int micro_batches) {
+  const Cluster& cluster = *resolved.cluster;
+  if (cluster.ranks() == 1) return std::nullopt;
+  if (op.duration) return op;
+  Trace made{.accumulation = micro_batches, .ops = {}};
+  if (op.layer == shared_copy_layer)
+    add_input_copy(made, {},
+                   input_copy_time(cluster, op.bytes, cluster.gpus_on_node.front()) -
+                       input_copy_time(cluster, op.bytes, 1));
+  else
+    add_overhead(made, resolved);
+  if (made.ops.empty()) return std::nullopt;
+  op.duration = made.ops.front().duration;
+  op.source = made.ops.front().source;
+  return op;
+}
+
+void set_times_of_ranks(Trace& trace, const ResolvedExperiment& resolved) {
+  std::vector<Op> ops;
+  ops.reserve(trace.ops.size());
+  for (Op& op : trace.ops) {
+    if (op.role != OpRole::ranks_overhead)
+      ops.push_back(std::move(op));
+    else if (auto timed = with_time_of_ranks(std::move(op), resolved, trace.accumulation))
+      ops.push_back(*std::move(timed));
+  }
+  trace.ops = std::move(ops);
+}
+
+}  // namespace
+
 void add_work_of_ranks(ResolvedExperiment& resolved) {
   const Cluster& cluster = *resolved.cluster;
-  for (RankClass& one : resolved.classes)
-    add_ranks_overhead(one.trace, resolved.stack, cluster.ranks(), cluster.nodes,
-                       std::ranges::max(cluster.gpus_on_node));
-  if (resolved.settings.parallelism) return;
+  for (RankClass& one : resolved.classes) {
+    if (is_replay(resolved.settings))
+      set_times_of_ranks(one.trace, resolved);
+    else
+      add_overhead(one.trace, resolved);
+  }
+  if (is_replay(resolved.settings) || resolved.settings.parallelism) return;
   add_input_copy(resolved.classes.front().trace, input_copy_time(resolved, 1),
                  input_copy_time(resolved, cluster.gpus_on_node.front()));
 }

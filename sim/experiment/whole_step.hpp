@@ -10,8 +10,9 @@ namespace trainyard {
 /// (limits/run_limits.hpp) before it lists more ops than the user allows.
 void complete_step(ResolvedExperiment& resolved);
 
-/// Adds the work that depends on the ranks and their nodes: overhead, and copies of samples to the GPUs.
-/// Requires a cluster and that the traces are those of a model.
+/// Adds the work that depends on the ranks and their nodes: overhead, and copies of samples to the GPUs. In a
+/// replay it gives these ops their times for its ranks and stack, if the trace states none; one rank has no
+/// such ops. Requires a cluster.
 void add_work_of_ranks(ResolvedExperiment& resolved);
 
 }  // namespace trainyard

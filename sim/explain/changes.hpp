@@ -31,6 +31,11 @@ protected:
   void add(std::string change, Overrides set, std::string remark = {}) {
     all_.push_back({std::move(change), std::move(set), std::move(remark), {}});
   }
+  void add_faster(std::vector<NetworkPart> parts, std::string change, Overrides set,
+                  std::string remark = {}) {
+    add(std::move(change), std::move(set), std::move(remark));
+    all_.back().parts = std::move(parts);
+  }
   void refuse(std::string change, std::string reason) {
     all_.push_back({std::move(change), {}, {}, std::move(reason)});
   }

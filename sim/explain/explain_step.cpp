@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -76,70 +77,103 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
   return gap;
 }
 
-/// The reason why an edge over these links stays below their bandwidth.
-ConnectionLimit holder_of(const ReplayedStep& step, Protocol protocol, Bandwidth limit,
-                          const LinkUses& uses) {
+/// What keeps an edge below the bandwidth of its links.
+struct Holder {
+  ConnectionLimit limit{};
+  std::optional<LinkId> link;  ///< of whose bandwidth a protocol leaves a part; none: no single link's
+};
+
+Holder holder_of(const ReplayedStep& step, Protocol protocol, Bandwidth limit, const LinkUses& uses) {
   const ProtocolOverheads& overheads = step.resolved.library.overheads;
   const auto is_limit = [&](Bandwidth other) {
     constexpr double rounding = 1e-9;
     return std::abs(limit / other - 1) < rounding;
   };
   if (is_limit(step.cluster.platform.staged.value * efficiency(PathType::staged, overheads, protocol)))
-    return ConnectionLimit::host_memory;
-  bool is_left = false;
+    return {ConnectionLimit::host_memory, {}};
+  std::optional<LinkId> left;
   bool is_between_nodes = false;
   for_each_use(uses, step.plan.graph.links, [&](LinkId link, int times, Bandwidth capacity, std::uint32_t) {
-    for (int type = 0; type < path_types && !is_left; ++type) {
+    for (int type = 0; type < path_types && !left; ++type) {
       const double reached = efficiency(static_cast<PathType>(type), overheads, protocol);
-      is_left = reached < 1 && is_limit(capacity / static_cast<double>(times) * reached);
+      if (reached < 1 && is_limit(capacity / static_cast<double>(times) * reached)) left = link;
     }
     is_between_nodes = is_between_nodes || is_fabric(step.cluster, link);
   });
-  if (is_left) return ConnectionLimit::protocol;
+  if (left) return {ConnectionLimit::protocol, left};
   // an edge between nodes may be spread over several connections, so there is no single rate for comparison
-  return is_between_nodes && std::isfinite(step.cluster.platform.fabric.per_flow.value.si())
-             ? ConnectionLimit::fabric
-             : ConnectionLimit::lane;
+  if (is_between_nodes && std::isfinite(step.cluster.platform.fabric.per_flow.value.si()))
+    return {ConnectionLimit::fabric, {}};
+  return {ConnectionLimit::lane, {}};
+}
+
+/// The part of the network that holds a phase, and whether its figure is assumed. `tightest`: of its links.
+void set_part(const Cluster& cluster, const Holder& holder, LinkId tightest, CollectivePace& pace) {
+  const Platform& platform = cluster.platform;
+  if (holder.limit == ConnectionLimit::host_memory) {
+    pace.part = NetworkPart::host_memory;
+    pace.is_assumed = platform.staged.provenance == Provenance::assumed;
+  } else if (holder.limit == ConnectionLimit::fabric) {
+    pace.part = NetworkPart::connections;
+    pace.is_assumed = platform.fabric.per_flow.provenance == Provenance::assumed;
+  } else {
+    pace.part = part_of(cluster, holder.link.value_or(tightest));
+    pace.is_assumed = is_assumed(cluster, holder.link.value_or(tightest));
+  }
 }
 
 }  // namespace
 
-CollectivePace collective_pace(const ReplayedStep& step, int number) {
+CollectivePace phase_pace(const ReplayedStep& step, int number, const CollectivePhase& phase) {
   const TaskGraph& graph = step.plan.graph;
-  const Collective& collective = graph.collectives[at(number)];
   CollectivePace pace;
   pace.collective = number;
-  pace.overhead = collective.overhead;
-  Seconds longest;
+  const LinkUses uses = uses_of(graph.patterns[at(phase.pattern)]);
+  const Bandwidth lockstep = lockstep_rate(uses, graph.links);
+  pace.edge = std::min(lockstep, phase.limit);
+  const Seconds latency = phase.latency * (phase.hops == 0 ? phase.messages : phase.hops);
+  pace.sums = phase.hops == 0 ? phase.messages * phase.sums : Seconds();
+  pace.latency = latency - pace.sums;
+  pace.transfer = closed_form(phase, pace.edge) - latency;
+  constexpr double rounding = 1e-9;
+  pace.is_connection = phase.limit < (1 - rounding) * lockstep;
+  std::optional<LinkId> tightest;
+  for_each_use(uses, graph.links, [&](LinkId link, int times, Bandwidth capacity, std::uint32_t links) {
+    constexpr double alike = 1 + 1e-9;
+    if (capacity / static_cast<double>(times) > lockstep * alike) return;
+    if (!tightest) {
+      tightest = link;
+      pace.link = link_name(step.cluster, link);
+      pace.crossed = times;
+      pace.capacity = capacity;
+    }
+    pace.alike += static_cast<int>(links);
+  });
+  if (!tightest) return pace;
+  const Holder holder = pace.is_connection
+                            ? holder_of(step, graph.collectives[at(number)].label.protocol, phase.limit, uses)
+                            : Holder{};
+  pace.held_by = holder.limit;
+  set_part(step.cluster, holder, *tightest, pace);
+  return pace;
+}
+
+CollectivePace collective_pace(const ReplayedStep& step, int number) {
+  const Collective& collective = step.plan.graph.collectives[at(number)];
+  CollectivePace pace;
+  pace.collective = number;
+  CollectivePace sum;
   for (const CollectivePhase& phase : collective.phases) {
-    const LinkUses uses = uses_of(graph.patterns[at(phase.pattern)]);
-    const Bandwidth lockstep = lockstep_rate(uses, graph.links);
-    const Bandwidth rate = std::min(lockstep, phase.limit);
-    const Seconds its_time = closed_form(phase, rate);
-    const Seconds latency = phase.latency * (phase.hops == 0 ? phase.messages : phase.hops);
-    const Seconds sums = phase.hops == 0 ? phase.messages * phase.sums : Seconds();
-    pace.latency += latency - sums;
-    pace.sums += sums;
-    pace.transfer += its_time - latency;
-    if (its_time - latency <= longest) continue;
-    longest = its_time - latency;
-    pace.edge = rate;
-    constexpr double rounding = 1e-9;
-    pace.is_connection = phase.limit < (1 - rounding) * lockstep;
-    pace.held_by = pace.is_connection ? holder_of(step, collective.label.protocol, phase.limit, uses)
-                                      : ConnectionLimit::none;
-    pace.alike = 0;
-    for_each_use(uses, graph.links, [&](LinkId link, int times, Bandwidth capacity, std::uint32_t links) {
-      constexpr double alike = 1 + 1e-9;
-      if (capacity / static_cast<double>(times) > lockstep * alike) return;
-      if (pace.alike == 0) {
-        pace.link = link_name(step.cluster, link);
-        pace.crossed = times;
-        pace.capacity = capacity;
-      }
-      pace.alike += static_cast<int>(links);
-    });
+    CollectivePace its = phase_pace(step, number, phase);
+    sum.latency += its.latency;
+    sum.sums += its.sums;
+    sum.transfer += its.transfer;
+    if (its.transfer > pace.transfer) pace = std::move(its);
   }
+  pace.overhead = collective.overhead;
+  pace.latency = sum.latency;
+  pace.sums = sum.sums;
+  pace.transfer = sum.transfer;
   return pace;
 }
 
@@ -160,14 +194,17 @@ Explained simulate_and_explain(ResolvedExperiment resolved) {
       .explanation = {}};
   const Run& run = explained.run;
   if (updates_of(run) != nullptr) return explained;
-  const Step& step = step_of(run);
-  explained.explanation =
-      explain_step({.resolved = run.experiment,
-                    .cluster = *run.experiment.network,
-                    .plan = step.plan,
-                    .timeline = step.timeline,
-                    .input = run.input ? std::optional(run.input->loading) : std::nullopt});
+  explained.explanation = explain_step(replayed(run));
   return explained;
+}
+
+ReplayedStep replayed(const Run& run) {
+  const Step& step = step_of(run);
+  return {.resolved = run.experiment,
+          .cluster = *run.experiment.network,
+          .plan = step.plan,
+          .timeline = step.timeline,
+          .input = run.input ? std::optional(run.input->loading) : std::nullopt};
 }
 
 }  // namespace trainyard

@@ -22,6 +22,9 @@ struct ReplayedStep {
   std::optional<DataLoading> input;  ///< for runs that read real data
 };
 
+/// The steady step of a run.
+ReplayedStep replayed(const Run& run);
+
 /// Replays the step several more times, always without SimGrid.
 Explanation explain_step(const ReplayedStep& step);
 
@@ -37,6 +40,9 @@ std::vector<PathSegment> layout_path(const ReplayedStep& step);
 
 /// The speed of one collective of the plan.
 CollectivePace collective_pace(const ReplayedStep& step, int collective);
+
+/// The same of one of its phases, without what comes before the first.
+CollectivePace phase_pace(const ReplayedStep& step, int collective, const CollectivePhase& phase);
 
 /// A run with its explanation.
 struct Explained {

@@ -4,10 +4,12 @@
 // run that `explain` asks for.
 
 #include "config/keys.hpp"
+#include "explain/network_part.hpp"
 #include "units/ids.hpp"
 #include "units/quantity.hpp"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,18 +48,20 @@ enum class ConnectionLimit { none, protocol, fabric, host_memory, lane };
 
 /// The parts of a collective's time when it has the network to itself, and the limit of its speed.
 struct CollectivePace {
-  int collective = -1;         ///< index in Run::collectives
-  Seconds overhead;            ///< time before its first message
-  Seconds latency;             ///< latency of its messages
-  Seconds sums;                ///< ranks add received data to their own, while they send nothing
-  Seconds transfer;            ///< transfer time of their bytes
-  Bandwidth edge;              ///< bandwidth of each connection in the phase whose bytes take longest
-  std::string link;            ///< the tightest link there, the first of equals; empty: none
-  int alike = 0;               ///< number of equally tight links, including this one
-  int crossed = 0;             ///< number of connections that share it
-  Bandwidth capacity;          ///< capacity of the link
-  bool is_connection = false;  ///< one connection reaches less than the bandwidth of its links
-  ConnectionLimit held_by{};   ///< the reason for that
+  int collective = -1;              ///< index in Run::collectives
+  Seconds overhead;                 ///< time before its first message
+  Seconds latency;                  ///< latency of its messages
+  Seconds sums;                     ///< ranks add received data to their own, while they send nothing
+  Seconds transfer;                 ///< transfer time of their bytes
+  Bandwidth edge;                   ///< bandwidth of each connection in the phase whose bytes take longest
+  std::string link;                 ///< the tightest link there, the first of equals; empty: none
+  int alike = 0;                    ///< number of equally tight links, including this one
+  int crossed = 0;                  ///< number of connections that share it
+  Bandwidth capacity;               ///< capacity of the link
+  bool is_connection = false;       ///< one connection reaches less than the bandwidth of its links
+  ConnectionLimit held_by{};        ///< the reason for that
+  std::optional<NetworkPart> part;  ///< of the network that sets the bandwidth; none if only latency counts
+  bool is_assumed = false;          ///< the figure behind the bandwidth is assumed
 
   [[nodiscard]] Seconds alone() const { return overhead + latency + sums + transfer; }
 };
@@ -109,7 +113,7 @@ struct Names<PathKind> {
       Name{"collective", PathKind::collective, "a collective, from the arrival of its last rank"},
       Name{"framework", PathKind::framework, "cycles, negotiation and copies around a collective"},
       Name{"input", PathKind::input, "loading and decoding of samples"},
-      Name{"layers", PathKind::layers, "collectives of divided layers"},
+      Name{"layers", PathKind::layers, "tensor-parallel collectives"},
       Name{"messages", PathKind::messages, "messages between the stages of a pipeline"}};
 };
 
@@ -121,8 +125,7 @@ struct Names<GapPart> {
       Name{"kernels", GapPart::kernels, "all kernels of one rank, each running alone"},
       Name{"recompute", GapPart::recompute, "kernels that backward repeats to compute activations again"},
       Name{"host", GapPart::host, "host time that a single GPU also needs"},
-      Name{"slowest_gpu", GapPart::slowest_gpu,
-           "the slowest of the GPUs in place of the mean one, whose step the others wait for"},
+      Name{"slowest_gpu", GapPart::slowest_gpu, "waiting for the slowest GPU"},
       Name{"input", GapPart::input, "additional wait for samples"},
       Name{"framework", GapPart::framework, "host time, cycles and copies that only several ranks need"},
       Name{"bubble", GapPart::bubble, "waiting for other stages, even if communication took no time"},

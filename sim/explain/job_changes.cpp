@@ -136,6 +136,14 @@ private:
     if (!has_servers(experiment_.sync) || placement_of(experiment_.sync) == ServerPlacement::free) return;
     const int shards = 2 * shards_of(experiment_.sync);
     add(fmt::format("{} parameter shards", shards), {{"sync.shards", std::to_string(shards)}});
+    const ServerRules& rules = resolved_.stack.servers;
+    if (shards_of(experiment_.sync) == 1 || rules.partition) return;
+    const Bytes small{1e6};
+    if (!rules.spread_above || rules.spread_above->value > small)
+      add("tensors above 1 MB on all shards", {{"stack.servers.spread_above", "1 MB"}});
+    if (rules.assign == ShardAssignment::round_robin)
+      add("shards of equal size", {{"stack.servers.assign", "by_size"}},
+          "the largest tensor first, each to the shard with the fewest bytes");
   }
 
   void add_slow() {
@@ -144,15 +152,6 @@ private:
 
   /// Pairs of changes that hardly help alone.
   void add_pairs() {
-    if (cluster_.nodes > 1 || has_own_servers()) {
-      // A faster card needs a faster slot.
-      const std::string nic = in_gbps(times_more * resolved_.platform.fabric.nic.value);
-      if (has_link([](const Link& link) { return is_pcie(link.kind); })) {
-        add("NICs of " + nic + ", PCIe x 2",
-            {{"platform.fabric.nic", nic},
-             {"platform.node.speed.pcie", shortest(times_more * resolved_.platform.speeds.pcie)}});
-      }
-    }
     const auto is_fp16 = [](const WhatIf& what) {
       return !what.set.empty() && what.set.front().first == "stack.gradient_dtype";
     };

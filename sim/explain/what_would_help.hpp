@@ -4,6 +4,7 @@
 
 #include "config/catalogue.hpp"
 #include "experiment/resolve.hpp"
+#include "explain/network_part.hpp"
 #include "run/run.hpp"
 
 #include <optional>
@@ -19,10 +20,12 @@ inline constexpr std::string_view algorithm_key = "sync.algorithm";
 
 /// A change to an experiment.
 struct WhatIf {
-  std::string change;  ///< "NICs of 50 Gbps"
-  Overrides set;       ///< in addition to the experiment's own
-  std::string remark;  ///< side effects of the change, or values that stay; may be empty
-  std::string reason;  ///< why it is impossible; empty: possible
+  std::string change;                   ///< "NICs of 50 Gbps"
+  Overrides set;                        ///< in addition to the experiment's own
+  std::string remark;                   ///< side effects of the change, or values that stay; may be empty
+  std::string reason;                   ///< why it is impossible; empty: possible
+  std::vector<NetworkPart> parts = {};  ///< of the network that it makes twice as fast
+  bool are_several = false;             ///< of these, each with a change of its own
 };
 
 /// The result of a change.

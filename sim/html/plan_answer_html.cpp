@@ -57,9 +57,10 @@ Html costs_html(const PlanAnswer& answer, const Run& best) {
   if (const auto mfu = figure(answer.result, answer.result.rows[row], "model_flops_utilization"))
     items += labelled_item("MFU", percent(*mfu));
   std::string what = estimate(Seconds{scale * costs.time_s});
-  if (costs.usd) what += ", " + usd(scale * *costs.usd);
+  if (costs.usd) what += ", " + usd(scale * *costs.usd) + " (" + price_in_words(answer, row) + ")";
   if (costs.energy_j) what += ", " + estimate(Joules{scale * *costs.energy_j});
   items += labelled_item(costs_in_words(answer), what);
+  if (const std::string turn = turn_in_words(answer); !turn.empty()) items += labelled_item("price", turn);
   if (best.memory) {
     const MemoryReport& memory = fullest(*best.memory);
     items += labelled_item(
@@ -151,8 +152,7 @@ Html plan_next_html(const PlanAnswer& answer, const PlanDetails& details) {
                                   {"why it loses: its step, part by part, less the best", true}};
   if (goal == PlanGoal::energy) columns.insert(columns.begin() + 2, HtmlColumn{"power"});
   if (answer.robustness) columns.insert(columns.begin() + 1, HtmlColumn{"ahead of the best in"});
-  if (has_own_figure(answer.space))
-    columns.insert(columns.begin() + 1, HtmlColumn{goal_figure_head(answer.space)});
+  if (has_own_figure(answer.space)) columns.insert(columns.begin() + 1, HtmlColumn{goal_figure_head(answer)});
   HtmlTable table("the best and the next", columns);
   const auto add = [&](std::size_t row, const std::string& why) {
     const Seconds step{plan_figure(answer, row, "step_time_s")};
@@ -277,10 +277,12 @@ Html plan_groups_html(const PlanAnswer& answer) {
   for (std::size_t i = 0; i < answer.space.groups.size(); ++i) add_group_row(answer, i, table);
   std::vector<std::string> keys = answer.space.group_keys;
   std::ranges::replace(keys, "gpus", "number of GPUs");
-  return paragraph(fmt::format("The best layout for each {}. Time, USD and energy are those of {}. On the "
+  std::string prices = assumed_prices_in_words(answer);
+  if (!prices.empty()) prices = fmt::format(" ({})", prices);
+  return paragraph(fmt::format("The best layout for each {}. Time, USD and energy are those of {}{}. On the "
                                "front: no other is as good in time, rent, energy and number of GPUs, and "
                                "better in one of them.",
-                               fmt::join(keys, " and "), costs_in_words(answer))) +
+                               fmt::join(keys, " and "), costs_in_words(answer), prices)) +
          table.html(answer.space.groups.size() > 20) + front_plot(answer);
 }
 
@@ -289,8 +291,8 @@ Html plan_changes_html(const PlanAnswer& answer, const PlanDetails& details) {
   HtmlTable table("machines that differ a little", {{"change", true}, {"then", true}});
   for (const PlanChange& change : details.changes) table.row(change.change, change_in_words(answer, change));
   return paragraph(
-             "The search goes on for a machine that differs a little; that slower NICs make no layout faster "
-             "is assumed. If another layout is the best then, the choice hangs on that figure.") +
+             "The search goes on for a machine that differs a little. If another layout is the best then, "
+             "the choice hangs on that figure.") +
          table.html();
 }
 

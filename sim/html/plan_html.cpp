@@ -31,6 +31,8 @@ std::string plan_html(const PlanAnswer& answer, const PlanDetails& details, cons
   const auto of_best = [&](auto section) { return best == nullptr ? Html{} : section(*best); };
   Html lead = paragraph(fmt::format("The {} way to share the model and its batch among GPUs.",
                                     best_plan_word(answer.space.request.settings.goal)));
+  if (const std::string keys = changed_keys(answer.space); !keys.empty())
+    lead += paragraph("set for all plans: " + keys);
   for (const std::string& warning : origin.warnings)
     lead += element("pre", warning, " class=\"warning\"") + Html{"\n"};
   const HtmlPage page{

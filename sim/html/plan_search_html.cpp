@@ -89,7 +89,7 @@ Html plan_map_html(const PlanAnswer& answer) {
   for (const int stage : map.stages) columns.push_back({count(stage, "stage"), true});
   const PlanGoal goal = answer.space.request.settings.goal;
   const std::string quantile = answer.space.randomness ? quantile_in_words(answer.space) + " of the " : "";
-  HtmlTable table(goal_figure_in_words(answer.space) + " by tensor ranks and stages", columns);
+  HtmlTable table(goal_figure_in_words(answer) + " by tensor ranks and stages", columns);
   for (const int tensor : map.tensors) {
     std::vector<Html> cells{as_text(std::to_string(tensor))};
     for (const int stage : map.stages) cells.push_back(map_cell(answer, {tensor, stage}));

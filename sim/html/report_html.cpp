@@ -46,6 +46,7 @@ PageOrigin page_origin(const ResolvedExperiment& resolved, const std::string& ve
 
 std::string report_html(const Run& run, const PageOrigin& origin, const PageChanges& changes) {
   Html lead = paragraph(run_setting(run));
+  if (const std::string set = changes_in_words(run.experiment); !set.empty()) lead += paragraph(set);
   if (run.experiment.settings.one_gpu) lead += paragraph(one_gpu_in_words(run.experiment.settings));
   for (const std::string& warning : origin.warnings)
     lead += element("pre", warning, " class=\"warning\"") + Html{"\n"};

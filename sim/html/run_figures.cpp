@@ -103,7 +103,10 @@ constexpr TileText tile_texts[] = {
      }},
     {"energy_per_step_j", is_always,
      [](const Run& run) { return estimate(run.energy->average) + " on average"; }},
-    {"cost_per_epoch_usd", is_always, [](const Run&) { return std::string("rent of all nodes"); }}};
+    {"cost_per_epoch_usd", is_always, [](const Run& run) {
+       return std::string(is_rent_assumed(run.experiment.platform) ? "assumed rent of all nodes"
+                                                                   : "rent of all nodes");
+     }}};
 
 }  // namespace
 
@@ -128,7 +131,9 @@ Html limits_html(const Run& run) {
   if (!run.links.busiest.empty()) {
     const LinkRow* const link = busiest(run.links);
     std::string text = run.links.busiest;
-    if (link != nullptr) text += fmt::format(": {} at {}", estimate(link->bytes), estimate(link->capacity));
+    if (link != nullptr)
+      text += fmt::format(": {} at {}{}", estimate(link->bytes), estimate(link->capacity),
+                          assumed_mark(link->is_assumed));
     table.row("busiest link", percent(run.links.most), text);
   }
   if (run.ranks > 1 && updates_of(run) == nullptr) {
@@ -170,7 +175,8 @@ Html needs_html(const Run& run) {
   if (run.cost) {
     add("rent of a node", shortest(run.cost->per_node_hour.si()) + " USD/h",
         "price of " + run.cost->date + (run.cost->is_assumed ? ", assumed" : ""));
-    add("cost of an epoch", rounded(run.cost->per_epoch.si()) + " USD", "all nodes for the time of an epoch");
+    add("cost of an epoch", cost_in_words(run.cost->per_epoch.si(), run.cost->is_assumed),
+        "all nodes for the time of an epoch");
   }
   if (!table.empty()) return table.html();
   std::string why = "Neither energy nor cost is known.";

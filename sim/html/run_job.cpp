@@ -1,6 +1,7 @@
 #include "html/fluid_plot.hpp"
 #include "html/run_sections.hpp"
 #include "html/time_unit.hpp"
+#include "report/figure_text.hpp"
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "run/power_over_step.hpp"
@@ -51,7 +52,9 @@ PowerUnit power_unit(Watts most) {
   return units.back();
 }
 
-std::string usd(const Known<Dollars>& rent) { return rent ? rounded(rent->si()) + " USD" : ""; }
+std::string usd(const Known<Dollars>& rent, const Run& run) {
+  return rent ? cost_in_words(rent->si(), is_rent_assumed(run.experiment.platform)) : "";
+}
 
 }  // namespace
 
@@ -79,10 +82,10 @@ Html job_html(const Run& run) {
     const bool has_power = part.energy && part.time > Seconds{};
     table.row(swatch(kind_of(part.phase)) + as_text(" " + name), part.time, percent(share),
               part.energy ? estimate(*part.energy) : "", has_power ? estimate(*part.energy / part.time) : "",
-              usd(part.rent), times_in_words(part, updates_of(run) != nullptr), doc->doc);
+              usd(part.rent, run), times_in_words(part, updates_of(run) != nullptr), doc->doc);
   }
   table.row(as_text("total"), job.time, percent(1), job.energy ? estimate(*job.energy) : "",
-            job.energy ? estimate(*job.energy / job.time) : "", usd(job.rent), job_in_words(run), "");
+            job.energy ? estimate(*job.energy / job.time) : "", usd(job.rent, run), job_in_words(run), "");
   Html text = paragraph(fmt::format("{} take {}.", job_in_words(run), estimate(job.time)));
   if (job.accuracy)
     text += paragraph(fmt::format("Accuracy at the end: {} ({}).", accuracy_in_words(*job.accuracy),

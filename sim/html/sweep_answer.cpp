@@ -87,10 +87,10 @@ Html scaling_item(const std::string& name, const std::string& text) {
 Html scaling_limits(const SweepResult& result) {
   const std::vector<Series> all = series_of(result);
   if (std::ranges::none_of(all, [](const Series& series) { return series.rows.size() > 1; })) return {};
-  const std::vector<std::optional<double>> reached = efficiencies(result);
+  const Efficiencies reached = efficiencies(result);
   const std::vector<std::string> names = telling_names(result, all);
   const auto reaches_largest = [&](const Series& series) {
-    return efficient_up_to(result, series, scales_well) == series.rows.back();
+    return efficient_up_to(reached, series, scales_well) == series.rows.back();
   };
   const bool has_many = all.size() > most_in_answer;
   Html items;
@@ -102,10 +102,10 @@ Html scaling_limits(const SweepResult& result) {
       continue;
     }
     if (++listed <= most_in_answer)
-      items += scaling_item(all.size() == 1 ? "" : names[i], scaling_in_words(result, all[i], reached));
+      items += scaling_item(all.size() == 1 ? "" : names[i], scaling_in_words(result, reached, all[i]));
   }
-  Html html = subheading("Where scaling stops") +
-              paragraph(fmt::format("The {}.", scaling_rule_in_words(result.sweep)));
+  Html html =
+      subheading("Where scaling stops") + paragraph(fmt::format("The {}.", scaling_rule_in_words(result)));
   if (to_largest > 0) {
     html += paragraph(fmt::format("{} of {} series scale to their largest run{}", to_largest, all.size(),
                                   listed > 0 ? "; the others stop earlier:" : "."));

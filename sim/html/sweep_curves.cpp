@@ -63,7 +63,7 @@ std::vector<std::size_t> differing(const SweepResult& result, const std::vector<
 
 struct CurveFigures {
   const SweepResult& result;
-  std::vector<std::optional<double>> efficiency;  ///< of each row
+  Efficiencies efficiency;
   std::vector<PublishedComparison> published;
 
   [[nodiscard]] double ranks(std::size_t row) const {
@@ -177,7 +177,7 @@ Html per_gpu_plot(const CurvePanel& panel, const CurveFigures& figures) {
   return plot.html();
 }
 
-Html efficiency_plot(const CurvePanel& panel, const CurveFigures& figures, bool is_strong) {
+Html efficiency_plot(const CurvePanel& panel, const CurveFigures& figures, bool is_relative) {
   std::vector<double> ranks;
   std::vector<double> shares{1, drawn_from};
   for (const Series& series : panel.series) {
@@ -187,14 +187,14 @@ Html efficiency_plot(const CurvePanel& panel, const CurveFigures& figures, bool 
     }
   }
   const std::vector<PlotPoint> published =
-      is_strong ? std::vector<PlotPoint>{} : figures.published_points(panel, efficiency_figure);
+      is_relative ? std::vector<PlotPoint>{} : figures.published_points(panel, efficiency_figure);
   for (const PlotPoint& point : published) shares.push_back(point.y);
   const auto percent_tick = [](double share) { return fmt::format("{:.6g} %", 100 * share); };
   FluidPlot plot("scaling efficiency over GPUs; " + panel.title, ranks_axis(ranks), "GPUs",
                  linear_axis(shares, FluidPlot::up_begin, FluidPlot::up_length, 8, percent_tick,
                              std::ranges::min(shares) < drawn_from),
-                 is_strong ? "throughput per GPU, relative to the smallest run"
-                           : "scaling efficiency, relative to linear scaling");
+                 is_relative ? "throughput per GPU, relative to the smallest run"
+                             : "scaling efficiency, relative to linear scaling");
   plot.level("least", scales_well);
   add_curves(
       plot, panel, figures, [&](std::size_t row) { return figures.efficiency[row].value(); }, percent);
@@ -267,7 +267,7 @@ Html scaling_curves(const SweepResult& result) {
     if (!panel.title.empty()) html += subheading(panel.title);
     html += element("div",
                     throughput_plot(panel, figures) + per_gpu_plot(panel, figures) +
-                        efficiency_plot(panel, figures, is_strong_scaling(result.sweep)),
+                        efficiency_plot(panel, figures, is_relative_to_smallest(result)),
                     " class=\"plots\"") +
             Html{"\n"};
     std::vector<LegendEntry> entries;

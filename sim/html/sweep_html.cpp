@@ -54,7 +54,7 @@ Html what_html(const SweepResult& result) {
 Html stops_html(const SweepResult& result) {
   const std::vector<Series> all = series_of(result);
   if (std::ranges::none_of(all, [](const Series& series) { return series.rows.size() > 1; })) return {};
-  const std::vector<std::optional<double>> reached = efficiencies(result);
+  const Efficiencies reached = efficiencies(result);
   const std::vector<std::string> names = telling_names(result, all);
   const auto ranks = [&](std::size_t row) {
     return count_text(figure(result, result.rows[row], "ranks").value());
@@ -66,14 +66,14 @@ Html stops_html(const SweepResult& result) {
                                           {"efficiency there"}});
   for (const Series& series : all) {
     if (table.rows() == most_series) break;
-    const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
+    const std::optional<std::size_t> last = efficient_up_to(reached, series, scales_well);
     std::string scales_to = last ? ranks(*last) : "none";
-    if (const std::string range = scaling_range_in_words(result, series); !range.empty())
+    if (const std::string range = scaling_range_in_words(result, reached, series); !range.empty())
       scales_to += fmt::format(" ({})", range);
     table.row(names[table.rows()], scales_to, last ? percent(*reached[*last]) : "", ranks(series.rows.back()),
               percent(*reached[series.rows.back()]));
   }
-  std::string rule = "Scales to: " + scaling_rule_in_words(result.sweep) + ".";
+  std::string rule = "Scales to: " + scaling_rule_in_words(result) + ".";
   if (table.rows() < all.size()) rule += fmt::format(" The first {} of {} series.", table.rows(), all.size());
   return paragraph(rule) + table.html(all.size() > 20);
 }
@@ -182,6 +182,7 @@ std::string sweep_html(const SweepResult& result, const SweepOrigin& origin,
   const Html answer = grouped_and_all(sweep_answer, best_points_html) + sweep_caveats(result);
   Html lead;
   if (!result.sweep.title.empty()) lead = paragraph(result.sweep.title);
+  if (!result.sweep.changed.empty()) lead += paragraph("set on the command line: " + result.sweep.changed);
   const HtmlPage page{
       .title = fmt::format("{}: {}", result.sweep.name,
                            count(static_cast<std::int64_t>(result.sweep.points.size()), "point")),

@@ -234,10 +234,10 @@ Html points_table(const SweepResult& result) {
     }
   }
   Html html;
-  if (is_strong_scaling(result.sweep) && !series_of(result).empty()) {
+  if (is_relative_to_smallest(result) && !series_of(result).empty()) {
     html += paragraph(
         "Speedup and efficiency are relative to the smallest run of each series; sweep.csv also has those "
-        "relative to one GPU with the same batch per GPU.");
+        "relative to one GPU with the same batch per GPU, where ranks do not share a model.");
   }
   return html +
          paragraph(table.rows() < result.rows.size()

@@ -61,7 +61,7 @@ bool is_on_scaling_curves(const SweepResult& result, const PublishedGroup& group
   const PublishedComparison& first = group.comparisons.front();
   if (first.reference_row) return false;
   return first.figure == throughput_figure ||
-         (first.figure == efficiency_figure && !is_strong_scaling(result.sweep));
+         (first.figure == efficiency_figure && !is_relative_to_smallest(result));
 }
 
 /// The figure's name, with its unit.

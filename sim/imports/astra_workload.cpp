@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <fmt/format.h>
 #include <span>
 #include <system_error>
@@ -216,7 +217,8 @@ private:
     op.phase = phase;
     op.layer = layer.name + std::string(suffix);
     op.kind = OpKind::measured;
-    op.duration = unit_ * static_cast<double>(pass.time);
+    // divided, so that the decimals of the file stay: 0.0007, not 0.0007000000000000001
+    op.duration = Seconds(static_cast<double>(pass.time) / std::round(1 / unit_.si()));
     if (pass.operation) {
       const Bytes size = size_of(layer, pass);
       const bool runs_beside = &pass == &layer.weight_gradient;

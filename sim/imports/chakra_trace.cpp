@@ -227,8 +227,8 @@ private:
     op.kind = OpKind::measured;
     if (one.num_ops) op.flops = Flops(static_cast<double>(*one.num_ops));
     if (one.tensor_size) op.bytes = Bytes(static_cast<double>(*one.tensor_size));
-    op.duration = one.duration_ns ? Seconds(static_cast<double>(*one.duration_ns) * 1e-9)
-                                  : Seconds(static_cast<double>(one.duration_us) * 1e-6);
+    op.duration = one.duration_ns ? Seconds(static_cast<double>(*one.duration_ns) / 1e9)
+                                  : Seconds(static_cast<double>(one.duration_us) / 1e6);
     result_.trace.ops.push_back(std::move(op));
   }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -21,6 +22,18 @@ namespace {
 
 bool is_root(std::string_view name) { return name.starts_with("[pytorch|profiler|"); }
 bool is_step(std::string_view name) { return name.starts_with("ProfilerStep"); }
+
+/// By its name, a range of the framework or of the user: "enumerate(DataLoader)#...", "nccl:all_reduce". Old
+/// profiles have no other sign.
+bool is_named_as_range(std::string_view name) {
+  return name.find("::") == std::string_view::npos && name.find_first_of("#(:. ") != std::string_view::npos;
+}
+
+/// A thread of both sides, without the ranges of which one side has more than the other.
+struct CommonCalls {
+  std::vector<const TracedNode*> nodes;
+  std::vector<std::uint32_t> events;
+};
 
 class TraceJoiner {
 public:
@@ -129,25 +142,82 @@ private:
     return nodes.size();
   }
 
+  [[nodiscard]] static bool is_range(const TracedNode& node) {
+    return node.is_range || is_named_as_range(node.name);
+  }
+  [[nodiscard]] bool is_range(std::uint32_t event) const {
+    return profile_.events[event].kind == EventKind::range || is_named_as_range(name(event));
+  }
+
+  /// Neither side records all ranges of the other: the profiler's own (`enumerate(DataLoader)#...`) are in
+  /// the profile alone.
+  [[nodiscard]] CommonCalls common_calls(const std::vector<const TracedNode*>& nodes,
+                                         const std::vector<std::uint32_t>& events) const {
+    struct Calls {
+      std::size_t nodes = 0, events = 0;
+      bool is_range = false;
+    };
+    std::unordered_map<std::string_view, Calls> by_name;
+    for (const TracedNode* const node : nodes) {
+      Calls& calls = by_name[node->name];
+      ++calls.nodes;
+      calls.is_range = calls.is_range || is_range(*node);
+    }
+    for (const std::uint32_t event : events) {
+      Calls& calls = by_name[name(event)];
+      ++calls.events;
+      calls.is_range = calls.is_range || is_range(event);
+    }
+    const auto is_common = [&](std::string_view name) {
+      const Calls& calls = by_name.at(name);
+      return !calls.is_range || calls.nodes == calls.events;
+    };
+    CommonCalls common;
+    std::ranges::copy_if(nodes, std::back_inserter(common.nodes),
+                         [&](const TracedNode* node) { return is_common(node->name); });
+    std::ranges::copy_if(events, std::back_inserter(common.events),
+                         [&](std::uint32_t event) { return is_common(name(event)); });
+    return common;
+  }
+
+  void join_calls(const CommonCalls& calls) {
+    for (std::size_t i = 0; i < calls.nodes.size(); ++i) give(*calls.nodes[i], calls.events[i]);
+  }
+
   void join_thread(std::uint64_t thread, const std::vector<const TracedNode*>& nodes,
                    const std::map<TextPool::Id, std::vector<std::uint32_t>>& profiled) {
-    std::size_t nearest = 0;  // operators of the thread whose number is the nearest
-    std::size_t agreed = 0;   // of the threads with as many: the names that are the same from the first on
+    std::size_t traced = nodes.size();  // operators, as many as are compared with the nearest thread
+    std::size_t nearest = 0;            // operators of the thread whose number is the nearest
+    std::size_t agreed = 0;  // of threads with as many: the names that are the same from the first on
+    const TracedNode* other = nullptr;  // the node behind these
     std::size_t best = std::numeric_limits<std::size_t>::max();
     for (const auto& [lane, events] : profiled) {
       if (used_lanes_.contains(lane)) continue;
-      const std::size_t apart = std::max(events.size(), nodes.size()) - std::min(events.size(), nodes.size());
-      if (apart < best) {
-        best = apart;
-        nearest = events.size();
+      CommonCalls common = common_calls(nodes, events);
+      if (common.nodes.empty()) continue;
+      const auto [fewer, more] = std::minmax({common.events.size(), common.nodes.size()});
+      if (more - fewer < best) {
+        best = more - fewer;
+        traced = common.nodes.size();
+        nearest = common.events.size();
       }
-      if (apart != 0) continue;
-      std::vector<std::uint32_t> order = events;
-      const std::size_t same = order_as(nodes, order);
-      agreed = std::max(agreed, same);
-      if (same < nodes.size()) continue;
-      for (std::size_t i = 0; i < nodes.size(); ++i) give(*nodes[i], order[i]);
+      if (fewer != more) continue;
+      const std::size_t same = order_as(common.nodes, common.events);
+      if (same < common.nodes.size()) {
+        if (other == nullptr || same > agreed) other = common.nodes[same];
+        agreed = std::max(agreed, same);
+        continue;
+      }
+      result_.missing += nodes.size() - common.nodes.size();
+      join_calls(common);
+      for (const std::uint32_t event : events) {
+        if (!given_.contains(event)) passed_over_.insert(event);
+      }
       used_lanes_.insert(lane);
+      return;
+    }
+    if (std::ranges::all_of(nodes, [](const TracedNode* node) { return is_range(*node); })) {
+      result_.missing += nodes.size();
       return;
     }
     if (used_lanes_.size() == profiled.size())
@@ -156,9 +226,9 @@ private:
     const auto count = [](std::size_t number) { return grouped(static_cast<std::int64_t>(number)); };
     if (best > 0)
       refuse(fmt::format("thread {} has {} operators, and no thread of the profile as many (the nearest: {})",
-                         thread, count(nodes.size()), count(nearest)));
+                         thread, count(traced), count(nearest)));
     refuse(fmt::format("thread {} has other operators than the profile from its no. {} on: {}", thread,
-                       count(agreed + 1), shown(nodes[agreed]->name)));
+                       count(agreed + 1), shown(other->name)));
   }
 
   /// Leaves the steps of which most operators were traced. Where only a part of the profile was and no step
@@ -167,7 +237,7 @@ private:
     std::vector<std::size_t> all{0};     // operators before each event
     std::vector<std::size_t> joined{0};  // those that were traced
     for (std::uint32_t i = 0; i < profile_.events.size(); ++i) {
-      const bool counts = is_of_host(profile_.events[i]) && !is_step(name(i));
+      const bool counts = is_of_host(profile_.events[i]) && !is_step(name(i)) && !passed_over_.contains(i);
       all.push_back(all.back() + (counts ? 1 : 0));
       joined.push_back(joined.back() + (counts && given_.contains(i) ? 1 : 0));
     }
@@ -190,7 +260,9 @@ private:
         std::ranges::any_of(profile_.events, [&](const ProfileEvent& event) { return marks_step(event); });
     const bool is_whole =
         untraced == 0 && std::ranges::none_of(profile_.events, [&](const ProfileEvent& event) {
-          return is_of_host(event) && (event.end < first_ || event.start > last_);
+          const auto index = static_cast<std::uint32_t>(&event - profile_.events.data());
+          return is_of_host(event) && !passed_over_.contains(index) &&
+                 (event.end < first_ || event.start > last_);
         });
     if (has_steps || is_whole) return;
     result_.step_range = "execution trace";
@@ -206,6 +278,7 @@ private:
   Profile& profile_;
   const std::optional<std::string>& step_range_;
   std::unordered_set<std::uint32_t> given_;                        // events that were joined
+  std::unordered_set<std::uint32_t> passed_over_;                  // ranges that the execution trace lacks
   std::set<TextPool::Id> used_lanes_;                              // threads of the profile that were joined
   std::int64_t first_ = std::numeric_limits<std::int64_t>::max();  // of what was traced, ns
   std::int64_t last_ = std::numeric_limits<std::int64_t>::min();

@@ -19,9 +19,10 @@ struct TraceJoin {
 };
 
 /// Joins by the numbers of calls ("Record function id", since 2024), else by the order of names on each
-/// thread. Steps that were not traced are no longer steps of the profile. Throws InputError if both are not
-/// of one run: no number in common, another name at a number, a number twice, or threads whose names differ.
-/// `step_range`: the name of the ranges that are steps, as join_launches takes it.
+/// thread; there, ranges of which one side has more than the other are passed over. Steps that were not
+/// traced are no longer steps of the profile. Throws InputError if both are not of one run: no number in
+/// common, another name at a number, a number twice, or threads whose operators differ. `step_range`: the
+/// name of the ranges that are steps, as join_launches takes it.
 TraceJoin join_execution_trace(const ExecutionTrace& trace, Profile& profile,
                                const std::optional<std::string>& step_range = {});
 

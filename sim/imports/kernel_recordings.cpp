@@ -175,8 +175,8 @@ private:
         return static_cast<double>(
             times[static_cast<std::size_t>(share * static_cast<double>(times.size() - 1))]);
       };
-      RecordedOp op{.kernel = std::move(kernel), .spread = Seconds((at(0.75) - at(0.25)) * 1e-9)};
-      op.kernel.time = Seconds(at(0.5) * 1e-9);
+      RecordedOp op{.kernel = std::move(kernel), .spread = Seconds((at(0.75) - at(0.25)) / 1e9)};
+      op.kernel.time = Seconds(at(0.5) / 1e9);
       op.repetitions = static_cast<int>(times.size());
       result_.ops.push_back(std::move(op));
     }

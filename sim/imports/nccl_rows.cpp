@@ -1,6 +1,6 @@
 #include "imports/nccl_rows.hpp"
 
-#include "units/text.hpp"
+#include "config/diagnostic.hpp"
 #include "workload/csv.hpp"
 
 #include <fmt/format.h>
@@ -37,6 +37,9 @@ std::string plain_gpu(std::string_view name) {
   return std::string(name);
 }
 
+/// As the log has it: the last digits of a double are those of the change of unit.
+std::string microseconds(Seconds time) { return fmt::format("{:.15g}", time.si() * 1e6); }
+
 }  // namespace
 
 NcclRows nccl_rows(const NcclTestsLog& log, const NcclRowsOptions& options) {
@@ -46,6 +49,11 @@ NcclRows nccl_rows(const NcclTestsLog& log, const NcclRowsOptions& options) {
       "framework,"
       "model,precision,metric,value,unit,clean,split,notes\n";
   for (const NcclTestsTable& table : log.tables) {
+    if (table.nodes > 0 && table.ranks % table.nodes != 0) {
+      throw InputError(fmt::format("the table at line {} has {} GPUs on {} nodes, not equally many on each",
+                                   table.line, table.ranks, table.nodes),
+                       "--gpus N and --nodes N replace the numbers that the file says");
+    }
     for (const NcclTestsRow& row : table.rows) {
       if (row.size.si() <= 0) {
         ++result.empty;
@@ -53,6 +61,9 @@ NcclRows nccl_rows(const NcclTestsLog& log, const NcclRowsOptions& options) {
       }
       if (!table.operation || table.ranks < 2 || table.nodes < 1) {
         ++result.untold;
+        result.lacks_operation = result.lacks_operation || !table.operation;
+        result.lacks_gpus = result.lacks_gpus || table.ranks < 2;
+        result.lacks_nodes = result.lacks_nodes || (table.ranks >= 2 && table.nodes < 1);
         continue;
       }
       const auto add = [&](const NcclTestsTime& time, std::string_view place) {
@@ -73,7 +84,7 @@ NcclRows nccl_rows(const NcclTestsLog& log, const NcclRowsOptions& options) {
             row.type == "float"  ? "fp32"
             : row.type == "half" ? "fp16"
                                  : "",
-            name, place, shortest(time.time.si() * 1e6), is_clean ? "yes" : "no", options.split, row.type);
+            name, place, microseconds(time.time), is_clean ? "yes" : "no", options.split, row.type);
       };
       add(row.out_of_place, "oop");
       if (row.in_place) add(*row.in_place, "inplace");

@@ -21,9 +21,11 @@ struct NcclRows {
   int rows = 0;
   int empty = 0;   ///< left out: of size 0 or without a time
   int untold = 0;  ///< left out: of an unknown operation or number of ranks
-  int wrong = 0;   ///< kept, but not clean: nccl-tests found wrong values
+  bool lacks_operation = false, lacks_gpus = false, lacks_nodes = false;  ///< what some of these lack
+  int wrong = 0;  ///< kept, but not clean: nccl-tests found wrong values
 };
 
+/// Throws InputError for a table whose nodes do not have equally many GPUs.
 NcclRows nccl_rows(const NcclTestsLog& log, const NcclRowsOptions& options);
 
 }  // namespace trainyard

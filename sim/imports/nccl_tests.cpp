@@ -1,9 +1,13 @@
 #include "imports/nccl_tests.hpp"
 
+#include "imports/nccl_tables.hpp"
+#include "imports/nccl_tests_json.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -119,14 +123,21 @@ std::optional<NcclTestsTime> time_in(const Words& words, std::size_t at) {
   const auto algbw = number(words[at + 1]);
   const auto busbw = number(words[at + 2]);
   if (!time || !algbw || !busbw) return std::nullopt;
-  return NcclTestsTime{.time = Seconds(*time * 1e-6),
+  return NcclTestsTime{.time = Seconds(*time / 1e6),
                        .algbw = Bandwidth(*algbw * 1e9),
                        .busbw = Bandwidth(*busbw * 1e9),
                        .wrong = number(words[at + 3])};
 }
 
+/// "2025-09-01 10:00:00", which the option -S puts behind a row.
+bool ends_with_time(const Words& words) {
+  return words.size() > 2 && words.back().size() == 8 && words.back()[2] == ':' && words.back()[5] == ':' &&
+         words[words.size() - 2].size() == 10 && words[words.size() - 2][4] == '-';
+}
+
 std::optional<RowWords> row_in(std::string_view text, int line) {
-  const Words words = words_of(text);
+  Words words = words_of(text);
+  if (ends_with_time(words)) words.resize(words.size() - 2);
   std::size_t at = 0;
   while (at + 2 < words.size() && !(is_whole(words[at]) && is_whole(words[at + 1]) && is_type(words[at + 2])))
     ++at;
@@ -169,8 +180,13 @@ constexpr std::array<std::pair<std::string_view, Operation>, 8> programs{
      {"sendrecv_perf", Operation::send_recv},
      {"alltoallv_perf", Operation::all_to_all}}};
 
-/// The largest difference of a printed bandwidth from the true one, with two decimals of GB/s.
-constexpr double rounding = 0.0051e9;
+/// The device of "device  3 [0x1d]"; nothing if the words do not say it.
+std::optional<int> device_in(const Words& words) {
+  const auto found = std::ranges::find(words, "device");
+  if (found == words.end() || std::next(found) == words.end() || !is_whole(*std::next(found)))
+    return std::nullopt;
+  return static_cast<int>(std::min(*number(*std::next(found)), 1e6));
+}
 
 class LogReader {
 public:
@@ -190,11 +206,10 @@ public:
     }
     finish_table();
     if (!unfinished_.text.empty()) ++log_.cut_rows;
-    share_operation();
-    for (NcclTestsTable& table : log_.tables) leave_out_contradictions(table);
     if (log_.tables.empty())
       throw input_error(input_.name, 0, "no table of nccl-tests",
                         "import nccl-tests reads what all_reduce_perf and the others print");
+    complete_tables(log_, input_.name, answers_);
     return std::move(log_);
   }
 
@@ -206,7 +221,8 @@ private:
     }
     note_version(line);
     note_command(line);
-    if (line.starts_with('#')) {
+    if (take_rank(words_of(line), line)) return;
+    if (line.starts_with('#') || line.find("busbw") != std::string_view::npos) {
       take_comment(line);
       return;
     }
@@ -239,39 +255,50 @@ private:
     NcclTestsTable& table = log_.tables.emplace_back();
     table.line = line;
     table.operation = command_;
-    table.ranks = ranks_;
-    table.nodes = static_cast<int>(hosts_.size());
+    table.ranks = ranks_.ranks();
+    table.nodes = ranks_.nodes();
+    table.is_list_whole = ranks_.is_whole();
     table.gpu = gpu_;
     table.nccl = version_;
-    has_reduction_ = has_root_ = false;
-    ranks_ = 0;
-    hosts_.clear();
+    ranks_.clear();
     gpu_.clear();
   }
 
-  /// "#   Rank  0 Pid 519864 on oneflow-27 device  0 [0x0f] NVIDIA GeForce RTX 3090", "Group 0" in newer
+  /// Whether a line, with or without '#', is of the list of devices, which is taken: "Using devices", or
+  /// "Rank 0 Pid 519864 on oneflow-27 device  0 [0x0f] NVIDIA GeForce RTX 3090", with "Group 0" in newer
   /// ones.
+  bool take_rank(Words words, std::string_view line) {
+    if (!words.empty() && words.front() == "#") words.erase(words.begin());
+    if (!words.empty() && words.front().starts_with('#')) words.front().remove_prefix(1);
+    if (words.size() == 2 && words[0] == "Using" && words[1] == "devices") {
+      ranks_.clear();  // those of a run that printed no table do not count
+      return true;
+    }
+    const auto on = std::ranges::find(words, "on");
+    constexpr double most = 1e6;
+    if (words.size() < 4 || words[0] != "Rank" || !is_whole(words[1]) || *number(words[1]) >= most ||
+        on == words.end() || std::next(on) == words.end())
+      return false;
+    ranks_.add(static_cast<int>(*number(words[1])), std::string(*std::next(on)), device_in(words));
+    const std::size_t bracket = line.find("] ");
+    if (bracket != std::string_view::npos) gpu_ = std::string(line.substr(bracket + 2));
+    while (gpu_.ends_with(' ')) gpu_.pop_back();
+    return true;
+  }
+
   void take_comment(std::string_view line) {
-    const Words words = words_of(line.substr(1));
-    const auto word = [&](std::size_t i) { return i < words.size() ? words[i] : std::string_view{}; };
-    if (word(0) == "Using" && word(1) == "devices") {  // those of a run that printed no table do not count
-      ranks_ = 0;
-      hosts_.clear();
-    }
-    if (word(0) == "Rank") {
-      ++ranks_;
-      const auto on = std::ranges::find(words, "on");
-      if (on != words.end() && std::next(on) != words.end()) hosts_.insert(std::string(*std::next(on)));
-      const std::size_t bracket = line.find("] ");
-      if (bracket != std::string_view::npos) gpu_ = std::string(line.substr(bracket + 2));
-      while (gpu_.ends_with(' ')) gpu_.pop_back();
-    }
+    if (log_.tables.empty()) return;
+    NcclTestsTable& table = log_.tables.back();
+    const Words words = words_of(line);
+    if (std::ranges::find(words, "busbw") != words.end())
+      table.has_deviations = std::ranges::find(words, "error") != words.end();
+    if (line.find("Out of bounds values : 0 OK") != std::string_view::npos) table.is_in_bounds = true;
     constexpr std::string_view average = "Avg bus bandwidth";
     const std::size_t found = line.find(average);
-    if (found == std::string_view::npos || log_.tables.empty()) return;
+    if (found == std::string_view::npos) return;
     const Words rest = words_of(line.substr(found + average.size()));
     if (rest.size() >= 2) {
-      if (const auto value = number(rest[1])) log_.tables.back().average_busbw = Bandwidth(*value * 1e9);
+      if (const auto value = number(rest[1])) table.average_busbw = Bandwidth(*value * 1e9);
     }
   }
 
@@ -284,9 +311,7 @@ private:
       while (!word.empty() && (word.back() == ':' || word.back() == ',' || word.back() == '`'))
         word.remove_suffix(1);
       if (!word.ends_with(ending)) continue;
-      const auto* const found =
-          std::ranges::find(programs, word, &std::pair<std::string_view, Operation>::first);
-      command_ = found == programs.end() ? std::nullopt : std::optional(found->second);
+      command_ = operation_of_program(word);
       return;
     }
   }
@@ -301,73 +326,16 @@ private:
   }
 
   void add(const RowWords& words) {
-    has_reduction_ = has_reduction_ || words.has_reduction;
-    has_root_ = has_root_ || words.has_root;
-    log_.tables.back().rows.push_back(words.row);
+    NcclTestsTable& table = log_.tables.back();
+    table.has_reduction = table.has_reduction || words.has_reduction;
+    table.has_root = table.has_root || words.has_root;
+    table.rows.push_back(words.row);
   }
 
   void finish_table() {
     if (log_.tables.empty()) return;
     NcclTestsTable& table = log_.tables.back();
     if (table.nccl.empty()) table.nccl = version_;
-    if (table.ranks == 0) {
-      table.ranks = answers_.ranks.value_or(0);
-      table.nodes = answers_.nodes.value_or(table.ranks > 0 ? 1 : 0);
-    }
-    if (!table.operation) table.operation = answers_.operation ? answers_.operation : told_by_figures(table);
-  }
-
-  /// Small messages do not tell their operation: it is that of the log's other tables, if they have one.
-  void share_operation() {
-    std::set<Operation> known;
-    for (const NcclTestsTable& table : log_.tables) {
-      if (table.operation) known.insert(*table.operation);
-    }
-    if (known.size() != 1) return;
-    for (NcclTestsTable& table : log_.tables) {
-      if (!table.operation) table.operation = *known.begin();
-    }
-  }
-
-  void leave_out_contradictions(NcclTestsTable& table) {
-    if (!table.operation || table.ranks < 2) return;
-    const auto before = table.rows.size();
-    std::erase_if(table.rows, [&](const NcclTestsRow& row) { return contradicts(row.out_of_place, table); });
-    log_.contradictory_rows += static_cast<int>(before - table.rows.size());
-  }
-
-  static double factor(Operation operation, int ranks) {
-    return busbw(operation, ranks, Bytes(1), Seconds(1)).si();
-  }
-
-  [[nodiscard]] static bool contradicts(const NcclTestsTime& time, const NcclTestsTable& table) {
-    const double expected = factor(*table.operation, table.ranks) * time.algbw.si();
-    return std::abs(time.busbw.si() - expected) >
-           rounding * (1 + factor(*table.operation, table.ranks)) + 1e-3 * expected;
-  }
-
-  /// The operation by its ratio of bus to algorithm bandwidth and its columns; empty if two have the same.
-  [[nodiscard]] std::optional<Operation> told_by_figures(const NcclTestsTable& table) const {
-    double algbw = 0;
-    double bus = 0;
-    for (const NcclTestsRow& row : table.rows) {
-      if (row.out_of_place.algbw.si() <= algbw) continue;
-      algbw = row.out_of_place.algbw.si();
-      bus = row.out_of_place.busbw.si();
-    }
-    constexpr double least = 0.5e9;  // below, two decimals say too little
-    if (algbw < least || table.ranks < 2) return std::nullopt;
-    const auto is = [&](Operation operation) {
-      const double expected = factor(operation, table.ranks);
-      return std::abs(bus - expected * algbw) <= rounding * (1 + expected);
-    };
-    if (has_root_) {
-      if (!is(Operation::broadcast)) return std::nullopt;
-      return has_reduction_ ? Operation::reduce : Operation::broadcast;
-    }
-    if (has_reduction_ && is(Operation::all_reduce)) return Operation::all_reduce;
-    if (has_reduction_ && is(Operation::reduce_scatter)) return Operation::reduce_scatter;
-    return std::nullopt;
   }
 
   const InputText& input_;
@@ -376,15 +344,20 @@ private:
   Unfinished unfinished_;
   std::optional<Operation> command_;
   std::string version_, gpu_;
-  std::set<std::string> hosts_;  // of ranks
-  LoggingHosts logging_;         // in NCCL's log
-  int ranks_ = 0;
-  bool has_reduction_ = false, has_root_ = false;
+  NcclRankList ranks_;
+  LoggingHosts logging_;  // in NCCL's log
 };
 
 }  // namespace
 
+std::optional<Operation> operation_of_program(std::string_view program) {
+  const auto* const found =
+      std::ranges::find(programs, program, &std::pair<std::string_view, Operation>::first);
+  return found == programs.end() ? std::nullopt : std::optional(found->second);
+}
+
 NcclTestsLog read_nccl_tests(const InputText& input, const NcclTestsAnswers& answers) {
+  if (is_nccl_tests_json(input)) return read_nccl_tests_json(input, answers);
   return LogReader(input, answers).read();
 }
 

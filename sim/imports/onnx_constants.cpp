@@ -144,6 +144,21 @@ bool OnnxConstants::fold_weight(const OnnxNodeAtHand& at) {
     }
     if (product(to) != product(shape)) at.refuse("its shape does not fit the weight");
     shape = std::move(to);
+  } else if (node.kind == "Unsqueeze") {
+    OnnxSizes axes = at.numbers("axes", {});
+    if (const auto given = values_.find(at.operand(1)); axes.empty() && given != values_.end())
+      axes = given->second;
+    if (axes.empty()) return false;
+    const auto rank = static_cast<std::int64_t>(shape.size() + axes.size());
+    for (std::int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+    std::ranges::sort(axes);
+    for (const std::int64_t axis : axes) {
+      if (axis < 0 || axis > static_cast<std::int64_t>(shape.size()))
+        at.refuse("its axes do not fit the weight");
+      shape.insert(shape.begin() + axis, 1);
+    }
+  } else if (node.kind == "Squeeze") {
+    std::erase(shape, 1);
   } else if (node.kind != "Identity" && node.kind != "Cast" && node.kind != "Dropout") {
     return false;
   }

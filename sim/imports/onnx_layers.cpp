@@ -26,6 +26,7 @@ struct OnnxActivation {
   Sizes shape;             ///< channels, height, width; tokens, features; features; or tokens of an input
   std::size_t entry = 0;   ///< of the list, that it comes from; 0: the input
   bool is_tokens = false;  ///< of an input: indices of a table
+  Sizes map_before = {};   ///< of channels in groups, on their way to another order: the map that they were
 };
 
 class LayerWriter {
@@ -202,6 +203,7 @@ private:
                                                        {"Flatten", &LayerWriter::add_flatten},
                                                        {"Reshape", &LayerWriter::add_reshape},
                                                        {"Squeeze", &LayerWriter::add_squeeze},
+                                                       {"Transpose", &LayerWriter::add_transpose},
                                                        {"Identity", &LayerWriter::add_identity},
                                                        {"Cast", &LayerWriter::add_identity},
                                                        {"Gather", &LayerWriter::add_embedding},
@@ -218,9 +220,10 @@ private:
   /// The padding of each side of a list's layers, which is symmetric.
   std::int64_t padding(const OnnxWindowSide& side, bool rounds_up) {
     if (side.before == side.after) return side.before;
-    const std::int64_t out = side.out(side.before + side.after, rounds_up);
+    const std::int64_t both = side.before + side.after;
+    const std::int64_t out = side.out(both, rounds_up);
     for (const std::int64_t symmetric :
-         {std::min(side.before, side.after), std::max(side.before, side.after)}) {
+         {std::min(side.before, side.after), std::max(side.before, side.after), both / 2, (both + 1) / 2}) {
       if (side.out(2 * symmetric, rounds_up) != out) continue;
       ++asymmetric_;
       return symmetric;
@@ -399,22 +402,43 @@ private:
       add_entry("silu", {}, {in.entry}, in.shape);
       return;
     }
+    if (takes_affine_of_norm()) return;
     add_join("multiply");
   }
 
-  /// A bias behind a product without one, or the sum of layers.
+  /// Caffe's batch normalisation has no scale and bias: a layer of a Mul and an Add behind it has them. Here
+  /// they are those of the batch normalisation, whose own are constants.
+  bool takes_affine_of_norm() {
+    for (const auto& [a, b] : {std::pair{std::size_t{0}, std::size_t{1}}, {std::size_t{1}, std::size_t{0}}}) {
+      if (!is_activation(a) || is_activation(b)) continue;
+      const OnnxActivation in = activation(a);
+      const Sizes* const weights = constants_.shape_of(at_.operand(b));
+      if (weights == nullptr || entries_[in.entry].kind != "batch_norm" || uses_[at_.operand(a)] != 1 ||
+          product(*weights) != in.shape.front())
+        return false;
+      note("a scale and a bias behind a batch normalisation are its own");
+      pass_on(in.shape, in.entry);
+      return true;
+    }
+    return false;
+  }
+
+  /// A bias behind a product or a convolution without one, or the sum of layers.
   void add_sum() {
+    if (takes_affine_of_norm()) return;
     for (const auto& [a, b] : {std::pair{std::size_t{0}, std::size_t{1}}, {std::size_t{1}, std::size_t{0}}}) {
       if (!is_activation(a) || is_activation(b)) continue;
       const OnnxActivation in = activation(a);
       OnnxEntry& entry = entries_[in.entry];
-      const bool is_bias = in.entry + 1 == entries_.size() && entry.kind == "linear" &&
+      const bool is_map = entry.kind == "conv" || entry.kind == "depthwise_conv";
+      const bool is_bias = in.entry + 1 == entries_.size() && (entry.kind == "linear" || is_map) &&
                            uses_[at_.operand(a)] == 1 && entry.keys.ends_with("bias: false}") &&
                            constants_.shape_of(at_.operand(b)) != nullptr &&
-                           product(shape_of_weight(b)) == in.shape.back();
+                           product(shape_of_weight(b)) == (is_map ? in.shape.front() : in.shape.back());
       if (!is_bias)
         at_.refuse("it adds a constant to a layer", "a list of layers adds outputs of layers alone");
       (void)weight(b);
+      has_convolution_bias_ = has_convolution_bias_ || is_map;
       entry.keys.replace(entry.keys.size() - 6, 5, "true");
       pass_on(in.shape, in.entry);
       return;
@@ -491,14 +515,30 @@ private:
       const std::int64_t known = product(rest);
       *open = known > 0 ? product(in.shape) / known : 0;
     }
+    const bool is_in_groups = in.shape.size() == 3 && rest.size() == 4 && rest[0] * rest[1] == in.shape[0] &&
+                              rest[2] == in.shape[1] && rest[3] == in.shape[2];
     if (rest == in.shape) {
       add_identity();
+    } else if (is_in_groups) {
+      activations_[at_.output()] = {.shape = rest, .entry = in.entry, .map_before = in.shape};
+    } else if (rest == in.map_before) {
+      note("shuffles of channels are left out: they copy maps");
+      pass_on(rest, in.entry);
     } else if (rest.size() == 1 && rest.front() == product(in.shape)) {
       flatten();
     } else {
       at_.refuse(fmt::format("it makes [{}] of [{}]", fmt::join(rest, ", "), fmt::join(in.shape, ", ")),
                  "a list of layers flattens alone");
     }
+  }
+
+  /// The groups of channels change places with the channels of a group, as in ShuffleNet.
+  void add_transpose() {
+    OnnxActivation in = activation(0);
+    if (in.map_before.empty() || at_.numbers("perm", {}) != Sizes{0, 2, 1, 3, 4})
+      at_.refuse("it changes the order of sizes", "a list of layers shuffles groups of channels alone");
+    std::swap(in.shape[0], in.shape[1]);
+    activations_[at_.output()] = in;
   }
 
   void add_squeeze() {

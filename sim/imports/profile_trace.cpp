@@ -20,7 +20,7 @@
 namespace trainyard {
 namespace {
 
-Seconds seconds_of(std::int64_t ns) { return Seconds(static_cast<double>(ns) * 1e-9); }
+Seconds seconds_of(std::int64_t ns) { return Seconds(static_cast<double>(ns) / 1e9); }
 
 Op new_op(Phase phase, std::string layer, OpKind kind, Seconds duration) {
   Op op;
@@ -282,7 +282,7 @@ private:
     int numbers = 0;
     const auto add = [&](Phase phase, std::string_view what, double ns) {
       if (ns <= 0) return;
-      ops.push_back(new_op(phase, fmt::format("{}{}", what, numbers++), OpKind::host, Seconds(ns * 1e-9)));
+      ops.push_back(new_op(phase, fmt::format("{}{}", what, numbers++), OpKind::host, Seconds(ns / 1e9)));
       result_.rows.push_back({.phase = phase, .kind = OpKind::host});
     };
     const auto add_both = [&](Phase phase, double copying_ns, double idle_ns) {

@@ -23,6 +23,15 @@ std::size_t end_of_escape(std::string_view bytes, std::size_t at) {
   return end;
 }
 
+/// Bytes of a blank that texts from web pages and editors have in place of " ": U+00A0, U+2007 and U+202F; of
+/// one without width, U+200B; 0 for anything else.
+std::size_t odd_blank(std::string_view rest) {
+  for (const std::string_view blank : {"\xC2\xA0", "\xE2\x80\x87", "\xE2\x80\xAF", "\xE2\x80\x8B"}) {
+    if (rest.starts_with(blank)) return blank.size();
+  }
+  return 0;
+}
+
 }  // namespace
 
 InputText plain_input(std::string name, std::string_view bytes) {
@@ -46,6 +55,11 @@ InputText plain_input(std::string name, std::string_view bytes) {
     if (c == '\0') throw input_error(name, 0, "the file is binary", "a text or XML file is expected");
     if (c == escape) {
       at = end_of_escape(bytes, at);
+      continue;
+    }
+    if (const std::size_t blank = odd_blank(bytes.substr(at)); blank > 0) {
+      text += ' ';
+      at += blank;
       continue;
     }
     if (c != '\r') text += c;

@@ -20,9 +20,9 @@ struct InputText {
   std::string text;
 };
 
-/// The text with '\n' line ends, without byte order mark and without the escape sequences of terminals
-/// (`nvidia-smi topo -m` underlines its header). Throws InputError if the file is empty, too large, binary or
-/// in UTF-16.
+/// The text with '\n' line ends and ordinary blanks (web pages have U+00A0), without byte order mark and
+/// without the escape sequences of terminals (`nvidia-smi topo -m` underlines its header). Throws InputError
+/// if the file is empty, too large, binary or in UTF-16.
 InputText plain_input(std::string name, std::string_view bytes);
 
 /// An error at a line of a file; line 0 means the whole file.

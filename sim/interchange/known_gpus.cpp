@@ -70,7 +70,7 @@ std::span<const KnownGpu> known_gpus() {
       {"h200_sxm_141gb", {"H200"}, {"10de:2335"}, nvlink4, 18, 5},
       {"b200_sxm_180gb", {"B200"}, {"10de:2901"}, nvlink5, 18, 5},
       {"b300_sxm_270gb", {"B300 SXM6 AC"}, {}, nvlink5, 18, 5},
-      {"gb200_186gb", {"GB200"}, {}, nvlink5, 18, 5},
+      {"gb200_186gb", {"GB200"}, {"10de:2941"}, nvlink5, 18, 5},
       {"gb300_279gb", {"GB300"}, {}, nvlink5, 18, 5},
       {"l4_24gb", {"L4"}, {"10de:27b8"}, {}, 0, 4},
       {"l40s_48gb", {"L40S"}, {"10de:26b9"}, {}, 0, 4},
@@ -106,6 +106,14 @@ const KnownGpu* known_gpu(std::string_view product, std::string_view pci_device)
     if (std::ranges::find(gpu.pci_devices, pci_device) != gpu.pci_devices.end()) return &gpu;
   }
   return nullptr;
+}
+
+bool has_fixed_nvlinks(const KnownGpu& gpu) {
+  return gpu.nvlink_lanes > 0 && (gpu.profile.find("_sxm") != std::string_view::npos || is_in_nvl72(gpu));
+}
+
+bool is_in_nvl72(const KnownGpu& gpu) {
+  return gpu.profile.starts_with("gb200") || gpu.profile.starts_with("gb300");
 }
 
 const KnownGpu* gpu_of_profile(std::string_view profile) {

@@ -25,13 +25,19 @@ struct KnownGpu {
 };
 
 /// In no particular order. Source of the device numbers: Debian's pci.ids; of the H200 and L40S
-/// NVIDIA/gpu-admin-tools gpu/devid_names.py; of the B200, H100 and MI300X also topology dumps of NCCL and
-/// RCCL. Links and generations of PCIe: NVIDIA's and AMD's data sheets. A number that two products share is
-/// left out.
+/// NVIDIA/gpu-admin-tools gpu/devid_names.py; of the B200, GB200, H100 and MI300X also topology dumps of NCCL
+/// and RCCL. Links and generations of PCIe: NVIDIA's and AMD's data sheets. A number that two products share
+/// is left out.
 std::span<const KnownGpu> known_gpus();
 
 /// By product ("NVIDIA A100-SXM4-80GB") or, without one, by PCI device; null if unknown.
 const KnownGpu* known_gpu(std::string_view product, std::string_view pci_device);
+
+/// Whether the NVLinks are on its board (SXM and superchips); PCIe cards have them with bridges alone.
+bool has_fixed_nvlinks(const KnownGpu& gpu);
+
+/// Whether the GPU is one of a rack whose trays share an NVLink domain.
+bool is_in_nvl72(const KnownGpu& gpu);
 
 /// By the name of a profile; null if none is listed.
 const KnownGpu* gpu_of_profile(std::string_view profile);

@@ -6,6 +6,7 @@
 #include "units/text.hpp"
 
 #include <fmt/format.h>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -73,9 +74,27 @@ LinkFile xgmi_link(const std::string& generation, int lanes) {
   return link;
 }
 
+LinkFile c2c_link(Sourced<Bandwidth> rate) {
+  LinkFile link;
+  link.kind = LinkKind::nvlink5;
+  link.lanes = 1;
+  link.bandwidth = std::move(rate);
+  constexpr double reached = 68.0 / 75;  // what an AC922's NVLinks to its CPU reach in copies
+  link.effective = {reached * link.bandwidth.value, Provenance::assumed,
+                    "as on gb200_nvl72: the part that an AC922's NVLinks to its CPU reach"};
+  return link;
+}
+
 LinkFile socket_link(LinkKind kind, const std::string& generation) {
   LinkFile link;
   link.kind = kind;
+  if (generation == grace) {
+    link.lanes = 1;
+    link.bandwidth =
+        assumed_rate(128, "as on gb200_nvl72; no figure of the link between two Grace is published");
+    link.effective = assumed_rate(22, "as on gb200_nvl72, that between Sapphire Rapids sockets");
+    return link;
+  }
   const bool is_new = generation == "Sapphire Rapids";
   const auto planned = [&](double rate, const char* sockets) {
     link.effective = assumed_rate(

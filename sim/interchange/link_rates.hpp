@@ -17,6 +17,12 @@ Sourced<Bandwidth> effective_nvlink_lane(LinkKind kind, bool through_switch);
 /// AMD's links between GPUs, by "gfx942", "90a" or "908".
 LinkFile xgmi_link(const std::string& generation, int lanes);
 
+/// NVLink-C2C of a GPU to its socket: NVIDIA's Grace.
+LinkFile c2c_link(Sourced<Bandwidth> rate);
+
+/// Generation of sockets that are Grace, for socket_link.
+inline constexpr const char* grace = "Grace";
+
 /// Between two sockets.
 LinkFile socket_link(LinkKind kind, const std::string& generation);
 

@@ -31,9 +31,10 @@ public:
 
   PlatformDraft make() {
     add_answered_nics();
+    gather_cards_of_grace();
     fill_pcie();
     place_nvlinks();
-    note_xgmi();
+    add_c2c_of_grace();
     number_devices();
     PlatformFile& file = draft_.file;
     file.name = answers_.name;
@@ -128,46 +129,184 @@ private:
 
   /// --nvlink in place of the file's; equal links of all pairs that no GPU has enough lanes for are switches.
   void place_nvlinks() {
+    if (answers_.nvlink) {
+      take_answered_nvlinks();
+    } else if (!layout_.is_xgmi) {
+      note_missing_nvlinks();
+      join_through_switches();
+    }
+  }
+
+  [[nodiscard]] static bool is_to_socket(const NodeLayout& layout, const GpuLink& link) {
+    return link.other >= 0 && layout.devices[link.other].kind == DeviceKind::cpu;
+  }
+
+  void take_answered_nvlinks() {
     const std::vector<int> gpus = layout_.of_kind(DeviceKind::gpu);
     std::vector<GpuLink>& links = layout_.gpu_links;
-    if (answers_.nvlink) {
-      links.clear();
-      layout_.is_xgmi = false;
-      if (*answers_.nvlink > 0 && gpus.size() == 2) links.push_back({gpus[0], gpus[1], *answers_.nvlink});
-      if (*answers_.nvlink > 0 && gpus.size() > 2) {
-        for (const int gpu : gpus) links.push_back({gpu, GpuLink::to_switches, *answers_.nvlink});
-        assume("NVLinks join all GPUs through NVSwitches");
-      }
+    std::erase_if(links, [&](const GpuLink& link) { return !is_to_socket(layout_, link); });
+    layout_.is_xgmi = false;
+    if (*answers_.nvlink > 0 && gpus.size() == 2) links.push_back({gpus[0], gpus[1], *answers_.nvlink});
+    if (*answers_.nvlink > 0 && gpus.size() > 2) {
+      for (const int gpu : gpus) links.push_back({gpu, GpuLink::to_switches, *answers_.nvlink});
+      assume("NVLinks join all GPUs through NVSwitches");
     }
-    const std::size_t pairs = gpus.size() * (gpus.size() - 1) / 2;
-    if (links.empty() || layout_.is_xgmi || gpus.size() < 3 || links.size() != pairs) return;
-    const int lanes = links.front().lanes;
-    const auto is_equal = [&](const GpuLink& link) {
-      return link.lanes == lanes && link.other >= 0 && layout_.devices[link.other].kind == DeviceKind::gpu;
+  }
+
+  /// Files that clouds give NCCL list PCIe alone: NCCL itself asks the driver for the NVLinks.
+  void note_missing_nvlinks() {
+    const bool has_any = std::ranges::any_of(
+        layout_.gpu_links, [&](const GpuLink& link) { return !is_to_socket(layout_, link); });
+    if (has_any || gpu_ == nullptr || !has_fixed_nvlinks(*gpu_) || layout_.count(DeviceKind::gpu) < 2) return;
+    const std::string warning = fmt::format(
+        "a {} has {}, and {} says none: the platform has none, so that collectives are many times too slow; "
+        "add "
+        "--nvlink {} (0 if they are off)",
+        product(), plural(gpu_->nvlink_lanes, "NVLink"), layout_.origin, gpu_->nvlink_lanes);
+    draft_.warnings.push_back(warning);
+    comment("note: " + warning);
+  }
+
+  [[nodiscard]] int own_nvlinks() const {
+    return gpu_ != nullptr && gpu_->nvlink_lanes > 0 ? gpu_->nvlink_lanes : most_nvlinks;
+  }
+
+  /// A matrix and some virtual machines list a GPU's NVLinks once for each peer behind NVSwitches.
+  void join_through_switches() {
+    std::map<int, std::set<int>> peers;  // of each GPU with NVLinks to others
+    std::map<int, int> lanes_of;
+    for (const GpuLink& link : layout_.gpu_links) {
+      if (link.other < 0 || is_to_socket(layout_, link)) continue;
+      peers[link.one].insert(link.other);
+      peers[link.other].insert(link.one);
+      lanes_of[link.one] += link.lanes;
+      lanes_of[link.other] += link.lanes;
+    }
+    std::set<int> done;
+    int next_switch = GpuLink::to_switches;
+    for (const auto& [gpu, its] : peers) {
+      if (done.contains(gpu) || lanes_of[gpu] <= own_nvlinks()) continue;
+      std::set<int> members = its;
+      members.insert(gpu);
+      put_on_switches(members, next_switch--, peers, lanes_of[gpu]);
+      done.insert(members.begin(), members.end());
+    }
+  }
+
+  /// GPUs that all have as many NVLinks to each other as one of them has in all: a crossbar joins them.
+  void put_on_switches(const std::set<int>& members, int crossbar, const std::map<int, std::set<int>>& peers,
+                       int listed) {
+    std::vector<GpuLink>& links = layout_.gpu_links;
+    const auto is_inside = [&](const GpuLink& link) {
+      return members.contains(link.one) && members.contains(link.other);
     };
-    const int most = gpu_ != nullptr && gpu_->nvlink_lanes > 0 ? gpu_->nvlink_lanes : most_nvlinks;
-    if (!std::ranges::all_of(links, is_equal) || lanes * (std::ssize(gpus) - 1) <= most) return;
-    links.clear();
-    for (const int gpu : gpus) links.push_back({gpu, GpuLink::to_switches, lanes});
-    comment(fmt::format("{} between all pairs are more than a GPU has: NVSwitches, as one crossbar",
-                        plural(lanes, "NVLink")));
+    const int lanes = std::ranges::find_if(links, is_inside)->lanes;
+    const bool are_all_joined = std::ranges::all_of(members, [&](int member) {
+      std::set<int> with_itself = peers.at(member);
+      with_itself.insert(member);
+      return with_itself == members;
+    });
+    const bool are_equal = std::ranges::all_of(
+        links, [&](const GpuLink& link) { return !is_inside(link) || link.lanes == lanes; });
+    const bool is_too_many = gpu_ != nullptr && gpu_->nvlink_lanes > 0 && lanes > gpu_->nvlink_lanes;
+    if (!are_all_joined || !are_equal || is_too_many) {
+      throw InputError(
+          fmt::format("{}: {} has {} to other GPUs, more than the {} of a GPU", layout_.origin,
+                      gpu_name(layout_, *members.begin()), plural(listed, "NVLink"), own_nvlinks()),
+          fmt::format("--nvlink {} for all GPUs on NVSwitches, in place of the file's", own_nvlinks()));
+    }
+    std::erase_if(links, is_inside);
+    for (const int gpu : members) links.push_back({gpu, crossbar, lanes});
+    comment(fmt::format("{} between all pairs{} are more than a GPU has: NVSwitches, as one crossbar",
+                        plural(lanes, "NVLink"),
+                        std::ssize(members) == layout_.count(DeviceKind::gpu)
+                            ? std::string()
+                            : fmt::format(" of {} GPUs", members.size())));
+  }
+
+  // ---- trays of GB200 and GB300
+
+  [[nodiscard]] bool is_grace() const { return gpu_ != nullptr && is_in_nvl72(*gpu_); }
+
+  /// nvidia-smi joins the cards of a tray with no socket: they have ports of its two.
+  void gather_cards_of_grace() {
+    if (!is_grace()) return;
+    std::vector<int> sockets, others;
+    for (const int socket : layout_.of_kind(DeviceKind::cpu)) {
+      const bool has_gpu = std::ranges::any_of(layout_.of_kind(DeviceKind::gpu), [&](int gpu) {
+        int at = gpu;
+        while (layout_.devices[at].parent >= 0) at = layout_.devices[at].parent;
+        return at == socket;
+      });
+      (has_gpu ? sockets : others).push_back(socket);
+    }
+    if (others.empty() || sockets.empty()) return;
+    // a socket without GPUs goes on as a port of one with them
+    std::map<int, int> place_of;
+    for (std::size_t i = 0; i < others.size(); ++i)
+      place_of[others[i]] = sockets[i * sockets.size() / others.size()];
+    std::vector<LayoutDevice> kept;
+    std::vector<int> moved(layout_.devices.size());
+    for (std::size_t i = 0; i < layout_.devices.size(); ++i) {
+      if (place_of.contains(static_cast<int>(i))) continue;
+      moved[i] = static_cast<int>(kept.size());
+      kept.push_back(layout_.devices[i]);
+    }
+    const auto new_place = [&](int place) {
+      const auto socket = place_of.find(place);
+      return moved[socket == place_of.end() ? place : socket->second];
+    };
+    for (LayoutDevice& device : kept) {
+      if (device.parent >= 0) device.parent = new_place(device.parent);
+    }
+    for (GpuLink& link : layout_.gpu_links) {
+      link.one = new_place(link.one);
+      if (link.other >= 0) link.other = new_place(link.other);
+    }
+    layout_.devices = std::move(kept);
+    assume("network cards have ports of the two Grace CPUs, in equal numbers");
+  }
+
+  /// Its GPUs reach their CPU over NVLink-C2C, and those of other trays over NVLink.
+  void add_c2c_of_grace() {
+    if (!is_grace()) return;
+    const std::string rack = gpu_->profile.starts_with("gb300") ? "gb300_nvl72" : "gb200_nvl72";
+    const std::string warning = fmt::format(
+        "the NVLinks of a {} also join it with the other trays of its rack, which one node's files do not "
+        "show; "
+        "for several trays use --platform {}",
+        product(), rack);
+    draft_.warnings.push_back(warning);
+    comment("note: " + warning);
+    if (!layout_.socket_link) {
+      layout_.socket_link = LinkKind::upi;
+      layout_.socket_generation = grace;
+    }
+    const auto is_c2c = [](const GpuLink& link) { return link.c2c.si() > 0; };
+    if (std::ranges::any_of(layout_.gpu_links, is_c2c)) return;
+    constexpr double usual = 225e9;
+    for (const int gpu : layout_.of_kind(DeviceKind::gpu)) {
+      int socket = gpu;
+      while (layout_.devices[socket].parent >= 0) socket = layout_.devices[socket].parent;
+      layout_.gpu_links.push_back({gpu, socket, 1, Bandwidth(usual)});
+    }
+    is_c2c_assumed_ = true;
   }
 
   void comment(std::string text) { draft_.comments.push_back(std::move(text)); }
-
-  void note_xgmi() {
-    if (!layout_.is_xgmi) return;
-    draft_.warnings.emplace_back(
-        "xGMI links carry one ring in each direction here, where RCCL uses all: collectives come out too "
-        "slow");
-    comment("note: " + draft_.warnings.back());
-  }
 
   [[nodiscard]] bool has_switches() const {
     return std::ranges::any_of(layout_.gpu_links, [](const GpuLink& link) { return link.other < 0; });
   }
 
   LinkFile figures_of(const GpuLink& link) const {
+    if (link.c2c.si() > 0) {
+      return c2c_link(is_c2c_assumed_
+                          ? Sourced<Bandwidth>{link.c2c, Provenance::assumed,
+                                               "NVLink-C2C as on gb200_nvl72; the file does not show it"}
+                          : Sourced<Bandwidth>{link.c2c, Provenance::specified,
+                                               "bw and count of <c2c> in " + layout_.origin});
+    }
     if (layout_.is_xgmi) return xgmi_link(layout_.amd_generation, link.lanes);
     return nvlink_link(nvlink_kind(), link.lanes, gpu_ != nullptr ? gpu_->nvlink_lane : 0);
   }
@@ -181,7 +320,8 @@ private:
 
   void add_devices() {
     NodeDevicesFile& devices = draft_.file.node.devices;
-    devices.nvswitch.count = has_switches() ? 1 : 0;
+    for (const GpuLink& link : layout_.gpu_links)
+      devices.nvswitch.count = std::max(devices.nvswitch.count, -link.other);
     devices.cpu.count = layout_.count(DeviceKind::cpu);
     devices.cpu.model = layout_.cpu_model;
     devices.cpu.host_bridge_per_port = layout_.host_bridge_per_port;
@@ -193,7 +333,8 @@ private:
     std::vector<NodeLink> links;
     for (const GpuLink& link : layout_.gpu_links) {
       const DeviceKind other = link.other < 0 ? DeviceKind::nvswitch : layout_.devices[link.other].kind;
-      links.push_back({DeviceKind::gpu, other, numbers_[link.one], link.other < 0 ? 0 : numbers_[link.other],
+      links.push_back({DeviceKind::gpu, other, numbers_[link.one],
+                       link.other < 0 ? GpuLink::to_switches - link.other : numbers_[link.other],
                        figures_of(link)});
     }
     for (const DeviceKind kind : {DeviceKind::gpu, DeviceKind::nic, DeviceKind::pcie_switch}) {
@@ -221,7 +362,7 @@ private:
         return;
     }
     const std::string why =
-        assumed_.contains(place) ? std::string("not stated by ") + layout_.origin : std::string();
+        assumed_.contains(place) ? std::string("not stated by ") + layout_.origin : device.assumed;
     links.push_back({device.kind, layout_.devices[device.parent].kind, numbers_[place],
                      numbers_[device.parent], pcie_link(device.up, why)});
   }
@@ -314,6 +455,7 @@ private:
   PcieLink usual_;
   std::set<int> assumed_;     ///< places whose link towards the socket no file states
   std::vector<int> numbers_;  ///< of each device within its kind
+  bool is_c2c_assumed_ = false;
   PlatformDraft draft_;
 };
 

@@ -1,5 +1,6 @@
 // The tree of NCCL's topology as a layout: which links and cards count, and what is dropped.
 
+#include "interchange/link_rates.hpp"
 #include "interchange/nccl_topology.hpp"
 #include "interchange/pcie_rates.hpp"
 #include "units/plural.hpp"
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -24,6 +26,13 @@ bool is_virtual(const std::string& name) {
   return false;
 }
 
+/// NVLinks of a GPU. Source: NVIDIA's data sheets of P100, V100, A100, H100 and B200.
+int own_nvlinks(int sm) {
+  if (sm >= 90 || sm == 0) return 18;
+  if (sm >= 80) return 12;
+  return sm >= 70 ? 6 : 4;
+}
+
 LinkKind nvlink_of(int sm) {
   if (sm < 70) return LinkKind::nvlink1;
   if (sm < 80) return LinkKind::nvlink2;
@@ -34,11 +43,14 @@ LinkKind nvlink_of(int sm) {
 /// A card of the platform: the ports of one PCI device with the same guid.
 struct Card {
   int parent = -1;  ///< place in the layout; -1: not yet known
-  PcieLink up;
-  std::string name;
-  std::vector<NcclNet> ports;
-  std::string pci_class, vendor;
+  PcieLink up = {};
+  std::string name = {};
+  std::vector<NcclNet> ports = {};
+  std::string pci_class = {}, vendor = {};
+  std::string assumed = {};  ///< as LayoutDevice has it
 };
+
+constexpr int lanes_unless_stated = 16;
 
 class TreeLayout {
 public:
@@ -98,24 +110,32 @@ private:
     for (const NcclPci& pci : cpu.pci) add_pci(pci, place, {});
     for (const NcclNet& net : cpu.nets) {
       if (cards_.size() >= most_layout_devices) throw too_many_devices(topology_.file);
-      cards_.push_back({place, {}, net.name, {net}, {}, {}});
+      cards_.push_back({.parent = place, .name = net.name, .ports = {net}});
     }
   }
 
   /// `above`: the link of the switch above, for devices whose own is not stated.
   void add_pci(const NcclPci& pci, int parent, const PcieLink& above) {
     PcieLink up{transfers_in(pci.speed).value_or(0), pci.width};
+    std::string assumed;
     if (up.transfers == 0 || up.lanes == 0) {
       if (!pci.speed.empty() || pci.width != 0) unstated_.push_back(pci.bus);
-      if (up.transfers == 0) up.transfers = above.transfers;
-      if (up.lanes == 0) up.lanes = above.lanes;
+      // The bridges above a device of a virtual machine are emulated, often as one slow lane.
+      if (up.transfers != 0) {
+        up.lanes = lanes_unless_stated;
+        assumed = fmt::format("link_width 0 counts as {} lanes, as NCCL takes it; NCCL src/graph/topo.cc",
+                              lanes_unless_stated);
+      } else {
+        up.transfers = above.transfers;
+        if (up.lanes == 0) up.lanes = above.lanes;
+      }
     }
     if (is_gpu(pci)) {
-      add_gpu(pci, parent, up);
+      add_gpu(pci, {DeviceKind::gpu, parent, up, pci.bus, assumed});
     } else if (is_nic(pci)) {
-      add_ports(pci, parent, up);
+      add_ports(pci, {.parent = parent, .up = up, .assumed = assumed});
     } else if (!pci.children.empty()) {
-      const int place = add({DeviceKind::pcie_switch, parent, up, pci.bus});
+      const int place = add({DeviceKind::pcie_switch, parent, up, pci.bus, assumed});
       for (const NcclPci& child : pci.children) add_pci(child, place, up);
       note_narrow(place);
     } else if (pci.pci_class.empty()) {
@@ -138,8 +158,8 @@ private:
     }
   }
 
-  void add_gpu(const NcclPci& pci, int parent, const PcieLink& up) {
-    const int place = add({DeviceKind::gpu, parent, up, pci.bus});
+  void add_gpu(const NcclPci& pci, LayoutDevice gpu) {
+    const int place = add(std::move(gpu));
     gpu_places_[pci.bus] = place;
     gpus_.emplace_back(place, &pci);
     const auto short_id = [](const std::string& id) { return id.starts_with("0x") ? id.substr(2) : id; };
@@ -148,18 +168,24 @@ private:
   }
 
   /// Ports of one card share a guid; a virtual machine may show several cards as one device.
-  void add_ports(const NcclPci& pci, int parent, const PcieLink& up) {
-    if (pci.nets.empty()) cards_.push_back({parent, up, pci.bus, {}, pci.pci_class, pci.vendor});
+  void add_ports(const NcclPci& pci, Card card) {
+    card.pci_class = pci.pci_class;
+    card.vendor = pci.vendor;
+    card.name = pci.bus;
+    if (pci.nets.empty()) cards_.push_back(card);
     const std::size_t before = cards_.size();
     for (const NcclNet& net : pci.nets) {
       if (cards_.size() >= most_layout_devices) throw too_many_devices(topology_.file);
       const auto same =
           std::find_if(cards_.begin() + static_cast<std::ptrdiff_t>(before), cards_.end(),
-                       [&](const Card& card) { return net.port > 0 && card.ports.front().guid == net.guid; });
-      if (same != cards_.end())
+                       [&](const Card& one) { return net.port > 0 && one.ports.front().guid == net.guid; });
+      if (same != cards_.end()) {
         same->ports.push_back(net);
-      else
-        cards_.push_back({parent, up, net.name, {net}, pci.pci_class, pci.vendor});
+        continue;
+      }
+      card.name = net.name;
+      card.ports = {net};
+      cards_.push_back(card);
     }
   }
 
@@ -210,7 +236,7 @@ private:
     for (const Card& card : cards_) fastest = std::max(fastest, speed_of(card));
     keep_cards([&](const Card& card) { return speed_of(card) == fastest; }, "slower than the others");
     if (cards_.empty()) return;
-    for (const Card& card : cards_) add({DeviceKind::nic, card.parent, card.up, card.name});
+    for (const Card& card : cards_) add({DeviceKind::nic, card.parent, card.up, card.name, card.assumed});
     describe_cards(fastest);
   }
 
@@ -244,8 +270,8 @@ private:
   }
 
   void add_gpu_links() {
-    std::map<std::pair<int, int>, int> lanes;  // by both ends, in this direction
-    std::map<int, int> to_switches;
+    std::map<std::pair<int, int>, int> lanes;     // by both ends, in this direction
+    std::map<int, std::vector<int>> to_switches;  // by GPU
     std::vector<std::string> to_itself, to_nowhere;
     for (const auto& [place, pci] : gpus_) {
       if (!pci->gpu) continue;
@@ -253,11 +279,14 @@ private:
       if (!pci->gpu->gcn.empty()) layout_.amd_generation = pci->gpu->gcn;
       if (pci->gpu->gdr && !*pci->gpu->gdr) layout_.nics.gpudirect = false;
       for (const NcclLink& link : pci->gpu->links) {
-        if (link.kind == NcclLink::Kind::c2c) continue;  // to its own socket
+        if (link.kind == NcclLink::Kind::c2c) {
+          add_c2c(place, link);
+          continue;
+        }
         layout_.is_xgmi = layout_.is_xgmi || link.kind == NcclLink::Kind::xgmi;
         const auto target = gpu_places_.find(link.target);
         if (link.target_class.starts_with("0x0680")) {
-          to_switches[place] += link.count;
+          to_switches[place].push_back(link.count);
         } else if (link.target == pci->bus) {
           to_itself.push_back(pci->bus);
         } else if (target == gpu_places_.end()) {
@@ -280,8 +309,40 @@ private:
       if (lanes_back != count) refuse_one_way(ends.first, ends.second, count, lanes_back);
       if (ends.first < ends.second) layout_.gpu_links.push_back({ends.first, ends.second, count});
     }
-    for (const auto& [place, count] : to_switches)
-      layout_.gpu_links.push_back({place, GpuLink::to_switches, count});
+    for (const auto& [place, counts] : to_switches)
+      layout_.gpu_links.push_back({place, GpuLink::to_switches, lanes_to_switches(place, counts)});
+  }
+
+  /// A GPU divides its NVLinks among switches (5 + 5 + 4 + 4), but some virtual machines list all of them
+  /// once for each peer behind the switches.
+  int lanes_to_switches(int place, const std::vector<int>& counts) {
+    const auto gpu = std::ranges::find(gpus_, place, &std::pair<int, const NcclPci*>::first);
+    const int own = own_nvlinks(gpu->second->gpu->sm);
+    const int all = std::accumulate(counts.begin(), counts.end(), 0);
+    if (all <= own) return all;
+    const bool are_equal = std::ranges::all_of(counts, [&](int one) { return one == counts.front(); });
+    if (!are_equal || counts.front() > own) {
+      throw input_error(
+          topology_.file, gpu->second->line,
+          fmt::format("{} has {} to NVSwitches, more than the {} of a GPU of sm {}", gpu_name(layout_, place),
+                      plural(all, "NVLink"), own, gpu->second->gpu->sm),
+          fmt::format("--nvlink {}, in place of the file's", own));
+    }
+    const std::string note =
+        fmt::format("NVLinks to NVSwitches are listed once for each peer: a GPU has {} in all, not their sum",
+                    counts.front());
+    if (std::ranges::find(layout_.assumptions, note) == layout_.assumptions.end())
+      layout_.assumptions.push_back(note);
+    return counts.front();
+  }
+
+  /// `bw` counts MB/s of each of `count` links; NVIDIA/nccl src/graph/topo.cc, ncclTopoAddC2c.
+  void add_c2c(int place, const NcclLink& link) {
+    int socket = place;
+    while (layout_.devices[socket].parent >= 0) socket = layout_.devices[socket].parent;
+    constexpr double mega = 1e6;
+    if (link.megabytes > 0)
+      layout_.gpu_links.push_back({place, socket, link.count, Bandwidth(link.megabytes * link.count * mega)});
   }
 
   void refuse_one_way(int one, int other, int lanes, int lanes_back) const {
@@ -298,6 +359,8 @@ private:
 
   void note_sockets(const std::vector<const NcclCpu*>& cpus) {
     const NcclCpu& cpu = *cpus.front();
+    const bool has_c2c =
+        std::ranges::any_of(layout_.gpu_links, [](const GpuLink& link) { return link.c2c.si() > 0; });
     constexpr int skylake = 85, sapphire_rapids = 143;
     if (cpu.vendor == "AuthenticAMD") {
       layout_.socket_link = LinkKind::infinity_fabric;
@@ -308,6 +371,9 @@ private:
       layout_.socket_link = LinkKind::qpi;
     } else if (cpu.arch == "ppc64") {
       layout_.socket_link = LinkKind::xbus;
+    } else if (cpu.arch == "arm64" && has_c2c) {
+      layout_.socket_link = LinkKind::upi;
+      layout_.socket_generation = grace;
     }
     if (!layout_.is_affinity_known) {
       layout_.warnings.emplace_back(

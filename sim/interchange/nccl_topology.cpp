@@ -72,8 +72,11 @@ private:
     NcclNet net;
     net.name = element.attribute("name");
     net.megabits = whole(input_, element, "speed", 0);
-    constexpr double most_megabits = 1e8;  // 100 Tb/s
-    if (net.megabits < 0 || net.megabits > most_megabits) {
+    // The plugin of Slingshot's cards (cxi) reports kbit/s: 200000000 is 200 Gb/s.
+    constexpr double most_megabits = 1e7;  // 10 Tb/s
+    constexpr double kilobits = 1000;
+    if (net.megabits >= most_megabits) net.megabits /= kilobits;
+    if (net.megabits < 0) {
       throw input_error(input_.name, element.line, fmt::format("a speed of {} Mbit/s", net.megabits));
     }
     net.port = whole(input_, element, "port", 0);
@@ -108,6 +111,7 @@ private:
       link.target = lower(child.attribute("target"));
       link.target_class = lower(child.attribute("tclass"));
       link.count = whole(input_, child, "count", 1);
+      link.megabytes = whole(input_, child, "bw", 0);
       link.line = child.line;
       constexpr int most = 256;
       if (link.count < 1 || link.count > most) {

@@ -26,6 +26,7 @@ struct NcclLink {
   std::string target;        ///< bus number
   std::string target_class;  ///< "0x068000": an NVSwitch
   int count = 0;             ///< lanes
+  double megabytes = 0;      ///< per second and lane, of C2C
   int line = 0;
 };
 

@@ -28,14 +28,17 @@ struct LayoutDevice {
   int parent = -1;  ///< place in NodeLayout::devices, before this one; -1 for sockets
   PcieLink up;
   std::string name;  ///< in the file: a bus number or "mlx5_0"
+  std::string assumed =
+      {};  ///< why `up` is not what the file says; empty: the file says it, or it is unknown
 };
 
 /// NVLinks (or AMD's xGMI) of a GPU.
 struct GpuLink {
-  static constexpr int to_switches = -1;  ///< NVSwitches, as one crossbar
+  static constexpr int to_switches = -1;  ///< NVSwitches, as one crossbar; -2 is a second one, and so on
   int one = 0;                            ///< place of a GPU in NodeLayout::devices
   int other = to_switches;                ///< of another GPU or of a socket
   int lanes = 0;
+  Bandwidth c2c = {};  ///< of an NVLink-C2C to its socket; 0: no such link
 
   friend bool operator==(const GpuLink&, const GpuLink&) = default;
 };

@@ -15,23 +15,29 @@ namespace trainyard {
 namespace {
 
 constexpr const char* what_is_read =
-    "read are: nvidia-smi topo -m, nvidia-smi -q (-x), NCCL_TOPO_DUMP_FILE, lstopo --of xml, ASTRA-sim's "
+    "accepted: nvidia-smi topo -m, nvidia-smi -q (-x), NCCL_TOPO_DUMP_FILE, lstopo --of xml, ASTRA-sim's "
     "network";
 
 }  // namespace
 
 NodeFileKind recognise_node_file(const InputText& input) {
+  const config::FileFormat other = config::format_of(input.text);
+  const auto name_it = [&](const std::string& hint) {
+    throw input_error(input.name, 0, fmt::format("this is {}", config::words_of(other)), hint);
+  };
+  // AMD's tools also print matrices of GPUs
+  if (other == config::FileFormat::rocm_smi || other == config::FileFormat::amd_smi)
+    name_it(config::command_for(other, input.name));
   const std::string root = root_of_xml(input.text);
   if (root == "system") return NodeFileKind::nccl_topology;
   if (root == "nvidia_smi_log") return NodeFileKind::smi_query;
   if (root == "topology") return NodeFileKind::lstopo;
   if (root.empty() && has_smi_matrix(input)) return NodeFileKind::smi_topology;
   if (root.empty() && is_smi_query_text(input)) return NodeFileKind::smi_query;
-  const config::FileFormat other = config::format_of(input.text);
   if (other != config::FileFormat::unknown)
-    throw input_error(input.name, 0, fmt::format("this is {}", config::words_of(other)),
-                      other == config::FileFormat::astra_sim_system ? config::command_for(other, input.name)
-                                                                    : std::string(what_is_read));
+    name_it(other == config::FileFormat::astra_sim_system || other == config::FileFormat::slurm
+                ? config::command_for(other, input.name)
+                : std::string(what_is_read));
   throw input_error(input.name, 0,
                     root.empty()
                         ? "no description of a node: the text has no matrix of GPUs"

@@ -84,6 +84,13 @@ void check_data(const LearningData& data, const std::string& path, Problems& pro
   if (is_gaussian && data.classes.value_or(10) > data.features.value_or(20))
     problems.error(join(path, "classes"), "the classes of a gaussian set lie on different axes",
                    fmt::format("at most as many as features ({})", data.features.value_or(20)));
+  // 1 GB of values of 4 bytes.
+  constexpr double most_made = 2.5e8;
+  const double made = static_cast<double>(data.samples.value_or(0)) * data.features.value_or(0);
+  if (made > most_made)
+    problems.error(join(path, "samples"),
+                   fmt::format("{} values are too many for a made set", digits12(made)),
+                   fmt::format("at most {} samples x features", digits12(most_made)));
   if (is_nt3 && data.informative.value_or(20) > data.features.value_or(1000))
     problems.error(join(path, "informative"), "more informative features than features",
                    fmt::format("at most {}", data.features.value_or(1000)));

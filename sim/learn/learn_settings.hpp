@@ -17,6 +17,10 @@ namespace trainyard {
 enum class LearnerKind { quadratic, softmax, mlp, conv1d };
 enum class LearnerActivation { relu, tanh };
 
+/// The most values of 8 bytes that a learner keeps, 2 GB: parameters and gradients of all workers, and the
+/// layers' values of a batch.
+inline constexpr double most_learner_values = 2.5e8;
+
 /// What learns. Keys that do not apply to a kind are errors, not ignored.
 struct LearnerSettings {
   LearnerKind kind = LearnerKind::softmax;

@@ -3,6 +3,7 @@
 #include "config/diagnostic.hpp"
 #include "learn/exponential.hpp"
 #include "learn/streams.hpp"
+#include "units/text.hpp"
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -89,6 +90,12 @@ std::vector<Layer> layers_of(const LearnerSettings& settings, int features, int 
     for (const int units : settings.hidden.value_or(usual)) add(positions, units, 1, true);
   }
   add(positions, classes, 1, false);
+  double parameters = 0;
+  for (const Layer& layer : layers) parameters += static_cast<double>(layer.parameters());
+  if (parameters > most_learner_values)
+    throw InputError(fmt::format("the model has {} parameters, more than {}", digits12(parameters),
+                                 digits12(most_learner_values)),
+                     "smaller hidden layers, fewer filters, or fewer features");
   return layers;
 }
 
@@ -264,6 +271,13 @@ Network::Network(Network&&) noexcept = default;
 int Network::parameters() const {
   const Layer& last = layers_->layers.back();
   return static_cast<int>(last.offset + last.parameters());
+}
+
+double Network::values_per_sample() const {
+  double values = 0;
+  for (const Layer& layer : layers_->layers)
+    values += static_cast<double>(layer.inputs) + static_cast<double>(layer.outputs * layer.windows);
+  return values;
 }
 
 void Network::start(random::Generator generator, std::span<double> parameters) const {

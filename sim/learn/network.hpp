@@ -21,7 +21,8 @@ struct Score {
 
 class Network {
 public:
-  /// Throws InputError if the convolutions and pools leave nothing of `features` values.
+  /// Throws InputError if the convolutions and pools leave nothing of `features` values, and if there are
+  /// more than `most_learner_values` parameters.
   Network(const LearnerSettings& settings, int features, int classes);
   ~Network();
   Network(Network&&) noexcept;
@@ -30,6 +31,8 @@ public:
   Network& operator=(const Network&) = delete;
 
   [[nodiscard]] int parameters() const;
+  /// Inputs and outputs of all layers.
+  [[nodiscard]] double values_per_sample() const;
   /// Zero for softmax regression. Otherwise weights are normal with variance 2/inputs before a relu (He et
   /// al., arXiv 1502.01852) and 1/inputs elsewhere; biases are zero.
   void start(random::Generator generator, std::span<double> parameters) const;

@@ -35,6 +35,7 @@ public:
         stream_(stream) {}
 
   [[nodiscard]] int parameters() const override { return dimensions_; }
+  [[nodiscard]] double values_per_sample() const override { return 0; }
   void start(std::span<double> parameters) const override { std::ranges::fill(parameters, start_); }
   double gradient(int worker, int step, std::span<const double> parameters,
                   std::span<double> gradient) override {
@@ -70,6 +71,7 @@ public:
         l2_(settings.l2) {}
 
   [[nodiscard]] int parameters() const override { return network_.parameters(); }
+  [[nodiscard]] double values_per_sample() const override { return network_.values_per_sample(); }
   void start(std::span<double> parameters) const override { network_.start(start_, parameters); }
   double gradient(int worker, int step, std::span<const double> parameters,
                   std::span<double> gradient) override {

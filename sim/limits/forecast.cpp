@@ -18,17 +18,15 @@ struct UnitCost {
 
 // Measured, see README.md.
 constexpr UnitCost unit_costs[] = {
-    {&Work::listed_ops, 0.2, 220},         {&Work::simulated_ops, 2.6, 2900},
-    {&Work::traced_ops, 0.8, 620},         {&Work::messages, 6, 0},
-    {&Work::crowding, 0.005, 0},           {&Work::rounds, 5, 0},
-    {&Work::server_flows, 0.5, 0},         {&Work::server_ways, 0.045, 0},
-    {&Work::worker_steps, 0.25, 0},        {&Work::drawn_ops, 0.05, 0},
-    {&Work::explained_ranks, 10, 1200},    {&Work::page_ranks, 10, 0},  // in other processes
-    {&Work::written_ranks, 8, 1500},       {&Work::written_bars, 5, 1500},
-    {&Work::judged_layouts, 300, 0},       {&Work::judged_ranks, 0.02, 0},
-    {&Work::planned_layouts, 4'000, 0},    {&Work::planned_ranks, 1.5, 0},
-    {&Work::replayed_blocks, 40, 0},       {&Work::predicted_runs, 3'000, 0},
-    {&Work::predicted_layouts, 12'000, 0},
+    {&Work::listed_ops, 0.2, 220},      {&Work::simulated_ops, 2.6, 2900},
+    {&Work::traced_ops, 0.8, 620},      {&Work::messages, 6, 0},
+    {&Work::crowding, 0.005, 0},        {&Work::rounds, 5, 0},
+    {&Work::server_flows, 0.5, 0},      {&Work::server_ways, 0.045, 0},
+    {&Work::worker_steps, 0.25, 0},     {&Work::drawn_ops, 0.05, 0},
+    {&Work::explained_ranks, 10, 1200}, {&Work::page_ranks, 10, 0},  // in other processes
+    {&Work::written_ranks, 8, 1500},    {&Work::written_bars, 5, 1500},
+    {&Work::judged_layouts, 300, 0},    {&Work::judged_ranks, 0.02, 0},
+    {&Work::predicted_runs, 3'000, 0},  {&Work::predicted_layouts, 12'000, 0},
 };
 
 /// With two digits.

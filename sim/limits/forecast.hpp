@@ -25,9 +25,6 @@ struct Work {
   double written_bars = 0;       ///< bars of trace.json
   double judged_layouts = 0;     ///< layouts of a plan's space, each with its bounds
   double judged_ranks = 0;       ///< sum of their ranks
-  double planned_layouts = 0;    ///< layouts of a search that are possible and fit into memory
-  double planned_ranks = 0;      ///< sum of their ranks
-  double replayed_blocks = 0;    ///< of the layouts that a plan simulates: blocks, once for each micro-batch
   double predicted_runs = 0;     ///< published runs of data-parallel jobs
   double predicted_layouts = 0;  ///< published runs whose ranks share a model
 };

@@ -20,6 +20,9 @@ constexpr Bytes large_memory{1e9};
 constexpr long tick_us = 50'000;  // within which a process may exceed a limit
 constexpr int exit_in_parent = 4;
 
+/// Longer work is a slip of the pen unless --max-time asks for it.
+constexpr Seconds week{7 * 24 * 3600.0};
+
 constexpr std::string_view not_begun = "not begun: it would take ";
 constexpr std::string_view stopped_after = "stopped after --max-time ";
 constexpr std::string_view stopped_at = "stopped at --max-memory ";
@@ -98,7 +101,23 @@ bool is_news(const Cost& cost, const std::optional<Cost>& announced) {
          cost.memory > much * std::max(announced->memory, large_memory);
 }
 
+Bytes memory_of_this_computer() {
+  return Bytes(static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE)));
+}
+
+/// Where the user sets no limit: what this computer cannot hold, or nobody waits for.
+void require_sane(const Cost& cost, const RunLimits& limits, std::string_view instead) {
+  const Bytes memory = memory_of_this_computer();
+  const bool is_large = !limits.memory && cost.memory > memory;
+  if (!is_large && (limits.time || cost.time <= week)) return;
+  throw JobImpossible(fmt::format(
+      "{}{}, {}; {} with a larger value begins it all the same{}", not_begun, in_words(cost),
+      is_large ? fmt::format("and this computer has {} of memory", human(memory)) : "more than a week",
+      is_large ? "--max-memory" : "--max-time", instead.empty() ? "" : fmt::format("; {}", instead)));
+}
+
 void require_below(const Cost& cost, const RunLimits& limits, std::string_view instead) {
+  require_sane(cost, limits, instead);
   const bool is_long = limits.time && cost.time > *limits.time;
   const bool is_large = limits.memory && cost.memory > *limits.memory;
   if (!is_long && !is_large) return;

@@ -31,8 +31,8 @@ public:
 
 /// Says that this work is about to begin. Announces it once all work so far makes more than 10 s or 1 GB,
 /// and again at more than three times what was announced.
-/// `instead`: what would be quicker, or empty. Throws JobImpossible if it exceeds a limit. Without LimitsKept
-/// it does nothing.
+/// `instead`: what would be quicker, or empty. Throws JobImpossible if it exceeds a limit; without a limit,
+/// if it would take more than this computer's memory or more than a week. Without LimitsKept it does nothing.
 void expect(Work work, std::string_view instead = {});
 
 /// From now on expect() announces and refuses nothing, and the watch alone keeps the limits: for commands

@@ -202,6 +202,15 @@ bool cut_blocks(int blocks, Parallelism& its) {
          largest * chunks <= most_uneven * blocks;
 }
 
+/// The value of `shard` for layouts in which it changes nothing: their other values would count them twice.
+Sharded shard_without_copies(const std::vector<LayoutAxis>& axes, const Parallelism& own) {
+  const auto axis = std::ranges::find(axes, "parallelism.shard", &LayoutAxis::key);
+  if (axis == axes.end()) return own.shard;
+  const std::string none(config::name_of(Sharded::none));
+  const bool has_none = std::ranges::find(axis->values, none) != axis->values.end();
+  return named<Sharded>(axis->key, has_none ? none : axis->values.front());
+}
+
 /// Whether the numbers divide each other; fills in the number of micro-batches and unequal stages.
 bool divides(const ResolvedExperiment& base, int blocks, int experts, int global_batch, PlanLayout& layout) {
   Parallelism& its = layout.parallelism;
@@ -214,7 +223,6 @@ bool divides(const ResolvedExperiment& base, int blocks, int experts, int global
   layout.micro_batches = static_cast<int>(global_batch / at_once);
   if (its.virtual_stages > 1 && (its.pipeline == 1 || layout.micro_batches % its.pipeline != 0)) return false;
   if (its.sequence && its.tensor == 1) return false;
-  if (its.shard != Sharded::none && replicas * its.context == 1) return false;
   if (experts % its.expert != 0 || (replicas * its.context) % its.expert != 0) return false;
   return cut_blocks(blocks, its);
 }
@@ -233,9 +241,14 @@ std::vector<LayoutAxis> layout_axes(const ResolvedExperiment& base, const std::v
     std::vector<std::string> values =
         own != given.end() ? own->values : usual_values(base, key.key, axes, global_batch);
     if (values.empty()) continue;
+    LayoutAxis axis{.key = std::string(key.key), .values = {}};
     PlanLayout probe;
-    for (const std::string& value : values) key.set(probe, value);
-    axes.push_back({std::string(key.key), std::move(values)});
+    for (const std::string& value : values) {
+      key.set(probe, value);
+      std::string text = key.text(probe);
+      if (std::ranges::find(axis.values, text) == axis.values.end()) axis.values.push_back(std::move(text));
+    }
+    axes.push_back(std::move(axis));
   }
   return axes;
 }
@@ -244,10 +257,14 @@ std::vector<PlanLayout> layouts(const ResolvedExperiment& base, const Parallelis
                                 const std::vector<LayoutAxis>& axes, int global_batch) {
   const int blocks = block_count(base.model->layers);
   const int experts = experts_of(*base.model);
+  const Sharded without_copies = shard_without_copies(axes, own);
   std::vector<PlanLayout> all{{.parallelism = own}};
   const auto keep_possible = [&] {
-    std::erase_if(all,
-                  [&](PlanLayout& layout) { return !divides(base, blocks, experts, global_batch, layout); });
+    std::erase_if(all, [&](PlanLayout& layout) {
+      const Parallelism& its = layout.parallelism;
+      return !divides(base, blocks, experts, global_batch, layout) ||
+             (its.shard != without_copies && !has_copies(its, base.cluster->ranks()));
+    });
   };
   for (const LayoutAxis& axis : axes) {
     const LayoutKey& key = key_named(axis.key);

@@ -36,6 +36,7 @@ bool is_layout_key(std::string_view key);
 /// - sequence parallelism: with and without; recomputation and sharded state: every kind, selective only
 ///   where attention keeps scores
 /// - micro-batches: divisors of the global batch.
+/// Each value once.
 /// A model without blocks is not divided: its ranks are replicas. One that reads no tokens has no tensor and
 /// context ranks. Throws InputError for a value that is none of its key.
 std::vector<LayoutAxis> layout_axes(const ResolvedExperiment& base, const std::vector<LayoutAxis>& given,
@@ -43,7 +44,8 @@ std::vector<LayoutAxis> layout_axes(const ResolvedExperiment& base, const std::v
 
 /// Every combination of the axes' values that divides the ranks, the model's experts and the global batch
 /// evenly, and the model's blocks: evenly, or, into a number of stages that does not divide them, as evenly
-/// as possible, if no chunk has more than a quarter above the mean. In the order of the axes, the last of
+/// as possible, if no chunk has more than a quarter above the mean. Where every parameter is held once and
+/// there is nothing to shard, once for all values of `shard`. In the order of the axes, the last of
 /// which changes fastest. `own`: what the job's layout has besides the axes, such as the order of the ranks.
 std::vector<PlanLayout> layouts(const ResolvedExperiment& base, const Parallelism& own,
                                 const std::vector<LayoutAxis>& axes, int global_batch);

@@ -64,6 +64,7 @@ public:
     find_front();
     if (answer_.best) {
       find_others();
+      if (goal_ == PlanGoal::cost) find_turn();
       find_cells();
       if (answer_.robustness) compare_with_best();
     }
@@ -222,6 +223,29 @@ private:
     std::ranges::stable_sort(answer_.others, {}, [&](std::size_t row) { return or_worst(goal_of(row)); });
   }
 
+  /// Only the prices change: all plans of a machine become dearer alike, and each keeps its step.
+  void find_turn() {
+    std::optional<std::size_t> other;
+    for (const std::optional<std::size_t>& row : answer_.best_of_group) {
+      if (!row || !goal_of(*row) || !keeps_to_limits(*row)) continue;
+      if (machine_of(*row) == machine_of(*answer_.best)) continue;
+      if (!other || *goal_of(*row) < *goal_of(*other)) other = row;
+    }
+    if (!other) return;
+    const double ratio = *goal_of(*other) / *goal_of(*answer_.best);
+    const double best_usd = node_price(answer_, *answer_.best);
+    const double other_usd = node_price(answer_, *other);
+    answer_.turn = {.other = *other,
+                    .best_usd = best_usd,
+                    .best_turns_usd = best_usd * ratio,
+                    .other_usd = other_usd,
+                    .other_turns_usd = other_usd / ratio};
+  }
+
+  [[nodiscard]] const std::string& machine_of(std::size_t row) const {
+    return answer_.space.groups[group_of(row)].platform;
+  }
+
   void compare_with_best() {
     PlanRobustness& robust = *answer_.robustness;
     robust.ahead_shares.resize(answer_.result.rows.size());
@@ -302,6 +326,12 @@ PlanAnswer plan_answer(PlanSpace space, PlanOutcome outcome) {
   return AnswerMaker(std::move(space), std::move(outcome)).make();
 }
 
+double node_price(const PlanAnswer& answer, std::size_t row) {
+  const SweepRow& its = answer.result.rows[row];
+  return figure(answer.result, its, "rent_usd_per_h").value() /
+         answer.space.groups[answer.space.bounds[its.point].group].nodes;
+}
+
 double compared_value(const PlanAnswer& answer, std::size_t row) {
   if (answer.robustness) return answer.robustness->quantiles[row];
   return searched_value(answer.space, answer.result, answer.result.rows[row]).value_or(0);
@@ -331,6 +361,7 @@ Overrides settings_of(const PlanSpace& space, std::size_t point) {
   for (std::size_t i = 0; i < space.sweep.keys.size(); ++i) {
     const std::string& value = space.sweep.points[point][i];
     const std::string& key = space.sweep.keys[i];
+    if (value == default_value) continue;
     if (space.request.experiment == no_file && changes_nothing(key, value)) continue;
     std::erase_if(set, [&](const auto& entry) { return entry.first == key; });
     set.emplace_back(key, value);

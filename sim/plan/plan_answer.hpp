@@ -40,6 +40,16 @@ struct PlanRobustness {
   std::optional<std::size_t> nominal = {};  ///< row of the best one's group that has the least as predicted
 };
 
+/// The prices at which the cheapest plan is one on another machine, if all else stays: rents of a node for an
+/// hour.
+struct PriceTurn {
+  std::size_t other = 0;       ///< row: the cheapest on another machine
+  double best_usd = 0;         ///< of the best one's machine now
+  double best_turns_usd = 0;   ///< above this the other is cheaper
+  double other_usd = 0;        ///< of the other's machine now
+  double other_turns_usd = 0;  ///< below this the other is cheaper
+};
+
 struct PlanAnswer {
   PlanSpace space;
   SweepResult result;  ///< the simulated points
@@ -51,6 +61,7 @@ struct PlanAnswer {
   std::vector<std::size_t>
       front;  ///< rows of best_of_group that no other beats in time, cost, energy and GPUs
   std::vector<std::size_t> others;                ///< rows of the best one's group, best first, without it
+  std::optional<PriceTurn> turn = {};             ///< of the goal `cost`, with several machines
   std::vector<LayoutCell> cells;                  ///< of layouts that fit, by tensor, then pipeline
   std::vector<PlanPlace> full;                    ///< where layouts are possible, but none fits
   std::optional<PlanRobustness> robustness = {};  ///< if a quantile is asked for
@@ -59,6 +70,9 @@ struct PlanAnswer {
 /// Throws InputError if the goal or a limit needs what is not known: a price, a power, the length of the
 /// training.
 PlanAnswer plan_answer(PlanSpace space, PlanOutcome outcome);
+
+/// The rent of a node for an hour, which the row must have.
+double node_price(const PlanAnswer& answer, std::size_t row);
 
 /// The value of a row by which plans of a group are compared, per step: searched_value(). Zero for failed
 /// ones.

@@ -6,7 +6,6 @@
 #include "run/child_processes.hpp"
 #include "run/energy.hpp"
 #include "run/run.hpp"
-#include "strategy/stages.hpp"
 #include "sweep/job_points.hpp"
 #include "sweep/read_point.hpp"
 #include "sweep/value_range.hpp"
@@ -16,6 +15,7 @@
 #include <algorithm>
 #include <exception>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -28,6 +28,7 @@ namespace {
 
 constexpr const char* nodes_key = "nodes";
 constexpr const char* gpus_key = "gpus";
+constexpr const char* price_key = "platform.node.price.hour";
 constexpr const char* parallelism_key = "parallelism";
 constexpr const char* plan_key = "plan";
 
@@ -166,18 +167,29 @@ public:
     take_fixed_axes(space_.request.set, over_.layout);
     for (const LayoutAxis& axis : over_.groups) space_.group_keys.push_back(axis.key);
     space_.group_keys.emplace_back(gpus_key);
+    refuse_second_price();
     own_ = Bases(catalogue_, space_.request, files_).own_parallelism();
     make_groups();
     require_groups();
     make_axes();
     if (space_.request.settings.quantile) make_randomness();
-    expect(work(), "fewer '--gpus' take less");
+    expect(work(), "this judges all layouts, and a search follows; fewer '--gpus' take less");
     make_points(judged());
     if (space_.randomness) require_randomness();
     return std::move(space_);
   }
 
 private:
+  void refuse_second_price() const {
+    const PlanRequest& request = space_.request;
+    if (request.settings.prices.empty()) return;
+    const bool is_set =
+        std::ranges::any_of(request.set, [](const auto& set) { return set.first == price_key; });
+    if (is_set || std::ranges::find(over_.groups, price_key, &LayoutAxis::key) != over_.groups.end())
+      throw InputError(fmt::format("{} is given for all machines, and a price for one", price_key),
+                       "give the price of each machine");
+  }
+
   void make_groups() {
     std::vector<Overrides> hardware{{}};
     for (const LayoutAxis& axis : over_.groups) {
@@ -188,10 +200,38 @@ private:
       hardware = std::move(longer);
     }
     for (const Overrides& set : hardware) add_groups(set);
+    require_platforms_of_prices();
+  }
+
+  /// The keys of a group's machine, also of its own price.
+  void take_price(PlanGroup& group, Overrides& hardware) const {
+    const auto& prices = space_.request.settings.prices;
+    const auto its = std::ranges::find(prices, group.platform, [](const auto& entry) { return entry.first; });
+    if (its == prices.end()) return;
+    group.price = its->second;
+    hardware.emplace_back(price_key, price_text(group));
+  }
+
+  static std::string price_text(const PlanGroup& group) {
+    return group.price ? fmt::format("{} USD", shortest(group.price->si())) : std::string(default_value);
+  }
+
+  void require_platforms_of_prices() const {
+    for (const auto& [platform, price] : space_.request.settings.prices) {
+      std::vector<std::string> names;
+      for (const PlanGroup& group : space_.groups) {
+        if (!group.platform.empty() && std::ranges::find(names, group.platform) == names.end())
+          names.push_back(group.platform);
+      }
+      if (std::ranges::find(names, platform) == names.end())
+        throw InputError(
+            fmt::format("a price is given for {}, which is no machine of this plan", in_quotes(platform)),
+            fmt::format("{}", fmt::join(names, ", ")));
+    }
   }
 
   /// One group for each number of GPUs on this hardware.
-  void add_groups(const Overrides& hardware) {
+  void add_groups(Overrides hardware) {
     Bases bases(catalogue_, space_.request, files_);
     PlanGroup group;
     for (const auto& [key, value] : hardware) group.values.push_back(value);
@@ -200,6 +240,8 @@ private:
     try {
       const ResolvedExperiment probe = bases.read(hardware);
       require_shared_model(probe);
+      group.platform = probe.platform.name;
+      take_price(group, hardware);
       of_node = gpus_of_node(probe);
       const std::optional<std::string>& asked = space_.request.settings.gpus;
       counts = asked ? gpu_counts(*asked) : std::vector{probe.cluster->ranks()};
@@ -220,7 +262,6 @@ private:
           bases.read(with(with(hardware, nodes_key, std::to_string(nodes)), gpus_key, std::to_string(gpus)));
       require_known(base, nodes);
       group.global_batch = *space_.request.settings.global_batch;
-      group.blocks = block_count(base.model->layers);
       space_.groups.push_back(std::move(group));
       bases_.push_back(std::move(base));
     } catch (const InputError& error) {
@@ -390,6 +431,7 @@ private:
     sweep.experiment = space_.request.experiment;
     sweep.set = with(space_.request.set, plan_key, std::string(config::unset_text));
     for (const LayoutAxis& axis : over_.groups) sweep.keys.push_back(axis.key);
+    if (!space_.request.settings.prices.empty()) sweep.keys.emplace_back(price_key);
     for (const char* const key : {nodes_key, gpus_key}) sweep.keys.emplace_back(key);
     for (const std::string& key : layout_keys(space_.axes)) sweep.keys.push_back(key);
     for (std::size_t group = 0; group < verdicts.size(); ++group) {
@@ -413,13 +455,16 @@ private:
     if (verdict.fate == LayoutFate::impossible) ++group.impossible[verdict.reason];
     if (verdict.fate != LayoutFate::open) return;
     PointValues values(group.values.begin(), group.values.end() - 1);
+    if (!space_.request.settings.prices.empty()) values.push_back(price_text(group));
     values.push_back(std::to_string(group.nodes));
     values.push_back(std::to_string(group.gpus));
     for (std::string& value : layout_values(space_.axes, layout)) values.push_back(std::move(value));
     space_.sweep.points.push_back(std::move(values));
     space_.layouts.push_back(layout);
-    PointBound& bound = space_.bounds.emplace_back(
-        PointBound{.group = number, .step_s = verdict.time.si(), .memory = verdict.memory});
+    PointBound& bound = space_.bounds.emplace_back(PointBound{.group = number,
+                                                              .step_s = verdict.time.si(),
+                                                              .judged_s = verdict.time.si(),
+                                                              .memory = verdict.memory});
     if (verdict.energy) bound.energy_j = verdict.energy->si();
     if (!space_.randomness) return;
     space_.randomness->errors.push_back(verdict.error.value_or(ErrorSpread{}));

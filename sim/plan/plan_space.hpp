@@ -37,11 +37,12 @@ struct PlanPlace {
 
 /// One number of GPUs with one value of each further key.
 struct PlanGroup {
-  std::vector<std::string> values;  ///< of the keys in PlanSpace::group_keys
+  std::vector<std::string> values;    ///< of the keys in PlanSpace::group_keys
+  std::string platform = {};          ///< the name of its machine
+  std::optional<Dollars> price = {};  ///< of a node for an hour, in place of that in the platform's file
   int gpus = 0;
   int nodes = 0;
   int global_batch = 0;
-  int blocks = 0;                                      ///< of the model
   std::size_t layouts = 0;                             ///< in its space
   std::size_t too_large = 0;                           ///< that do not fit into the memory
   std::set<PlanPlace> too_large_at = {};               ///< where these stand
@@ -53,6 +54,7 @@ struct PlanGroup {
 struct PointBound {
   std::size_t group = 0;
   double step_s = 0;
+  double judged_s = 0;                  ///< the same before the point was planned, which raises it
   std::optional<double> energy_j = {};  ///< per step
   double memory = 0;                    ///< share of the available memory that it takes, exactly
 };

@@ -30,8 +30,7 @@ PlanOutcome search_plan(const config::Catalogue& catalogue, const PlanSpace& spa
 
 /// The best plan of a machine whose NICs are a tenth slower, and of one whose GPUs have a tenth less memory:
 /// is the best layout of `answer` still the best? Searched again among the layouts of its group, without new
-/// verdicts: with a tenth less of the memory that is available all points keep their times. That no layout
-/// becomes faster with slower NICs is assumed: what was planned or simulated is its bound. Requires a best
+/// verdicts: with a tenth less of the memory that is available all points keep their times. Requires a best
 /// plan. A search that is interrupted is left out, and so are those after it.
 struct PlanChange {
   std::string change;                     ///< "NICs a tenth slower (22.5 GB/s in place of 25 GB/s)"

@@ -107,6 +107,34 @@ LinkRates rates(const Cluster& cluster, LinkId link) {
   return cluster.network->rates(place.number);
 }
 
+/// Whether a figure that gives links inside the fabric this rate is assumed.
+bool has_assumed_rate(const Fabric& fabric, Bandwidth specified) {
+  const auto gives = [&](const Sourced<Bandwidth>& rate) {
+    return rate.provenance == Provenance::assumed && rate.value == specified;
+  };
+  const auto is_narrowed = [](const Sourced<double>& oversubscription) {
+    return oversubscription.provenance == Provenance::assumed;
+  };
+  switch (fabric.kind) {
+    case FabricKind::fat_tree:
+      return fabric.nic.provenance == Provenance::assumed ||
+             std::ranges::any_of(fabric.levels, is_narrowed, &TreeLevel::oversubscription);
+    case FabricKind::rail_optimised:
+      return fabric.nic.provenance == Provenance::assumed || is_narrowed(fabric.rail.oversubscription);
+    case FabricKind::torus2d:
+    case FabricKind::torus3d:
+      return gives(fabric.torus.link);
+    case FabricKind::dragonfly:
+      return gives(fabric.dragonfly.local_link) || gives(fabric.dragonfly.global_link);
+    case FabricKind::custom:
+      return std::ranges::any_of(fabric.custom.links, gives, &CustomLink::bandwidth);
+    case FabricKind::none:
+    case FabricKind::single_switch:
+      break;
+  }
+  return false;
+}
+
 LinkId nic_link(const Cluster& cluster, int node, int nic, bool inwards) {
   return LinkId{static_cast<std::uint32_t>(node) * links_per_node(cluster) +
                 nic_link_in_node(cluster, nic, inwards)};
@@ -218,6 +246,23 @@ Cluster make_cluster(Platform platform, int nodes, int gpus, int gpus_per_node) 
   return make_cluster(std::move(platform), std::move(gpus_on_node));
 }
 
+int used_nodes(const Platform& platform, int nodes, int gpus, int gpus_per_node) {
+  const int usable = gpus_per_node == 0 ? static_cast<int>(platform.gpus.size()) : gpus_per_node;
+  return gpus == 0 ? nodes : (gpus + usable - 1) / usable;
+}
+
+void require_ranks_on_all_nodes(const Platform& platform, int nodes, int gpus, int gpus_per_node) {
+  if (refusal(platform, nodes, gpus, gpus_per_node)) return;  // make_cluster() says what else is wrong
+  const int used = used_nodes(platform, nodes, gpus, gpus_per_node);
+  if (used >= nodes) return;
+  const std::string spread =
+      gpus % nodes == 0 ? fmt::format(", or gpus_per_node: {}", gpus / nodes) : std::string();
+  throw error_at("nodes",
+                 fmt::format("{} of {} requested, but {} {} {}", plural(nodes, "node"), platform.name,
+                             plural(gpus, "GPU"), gpus == 1 ? "fills" : "fill", used),
+                 fmt::format("nodes: {}, or no gpus to use all of every node{}", used, spread));
+}
+
 Cluster make_cluster(Platform platform, std::vector<int> gpus_on_node) {
   const auto nodes = static_cast<int>(gpus_on_node.size());
   if (auto wrong = refusal(platform, nodes, 0, std::ranges::max(gpus_on_node))) {
@@ -282,6 +327,17 @@ int lanes(const Cluster& cluster, LinkId link) {
 }
 
 Bandwidth specified_bandwidth(const Cluster& cluster, LinkId link) { return rates(cluster, link).specified; }
+
+bool is_assumed(const Cluster& cluster, LinkId link) {
+  const auto is_assumed_figure = [](const auto& figure) { return figure.provenance == Provenance::assumed; };
+  const Place place = place_of(cluster, link);
+  if (place.kind == Place::Kind::inside)
+    return is_assumed_figure(cluster.platform.node[edge_of(cluster, place)].effective);
+  const Fabric& fabric = cluster.platform.fabric;
+  if (place.kind != Place::Kind::fabric)
+    return is_assumed_figure(fabric.nic) || is_assumed_figure(fabric.effective);
+  return is_assumed_figure(fabric.effective) || has_assumed_rate(fabric, rates(cluster, link).specified);
+}
 
 std::string link_name(const Cluster& cluster, LinkId link) {
   const NodeGraph& graph = cluster.platform.node;

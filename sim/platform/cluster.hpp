@@ -44,6 +44,12 @@ struct Cluster {
 /// or places in the fabric are requested than exist; its key_path is the argument that is wrong.
 Cluster make_cluster(Platform platform, int nodes, int gpus = 0, int gpus_per_node = 0);
 
+/// Number of nodes that make_cluster() gives ranks, for counts that it does not refuse.
+int used_nodes(const Platform& platform, int nodes, int gpus, int gpus_per_node);
+
+/// Throws InputError, at "nodes", if some of the nodes would have no ranks.
+void require_ranks_on_all_nodes(const Platform& platform, int nodes, int gpus, int gpus_per_node);
+
 /// Nodes with the given numbers of ranks, at least one node and one rank on each. Throws InputError as above.
 Cluster make_cluster(Platform platform, std::vector<int> gpus_on_node);
 
@@ -71,6 +77,9 @@ int lanes(const Cluster& cluster, LinkId link);
 
 /// The rate by specification, for bounds.
 Bandwidth specified_bandwidth(const Cluster& cluster, LinkId link);
+
+/// Whether the capacity rests on an assumed figure of the platform file.
+bool is_assumed(const Cluster& cluster, LinkId link);
 
 /// "node0.gpu3->nvswitch0", "node2.nic1->fabric", "fabric->node2.nic1", "leaf0->core", "core->leaf0".
 std::string link_name(const Cluster& cluster, LinkId link);

@@ -4,45 +4,26 @@
 #include "config/keys.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <fmt/format.h>
 #include <map>
+#include <string>
 
 namespace trainyard {
 namespace {
 
-struct LayoutErrorTable {
-  PublishedErrors errors;
-  std::vector<std::string> families;  ///< by number of the series, from 1
-};
-
-LayoutErrorTable error_table(const LayoutValidation& validation, LayoutFit fit) {
-  LayoutErrorTable table;
-  table.errors.fit = config::name_of(fit);
-  for (const FamilyRule& rule : validation.data->run_rules.families) {
+/// Those that count in the totals, in the order of their numbers in a table, from 1.
+std::vector<std::string> counted_families(const std::vector<FamilyRule>& rules) {
+  std::vector<std::string> families;
+  for (const FamilyRule& rule : rules) {
     // several rules may have the same family
-    const bool is_new = std::ranges::find(table.families, rule.family) == table.families.end();
-    if (is_new && rule.not_in_totals.empty()) table.families.push_back(rule.family);
+    const bool is_new = std::ranges::find(families, rule.family) == families.end();
+    if (is_new && rule.not_in_totals.empty()) families.push_back(rule.family);
   }
-  for (const ScoredLayout& scored : validation.runs) {
-    const auto& throughput = scored.prediction(fit).throughput;
-    if (!throughput || !scored.of.layout || scored.family == nullptr) continue;
-    const auto family = std::ranges::find(table.families, scored.family->family);
-    if (family == table.families.end()) continue;
-    const PublishedRow& row = *scored.run.row;
-    table.errors.runs.push_back(
-        {.of = scored.of,
-         .series = static_cast<int>(family - table.families.begin()) + 1,
-         .measured = scored.run.measured,
-         .predicted = *throughput,
-         .place = fmt::format("{}:{}", std::filesystem::path(row.file).filename().string(), row.line)});
-  }
-  table.errors.widening = widening_of(table.errors);
-  return table;
+  return families;
 }
 
 PublishedErrors without(const PublishedErrors& all, int series) {
   PublishedErrors rest = all;
+  rest.known.reset();
   std::erase_if(rest.runs, [&](const PublishedError& run) { return run.series == series; });
   rest.widening = widening_of(rest);
   return rest;
@@ -51,30 +32,61 @@ PublishedErrors without(const PublishedErrors& all, int series) {
 }  // namespace
 
 PublishedErrors layout_errors(const LayoutValidation& validation, LayoutFit fit) {
-  return error_table(validation, fit).errors;
+  PublishedErrors errors{.fit = std::string(config::name_of(fit))};
+  const std::vector<std::string> families = counted_families(validation.data->run_rules.families);
+  for (const ScoredLayout& scored : validation.runs) {
+    const auto& throughput = scored.prediction(fit).throughput;
+    if (!throughput || !scored.of.layout || scored.family == nullptr) continue;
+    const auto family = std::ranges::find(families, scored.family->family);
+    if (family == families.end()) continue;
+    errors.runs.push_back({.of = scored.of,
+                           .series = static_cast<int>(family - families.begin()) + 1,
+                           .measured = scored.run.measured,
+                           .predicted = *throughput,
+                           .place = place_of(*scored.run.row)});
+  }
+  errors.widening = widening_of(errors);
+  return errors;
 }
 
-std::vector<std::pair<std::string, IntervalCoverage>> layout_coverage(const LayoutValidation& validation,
-                                                                      LayoutFit fit) {
-  if (fit == LayoutFit::one_layout) return {};
-  const LayoutErrorTable table = error_table(validation, fit);
-  using Covered = std::vector<std::pair<const PublishedError*, ExpectedError>>;
-  Covered all;
-  std::vector<std::pair<std::string, IntervalCoverage>> coverages;
-  for (std::size_t i = 0; i < table.families.size(); ++i) {
-    const int series = static_cast<int>(i) + 1;
-    const PublishedErrors others = without(table.errors, series);
-    Covered covered;
-    for (const PublishedError& run : table.errors.runs) {
-      if (run.series != series) continue;
-      if (const auto expected = expected_error(others, run.of)) covered.emplace_back(&run, *expected);
-    }
-    if (covered.empty()) continue;
-    coverages.emplace_back(table.families[i], coverage_of(covered));
-    all.insert(all.end(), covered.begin(), covered.end());
+std::vector<std::optional<RunInterval>> layout_intervals(const LayoutValidation& validation, LayoutFit fit) {
+  std::vector<std::optional<RunInterval>> intervals(validation.runs.size());
+  const auto& shipped = validation.shipped_errors[static_cast<std::size_t>(fit)];
+  if (!shipped) return intervals;
+  const auto& rules = validation.data->run_rules.families;
+  const auto numbers = shipped_series<std::string>(*shipped, *validation.data, [&](const PublishedRow& row) {
+    const FamilyRule* family = first_match(rules, row);
+    return family == nullptr ? std::nullopt : std::optional(family->family);
+  });
+  std::map<int, PublishedErrors> without_family;
+  for (std::size_t i = 0; i < intervals.size(); ++i) {
+    const ScoredLayout& scored = validation.runs[i];
+    const auto& throughput = scored.prediction(fit).throughput;
+    if (!throughput || !scored.of.layout) continue;
+    const auto printed = expected_error(*shipped, scored.of);
+    if (!printed) continue;
+    RunInterval& its = intervals[i].emplace(RunInterval{
+        .ratio = scored.run.measured / *throughput - 1, .printed = *printed, .held_out = printed});
+    if (scored.family == nullptr) continue;
+    const auto number = numbers.find(scored.family->family);
+    if (number == numbers.end()) continue;
+    auto others = without_family.find(number->second);
+    if (others == without_family.end())
+      others = without_family.emplace(number->second, without(*shipped, number->second)).first;
+    its.held_out = expected_error(others->second, scored.of);
   }
-  if (!all.empty()) coverages.emplace_back(std::string(), coverage_of(all));
-  return coverages;
+  return intervals;
+}
+
+CoverageByFamily layout_coverage(const LayoutValidation& validation, LayoutFit fit) {
+  const auto intervals = layout_intervals(validation, fit);
+  std::vector<std::pair<std::string, const RunInterval*>> counted;
+  for (std::size_t i = 0; i < intervals.size(); ++i) {
+    const FamilyRule* family = validation.runs[i].family;
+    if (intervals[i] && family != nullptr && family->not_in_totals.empty())
+      counted.emplace_back(family->family, &*intervals[i]);
+  }
+  return coverage_by_family(validation.data->run_rules.families, counted);
 }
 
 }  // namespace trainyard

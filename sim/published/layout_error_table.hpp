@@ -3,12 +3,10 @@
 // expected error (accuracy/).
 
 #include "accuracy/published_errors.hpp"
-#include "published/run_error_table.hpp"
+#include "published/run_intervals.hpp"
 #include "published/validate_layouts.hpp"
 
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -17,10 +15,12 @@ namespace trainyard {
 /// of families that do not count in the totals, and those that no rule gives a family, are not in it.
 PublishedErrors layout_errors(const LayoutValidation& validation, LayoutFit fit);
 
-/// How well the intervals of families hold that are left out altogether: neither the nearest runs nor the
-/// widening know them. By family in the order of the rules, then that of all runs under an empty name; empty
-/// for `1layout`, to which no experiment can be fitted, and if there are too few families.
-std::vector<std::pair<std::string, IntervalCoverage>> layout_coverage(const LayoutValidation& validation,
-                                                                      LayoutFit fit);
+/// By run of the validation: its interval, and that of all other families, neither the nearest runs nor the
+/// widening knowing its own; nothing for a run without a prediction, and for `1layout`, to which no
+/// experiment can be fitted.
+std::vector<std::optional<RunInterval>> layout_intervals(const LayoutValidation& validation, LayoutFit fit);
+
+/// How the intervals hold of runs whose family counts in the totals.
+CoverageByFamily layout_coverage(const LayoutValidation& validation, LayoutFit fit);
 
 }  // namespace trainyard

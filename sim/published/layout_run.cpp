@@ -30,6 +30,8 @@ int positive(const std::string& text) {
 /// Why no layout here can represent the row; empty if one can.
 std::string refusal_of(const PublishedRow& row) {
   const std::string precision = in_small_letters(row.precision);
+  if (precision.find(" or ") != std::string::npos)
+    return "launch files in two precisions fit the run, and nothing says which one was used";
   if (precision.find("fp4") != std::string::npos) return "precisions below 8 bits are not simulated";
   if (precision.find("mx") != std::string::npos)
     return "8 bits with a scale per block (MXFP8) are not simulated";

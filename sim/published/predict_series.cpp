@@ -2,6 +2,7 @@
 
 #include "compute/op_time.hpp"
 #include "experiment/experiment.hpp"
+#include "experiment/prediction_error.hpp"
 #include "experiment/software_use.hpp"
 #include "published/changed_stack.hpp"
 #include "run/simulate.hpp"
@@ -63,7 +64,9 @@ public:
     try {
       predicted.measured = measured(*target.run, machine);
       const int few = std::min(target.run->measured.accumulation, few_micro_batches);
-      predicted.use = software_use(resolved(*target.run, machine, few));
+      const ResolvedExperiment& its = resolved(*target.run, machine, few);
+      predicted.use = software_use(its);
+      predicted.divides_layers = circumstances_of(its).divides_layers;
       predicted.linear_from_one_gpu = linear(*target.run, target.one_gpu, machine);
       predicted.linear_from_one_node = linear(*target.run, target.one_node, machine);
     } catch (const InputError& error) {
@@ -221,8 +224,7 @@ private:
       const ResolvedExperiment& its = resolved(run, *run.machine, few);
       const bool is_ideal =
           software.table.empty() || its.stack.slowdown.source.empty();  // by a rule of the run
-      return Change{.slowdown = is_ideal ? OpSlowdown{} : slowdown_of(software, software_use(its)),
-                    .equal_gpus = is_ideal};
+      return Change{.slowdown = is_ideal ? OpSlowdown{} : slowdown_of(software, its), .equal_gpus = is_ideal};
     });
   }
 

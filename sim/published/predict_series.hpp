@@ -47,6 +47,7 @@ struct PredictedRun {
       measured;  ///< samples per second; nothing if no experiment could be made from the row
   ByFit<Prediction> by_fit;
   SoftwareUse use = {};                                             ///< empty if no experiment could be made
+  bool divides_layers = false;                                      ///< Circumstances::divides_layers
   std::optional<double> linear_from_one_gpu, linear_from_one_node;  ///< samples per second
 };
 

@@ -1,14 +1,9 @@
 #include "published/run_error_table.hpp"
 
 #include "accuracy/expected_error.hpp"
-#include "accuracy/fitted_ratios.hpp"
 #include "config/keys.hpp"
-#include "units/statistics.hpp"
 
-#include <filesystem>
-#include <fmt/format.h>
 #include <map>
-#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -16,8 +11,17 @@
 namespace trainyard {
 namespace {
 
-std::string place_of(const PublishedRow& row) {
-  return fmt::format("{}:{}", std::filesystem::path(row.file).filename().string(), row.line);
+Circumstances circumstances_of(const PublishedRun& run, const SoftwareUse& use, bool divides_layers) {
+  return {.use = use,
+          .platform = run.machine->platform,
+          .gpus = run.row->gpus_total,
+          .nodes = run.row->nodes,
+          .batch_per_gpu = run.measured.batch_per_gpu,
+          .divides_layers = divides_layers};
+}
+
+Circumstances circumstances_of(const ScoredRun& scored) {
+  return circumstances_of(scored.run, scored.predicted.use, scored.predicted.divides_layers);
 }
 
 class Table {
@@ -27,20 +31,18 @@ public:
   void add(const ScoredRun& scored) {
     if (!scored.is_scored(fit_) || !scored.verdict(fit_).outcome.empty() || !is_claimed(scored)) return;
     const PublishedRow& row = *scored.run.row;
-    add(scored.run, scored.predicted.use,
-        {.is_scored = scored.counts(fit_) && row.clean != "partial",
-         .measured = *scored.predicted.measured,
-         .predicted = *scored.predicted.by_fit[fit_].throughput},
-        scored.family->family);
+    add(scored.run, {.of = circumstances_of(scored),
+                     .is_scored = scored.counts(fit_) && row.clean != "partial",
+                     .measured = *scored.predicted.measured,
+                     .predicted = *scored.predicted.by_fit[fit_].throughput});
   }
 
   void add(const PublishedRun& run, const KernelTimes& times, const Software& software) {
     const double samples = 1.0 * run.measured.batch_per_gpu * run.measured.accumulation;
-    add(run, times.use,
-        {.is_scored = false,
-         .measured = samples / times.measured,
-         .predicted = samples / step_time(times, software)},
-        {});
+    add(run, {.of = circumstances_of(run, times.use, false),
+              .is_scored = false,
+              .measured = samples / times.measured,
+              .predicted = samples / step_time(times, software)});
   }
 
   /// Without the widenings of pairs.
@@ -50,21 +52,12 @@ public:
     return std::move(errors_);
   }
 
-  /// The family of each run; empty for runs on one GPU.
-  [[nodiscard]] const std::vector<std::string>& families() const { return families_; }
-
 private:
   static bool is_claimed(const ScoredRun& scored) {
     return scored.family != nullptr && scored.family->not_in_totals.empty();
   }
 
-  void add(const PublishedRun& run, const SoftwareUse& use, PublishedError error, std::string family) {
-    families_.push_back(std::move(family));
-    error.of = {.use = use,
-                .platform = run.machine->platform,
-                .gpus = run.row->gpus_total,
-                .nodes = run.row->nodes,
-                .batch_per_gpu = run.measured.batch_per_gpu};
+  void add(const PublishedRun& run, PublishedError error) {
     error.series = series_.try_emplace(run.series, static_cast<int>(series_.size()) + 1).first->second;
     error.place = place_of(*run.row);
     errors_.runs.push_back(std::move(error));
@@ -73,7 +66,6 @@ private:
   FitKind fit_;
   std::map<SeriesKey, int> series_;
   PublishedErrors errors_;
-  std::vector<std::string> families_;
 };
 
 Table table_of(const TrainingValidation& validation, FitKind fit) {
@@ -95,53 +87,49 @@ Table table_of(const TrainingValidation& validation, FitKind fit) {
 
 }  // namespace
 
-IntervalCoverage coverage_of(const std::vector<std::pair<const PublishedError*, ExpectedError>>& runs) {
-  IntervalCoverage coverage{.runs = static_cast<int>(runs.size())};
-  std::vector<double> halves;
-  int covered = 0;
-  for (const auto& [run, expected] : runs) {
-    covered += is_covered(*run, expected) ? 1 : 0;
-    halves.push_back((expected.high - expected.low) / 2);
-  }
-  coverage.covered = 1.0 * covered / coverage.runs;
-  coverage.half_width = quantile(halves, 0.5);
-  return coverage;
-}
-
 PublishedErrors published_errors(const TrainingValidation& validation, FitKind fit) {
   PublishedErrors errors = table_of(validation, fit).finished();
   errors.ratio_widening = ratio_widenings(errors);
   return errors;
 }
 
-std::vector<std::pair<std::string, IntervalCoverage>> interval_coverage(const TrainingValidation& validation,
-                                                                        FitKind fit) {
-  if (fit == FitKind::one_node) return {};
-  Table table = table_of(validation, fit);
-  const PublishedErrors errors = table.finished();
-  std::map<std::string, std::vector<std::pair<const PublishedError*, ExpectedError>>> by_family;
-  for (std::size_t i = 0; i < errors.runs.size(); ++i) {
-    const PublishedError& run = errors.runs[i];
-    const auto expected = expected_error(errors, run.of, run.series);
-    if (!run.is_scored || !expected) continue;
-    for (const std::string& family : {table.families()[i], std::string()})
-      by_family[family].emplace_back(&run, *expected);
+std::vector<std::optional<RunInterval>> run_intervals(const TrainingValidation& validation, FitKind fit) {
+  std::vector<std::optional<RunInterval>> intervals(validation.runs.size());
+  const auto& shipped = validation.shipped_errors[fit];
+  if (!shipped) return intervals;
+  const auto series = shipped_series<SeriesKey>(*shipped, *validation.data, [&](const PublishedRow& row) {
+    return series_of(row, validation.data->run_rules.series);
+  });
+  for (std::size_t i = 0; i < intervals.size(); ++i) {
+    const ScoredRun& scored = validation.runs[i];
+    if (!scored.is_scored(fit)) continue;
+    const Circumstances of = circumstances_of(scored);
+    const auto printed = expected_error(*shipped, of);
+    if (!printed) continue;
+    const double ratio = *scored.predicted.measured / *scored.predicted.by_fit[fit].throughput - 1;
+    const auto its = series.find(scored.run.series);
+    intervals[i] = {.ratio = ratio,
+                    .printed = *printed,
+                    .held_out = its == series.end() ? printed : expected_error(*shipped, of, its->second)};
   }
-  std::vector<std::pair<std::string, IntervalCoverage>> coverages;
-  const auto add = [&](const std::string& family) {
-    const auto found = by_family.find(family);
-    if (found == by_family.end()) return;
-    coverages.emplace_back(family, coverage_of(found->second));
-    by_family.erase(found);
-  };
-  for (const FamilyRule& rule : validation.data->run_rules.families) add(rule.family);
-  add({});
-  return coverages;
+  return intervals;
+}
+
+CoverageByFamily interval_coverage(const TrainingValidation& validation, FitKind fit) {
+  const auto intervals = run_intervals(validation, fit);
+  std::vector<std::pair<std::string, const RunInterval*>> counted;
+  for (std::size_t i = 0; i < intervals.size(); ++i) {
+    const ScoredRun& scored = validation.runs[i];
+    if (intervals[i] && scored.counts(fit) && scored.run.row->clean != "partial")
+      counted.emplace_back(scored.family->family, &*intervals[i]);
+  }
+  return coverage_by_family(validation.data->run_rules.families, counted);
 }
 
 std::vector<RatioCoverage> pair_coverage(const TrainingValidation& validation, FitKind fit) {
-  if (fit == FitKind::one_node || !validation.data->lookup.empty()) return {};
-  return fitted_ratio_coverage(table_of(validation, fit).finished());
+  const auto& shipped = validation.shipped_errors[fit];
+  if (!shipped || !validation.data->lookup.empty()) return {};
+  return ratio_coverage(*shipped);
 }
 
 }  // namespace trainyard

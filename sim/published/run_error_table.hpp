@@ -4,10 +4,10 @@
 #include "accuracy/expected_error.hpp"
 #include "accuracy/published_errors.hpp"
 #include "accuracy/ratio_error.hpp"
+#include "published/run_intervals.hpp"
 #include "published/validate_training.hpp"
 
-#include <string>
-#include <utility>
+#include <optional>
 #include <vector>
 
 namespace trainyard {
@@ -18,22 +18,15 @@ namespace trainyard {
 /// outcomes leave out are not in it.
 PublishedErrors published_errors(const TrainingValidation& validation, FitKind fit);
 
-/// How well the intervals of scored runs hold, each given by the other series.
-struct IntervalCoverage {
-  int runs = 0;
-  double covered = 0;     ///< share of the runs that lie in their intervals
-  double half_width = 0;  ///< median, relative to the predicted throughput
-};
+/// By run of the validation: its interval; nothing for a run without a prediction or a fit without intervals.
+std::vector<std::optional<RunInterval>> run_intervals(const TrainingValidation& validation, FitKind fit);
 
-/// The same of runs that have intervals: some at least.
-IntervalCoverage coverage_of(const std::vector<std::pair<const PublishedError*, ExpectedError>>& runs);
+/// How the intervals of scored runs hold. Empty for `1node`, and where no errors are shipped.
+CoverageByFamily interval_coverage(const TrainingValidation& validation, FitKind fit);
 
-/// By family in the order of the rules, then that of all runs under an empty name. Nothing for `1node`.
-std::vector<std::pair<std::string, IntervalCoverage>> interval_coverage(const TrainingValidation& validation,
-                                                                        FitKind fit);
-
-/// The same for the expected errors of comparisons, by what differs. Nothing for `1node`, and for a user's
-/// rows, among whose pairs most would be shipped ones.
+/// The same for the expected errors of comparisons, by what differs: of the shipped errors alone, each pair
+/// without its series. Empty for `1node`, where no errors are shipped, and for a user's rows, among whose
+/// pairs most would be shipped ones.
 std::vector<RatioCoverage> pair_coverage(const TrainingValidation& validation, FitKind fit);
 
 }  // namespace trainyard

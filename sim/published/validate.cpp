@@ -11,13 +11,14 @@
 #include <string_view>
 
 namespace trainyard {
-namespace {
 
 CurveFamily family_of(const Cluster& cluster) {
   if (cluster.nodes > 1) return CurveFamily::several_nodes;
   const ChannelFacts facts = channel_facts(cluster, ring_channels(cluster));
   return facts.has_nvlinks_alone() ? CurveFamily::nvlink : CurveFamily::pcie;
 }
+
+namespace {
 
 /// All sizes of the curve, each once, ascending.
 std::vector<Bytes> sizes_of(const CollectiveCurve& curve) {
@@ -89,7 +90,12 @@ ScoredCurve score_curve(const config::Catalogue& catalogue, const CollectiveCurv
       .parts = PartAlignment::as_sized,
       .fidelity = Fidelity::closed};
   const CollectiveReport report = time_collective(cluster, sweep);
-  ScoredCurve scored{.curve = curve, .family = family_of(cluster), .points = {}, .large = {}, .small = {}};
+  ScoredCurve scored{.curve = curve,
+                     .family = family_of(cluster),
+                     .compute_capability = sweep.software.compute_capability,
+                     .points = {},
+                     .large = {},
+                     .small = {}};
   for (const CurvePoint& point : curve.points) scored.points.push_back(score(point, report));
   const std::vector<SizedError> errors = errors_of(scored);
   scored.large = mean_error(part_of(errors, true));
@@ -132,6 +138,7 @@ CollectiveValidation validate_collectives(const config::Catalogue& catalogue, co
                                           const Protocols& constants) {
   CollectiveValidation validation;
   validation.excluded = curves.excluded;
+  validation.shipped_errors = shipped_collective_errors(catalogue);
   for (const PublishedRow& row : curves.missed) ++validation.missed[family_by_columns(row)];
   for (const CollectiveCurve& curve : curves.curves) {
     const auto rows = static_cast<int>(curve.points.size());

@@ -2,12 +2,15 @@
 // `trainyard validate` for collectives: compares published rows with the predictions of everything the
 // simulator ships, without fitting to these rows. Training runs: validate_training.hpp.
 
+#include "accuracy/collective_error.hpp"
 #include "collectives/protocols.hpp"
 #include "config/catalogue.hpp"
+#include "platform/cluster.hpp"
 #include "published/collective_curves.hpp"
 #include "published/curve_errors.hpp"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +30,7 @@ struct ScoredPoint {
 struct ScoredCurve {
   CollectiveCurve curve;
   CurveFamily family{};
+  int compute_capability = 0;  ///< of the platform's GPUs
   std::vector<ScoredPoint> points;
   std::optional<double> large, small;  ///< mean absolute error from 1 MiB on, and below
 };
@@ -48,7 +52,35 @@ struct CollectiveValidation {
   std::map<std::string, int> excluded;  ///< rows by reason
   std::map<CurveFamily, int> missed;    ///< rows that lower coverage (CollectiveCurves::missed)
   int scored = 0;                       ///< rows
+  /// The errors from which `collective` takes its intervals; null where none are installed.
+  std::shared_ptr<const CollectiveErrors> shipped_errors = {};
 };
+
+/// What a message between neighbours crosses at worst.
+CurveFamily family_of(const Cluster& cluster);
+
+/// The shipped errors of curves; null if they are not installed. Throws InputError and FileError.
+std::shared_ptr<const CollectiveErrors> shipped_collective_errors(const config::Catalogue& catalogue);
+
+/// The curves and their errors, and the widening of their intervals.
+CollectiveErrors collective_errors(const CollectiveValidation& validation);
+
+CollectiveUse use_of(const ScoredCurve& curve);
+
+/// How many points of scored curves lie in the interval that `collective` prints, each curve counting alike,
+/// and in the one without its series.
+struct PointCoverage {
+  int curves = 0;
+  double covered = 0, half_width = 0;  ///< the latter is a median over curves
+  double held_out_covered = 0, held_out_half_width = 0;
+};
+
+/// Of one family, or of all; nothing where no errors are shipped or no curve has such sizes.
+std::optional<PointCoverage> point_coverage(const CollectiveValidation& validation, SizeRange range,
+                                            std::optional<CurveFamily> family = {});
+
+/// The number of the curve's series in the shipped errors; nothing if it is not among them.
+std::optional<int> shipped_series_of(const CollectiveErrors& shipped, const ScoredCurve& curve);
 
 /// Predicts every curve. Those whose platform cannot run them are counted in `excluded`.
 CollectiveValidation validate_collectives(const config::Catalogue& catalogue, const CollectiveCurves& curves,

@@ -324,6 +324,9 @@ LayoutValidation validate_layouts(const config::Catalogue& catalogue,
   }
   InputFiles files;
   files.wants_published_errors = false;
+  for (const LayoutFit fit : {LayoutFit::nothing, LayoutFit::software})
+    validation.shipped_errors[static_cast<std::size_t>(fit)] =
+        known_errors(catalogue, config::name_of(fit), true, files);
   std::set<std::string> experiments;
   for (const PublishedRow& row : data->rows) {
     if (is_about_memory(row) && is_to_be_predicted(row)) {

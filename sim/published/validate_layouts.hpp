@@ -3,7 +3,7 @@
 // `1layout` scales all kernel times by one factor of the series, from the runs on its fewest GPUs, never from
 // the run that is predicted. workloads/published/README.md has the rules.
 
-#include "accuracy/circumstances.hpp"
+#include "accuracy/published_errors.hpp"
 #include "config/catalogue.hpp"
 #include "config/keys.hpp"
 #include "published/layout_memory.hpp"
@@ -50,6 +50,8 @@ struct LayoutValidation {
   std::vector<ScoredMemory> memory;     ///< figures of memory, likewise
   std::map<std::string, int> excluded;  ///< the other rows, by reason
   std::map<std::string, int> missed;    ///< by family, those of them that state the speed of a run
+  /// The errors from which `run` takes its intervals; null for `1layout`, and where none are installed.
+  std::array<std::shared_ptr<const PublishedErrors>, layout_fits.size()> shipped_errors = {};
 };
 
 /// Errors of several runs, as ratios.

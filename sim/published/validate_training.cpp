@@ -1,5 +1,6 @@
 #include "published/validate_training.hpp"
 
+#include "experiment/prediction_error.hpp"
 #include "run/child_processes.hpp"
 
 #include <algorithm>
@@ -102,14 +103,19 @@ nlohmann::json json_of(const PredictedRun& run) {
   nlohmann::json predictions = nlohmann::json::array();
   for (const Prediction& its : run.by_fit.values)
     predictions.push_back({json_of(its.throughput), its.compute_scale, its.reason});
-  return {json_of(run.measured), json_of(run.linear_from_one_gpu), json_of(run.linear_from_one_node),
-          predictions, use_json(run.use)};
+  return {json_of(run.measured),
+          json_of(run.linear_from_one_gpu),
+          json_of(run.linear_from_one_node),
+          predictions,
+          use_json(run.use),
+          run.divides_layers};
 }
 
 PredictedRun predicted_run(const nlohmann::json& json) {
   PredictedRun run{.measured = number_of(json[0]),
                    .by_fit = {},
                    .use = use_of(json[4]),
+                   .divides_layers = json[5],
                    .linear_from_one_gpu = number_of(json[1]),
                    .linear_from_one_node = number_of(json[2])};
   for (std::size_t i = 0; i < fit_count; ++i) {
@@ -256,6 +262,11 @@ TrainingValidation validate_training(const config::Catalogue& catalogue,
   for (ScoredRun& scored : validation.runs) {
     targets.push_back(target_of(scored.run, given, others));
     by_series[{scored.run.series, scored.run.machine->platform}].push_back(&scored);
+  }
+  InputFiles files;
+  for (const FitKind fit : options.fits) {
+    if (fit != FitKind::one_node)
+      validation.shipped_errors[fit] = known_errors(catalogue, config::name_of(fit), false, files);
   }
   PredictionOptions predictions = options;
   if (std::ranges::find(options.fits, FitKind::software) != options.fits.end()) {

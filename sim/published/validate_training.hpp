@@ -3,6 +3,7 @@
 // fitted; run_errors.hpp summarizes the errors. The rules R1 to R8 named here are defined in
 // workloads/published/README.md.
 
+#include "accuracy/published_errors.hpp"
 #include "config/catalogue.hpp"
 #include "published/linear_scaling.hpp"
 #include "published/predict_series.hpp"
@@ -57,6 +58,8 @@ struct TrainingValidation {
   std::map<std::string, int> excluded;  ///< the other rows, by reason
   std::vector<MissedRow> missed;
   std::shared_ptr<const SoftwareFit> software;  ///< if the fit `software` was requested
+  /// The errors from which `run` takes its intervals; null for `1node`, and where none are installed.
+  ByFit<std::shared_ptr<const PublishedErrors>> shipped_errors = {};
 };
 
 /// False for a row that may be fitted to, or whose source is incomplete or contradictory.

@@ -1,5 +1,7 @@
 #include "report/collective_table.hpp"
 
+#include "accuracy/expected_error.hpp"
+#include "report/expected_error.hpp"
 #include "units/lines.hpp"
 #include "units/table.hpp"
 #include "units/text.hpp"
@@ -62,6 +64,55 @@ std::string switch_lines(const CollectiveReport& report, bool has_groups, const 
   return lines;
 }
 
+std::string expected_line(std::string_view sizes, const CollectiveError& error) {
+  const PublishedCurve& nearest = error.nearest;
+  return fmt::format("{}: {} to {} % (nearest of {} curves: {} on {} GPUs of {}, {})", sizes,
+                     whole_percent(error.low), whole_percent(error.high), error.curves, nearest.of.operation,
+                     nearest.of.gpus, nearest.of.platform, nearest.place);
+}
+
+/// What to expect of the bandwidths, a line for each range of sizes.
+std::string expected_lines(const CollectiveReport& report, const PrintStyle& style) {
+  if (!report.expected_error) {
+    const std::string& why = report.expected_error.error();
+    return why.empty() ? std::string() : comment("expected error unknown: " + why, style.width);
+  }
+  std::string text = comment(
+      "expected error: bandwidth measured relative to predicted in 80 % of the sizes of comparable published "
+      "curves",
+      style.width);
+  const CollectiveErrorsBySize& errors = *report.expected_error;
+  if (errors.large) text += comment(expected_line("from 1 MiB up", *errors.large), style.width);
+  if (errors.small) text += comment(expected_line("below 1 MiB", *errors.small), style.width);
+  return text;
+}
+
+nlohmann::ordered_json expected_json(const CollectiveError& error) {
+  const PublishedCurve& nearest = error.nearest;
+  return {{"low", error.low},
+          {"high", error.high},
+          {"curves", error.curves},
+          {"fitted", error.fitted},
+          {"nearest",
+           {{"row", nearest.place},
+            {"platform", nearest.of.platform},
+            {"operation", nearest.of.operation},
+            {"gpus", nearest.of.gpus},
+            {"nodes", nearest.of.nodes}}}};
+}
+
+nlohmann::ordered_json expected_json(const CollectiveReport& report) {
+  nlohmann::ordered_json json{
+      {"share", expected_share}, {"from_1_mib", nullptr}, {"below_1_mib", nullptr}, {"reason", nullptr}};
+  if (!report.expected_error) {
+    json["reason"] = report.expected_error.error();
+    return json;
+  }
+  if (const auto& large = report.expected_error->large) json["from_1_mib"] = expected_json(*large);
+  if (const auto& small = report.expected_error->small) json["below_1_mib"] = expected_json(*small);
+  return json;
+}
+
 }  // namespace
 
 std::string collective_table(const CollectiveReport& report, const PrintStyle& style) {
@@ -76,6 +127,7 @@ std::string collective_table(const CollectiveReport& report, const PrintStyle& s
     table += comment(group_line(report, g), style.width);
   for (const std::string& note : report.notes) table += comment(note, style.width);
   table += switch_lines(report, has_groups, style);
+  table += expected_lines(report, style);
   table += comment(
       "bound: shortest time of any algorithm on this network; share: bound / time; formula: closed form of "
       "the collective alone",
@@ -106,10 +158,10 @@ std::string collective_table(const CollectiveReport& report, const PrintStyle& s
   table += fmt::format("{}\n", fmt::join(lines.begin(), note, "\n"));
   table += comment(fmt::format("{}", fmt::join(note, lines.end(), " ")), style.width);
   if (const LinkRow* most = busiest(report.links)) {
-    table += hanging(
-        "# Busiest link         : ",
-        fmt::format("{}, busy for {:.1f} % of the time, over all sizes", most->name, 100 * most->utilization),
-        style.width);
+    table += hanging("# Busiest link         : ",
+                     fmt::format("{}, busy for {:.1f} % of the time, over all sizes{}", most->name,
+                                 100 * most->utilization, most->is_assumed ? "; its rate is assumed" : ""),
+                     style.width);
   }
   return table + fmt::format("# Avg bus bandwidth    : {:.2f}\n", report.average_busbw_gbs);
 }
@@ -154,14 +206,17 @@ nlohmann::ordered_json collective_json(const CollectiveReport& report) {
                               {"groups", std::move(groups)},
                               {"notes", report.notes},
                               {"switches", std::move(switches)},
+                              {"expected_error", expected_json(report)},
                               {"average_busbw_bytes_per_s", report.average_busbw_gbs * 1e9},
                               {"busiest_link", nullptr},
                               {"link_utilization_max", nullptr},
+                              {"busiest_link_is_assumed", nullptr},
                               {"rows", std::move(rows)}};
   if (has_root(report.operation)) json["root"] = report.root;
   if (const LinkRow* most = busiest(report.links)) {
     json["busiest_link"] = most->name;
     json["link_utilization_max"] = most->utilization;
+    json["busiest_link_is_assumed"] = most->is_assumed;
   }
   return json;
 }

@@ -35,12 +35,17 @@ std::string description_of(const RunSummary& run) {
       text_of(run, "model"), count(whole("ranks"), "GPU"), grouped(whole("nodes")), text_of(run, "platform"),
       text_of(run, "stack"), text_of(run, "precision"), text_of(run, "optimizer"), batch,
       grouped(whole("batch_per_gpu")), text_of(run, "fidelity"));
+  if (const auto gpu = run.experiment_keys.find("platform.node.gpus.profile");
+      gpu != run.experiment_keys.end())
+    text += "; its GPUs are " + gpu->second;
   const auto figure_of = [&](std::string_view field) { return run.figures.at(index_of(field, run.table)); };
   if (figure_of("one_gpu_scale") && figure_of("one_gpu_samples_per_s")) {
     text += fmt::format("; one GPU measured: {} samples/s; kernels x {}",
                         rounded(number_of(run, "one_gpu_samples_per_s")),
                         rounded(number_of(run, "one_gpu_scale")));
   }
+  const std::string changed = text_of(run, "changed_keys");
+  if (!changed.empty()) text += "; set on the command line: " + changed;
   return text;
 }
 
@@ -118,8 +123,8 @@ ComparedTable figures_of(AllCompared comparisons) {
   return table;
 }
 
-std::string label_of(StepPart part) {
-  if (part == StepPart::communication) return "exposed comm.";
+std::string label_of(StepPart part, bool of_updates) {
+  if (part == StepPart::communication) return std::string(communication_word(of_updates));
   std::string label(config::name_of(part));
   std::ranges::replace(label, '_', ' ');
   return label;
@@ -186,18 +191,19 @@ void add_groups(ComparedTable& table, AllCompared comparisons) {
 
 ComparedTable parts_of(AllCompared comparisons) {
   const bool are_many = !are_two(comparisons);
-  ComparedTable table{
-      .title = "step time by part",
-      .columns = heads_of_table(
-          comparisons, [&](const Comparison&) { return std::string(are_many ? "of A" : "relative to A"); }),
-      .rows = {}};
+  ComparedTable table{.title = "step time by part",
+                      .columns = heads_of_table(comparisons,
+                                                [&](const Comparison&) {
+                                                  return std::string(are_many ? "of A step" : "of A's step");
+                                                }),
+                      .rows = {}};
   std::map<StepPart, TimesOfRuns> parts;
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     for (const ComparedPart& part : comparisons[i].parts)
       parts.try_emplace(part.part, comparisons.size()).first->second[i] = part.time;
   }
   for (const auto& [part, times] : parts) {
-    table.rows.push_back(time_row(comparisons, label_of(part), times, 0));
+    table.rows.push_back(time_row(comparisons, label_of(part, is_of_updates(comparisons.front())), times, 0));
     if (part == StepPart::communication) add_groups(table, comparisons);
   }
   TimesOfRuns steps;

@@ -29,11 +29,18 @@ nlohmann::ordered_json comparison_json(const Comparison& comparison);
 /// as that of two runs, and names its `run`.
 nlohmann::ordered_json comparisons_json(std::span<const Comparison> comparisons);
 
-/// "B is 1.83 times faster per sample, beyond the expected error of the comparison; its step takes 15.1 ms
-/// less: compute -12.1 ms, exposed communication -3 ms (all_reduce of gradients -3 ms)".
+/// "B takes 0.546x as long per sample as A, beyond the expected error of the comparison; its step takes
+/// 15.1 ms less: compute -12.1 ms, exposed collectives -3 ms (all_reduce of gradients -3 ms)".
 std::string comparison_in_words(const Comparison& comparison);
 
-/// The parts of that sentence, largest change first: "exposed communication", B - A. Kernels are one part,
+/// Whether runs of many updates are compared.
+bool is_of_updates(const Comparison& comparison);
+
+/// The name of the part StepPart::communication. Exposed communication, a figure of runs, is this part and, in
+/// a steady step, the framework's work around collectives.
+std::string_view communication_word(bool of_updates);
+
+/// The parts of that sentence, largest change first: "exposed collectives", B - A. Kernels are one part,
 /// "compute", except recomputation.
 struct PartChange {
   std::string_view what;

@@ -21,14 +21,14 @@ constexpr double worth_saying = 5e-4;
 constexpr double share_of_difference = 0.1;
 
 /// The parts in the words of the sentence; all kernels together are one part.
-std::string_view word_of_part(StepPart part) {
+std::string_view word_of_part(StepPart part, bool of_updates) {
   switch (part) {
     case StepPart::optimizer:
       return "optimizer";
     case StepPart::wasted_compute:
       return "cancelled compute";
     case StepPart::communication:
-      return "exposed communication";
+      return communication_word(of_updates);
     case StepPart::framework:
       return "framework (cycles, copies)";
     case StepPart::waiting:
@@ -40,7 +40,7 @@ std::string_view word_of_part(StepPart part) {
     case StepPart::recompute:
       return "recomputation";
     case StepPart::layers:
-      return "exposed layer communication";
+      return "exposed tensor-parallel collectives";
     case StepPart::messages:
       return "exposed stage messages";
     case StepPart::bubble:
@@ -65,15 +65,16 @@ std::string groups_in_words(const Comparison& comparison, Seconds least) {
   return text.empty() ? text : text + ")";
 }
 
-/// "1.83 times faster", "3.2 % slower".
-std::string speed_in_words(double ratio) {
+/// "takes 0.546x as long per sample as A", or how little more or less.
+std::string time_in_words(double throughput_ratio) {
   constexpr double alike = 5e-5;
-  constexpr double by_per_cent = 1.1;
-  if (std::abs(ratio - 1) < alike) return "as fast as A";
-  const bool is_faster = ratio > 1;
-  const double times = is_faster ? ratio : 1 / ratio;
-  return fmt::format("{} {}", times < by_per_cent ? percent(times - 1) : rounded(times) + " times",
-                     is_faster ? "faster" : "slower");
+  constexpr double by_per_cent = 0.1;
+  const double times = 1 / throughput_ratio;
+  if (std::abs(times - 1) < alike) return "takes as long per sample as A";
+  if (std::abs(times - 1) < by_per_cent)
+    return fmt::format("takes {} {} time per sample than A", percent(std::abs(times - 1)),
+                       times > 1 ? "more" : "less");
+  return fmt::format("takes {}x as long per sample as A", rounded(times));
 }
 
 /// Below this a change of a part is not worth saying.
@@ -85,10 +86,19 @@ Seconds least_change(const Comparison& comparison) {
 
 }  // namespace
 
+bool is_of_updates(const Comparison& comparison) {
+  return std::ranges::find(comparison.parts, StepPart::compute, &ComparedPart::part) !=
+         comparison.parts.end();
+}
+
+std::string_view communication_word(bool of_updates) {
+  return of_updates ? "exposed communication" : "exposed collectives";
+}
+
 std::vector<PartChange> part_changes(const Comparison& comparison) {
   std::vector<PartChange> changes;
   for (const ComparedPart& part : comparison.parts) {
-    const std::string_view word = word_of_part(part.part);
+    const std::string_view word = word_of_part(part.part, is_of_updates(comparison));
     const auto known = std::ranges::find(changes, word, &PartChange::what);
     if (known == changes.end())
       changes.push_back({word, part.time.difference});
@@ -104,8 +114,7 @@ std::vector<PartChange> part_changes(const Comparison& comparison) {
 
 std::string comparison_in_words(const Comparison& comparison) {
   const Seconds difference = comparison.step.difference;
-  std::string text =
-      fmt::format("{} is {} per sample", comparison.letter, speed_in_words(comparison.throughput_ratio));
+  std::string text = fmt::format("{} {}", comparison.letter, time_in_words(comparison.throughput_ratio));
   if (const std::string verdict = verdict_word(comparison); !verdict.empty())
     text += fmt::format(", {} the expected error of the comparison", verdict);
   text += "; its step takes ";
@@ -118,7 +127,7 @@ std::string comparison_in_words(const Comparison& comparison) {
   for (const PartChange& change : part_changes(comparison)) {
     parts +=
         fmt::format("{}{} {}", parts.empty() ? ": " : ", ", change.what, with_sign(estimate(change.time)));
-    if (change.what == word_of_part(StepPart::communication))
+    if (change.what == communication_word(is_of_updates(comparison)))
       parts += groups_in_words(comparison, least_change(comparison));
   }
   return text + parts;

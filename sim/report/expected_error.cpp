@@ -12,8 +12,6 @@
 namespace trainyard {
 namespace {
 
-double ratio_of(const PublishedError& run) { return run.measured / run.predicted - 1; }
-
 /// Models of layouts are often made from the sizes that a row states, so that their name says little.
 std::string model_in_words(const PublishedError& run) {
   const std::string& model = run.of.use.model;
@@ -51,8 +49,8 @@ std::string published_run_in_words(const PublishedError& run) {
   const std::size_t at = model.find('@');
   const std::string length =
       at == std::string_view::npos ? std::string() : fmt::format(" with {} tokens", model.substr(at + 1));
-  return fmt::format("{} of {}, {}{} in {}, {}batch {} ({})", count(run.of.gpus, "GPU"), run.of.platform,
-                     model_in_words(run), length, precision_in_words(run.of),
+  return fmt::format("{} of {}, {}{} in {}, {}, {}batch {} ({})", count(run.of.gpus, "GPU"), run.of.platform,
+                     model_in_words(run), length, precision_in_words(run.of), run.of.use.stack,
                      run.of.layout ? degrees_in_words(*run.of.layout) : "", grouped(run.of.batch_per_gpu),
                      run.place);
 }
@@ -93,8 +91,9 @@ std::string expected_error_in_words(const ExpectedError& expected) {
                               rounded(expected.same->measured), grouped(expected.same->of.batch_per_gpu),
                               expected.same->place);
   }
-  return text + fmt::format("; nearest: {}, {} %", published_run_in_words(expected.nearest),
-                            whole_percent(ratio_of(expected.nearest)));
+  return text + fmt::format("; nearest: {}, {} samples/s measured, {} predicted for that run",
+                            published_run_in_words(expected.nearest), rounded(expected.nearest.measured),
+                            rounded(expected.nearest.predicted));
 }
 
 nlohmann::ordered_json expected_error_json(const ExpectedError& expected) {

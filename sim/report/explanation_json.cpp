@@ -1,6 +1,7 @@
 #include "report/expected_error.hpp"
 #include "report/explanation.hpp"
 #include "report/json_text.hpp"
+#include "report/summary_json.hpp"
 #include "run/step_parts.hpp"
 #include "units/ids.hpp"
 #include "units/version.hpp"
@@ -33,6 +34,7 @@ void add_collective(Json& json, const CollectiveRow& row, const CollectivePace& 
   json["links_as_tight"] = pace.alike;
   json["connection_bytes_per_s"] = pace.link.empty() ? Json() : Json(pace.edge.si());
   json["limited_by_connection"] = pace.is_connection;
+  json["limit_is_assumed"] = pace.is_assumed;
 }
 
 Json path_json(const Run& run, const Explanation& why) {
@@ -106,6 +108,7 @@ Json explanation_json(const ExplainedRun& explained) {
   json["schema_version"] = 2;
   json["trainyard_version"] = version();
   json["experiment"] = run.experiment.name;
+  json["changed_keys"] = changed_keys(run.experiment);
   json["platform"] = run.experiment.platform.title;
   json["model"] = model_name(run);
   json["ranks"] = run.ranks;
@@ -118,6 +121,7 @@ Json explanation_json(const ExplainedRun& explained) {
   json["lower_bound_s"] = is_step ? Json(step_of(run).lower_bound.si()) : Json();
   json["critical_path"] = is_step ? path_json(run, *explained.explanation) : Json();
   json["parts"] = is_step ? gap_json(run, *explained.explanation) : Json();
+  json["network_limit"] = network_limit_json(run);
   json["update_parts_s"] = is_step ? Json() : updates_json(run);
   Json& changes = json["changes"] = Json::array();
   for (const WhatIfRow& row : explained.changes) changes.push_back(change_json(explained, row));

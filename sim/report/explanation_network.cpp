@@ -1,6 +1,7 @@
 // The part of an explanation about the network: the limit of a collective, and concurrent work.
 
 #include "report/explanation.hpp"
+#include "report/limits.hpp"
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
@@ -51,15 +52,16 @@ std::string limit_in_words(const CollectivePace& pace, const std::string& protoc
     return fmt::format("the sums of received data by one thread ({})", estimate(pace.sums));
   if (pace.link.empty()) return "latency only";
   if (pace.is_connection) {
-    return fmt::format("{} ({}; its slowest link, {}, would allow {})", connection_in_words(pace, protocol),
-                       estimate(pace.edge), elide(pace.link, 40),
+    return fmt::format("{} ({}{}; its slowest link, {}, would allow {})", connection_in_words(pace, protocol),
+                       estimate(pace.edge), assumed_mark(pace.is_assumed), elide(pace.link, 40),
                        estimate(pace.capacity / static_cast<double>(pace.crossed)));
   }
   std::string others;
   if (pace.alike > 1)
     others = fmt::format("; {} equally slow",
                          count(pace.alike - 1, "other link") + (pace.alike == 2 ? " is" : " are"));
-  return fmt::format("{} ({}{})", elide(pace.link, 40), estimate(pace.capacity), others);
+  return fmt::format("{} ({}{}{})", elide(pace.link, 40), estimate(pace.capacity),
+                     assumed_mark(pace.is_assumed), others);
 }
 
 std::string why_longer(const Run& run, const CollectiveRow& row) {

@@ -73,7 +73,8 @@ std::string tasks_of_stage(const PathSegment& segment) {
 /// The limit of a collective, for a column of the table.
 std::string short_limit(const CollectivePace& pace) {
   if (is_held_by_sums(pace)) return "sums by one thread";
-  return pace.is_connection ? fmt::format("connection {}", estimate(pace.edge)) : pace.link;
+  const std::string mark = pace.is_assumed ? "*" : "";
+  return (pace.is_connection ? fmt::format("connection {}", estimate(pace.edge)) : pace.link) + mark;
 }
 
 void write_stage_segment(Table& table, const Run& run, const PathSegment& segment,
@@ -164,6 +165,8 @@ void write_path(Page& out, const Run& run, const Explanation& why) {
   }
   add_path_line(table, "step time", "sum", "", human_like(run.pace.time, run.pace.time), "", "");
   out.headed_table(table);
+  if (std::ranges::any_of(why.paces, &CollectivePace::is_assumed))
+    out.paragraph("* rests on an assumed rate of the platform (trainyard topology shows why)", 2);
 }
 
 std::string_view gap_label(GapPart part) {

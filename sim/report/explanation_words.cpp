@@ -1,6 +1,7 @@
 // The sentences of an explanation.
 
 #include "report/explanation.hpp"
+#include "report/limits.hpp"
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
 #include "run/step_parts.hpp"
@@ -45,7 +46,7 @@ std::string_view noun_of(PathKind kind) {
     case PathKind::collective:
       return "collectives";
     case PathKind::layers:
-      return "collectives of divided layers";
+      return "tensor-parallel collectives";
     case PathKind::messages:
       return "messages between stages";
     default:
@@ -216,10 +217,11 @@ std::string path_in_words(const Run& run, const Explanation& why) {
   text += fmt::format("Its critical path, where each part waits for the previous one: {}.",
                       parts_in_words(run, why));
   if (run.experiment.layout)
-    return text + most_communication_in_words(run, why) + bubble_in_words(run) + slowed_in_words(run, why);
+    return text + most_communication_in_words(run, why) + network_limit_in_words(run) + bubble_in_words(run) +
+           slowed_in_words(run, why);
   if (run.ranks == 1) text += " A single GPU waits for no other.";
-  return text + longest_in_words(run, why) + ranks_in_words(why) + slowed_in_words(run, why) +
-         faults_in_words(run);
+  return text + longest_in_words(run, why) + network_limit_in_words(run) + ranks_in_words(why) +
+         slowed_in_words(run, why) + faults_in_words(run);
 }
 
 std::string_view activity_in_words(StepPart part) {
@@ -271,7 +273,9 @@ std::string updates_in_words(const Run& run) {
     text += fmt::format(" The busiest resource of the parameter servers is the {}, {} of the time.",
                         server->name, percent(server->utilization));
   if (!run.links.busiest.empty()) {
-    text += fmt::format(" The busiest link, {}, carries {} of its capacity.", elide(run.links.busiest, 50),
+    const LinkRow* const link = busiest(run.links);
+    text += fmt::format(" The busiest link, {}{}, carries {} of its capacity.", elide(run.links.busiest, 50),
+                        link != nullptr && link->is_assumed ? " (its rate is assumed)" : "",
                         percent(run.links.most));
   }
   return text + faults_in_words(run);

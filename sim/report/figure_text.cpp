@@ -62,6 +62,10 @@ std::string in_unit(const FigureValue& value, FigureUnit unit) {
   return rounded(number).append(suffix_of(unit));
 }
 
+std::string cost_in_words(double usd, bool is_assumed) {
+  return rounded(usd) + (is_assumed ? " USD (assumed price)" : " USD");
+}
+
 std::string in_unit_like(double number, double largest, FigureUnit unit) {
   switch (unit) {
     case FigureUnit::time:

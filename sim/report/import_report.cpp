@@ -50,10 +50,10 @@ std::string gradients_text(const ImportedTrace& imported) {
 
 /// What became of kernels that ran beside collectives, which slowed them.
 std::string overlap_text(const ImportedTrace& imported) {
-  std::string text = fmt::format("{} of the computing ran beside a collective, which slowed it",
+  std::string text = fmt::format("{} of the computing ran at the same time as a collective, which slowed it",
                                  estimate(seconds(imported.beside)));
   if (imported.ops_timed_alone > 0)
-    text += fmt::format("; {} timed in runs beside none", plural(imported.ops_timed_alone, "op"));
+    text += fmt::format("; {} timed in runs without one", plural(imported.ops_timed_alone, "op"));
   if (imported.slowed_ops > 0)
     text += fmt::format(
         "; {} ({}) never ran alone: stack.overlap_slows=false keeps a run from slowing the kernels again",

@@ -1,3 +1,4 @@
+#include "report/figure_text.hpp"
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
@@ -46,10 +47,10 @@ std::string_view noun_of(JobPhase phase, bool has_updates) {
   return {};
 }
 
-std::string needs_in_words(const Known<Joules>& energy, const Known<Dollars>& rent) {
+std::string needs_in_words(const Known<Joules>& energy, const Known<Dollars>& rent, bool is_assumed) {
   std::string text;
   if (energy) text = estimate(*energy);
-  if (rent) text += fmt::format("{}{} USD", text.empty() ? "" : "; ", rounded(rent->si()));
+  if (rent) text += (text.empty() ? "" : "; ") + cost_in_words(rent->si(), is_assumed);
   return text;
 }
 
@@ -68,7 +69,8 @@ void write_target(Page& out, const Run& run) {
       " expected for 80 % of runs");
   if (const Known<Dollars> rent = rent_of_epochs(job))
     row(
-        "cost", *rent, [](Dollars cost) { return rounded(cost.si()) + " USD"; }, "");
+        "cost", *rent, [](Dollars cost) { return rounded(cost.si()) + " USD"; },
+        is_rent_assumed(run.experiment.platform) ? ", assumed price" : "");
   if (const Known<Joules> energy = energy_of_epochs(job))
     row(
         "energy", *energy, [](Joules its) { return estimate(its); }, ", without the error of the power");
@@ -105,14 +107,15 @@ std::string times_in_words(const JobPart& part, bool has_updates) {
 
 void write_job(Page& out, const Run& run) {
   const WholeJob& job = *run.job;
+  const bool is_assumed = is_rent_assumed(run.experiment.platform);
   out.heading("the whole job", job_in_words(run));
-  out.row("total", estimate(job.time), needs_in_words(job.energy, job.rent), true);
+  out.row("total", estimate(job.time), needs_in_words(job.energy, job.rent, is_assumed), true);
   for (const JobPart& part : job.parts) {
     std::string name(config::name_of(part.phase));
     std::ranges::replace(name, '_', ' ');
     std::string remark = percent(part.time / job.time);
-    for (const std::string& more :
-         {needs_in_words(part.energy, part.rent), times_in_words(part, updates_of(run) != nullptr)}) {
+    for (const std::string& more : {needs_in_words(part.energy, part.rent, is_assumed),
+                                    times_in_words(part, updates_of(run) != nullptr)}) {
       if (!more.empty()) remark += "; " + more;
     }
     out.row(name, estimate(part.time), remark);

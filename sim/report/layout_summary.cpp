@@ -1,5 +1,6 @@
 #include "report/layout_summary.hpp"
 
+#include "report/limits.hpp"
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
@@ -86,7 +87,7 @@ std::string layout_in_words(const RankLayout& layout) {
   const auto add = [&](std::string_view axis, int ranks, std::string_view remark = {}) {
     if (ranks > 1) text += fmt::format("{}{} {}{}", text.empty() ? "" : " x ", axis, ranks, remark);
   };
-  add("tensor", layout.grid.tensor, parallelism.sequence ? " with sequence" : "");
+  add("tensor", layout.grid.tensor, parallelism.sequence ? " with sequence parallelism" : "");
   add("context", layout.grid.context, fmt::format(" by {}", config::name_of(exchange_of(parallelism))));
   add("pipeline", layout.grid.pipeline, parallelism.unequal_stages ? " in unequal stages" : "");
   add("data", layout.grid.data);
@@ -189,14 +190,14 @@ std::string layout_limit_in_words(const Run& run) {
     case StepPart::recompute:
       return fmt::format("Recomputation of activations takes {} of the step.", percent(share));
     case StepPart::layers:
-      return fmt::format("Collectives of divided layers take {} of the step, during which no kernel runs.",
-                         percent(share));
+      return fmt::format("Exposed tensor-parallel collectives: {} of the step.", percent(share)) +
+             network_limit_in_words(run);
     case StepPart::messages:
-      return fmt::format("Messages between stages take {} of the step, during which no kernel runs.",
-                         percent(share));
+      return fmt::format("Exposed messages between stages: {} of the step.", percent(share)) +
+             network_limit_in_words(run);
     case StepPart::communication:
-      return fmt::format("Gradients and parameters take {} of the step, during which no kernel runs.",
-                         percent(share));
+      return fmt::format("Exposed collectives of gradients and parameters: {} of the step.", percent(share)) +
+             network_limit_in_words(run);
     default:
       break;
   }

@@ -4,6 +4,7 @@
 #include "config/keys.hpp"
 #include "published/layout_error_table.hpp"
 #include "published/layout_pairs.hpp"
+#include "report/interval_report.hpp"
 #include "report/json_text.hpp"
 #include "report/text_layout.hpp"
 #include "units/table.hpp"
@@ -132,43 +133,6 @@ void add_memory_errors(std::string& text, const LayoutValidation& validation, co
   text += table.text(style.width);
 }
 
-/// How many runs of a family lie in the intervals that `run` would print for them without their family.
-void add_layout_intervals(std::string& text, const LayoutValidation& validation,
-                          const std::vector<LayoutFit>& fits, const PrintStyle& style) {
-  for (const LayoutFit fit : fits) {
-    const auto coverages = layout_coverage(validation, fit);
-    if (coverages.empty()) continue;
-    text += '\n' +
-            comment(fmt::format("expected error of these runs with fit {}: share of the runs inside the "
-                                "interval that 80 % should lie in, each given by the other families alone; "
-                                "median half width; in %",
-                                config::name_of(fit)),
-                    style.width);
-    Table table({text_column(40).wraps(16), number_column(4), number_column(7), number_column(11)},
-                {.indent = 0, .gap = 1});
-    table.row("family", "runs", "inside", "half width");
-    for (const auto& [family, its] : coverages)
-      table.row(family.empty() ? "all" : family, its.runs, percent_cell(its.covered),
-                percent_cell(its.half_width));
-    text += table.text(style.width);
-  }
-}
-
-/// Null for a fit without intervals.
-nlohmann::ordered_json layout_intervals_json(const LayoutValidation& validation, LayoutFit fit) {
-  const auto coverages = layout_coverage(validation, fit);
-  if (coverages.empty()) return nullptr;
-  const auto json_of = [](const IntervalCoverage& its) {
-    return nlohmann::ordered_json{
-        {"rows", its.runs}, {"coverage", its.covered}, {"median_half_width", its.half_width}};
-  };
-  nlohmann::ordered_json families = nlohmann::ordered_json::object();
-  for (const auto& [family, its] : coverages) {
-    if (!family.empty()) families[family] = json_of(its);
-  }
-  return {{"share", expected_share}, {"overall", json_of(coverages.back().second)}, {"families", families}};
-}
-
 nlohmann::ordered_json layout_pairs_json(const LayoutValidation& validation, LayoutFit fit) {
   const std::vector<LayoutPair> pairs = layout_pairs(validation);
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
@@ -237,7 +201,8 @@ nlohmann::ordered_json layout_errors_json(const LayoutValidation& validation, La
 }
 
 /// The fields of a training run's row, and `layout`.
-nlohmann::ordered_json layout_row_json(const ScoredLayout& scored, LayoutFit fit) {
+nlohmann::ordered_json layout_row_json(const ScoredLayout& scored, LayoutFit fit,
+                                       const std::optional<RunInterval>& interval) {
   const LayoutRun& run = scored.run;
   const Parallelism& its = run.parallelism;
   const LayoutPrediction& prediction = scored.prediction(fit);
@@ -264,9 +229,10 @@ nlohmann::ordered_json layout_row_json(const ScoredLayout& scored, LayoutFit fit
                              {"measured", run.measured},
                              {"predicted", number_or_null(prediction.throughput)},
                              {"compute_scale", fit == LayoutFit::one_layout ? scored.scale : 1.0},
-                             {"error", number_or_null(scored.error(fit))},
-                             {"scored", prediction.throughput.has_value() && scored.family != nullptr &&
-                                            scored.family->not_in_totals.empty()}};
+                             {"error", number_or_null(scored.error(fit))}};
+  add_interval(row, interval);
+  row["scored"] =
+      prediction.throughput.has_value() && scored.family != nullptr && scored.family->not_in_totals.empty();
   if (!prediction.throughput) row["excluded"] = prediction.reason;
   return row;
 }
@@ -299,7 +265,10 @@ std::string layout_validation_table(const LayoutValidation& validation, const st
       text +=
           comment(fmt::format("{}, not in totals: {}", family->family, family->not_in_totals), style.width);
   }
-  add_layout_intervals(text, validation, fits, style);
+  for (const LayoutFit fit : fits)
+    text += interval_table(layout_coverage(validation, fit),
+                           fmt::format("expected error of these runs with fit {}", config::name_of(fit)),
+                           "family", "all", style);
   add_pairs(text, validation, fits, style);
   add_memory_errors(text, validation, style);
   text += "\n# published rows about such runs left out\n";
@@ -315,13 +284,15 @@ nlohmann::ordered_json layout_validation_json(const LayoutValidation& validation
     if (!family->not_in_totals.empty()) families[family->family]["not_in_totals"] = family->not_in_totals;
   }
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const ScoredLayout& scored : validation.runs) rows.push_back(layout_row_json(scored, fit));
+  const auto intervals = layout_intervals(validation, fit);
+  for (std::size_t i = 0; i < validation.runs.size(); ++i)
+    rows.push_back(layout_row_json(validation.runs[i], fit, intervals[i]));
   nlohmann::ordered_json excluded = nlohmann::ordered_json::object();
   for (const auto& [reason, count] : left_out(validation)) excluded[reason] = count;
   return {{"fit", config::name_of(fit)},
           {"overall", layout_errors_json(validation, fit, {})},
           {"families", std::move(families)},
-          {"expected_error", layout_intervals_json(validation, fit)},
+          {"expected_error", intervals_json(layout_coverage(validation, fit))},
           {"pairs", layout_pairs_json(validation, fit)},
           {"memory", layout_memory_json(validation)},
           {"rows", std::move(rows)},

@@ -1,8 +1,10 @@
 #include "report/limits.hpp"
 
+#include "report/explanation.hpp"
 #include "report/layout_summary.hpp"
 #include "report/text_layout.hpp"
 #include "run/layout_parts.hpp"
+#include "units/ids.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -15,8 +17,6 @@ namespace {
 
 /// A loss below this fraction of the time does not limit it: removing all of it gains hardly more.
 constexpr double negligible = 0.05;
-/// Collectives are limited by bandwidth if the busiest link is at least this busy, otherwise by latency.
-constexpr double saturated = 0.5;
 
 /// "gain at most 3.7 % more samples/s": relative to the throughput, as explain states the gain of a change.
 std::string network_gain_in_words(const Run& run) {
@@ -76,22 +76,13 @@ Seconds time_of_sums(const Run& run) {
   return time;
 }
 
-std::string cause_in_words(const Run& run) {
-  const double busy = busy_while_communicating(run);
-  if (run.links.busiest.empty()) return {};
-  if (const Seconds sums = time_of_sums(run); 2 * sums > communication_time(run)) {
-    return fmt::format(
-        " The limit is neither bandwidth nor latency: the thread of {} adds received data for {}.",
-        title_of(run.experiment.library.library), estimate(sums));
-  }
-  if (busy >= saturated) {
-    return fmt::format(" The limit is bandwidth: {} carries {} of its capacity while collectives run.",
-                       elide(run.links.busiest, 60), percent(busy));
-  }
-  return fmt::format(
-      " The limit is latency rather than bandwidth: the busiest link, {}, carries {} of its capacity while "
-      "collectives run.",
-      elide(run.links.busiest, 60), percent(busy));
+/// Relative to the throughput, as explain states it.
+std::string gain_of(const Run& run, Seconds shorter) { return percent(shorter / (run.pace.time - shorter)); }
+
+/// "PCIe links twice as fast (--set platform.node.speed.pcie=2) would gain about 12.0 % more samples/s".
+std::string faster_in_words(const Run& run, const NetworkLimit& limit) {
+  return fmt::format("{} ({}) would gain about {} more samples/s with the same algorithms and routes.",
+                     limit.faster->change, set_options(limit.faster->set), gain_of(run, limit.gain));
 }
 
 std::string communication_in_words(const Run& run) {
@@ -103,15 +94,17 @@ std::string communication_in_words(const Run& run) {
   if (tail.si() > 0) {
     text += fmt::format(" The last collective ends {} after the last gradient is ready.", estimate(tail));
   }
-  return text + cause_in_words(run) + ' ' + network_gain_in_words(run);
+  return text + network_limit_in_words(run) + ' ' + network_gain_in_words(run);
 }
 
 /// "24 of 40 cores of a node decode 6,000 samples/s".
-std::string loading_in_words(const DataLoading& input) {
-  const std::string rate = rounded(input.samples / input.time.si()) + " samples/s";
+std::string loading_in_words(const DataLoading& input, const InputSettings& settings) {
+  const std::string rate = rounded(input.samples / input.time.si()) + " samples/s" +
+                           (input.is_assumed ? " (rests on an assumed figure)" : "");
   switch (input.limit) {
     case InputLimit::cores:
-      return fmt::format("{} of {} cores of a node decode {}", input.cores, input.cores_of_node, rate);
+      return fmt::format("{} of {} cores of a node{} decode {}", input.cores, input.cores_of_node,
+                         settings.workers ? " (input.workers)" : "", rate);
     case InputLimit::storage:
       return fmt::format("a node reads {} from its storage", rate);
     case InputLimit::memory:
@@ -123,9 +116,10 @@ std::string loading_in_words(const DataLoading& input) {
 }
 
 /// `share`: fraction of the time for which GPUs wait for samples.
-std::string waiting_in_words(const InputReport& input, double share) {
-  const std::string text =
-      fmt::format("Input: data loading is the limit: {}", loading_in_words(input.loading));
+std::string waiting_in_words(const Run& run, double share) {
+  const InputReport& input = *run.input;
+  const std::string text = fmt::format("Input: data loading is the limit: {}",
+                                       loading_in_words(input.loading, run.experiment.settings.input));
   if (!input.is_prefetched)
     return fmt::format("{}. Every step waits for its samples; prefetching would gain up to {}.", text,
                        percent(share));
@@ -144,9 +138,23 @@ Seconds host_time(const Run& run) {
 std::string busiest_in_words(const Run& run) {
   const ServerRow* const server = busiest_server(*updates_of(run));
   const bool is_server = server != nullptr && server->utilization > run.links.most;
+  const LinkRow* const link = busiest(run.links);
   return fmt::format("{}, busy for {} of the time",
-                     is_server ? "the " + server->name : elide(run.links.busiest, 60),
+                     is_server ? "the " + server->name
+                               : elide(run.links.busiest, 60) +
+                                     (link != nullptr && link->is_assumed ? " (its rate is assumed)" : ""),
                      percent(is_server ? server->utilization : run.links.most));
+}
+
+/// The shard of the parameter servers that holds most, if the others hold much less.
+std::string loaded_shard_in_words(const Updates& updates) {
+  if (!updates.loaded_shard) return {};
+  const LoadedShard& shard = *updates.loaded_shard;
+  return fmt::format(
+      " Shard {} of {} holds {} of {} of gradients, {} times the mean: {} of it is of {}. More shards do not "
+      "help until large tensors are spread over them (stack.servers.spread_above).",
+      shard.shard, shard.shards, human(shard.bytes), human(shard.all),
+      rounded(shard.bytes * shard.shards / shard.all), human(shard.of_layer), shard.layer);
 }
 
 std::string updates_limit_in_words(const Run& run) {
@@ -158,7 +166,7 @@ std::string updates_limit_in_words(const Run& run) {
   const auto share = [&](Seconds time) { return percent(time / all); };
   // Other causes of waiting would not matter if samples still came this late.
   if (run.input && sum.loading >= std::max({negligible * computing, sum.communicating, waiting}))
-    return waiting_in_words(*run.input, sum.loading / all);
+    return waiting_in_words(run, sum.loading / all);
   if (std::max(sum.communicating, waiting) < negligible * all) {
     return fmt::format(
         "Compute: it fills {} of the ranks' time; {} goes to transfers of gradients and parameters, {} to "
@@ -176,8 +184,8 @@ std::string updates_limit_in_words(const Run& run) {
   return fmt::format(
       "Communication: transfers of gradients and parameters take {} of the ranks' time, compute {}. The "
       "busiest "
-      "resource is {}.",
-      share(sum.communicating), share(computing), busiest_in_words(run));
+      "resource is {}.{}",
+      share(sum.communicating), share(computing), busiest_in_words(run), loaded_shard_in_words(updates));
 }
 
 std::string step_in_words(const Run& run) {
@@ -210,15 +218,32 @@ Overlap overlap(const Run& run) {
   return times;
 }
 
-double busy_while_communicating(const Run& run) {
-  if (communication_time(run).si() <= 0) return 0;
-  return std::min(1.0, run.links.most * (run.pace.time / communication_time(run)));
+std::string network_limit_in_words(const Run& run) {
+  const std::optional<NetworkLimit> limit = network_limit(run);
+  if (!limit) return {};
+  if (const Seconds sums = time_of_sums(run); 2 * sums > communication_time(run)) {
+    return fmt::format(
+        " The limit is neither bandwidth nor latency: the thread of {} adds received data for {}.",
+        title_of(run.experiment.library.library), estimate(sums));
+  }
+  if (limit->is_latency) {
+    std::string text = fmt::format(
+        " The limit is latency rather than bandwidth: half the latency of messages, and of the time before "
+        "the first, would gain {} more samples/s.",
+        gain_of(run, limit->latency_gain));
+    return limit->faster ? text + ' ' + faster_in_words(run, *limit) : text;
+  }
+  const std::vector<CollectiveRow>& rows = step_of(run).collectives;
+  const std::string protocol = rows.empty() ? std::string() : rows.at(at(limit->pace.collective)).protocol;
+  std::string text = fmt::format(" The limit is bandwidth: {}.", limit_in_words(limit->pace, protocol));
+  if (limit->faster) return text + ' ' + faster_in_words(run, *limit);
+  return text + " No key makes the step shorter by making one part of the network, or two, twice as fast.";
 }
 
 std::string limit_in_words(const Run& run) {
   if (updates_of(run)) return updates_limit_in_words(run);
   if (run.input && run.input->exposed > negligible * run.pace.time)
-    return waiting_in_words(*run.input, run.input->exposed / run.pace.time);
+    return waiting_in_words(run, run.input->exposed / run.pace.time);
   const std::string step = has_bubbles(run.experiment) ? layout_limit_in_words(run) : step_in_words(run);
   const Seconds host = host_time(run);
   if (host <= negligible * run.pace.time) return step;

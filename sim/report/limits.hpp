@@ -1,6 +1,7 @@
 #pragma once
 // The limit of a step, in words derived from its numbers: the sentence that readers look for first.
 
+#include "explain/network_limit.hpp"
 #include "run/run.hpp"
 
 #include <string>
@@ -19,12 +20,15 @@ Overlap overlap(const Run& run);
 /// The part of a class's communication that runs behind its kernels.
 Seconds hidden_communication(const ClassStep& one);
 
-/// Mean fraction of its capacity that the busiest link carried while the collectives ran; 0 if nothing was
-/// sent.
-double busy_while_communicating(const Run& run);
-
 /// One or two sentences: compute or communication, why, and what would help.
 std::string limit_in_words(const Run& run);
+
+/// The part of the network that limits communication, the key that makes it faster and what that would gain.
+/// Begins with a blank; empty for a step without collectives.
+std::string network_limit_in_words(const Run& run);
+
+/// ", assumed" behind a figure that is.
+constexpr std::string_view assumed_mark(bool is_assumed) { return is_assumed ? ", assumed" : ""; }
 
 /// Why the counted FLOPs of a step can take less time than the GPU's peak allows.
 inline constexpr std::string_view above_peak_reason =

@@ -118,6 +118,17 @@ Json binds_json(const PlanBinds& binds) {
           {"exposed_data_share", binds.data}};
 }
 
+/// Rents of a node for an hour.
+Json turn_json(const PlanAnswer& answer) {
+  if (!answer.turn) return {};
+  const PriceTurn& turn = *answer.turn;
+  return {{"point", answer.result.rows[turn.other].point},
+          {"node_usd_per_h", turn.other_usd},
+          {"cheaper_below_usd_per_h", turn.other_turns_usd},
+          {"best_node_usd_per_h", turn.best_usd},
+          {"best_dearer_above_usd_per_h", turn.best_turns_usd}};
+}
+
 /// By what a step is longer than that of the best plan.
 Json longer_by_json(const Comparison& loss) {
   Json json = Json::object();
@@ -142,11 +153,13 @@ std::string plan_csv(const PlanAnswer& answer) {
 Json plan_json(const PlanAnswer& answer, const PlanDetails& details) {
   Json json{{"schema_version", 1},
             {"plan", answer.space.request.name},
+            {"changed_keys", changed_keys(answer.space)},
             {"goal", config::name_of(answer.space.request.settings.goal)}};
   if (answer.robustness) json["robustness"] = robustness_json(answer);
   json["best"] = answer.best ? point_json(answer, *answer.best) : Json();
   json["command"] = details.command.empty() ? Json() : Json(details.command);
   json["binds"] = details.best == nullptr ? Json() : binds_json(plan_binds(*details.best));
+  json["price_turn"] = turn_json(answer);
   json["others"] = Json::array();
   for (std::size_t i = 0; i < answer.others.size(); ++i) {
     Json other = point_json(answer, answer.others[i]);

@@ -35,8 +35,8 @@ std::string plan_text(const PlanAnswer& answer, const PlanDetails& details, cons
 /// The searched points as a table. With a quantile, also that of each.
 std::string plan_csv(const PlanAnswer& answer);
 
-/// {schema_version, plan, goal, best: {keys, figures ...}, binds: {...}, others: [...], pareto: [...],
-/// groups: [{..., progress: [...]}, ...], layouts: [...], too_large: [...], changes: [...]},
+/// {schema_version, plan, goal, best: {keys, figures ...}, binds: {...}, price_turn: {...}, others: [...],
+/// pareto: [...], groups: [{..., progress: [...]}, ...], layouts: [...], too_large: [...], changes: [...]},
 /// and with a quantile robustness: {quantile, draws, seed, ...}
 nlohmann::ordered_json plan_json(const PlanAnswer& answer, const PlanDetails& details);
 

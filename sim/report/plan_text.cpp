@@ -28,6 +28,8 @@ public:
         out_(style) {}
 
   std::string text() {
+    if (const std::string keys = changed_keys(space_); !keys.empty())
+      out_.paragraph(fmt::format("{}; set for all plans: {}", space_.request.name, keys), 0);
     write_best();
     write_search();
     if (answer_.best) {
@@ -94,7 +96,9 @@ private:
     const std::string what = "for " + costs_in_words(answer_);
     const double scale = costs_scale(answer_);
     out_.row("time", estimate(Seconds{scale * costs.time_s}), what);
-    if (costs.usd) out_.row("rent", rounded(scale * *costs.usd) + " USD", what);
+    if (costs.usd)
+      out_.row("rent", rounded(scale * *costs.usd) + " USD", what + "; " + price_in_words(answer_, best));
+    if (const std::string turn = turn_in_words(answer_); !turn.empty()) out_.text_row("price", turn);
     if (costs.energy_j) out_.row("energy", estimate(Joules{scale * *costs.energy_j}), what);
   }
 
@@ -125,7 +129,7 @@ private:
     std::vector<std::string> heads{"step", goal_.excess, "kernels", "comm.", "memory", "layout"};
     if (has_own_figure(space_)) {
       columns.insert(columns.begin() + 1, number_column());
-      heads.insert(heads.begin() + 1, goal_figure_head(space_));
+      heads.insert(heads.begin() + 1, goal_figure_head(answer_));
     }
     Table table(std::move(columns), {.indent = 2});
     table.add(heads);
@@ -168,7 +172,7 @@ private:
     std::vector<std::string> heads{"step", "longer by"};
     std::vector<TableColumn> columns{number_column(), text_column().wraps(30)};
     if (has_power) heads.insert(heads.begin(), "power");
-    if (has_own) heads.insert(heads.begin(), {goal_figure_head(space_), goal_.excess});
+    if (has_own) heads.insert(heads.begin(), {goal_figure_head(answer_), goal_.excess});
     columns.insert(columns.begin(), heads.size() - columns.size(), number_column());
     Table table(std::move(columns), {.indent = 2});
     table.add(heads);
@@ -191,7 +195,7 @@ private:
     for (const EmptyPlace* const one : map.empty)
       empty += fmt::format("; \"{}\": {}", one->word, one->legend);
     out_.heading(
-        goal_figure_in_words(space_) + " by tensor ranks and stages",
+        goal_figure_in_words(answer_) + " by tensor ranks and stages",
         fmt::format("of the best layout with so many; \">\": none that could be the {} was simulated, and "
                     "none is {} than this lower bound{}",
                     best_plan_word(space_.request.settings.goal), goal_.better, empty));
@@ -246,6 +250,8 @@ private:
     table.add(heads);
     for (std::size_t i = 0; i < space_.groups.size(); ++i) add_group(i, table);
     out_.table(table);
+    if (const std::string prices = assumed_prices_in_words(answer_); !prices.empty())
+      out_.paragraph(prices, 2);
   }
 
   void add_group(std::size_t i, Table& table) const {

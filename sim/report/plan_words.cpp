@@ -38,13 +38,22 @@ std::string network_in_words(const PlanBinds& binds) {
   const auto add = [&](std::string_view what, double share) {
     if (share > 0) parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", what, percent(share));
   };
-  add("divided layers", binds.layers);
+  add("tensor-parallel layers", binds.layers);
   add("messages between stages", binds.messages);
   add("gradients and parameters", binds.data);
   return text + ": " + parts;
 }
 
 }  // namespace
+
+std::string changed_keys(const PlanSpace& space) {
+  std::string text;
+  for (const auto& [key, value] : space.request.set) {
+    if (space.request.experiment == no_file && (key == "model" || key == "platform")) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", key, value);
+  }
+  return text;
+}
 
 std::string_view best_plan_word(PlanGoal goal) {
   switch (goal) {
@@ -126,8 +135,19 @@ const GoalWords& goal_words(PlanGoal goal) {
   return goal == PlanGoal::cost ? cost : goal == PlanGoal::energy ? energy : time;
 }
 
-std::string goal_figure_in_words(const PlanSpace& space) {
-  const std::string figure = goal_words(space.request.settings.goal).figure;
+namespace {
+
+/// " (assumed price)" after what the goal counts, if that is a cost at one.
+std::string price_remark(const PlanAnswer& answer) {
+  const bool is_cost = answer.space.request.settings.goal == PlanGoal::cost;
+  return is_cost && has_assumed_price(answer, *answer.best) ? " (assumed price)" : "";
+}
+
+}  // namespace
+
+std::string goal_figure_in_words(const PlanAnswer& answer) {
+  const PlanSpace& space = answer.space;
+  const std::string figure = goal_words(space.request.settings.goal).figure + price_remark(answer);
   return space.randomness ? quantile_in_words(space) + " of the " + figure : figure;
 }
 
@@ -135,8 +155,42 @@ bool has_own_figure(const PlanSpace& space) {
   return space.randomness || space.request.settings.goal != PlanGoal::time;
 }
 
-std::string goal_figure_head(const PlanSpace& space) {
-  return space.randomness ? quantile_in_words(space) : goal_words(space.request.settings.goal).head;
+std::string goal_figure_head(const PlanAnswer& answer) {
+  const PlanSpace& space = answer.space;
+  return (space.randomness ? quantile_in_words(space) : goal_words(space.request.settings.goal).head) +
+         price_remark(answer);
+}
+
+bool has_assumed_price(const PlanAnswer& answer, std::size_t row) {
+  return figure_if_stored(answer.result, answer.result.rows[row], assumed_rent_figure).has_value();
+}
+
+std::string price_in_words(const PlanAnswer& answer, std::size_t row) {
+  return fmt::format("{} USD per node and hour{}", rounded(node_price(answer, row)),
+                     has_assumed_price(answer, row) ? " (assumed)" : "");
+}
+
+std::string assumed_prices_in_words(const PlanAnswer& answer) {
+  std::vector<std::string> machines;
+  for (const std::optional<std::size_t>& row : answer.best_of_group) {
+    if (!row || !has_assumed_price(answer, *row)) continue;
+    const std::string& machine = group_of_row(answer, *row).platform;
+    if (std::ranges::find(machines, machine) == machines.end()) machines.push_back(machine);
+  }
+  return machines.empty() ? std::string()
+                          : fmt::format("assumed prices: {}; --price {}=USD sets one",
+                                        fmt::join(machines, ", "), machines.front());
+}
+
+std::string turn_in_words(const PlanAnswer& answer) {
+  if (!answer.turn) return {};
+  const PriceTurn& turn = *answer.turn;
+  const std::string& other = group_of_row(answer, turn.other).platform;
+  return fmt::format(
+      "{0} is cheaper if a node of it costs less than {1} USD per hour (now {2}), or one of "
+      "{3} more than {4} USD",
+      other, rounded(turn.other_turns_usd), price_in_words(answer, turn.other),
+      group_of_row(answer, *answer.best).platform, rounded(turn.best_turns_usd));
 }
 
 std::string goal_in_words(const PlanAnswer& answer, double value) {

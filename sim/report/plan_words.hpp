@@ -16,6 +16,10 @@
 
 namespace trainyard {
 
+/// The keys that are set for all plans, on the command line or as usual software: "precision=bf16"; empty if
+/// there are none. Model and machine are in the plan's name.
+std::string changed_keys(const PlanSpace& space);
+
 /// "fastest": the best plan by the goal.
 std::string_view best_plan_word(PlanGoal goal);
 
@@ -29,12 +33,12 @@ struct GoalWords {
 };
 const GoalWords& goal_words(PlanGoal goal);
 
-/// "step time", "0.9 quantile of the rent of a million samples".
-std::string goal_figure_in_words(const PlanSpace& space);
+/// "step time", "0.9 quantile of the rent of a million samples (assumed price)". Requires a best plan.
+std::string goal_figure_in_words(const PlanAnswer& answer);
 /// Whether that is another figure than the step as predicted.
 bool has_own_figure(const PlanSpace& space);
-/// The head of its column: "rent/M", "0.9 quantile".
-std::string goal_figure_head(const PlanSpace& space);
+/// The head of its column: "rent/M (assumed price)", "0.9 quantile". Requires a best plan.
+std::string goal_figure_head(const PlanAnswer& answer);
 /// The goal's figure of a searched_value() in the group of the best plan: "5.04 s", "12.3 kJ", and "267 USD"
 /// of a million samples. Requires a best plan.
 std::string goal_in_words(const PlanAnswer& answer, double value);
@@ -57,6 +61,15 @@ double plan_figure(const PlanAnswer& answer, std::size_t row, std::string_view n
 /// The costs of a training of known length, otherwise those of a million samples, and what they are of.
 double costs_scale(const PlanAnswer& answer);
 std::string costs_in_words(const PlanAnswer& answer);
+
+/// Whether the price of a row's machine is assumed, and "24.4 USD per node and hour (assumed)", which the row
+/// must have.
+bool has_assumed_price(const PlanAnswer& answer, std::size_t row);
+std::string price_in_words(const PlanAnswer& answer, std::size_t row);
+/// The machines whose prices are assumed, in a sentence; empty if none is.
+std::string assumed_prices_in_words(const PlanAnswer& answer);
+/// At which prices the answer would be another; empty without PlanAnswer::turn.
+std::string turn_in_words(const PlanAnswer& answer);
 
 /// The layouts that may be as fast as the best within their expected errors, best first.
 std::vector<std::size_t> ties_of(const PlanAnswer& answer);

@@ -58,7 +58,7 @@ std::string ratio_source_in_words(const RatioError& error) {
                        (error.nearest_b.predicted / error.nearest_a.predicted);
   return fmt::format(
       "measured relative to predicted ratio in 80 % of comparable published pairs ({} pairs {}); nearest: {} "
-      "against {}, {} %",
+      "against {}, whose ratio was measured {} % from that predicted for them",
       error.pairs, which, published_run_in_words(error.nearest_b), published_run_in_words(error.nearest_a),
       whole_percent(ratio - 1));
 }

@@ -37,7 +37,19 @@ std::string batch_in_words(const ResolvedExperiment& experiment) {
                      grouped(settings.batch_per_gpu));
 }
 
+/// " with 8 x NVIDIA L40S 48 GB" if the command line or the experiment's file swaps the machine's GPUs.
+std::string other_gpus_in_words(const ResolvedExperiment& experiment, const std::string& gpu) {
+  const auto& set = experiment.settings.set;
+  if (!set.contains("platform.node.gpus.profile") && !set.contains("platform.node.gpus.count")) return {};
+  return fmt::format(" with {} x {}", experiment.platform.gpus.size(), gpu);
+}
+
 }  // namespace
+
+std::string changes_in_words(const ResolvedExperiment& experiment) {
+  const std::string keys = changed_keys(experiment);
+  return keys.empty() ? keys : "set on the command line: " + keys;
+}
 
 std::string what_runs(const ResolvedExperiment& experiment, int nodes) {
   std::string what = experiment.classes.front().trace.model;
@@ -50,12 +62,12 @@ std::string what_runs(const ResolvedExperiment& experiment, int nodes) {
     return entry.first.starts_with("model.") && !entry.first.ends_with(".sequence_length");
   };
   if (std::ranges::any_of(experiment.settings.set, changes_model)) what += " (changed)";
-  return fmt::format("{} on {} {} of {}", what, grouped(nodes), nodes == 1 ? "node" : "nodes",
-                     experiment.platform.name);
+  return fmt::format("{} on {} {} of {}{}", what, grouped(nodes), nodes == 1 ? "node" : "nodes",
+                     experiment.platform.name, other_gpus_in_words(experiment, experiment.gpu.name));
 }
 
 std::string name_and_what(const ResolvedExperiment& experiment, int nodes) {
-  const bool is_the_file = !experiment.is_changed;
+  const bool is_the_file = experiment.changed.empty();
   return (is_the_file ? experiment.name + ": " : "") + what_runs(experiment, nodes);
 }
 
@@ -70,10 +82,11 @@ std::string run_title(const Run& run) {
 
 std::string run_setting(const Run& run) {
   const Experiment& settings = run.experiment.settings;
-  return fmt::format("{} of {} x {}; {}{}, {}, {}, {}", count(run.ranks, "GPU"), grouped(run.nodes),
-                     run.experiment.platform.title, settings.stack, kind_in_words(settings),
-                     config::name_of(settings.precision), config::name_of(settings.optimizer),
-                     batch_in_words(run.experiment));
+  return fmt::format("{} of {} x {}{}; {}{}, {}, {}, {}", count(run.ranks, "GPU"), grouped(run.nodes),
+                     run.experiment.platform.title,
+                     other_gpus_in_words(run.experiment, run.experiment.gpu.title), settings.stack,
+                     kind_in_words(settings), config::name_of(settings.precision),
+                     config::name_of(settings.optimizer), batch_in_words(run.experiment));
 }
 
 std::string rank_in_words(const Run& run, const ClassStep& one) {
@@ -84,6 +97,8 @@ std::string rank_in_words(const Run& run, const ClassStep& one) {
 void write_title(Page& out, const Run& run) {
   out.paragraph(run_title(run), 0);
   out.paragraph(run_setting(run), 2);
+  if (const std::string changes = changes_in_words(run.experiment); !changes.empty())
+    out.paragraph(changes, 2);
   if (run.experiment.layout) out.paragraph(layout_in_words(run), 2);
   if (run.experiment.settings.one_gpu) out.paragraph(one_gpu_in_words(run.experiment.settings), 2);
 }

@@ -25,7 +25,11 @@ std::string run_title(const Run& run);
 /// "16 GPUs of 1 x NVIDIA DGX-2; pytorch_ddp, fp32, momentum, batch 128 per GPU"
 std::string run_setting(const Run& run);
 
-/// Both, as the first lines of a text, and the measurement to which kernels are scaled.
+/// "set on the command line: nodes=4, precision=amp"; empty if nothing was that the title does not say.
+std::string changes_in_words(const ResolvedExperiment& experiment);
+
+/// Title and setting, with what was changed, as the first lines of a text, and the measurement to which
+/// kernels are scaled.
 void write_title(Page& out, const Run& run);
 
 /// "rank 0"; "rank 4 (stage 1)" where there are several classes of ranks.

@@ -1,6 +1,7 @@
 #include "report/summary_json.hpp"
 
 #include "config/write.hpp"
+#include "explain/network_limit.hpp"
 #include "learn/learn.hpp"
 #include "report/expected_error.hpp"
 #include "report/memory_table.hpp"
@@ -123,6 +124,11 @@ void add_servers(Json& json, const Run& run) {
   Json& servers = json["servers"] = Json::array();
   for (const ServerRow& server : updates->servers)
     servers.push_back({{"name", server.name}, {"utilization", server.utilization}});
+  Json& loaded = json["loaded_shard"] = nullptr;
+  if (!updates->loaded_shard) return;
+  const LoadedShard& shard = *updates->loaded_shard;
+  loaded = {{"shard", shard.shard},        {"shards", shard.shards}, {"bytes", shard.bytes.si()},
+            {"all_bytes", shard.all.si()}, {"layer", shard.layer},   {"layer_bytes", shard.of_layer.si()}};
 }
 
 Json seconds_or_null(const std::optional<Seconds>& time) { return time ? Json(time->si()) : Json(); }
@@ -209,6 +215,26 @@ Json learning_json(const Run& run) {
           {"repeats", repeats}};
 }
 
+Json network_limit_json(const Run& run) {
+  const std::optional<NetworkLimit> limit = network_limit(run);
+  if (!limit) return {};
+  const CollectivePace& pace = limit->pace;
+  const bool is_rate = !limit->is_latency && pace.part.has_value();
+  Json json{{"part", limit->is_latency ? Json("latency")
+                     : is_rate         ? Json(config::name_of(*pace.part))
+                                       : Json()},
+            {"link", pace.link.empty() ? Json() : Json(pace.link)},
+            {"connection_bytes_per_s", pace.link.empty() ? Json() : Json(pace.edge.si())},
+            {"is_assumed", pace.is_assumed},
+            {"set", nullptr},
+            {"gain", nullptr}};
+  if (!limit->faster) return json;
+  Json& set = json["set"] = Json::object();
+  for (const auto& [key, value] : limit->faster->set) set[key] = value;
+  json["gain"] = limit->gain / (run.pace.time - limit->gain);
+  return json;
+}
+
 Json summary_json(const Run& run, const std::optional<ResourceUsage>& usage, std::span<const Figure> table) {
   Json json{{"schema_version", summary_schema_version}, {"trainyard_version", version()}};
   add_figures(json, run, table);
@@ -222,6 +248,11 @@ Json summary_json(const Run& run, const std::optional<ResourceUsage>& usage, std
   if (run.memory && fullest(*run.memory).server)
     json["server_memory"] = server_memory_json(*fullest(*run.memory).server);
   add_parts(json, run);
+  const LinkRow* const most = busiest(run.links);
+  json["busiest_link_is_assumed"] = most == nullptr ? Json() : Json(most->is_assumed);
+  json["network_limit"] = network_limit_json(run);
+  const std::optional<NetworkEngine> engine = network_engine(run);
+  json["network_engine"] = engine ? Json(config::name_of(*engine)) : Json();
   add_layout(json, run);
   const ComputeSourceShares& shares = run.compute_sources;
   json["compute_source_shares"] = {
@@ -233,6 +264,13 @@ Json summary_json(const Run& run, const std::optional<ResourceUsage>& usage, std
   if (!run.memory) reasons["memory"] = run.memory.error();
   if (!run.expected_error) reasons["expected_error"] = run.expected_error.error();
   if (!run.predicted_job) reasons["comparable_by"] = run.predicted_job.error();
+  for (const char* field : {"busiest_link_is_assumed", "network_engine"})
+    if (json[field].is_null()) reasons[field] = "nothing was sent";
+  if (json["network_limit"].is_null())
+    reasons["network_limit"] =
+        updates_of(run) ? "updates differ or overlap, so no link limits all of them" : "no collectives";
+  if (updates_of(run) && !updates_of(run)->loaded_shard)
+    reasons["loaded_shard"] = "no shard of parameter servers holds 1.5 times the mean";
   json["unmodelled"] = reasons;
   json["simulation"] = {{"wall_s", usage ? Json(usage->wall.si()) : Json()},
                         {"cpu_s", usage ? Json(usage->cpu.si()) : Json()},

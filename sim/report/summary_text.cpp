@@ -112,7 +112,9 @@ void write_limits(Page& out, const Run& run) {
     const LinkRow* const link = busiest(run.links);
     std::string text = fmt::format("{}, busy for {} of the {}", elide(run.links.busiest, 50),
                                    percent(run.links.most), updates_of(run) ? "run" : "step");
-    if (link != nullptr) text += fmt::format(" ({} at {})", estimate(link->bytes), estimate(link->capacity));
+    if (link != nullptr)
+      text += fmt::format(" ({} at {}{})", estimate(link->bytes), estimate(link->capacity),
+                          assumed_mark(link->is_assumed));
     out.text_row("busiest link", text);
   }
   if (run.input) out.text_row("input", input_in_words(*run.input));
@@ -190,6 +192,25 @@ void write_needs(Page& out, const Run& run) {
   }
 }
 
+/// What gave the times of collectives or of messages to servers, and why that is right.
+std::string network_engine_in_words(const Run& run) {
+  const std::optional<NetworkEngine> engine = network_engine(run);
+  if (!engine) return {};
+  switch (*engine) {
+    case NetworkEngine::formulas:
+      return run.experiment.settings.fidelity == Fidelity::closed
+                 ? "closed forms: each collective as if alone on the network (fidelity closed)"
+                 : "closed forms, exact here: no two collectives share a link at the same time, so SimGrid "
+                   "was not needed";
+    case NetworkEngine::simgrid:
+      return "SimGrid: flows share links max-min fairly";
+    case NetworkEngine::fair_shares:
+      break;
+  }
+  return "flows between workers and servers share links max-min fairly (own solver; fidelity messages: "
+         "SimGrid)";
+}
+
 void write_trust(Page& out, const Run& run) {
   out.heading("basis of the numbers");
   const ComputeSourceShares& shares = run.compute_sources;
@@ -201,6 +222,8 @@ void write_trust(Page& out, const Run& run) {
                                     : fmt::format("{}", fmt::join(run.calibrated_on, ", ")));
   out.text_row("fidelity", fmt::format("{} ({} events)", config::name_of(run.experiment.settings.fidelity),
                                        grouped(static_cast<std::int64_t>(run.events))));
+  if (const std::string engine = network_engine_in_words(run); !engine.empty())
+    out.text_row("network", engine);
   for (const std::string& note : run.notes) out.text_row("note", note);
   if (const std::vector<std::string> topics = unmodelled_topics(run); !topics.empty())
     out.text_row("not modelled", fmt::format("{} (reasons with --json)", fmt::join(topics, ", ")));

@@ -64,12 +64,12 @@ Json gains_json(const SweepResult& result) {
   return all;
 }
 
-Json scaling_json(const SweepResult& result, const Series& series) {
+Json scaling_json(const SweepResult& result, const Efficiencies& reached, const Series& series) {
   const auto ranks = [&](const std::optional<std::size_t>& row) {
     return row ? Json(std::llround(figure(result, result.rows[*row], "ranks").value())) : Json();
   };
-  Json json{{"efficiency_min", scales_well}, {"ranks", ranks(efficient_up_to(result, series, scales_well))}};
-  if (const auto range = efficient_range(result, series, scales_well)) {
+  Json json{{"efficiency_min", scales_well}, {"ranks", ranks(efficient_up_to(reached, series, scales_well))}};
+  if (const auto range = efficient_range(result, reached, series, scales_well)) {
     json["error"] = {{"share", expected_share},
                      {"ranks_low", ranks(range->low)},
                      {"ranks_high", ranks(range->high)},
@@ -108,16 +108,19 @@ Json sweep_json(const SweepResult& result) {
   Json learning = Json::array();
   for (const std::size_t row : learning_front(result)) learning.push_back(point(row));
   Json all_series = Json::array();
+  const Efficiencies reached = efficiencies(result);
   for (const Series& series : series_of(result)) {
     Json points = Json::array();
     for (const std::size_t row : series.rows) points.push_back(point(row));
-    all_series.push_back(
-        {{"name", series.name}, {"points", std::move(points)}, {"scales_to", scaling_json(result, series)}});
+    all_series.push_back({{"name", series.name},
+                          {"points", std::move(points)},
+                          {"scales_to", scaling_json(result, reached, series)}});
   }
   return {{"schema_version", schema_version},
           {"trainyard_version", version()},
           {"sweep", result.sweep.name},
           {"experiment", result.sweep.experiment},
+          {"changed_keys", result.sweep.changed},
           {"keys", result.sweep.keys},
           {"points", result.sweep.points.size()},
           {"done", rows.size()},

@@ -60,26 +60,61 @@ private:
 };
 
 /// Right-aligned cells under their heads; a failed row has the number of its reason, below, after its keys.
-std::string table(const SweepResult& result, const std::vector<const SweepRow*>& rows,
-                  const PrintStyle& style) {
-  const SweepColumns shown(result);
-  Table table(shown.layout(), {.indent = 2, .gap = 2, .elsewhere = elsewhere});
-  table.add(shown.heads());
-  Reasons reasons;
-  bool has_failures = false;
-  for (const SweepRow* row : rows) {
-    std::vector<std::string> cells = shown.cells(*row);
-    if (row->status == PointStatus::done) {
-      table.add(std::move(cells));
-      continue;
+/// If the keys have no room for whole words, they share a column.
+class PointTable {
+public:
+  PointTable(const SweepResult& result, const std::vector<const SweepRow*>& rows)
+      : sweep_(result.sweep), shown_(result), rows_(rows) {}
+
+  std::string text(const PrintStyle& style) {
+    Table table = with_keys(true);
+    if (!sweep_.keys.empty() && !table.has_room(style.width)) {
+      reasons_ = {};
+      table = with_keys(false);
     }
-    has_failures = true;
-    cells.resize(result.sweep.keys.size());
-    table.add_and_rest(std::move(cells),
-                       fmt::format("{} [{}]", name_of(row->status), reasons.number_of(row->reason)));
+    return table.text(style.width) + (has_failures_ ? "\n" : "") + reasons_.text(style, false);
   }
-  return table.text(style.width) + (has_failures ? "\n" : "") + reasons.text(style, false);
-}
+
+private:
+  /// The cells of a row with one for all keys in place of one each.
+  [[nodiscard]] std::vector<std::string> joined(std::vector<std::string> cells, std::string keys) const {
+    cells.erase(cells.begin(), cells.begin() + std::ssize(sweep_.keys));
+    cells.insert(cells.begin(), std::move(keys));
+    return cells;
+  }
+
+  Table with_keys(bool in_columns) {
+    constexpr std::size_t least_point = 24;
+    std::vector<TableColumn> layout = shown_.layout();
+    std::vector<std::string> heads = shown_.heads();
+    if (!in_columns) {
+      layout.erase(layout.begin(), layout.begin() + std::ssize(sweep_.keys));
+      layout.insert(layout.begin(), text_column().wraps(least_point));
+      heads = joined(std::move(heads), "point");
+    }
+    Table table(std::move(layout), {.indent = 2, .gap = 2, .elsewhere = elsewhere});
+    table.add(std::move(heads));
+    for (const SweepRow* row : rows_) {
+      std::vector<std::string> cells = shown_.cells(*row);
+      if (!in_columns) cells = joined(std::move(cells), point_in_a_cell(sweep_, sweep_.points[row->point]));
+      if (row->status == PointStatus::done) {
+        table.add(std::move(cells));
+        continue;
+      }
+      has_failures_ = true;
+      cells.resize(in_columns ? sweep_.keys.size() : 1);
+      table.add_and_rest(std::move(cells),
+                         fmt::format("{} [{}]", name_of(row->status), reasons_.number_of(row->reason)));
+    }
+    return table;
+  }
+
+  const Sweep& sweep_;
+  SweepColumns shown_;
+  const std::vector<const SweepRow*>& rows_;
+  Reasons reasons_;
+  bool has_failures_ = false;
+};
 
 /// The reasons of points that no table shows.
 std::string failures_text(const SweepResult& result, const PrintStyle& style) {
@@ -174,15 +209,15 @@ void write_learning_front(Page& out, const SweepResult& result) {
 void write_scaling(Page& out, const SweepResult& result) {
   const std::vector<Series> all = series_of(result);
   if (std::ranges::none_of(all, [](const Series& series) { return series.rows.size() > 1; })) return;
-  out.heading("where scaling stops", scaling_rule_in_words(result.sweep));
-  const std::vector<std::optional<double>> reached = efficiencies(result);
+  out.heading("where scaling stops", scaling_rule_in_words(result));
+  const Efficiencies reached = efficiencies(result);
   std::size_t listed = 0;
   for (const Series& series : all) {
     if (++listed > most_listed) {
       out.paragraph(fmt::format("and {} more series", all.size() - most_listed), 2);
       break;
     }
-    const std::string text = scaling_in_words(result, series, reached);
+    const std::string text = scaling_in_words(result, reached, series);
     out.paragraph(series.name.empty() ? text : series.name + ": " + text, 2);
   }
 }
@@ -219,7 +254,7 @@ std::string rows_text(const SweepResult& result, bool is_cut, std::size_t most_r
                                                     needs_compared(needs)),
                                         style.width);
   }
-  if (!rows.empty()) text += table(result, rows, style);
+  if (!rows.empty()) text += PointTable(result, rows).text(style);
   if (is_cut) text += failures_text(result, style);
   return text;
 }
@@ -232,13 +267,23 @@ void write_errors(Page& out, const SweepResult& result) {
   }
 }
 
-/// `is_whole`: all points have run, as a choice among them needs.
-void write_conclusions(Page& out, const SweepResult& result, bool is_whole) {
+/// The answer: which points to take. `is_whole`: all points have run, as a choice among them needs.
+std::string answer_text(const SweepResult& result, bool is_whole, const PrintStyle& style) {
+  if (!is_whole) return {};
+  Page out(style);
+  write_choice(out, result);
+  write_learning_front(out, result);
+  std::string text = out.text();
+  if (text.empty()) return text;
+  return text.substr(text.find_first_not_of('\n')) + '\n';
+}
+
+/// What the points say of sizes and values.
+std::string trends_text(const SweepResult& result, const PrintStyle& style) {
+  Page out(style);
   write_scaling(out, result);
   write_gains(out, result);
-  if (!is_whole) return;
-  write_learning_front(out, result);
-  write_choice(out, result);
+  return out.text();
 }
 
 }  // namespace
@@ -253,23 +298,23 @@ std::string sweep_text(const SweepResult& result, std::size_t most_rows, const P
                        count(static_cast<std::int64_t>(result.sweep.points.size()), "point"),
                        failures(result) > 0 ? fmt::format(", {} failed", failures(result)) : "",
                        result.sweep.title.empty() ? "" : "; " + result.sweep.title));
+  if (!result.sweep.changed.empty()) out.paragraph("set on the command line: " + result.sweep.changed, 2);
   if (const std::string words = one_gpu_in_words(result); !words.empty()) out.paragraph(words, 2);
   std::string text = out.text() + '\n';
   if (!by) {
+    text += answer_text(result, is_whole, style);
     text += rows_text(result, is_cut, most_rows, style) + published_text(result, style);
     Page below(style);
     write_errors(below, result);
-    write_conclusions(below, result, is_whole);
-    return text + below.text();
+    return text + below.text() + trends_text(result, style);
   }
   for (const auto& [value, group] : groups_of(result, *by)) {
     Page head(style);
     head.line(fmt::format("{}={}: {}{}", *by, value,
                           count(static_cast<std::int64_t>(group.rows.size()), "point"),
                           failures(group) > 0 ? fmt::format(", {} failed", failures(group)) : ""));
-    Page below(style);
-    write_conclusions(below, group, is_whole);
-    text += head.text() + rows_text(group, is_cut, most_rows, style) + below.text() + '\n';
+    text += head.text() + answer_text(group, is_whole, style) + rows_text(group, is_cut, most_rows, style) +
+            trends_text(group, style) + '\n';
   }
   Page end(style);
   end.line(fmt::format("all values of {}", *by));
@@ -283,8 +328,11 @@ std::string sweep_line(const SweepResult& result, const SweepRow& row) {
   std::string text = point_in_words(result.sweep, row.point) + ": ";
   if (row.status != PointStatus::done) return text + reason_in_words(row);
   const auto value = [&](const char* name) { return figure(result, row, name).value(); };
-  return text + fmt::format("{}, {} samples/s, {} efficiency{}", estimate(Seconds(value("step_time_s"))),
-                            rounded(value("throughput_samples_per_s")), percent(value("scaling_efficiency")),
+  text += fmt::format("{}, {} samples/s", estimate(Seconds(value("step_time_s"))),
+                      rounded(value("throughput_samples_per_s")));
+  const std::optional<double> efficiency = figure(result, row, "scaling_efficiency");
+  if (!efficiency) return text;  // ranks share a model
+  return text + fmt::format(", {} efficiency{}", percent(*efficiency),
                             is_strong_scaling(result.sweep) ? " relative to one GPU with this batch" : "");
 }
 

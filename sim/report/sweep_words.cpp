@@ -1,6 +1,7 @@
 #include "report/sweep_words.hpp"
 
 #include "report/expected_error.hpp"
+#include "report/figure_text.hpp"
 #include "report/limits.hpp"
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
@@ -86,7 +87,7 @@ std::optional<double> throughput_per_gpu(const SweepResult& result, const SweepR
 }
 
 SweepColumns::SweepColumns(const SweepResult& result, bool has_per_gpu) : result_(result) {
-  if (is_strong_scaling(result.sweep)) {
+  if (is_relative_to_smallest(result)) {
     const std::vector<std::optional<RelativeScaling>> scaling = relative_scaling(result);
     for (std::size_t i = 0; i < scaling.size(); ++i) {
       if (scaling[i]) relative_.emplace(result.rows[i].point, *scaling[i]);
@@ -129,11 +130,51 @@ std::vector<std::string> SweepColumns::heads() const {
   return heads;
 }
 
+namespace {
+
+/// The figures that a sweep is about: its goal, what was published, what is learnt, and how well it scales.
+bool is_of_purpose(const Sweep& sweep, std::string_view figure) {
+  const Goal& goal = sweep.goal;
+  const auto is_published = [&](const PublishedPoint& one) { return one.figure == figure; };
+  if (std::ranges::any_of(sweep.published, is_published)) return true;
+  if (figure == efficiency_figure) {
+    const auto is_size = [](const std::string& key) {
+      return key == "nodes" || key == "gpus" || key == ranks_key;
+    };
+    return goal.efficiency_min || std::ranges::any_of(sweep.keys, is_size);
+  }
+  if (figure == "epoch_time_s") return goal.deadline.has_value();
+  if (figure == "cost_per_epoch_usd" || figure == "cost_to_target_usd") return goal.budget.has_value();
+  if (figure == "expected_accuracy") return goal.accuracy_min.has_value();
+  if (figure == "time_to_target_s") return sweep.is_of_targets || sweep.has_learning;
+  return sweep.has_learning && (figure == "final_loss" || figure == "error_floor");
+}
+
+}  // namespace
+
 std::vector<TableColumn> SweepColumns::layout() const {
   constexpr std::size_t least_key = 8;
   std::vector<TableColumn> layout(result_.sweep.keys.size(), number_column().wraps(least_key));
-  for (const SweepColumn& column : columns_) layout.push_back(number_column().drops(column.dropped));
+  for (const SweepColumn& column : columns_)
+    layout.push_back(number_column().drops(is_of_purpose(result_.sweep, column.figure) ? 0 : column.dropped));
   return layout;
+}
+
+std::string point_in_a_cell(const Sweep& sweep, const PointValues& values) {
+  const auto last_word = [](const std::string& key) { return key.substr(key.rfind('.') + 1); };
+  std::string text;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == default_value) continue;
+    const std::string word = last_word(sweep.keys[i]);
+    const auto is_same = [&](const std::string& key) { return last_word(key) == word; };
+    const bool is_unique = std::ranges::count_if(sweep.keys, is_same) == 1;
+    const bool is_name = sweep.keys[i].find('.') == std::string::npos && !parse_number(values[i]) &&
+                         values[i] != "true" && values[i] != "false" &&
+                         values[i].find('{') == std::string::npos;
+    text += text.empty() ? "" : ", ";
+    text += is_name ? values[i] : fmt::format("{}={}", is_unique ? word : sweep.keys[i], values[i]);
+  }
+  return text.empty() ? default_value : text;
 }
 
 std::vector<std::string> SweepColumns::cells(const SweepRow& row) const {
@@ -195,7 +236,7 @@ std::string needs_in_words(const SweepResult& result, const Needs& needs) {
     text += fmt::format(" ({} to {})", estimate(Seconds(range->low_s)),
                         range->high_s ? estimate(Seconds(*range->high_s)) : "never");
   }
-  if (needs.cost_usd) text += fmt::format(", {} USD", rounded(*needs.cost_usd));
+  if (needs.cost_usd) text += ", " + cost_in_words(*needs.cost_usd, needs.is_rent_assumed);
   if (needs.energy_j) text += ", " + estimate(Joules(*needs.energy_j));
   if (needs.accuracy) text += fmt::format(", {} accuracy", percent(*needs.accuracy));
   if (needs.accuracy_low && needs.accuracy_high)
@@ -288,19 +329,25 @@ std::vector<std::pair<const char*, std::string>> unknown_needs_in_words(const Sw
     }
     if (!unknown.empty()) all.emplace_back(label, machines_in_words(result, unknown, known));
   }
+  std::vector<std::size_t> assumed;
+  std::vector<std::size_t> others;
+  for (std::size_t row = 0; row < needs.size(); ++row) {
+    if (needs[row].cost_usd) (needs[row].is_rent_assumed ? assumed : others).push_back(row);
+  }
+  if (!assumed.empty()) all.emplace_back("assumed price", machines_in_words(result, assumed, others));
   return all;
 }
 
-std::string scaling_in_words(const SweepResult& result, const Series& series,
-                             const std::vector<std::optional<double>>& reached) {
+std::string scaling_in_words(const SweepResult& result, const Efficiencies& reached, const Series& series) {
   const auto ranks = [&](std::size_t row) {
     return count_text(figure(result, result.rows[row], "ranks").value());
   };
   const auto efficiency = [&](std::size_t row) { return percent(reached[row].value()); };
-  const std::optional<std::size_t> last = efficient_up_to(result, series, scales_well);
+  const std::optional<std::size_t> last = efficient_up_to(reached, series, scales_well);
   const auto gpus = [&](std::size_t row) { return ranks(row) + (ranks(row) == "1" ? " GPU" : " GPUs"); };
   std::string text = last ? fmt::format("{} ({})", gpus(*last), efficiency(*last)) : "none";
-  if (const std::string range = scaling_range_in_words(result, series); !range.empty()) text += ", " + range;
+  if (const std::string range = scaling_range_in_words(result, reached, series); !range.empty())
+    text += ", " + range;
   const std::size_t largest = series.rows.back();
   if (!last || *last != largest) text += fmt::format("; {} on {}", efficiency(largest), gpus(largest));
   return text;
@@ -326,8 +373,9 @@ std::string expected_errors_in_words(const SweepResult& result, std::string_view
       error_range(*widest), of_each);
 }
 
-std::string scaling_range_in_words(const SweepResult& result, const Series& series) {
-  const std::optional<EfficientRange> range = efficient_range(result, series, scales_well);
+std::string scaling_range_in_words(const SweepResult& result, const Efficiencies& reached,
+                                   const Series& series) {
+  const std::optional<EfficientRange> range = efficient_range(result, reached, series, scales_well);
   if (!range) return {};
   const auto ranks = [&](std::size_t row) {
     return count_text(figure(result, result.rows[row], "ranks").value());
@@ -356,8 +404,8 @@ std::string gain_in_words(const GainSeries& series) {
   return text;
 }
 
-std::string scaling_rule_in_words(const Sweep& sweep) {
-  return is_strong_scaling(sweep)
+std::string scaling_rule_in_words(const SweepResult& result) {
+  return is_relative_to_smallest(result)
              ? "largest GPU count with at least 80 % of the smallest run's throughput per GPU up to there"
              : "largest GPU count with at least 80 % efficiency up to there";
 }

@@ -39,7 +39,8 @@ public:
   explicit SweepColumns(const SweepResult& result, bool has_per_gpu = false);
 
   [[nodiscard]] std::vector<std::string> heads() const;
-  /// How a table of text lays out heads() and cells().
+  /// How a table of text lays out heads() and cells(): keys, and figures that the sweep is about, are never
+  /// left out.
   [[nodiscard]] std::vector<TableColumn> layout() const;
   /// The figures of the columns after the keys.
   [[nodiscard]] std::vector<std::string> figures() const;
@@ -56,6 +57,10 @@ private:
   std::vector<SweepColumn> columns_;
   std::vector<double> largest_;  ///< of each column
 };
+
+/// A point in one cell, for tables without the room for a column per key: values by the last words of their
+/// keys, those that speak for themselves alone: "resnet50, overlap=true". Keys at their default are left out.
+std::string point_in_a_cell(const Sweep& sweep, const PointValues& values);
 
 /// "impossible: batch_per_gpu 32 does not fit ...".
 std::string reason_in_words(const SweepRow& row);
@@ -87,14 +92,13 @@ std::string limits_in_words(const Goal& goal);
 std::vector<std::pair<const char*, std::size_t>> best_rows(const Choice& choice);
 
 /// "no price" and "energy unknown", each with the machines, or else the points, whose cost or energy is
-/// unknown though the time is known.
+/// unknown though the time is known; and "assumed price".
 std::vector<std::pair<const char*, std::string>> unknown_needs_in_words(const SweepResult& result,
                                                                         const std::vector<Needs>& needs);
 
 /// Up to which size a series scales: "8 GPUs (97.6 %), 8 to at least 64 within the expected error; 76.0 % on
 /// 64 GPUs". `reached`: efficiencies(result).
-std::string scaling_in_words(const SweepResult& result, const Series& series,
-                             const std::vector<std::optional<double>>& reached);
+std::string scaling_in_words(const SweepResult& result, const Efficiencies& reached, const Series& series);
 
 /// The widest expected error of the points, relative to their throughputs; empty if none has one. `of_each`:
 /// what has the interval of each point.
@@ -102,7 +106,8 @@ std::string expected_errors_in_words(const SweepResult& result, std::string_view
 
 /// "32 to 128 within the expected error", "fewer than 8 to at least 64 within the expected error"; empty if
 /// the error is unknown.
-std::string scaling_range_in_words(const SweepResult& result, const Series& series);
+std::string scaling_range_in_words(const SweepResult& result, const Efficiencies& reached,
+                                   const Series& series);
 
 /// "platform.fabric.nic with platform.node.nics=1".
 std::string name_in_words(const GainSeries& series);
@@ -110,7 +115,7 @@ std::string name_in_words(const GainSeries& series);
 /// "100 Gbps to 200 Gbps +57.3 %, to 400 Gbps +0.4 %: less than 1 % from 200 Gbps on".
 std::string gain_in_words(const GainSeries& series);
 
-/// The meaning of efficient_up_to(result, series, scales_well) for a sweep.
-std::string scaling_rule_in_words(const Sweep& sweep);
+/// The meaning of efficient_up_to(reached, series, scales_well) for a sweep.
+std::string scaling_rule_in_words(const SweepResult& result);
 
 }  // namespace trainyard

@@ -1,4 +1,5 @@
 #include "report/compared_trace.hpp"
+#include "report/import_report.hpp"
 #include "report/json_text.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"

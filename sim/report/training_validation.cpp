@@ -4,6 +4,7 @@
 #include "config/keys.hpp"
 #include "published/run_error_table.hpp"
 #include "published/run_errors.hpp"
+#include "report/interval_report.hpp"
 #include "report/json_text.hpp"
 #include "report/ratio_error.hpp"
 #include "report/text_layout.hpp"
@@ -90,28 +91,7 @@ void add_fit(std::string& text, const TrainingValidation& validation, FitKind fi
   text += table.text(style.width);
 }
 
-/// How many runs lie in the interval that `run` would print for them.
-void add_intervals(std::string& text, const TrainingValidation& validation, FitKind fit,
-                   const PrintStyle& style) {
-  const auto coverages = interval_coverage(validation, fit);
-  if (coverages.empty()) return;
-  text +=
-      '\n' + comment(fmt::format("expected error with fit {}: share of the runs inside the interval that "
-                                 "80 % should lie in, each given by the runs of other series; median half "
-                                 "width of the intervals; in %",
-                                 config::name_of(fit)),
-                     style.width);
-  Table table({text_column(40).wraps(16), number_column(4), number_column(7), number_column(11)},
-              {.indent = 0, .gap = 1});
-  table.row("family", "runs", "inside", "half width");
-  for (const auto& [family, its] : coverages) {
-    table.row(family.empty() ? "all runs" : family, its.runs, percent_cell(its.covered),
-              percent_cell(its.half_width));
-  }
-  text += table.text(style.width);
-}
-
-/// The same for pairs of runs, as `compare` prints it.
+/// How many published pairs lie in the interval that `compare` prints.
 void add_ratio_intervals(std::string& text, const TrainingValidation& validation, FitKind fit,
                          const PrintStyle& style) {
   const auto coverages = pair_coverage(validation, fit);
@@ -145,21 +125,6 @@ nlohmann::ordered_json ratio_intervals_json(const TrainingValidation& validation
                                                          {"median_half_width_of_runs", its.run_half_width}};
   }
   return {{"share", expected_share}, {"changes", std::move(changes)}};
-}
-
-/// Null for a fit without intervals.
-nlohmann::ordered_json intervals_json(const TrainingValidation& validation, FitKind fit) {
-  const auto coverages = interval_coverage(validation, fit);
-  if (coverages.empty()) return nullptr;
-  nlohmann::ordered_json families = nlohmann::ordered_json::object();
-  const auto json_of = [](const IntervalCoverage& its) {
-    return nlohmann::ordered_json{
-        {"rows", its.runs}, {"coverage", its.covered}, {"median_half_width", its.half_width}};
-  };
-  for (const auto& [family, its] : coverages) {
-    if (!family.empty()) families[family] = json_of(its);
-  }
-  return {{"share", expected_share}, {"overall", json_of(coverages.back().second)}, {"families", families}};
 }
 
 std::string_view family_name(const ScoredRun& scored) {
@@ -304,7 +269,8 @@ nlohmann::ordered_json families_json(const TrainingValidation& validation, FitKi
   return families;
 }
 
-nlohmann::ordered_json row_json(const ScoredRun& scored, FitKind fit) {
+nlohmann::ordered_json row_json(const ScoredRun& scored, FitKind fit,
+                                const std::optional<RunInterval>& interval) {
   const PublishedRun& run = scored.run;
   const Prediction& prediction = scored.predicted.by_fit[fit];
   const Verdict& verdict = scored.verdict(fit);
@@ -328,6 +294,7 @@ nlohmann::ordered_json row_json(const ScoredRun& scored, FitKind fit) {
                              {"linear_from_one_node", number_or_null(scored.predicted.linear_from_one_node)}};
   const bool counts = scored.is_scored(fit);
   row["error"] = counts ? nlohmann::ordered_json(scored.error(fit)) : nlohmann::ordered_json(nullptr);
+  add_interval(row, interval);
   row["scored"] = counts && verdict.outcome.empty();
   const std::string& reason = verdict.excluded.empty() ? verdict.outcome : verdict.excluded;
   if (!reason.empty()) row["excluded"] = reason;
@@ -358,7 +325,10 @@ std::string training_validation_table(const TrainingValidation& validation, cons
   text += '\n';
   for (const std::string_view meaning : meanings_of_columns) text += comment(meaning, style.width);
   for (const FitKind fit : asked) add_fit(text, validation, fit, style);
-  for (const FitKind fit : asked) add_intervals(text, validation, fit, style);
+  for (const FitKind fit : asked)
+    text += interval_table(interval_coverage(validation, fit),
+                           fmt::format("expected error with fit {}", config::name_of(fit)), "series",
+                           "all runs", style);
   for (const FitKind fit : asked) add_ratio_intervals(text, validation, fit, style);
   for (const FitKind fit : asked) {
     if (fit == FitKind::one_gpu) add_stacks(text, validation, fit, style);
@@ -376,7 +346,9 @@ std::string training_validation_table(const TrainingValidation& validation, cons
 
 nlohmann::ordered_json training_validation_json(const TrainingValidation& validation, FitKind fit) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const ScoredRun& scored : validation.runs) rows.push_back(row_json(scored, fit));
+  const auto intervals = run_intervals(validation, fit);
+  for (std::size_t i = 0; i < validation.runs.size(); ++i)
+    rows.push_back(row_json(validation.runs[i], fit, intervals[i]));
   nlohmann::ordered_json excluded = nlohmann::ordered_json::object();
   for (const auto& [reason, count] : excluded_by(validation, fit)) excluded[reason] = count;
   nlohmann::ordered_json outliers = nlohmann::ordered_json::array();
@@ -397,7 +369,7 @@ nlohmann::ordered_json training_validation_json(const TrainingValidation& valida
           {"baselines",
            {{"linear_from_one_gpu", baseline_json(validation, fit, FitKind::one_gpu)},
             {"linear_from_one_node", baseline_json(validation, fit, FitKind::one_node)}}},
-          {"expected_error", intervals_json(validation, fit)},
+          {"expected_error", intervals_json(interval_coverage(validation, fit))},
           {"ratio_error", ratio_intervals_json(validation, fit)},
           {"rows", std::move(rows)},
           {"outliers", std::move(outliers)},

@@ -9,6 +9,7 @@
 #include "units/version.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -100,6 +101,54 @@ int excluded_rows(const CollectiveValidation& validation) {
   return rows;
 }
 
+std::string_view title_of(SizeRange range) { return range == SizeRange::large ? ">= 1 MiB" : "< 1 MiB"; }
+
+/// How many sizes lie in the interval that `collective` would print for them.
+void add_point_intervals(std::string& text, const CollectiveValidation& validation, const PrintStyle& style) {
+  Table table({text_column(13), text_column(9), number_column(6), number_column(6), number_column(10),
+               number_column(8), number_column(10)},
+              {.indent = 0, .gap = 2});
+  const auto add = [&](std::string_view name, std::optional<CurveFamily> family) {
+    for (const SizeRange range : size_ranges) {
+      const auto its = point_coverage(validation, range, family);
+      if (!its) continue;
+      if (table.empty())
+        table.row("family", "sizes", "curves", "inside", "half width", "held out", "half width");
+      table.row(name, title_of(range), its->curves, percent_cell(its->covered), percent_cell(its->half_width),
+                percent_cell(its->held_out_covered), percent_cell(its->held_out_half_width));
+    }
+  };
+  for (const auto& family : config::Names<CurveFamily>::table) add(family.text, family.value);
+  add("all", {});
+  if (table.empty()) return;
+  text += '\n' +
+          comment(
+              "expected error of bandwidths: share of the sizes inside the interval that `collective` prints "
+              "for them, which is meant to hold 80 %, each curve counting alike, and its median half width; "
+              "held out: the same without the published curves of the same source, machine and operation; "
+              "in %",
+              style.width);
+  text += table.text(style.width);
+}
+
+nlohmann::ordered_json coverage_json(const PointCoverage& its) {
+  return {{"curves", its.curves},
+          {"coverage", its.covered},
+          {"median_half_width", its.half_width},
+          {"held_out", {{"coverage", its.held_out_covered}, {"median_half_width", its.held_out_half_width}}}};
+}
+
+nlohmann::ordered_json point_intervals_json(const CollectiveValidation& validation,
+                                            std::optional<CurveFamily> family) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const SizeRange range : size_ranges) {
+    const auto its = point_coverage(validation, range, family);
+    json[range == SizeRange::large ? "from_1_mib" : "below_1_mib"] =
+        its ? coverage_json(*its) : nlohmann::ordered_json();
+  }
+  return json;
+}
+
 /// The curves with a large error or always named by a rule, with the suspected causes.
 void add_named(std::string& text, const CollectiveValidation& validation, const PrintStyle& style) {
   bool is_first = true;
@@ -143,6 +192,7 @@ nlohmann::ordered_json family_json(const CollectiveValidation& validation,
                                    std::optional<CurveFamily> family) {
   nlohmann::ordered_json json = split_json(summary_of(validation, family));
   json["coverage"] = number_or_null(coverage_of(validation, family));
+  json["expected_error"] = point_intervals_json(validation, family);
   json["unseen"] = split_json(summary_of(validation, family, true));
   return json;
 }
@@ -171,6 +221,7 @@ std::string validation_table(const CollectiveValidation& validation, bool only_c
   add_summary(table, "all", summary_of(validation));
   add_summary(table, "unseen", summary_of(validation, {}, true));
   text += table.text(style.width);
+  add_point_intervals(text, validation, style);
   add_named(text, validation, style);
   std::string rows =
       fmt::format("rows: {} scored, {} left out", validation.scored, excluded_rows(validation));
@@ -196,8 +247,15 @@ nlohmann::ordered_json validation_json(const CollectiveValidation& validation) {
                       {"rows", scored.points.size()},
                       {"mape_from_1_mib", number_or_null(scored.large)},
                       {"mape_below_1_mib", number_or_null(scored.small)}});
+    std::array<std::optional<CollectiveError>, size_ranges.size()> intervals;
+    if (validation.shipped_errors) {
+      for (const SizeRange range : size_ranges)
+        intervals[static_cast<std::size_t>(range)] =
+            collective_error(*validation.shipped_errors, use_of(scored), range);
+    }
     for (const ScoredPoint& point : scored.points) {
       const PublishedRow& row = *point.point.row;
+      const auto& interval = intervals[static_cast<std::size_t>(range_of(point.point.size()))];
       rows.push_back({{"file", row.file},
                       {"line", row.line},
                       {"curve", curves.size() - 1},
@@ -214,7 +272,12 @@ nlohmann::ordered_json validation_json(const CollectiveValidation& validation) {
                       {"unit", point.point.figure == CollectiveFigure::time ? "s" : "B/s"},
                       {"measured", point.point.measured},
                       {"predicted", point.predicted},
-                      {"error", point.error}});
+                      {"error", point.error},
+                      {"low", interval ? nlohmann::ordered_json(interval->low) : nlohmann::ordered_json()},
+                      {"high", interval ? nlohmann::ordered_json(interval->high) : nlohmann::ordered_json()},
+                      {"inside", interval ? nlohmann::ordered_json(point.error >= interval->low &&
+                                                                   point.error <= interval->high)
+                                          : nlohmann::ordered_json()}});
     }
   }
   nlohmann::ordered_json families = nlohmann::ordered_json::object();

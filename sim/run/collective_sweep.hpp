@@ -2,6 +2,7 @@
 // Times a collective over a range of sizes on a platform, as nccl-tests does on a real one; or several at
 // once, on groups of ranks that share links.
 
+#include "accuracy/collective_error.hpp"
 #include "collectives/planner.hpp"
 #include "engine/engine.hpp"
 #include "platform/cluster.hpp"
@@ -68,6 +69,7 @@ struct CollectiveReport {
   std::vector<CollectiveSwitch> switches = {};  ///< by group, then by size
   std::vector<LinkRow> links;                   ///< summed over all sizes; else the busiest alone
   double average_busbw_gbs = 0;                 ///< GB/s, like the last line of nccl-tests
+  Known<CollectiveErrorsBySize> expected_error = unknown({});  ///< of the bandwidths; or why it is unknown
 };
 
 /// Times the operation on each group, all groups at once, nothing else on the network; one size after the

@@ -25,15 +25,17 @@ std::optional<int> batch_of_trace(const Overrides& overrides) {
   return trace.batch_per_gpu > 0 ? std::optional(trace.batch_per_gpu) : std::nullopt;
 }
 
-std::optional<int> default_batch(const config::Catalogue& catalogue, const Overrides& overrides) {
+std::optional<DefaultBatch> default_batch(const config::Catalogue& catalogue, const Overrides& overrides) {
   const auto is_batch = [](const auto& entry) { return entry.first == batch_key; };
   if (std::ranges::any_of(overrides, is_batch)) return std::nullopt;
   Overrides least = overrides;
   least.emplace_back(batch_key, "1");
   const ResolvedExperiment resolved = resolve(catalogue, no_file, least);
-  if (!has_memory(resolved)) return 1;
+  if (!has_memory(resolved)) return DefaultBatch{};
   const int largest = std::min(fullest(memory_reports(resolved)).largest_batch, most_default_batch);
-  return largest < 1 ? 1 : static_cast<int>(std::bit_floor(static_cast<unsigned>(largest)));
+  if (largest < 1) return DefaultBatch{};
+  return DefaultBatch{.samples = static_cast<int>(std::bit_floor(static_cast<unsigned>(largest))),
+                      .fits = true};
 }
 
 }  // namespace trainyard

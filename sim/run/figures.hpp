@@ -90,6 +90,9 @@ struct Figure {
   std::function<Known<FigureValue>(const Run&)> of;
 };
 
+/// A rent that is assumed: reports say so beside each price.
+inline constexpr std::string_view assumed_rent_figure = "assumed_rent_usd_per_h";
+
 /// All figures, in the order in which they are written.
 std::span<const Figure> figures();
 

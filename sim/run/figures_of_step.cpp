@@ -33,6 +33,11 @@ Getter of_step(const char* otherwise, Get get) {
   };
 }
 
+Value changes(const Run& run) {
+  const std::string keys = changed_keys(run.experiment);
+  return keys.empty() ? Value(none()) : to_value(std::string_view(keys));
+}
+
 Value kernel_slowdown(const Run& run) {
   if (updates_of(run) == nullptr) return to_value(slowest_class(step_of(run)).slowed);
   return unknown(has_servers(run.experiment.settings.sync)
@@ -122,6 +127,9 @@ std::vector<Figure> figures_of_the_job() {
   return {
       Figure{"experiment", "experiment", FigureUnit::text, "the name of the experiment's file", "",
              job_itself, of([](auto& run) -> std::string_view { return run.experiment.name; })},
+      Figure{"changed_keys", "set on the command line", FigureUnit::text,
+             "keys set on the command line, with their values; missing if there are none", "", summary_only,
+             changes},
       Figure{"platform", "platform", FigureUnit::text, "the machine, as the experiment names it", "",
              job_itself, of_setting(&Experiment::platform)},
       Figure{"model", "model", FigureUnit::text, "the model, or the name that its trace gives", "",

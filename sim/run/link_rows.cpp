@@ -35,7 +35,8 @@ std::vector<LinkRow> link_rows(const Cluster& cluster, const LinkValues<Bandwidt
     rows.push_back({.name = link_name(cluster, link),
                     .capacity = capacity,
                     .bytes = bytes,
-                    .utilization = bytes / (capacity * timeline.makespan)});
+                    .utilization = bytes / (capacity * timeline.makespan),
+                    .is_assumed = is_assumed(cluster, link)});
   };
   timeline.link_bytes.for_each_part_with(
       capacities, [&](std::uint32_t link, std::span<const double> bytes, std::span<const Bandwidth> of_links,
@@ -99,6 +100,7 @@ LinkTraffic link_traffic(const Cluster& cluster, const Timeline& timeline, std::
   });
   if (!use.busiest_row) return use;
   use.busiest_row->name = use.busiest = link_name(cluster, most);
+  use.busiest_row->is_assumed = is_assumed(cluster, most);
   use.most = use.busiest_row->utilization;
   use.mean = sum / static_cast<double>(links);
   return use;

@@ -17,7 +17,8 @@ struct LinkRow {
   std::string name;
   Bandwidth capacity;  ///< its mean over the makespan if it changed
   Bytes bytes;
-  double utilization = 0;  ///< bytes / (capacity x makespan)
+  double utilization = 0;   ///< bytes / (capacity x makespan)
+  bool is_assumed = false;  ///< the capacity rests on an assumed figure
 };
 
 /// Rows of the links that carried bytes, in the cluster's order. `capacities`: at the start; `events`: later

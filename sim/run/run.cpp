@@ -17,6 +17,14 @@ const Step& step_of(const Run& run) {
   return updates != nullptr ? updates->steady : std::get<Step>(run.what);
 }
 
+std::optional<NetworkEngine> network_engine(const Run& run) {
+  if (const Updates* const updates = updates_of(run); updates != nullptr && updates->network)
+    return updates->network;
+  const Step& step = step_of(run);
+  if (step.plan.graph.collectives.empty()) return std::nullopt;
+  return step.timeline.network;
+}
+
 Seconds exposed_communication(const Run& run) {
   const Updates* updates = updates_of(run);
   return updates != nullptr ? mean_per_update(*updates, sum_of(updates->workers).communicating)
@@ -93,6 +101,10 @@ Known<double> rent_per_hour(const Platform& platform, int nodes) {
                  (platform.price.list ? "; a list price is not converted into one" : ""));
 }
 
+bool is_rent_assumed(const Platform& platform) {
+  return platform.price.hour && platform.price.hour->provenance == Provenance::assumed;
+}
+
 Known<EpochCost> epoch_cost(const Platform& platform, int nodes, const Known<Seconds>& epoch) {
   const Known<double> rent = rent_per_hour(platform, nodes);
   if (!rent) return unknown(rent.error());
@@ -102,7 +114,7 @@ Known<EpochCost> epoch_cost(const Platform& platform, int nodes, const Known<Sec
   return EpochCost{.per_epoch = nodes * (*epoch / hour) * price.value,
                    .per_node_hour = price.value,
                    .date = platform.price.date,
-                   .is_assumed = price.provenance == Provenance::assumed};
+                   .is_assumed = is_rent_assumed(platform)};
 }
 
 }  // namespace trainyard

@@ -109,6 +109,9 @@ const Updates* updates_of(const Run& run);
 /// The steady step: the run itself, or the step that its many updates repeat.
 const Step& step_of(const Run& run);
 
+/// What gave the times on the network; empty if nothing was sent.
+std::optional<NetworkEngine> network_engine(const Run& run);
+
 /// Exposed time of a step for communication and the framework's work around it; in runs of many updates, the
 /// time for which a rank communicates per update, the mean of all ranks.
 Seconds exposed_communication(const Run& run);
@@ -139,6 +142,9 @@ const std::vector<TimelineEvent>& timeline_of(const Run& run);
 
 /// Rent of all nodes in USD per hour, or the reason why it is unknown.
 Known<double> rent_per_hour(const Platform& platform, int nodes);
+
+/// Whether that is the price of another machine.
+bool is_rent_assumed(const Platform& platform);
 
 /// nodes x hourly price x hours of an epoch, or the reason why it is unknown.
 Known<EpochCost> epoch_cost(const Platform& platform, int nodes, const Known<Seconds>& epoch);

@@ -17,6 +17,8 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <iterator>
+#include <map>
+#include <optional>
 #include <utility>
 
 namespace trainyard {
@@ -202,6 +204,33 @@ std::vector<ServerMessage> messages_of(const ResolvedExperiment& resolved, const
   return messages;
 }
 
+/// The shard with most bytes, if these are more than 1.5 times the mean: it then limits the others.
+std::optional<LoadedShard> loaded_shard(const Trace& trace, const std::vector<ServerMessage>& messages,
+                                        int shards) {
+  constexpr double much_more = 1.5;
+  std::vector<Bytes> bytes(at(shards));
+  LoadedShard loaded{.shard = 0, .shards = shards, .bytes = {}, .all = {}, .layer = {}, .of_layer = {}};
+  for (const ServerMessage& message : messages) {
+    for (const int shard : message.shards) bytes[at(shard)] += message.bytes;
+    loaded.all += static_cast<double>(message.shards.size()) * message.bytes;
+  }
+  const auto most = std::ranges::max_element(bytes);
+  if (*most * static_cast<double>(shards) <= much_more * loaded.all) return std::nullopt;
+  loaded.shard = static_cast<int>(most - bytes.begin());
+  loaded.bytes = *most;
+  std::map<std::string, Bytes> layers;
+  for (const ServerMessage& message : messages) {
+    if (std::ranges::find(message.shards, loaded.shard) == message.shards.end()) continue;
+    const std::string& layer = trace.ops[at(message.ready_op)].layer;
+    Bytes& its = layers[layer];
+    its += message.bytes;
+    if (its <= loaded.of_layer) continue;
+    loaded.of_layer = its;
+    loaded.layer = layer;
+  }
+  return loaded;
+}
+
 Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSettings& settings,
                             const StepCounts& counts, const Run& steady, bool learns) {
   Training training;
@@ -244,6 +273,10 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
                        options);
   training.updates = updates_from(record.repeats, cluster, settings, per_worker, counts);
   training.updates.servers = servers_of(plan, record);
+  training.updates.loaded_shard =
+      loaded_shard(only_class(resolved).trace, plan.messages, shards_of(resolved.settings.sync));
+  training.updates.network =
+      resolved.settings.fidelity == Fidelity::messages ? NetworkEngine::simgrid : NetworkEngine::fair_shares;
   training.links = links_of(cluster, record, static_cast<double>(record.updates));
   require_none(violations(record.repeats, training.links.rows, {}));
   training.events = record.repeats.back().events + record.flows;

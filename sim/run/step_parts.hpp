@@ -75,7 +75,7 @@ struct Names<StepPart> {
       Name{"slowed_kernels", StepPart::kernel_slowdown, "the former name of kernel_slowdown"},
       Name{"compute", StepPart::compute, "runs of many updates: all useful computing"},
       Name{"wasted_compute", StepPart::wasted_compute, "computing that the update rule cancelled"},
-      Name{"layers", StepPart::layers, "collectives of divided layers while no kernel runs"},
+      Name{"layers", StepPart::layers, "tensor-parallel collectives while no kernel runs"},
       Name{"messages", StepPart::messages, "messages between stages of a pipeline while no kernel runs"},
       Name{"communication", StepPart::communication, "collectives while no kernel runs"},
       Name{"framework", StepPart::framework, "cycles, negotiation and copies around collectives, exposed"},

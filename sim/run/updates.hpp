@@ -46,6 +46,16 @@ struct ServerRow {
   double utilization = 0;
 };
 
+/// The shard of the parameter servers that holds most.
+struct LoadedShard {
+  int shard = 0;      ///< numbered from 0
+  int shards = 0;     ///< number of all
+  Bytes bytes;        ///< of gradients that a worker pushes to it per step
+  Bytes all;          ///< to all shards
+  std::string layer;  ///< the layer with most of them there
+  Bytes of_layer;
+};
+
 /// Times of workers and the staleness come from the repeat with the median time per update.
 struct Updates {
   UpdateSettings settings;
@@ -62,8 +72,10 @@ struct Updates {
   std::vector<WorkerRow> workers;
   std::vector<WorkerSpan> spans;  ///< for the first ranks, from the beginning of the measurement
   std::vector<ServerRow> servers;
-  std::vector<TimelineEvent> bars;  ///< the spans as trace.json shows them
-  Step steady;                      ///< one step of all ranks in lock step; with servers, of one rank alone
+  std::optional<LoadedShard> loaded_shard;  ///< if it holds much more than the mean of the shards
+  std::optional<NetworkEngine> network;     ///< of messages between workers and servers
+  std::vector<TimelineEvent> bars;          ///< the spans as trace.json shows them
+  Step steady;  ///< one step of all ranks in lock step; with servers, of one rank alone
 };
 
 /// The mean over the ranks, per update, of a time that all workers together took.

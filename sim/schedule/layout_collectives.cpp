@@ -1,11 +1,11 @@
 #include "schedule/layout_collectives.hpp"
 
-#include "config/diagnostic.hpp"
 #include "experiment/collective_software.hpp"
 #include "platform/channels.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <cassert>
+#include <cstddef>
 #include <utility>
 
 namespace trainyard {
@@ -16,8 +16,8 @@ namespace {
 /// stages.
 constexpr Axis between_stages = Axis::pipeline;
 
-/// The ranks of each group on one node, or those with the same place on all nodes of the group. Throws
-/// InputError if a group has different numbers of ranks on its nodes.
+/// The ranks of each group on one node, or those with the same place on all nodes of the group, each of which
+/// has as many.
 RankGroups parts_by_node(const Cluster& cluster, const RankGroups& groups, bool is_inside) {
   RankGroups inside;
   RankGroups across;
@@ -29,13 +29,9 @@ RankGroups parts_by_node(const Cluster& cluster, const RankGroups& groups, bool 
       if (!is_same) inside.emplace_back();
       inside.back().push_back(rank);
     }
-    for (std::size_t node = first; node < inside.size(); ++node) {
-      if (inside[node].size() == inside[first].size()) continue;
-      throw InputError(
-          fmt::format("replicas divide state inside nodes, but one node has {} of them, another {}",
-                      inside[first].size(), inside[node].size()),
-          "shard_over: data, or as many replicas on every node");
-    }
+    // experiment/layout.cpp refuses others
+    assert(std::all_of(inside.begin() + static_cast<std::ptrdiff_t>(first), inside.end(),
+                       [&](const auto& part) { return part.size() == inside[first].size(); }));
     for (std::size_t place = 0; place < inside[first].size(); ++place) {
       std::vector<Rank>& same = across.emplace_back();
       for (std::size_t node = first; node < inside.size(); ++node) same.push_back(inside[node][place]);

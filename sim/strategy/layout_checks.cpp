@@ -122,7 +122,7 @@ std::vector<Diagnostic> layout_errors(const Parallelism& parallelism, int ranks,
   }
   const bool divides_gradients =
       parallelism.shard == Sharded::gradients || parallelism.shard == Sharded::parameters;
-  if (divides_gradients && parallelism.pipeline > 1) {
+  if (divides_gradients && parallelism.pipeline > 1 && has_copies(parallelism, ranks)) {
     found.push_back(about_layout(
         "shard",
         fmt::format("'{}' with pipeline {}: every micro-batch would reduce or gather everything again",

@@ -88,6 +88,14 @@ inline bool has_whole_experts(const Parallelism& parallelism) {
   return parallelism.tensor > 1 && parallelism.expert_tensor == 1;
 }
 
+/// Whether several of `ranks` hold the same parameter. Where each is held once, no state can be divided, and
+/// all values of `shard` mean the same.
+inline bool has_copies(const Parallelism& parallelism, int ranks) {
+  const int of_stage = ranks / parallelism.pipeline;
+  return of_stage > (has_whole_experts(parallelism) ? std::min(parallelism.tensor, parallelism.expert)
+                                                    : parallelism.tensor);
+}
+
 }  // namespace trainyard
 
 namespace trainyard::config {
@@ -101,7 +109,16 @@ struct Names<PipelineSchedule> {
            "one forward and one backward pass in turn, after a warm-up"},
       Name{"interleaved", PipelineSchedule::interleaved, "1f1b over several chunks of the model per rank"},
       Name{"zb_h1", PipelineSchedule::zb_h1,
-           "1f1b whose weight gradients fill the bubble (ZB-H1 of Zero Bubble Pipeline Parallelism)"}};
+           "1f1b whose weight gradients fill the bubble (ZB-H1 of Zero Bubble Pipeline Parallelism)"},
+      Name{"afab", PipelineSchedule::gpipe, ""},
+      Name{"one_f_one_b", PipelineSchedule::one_f_one_b, ""},
+      Name{"pipedream_flush", PipelineSchedule::one_f_one_b, ""},
+      Name{"interleaved_1f1b", PipelineSchedule::interleaved, ""}};
+  static constexpr std::array other_words{
+      OtherWord{"zero_bubble", "of its schedules zb_h1 is simulated"},
+      OtherWord{"zb_h2", "not simulated; zb_h1 is, with less memory and a larger bubble"},
+      OtherWord{"zb_v", "not simulated; zb_h1 is, with a larger bubble"},
+      OtherWord{"dualpipe", "not simulated; one of gpipe, 1f1b, interleaved, zb_h1"}};
 };
 
 template <>
@@ -110,7 +127,15 @@ struct Names<Recompute> {
   static constexpr std::array table{
       Name{"none", Recompute::none, "all activations that backward needs are kept"},
       Name{"selective", Recompute::selective, "the core of the attention is computed again"},
-      Name{"full", Recompute::full, "only the input of each block is kept"}};
+      Name{"full", Recompute::full, "only the input of each block is kept"},
+      Name{"false", Recompute::none, ""},
+      Name{"off", Recompute::none, ""},
+      Name{"attention", Recompute::selective, ""},
+      Name{"core_attn", Recompute::selective, ""},
+      Name{"true", Recompute::full, ""},
+      Name{"on", Recompute::full, ""},
+      Name{"block", Recompute::full, ""},
+      Name{"uniform", Recompute::full, ""}};
 };
 
 template <>
@@ -120,7 +145,29 @@ struct Names<Sharded> {
       Name{"none", Sharded::none, "every replica holds everything"},
       Name{"optimizer", Sharded::optimizer, "optimizer state (ZeRO-1, Megatron's distributed optimizer)"},
       Name{"gradients", Sharded::gradients, "and gradients (ZeRO-2)"},
-      Name{"parameters", Sharded::parameters, "and parameters (ZeRO-3, FSDP)"}};
+      Name{"parameters", Sharded::parameters, "and parameters (ZeRO-3, FSDP)"},
+      Name{"0", Sharded::none, ""},
+      Name{"false", Sharded::none, ""},
+      Name{"ddp", Sharded::none, ""},
+      Name{"zero0", Sharded::none, ""},
+      Name{"no_shard", Sharded::none, ""},
+      Name{"1", Sharded::optimizer, ""},
+      Name{"zero1", Sharded::optimizer, ""},
+      Name{"distributed_optimizer", Sharded::optimizer, ""},
+      Name{"2", Sharded::gradients, ""},
+      Name{"zero2", Sharded::gradients, ""},
+      Name{"shard_grad_op", Sharded::gradients, ""},
+      Name{"3", Sharded::parameters, ""},
+      Name{"zero3", Sharded::parameters, ""},
+      Name{"true", Sharded::parameters, ""},
+      Name{"fsdp", Sharded::parameters, ""},
+      Name{"fsdp2", Sharded::parameters, ""},
+      Name{"full_shard", Sharded::parameters, ""}};
+  static constexpr std::array other_words{
+      OtherWord{"hsdp", "parameters, with shard_over: node"},
+      OtherWord{"hybrid_shard", "parameters, with shard_over: node"},
+      OtherWord{"mics", "parameters, with shard_over: node"},
+      OtherWord{"zero", "optimizer, gradients or parameters (ZeRO stages 1 to 3)"}};
 };
 
 template <>
@@ -142,8 +189,69 @@ struct Names<ContextExchange> {
            "from own tokens to own heads and back by all-to-all (DeepSpeed-Ulysses)"}};
 };
 
+/// What users call keys of `parallelism`. Of one meaning only: --set takes these words.
+inline constexpr std::array words_of_parallelism{
+    OtherWord{"tp", "parallelism.tensor", true},
+    OtherWord{"tensor_parallel", "parallelism.tensor", true},
+    OtherWord{"tensor_parallelism", "parallelism.tensor", true},
+    OtherWord{"tensor_parallel_size", "parallelism.tensor", true},
+    OtherWord{"tensor_parallel_degree", "parallelism.tensor", true},
+    OtherWord{"tensor_model_parallel", "parallelism.tensor", true},
+    OtherWord{"tensor_model_parallel_size", "parallelism.tensor", true},
+    OtherWord{"pp", "parallelism.pipeline", true},
+    OtherWord{"pipeline_parallel", "parallelism.pipeline", true},
+    OtherWord{"pipeline_parallelism", "parallelism.pipeline", true},
+    OtherWord{"pipeline_parallel_size", "parallelism.pipeline", true},
+    OtherWord{"pipeline_parallel_degree", "parallelism.pipeline", true},
+    OtherWord{"pipeline_model_parallel", "parallelism.pipeline", true},
+    OtherWord{"pipeline_model_parallel_size", "parallelism.pipeline", true},
+    OtherWord{"vpp", "parallelism.virtual_stages", true},
+    OtherWord{"vp", "parallelism.virtual_stages", true},
+    OtherWord{"virtual_pipeline", "parallelism.virtual_stages", true},
+    OtherWord{"virtual_pipeline_model_parallel_size", "parallelism.virtual_stages", true},
+    OtherWord{"cp", "parallelism.context", true},
+    OtherWord{"context_parallel", "parallelism.context", true},
+    OtherWord{"context_parallelism", "parallelism.context", true},
+    OtherWord{"context_parallel_size", "parallelism.context", true},
+    OtherWord{"context_parallel_degree", "parallelism.context", true},
+    OtherWord{"cp_comm_type", "parallelism.context_exchange", true},
+    OtherWord{"ulysses", "parallelism.context_exchange"},
+    OtherWord{"ring_attention", "parallelism.context_exchange"},
+    OtherWord{"ep", "parallelism.expert", true},
+    OtherWord{"expert_parallel", "parallelism.expert", true},
+    OtherWord{"expert_parallelism", "parallelism.expert", true},
+    OtherWord{"expert_parallel_size", "parallelism.expert", true},
+    OtherWord{"expert_parallel_degree", "parallelism.expert", true},
+    OtherWord{"expert_model_parallel_size", "parallelism.expert", true},
+    OtherWord{"etp", "parallelism.expert_tensor", true},
+    OtherWord{"expert_tensor_parallel_size", "parallelism.expert_tensor", true},
+    OtherWord{"sequence_parallel", "parallelism.sequence", true},
+    OtherWord{"sequence_parallelism", "parallelism.sequence", true},
+    OtherWord{"sp", "parallelism.sequence"},
+    OtherWord{"pipeline_schedule", "parallelism.schedule", true},
+    OtherWord{"bubble", "parallelism.schedule"},
+    OtherWord{"bubble", "parallelism.virtual_stages"},
+    OtherWord{"activation_checkpointing", "parallelism.recompute", true},
+    OtherWord{"activation_recomputation", "parallelism.recompute", true},
+    OtherWord{"gradient_checkpointing", "parallelism.recompute", true},
+    OtherWord{"recomputation", "parallelism.recompute", true},
+    OtherWord{"recompute_granularity", "parallelism.recompute", true},
+    OtherWord{"zero", "parallelism.shard", true},
+    OtherWord{"zero_stage", "parallelism.shard", true},
+    OtherWord{"fsdp", "parallelism.shard", true},
+    OtherWord{"sharding", "parallelism.shard", true},
+    OtherWord{"sharding_strategy", "parallelism.shard", true},
+    OtherWord{"zero1", "parallelism.shard=optimizer"},
+    OtherWord{"zero2", "parallelism.shard=gradients"},
+    OtherWord{"zero3", "parallelism.shard=parameters"},
+    OtherWord{"distributed_optimizer", "parallelism.shard=optimizer"},
+    OtherWord{"hsdp", "parallelism.shard_over"},
+    OtherWord{"hybrid_shard", "parallelism.shard_over"},
+    OtherWord{"moe", "parallelism.expert"}};
+
 template <>
 struct Keys<Parallelism> {
+  static constexpr std::array other_words = words_of_parallelism;
   static auto table() {
     constexpr double most = 1e6;
     return keys(

@@ -95,6 +95,7 @@ Bytes size_of(GradientDtype dtype, Precision precision) {
     case GradientDtype::fp32:
       return Bytes(4);
     case GradientDtype::fp16:
+    case GradientDtype::bf16:
       return Bytes(2);
     case GradientDtype::fp16_with_amp:
       return element_sizes(precision).activation;

@@ -24,7 +24,7 @@
 namespace trainyard {
 
 /// The type of the gradient tensors that are reduced.
-enum class GradientDtype { as_computed, fp32, fp16, fp16_with_amp };
+enum class GradientDtype { as_computed, fp32, fp16, bf16, fp16_with_amp };
 
 /// Bytes per value of a reduced gradient.
 Bytes size_of(GradientDtype dtype, Precision precision);
@@ -121,6 +121,7 @@ struct Names<GradientDtype> {
                                          "2 bytes per value with fp16 and bf16, 4 with the other precisions"},
                                     Name{"fp32", GradientDtype::fp32, "4 bytes per value"},
                                     Name{"fp16", GradientDtype::fp16, "2 bytes per value"},
+                                    Name{"bf16", GradientDtype::bf16, "2 bytes per value"},
                                     Name{"fp16_with_amp", GradientDtype::fp16_with_amp,
                                          "2 bytes per value with fp16, bf16, amp and amp_bf16, 4 with fp32 "
                                          "and tf32"}};

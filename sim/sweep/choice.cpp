@@ -69,6 +69,7 @@ std::vector<Needs> needs_of_jobs(const SweepResult& result) {
     Needs& needs = all.emplace_back(Needs{.time_s = figure(result, row, "job_time_s"),
                                           .cost_usd = figure(result, row, "job_cost_usd"),
                                           .energy_j = figure(result, row, "job_energy_j")});
+    needs.is_rent_assumed = figure_if_stored(result, row, assumed_rent_figure).has_value();
     if (needs.time_s) needs.time_range = range_of_job(result, row, *needs.time_s);
     if (result.sweep.has_accuracy) {
       needs.accuracy = figure_if_stored(result, row, "expected_accuracy");
@@ -128,6 +129,7 @@ std::vector<Needs> needs_of(const SweepResult& result) {
   std::vector<Needs> all;
   for (const SweepRow& row : result.rows) {
     Needs& needs = all.emplace_back();
+    needs.is_rent_assumed = figure_if_stored(result, row, assumed_rent_figure).has_value();
     needs.time_s = is_of_learning ? figure(result, row, "time_to_target_s") : time_of_epochs(result, row);
     if (!needs.time_s) continue;
     needs.time_range = is_of_learning ? range_to_target(result, row, 0)

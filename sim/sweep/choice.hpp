@@ -25,6 +25,7 @@ struct Needs {
   std::optional<TimeRange> time_range = {};
   std::optional<double> accuracy = {};  ///< expected at the end of a fixed number of epochs, as a share
   std::optional<double> accuracy_low = {}, accuracy_high = {};  ///< 80 % of runs are expected between these
+  bool is_rent_assumed = false;
   bool is_beyond = false;  ///< the published runs behind samples or accuracy have smaller batches
 };
 

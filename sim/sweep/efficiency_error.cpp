@@ -32,7 +32,10 @@ struct ComparedJobsHash {
 class EfficiencyErrors {
 public:
   EfficiencyErrors(const config::Catalogue& catalogue, SweepResult& result)
-      : catalogue_(catalogue), result_(result), is_strong_(is_strong_scaling(result.sweep)) {}
+      : catalogue_(catalogue),
+        result_(result),
+        is_strong_(is_strong_scaling(result.sweep)),
+        is_relative_(is_relative_to_smallest(result)) {}
 
   void add(const Series& series) {
     const SweepRow& first = result_.rows[series.rows.front()];
@@ -43,7 +46,7 @@ public:
     if (!job || !resolved.published_errors || (is_strong_ && job->fit == one_gpu_fit)) return;
     const PublishedPairs& pairs = pairs_of(resolved.published_errors);
     Circumstances reference = job->of;
-    if (!is_strong_) reference.gpus = reference.nodes = 1;
+    if (!is_relative_) reference.gpus = reference.nodes = 1;
     for (const std::size_t row : series.rows) add_row(row, pairs, reference, job->of);
   }
 
@@ -83,6 +86,7 @@ private:
   const config::Catalogue& catalogue_;
   SweepResult& result_;
   bool is_strong_;
+  bool is_relative_;  ///< to the smallest run
   InputFiles files_;  // keeps the published errors, so that their addresses stay unique
   std::map<const PublishedErrors*, std::unique_ptr<PublishedPairs>> pairs_;
   /// Points that differ in the network alone have the same.

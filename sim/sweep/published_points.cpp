@@ -68,7 +68,7 @@ void check_figure(const PublishedFigure& group, const std::string& at, config::P
   const std::vector<std::string> known = sweep_columns(everything);
   if (std::ranges::find(known, group.figure) != known.end()) return;
   const std::string meant = config::did_you_mean(group.figure, known);
-  problems.error(join(at, "figure"), fmt::format("'{}' is no figure of sweeps", group.figure),
+  problems.error(join(at, "figure"), fmt::format("'{}' is not a figure of sweeps", group.figure),
                  meant.empty() ? "a column of sweep.csv, such as throughput_samples_per_s" : meant);
 }
 

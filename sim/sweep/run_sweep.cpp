@@ -116,17 +116,21 @@ public:
   std::map<std::string, std::string> take_new_hashes() { return std::exchange(new_hashes_, {}); }
 
 private:
+  /// Files are the point's as long as it is read. One that its simulation lacks is the program's own.
   PointAnswer simulated(std::size_t point, std::vector<std::string>& warnings) {
+    std::optional<ResolvedExperiment> resolved;
     try {
-      ResolvedExperiment resolved = read_point(catalogue_, sweep_, sweep_.points[point], files_);
-      for (const Diagnostic& warning : resolved.warnings) warnings.push_back(to_string(warning));
-      return {.figures = run_.figures(point, std::move(resolved))};
+      try {
+        resolved = read_point(catalogue_, sweep_, sweep_.points[point], files_);
+      } catch (const FileError& error) {
+        return failed(PointStatus::unreadable, error.what());
+      }
+      for (const Diagnostic& warning : resolved->warnings) warnings.push_back(to_string(warning));
+      return {.figures = run_.figures(point, *std::move(resolved))};
     } catch (const InputError& error) {
       return failed(PointStatus::wrong, reason_of(error));
     } catch (const JobImpossible& error) {
       return failed(PointStatus::impossible, error.what());
-    } catch (const FileError& error) {
-      return failed(PointStatus::unreadable, error.what());
     }
   }
 
@@ -173,6 +177,7 @@ SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
                paths);
       return;
     }
+    if (ended.kind == ChildOutcome::file_error) throw FileError(ended.text);  // of the program, not the point
     if (ended.kind != ChildOutcome::value) {
       outcome.broken.push_back(fmt::format("{}: {}", point_in_words(sweep, point), on_one_line(ended.text)));
       return;

@@ -31,7 +31,8 @@ struct SweepOutcome {
 };
 
 /// Runs the points with these indices. A point that is wrong, impossible or names an unreadable file gets a
-/// row with that status. Exceptions of `done` are thrown on after killing the workers.
+/// row with that status. Exceptions of `done` are thrown on after killing the workers, and so is a FileError
+/// of a simulation, which lacks a file of the program itself.
 SweepOutcome run_points(const config::Catalogue& catalogue, const Sweep& sweep,
                         const std::vector<std::size_t>& points, const SweepRun& run);
 

@@ -22,26 +22,12 @@ std::string name_of_series(const Sweep& sweep, const PointValues& values) {
   return name.empty() ? of_defaults : name;
 }
 
-double throughput_per_gpu(const SweepResult& result, std::size_t row) {
-  return figure(result, result.rows[row], "throughput_samples_per_s").value() /
-         figure(result, result.rows[row], "ranks").value();
-}
-
-/// efficient_up_to, with the efficiencies at this end of their expected errors; at neither where it is null.
-std::optional<std::size_t> last_above(const SweepResult& result, const Series& series, double least,
-                                      double EfficiencyError::*end) {
-  const bool is_strong = is_strong_scaling(result.sweep);
-  const double per_gpu = throughput_per_gpu(result, series.rows.front());
-  const auto relative = [&](std::size_t row) {  // as relative_scaling(), without the other series
-    return result.scaling_of_whole.empty() ? throughput_per_gpu(result, row) / per_gpu
-                                           : result.scaling_of_whole[row].value().efficiency;
-  };
+/// efficient_up_to, of other efficiencies.
+template <class Efficiency>
+std::optional<std::size_t> last_above(const Series& series, double least, const Efficiency& efficiency) {
   std::optional<std::size_t> last;
   for (const std::size_t row : series.rows) {
-    const double efficiency =
-        is_strong ? relative(row) : figure(result, result.rows[row], "scaling_efficiency").value();
-    const double error = end == nullptr ? 0 : (*result.efficiency_errors[row]).*end;
-    if (efficiency * (1 + error) < least) break;
+    if (efficiency(row) < least) break;
     last = row;
   }
   return last;
@@ -92,12 +78,20 @@ bool is_strong_scaling(const Sweep& sweep) {
          std::ranges::any_of(sweep.set, is_set);
 }
 
-std::vector<std::optional<double>> efficiencies(const SweepResult& result) {
-  const bool is_strong = is_strong_scaling(result.sweep);
+bool is_relative_to_smallest(const SweepResult& result) {
+  if (is_strong_scaling(result.sweep)) return true;
+  if (std::ranges::none_of(result.sweep.keys, is_scale_key)) return false;
+  return std::ranges::any_of(result.rows, [&](const SweepRow& row) {
+    return row.status == PointStatus::done && !figure(result, row, "scaling_efficiency");
+  });
+}
+
+Efficiencies efficiencies(const SweepResult& result) {
+  const bool is_relative = is_relative_to_smallest(result);
   const auto relative = relative_scaling(result);
-  std::vector<std::optional<double>> all(result.rows.size());
+  Efficiencies all(result.rows.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!is_strong)
+    if (!is_relative)
       all[i] = figure(result, result.rows[i], "scaling_efficiency");
     else if (relative[i])
       all[i] = relative[i]->efficiency;
@@ -105,17 +99,22 @@ std::vector<std::optional<double>> efficiencies(const SweepResult& result) {
   return all;
 }
 
-std::optional<std::size_t> efficient_up_to(const SweepResult& result, const Series& series, double least) {
-  return last_above(result, series, least, nullptr);
+std::optional<std::size_t> efficient_up_to(const Efficiencies& reached, const Series& series, double least) {
+  return last_above(series, least, [&](std::size_t row) { return reached[row].value(); });
 }
 
-std::optional<EfficientRange> efficient_range(const SweepResult& result, const Series& series, double least) {
+std::optional<EfficientRange> efficient_range(const SweepResult& result, const Efficiencies& reached,
+                                              const Series& series, double least) {
   const auto is_known = [&](std::size_t row) {
     return row < result.efficiency_errors.size() && result.efficiency_errors[row].has_value();
   };
   if (!std::ranges::all_of(series.rows, is_known)) return std::nullopt;
-  EfficientRange range{.low = last_above(result, series, least, &EfficiencyError::low),
-                       .high = last_above(result, series, least, &EfficiencyError::high)};
+  const auto last_at = [&](double EfficiencyError::*end) {
+    return last_above(series, least, [&](std::size_t row) {
+      return reached[row].value() * (1 + (*result.efficiency_errors[row]).*end);
+    });
+  };
+  EfficientRange range{.low = last_at(&EfficiencyError::low), .high = last_at(&EfficiencyError::high)};
   range.is_open = range.high == series.rows.back();
   return range;
 }

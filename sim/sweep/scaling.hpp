@@ -36,13 +36,20 @@ std::vector<std::optional<RelativeScaling>> relative_scaling(const SweepResult& 
 /// with the same batch per GPU is then not a useful reference.
 bool is_strong_scaling(const Sweep& sweep);
 
-/// For each row, the fraction of linear scaling that it reaches: its scaling efficiency, or under strong
-/// scaling its efficiency relative to the smallest run of its series. Nothing for failed rows.
-std::vector<std::optional<double>> efficiencies(const SweepResult& result);
+/// Whether efficiencies are relative to the smallest run of their series: under strong scaling, and if the
+/// ranks of a run share a model, which then has no step on one GPU.
+bool is_relative_to_smallest(const SweepResult& result);
+
+/// By row; nothing for failed rows.
+using Efficiencies = std::vector<std::optional<double>>;
+
+/// For each row, the fraction of linear scaling that it reaches: its scaling efficiency, or, if
+/// is_relative_to_smallest(), its efficiency relative to the smallest run of its series.
+Efficiencies efficiencies(const SweepResult& result);
 
 /// The row of a series with the most ranks such that every run up to it has at least efficiency `least`;
-/// nothing if not even the smallest run has.
-std::optional<std::size_t> efficient_up_to(const SweepResult& result, const Series& series, double least);
+/// nothing if not even the smallest run has. `reached`: efficiencies(result).
+std::optional<std::size_t> efficient_up_to(const Efficiencies& reached, const Series& series, double least);
 
 /// The same with every efficiency at the lower, and at the upper end of its expected error.
 struct EfficientRange {
@@ -51,6 +58,7 @@ struct EfficientRange {
 };
 
 /// Nothing if the error of a run of the series is unknown.
-std::optional<EfficientRange> efficient_range(const SweepResult& result, const Series& series, double least);
+std::optional<EfficientRange> efficient_range(const SweepResult& result, const Efficiencies& reached,
+                                              const Series& series, double least);
 
 }  // namespace trainyard

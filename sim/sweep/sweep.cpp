@@ -15,6 +15,7 @@ namespace trainyard {
 namespace {
 
 constexpr std::size_t most_points = 1'000'000;
+constexpr std::size_t most_keys = 1000;  // each is a column of the store, and SQLite has 2,000 of them
 
 /// Keys that change together.
 struct SweepAxis {
@@ -42,6 +43,9 @@ std::vector<SweepAxis> axes_of(const SweepFile& file) {
 }
 
 void check_axes(const std::vector<SweepAxis>& axes, const std::vector<std::string>& keys) {
+  if (keys.size() > most_keys)
+    throw InputError(fmt::format("the sweep varies {} keys", keys.size()),
+                     fmt::format("at most {}; several sweeps, or experiments of their own", most_keys));
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (std::ranges::count(keys, keys[i]) > 1) throw InputError(fmt::format("{} is varied twice", keys[i]));
   }

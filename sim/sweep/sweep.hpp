@@ -2,6 +2,7 @@
 // A sweep's points: the product of the values in its file and on the command line, with lists taken in
 // parallel and points left out.
 
+#include "experiment/keys_meant.hpp"
 #include "experiment/resolve.hpp"
 #include "sweep/sweep_file.hpp"
 
@@ -20,10 +21,7 @@ using PointValues = std::vector<std::string>;
 /// A value that leaves its key unchanged in the experiment: for lists taken in parallel.
 inline constexpr const char* default_value = "default";
 
-/// Keys that do not belong to experiments. `ranks`: total number of GPUs, on as few nodes as possible.
-/// `global_batch`: samples per step of all ranks. `experiment`: replaces the sweep's experiment.
-inline constexpr const char* ranks_key = "ranks";
-inline constexpr const char* global_batch_key = "global_batch";
+/// A key that does not belong to experiments: replaces the sweep's experiment.
 inline constexpr const char* experiment_key = "experiment";
 
 /// The experiment's key for a measured throughput of one GPU: points keep the factor on kernel times that the
@@ -45,6 +43,7 @@ struct Sweep {
   std::string title;
   std::string experiment;
   Overrides set;                    ///< for every point
+  std::string changed = {};         ///< what the command line sets: "precision=amp, nodes=1,2,4"
   std::vector<std::string> keys;    ///< varied keys
   std::vector<PointValues> points;  ///< a point is identified by its index
   std::vector<PublishedPoint> published;

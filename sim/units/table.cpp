@@ -163,6 +163,16 @@ std::vector<Table::Block> Table::blocks(std::size_t width, std::vector<std::size
   return {whole};
 }
 
+bool Table::has_room(std::size_t width) const {
+  Block block;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].dropped != 0 || widest_cell(i) == 0) continue;
+    block.columns.push_back(i);
+    block.widths.push_back(std::max(columns_[i].width, widest_cell(i)));
+  }
+  return fits(block, width);
+}
+
 std::size_t Table::end_of_numbers(const Block& block) const {
   std::size_t end = shape_.indent;
   std::size_t last = 0;

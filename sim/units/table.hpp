@@ -63,6 +63,9 @@ public:
   /// A line that is printed as it is, and wrapped.
   void line(std::string text);
 
+  /// Whether the columns that are never left out have room for whole words.
+  [[nodiscard]] bool has_room(std::size_t width) const;
+
   /// All lines, each with a line break; at most `width` columns wide.
   [[nodiscard]] std::string text(std::size_t width) const;
   /// The same without line breaks.

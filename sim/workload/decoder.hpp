@@ -78,7 +78,12 @@ struct Names<AttentionKernel> {
   static constexpr std::array table{
       Name{"unfused", AttentionKernel::unfused,
            "scores, softmax, dropout and context as kernels of their own"},
-      Name{"flash", AttentionKernel::flash, "one kernel that keeps the scores on the chip"}};
+      Name{"flash", AttentionKernel::flash, "one kernel that keeps the scores on the chip"},
+      Name{"eager", AttentionKernel::unfused, ""},
+      Name{"flash_attention", AttentionKernel::flash, ""},
+      Name{"flash_attention_2", AttentionKernel::flash, ""},
+      Name{"flash_attn", AttentionKernel::flash, ""},
+      Name{"fused", AttentionKernel::flash, ""}};
 };
 
 template <>

@@ -1,7 +1,5 @@
 #include "workload/gpt2.hpp"
 
-#include "workload/decoder.hpp"
-
 namespace trainyard {
 
 std::vector<Layer> gpt2_layers(const Gpt2Hyperparameters& parameters) {
@@ -15,7 +13,8 @@ std::vector<Layer> gpt2_layers(const Gpt2Hyperparameters& parameters) {
                          .pad_vocabulary = parameters.pad_vocabulary,
                          .positions = parameters.positions,
                          .sequence_length = parameters.sequence_length,
-                         .causal = false});
+                         .attention = parameters.attention,
+                         .causal = parameters.attention == AttentionKernel::flash});
 }
 
 }  // namespace trainyard

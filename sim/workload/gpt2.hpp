@@ -3,6 +3,7 @@
 // a setting of decoder.hpp.
 
 #include "config/keys.hpp"
+#include "workload/decoder.hpp"
 #include "workload/layer.hpp"
 
 #include <optional>
@@ -18,10 +19,11 @@ struct Gpt2Hyperparameters {
   std::optional<int> pad_vocabulary = {};  ///< default: not padded
   int positions = 1024;
   int sequence_length = 1024;
+  AttentionKernel attention = AttentionKernel::unfused;
 };
 
-/// The layers in forward order, ending in the loss. Attention is computed in full: the masked half is not
-/// skipped. The last projection multiplies by the word embedding, which is counted only once, in the
+/// The layers in forward order, ending in the loss. Unfused attention is computed in full: the masked half is
+/// not skipped. The last projection multiplies by the word embedding, which is counted only once, in the
 /// embedding layer. Heads must divide hidden.
 std::vector<Layer> gpt2_layers(const Gpt2Hyperparameters& parameters);
 
@@ -45,7 +47,8 @@ struct Keys<Gpt2Hyperparameters> {
         optional("positions", &G::positions, "longest sequence: entries of the position embedding")
             .at_least(1)
             .at_most(1e6),
-        optional("sequence_length", &G::sequence_length, "tokens per sample").at_least(1).at_most(1e6));
+        optional("sequence_length", &G::sequence_length, "tokens per sample").at_least(1).at_most(1e6),
+        optional("attention", &G::attention, "kernels of the attention; flash skips the masked half"));
   }
 };
 

@@ -206,6 +206,10 @@ void read_duration(const Row& row, Op& op) {
     if (!op.duration) row.error(TraceColumn::duration_source, "a source without a duration");
     read_choice(row, TraceColumn::duration_source, op.source.emplace());
   }
+  if (!row.has(TraceColumn::kernel_s)) return;
+  op.kernel = Seconds(read_number(row, TraceColumn::kernel_s, longest_op));
+  if (!op.duration || op.kernel > *op.duration)
+    row.error(TraceColumn::kernel_s, "kernel_s is more than duration_s", "it is a part of duration_s");
 }
 
 /// Calls `set` with each collective of the op and its item in a cell; a single item is that of all. Does
@@ -349,6 +353,9 @@ void read_communications(const Row& row, Op& op) {
 
 void check_work(const Row& row, const Op& op) {
   if (op.duration || row.has(TraceColumn::duration_s)) return;
+  if (op.kind == OpKind::host && op.role == OpRole::ranks_overhead &&
+      (op.layer == ranks_overhead_layer || op.bytes > Bytes()))
+    return;  // the number of ranks decides
   if (!row.has(TraceColumn::kind) || needs_duration(op.kind)) {
     row.error(TraceColumn::duration_s, "duration_s is missing",
               "give a duration, or a kind with its flops and bytes");
@@ -471,6 +478,8 @@ void read_comment(const CsvComment& comment, Trace& trace, CsvProblems& problems
   const std::string& text = comment.value.text;
   if (comment.key == "model") {
     trace.model = text;
+  } else if (comment.key == "gpu") {
+    trace.gpu = text;
   } else if (comment.key == "trainyard trace") {
     if (parse_integer(text) == trace_format_version) return;
     problems.error(comment.line, comment.value, comment.key, "unknown version " + in_quotes(text),

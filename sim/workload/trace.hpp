@@ -125,12 +125,15 @@ struct Op {
   OpRole role = OpRole::layer;  ///< traces in files tell it by the layer's name: role_of()
   int of_layer = -1;            ///< index in the model's layers, -1 for none; not part of a trace file
   Shape shape;
-  bool in_8_bits = false;               ///< a matrix product in 8 bits, of a step in fp8
-  Flops flops;                          ///< for the whole batch
-  Bytes bytes;                          ///< read from and written to device memory
-  std::vector<Gradient> gradients;      ///< complete when this op ends, in the order they become ready
-  std::optional<Seconds> duration;      ///< measured by a user, or computed by an earlier run
+  bool in_8_bits = false;           ///< a matrix product in 8 bits, of a step in fp8
+  Flops flops;                      ///< for the whole batch
+  Bytes bytes;                      ///< read from and written to device memory
+  std::vector<Gradient> gradients;  ///< complete when this op ends, in the order they become ready
+  /// Measured by a user, or computed by an earlier run, on a GPU of mean speed. Empty for host time of
+  /// several ranks: their number and the stack decide.
+  std::optional<Seconds> duration;
   std::optional<ComputeSource> source;  ///< of the duration; empty counts as measured
+  Seconds kernel = {};                  ///< the part of a given duration that is longer on a slower GPU
   std::vector<OpCommunication> communications;  ///< in the order in which they are launched
   SourceLine line = {};                         ///< of the trace's file
   friend bool operator==(const Op&, const Op&) = default;
@@ -162,6 +165,8 @@ struct Trace {
   std::optional<int> sequence_length = {};       ///< tokens per sample; empty without sequences
   std::optional<double> samples_per_epoch = {};  ///< of the training set, if known
   std::optional<Bytes> memory = {};              ///< of a rank at the fullest moment of a step, if known
+  std::string gpu =
+      {};  ///< whose times the durations are: a profile's name, or the product's; empty: unknown
   std::vector<Op> ops;
   friend bool operator==(const Trace&, const Trace&) = default;
 };
@@ -232,7 +237,22 @@ struct Names<Precision> {
       Name{"bf16", Precision::bf16, "like fp16, but in bfloat16"},
       Name{"amp_bf16", Precision::amp_bf16, "like amp, but in bfloat16"},
       Name{"fp8", Precision::fp8,
-           "like bf16, but the products of a transformer's linear layers are in 8 bits"}};
+           "like bf16, but the products of a transformer's linear layers are in 8 bits"},
+      Name{"float32", Precision::fp32, ""},
+      Name{"float", Precision::fp32, ""},
+      Name{"single", Precision::fp32, ""},
+      Name{"float16", Precision::fp16, ""},
+      Name{"half", Precision::fp16, ""},
+      Name{"bfloat16", Precision::bf16, ""},
+      Name{"amp_fp16", Precision::amp, ""},
+      Name{"fp16_amp", Precision::amp, ""},
+      Name{"mixed", Precision::amp, ""},
+      Name{"fp16_mixed", Precision::amp, ""},
+      Name{"16_mixed", Precision::amp, ""},
+      Name{"amp_bfloat16", Precision::amp_bf16, ""},
+      Name{"bf16_amp", Precision::amp_bf16, ""},
+      Name{"bf16_mixed", Precision::amp_bf16, ""},
+      Name{"float8", Precision::fp8, ""}};
 };
 
 template <>
@@ -250,7 +270,68 @@ struct Names<Optimizer> {
       Name{"momentum", Optimizer::momentum, "gradient descent with momentum: one value per parameter"},
       Name{"lars", Optimizer::lars, "LARS: momentum with a step size per tensor, one value per parameter"},
       Name{"adam", Optimizer::adam, "Adam: two values per parameter"},
-      Name{"lamb", Optimizer::lamb, "LAMB: Adam with a step size per tensor, two values per parameter"}};
+      Name{"lamb", Optimizer::lamb, "LAMB: Adam with a step size per tensor, two values per parameter"},
+      Name{"adamw", Optimizer::adam, "Adam with decoupled weight decay: as adam"},
+      Name{"fused_adam", Optimizer::adam, ""},
+      Name{"fused_adamw", Optimizer::adam, ""},
+      Name{"adamw_fused", Optimizer::adam, ""},
+      Name{"adamw_torch", Optimizer::adam, ""},
+      Name{"adamw_torch_fused", Optimizer::adam, ""},
+      Name{"adamw_apex_fused", Optimizer::adam, ""},
+      Name{"adamw_hf", Optimizer::adam, ""},
+      Name{"decoupled_adamw", Optimizer::adam, ""},
+      Name{"sgd_momentum", Optimizer::momentum, "as momentum"},
+      Name{"momentum_sgd", Optimizer::momentum, ""},
+      Name{"sgdm", Optimizer::momentum, ""},
+      Name{"sgd_with_momentum", Optimizer::momentum, ""},
+      Name{"nesterov", Optimizer::momentum, "Nesterov's momentum: as momentum"},
+      Name{"sgd_nesterov", Optimizer::momentum, ""},
+      Name{"nag", Optimizer::momentum, ""},
+      Name{"fused_sgd", Optimizer::momentum, ""},
+      Name{"larc", Optimizer::lars, ""},
+      Name{"fused_lamb", Optimizer::lamb, ""},
+      Name{"nvlamb", Optimizer::lamb, ""}};
+
+  static constexpr std::string_view one_value =
+      "not simulated; 'momentum' keeps as much state, one value per parameter";
+  static constexpr std::string_view two_values =
+      "not simulated; 'adam' keeps as much state, two values per parameter";
+  static constexpr std::string_view less_than_adam =
+      "not simulated; it keeps less state than 'adam', the nearest that is";
+  static constexpr std::array other_words{
+      OtherWord{"rmsprop", one_value},
+      OtherWord{"adagrad", one_value},
+      OtherWord{"lion", one_value},
+      OtherWord{"signum", one_value},
+      OtherWord{"muon", one_value},
+      OtherWord{"novograd", one_value},
+      OtherWord{"nadam", two_values},
+      OtherWord{"radam", two_values},
+      OtherWord{"adamax", two_values},
+      OtherWord{"adabelief", two_values},
+      OtherWord{"adadelta", two_values},
+      OtherWord{"adan", "not simulated; it keeps more state than 'adam'"},
+      OtherWord{"amsgrad", "not simulated; it keeps one more value per parameter than 'adam'"},
+      OtherWord{"sophia", two_values},
+      OtherWord{"soap", "not simulated; it keeps more state than 'adam'"},
+      OtherWord{"shampoo", "not simulated; it keeps matrices per layer, 'adam' two values per parameter"},
+      OtherWord{"adafactor", less_than_adam},
+      OtherWord{"came", less_than_adam},
+      OtherWord{"galore", less_than_adam},
+      OtherWord{"adam_mini", less_than_adam},
+      OtherWord{"adam8bit", less_than_adam},
+      OtherWord{"adam_8bit", less_than_adam},
+      OtherWord{"adamw8bit", less_than_adam},
+      OtherWord{"adamw_8bit", less_than_adam},
+      OtherWord{"adamw_bnb_8bit", less_than_adam},
+      OtherWord{"paged_adamw", less_than_adam},
+      OtherWord{"paged_adamw_8bit", less_than_adam},
+      OtherWord{"paged_adamw_32bit", two_values},
+      OtherWord{"lion_8bit", "not simulated; it keeps less state than 'momentum'"},
+      OtherWord{"cpu_adam", "not simulated on the host; 'adam' keeps its state on the GPU"},
+      OtherWord{"deepspeed_cpu_adam", "not simulated on the host; 'adam' keeps its state on the GPU"},
+      OtherWord{"onebit_adam", "its compression is not simulated; 'adam' keeps as much state"},
+      OtherWord{"lbfgs", "not simulated; one of sgd, momentum, lars, adam, lamb"}};
 };
 
 }  // namespace config

@@ -31,7 +31,8 @@ enum class TraceColumn {
   waits,
   launch,
   peer,
-  dtype
+  dtype,
+  kernel_s
 };
 
 /// Columns that are written only if some collective needs them, and if there are messages.
@@ -46,6 +47,8 @@ inline constexpr std::string_view message_received = "recv";
 
 /// In column `dtype`: a matrix product in 8 bits. The column is written only if there is one.
 inline constexpr std::string_view eight_bits = "fp8";
+
+/// Column `kernel_s` is written only if some op has one.
 
 /// In column `waits`: no op of the backward pass waits.
 inline constexpr std::string_view only_optimizer_waits = "optimizer";
@@ -84,6 +87,8 @@ inline constexpr std::array trace_columns{
         "other rank of each message, by its place in the group: +1, the next one (from the last one to "
         "the first); 0, the first one"},
     config::Name{"dtype", TraceColumn::dtype,
-                 "fp8: a matrix product in 8 bits; default: as the step's precision says"}};
+                 "fp8: a matrix product in 8 bits; default: as the step's precision says"},
+    config::Name{"kernel_s", TraceColumn::kernel_s,
+                 "part of duration_s that takes longer on the slowest of several GPUs; default: none"}};
 
 }  // namespace trainyard

@@ -124,6 +124,8 @@ std::string cell(const Op& op, TraceColumn column) {
       return communication_list(op, peer_text);
     case TraceColumn::dtype:
       return op.in_8_bits ? std::string(eight_bits) : "";
+    case TraceColumn::kernel_s:
+      return op.kernel > Seconds() ? shortest(op.kernel.si()) : "";
   }
   return {};
 }
@@ -139,15 +141,19 @@ std::string write_trace(const Trace& trace) {
   if (trace.sequence_length) text += "# sequence_length: " + std::to_string(*trace.sequence_length) + "\n";
   if (trace.samples_per_epoch) text += fmt::format("# samples_per_epoch: {:.0f}\n", *trace.samples_per_epoch);
   if (trace.memory) text += fmt::format("# memory_bytes: {:.0f}\n", trace.memory->si());
+  if (!trace.gpu.empty()) text += "# gpu: " + with_apostrophes(trace.gpu) + "\n";
   const bool with_groups = has_groups(trace);
   const bool with_messages = has_messages(trace);
   const bool with_dtype = std::ranges::any_of(trace.ops, &Op::in_8_bits);
+  const bool with_kernels =
+      std::ranges::any_of(trace.ops, [](const Op& op) { return op.kernel > Seconds(); });
   const auto write_line = [&](auto cell_of) {
     std::string_view separator;
     for (const auto& column : trace_columns) {
       if (is_for_groups(column.value) && !with_groups) continue;
       if (is_for_messages(column.value) && !with_messages) continue;
       if (column.value == TraceColumn::dtype && !with_dtype) continue;
+      if (column.value == TraceColumn::kernel_s && !with_kernels) continue;
       text += std::exchange(separator, ",");
       text += cell_of(column);
     }

@@ -3,7 +3,6 @@
 #include "accuracy/ratio_error.hpp"
 
 #include "accuracy/expected_error.hpp"
-#include "accuracy/fitted_ratios.hpp"
 #include "config/read_file.hpp"
 #include "random/generator.hpp"
 #include "workload/csv.hpp"
@@ -224,21 +223,6 @@ TEST_CASE("the widenings are the same again, and those of changes without pairs 
   CHECK(again == twenty().errors().ratio_widening);
   CHECK(again[index_of(RunChange::precision)] == 1);
   CHECK(again[index_of(RunChange::settings)] == 1);
-}
-
-TEST_CASE("widenings found on the way give the same coverage as those of the table") {
-  PublishedErrors without = twenty().errors();
-  without.ratio_widening = all_ones();
-  const auto expected = ratio_coverage(twenty().errors());
-  const auto found = fitted_ratio_coverage(without);
-  REQUIRE(found.size() == expected.size());
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    CHECK(found[i].change == expected[i].change);
-    CHECK(found[i].pairs == expected[i].pairs);
-    CHECK(found[i].covered == expected[i].covered);
-    CHECK(found[i].half_width == expected[i].half_width);
-    CHECK(found[i].run_half_width == expected[i].run_half_width);
-  }
 }
 
 TEST_CASE("of the shipped pairs, each without its series, 75 to 85 % lie in their intervals") {

@@ -284,3 +284,29 @@ TEST_CASE("--library times MPI's choices, also between processors, and refuses N
                      "-b", "1M", "-e", "1M"})
             .code == 0);
 }
+
+TEST_CASE("a collective has an expected error where published curves are like it, otherwise a reason") {
+  const Json known =
+      collective_json({"all_reduce", "--platform", "dgx_h100", "-b", "64K", "-e", "64M", "-f", "1024"});
+  const Json& error = known["expected_error"];
+  CHECK(error["share"] == 0.8);
+  CHECK(error["reason"].is_null());
+  for (const char* range : {"from_1_mib", "below_1_mib"}) {
+    CAPTURE(range);
+    CHECK(error[range]["low"].get<double>() < error[range]["high"].get<double>());
+    CHECK(error[range]["nearest"]["operation"] == "all_reduce");
+  }
+  const Json large = collective_json({"all_reduce", "--platform", "dgx_h100", "-b", "64M", "-e", "64M"});
+  CHECK(large["expected_error"]["below_1_mib"].is_null());
+  CHECK(large["expected_error"]["from_1_mib"] == error["from_1_mib"]);
+  const std::vector<std::vector<std::string>> unlike{
+      {"--nccl", "none"}, {"--algorithm", "ring"}, {"--protocol", "LL"}, {"--group", "0-3"}};
+  for (const std::vector<std::string>& options : unlike) {
+    CAPTURE(options.front());
+    std::vector<std::string> arguments{"all_reduce", "--platform", "dgx_h100", "-b", "64M", "-e", "64M"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const Json unknown = collective_json(arguments)["expected_error"];
+    CHECK(unknown["from_1_mib"].is_null());
+    CHECK_FALSE(unknown["reason"].get<std::string>().empty());
+  }
+}

@@ -8,6 +8,8 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
+#include <csignal>
+#include <sys/stat.h>
 
 using namespace trainyard;
 
@@ -264,4 +266,25 @@ TEST_CASE("completion offers the names of the files shipped, and paths where no 
   CHECK(lines("run", "./resnet50_dl") == "files\n");
   CHECK(lines("topology", "my_") == "files\n");
   CHECK(lines("model", "bert_b") == "none\nbert_base\nbert_base_squad\n");
+}
+
+TEST_CASE("asserts are on in this build") {
+#ifdef NDEBUG
+  FAIL("NDEBUG is defined");
+#endif
+}
+
+TEST_CASE("a program that a failed assert aborts ends with 70 and asks for a report") {
+  const Scratch scratch;
+  const std::string pipe = scratch / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  Process process({"schema", "experiment"}, pipe);  // more than a pipe holds: it waits for its reader
+  const int reader = ::open(pipe.c_str(), O_RDONLY);
+  char first = 0;
+  REQUIRE(::read(reader, &first, 1) == 1);
+  process.send(SIGABRT);
+  const Ended ended = process.wait();
+  ::close(reader);
+  CHECK(ended.code == 70);
+  CHECK(has(ended.err, "this is a bug in trainyard"));
 }

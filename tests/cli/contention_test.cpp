@@ -2,6 +2,7 @@
 
 #include "process.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 using namespace trainyard;
@@ -107,6 +108,29 @@ TEST_CASE("a job whose link failed ends with 4 although others go on beside it")
         run_job(scratch, failed + "background: [{from: node2, to: node3, rate: 1 GB/s}]\n", fidelity);
     CHECK(ended.code == 4);
     CHECK(ended.err.find("node0.nic0->fabric") != std::string::npos);
+  }
+}
+
+TEST_CASE("a job that waits long for a link while others send on says so, and keeps --max-time") {
+  const Scratch scratch;
+  const std::string long_wait =
+      scratch.put("long.yaml", std::string(job) +
+                                   "background: [{from: node2, to: node3, rate: 1 GB/s}]\nevents:\n"
+                                   "  - {at: 10 ms, link: node0.nic0->fabric, bandwidth: 0 GB/s}\n"
+                                   "  - {at: 4000 s, link: node0.nic0->fabric, bandwidth: 12 GB/s}\n");
+  const Ended ended = run_program({"run", long_wait, "--max-time", "25s"});
+  CHECK(ended.code == 4);
+  CHECK(contains(ended.err, "it would take about"));
+  CHECK(contains(ended.err, "waits for a link"));
+}
+
+TEST_CASE("an event's bandwidth is that of a failed link, or one that a link can have") {
+  const Scratch scratch;
+  for (const char* const bandwidth : {"3e-300 GB/s", "1e-320 B/s", "900 B/s"}) {
+    const Ended ended = run_job(
+        scratch, fmt::format("events: [{{at: 1 ms, link: node0.nic0->fabric, bandwidth: {}}}]\n", bandwidth));
+    CHECK(ended.code == 3);
+    CHECK(contains(ended.err, "events[0].bandwidth") + contains(ended.err, "1 kB/s or more") >= 1);
   }
 }
 

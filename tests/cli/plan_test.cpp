@@ -157,6 +157,48 @@ TEST_CASE("requests that cannot be answered are refused with what is missing") {
   check_refused({"plan", "resnet50_p2_16xlarge_async", "--global-batch", "64"}, 3, "cannot share a model");
 }
 
+TEST_CASE("a model without a machine, and other names in the wrong place, are told what a plan takes") {
+  for (const Words& more : {Words{}, Words{"--gpus", "8", "--global-batch", "32"}}) {
+    Words words{"plan", "llama3_8b"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ended ended = run_program(words);
+    CHECK(ended.code == 3);
+    CHECK(contains(ended.err, "--on "));
+    CHECK(contains(ended.err, "--global-batch") == more.empty());
+    CHECK(!contains(ended.err, "--model"));
+    CHECK(!contains(ended.err, "--platform"));
+  }
+  check_refused({"plan", "dgx2"}, 3, "--on dgx2");
+  check_refused({"plan", "resnet50_dgx2", "--on", "dgx2", "--global-batch", "64"}, 3,
+                "trainyard plan resnet50_dgx2");
+}
+
+TEST_CASE("prices are called assumed until the user gives one, and the answer turns where the plan says") {
+  const auto plan = [](const Words& more) {
+    Words words{"--goal", "cost", "--gpus", "8", "--over", "platform=dgx1v,dgx_a100"};
+    words.insert(words.end(), more.begin(), more.end());
+    return plan_json(words);
+  };
+  const auto machine = [](const Json& its) { return its["best"]["keys"]["platform"].get<std::string>(); };
+  const Json own = plan({});
+  CHECK(own["best"]["assumed_rent_usd_per_h"] == own["best"]["rent_usd_per_h"]);
+  const Json& turn = own["price_turn"];
+  const auto price_of_best = [&](double factor) {
+    return machine(own) + "=" + std::to_string(factor * turn["best_dearer_above_usd_per_h"].get<double>()) +
+           " USD";
+  };
+  const Json below = plan({"--price", price_of_best(0.99)});
+  CHECK(machine(below) == machine(own));
+  CHECK(below["best"]["assumed_rent_usd_per_h"].is_null());
+  CHECK(contains(below["command"].get<std::string>(), "platform.node.price.hour="));
+  CHECK(machine(plan({"--price", price_of_best(1.01)})) != machine(own));
+  const Words words = small_plan({"--goal", "cost", "--gpus", "8"});
+  CHECK(contains(run_program(words).out, "assumed"));
+  check_refused(small_plan({"--price", "dgx2=30 USD"}), 3, "dgx2");
+  check_refused(small_plan({"--price", "dgx1v=30 USD", "--set", "platform.node.price.hour=20 USD"}), 3,
+                "platform.node.price.hour");
+}
+
 TEST_CASE("an experiment says in its block plan what is asked for, and the command line may say otherwise") {
   const Scratch scratch;
   const std::string file =

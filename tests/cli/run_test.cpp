@@ -29,6 +29,18 @@ TEST_CASE("the shipped experiment prints its summary on stdout and nothing on st
   CHECK_FALSE(contains(ended.out, "\x1b"));  // not a terminal: no colour
 }
 
+TEST_CASE("a batch that is chosen is called one that fits only if it does") {
+  const auto note = [](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"run", "--platform", "dgx_h100"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_program(words).err;
+  };
+  const std::string too_large = note({"--model", "llama3_8b", "--precision", "bf16"});
+  CHECK(contains(too_large, "note: batch 1 per GPU; --batch sets it"));
+  CHECK(contains(too_large, "does not fit"));
+  CHECK(contains(note({"--model", "gpt2_small"}), "that fits; --batch sets it"));
+}
+
 TEST_CASE("--json prints one object and nothing else") {
   const Ended ended = run_program({"run", "resnet50_dgx2", "--json"});
   REQUIRE(ended.code == 0);
@@ -240,9 +252,9 @@ TEST_CASE("unknown names are wrong input with a suggestion") {
   CHECK(contains(error_of({"run", "resnet50_dgx2", "--set", "sync.algorithm=rign"}), "did you mean 'ring'?"));
   CHECK(contains(error_of({"run", "resnet50_dgx2", "--fidelity", "mesages"}), "did you mean 'messages'?"));
   CHECK_FALSE(contains(error_of({"run", "resnet50_dgx2", "--fidelity", "step"}), "steps"));
-  CHECK(contains(error_of({"topology", "dgx"}), "did you mean 'dgx2'?"));
+  CHECK(contains(error_of({"topology", "dgx"}), "one of dgx_a100, dgx_b200"));
   CHECK(contains(error_of({"model", "resnet"}), "resnet50"));
-  CHECK(contains(error_of({"collective", "allreduce", "--platform", "dgx2"}), "did you mean 'all_reduce'?"));
+  CHECK(contains(error_of({"collective", "all_redcue", "--platform", "dgx2"}), "did you mean 'all_reduce'?"));
   CHECK(contains(error_of({"collective", "all_reduce", "--platform", "dgx3"}), "did you mean 'dgx2'?"));
   CHECK(contains(error_of({"schema", "platfrom"}), "did you mean 'platform'?"));
 }

@@ -3,6 +3,7 @@
 
 #include "process.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -449,4 +450,28 @@ TEST_CASE("an accuracy is a limit where points have one, and an error where none
   CHECK(contains(done.out, "best points  with at least 76.0 % accuracy"));
   CHECK(contains(done.out, "fastest         batch_per_gpu=16: the job in"));
   CHECK(contains(done.out, "most accurate   batch_per_gpu=16: the job in"));
+}
+
+TEST_CASE("a table of points never leaves out or cuts the varied keys and the figures of its goal") {
+  const auto table_of = [](const std::string& sweep) {
+    const Ended ended = run_program({"sweep", sweep});
+    CAPTURE(ended.err);
+    return ended.out;
+  };
+  const std::string learnt = table_of("digits_trade_off");
+  for (const char* const head : {"final loss", "error floor", "to target"})
+    CHECK(learnt.find(head) < learnt.find("left out"));
+  CHECK(has(learnt, "k_sync, k=2"));
+  const std::string ddl = table_of("powerai_ddl");
+  CHECK(ddl.find("efficiency") < ddl.find("left out"));
+  for (const std::string& text : {learnt, ddl, table_of("gpu_types")})
+    CHECK(text.substr(0, text.find("left out")).find("...") == std::string::npos);
+}
+
+TEST_CASE("a sweep's answer stands before its points, and a file gets all of them") {
+  const Ended swept = run_program({"sweep", "resnet50_dgx2", "--batch", "1..70"});
+  CHECK(swept.code == 0);
+  CHECK(swept.out.find("best points") < swept.out.find("samples/s  "));
+  CHECK(std::count(swept.out.begin(), swept.out.end(), '\n') > 70);
+  CHECK(swept.out.find("only points on the Pareto front") == std::string::npos);
 }

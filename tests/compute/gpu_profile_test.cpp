@@ -85,6 +85,14 @@ TEST_CASE("absurd rates and fractions are errors where they are written") {
   CHECK(profile_errors(replaced(tiny_gpu, "efficiency: 0.8", "efficiency: -0.8")).size() == 1);
 }
 
+TEST_CASE("a GPU has no more usable memory than memory") {
+  const auto errors = profile_errors(replaced(tiny_gpu, "capacity: 16 GB", "capacity: 16 GB, usable: 17 GB"));
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].key_path == "memory.usable");
+  CHECK(errors[0].message.find("17 GB usable of a capacity of 16 GB") != std::string::npos);
+  CHECK(profile_errors(replaced(tiny_gpu, "capacity: 16 GB", "capacity: 16 GB, usable: 16 GB")).empty());
+}
+
 TEST_CASE("a kernel table lies beside its profile") {
   const auto errors = profile_errors(tiny_gpu + "kernels: ../other/k.csv\n");
   REQUIRE(errors.size() == 1);

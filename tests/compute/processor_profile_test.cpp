@@ -19,11 +19,11 @@ config::Document profile(const std::string& name) {
 
 TEST_CASE("a processor has the memory of the mode it is used in, the first one if none is named") {
   const GpuProfile cache = load_processor_profile(profile("xeon_phi_7230"));
+  const GpuProfile mcdram = load_processor_profile(profile("xeon_phi_7230"), "mcdram");
   const GpuProfile flat = load_processor_profile(profile("xeon_phi_7230"), "flat");
-  const GpuProfile ddr4 = load_processor_profile(profile("xeon_phi_7230"), "ddr4");
-  CHECK(flat.memory.capacity.value < cache.memory.capacity.value);
-  CHECK(flat.memory.bandwidth.value > cache.memory.bandwidth.value);
-  CHECK(cache.memory.bandwidth.value > ddr4.memory.bandwidth.value);
+  CHECK(mcdram.memory.capacity.value < cache.memory.capacity.value);
+  CHECK(mcdram.memory.bandwidth.value > cache.memory.bandwidth.value);
+  CHECK(cache.memory.bandwidth.value > flat.memory.bandwidth.value);
   CHECK(cache.is_processor);
   CHECK(cache.sms->value == 64);
   CHECK(compute_capability(cache) == 0);
@@ -33,7 +33,7 @@ TEST_CASE("an unknown memory mode is an error that names the others") {
   const auto errors = errors_of([] { (void)load_processor_profile(profile("xeon_phi_7230"), "hybrid"); });
   REQUIRE(errors.size() == 1);
   CHECK(errors.front().message == "xeon_phi_7230 has no memory mode 'hybrid'");
-  CHECK(errors.front().hint == "memory_mode: cache, flat, ddr4");
+  CHECK(errors.front().hint == "memory_mode: cache, flat, mcdram");
 }
 
 TEST_CASE("a processor needs cores and a memory mode") {
@@ -52,7 +52,7 @@ TEST_CASE("a processor needs cores and a memory mode") {
 }
 
 TEST_CASE("the spread of nodes is assumed in every memory mode, not fitted to runs on several nodes") {
-  for (const char* const mode : {"cache", "flat", "ddr4"}) {
+  for (const char* const mode : {"cache", "flat", "mcdram"}) {
     const GpuProfile some = load_processor_profile(profile("xeon_phi_7230"), mode);
     CHECK(some.variation->gpu->provenance == Provenance::assumed);
   }

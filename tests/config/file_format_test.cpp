@@ -4,6 +4,7 @@
 
 #include "config/diagnostic.hpp"
 #include "config/document.hpp"
+#include "config/problems.hpp"
 
 #include <doctest/doctest.h>
 #include <string>
@@ -56,10 +57,76 @@ TEST_CASE("formats are told by the first bytes") {
       {"# measured beside rocm-smi; out-of-place times; see npus_count\nplatform: x\n", FileFormat::unknown},
       {"# trainyard trace: 1\n# nThread 1 times, out-of-place and in-place\n", FileFormat::trainyard_trace},
       {"{\"title\": \"Trace\", \"cpu_op\": 1}", FileFormat::json},
+      {"\xfd"
+       "7zXZ\0\0\4"s,
+       FileFormat::xz},
+      {"\x28\xb5\x2f\xfd\x24"s, FileFormat::zstd},
+      {"BZh91AY&SY\1\2"s, FileFormat::bzip2},
+      {"PK\x03\x04\x14"s, FileFormat::zip},
+      {"\x0a\x91\x05\x08\x01\x12\x0d/device:GPU:0"s, FileFormat::xplane},
+      {"\n# /device:GPU:0 of a text\n", FileFormat::unknown},
+      {"{\"version\": 1, \"results\": [{\"out_of_place\": {\"bus_bw\": 1}}]}", FileFormat::nccl_tests_json},
+      {"{\"#wrong\":\"0\",\"algBw\":0.05,\"busBw\":0.08}\n", FileFormat::nccl_tests_json},
+      {"==== ROCm System Management Interface ====\n     GPU0 GPU1\nGPU0 0 15\n", FileFormat::rocm_smi},
+      {"=== Link Type between two GPUs ====\n   GPU0   GPU1\n", FileFormat::rocm_smi},
+      {"{\"system\": {\"(Topology) Weight between DRM devices 0 and 1\": \"15\"}}", FileFormat::rocm_smi},
+      {"ACCESS TABLE:\n   0000:05:00.0\n", FileFormat::amd_smi},
+      {"[{\"gpu\": 0, \"links\": [{\"link_type\": \"XGMI\", \"num_hops\": 1}]}]", FileFormat::amd_smi},
       {"", FileFormat::unknown}};
   for (const auto& [text, format] : files) {
     CAPTURE(text);
     CHECK(config::format_of(text) == format);
+  }
+}
+
+TEST_CASE("jobs of other frameworks are told by their keys, whatever their line ends, and not by comments") {
+  const std::pair<std::string, FileFormat> files[] = {
+      {"{\n  \"architectures\": [\"LlamaForCausalLM\"],\n  \"hidden_size\": 2048\n}",
+       FileFormat::hugging_face_model},
+      {"{\"model_type\": \"gpt2\", \"n_embd\": 768}", FileFormat::hugging_face_model},
+      {"{\"per_device_train_batch_size\": 4}", FileFormat::hugging_face_trainer},
+      {"model_name_or_path: x/y\nfinetuning_type: lora\n", FileFormat::hugging_face_trainer},
+      {"base_model: x/y\nsequence_len: 4096\n", FileFormat::hugging_face_trainer},
+      {"{\"zero_optimization\": {\"stage\": 3}}", FileFormat::deepspeed},
+      {"{\"train_batch_size\": 8, \"fp16\": {\"enabled\": true}}", FileFormat::deepspeed},
+      {"compute_environment: LOCAL_MACHINE\nnum_machines: 2\n", FileFormat::accelerate},
+      {"trainer:\n  devices: 8\nmodel:\n  mcore_gpt: true\n", FileFormat::nemo},
+      {"name: x\nexp_manager:\n  explicit_log_dir: y\n", FileFormat::nemo},
+      {"#!/bin/bash\ntorchrun pretrain_gpt.py --bf16\n", FileFormat::megatron},
+      {"--num-layers 32\n--hidden-size 4096\n", FileFormat::megatron},
+      {"#!/bin/sh\n# --num-layers 32 --hidden-size 8\ntrue\n", FileFormat::script},
+      {"[job]\ndump_folder = \"a\"\n[training]\nseq_len = 8192\n", FileFormat::torchtitan},
+      {"# torchtitan\n[model]\nname = \"llama3\"\n[training]\nsteps = 1\n", FileFormat::torchtitan},
+      {"base_config: \"base.yml\"\nmodel_name: \"llama3-8b\"\n", FileFormat::maxtext},
+      {"run_name: x\nici_fsdp_parallelism: 16\n", FileFormat::maxtext},
+      {":::MLLOG {\"namespace\": \"\"}\n", FileFormat::mlperf_log},
+      {"0: :::MLLOG {\"namespace\": \"\"}\n", FileFormat::mlperf_log},
+      {"# switches\nSwitchName=leaf1 Nodes=node[1-16]\n", FileFormat::slurm},
+      {"BlockName=b1 Nodes=node[1-18]\n", FileFormat::slurm},
+      {"platform: dgx2\n# as --tensor-model-parallel-size 2 of pretrain_gpt.py\nnodes: 1\n",
+       FileFormat::unknown}};
+  for (const auto& [text, format] : files) {
+    CAPTURE(text);
+    CHECK(config::format_of(text) == format);
+    std::string windows;
+    for (const char c : text) windows += c == '\n' ? std::string("\r\n") : std::string(1, c);
+    CHECK(config::format_of(windows) == format);
+    if (format != FileFormat::unknown) CHECK_FALSE(config::command_for(format, "x").empty());
+  }
+}
+
+TEST_CASE("a job of another framework is one error, and not its unknown keys") {
+  const config::Document document =
+      config::parse("job.yaml", "trainer:\n  devices: 8\nmodel: {mcore_gpt: true}\n");
+  config::Problems problems(document);
+  problems.error("trainer", "unknown key");
+  problems.error("model", "expected a name");
+  try {
+    problems.finish(nullptr);
+    FAIL("no error");
+  } catch (const InputError& error) {
+    REQUIRE(error.diagnostics().size() == 1);
+    CHECK(error.diagnostics().front().message == "this is a job of NeMo");
   }
 }
 

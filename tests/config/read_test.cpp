@@ -171,9 +171,23 @@ TEST_CASE(
   CHECK(facts_of("title: x\nmemory: 0 GB\n") == "2:9 memory '0 GB' | 0\n");
 }
 
+TEST_CASE("numbers whose quotients would overflow are implausibly small, 0 is not") {
+  CHECK(facts_of("title: x\nshare: 1e-14\n") == "no error\n");
+  CHECK(facts_of("title: x\nshare: 1e-300\n") == "2:8 share '1e-300' | 1e-15 0\n");
+  CHECK(facts_of("title: x\nshare: 1e-320\n") == "2:8 share '1e-320' | 1e-15 0\n");
+  CHECK(facts_of("title: x\nprice: 1e-300 USD\n") != "no error\n");
+  CHECK(facts_of("title: x\nprice: 0 USD\n") == "no error\n");
+  const auto link = [](const std::string& bandwidth) {
+    return facts_of("title: x\nlinks:\n- name: a\n  bandwidth: " + bandwidth + "\n");
+  };
+  CHECK(link("1 B/s") == "no error\n");
+  CHECK(link("3e-300 GB/s") == "4:14 links[0].bandwidth '3e-300 GB/s' | 1 B/s\n");
+}
+
 TEST_CASE("a name that does not exist is answered with the closest or with all") {
   CHECK(facts_of("title: x\ncolour: bleu\n") == "2:9 colour 'bleu' | 'blue'\n");
-  CHECK(facts_of("title: x\ncolour: Red\n") == "2:9 colour 'Red' | 'red'\n");
+  CHECK(facts_of("title: x\ncolour: Rad\n") == "2:9 colour 'Rad' | 'red'\n");
+  CHECK(facts_of("title: x\ncolour: R-ed\n") == "no error\n");  // capitals and punctuation do not count
   CHECK(facts_of("title: x\ncolour: 7\n") == "2:9 colour '7'\n");
 }
 

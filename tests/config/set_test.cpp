@@ -94,6 +94,14 @@ TEST_CASE("a text that is no YAML value is an error in the override") {
         "                     ^ first on line 1");
 }
 
+TEST_CASE("a key of more levels than a file may have is an error, however many") {
+  for (const int levels : {33, 300000}) {
+    std::string key = "platform";
+    for (int i = 0; i < levels; ++i) key += ".a";
+    CHECK(set_error(key, "1").starts_with("--set: error: a key deeper than 32 levels\n"));
+  }
+}
+
 TEST_CASE("a path that leads nowhere is an error") {
   CHECK(set_error("a..b", "1") ==
         "--set: error: a key is missing\n"

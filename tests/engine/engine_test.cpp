@@ -2,6 +2,7 @@
 
 #include "engine/child.hpp"
 #include "engine/flat_network.hpp"
+#include "engine/macro_flows.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -147,6 +148,44 @@ TEST_CASE("two contending rings by rounds and by flow agree with every message s
       CHECK(duration(steps, 0) * 1e3 == doctest::Approx(6.908).epsilon(1e-4));
       CHECK(duration(steps, 1) * 1e3 == doctest::Approx(5.257).epsilon(1e-4));
     }
+  }
+}
+
+TEST_CASE("flow simulates every round of rings that a step repeats beside others") {
+  TaskGraph graph = two_rings(32, size, bandwidth, latency);
+  graph.collectives[0].rounds = 2;
+  graph.programs[0].streams[0] = {Join{0}, Compute{Seconds{1e-3}, 0}, Join{0}};
+  CHECK(engine::may_disturb(graph));
+  const Timeline rounds = run_in_child(graph, {.fidelity = Fidelity::rounds, .recorded = {}});
+  const Timeline flow = run_in_child(graph, {.fidelity = Fidelity::flow, .recorded = {}});
+  CHECK(flow.makespan.si() == doctest::Approx(rounds.makespan.si()).epsilon(1e-12));
+  graph.programs[0].streams[1] = {};
+  graph.collectives.pop_back();
+  CHECK_FALSE(engine::may_disturb(graph));
+}
+
+TEST_CASE("ranks of a segment on two streams may disturb each other") {
+  TaskGraph graph = two_rings(4, size, bandwidth, latency);
+  graph.segments.push_back({.program = graph.programs[0]});
+  graph.programs[0].streams[0] = {RunSegment{0}};
+  graph.programs[0].streams[1] = {};
+  CHECK(engine::may_disturb(graph));
+}
+
+TEST_CASE("a collective that sends nothing and stands for other groups ends after its overhead") {
+  Program program;
+  program.streams[0] = {Join{0}};
+  TaskGraph graph = graph_of(4, program, flat_links(4, bandwidth));
+  graph.collectives.push_back({.operation = Operation::all_reduce,
+                               .size = Bytes{4},
+                               .participants = 4,
+                               .group_size = 2,
+                               .groups = 1,
+                               .overhead = Seconds{1e-5},
+                               .phases = {}});
+  for (const Fidelity fidelity : {Fidelity::closed, Fidelity::flow, Fidelity::rounds, Fidelity::messages}) {
+    const Timeline timeline = run_in_child(graph, {.fidelity = fidelity, .recorded = {}});
+    CHECK(timeline.makespan.si() == doctest::Approx(1e-5).epsilon(1e-12));
   }
 }
 

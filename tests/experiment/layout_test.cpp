@@ -111,6 +111,14 @@ TEST_CASE("ranks that make no grid, and sharding that a pipeline forbids, are er
         Found{"parallelism.shard: 'parameters' 8"});
   CHECK(layout_errors_with({{"parallelism.shard", "optimizer"}, {"parallelism.shard_over", "node"}}) ==
         Found{"parallelism.shard_over: 1 16"});
+  // two replicas of 12 ranks on nodes of 8: some groups are on one node, others on two
+  CHECK(layout_errors_with({{"platform", "dgx1v"},
+                            {"nodes", "3"},
+                            {"precision", "fp16"},
+                            {"parallelism.tensor", "3"},
+                            {"parallelism.pipeline", "4"},
+                            {"parallelism.shard", "optimizer"},
+                            {"parallelism.shard_over", "node"}}) == Found{"parallelism.shard_over: 2 1"});
   CHECK(layout_errors_with({{"parallelism.order", "[tensor, data]"}}) ==
         Found{"parallelism.order: 'order' 2"});
   CHECK(layout_errors_with({{"parallelism.context", "2"}}) ==

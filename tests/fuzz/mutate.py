@@ -482,7 +482,7 @@ class Cases:
         rng = case.rng
         command = rng.choice([name for name in self.commands if name not in ("calibrate", "validate", "learn")])
         words = [command]
-        positional = {"run": "resnet50_dgx2", "memory": "vgg16_tianshu", "topology": "dgx2", "model": "alexnet", "collective": "all_reduce",
+        positional = {"run": "resnet50_dgx2", "memory": "bert_base_tianshu", "topology": "dgx2", "model": "alexnet", "collective": "all_reduce",
                       "schema": "stack", "keys": "sync", "list": "gpus", "explain": "bert_base_p3dn", "completion": "zsh"}
         if rng.random() < 0.8 and command in positional:
             words.append(positional[command])

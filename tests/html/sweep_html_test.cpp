@@ -122,6 +122,17 @@ TEST_CASE("efficiency means the same in the chart, the table and where scaling s
   CHECK_FALSE(page_has(page, "85.0 %"));
 }
 
+TEST_CASE("where ranks share a model, the page tells scaling against the smallest run") {
+  const std::string page = sweep_html(
+      made_result({"nodes"}, {{.values = {"1"}, .ranks = 8, .throughput = 100, .efficiency = std::nullopt},
+                              {.values = {"2"}, .ranks = 16, .throughput = 100, .efficiency = std::nullopt}}),
+      {});
+  CHECK(page_has(page, "50.0 % on 16 GPUs"));
+  CHECK(page_has(page, "<td>16</td><td>50.0 %</td></tr>"));
+  CHECK(page_has(page, "<td>1.0</td><td>50.0 %</td>"));
+  CHECK(page_has(page, "relative to the smallest run of each series"));
+}
+
 TEST_CASE("of runs on as many GPUs all are marked, told apart, and the best is in the line") {
   const std::string page =
       sweep_html(made_result({"nodes", "gpus_per_node"},

@@ -321,6 +321,38 @@ TEST_CASE("operators that begin in the same microsecond may stand in any order i
   CHECK(join_execution_trace(read_et(execution_trace_text(traced_step())), profile).joined == 12);
 }
 
+TEST_CASE("ranges that only the profile or only the execution trace has are passed over") {
+  std::vector<std::string> events = testing::step_of_two_layers(3, 1000, 100);
+  std::vector<TraceNode> nodes = traced_step();
+  std::size_t missing = 0;
+  SUBCASE("one of the profile") {
+    events.push_back(testing::host_event("user_annotation", "enumerate(DataLoader)#__next__", 1000, 1));
+  }
+  SUBCASE("one of an old profile, where ranges have the category of operators") {
+    events.push_back(testing::host_event("cpu_op", "enumerate(DataLoader)#__next__", 1000, 1));
+  }
+  SUBCASE("two of the profile, of which the trace has one") {
+    nodes.push_back(traced_node(2, 1, "## forward ##", 1));
+    missing = 1;
+    for (const double start : {1000, 1001})
+      events.push_back(testing::host_event("user_annotation", "## forward ##", start, 1));
+  }
+  SUBCASE("one of the execution trace, on a thread that the profile does not have") {
+    nodes.push_back(traced_node(32, 1, "## metrics ##", 3));
+    missing = 1;
+  }
+  SUBCASE("as many as there are operators, which leaves the step a traced one") {
+    for (int i = 0; i < 20; ++i)
+      events.push_back(testing::host_event("user_annotation", "nccl:wait", 1000 + 0.01 * i, 0.001));
+  }
+  Profile profile = read_kineto(testing::ProfileFile(testing::kineto_text(events)).path());
+  const TraceJoin join = join_execution_trace(read_et(execution_trace_text(nodes)), profile);
+  CHECK(join.joined == 12);
+  CHECK(join.missing == missing);
+  CHECK_FALSE(join.step_range);
+  CHECK(join_launches(profile).steps.size() == 1);
+}
+
 TEST_CASE("two threads with the same operators are two threads of the profile") {
   std::vector<TraceNode> nodes;
   std::vector<std::string> events;

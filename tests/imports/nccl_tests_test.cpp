@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <rapidcheck.h>
 #include <string>
+#include <string_view>
 
 using namespace trainyard;
 
@@ -170,6 +171,137 @@ TEST_CASE("rows are those that validate reads; size 0 and wrong values are count
           "my cluster,line 14,,A100-SXM4-80GB,8,1,8,\"NVSwitch, NVLink3\",,NCCL,allreduce 1073741824 B,fp32,"
           "allreduce_oop_time,8000,us,yes,validate,float\n") != std::string::npos);
   CHECK(rows.csv.find("allreduce_oop_time,4000,us,no,") != std::string::npos);
+}
+
+TEST_CASE("a list of ranks is read without '#', and goes to its last rank if people cut it") {
+  std::string text = ranks(16);
+  text.replace(text.find("#  Rank  0"), 1, " ");
+  const std::string big =
+      "  1073741824     268435456     float     sum      -1   8000.0  134.22  251.66      0   8010.0  134.05 "
+      " 251.34      0\n";
+  CHECK(read_log(text + std::string(head) + big).tables[0].ranks == 16);
+  const std::string cut = "# Using devices\n" + ranks(16).substr(ranks(16).find("#  Rank 15"));
+  const NcclTestsLog log = read_log(cut + std::string(head) + big);
+  CHECK(log.tables[0].ranks == 16);
+  CHECK(log.tables[0].nodes == 2);  // device 7
+  CHECK_FALSE(log.tables[0].is_list_whole);
+  CHECK(log.tables[0].operation == Operation::all_reduce);
+  // each process of Slurm may see one GPU: its number says nothing
+  const std::string one_each = "#  Rank 15 Group  0 Pid 12 on node1 device  0 [0x01] NVIDIA H100\n";
+  const NcclTestsLog unknown = read_log(one_each + std::string(head) + big);
+  CHECK(unknown.tables[0].ranks == 16);
+  CHECK(unknown.tables[0].nodes == 0);
+  const NcclRows rows = nccl_rows(unknown, {.source = "s"});
+  CHECK(rows.untold == 1);
+  CHECK(rows.lacks_nodes);
+  CHECK_FALSE(rows.lacks_operation);
+}
+
+TEST_CASE("answers replace the log's numbers of GPUs and nodes") {
+  const NcclTestsLog log =
+      read_log("all_reduce_perf\n" + ranks(4) + std::string(head) + row, {.ranks = 8, .nodes = 2});
+  CHECK(log.tables[0].ranks == 8);
+  CHECK(log.tables[0].nodes == 2);
+  CHECK(log.tables[0].rows.size() == 1);
+  // without them, bus bandwidth contradicts four ranks
+  CHECK(errors_of([] { (void)read_log("all_reduce_perf\n" + ranks(4) + std::string(head) + row); })
+            .front()
+            .message.find("1.750 times") != std::string::npos);
+  CHECK_THROWS_AS(
+      (void)nccl_rows(read_log(ranks(8) + std::string(head) + row, {.nodes = 3}), {.source = "s"}),
+      InputError);
+}
+
+TEST_CASE("the column error of old versions is a deviation, which the footer or its size judges") {
+  const auto table = [](const char* error, const char* footer) {
+    std::string old = std::string(head);
+    for (std::size_t at = 0; (at = old.find("#wrong", at)) != std::string::npos;)
+      old.replace(at, 6, " error");
+    return read_log(ranks(8) + old + "  1073741824     268435456   float     sum   8000.0  134.22  234.88  " +
+                    error + "   8010.0  134.05  234.59  0e+00\n" + footer)
+        .tables[0]
+        .rows[0]
+        .out_of_place.wrong;
+  };
+  CHECK(table("1e-06", "# Out of bounds values : 0 OK\n") == 0);
+  CHECK(table("1e-06", "") == 0);
+  CHECK(table("1e-03", "# Out of bounds values : 0 OK\n") == 0);
+  CHECK(table("1e-03", "# Out of bounds values : 2 FAILED\n") == 1);
+  CHECK_FALSE(table("N/A", ""));
+  CHECK(table("1", "") == 1);
+}
+
+TEST_CASE("two ranks have the ratio of an all-reduce and of a send and receive: the operation is asked for") {
+  const std::string two =
+      "     4194304       1048576     float     sum      -1    400.0   10.49   10.49      0    401.0   10.46 "
+      "  "
+      "10.46    N/A\n";
+  CHECK_FALSE(read_log(ranks(2) + std::string(head) + two).tables[0].operation);
+  CHECK(nccl_rows(read_log(ranks(2) + std::string(head) + two), {.source = "s"}).lacks_operation);
+  CHECK(read_log("# Collective test starting: sendrecv_perf\n" + ranks(2) + std::string(head) + two)
+            .tables[0]
+            .operation == Operation::send_recv);
+}
+
+TEST_CASE("timestamps behind rows do not matter") {
+  std::string text = row;
+  text.insert(text.size() - 1, "  2025-09-01 10:00:00");
+  CHECK(read_log(ranks(8) + std::string(head) + text).tables[0].rows.size() == 1);
+}
+
+TEST_CASE("JSON of nccl-tests has the same table") {
+  const auto file = [](const char* devices, const char* inside) {
+    return fmt::format(
+        R"({{"version": 1, "args": ["build/all_reduce_perf", "-g", "8"], "nccl_version": 22807, "config": {{
+"nthreads": 1, "ngpus": 8{}}}, {}"results": [{{"size": 8388608, "count": 2097152, "type": "float", "redop": "sum",
+"root": "    -1", "out_of_place": {{"time": 84.78, "alg_bw": 98.95, "bus_bw": 173.16, "nwrong": 0}},
+"in_place": {{"time": 87.87, "alg_bw": 95.46, "bus_bw": 167.06, "nwrong": null}}}}],
+"out_of_bounds": {{"count": 0, "okay": "true"}}}})",
+        inside, devices);
+  };
+  const std::string device =
+      R"("devices": [{"rank": 0, "hostname": "a", "device": 0, "device_info": "NVIDIA H100"},
+ {"rank": 8, "hostname": "b", "device": 0, "device_info": "NVIDIA H100"}])";
+  for (const std::string& text : {file((device + ",").c_str(), ""), file("", (", " + device).c_str())}) {
+    std::string sixteen = text;  // 2 (n - 1) / n of 16
+    sixteen.replace(sixteen.find("173.16"), 6, "185.53");
+    const NcclTestsLog log = read_log(sixteen);
+    REQUIRE(log.tables.size() == 1);
+    const NcclTestsTable& table = log.tables[0];
+    CHECK(table.operation == Operation::all_reduce);
+    CHECK(table.ranks == 16);
+    CHECK(table.nodes == 2);
+    CHECK(table.nccl == "2.28.7");
+    CHECK(table.gpu == "NVIDIA H100");
+    REQUIRE(table.rows.size() == 1);
+    CHECK(table.rows[0].out_of_place.time.si() == 84.78e-6);
+    CHECK_FALSE(table.rows[0].in_place->wrong);
+  }
+  CHECK_THROWS_AS((void)read_log(file("", "").substr(0, 300)), InputError);
+}
+
+TEST_CASE("JSON of rccl-tests is read as lines and as a list, of both ages") {
+  const std::string old =
+      R"({"#wrong":"0","algBw":100.0,"busBw":150.0,"gpus":4,"inPlace":0,"name":"AllReduce","redop":"sum","size":1024,"time":19.184150000000002,"type":"float"}
+{"#wrong":"0","algBw":100.0,"busBw":150.0,"gpus":4,"inPlace":1,"name":"AllReduce","redop":"sum","size":1024,"time":19.89765,"type":"float"}
+)";
+  const NcclTestsLog log = read_log(old);
+  REQUIRE(log.tables.size() == 1);
+  CHECK(log.tables[0].ranks == 4);
+  CHECK(log.tables[0].nodes == 1);
+  CHECK_FALSE(log.tables[0].is_list_whole);
+  REQUIRE(log.tables[0].rows.size() == 1);
+  CHECK(log.tables[0].rows[0].in_place->time.si() == doctest::Approx(19.89765e-6));
+  CHECK(nccl_rows(log, {.source = "s"}).csv.find(",19.18415,us,yes,") != std::string::npos);  // no 0002
+  const NcclTestsLog list = read_log(
+      R"([{"numCycle":0, "name":"AllGather", "nodes":2, "ranks":16, "ranksPerNode":8, "gpusPerRank":1, "size":1048576,
+"type":"half", "redop":"none", "inPlace":0, "time":50.5, "algBw":20.76, "busBw":19.46, "wrong":"0"}])");
+  REQUIRE(list.tables.size() == 1);
+  CHECK(list.tables[0].operation == Operation::all_gather);
+  CHECK(list.tables[0].ranks == 16);
+  CHECK(list.tables[0].nodes == 2);
+  CHECK(list.tables[0].is_list_whole);
+  CHECK_THROWS_AS((void)read_log(old.substr(0, old.size() - 30)), InputError);
 }
 
 TEST_CASE("a text without a table is refused") {

@@ -190,6 +190,58 @@ TEST_CASE("groups, depthwise convolutions and asymmetric padding keep their size
         std::vector<int>{16, 4, 4});
 }
 
+TEST_CASE("uneven padding has the symmetric one with as much on both sides together") {
+  for (const auto& [pads, padding] : {std::pair{onnx_numbers("pads", {0, 0, 2, 2}), "padding: 1"},
+                                      std::pair{onnx_numbers("pads", {3, 1, 1, 3}), "padding: 2"}}) {
+    OnnxFile file;
+    file.input("x", {0, 8, 14, 14}).output("y");
+    file.node("MaxPool", {"x"}, "p",
+              {onnx_numbers("kernel_shape", {3, 3}), pads, onnx_numbers("strides", {1, 1})});
+    file.node("GlobalAveragePool", {"p"}, "y");
+    const OnnxModel model = imported_onnx(file.bytes());
+    CAPTURE(model.yaml);
+    CHECK(model.yaml.find(padding) != std::string::npos);
+  }
+}
+
+TEST_CASE("a scale and a bias behind a batch normalisation are its own, also with sizes of 1 put in") {
+  OnnxFile file;
+  file.input("x", {0, 3, 8, 8}).output("y").weight("w", {4, 3, 1, 1});
+  for (const char* name : {"one", "zero", "mean", "variance", "scale", "shift"}) file.weight(name, {4});
+  file.node("Conv", {"x", "w"}, "c")
+      .node("BatchNormalization", {"c", "one", "zero", "mean", "variance"}, "n");
+  file.node("Unsqueeze", {"scale"}, "s", {onnx_numbers("axes", {1, 2})}).node("Mul", {"n", "s"}, "m");
+  file.node("Unsqueeze", {"shift"}, "b", {onnx_numbers("axes", {-1, -2})}).node("Add", {"m", "b"}, "a");
+  file.node("Relu", {"a"}, "r").node("GlobalAveragePool", {"r"}, "y");
+  const OnnxModel model = imported_onnx(file.bytes());
+  CHECK(model.parameters == 4 * 3 + 2 * 4);
+  CHECK(model.yaml.find("batch_norm") != std::string::npos);
+  CHECK(model.yaml.find("multiply") == std::string::npos);
+}
+
+TEST_CASE("a bias of channels behind a convolution without one is its bias") {
+  OnnxFile file;
+  file.input("x", {0, 3, 8, 8}).output("y").weight("w", {4, 3, 1, 1}).weight("b", {4, 1, 1});
+  file.node("Conv", {"x", "w"}, "c").node("Add", {"c", "b"}, "a").node("GlobalAveragePool", {"a"}, "y");
+  const OnnxModel model = imported_onnx(file.bytes());
+  CHECK(model.parameters == 4 * 3 + 4);
+  CHECK(model.yaml.find("bias: true") != std::string::npos);
+}
+
+TEST_CASE("a shuffle of channels is left out with a note, any other order of sizes is refused") {
+  const auto shuffled = [](std::initializer_list<std::int64_t> order) {
+    OnnxFile file;
+    file.input("x", {0, 6, 8, 8}).output("y");
+    file.values("groups", {0, 2, 3, 8, 8}).values("map", {0, 6, 8, 8});
+    file.node("Reshape", {"x", "groups"}, "g").node("Transpose", {"g"}, "t", {onnx_numbers("perm", order)});
+    return file.node("Reshape", {"t", "map"}, "m").node("GlobalAveragePool", {"m"}, "y");
+  };
+  const OnnxModel model = imported_onnx(shuffled({0, 2, 1, 3, 4}).bytes());
+  CHECK(model.layers == 2);
+  CHECK(model.notes.front().find("shuffles") != std::string::npos);
+  CHECK(onnx_problem(shuffled({0, 3, 4, 1, 2})).find("changes the order of sizes") != std::string::npos);
+}
+
 TEST_CASE("tokens of a table are read") {
   OnnxFile file;
   file.input("ids", {0, 0}).output("y").weight("t", {100, 16}).weight("s", {16}).weight("w", {16, 32});

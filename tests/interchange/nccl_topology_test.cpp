@@ -3,9 +3,13 @@
 #include "interchange/nccl_topology.hpp"
 
 #include "interchange/inputs.hpp"
+#include "platform/channels.hpp"
+#include "platform/cluster.hpp"
 #include "platform/connection.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <optional>
 #include <string>
 
 using namespace trainyard;
@@ -153,6 +157,98 @@ TEST_CASE("xGMI links of AMD's GPUs are Infinity Fabric at their rate") {
   const LinkFile& link = draft.file.node.links.front();
   CHECK(link.kind == LinkKind::infinity_fabric);
   CHECK(link.bandwidth.value == Bandwidth(64e9));
+}
+
+TEST_CASE("a full mesh of xGMI links has a ring for each link of a GPU, as RCCL finds them") {
+  constexpr int gpus = 8;
+  std::string text = "<system version=\"2\"><cpu numaid=\"0\" vendor=\"AuthenticAMD\">";
+  for (int i = 0; i < gpus; ++i) {
+    text += fmt::format(
+        "<pci busid=\"0000:0{}:00.0\" class=\"0x120000\" vendor=\"0x1002\" device=\"0x74a1\" "
+        "link_speed=\"32 GT/s\" link_width=\"16\"><gpu sm=\"304\" gcn=\"gfx942\">",
+        i);
+    for (int j = 0; j < gpus; ++j) {
+      if (i != j) text += fmt::format("<xgmi target=\"0000:0{}:00.0\" count=\"1\" tclass=\"0x120000\"/>", j);
+    }
+    text += "</gpu></pci>";
+  }
+  const Platform platform =
+      testing::written_and_read(layout(text + "</cpu></system>"), testing::answers("mi300x_192gb"));
+  const Cluster cluster = make_cluster(platform, 1, gpus);
+  CHECK(ring_channels(cluster).size() == gpus - 1);
+}
+
+TEST_CASE("NVLinks to switches that are listed once for each peer are a GPU's own, or refused") {
+  const auto listed = [](const std::string& links) { return node(links, links); };
+  const auto link = [](const char* bus, int count) {
+    return with(nvlink(bus, count), "0x030200", "0x068000");
+  };
+  const NodeLayout each = layout(listed(link("0c", 12) + link("0d", 12) + link("0e", 12)));  // sm 80 has 12
+  REQUIRE(each.gpu_links.size() == 2);
+  CHECK(each.gpu_links[0].lanes == 12);
+  CHECK(has(each.assumptions, "once for each peer"));
+  const NodeLayout divided = layout(listed(link("0c", 4) + link("0d", 4) + link("0e", 2) + link("0f", 2)));
+  CHECK(divided.gpu_links[0].lanes == 12);
+  CHECK(divided.assumptions.empty());
+  CHECK(errors(listed(link("0c", 12) + link("0d", 6))).find("has 18 NVLinks to NVSwitches") !=
+        std::string::npos);
+}
+
+TEST_CASE("a link of width 0 has 16 lanes, assumed, also below an emulated bridge of one lane") {
+  const NodeLayout read = layout(
+      R"(<system version="1"><cpu numaid="0"><pci busid="0000:10:00.0" class="0x060400" link_speed="2.5 GT/s" link_width="1">
+      <pci busid="0000:11:00.0" class="0x020000" link_speed="32 GT/s" link_width="0"><nic><net name="mlx5_0" speed="200000" port="1" guid="1"/></nic></pci>
+      <pci busid="0000:13:00.0" class="0x030200" link_speed="32 GT/s" link_width="0"><gpu sm="90"/></pci></pci></cpu></system>)");
+  CHECK(read.devices[read.of_kind(DeviceKind::gpu)[0]].up == PcieLink{32, 16});
+  CHECK(read.devices[read.of_kind(DeviceKind::nic)[0]].up == PcieLink{32, 16});
+  for (const LinkFile& link : make_platform(read, testing::answers("h100_sxm_80gb")).file.node.links) {
+    if (link.lanes != 16) continue;
+    CHECK(link.bandwidth.provenance == Provenance::assumed);
+    CHECK(link.bandwidth.source.find("topo.cc") != std::string::npos);
+  }
+}
+
+TEST_CASE("a file without NVLinks of a GPU that has them on its board is a warning with the option") {
+  const auto warnings = [](const std::string& links, const char* profile, std::optional<int> answer) {
+    PlatformAnswers answers = testing::answers(profile);
+    answers.nvlink = answer;
+    return make_platform(layout(node(links, with(links.empty() ? "0b" : links, "0b", "0a"))), answers)
+        .warnings;
+  };
+  CHECK(has(warnings("", "h100_sxm_80gb", {}), "--nvlink 18"));
+  CHECK(has(warnings("", "a100_sxm4_80gb", {}), "--nvlink 12"));
+  CHECK_FALSE(has(warnings("", "a100_sxm4_80gb", 12), "--nvlink"));
+  CHECK_FALSE(has(warnings("", "a100_sxm4_80gb", 0), "--nvlink"));
+  CHECK_FALSE(has(warnings("", "a100_pcie_80gb", {}), "--nvlink"));  // bridges may be there or not
+  CHECK_FALSE(has(warnings(nvlink("0b", 12), "a100_sxm4_80gb", {}), "--nvlink"));
+}
+
+TEST_CASE("a superchip's GPU reaches its socket over NVLink-C2C, and its tray is part of a rack") {
+  std::string text = node("<c2c bw=\"22500\" count=\"10\"/>", "<c2c bw=\"22500\" count=\"10\"/>");
+  text = with(text, "numaid=\"0\"", "numaid=\"0\" arch=\"arm64\" vendor=\"ARM\"");
+  PlatformAnswers answers = testing::answers("gb200_186gb");
+  answers.nvlink = 18;
+  const PlatformDraft draft = make_platform(layout(text), answers);
+  CHECK(has(draft.warnings, "gb200_nvl72"));
+  int found = 0;
+  for (const LinkFile& link : draft.file.node.links) {
+    if (link.between[1] != "cpu0") continue;
+    ++found;
+    CHECK(link.between[0] == "gpu[0-1]");
+    CHECK(link.bandwidth.value == Bandwidth(225e9));
+    CHECK(link.bandwidth.provenance == Provenance::specified);
+  }
+  CHECK(found == 1);  // and no PCIe beside it
+}
+
+TEST_CASE("a speed in kbit/s, as Slingshot's plugin reports it, is that of the card") {
+  const auto rate = [](const char* speed) {
+    return layout(with(testing::switched_node, "speed=\"200000\"", std::string("speed=\"") + speed + "\""))
+        .nics.rate;
+  };
+  CHECK(rate("200000000") == Bandwidth(25e9));
+  CHECK(rate("400000000") == Bandwidth(50e9));
+  CHECK(rate("800000") == Bandwidth(100e9));
 }
 
 TEST_CASE("hosts of a rack are nodes that have to be alike") {

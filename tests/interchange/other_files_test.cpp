@@ -196,6 +196,10 @@ TEST_CASE("files of other programs are named for what they are") {
   CHECK(error("# nThread 1 nGpus 8\n").find("nccl-tests") != std::string::npos);
   CHECK(error("name: x\nnode:\n  gpus: 1\n").find("trainyard") != std::string::npos);
   CHECK(error("<unheard/>").find("<'unheard'>") != std::string::npos);
+  CHECK(error("==== ROCm System Management Interface ====\n       GPU0   GPU1\nGPU0   0      15\n")
+            .find("NCCL_TOPO_DUMP_FILE") != std::string::npos);
+  CHECK(error("LINK TYPE TABLE:\n 0000:05:00.0\n").find("amd-smi") != std::string::npos);
+  CHECK(error("SwitchName=leaf1 Nodes=n[1-2]\n").find("platforms/README.md") != std::string::npos);
   CHECK(error("hello\n").find("no description of a node") != std::string::npos);
 }
 

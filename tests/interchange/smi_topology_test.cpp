@@ -49,6 +49,56 @@ TEST_CASE("equal NVLinks of all pairs are NVSwitches where a GPU has too few lan
   CHECK(switches(4, "NV2", "v100_sxm2_16gb") == 0);
 }
 
+TEST_CASE("GPUs that NVSwitches join are on one crossbar, also if another GPU is off them") {
+  const auto matrix = [](int gpus, const auto& cell) {
+    std::string text;
+    for (int i = 0; i < gpus; ++i) text += "  GPU" + std::to_string(i);
+    text += "  CPU Affinity\n";
+    for (int i = 0; i < gpus; ++i) {
+      text += "GPU" + std::to_string(i);
+      for (int j = 0; j < gpus; ++j) text += "  " + (i == j ? std::string("X") : std::string(cell(i, j)));
+      text += "  0-31\n";
+    }
+    return layout_of(read_smi_topology(input(text)));
+  };
+  const auto off = matrix(8, [](int i, int j) { return i == 2 || j == 2 ? "NODE" : "NV18"; });
+  const PlatformFile file = make_platform(off, testing::answers("b200_sxm_180gb")).file;
+  CHECK(file.node.devices.nvswitch.count == 1);
+  CHECK(file.node.links.front().between[0] == "gpu[0-1,3-7]");
+  CHECK(file.node.links.front().lanes == 18);
+  // two partitions of a virtual machine are two crossbars
+  const auto parts = matrix(8, [](int i, int j) { return i / 4 == j / 4 ? "NV12" : "SYS"; });
+  CHECK(make_platform(parts, testing::answers("a100_sxm4_80gb")).file.node.devices.nvswitch.count == 2);
+  CHECK(make_cluster(testing::written_and_read(parts, testing::answers("a100_sxm4_80gb")), 1, 8).ranks() ==
+        8);
+  // more NVLinks than a GPU has, and no crossbar explains them
+  const auto odd = matrix(4, [](int i, int j) { return i + j == 3 ? "SYS" : "NV12"; });
+  CHECK(message_of([&] { make_platform(odd, testing::answers("a100_sxm4_80gb")); }).find("--nvlink 12") !=
+        std::string::npos);
+  const auto many = matrix(4, [](int, int) { return "NV18"; });
+  CHECK(message_of([&] { make_platform(many, testing::answers("a100_sxm4_80gb")); }).find("has 54 NVLinks") !=
+        std::string::npos);
+}
+
+TEST_CASE("cards of a Grace tray, which the matrix joins with nothing, have ports of its two sockets") {
+  const std::string text =
+      "GPU0 GPU1 NIC0 NIC1 NIC2 CPU Affinity NUMA Affinity\n"
+      "GPU0 X NV18 SYS SYS SYS 0-71 0,3-9\n"
+      "GPU1 NV18 X SYS SYS SYS 72-143 1,19-25\n"
+      "NIC0 SYS SYS X SYS SYS\nNIC1 SYS SYS SYS X PIX\nNIC2 SYS SYS SYS PIX X\n";
+  PlatformAnswers answers = testing::answers("gb200_186gb");
+  const PlatformFile file = make_platform(layout_of(read_smi_topology(input(text))), answers).file;
+  CHECK(file.node.devices.cpu.count == 2);
+  CHECK(file.node.devices.nic.count == 3);
+  int c2c = 0;
+  for (const LinkFile& link : file.node.links) {
+    c2c += link.bandwidth.value == Bandwidth(225e9) ? 1 : 0;
+    CHECK_FALSE((link.kind == LinkKind::upi && link.bandwidth.value == Bandwidth(41.6e9)));
+  }
+  CHECK(c2c == 1);
+  CHECK_NOTHROW((void)testing::written_and_read(layout_of(read_smi_topology(input(text))), answers));
+}
+
 TEST_CASE("old words, terminal colours, Windows line ends and blanks in place of tabs are read") {
   const std::string text = testing::equal_matrix(2, "SOC");
   CHECK(read_smi_topology(input("\xef\xbb\xbf\x1b[4m" + text + "\x1b[0m")).cells[0][1] == "SYS");
@@ -56,6 +106,11 @@ TEST_CASE("old words, terminal colours, Windows line ends and blanks in place of
   for (const char c : text) windows += c == '\n' ? std::string("\r\n") : std::string(1, c);
   CHECK(read_smi_topology(input(windows)).cells[0][1] == "SYS");
   CHECK(read_smi_topology(input("some prompt$ nvidia-smi topo -m\n" + text)).gpus() == 2);
+  for (const std::string blank : {"\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x87", "\xe2\x80\x8b "}) {
+    std::string pasted;
+    for (const char c : text) pasted += c == ' ' ? blank : std::string(1, c);
+    CHECK(read_smi_topology(input(pasted)).cells[0][1] == "SYS");
+  }
 }
 
 TEST_CASE("a matrix that is not symmetric is refused with its pair") {

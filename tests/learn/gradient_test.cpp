@@ -137,3 +137,16 @@ TEST_CASE("a convolution that leaves nothing is an error") {
       Network({.kind = LearnerKind::conv1d, .filters = std::vector{2}, .kernels = std::vector{9}}, 8, 2),
       doctest::Contains("kernel 9"), InputError);
 }
+
+TEST_CASE(
+    "a network whose parameters fill the memory is an error, also where their number overflows an int") {
+  for (const int units : {50000, 65536})
+    CHECK_THROWS_WITH_AS(Network({.kind = LearnerKind::mlp, .hidden = std::vector{units, units}}, 64, 10),
+                         doctest::Contains("parameters, more than 250000000"), InputError);
+  CHECK_THROWS_WITH_AS(Network({.kind = LearnerKind::conv1d,
+                                .hidden = std::vector{65536},
+                                .filters = std::vector{4096},
+                                .kernels = std::vector{1}},
+                               64, 10),
+                       doctest::Contains("parameters, more than"), InputError);
+}

@@ -99,6 +99,7 @@ TEST_CASE("gradients of cancelled steps are not computed") {
   class Counting final : public Objective {
   public:
     [[nodiscard]] int parameters() const override { return 1; }
+    [[nodiscard]] double values_per_sample() const override { return 0; }
     void start(std::span<double> w) const override { w[0] = 1; }
     double gradient(int, int step, std::span<const double> w, std::span<double> g) override {
       steps.push_back(step);

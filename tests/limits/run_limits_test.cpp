@@ -91,6 +91,25 @@ TEST_CASE(
   CHECK_NOTHROW(expect(of_a_minute));
 }
 
+TEST_CASE("work for more than this computer's memory or a week is not begun unless a limit allows it") {
+  constexpr Work large{.written_bars = 1e12};  // 1.5 PB
+  constexpr Work long_work{.messages = 1e13};  // 700 days
+  const auto reason = [](const RunLimits& limits, const Work& work) {
+    const LimitsKept these(limits, {});
+    try {
+      expect(work);
+    } catch (const JobImpossible& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(reason({}, large).find("--max-memory with a larger value") != std::string::npos);
+  CHECK(reason({}, long_work).find("--max-time with a larger value") != std::string::npos);
+  CHECK(is_limit_reason(reason({}, long_work)));
+  CHECK(reason({.time = Seconds{1e9}}, long_work).empty());
+  CHECK(reason({.time = Seconds{1e9}, .memory = Bytes{1e18}}, large).empty());
+}
+
 TEST_CASE("without limits nothing is announced or refused") { CHECK_NOTHROW(expect(of_a_minute)); }
 
 TEST_CASE("a child that exceeds the time of its part or its memory ends with a reason") {

@@ -4,9 +4,13 @@
 #include "published/layout_run.hpp"
 #include "workload/csv.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
+#include <regex>
+#include <string>
 
 namespace trainyard {
 namespace {
@@ -93,6 +97,47 @@ TEST_CASE("the shipped rows whose FLOP/s contradict their batch are two of BLOOM
     CHECK(row.model == "GPT 18B (BLOOM prequel)");
   }
   CHECK(contradictions == 2);
+}
+
+/// "config_GB300_128x4x72xtp2pp8cp2_cg.sh", as MLPerf's logs name the launch file: nodes, GPUs of a node,
+/// samples of a replica in a step, degrees. The GPU does not count: boxes of GB300 use files of GB200.
+struct LaunchFile {
+  int nodes = 0, gpus_per_node = 0, samples = 0, tensor = 0, pipeline = 0, context = 0;
+  bool is_in_4_bits = false;
+};
+
+std::optional<LaunchFile> launch_file_of(const PublishedRow& row) {
+  static const std::regex name(R"(config_[A-Z]+\d+_(\d+)x(\d+)x(\d+)xtp(\d+)pp(\d+)cp(\d+)(\w*)\.sh)");
+  std::smatch found;
+  if (!std::regex_search(row.notes, found, name)) return std::nullopt;
+  const auto number = [&](std::size_t i) { return std::stoi(found[i]); };
+  return LaunchFile{.nodes = number(1),
+                    .gpus_per_node = number(2),
+                    .samples = number(3),
+                    .tensor = number(4),
+                    .pipeline = number(5),
+                    .context = number(6),
+                    .is_in_4_bits = found[7].str().find("fp4") != std::string::npos};
+}
+
+TEST_CASE("a shipped row has the layout and the precision of the launch file that it names") {
+  int checked = 0;
+  for (const PublishedRow& row : shipped_layouts("parallel.csv")) {
+    const auto file = launch_file_of(row);
+    if (!file) continue;
+    CAPTURE(row.line);
+    const LayoutColumns& its = *row.layout;
+    CHECK(row.nodes == file->nodes);
+    CHECK(row.gpus_total == file->nodes * file->gpus_per_node);
+    CHECK(its.tensor == file->tensor);
+    CHECK(its.pipeline == file->pipeline);
+    CHECK(std::max(its.context, 1) == file->context);
+    CHECK(its.data == row.gpus_total / (file->tensor * file->pipeline * file->context));
+    CHECK(its.data * file->samples == std::stoi(row.global_batch));
+    if (file->is_in_4_bits) CHECK(row.precision == "nvfp4");
+    ++checked;
+  }
+  CHECK(checked == 20);
 }
 
 TEST_CASE("times of vTrain's single nodes are linear in the micro-batches to the last digit") {

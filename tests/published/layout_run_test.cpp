@@ -137,7 +137,7 @@ TEST_CASE("errors of layouts leave out families that do not count, and number th
   CHECK(errors.runs.front().predicted == 40);
   CHECK(errors.runs.front().series > 1);
   CHECK(layout_errors(validation, LayoutFit::nothing).runs.empty());
-  CHECK(layout_coverage(validation, LayoutFit::software).empty());
+  CHECK(layout_coverage(validation, LayoutFit::software).empty());  // no errors are shipped with it
 }
 
 TEST_CASE(
@@ -155,6 +155,16 @@ TEST_CASE(
   CHECK(precision_of_row("bf16") == "bf16");
   CHECK(precision_of_row("fp8-mx") == "none");
   CHECK(precision_of_row("nvfp4") == "none");
+  CHECK(precision_of_row("fp8 or nvfp4") == "none");
+}
+
+TEST_CASE("a row whose launch file is one of two with different precisions says so") {
+  const auto reason_with = [](const std::string& precision) {
+    return reason_for("a1,a test,GPT-2,8,1024,16,1024,50257,H100-80GB,8,1,,1,1,,8,,,,,,4,32," + precision +
+                      ",llm-foundry/Composer FSDP,step_time,0.5,s,\n");
+  };
+  CHECK(reason_with("fp8 or nvfp4").find("two precisions") != std::string::npos);
+  CHECK(reason_with("nvfp4").find("below 8 bits") != std::string::npos);
 }
 
 TEST_CASE("what replicas divide follows from the words of the column zero") {

@@ -126,6 +126,29 @@ TEST_CASE("the shipped rules know machines by their columns, in words that no sh
   CHECK(platform_of(row_of("MI250X", "Infinity Fabric")).empty());
 }
 
+TEST_CASE("a row that states a V100 of 32 GB gets a profile of 32 GB, one of 16 GB keeps its own") {
+  const auto profile_of = [](const PublishedRow& row) -> std::string {
+    const MachineRule* rule = first_match(rules_shipped_as("published").machines.machines, row);
+    if (rule == nullptr) return "no rule";
+    for (const auto& [key, value] : rule->set) {
+      if (key == "node.gpus.profile") return value;
+    }
+    return rule->platform;
+  };
+  for (const std::string gpu : {"Tesla V100-SXM2-32GB", "V100 32GB", "V100 32 GB"}) {
+    CAPTURE(gpu);
+    CHECK(profile_of(row_of(gpu, "NVLink2 hybrid cube mesh")) == "v100_sxm2_32gb");
+    CHECK(profile_of(row_of(gpu, "NVLink", "InfiniBand 100 Gb/s", 8, 2)) == "v100_sxm2_32gb");
+    CHECK(profile_of(row_of(gpu, "NVLink", "EDR", 8, 4)) == "v100_sxm2_32gb");
+    CHECK(profile_of(row_of(gpu, "NVLINK2.0 300GB/s", "", 4)) == "v100_sxm2_32gb");
+    CHECK(profile_of(row_of(gpu, "NVLink2", "25 Gb/s Ethernet", 8, 2)) == "v100_sxm2_32gb");
+  }
+  CHECK(profile_of(row_of("Tesla V100-SXM2-32GB", "", "", 1)) == "v100_sxm2_32gb");
+  CHECK(profile_of(row_of("V100 32GB", "", "", 1)) == "v100_pcie_server");  // whose profile has 32 GB
+  CHECK(profile_of(row_of("V100 16GB", "NVLink", "EDR", 8, 4)) == "dlperf");
+  CHECK(profile_of(row_of("V100-SXM3-32GB", "NVSwitch", "", 16)) == "dgx2");
+}
+
 TEST_CASE("rules that name no platform or an unknown column are errors") {
   const auto errors = errors_of_rules("name: r\nmachines:\n  - when: {gpus: [V100]}\n");
   REQUIRE(errors.size() == 2);

@@ -113,3 +113,28 @@ TEST_CASE("the JSON has the same rows in SI base units") {
   CHECK(json["busiest_link"] == "gpu0->nvswitch0");
   CHECK(json["average_busbw_bytes_per_s"].get<double>() == doctest::Approx(60.09e9));
 }
+
+TEST_CASE("a collective has the expected error of its bandwidths by size, or the reason why it is unknown") {
+  CollectiveReport report = sample();
+  report.expected_error = CollectiveErrorsBySize{
+      .large = CollectiveError{.low = -0.08, .high = 0.05, .curves = 15, .fitted = 6, .nearest = {}},
+      .small = std::nullopt};
+  report.expected_error->large->nearest.of = {
+      .operation = "all_reduce", .platform = "dgx1v", .links = "nvlink", .compute_capability = 70, .gpus = 8};
+  report.expected_error->large->nearest.place = "nccl.csv:12";
+  const std::string table = collective_table(report, {.width = 160});
+  CHECK(
+      table.find(
+          "# from 1 MiB up: -8 to +5 % (nearest of 15 curves: all_reduce on 8 GPUs of dgx1v, nccl.csv:12)") !=
+      std::string::npos);
+  CHECK(table.find("below 1 MiB:") == std::string::npos);
+  const auto json = collective_json(report)["expected_error"];
+  CHECK(json["from_1_mib"]["low"] == -0.08);
+  CHECK(json["from_1_mib"]["fitted"] == 6);
+  CHECK(json["below_1_mib"].is_null());
+  CHECK(json["reason"].is_null());
+  report.expected_error = unknown("nobody measured it");
+  CHECK(collective_table(report, {.width = 160}).find("# expected error unknown: nobody measured it\n") !=
+        std::string::npos);
+  CHECK(collective_json(report)["expected_error"]["reason"] == "nobody measured it");
+}

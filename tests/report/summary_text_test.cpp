@@ -36,8 +36,9 @@ TEST_CASE("the summary of a small step reads as it should") {
   step time       13.0 ms           one optimizer update with 128 samples
   throughput      9,850 samples/s   630,000 tokens/s; an epoch takes 2 min 10 s
   expected error  -12 to +8 %       measured relative to predicted in 80 % of comparable published
-                                    runs (12 runs); nearest: 8 GPUs of toy, toy in fp32, batch
-                                    64 (toy.csv:2), -10 %
+                                    runs (12 runs); nearest: 8 GPUs of toy, toy in fp32, toy_ddp,
+                                    batch 64 (toy.csv:2), 900 samples/s measured, 1,000 predicted
+                                    for that run
   one GPU alone   11.0 ms           5,820 samples/s with the same batch per GPU
   speedup         1.69 x            of 2 (84.6 %); 2.00 ms longer than one GPU alone
 
@@ -57,8 +58,7 @@ timeline of rank 0  f forward, b backward, o optimizer, . waiting; = communicati
 
 what limits it
   Communication: 2.00 ms is exposed, 15.4 % of the step. The last collective ends 2.00 ms after the
-  last gradient is ready. The limit is bandwidth: node0.gpu0->node0.gpu1 carries 97.5 % of its
-  capacity while collectives run. A faster network would gain at most 18.2 % more samples/s.
+  last gradient is ready. A faster network would gain at most 18.2 % more samples/s.
   busiest link    node0.gpu0->node0.gpu1, busy for 30.0 % of the step (100 MB at 25.0 GB/s)
   lower bound     12.5 ms           all collectives at their bound; the step takes 4.0 % longer
   matrix FLOPs    3.38 TFLOP/s per GPU, 21.0 % of the fp32 peak (model FLOPs utilization)
@@ -141,14 +141,6 @@ TEST_CASE("little exposed communication means compute limits the step") {
   CHECK(has_all(limit_in_words(run), "Nearly all communication", "100 us of 110 us"));
   step_in(run).classes.front().communication = step_in(run).classes.front().exposed;
   CHECK(has_all(limit_in_words(run), "All communication (100 us)"));
-}
-
-TEST_CASE("a busy link means bandwidth, an idle one latency") {
-  Run run = sample_result();
-  CHECK(has_all(limit_in_words(run), "Communication: 2.00 ms ", " 15.4 % of the step", "ends 2.00 ms after",
-                "limit is bandwidth", "node0.gpu0->node0.gpu1", " 97.5 %"));
-  run.links.most = 0.03;
-  CHECK(has_all(limit_in_words(run), "limit is latency", "node0.gpu0->node0.gpu1", " 9.8 %"));
 }
 
 TEST_CASE("what waits for the framework's cycle is the framework's, not the network's") {

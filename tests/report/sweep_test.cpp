@@ -109,7 +109,9 @@ TEST_CASE("a sweep as JSON: rows, failures, best points and series, by point") {
 
 TEST_CASE("where scaling stops has a range of counts if the errors of the efficiencies are known") {
   SweepResult result = sample_sweep();
-  const auto words = [&] { return scaling_range_in_words(result, series_of(result).front()); };
+  const auto words = [&] {
+    return scaling_range_in_words(result, efficiencies(result), series_of(result).front());
+  };
   const auto error = [&] { return sweep_json(result)["series"][0]["scales_to"]["error"]; };
   CHECK(words().empty());
   result.efficiency_errors = {EfficiencyError{-0.05, 0.01}, EfficiencyError{-0.1, 0.05}, {}, {}};
@@ -135,6 +137,12 @@ TEST_CASE("where scaling stops has a range of counts if the errors of the effici
 TEST_CASE("a sweep for people: rows with their reasons, where scaling stops, and the best points") {
   CHECK(sweep_text(sample_sweep(), 60) == R"(made: 4 points, 2 failed; made by hand
 
+best points
+  fastest         model=a, nodes=2: an epoch in 1 h 20 min, 26.7 USD, 4.80 MJ
+  cheapest        model=a, nodes=1: an epoch in 2 h 00 min, 20.0 USD, 3.60 MJ
+  least energy    model=a, nodes=1: an epoch in 2 h 00 min, 20.0 USD, 3.60 MJ
+  Pareto front    2 points, in time, cost and energy: 1, 0
+
      model  nodes  GPUs      step  samples/s  speedup  efficiency       epoch
          a      1     4  20.00 ms        100      4.0     100.0 %  2 h 00 min
          a      2     8  13.33 ms        150      6.0      75.0 %  1 h 20 min
@@ -146,12 +154,6 @@ TEST_CASE("a sweep for people: rows with their reasons, where scaling stops, and
 
 where scaling stops  largest GPU count with at least 80 % efficiency up to there
   model=a: 4 GPUs (100.0 %); 75.0 % on 8 GPUs
-
-best points
-  fastest         model=a, nodes=2: an epoch in 1 h 20 min, 26.7 USD, 4.80 MJ
-  cheapest        model=a, nodes=1: an epoch in 2 h 00 min, 20.0 USD, 3.60 MJ
-  least energy    model=a, nodes=1: an epoch in 2 h 00 min, 20.0 USD, 3.60 MJ
-  Pareto front    2 points, in time, cost and energy: 1, 0
 )");
 }
 
@@ -218,6 +220,9 @@ TEST_CASE("needs in words: the interval, the accuracy, and a batch beyond the pu
   const SweepResult result = sample_sweep();
   Needs needs{.time_s = 7200, .cost_usd = 10, .energy_j = {}};
   CHECK(needs_in_words(result, needs) == "an epoch in 2 h 00 min, 10.0 USD");
+  needs.is_rent_assumed = true;
+  CHECK(has_text(needs_in_words(result, needs), "10.0 USD (assumed"));
+  needs.is_rent_assumed = false;
   needs.time_range = TimeRange{.low_s = 7200, .high_s = 7200};  // a single repeat
   CHECK(needs_in_words(result, needs) == "an epoch in 2 h 00 min, 10.0 USD");
   needs.time_range = TimeRange{.low_s = 3600, .high_s = {}};
@@ -299,6 +304,19 @@ TEST_CASE("under strong scaling the columns are against the smallest run, as whe
   CHECK(has_text(strong, "200      2.0      50.0 %"));
   CHECK(has_text(strong, "  4 GPUs (100.0 %); 50.0 % on 16 GPUs\n"));
   CHECK(sweep_line(result, result.rows[1]).starts_with("ranks=16: 10.0 ms, 200 samples/s, 85.0 % "));
+}
+
+TEST_CASE("where ranks share a model, the columns are against the smallest run") {
+  const SweepResult result =
+      made_result({"nodes"}, {{.values = {"1"}, .ranks = 8, .throughput = 100, .efficiency = std::nullopt},
+                              {.values = {"2"}, .ranks = 16, .throughput = 150, .efficiency = std::nullopt}});
+  const std::string text = sweep_text(result, 60);
+  CHECK(has_text(text, "100      1.0     100.0 %"));
+  CHECK(has_text(text, "150      1.5      75.0 %"));
+  CHECK(has_text(text, "  8 GPUs (100.0 %); 75.0 % on 16 GPUs\n"));
+  CHECK(sweep_line(result, result.rows[1]) == "nodes=2: 13.3 ms, 150 samples/s");
+  CHECK(sweep_json(result)["series"][0]["scales_to"]["ranks"] == 8);
+  CHECK(sweep_csv(result).ends_with(",8,1.5,0.75,0\n"));
 }
 
 TEST_CASE("limits that no point keeps to are said with them") {

@@ -1,6 +1,8 @@
 #include "report/training_validation.hpp"
 
+#include "published/run_error_table.hpp"
 #include "report/calibration_tables.hpp"
+#include "report/interval_report.hpp"
 #include "report/text_layout.hpp"
 #include "report/training_plot.hpp"
 
@@ -8,7 +10,6 @@
 #include <deque>
 #include <doctest/doctest.h>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 using namespace trainyard;
@@ -214,6 +215,8 @@ TEST_CASE("the errors of comparisons have a table of their own, by what the pair
       scored.run.series.system = std::to_string(series);
     }
   }
+  sample.validation.shipped_errors[FitKind::nothing] =
+      std::make_shared<const PublishedErrors>(published_errors(sample.validation, FitKind::nothing));
   const std::string table = training_validation_table(sample.validation, {FitKind::nothing}, true);
   CAPTURE(table);
   CHECK(table.find("pairs differ in") != std::string::npos);
@@ -225,4 +228,38 @@ TEST_CASE("the errors of comparisons have a table of their own, by what the pair
   CHECK(gpus["coverage"].get<double>() > 0.7);
   CHECK(gpus["median_half_width"].get<double>() > 0.01);
   CHECK_FALSE(json["ratio_error"]["changes"].contains("batch"));
+}
+
+TEST_CASE("every run has its interval in JSON and CSV, and whether it lies inside") {
+  SampleRuns sample;
+  for (int i = 0; i < 30; ++i) sample.add(8, 800 + i, 800).run.series.system = std::to_string(i);
+  sample.validation.shipped_errors[FitKind::nothing] =
+      std::make_shared<const PublishedErrors>(published_errors(sample.validation, FitKind::nothing));
+  const auto json = training_validation_json(sample.validation, FitKind::nothing);
+  int inside = 0;
+  int runs = 0;
+  for (const auto& row : json["rows"]) {
+    CAPTURE(row.dump());
+    if (row["low"].is_null()) continue;
+    const double ratio = row["measured"].get<double>() / row["predicted"].get<double>() - 1;
+    const bool is_inside = ratio >= row["low"].get<double>() && ratio <= row["high"].get<double>();
+    CHECK(row["inside"] == is_inside);
+    CHECK(row["inside_held_out"] ==
+          (ratio >= row["low_held_out"].get<double>() && ratio <= row["high_held_out"].get<double>()));
+    if (!row["scored"].get<bool>() || row["incomplete"].get<bool>()) continue;
+    ++runs;
+    inside += is_inside ? 1 : 0;
+  }
+  const auto& overall = json["expected_error"]["overall"];
+  CHECK(overall["rows"] == runs);
+  CHECK(overall["coverage"].get<double>() == doctest::Approx(1.0 * inside / runs));
+  CHECK(overall["held_out"]["rows"] == runs);
+  CHECK(training_validation_json(sample.validation, FitKind::one_gpu)["rows"][1]["low"].is_null());
+
+  const std::string csv = validated_runs_csv(json, {});
+  CHECK(csv.starts_with("file,line,family,"));
+  CHECK(csv.find(",low,high,inside,low_held_out,high_held_out,inside_held_out,") != std::string::npos);
+  CHECK(occurrences(csv, "\n") == static_cast<int>(json["rows"].size()) + 1);
+  const std::string table = training_validation_table(sample.validation, {FitKind::nothing}, true);
+  CHECK(table.find("held out") != std::string::npos);
 }

@@ -65,3 +65,27 @@ TEST_CASE("no layout is offered where servers hold the parameters") {
   CHECK(layouts_that_fit(resolved).empty());
   CHECK(fitting_hint(resolved).empty());
 }
+
+TEST_CASE(
+    "gradients of 16 bits are offered where they alone make a step fit, and not where weights have 32 bits") {
+  const Overrides one{{"stack", "megatron_lm"}, {"gpus", "1"}, {"nodes", "1"}, {"batch_per_gpu", "1"}};
+  ResolvedExperiment resolved =
+      shipped_experiment("bert_large_dgx_a100", joined(one, {{"precision", "bf16"}}));
+  const ResolvedExperiment halves = shipped_experiment(
+      "bert_large_dgx_a100", joined(one, {{"precision", "bf16"}, {"stack.gradient_dtype", "bf16"}}));
+  const Bytes with_fp32 = fullest(memory_reports(resolved)).peak;
+  const Bytes with_bf16 = fullest(memory_reports(halves)).peak;
+  REQUIRE(with_fp32 > with_bf16);
+  resolved.gpu.memory.usable.reset();
+  resolved.gpu.memory.capacity.value = (with_fp32 + with_bf16) / 2;
+  const bool fits = fullest(memory_reports(resolved)).fits;
+  REQUIRE_FALSE(fits);
+  CHECK(fitting_hint(resolved).find("--set stack.gradient_dtype=bf16") != std::string::npos);
+  resolved.gpu.memory.capacity.value = with_bf16 / 2;
+  CHECK(fitting_hint(resolved).empty());
+  ResolvedExperiment autocast =
+      shipped_experiment("bert_large_dgx_a100", joined(one, {{"precision", "amp_bf16"}}));
+  autocast.gpu.memory.usable.reset();
+  autocast.gpu.memory.capacity.value = 0.99 * fullest(memory_reports(autocast)).peak;
+  CHECK(fitting_hint(autocast).find("gradient_dtype") == std::string::npos);
+}

@@ -3,16 +3,21 @@
 #include "errors_of.hpp"
 #include "figure_of.hpp"
 #include "run/checks.hpp"
+#include "run/child_processes.hpp"
 #include "run/export_trace.hpp"
 #include "schedule/step_plan.hpp"
 #include "shipped_experiment.hpp"
 #include "temporary_folder.hpp"
 #include "workload/trace_csv.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <doctest/doctest.h>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
 
 using namespace trainyard;
 
@@ -386,6 +391,8 @@ TEST_CASE("an error about nodes and GPUs points at the key that is wrong, once")
            Case{"platform: workstation_2080ti\ngpus_per_node: 1\nnodes: 4\n", "nodes", 7},
            Case{"platform: dgx2\nnodes: 2\ngpus_per_node: 17\n", "gpus_per_node", 7},
            Case{"platform: dgx2\nnodes: 2\ngpus: 33\n", "gpus", 7},
+           Case{"platform: dgx2\nnodes: 100\ngpus: 1000\n", "nodes", 6},
+           Case{"platform: dgx2\ngpus: 8\nnodes: 2\ngpus_per_node: 8\n", "nodes", 7},
            Case{"platform: dgx2\ngpus_per_node: 2\nnodes: 900000\n", "nodes", 7},
            Case{"platform: workstation_2080ti\nnodes: 4\nbackground: [{from: node0, to: node1, rate: 1 "
                 "Gbps}]\n",
@@ -405,6 +412,26 @@ TEST_CASE("an error about nodes and GPUs points at the key that is wrong, once")
   }
   CHECK(message_of("resnet50_dgx2", {{"nodes", "4"}, {"platform", "workstation_2080ti"}})
             .find("--set nodes=4") != std::string::npos);
+}
+
+TEST_CASE(
+    "nodes and GPUs that contradict each other are an error, and a file's nodes follow GPUs that are set") {
+  const auto nodes_with = [](const Overrides& overrides) {
+    const ResolvedExperiment experiment = testing::shipped_experiment("resnet50_p3_16xlarge_x2", overrides);
+    CHECK(experiment.settings.nodes == experiment.cluster->nodes);
+    return experiment.cluster->nodes;
+  };
+  CHECK(nodes_with({}) == 2);
+  for (const char* const gpus : {"1", "7", "8"}) CHECK(nodes_with({{"gpus", gpus}}) == 1);
+  for (const char* const gpus : {"9", "16"}) CHECK(nodes_with({{"gpus", gpus}}) == 2);
+  CHECK(nodes_with({{"gpus", "8"}, {"gpus_per_node", "4"}}) == 2);
+  CHECK(nodes_with({{"nodes", "100"}, {"gpus", "400"}, {"gpus_per_node", "4"}}) == 100);
+  CHECK(nodes_with({{"nodes", "100"}, {"gpus", "793"}}) == 100);
+  const std::string none_left = message_of("resnet50_dgx2", {{"nodes", "100"}, {"gpus", "1000"}});
+  CHECK(none_left.find("100 nodes of dgx2 requested, but 1000 GPUs fill 63") != std::string::npos);
+  CHECK(none_left.find("gpus_per_node: 10") != std::string::npos);
+  CHECK(!message_of("resnet50_dgx2", {{"nodes", "3"}, {"gpus", "16"}}).empty());
+  CHECK(!message_of("resnet50_dgx2", {{"nodes", "2"}, {"gpus", "8"}, {"gpus_per_node", "8"}}).empty());
 }
 
 TEST_CASE("all mistakes of an experiment come at once, each at its key") {
@@ -463,6 +490,10 @@ TEST_CASE("a run that beats physics is found out") {
   fast.collectives[1].end = fast.collectives[1].start + plan.graph.collectives[1].label.bound * 0.5;
   CHECK(violations(plan, fast, Seconds{}, false, Fidelity::closed).front().find("faster than its bound") !=
         std::string::npos);
+  fast.collectives[1].first_arrival = fast.collectives[1].end - plan.graph.collectives[1].label.bound * 2;
+  CHECK(violations(plan, fast, Seconds{}, false, Fidelity::flow).size() == 1);
+  // message by message, ranks send before the last one has come
+  CHECK(violations(plan, fast, Seconds{}, false, Fidelity::messages).empty());
   Timeline lossy = good;
   std::vector<double> bytes = good.link_bytes.listed();
   bytes[0] /= 2;
@@ -563,4 +594,52 @@ TEST_CASE("the pace in closed form is that of the whole run, to the bit") {
     CHECK(pace.efficiency == whole.efficiency);
   }
   CHECK_THROWS_AS(closed_pace(resolved({{"batch_per_gpu", "100000"}})), OutOfMemory);
+}
+
+TEST_CASE("a result says what gave the times on the network") {
+  const auto engine_of = [](const Overrides& overrides) {
+    const std::string answer = in_children(1, 1, [&](int) {
+                                 const Run run =
+                                     simulate(testing::shipped_experiment("resnet50_dgx2", overrides),
+                                              {.timeline = false, .rows = false, .learn = false});
+                                 const std::optional<NetworkEngine> engine = network_engine(run);
+                                 return engine ? std::string(config::name_of(*engine)) : std::string("none");
+                               }).front();
+    return answer;
+  };
+  CHECK(engine_of({}) == "formulas");  // one bucket after the other
+  CHECK(engine_of({{"fidelity", "messages"}, {"gpus", "2"}}) == "simgrid");
+  CHECK(engine_of({{"nodes", "2"}, {"background", "[{from: node0, to: node1, rate: 2 GB/s}]"}}) == "simgrid");
+  CHECK(engine_of({{"gpus", "1"}}) == "none");
+}
+
+TEST_CASE("a trace that was recorded on another GPU is replayed with one clear warning") {
+  const TemporaryFolder folder;
+  const std::string trace = (folder.path / "t.csv").string();
+  std::ofstream(trace)
+      << "# batch_per_gpu: 32\n# gpu: a100_sxm4_40gb\nphase,layer,duration_s,parameter_bytes\n"
+      << "forward,a,0.01,\nbackward,a,0.02,4000\n";
+  const auto notes_on = [&](const std::string& platform) {
+    InputFiles files;
+    return notes_of(closed(resolve(
+        catalogue(), no_file, {{"platform", platform}, {"trace", trace}, {"stack", "pytorch_ddp"}}, files)));
+  };
+  const auto about = [](const std::vector<std::string>& notes, const std::string& words) {
+    return std::ranges::count_if(
+        notes, [&](const std::string& note) { return note.find(words) != std::string::npos; });
+  };
+  const std::vector<std::string> elsewhere = notes_on("workstation_3090");
+  CHECK(about(elsewhere, "warning: the trace was recorded on a100_sxm4_40gb") == 1);
+  CHECK(about(elsewhere, "durations come from the trace") == 0);
+  CHECK(about(elsewhere, "all kernel times rest on it") == 0);
+  const std::vector<std::string> there = notes_on("dgx_a100");
+  CHECK(about(there, "warning") == 0);
+  CHECK(about(there, "durations come from the trace") == 1);
+}
+
+TEST_CASE("a trace names the GPU whose times it has") {
+  const Trace with_times = export_trace(resolved({}), true);
+  CHECK(with_times.gpu == resolved({}).gpu.name);
+  CHECK(read_trace("t.csv", write_trace(with_times)).gpu == with_times.gpu);
+  CHECK(export_trace(resolved({}), false).gpu.empty());
 }

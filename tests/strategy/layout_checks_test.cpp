@@ -61,6 +61,8 @@ TEST_CASE("impossible layouts are refused at their keys with the numbers") {
   CHECK(errors_in({.pipeline = 2, .shard = Sharded::gradients}, 8, 8) == Found{"shard 'gradients' 2"});
   CHECK(errors_in({.pipeline = 2, .shard = Sharded::parameters}, 8, 8) == Found{"shard 'parameters' 2"});
   CHECK(errors_in({.shard = Sharded::parameters}, 8, 8).empty());
+  CHECK(errors_in({.tensor = 4, .pipeline = 2, .shard = Sharded::gradients}, 8, 8)
+            .empty());  // nothing to shard
   const std::vector<LayerRule> turns{{.match = "fc*", .turns = LayerTurns::by_slice}};
   CHECK(errors_in({.pipeline = 2, .layers = turns}, 8, 8) == Found{"layers[0].turns 2"});
   CHECK(errors_in({.schedule = PipelineSchedule::gpipe, .layers = turns}, 8, 8) ==

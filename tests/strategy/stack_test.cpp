@@ -48,6 +48,8 @@ TEST_CASE("Horovod's fusion by version, and Megatron's one flat fp16 buffer") {
   CHECK_FALSE(megatron.fusion);
   CHECK_FALSE(megatron.overlap);
   CHECK(size_of(megatron.gradient_dtype, Precision::amp) == Bytes(2));
+  const Stack halves = load_stack(config::parse("s.yaml", "name: s\ngradient_dtype: bf16\n"));
+  CHECK(size_of(halves.gradient_dtype, Precision::amp_bf16) == Bytes(2));
   CHECK(size_of(shipped("pytorch_ddp").gradient_dtype, Precision::fp16) == Bytes(2));
   CHECK(size_of(shipped("pytorch_ddp").gradient_dtype, Precision::amp) == Bytes(4));
   for (const Precision half : {Precision::fp16, Precision::bf16, Precision::amp, Precision::amp_bf16})

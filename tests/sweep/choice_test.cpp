@@ -253,10 +253,10 @@ TEST_CASE("a series is what differs in the number of GPUs only, fewest first, wi
   CHECK(scaling[1]->speedup == 1);
   CHECK_FALSE(scaling[4]);
 
-  CHECK(efficient_up_to(result, all[0], 0.8) == 3);
-  CHECK(efficient_up_to(result, all[0], 0.7) == 0);
-  CHECK(efficient_up_to(result, all[0], 0.95) == 2);
-  CHECK_FALSE(efficient_up_to(result, all[0], 0.96));
+  CHECK(efficient_up_to(efficiencies(result), all[0], 0.8) == 3);
+  CHECK(efficient_up_to(efficiencies(result), all[0], 0.7) == 0);
+  CHECK(efficient_up_to(efficiencies(result), all[0], 0.95) == 2);
+  CHECK_FALSE(efficient_up_to(efficiencies(result), all[0], 0.96));
 }
 
 TEST_CASE("scaling well again further out does not count: every run up to a point must") {
@@ -267,7 +267,7 @@ TEST_CASE("scaling well again further out does not count: every run up to a poin
   const std::vector<Series> all = series_of(result);
   REQUIRE(all.size() == 1);
   CHECK(all[0].name.empty());
-  CHECK(efficient_up_to(result, all[0], 0.8) == 0);
+  CHECK(efficient_up_to(efficiencies(result), all[0], 0.8) == 0);
 }
 
 TEST_CASE("with a fixed global batch scaling is told against the smallest run, not against one GPU's batch") {
@@ -275,15 +275,44 @@ TEST_CASE("with a fixed global batch scaling is told against the smallest run, n
       made_result({"gpus"}, {{.values = {"2"}, .ranks = 2, .throughput = 10, .efficiency = 0.9, .epoch = 10},
                              {.values = {"4"}, .ranks = 4, .throughput = 15, .efficiency = 0.8, .epoch = 7},
                              {.values = {"8"}, .status = PointStatus::wrong, .reason = "x"}});
-  using Efficiencies = std::vector<std::optional<double>>;
   CHECK_FALSE(is_strong_scaling(result.sweep));
   CHECK(efficiencies(result) == Efficiencies{0.9, 0.8, std::nullopt});
   result.sweep.set = {{"global_batch", "64"}};
   CHECK(is_strong_scaling(result.sweep));
   CHECK(efficiencies(result) == Efficiencies{1, 0.75, std::nullopt});
-  CHECK(efficient_up_to(result, series_of(result).front(), 0.8) == 0);
+  CHECK(efficient_up_to(efficiencies(result), series_of(result).front(), 0.8) == 0);
   result.sweep.goal.efficiency_min = 0.8;
   CHECK(chosen(result).fastest == 0);
+}
+
+TEST_CASE(
+    "where ranks share a model, scaling is told against the smallest run: there is no step on one GPU") {
+  SweepResult result = made_result(
+      {"model", "nodes"}, {{.values = {"a", "2"}, .ranks = 16, .throughput = 10, .efficiency = std::nullopt},
+                           {.values = {"a", "4"}, .ranks = 32, .throughput = 18, .efficiency = std::nullopt},
+                           {.values = {"a", "8"}, .ranks = 64, .throughput = 20, .efficiency = std::nullopt},
+                           {.values = {"b", "1"}, .ranks = 8, .throughput = 10, .efficiency = 0.9},
+                           {.values = {"b", "2"}, .ranks = 16, .throughput = 10, .efficiency = 0.45}});
+  CHECK_FALSE(is_strong_scaling(result.sweep));
+  CHECK(is_relative_to_smallest(result));
+  const Efficiencies reached = efficiencies(result);
+  CHECK(reached == Efficiencies{1, 0.9, 0.5, 1, 0.5});
+  const std::vector<Series> all = series_of(result);
+  CHECK(efficient_up_to(reached, all[0], 0.8) == 1);
+  CHECK(efficient_up_to(reached, all[1], 0.8) == 3);
+  CHECK_FALSE(efficient_range(result, reached, all[0], 0.8));
+  result.efficiency_errors.assign(5, EfficiencyError{.low = -0.2, .high = 0.7});
+  CHECK(efficient_range(result, reached, all[0], 0.8)->low == 0);
+  CHECK(efficient_range(result, reached, all[0], 0.8)->is_open);
+  result.sweep.goal.efficiency_min = 0.8;
+  CHECK(chosen(result).pareto == Indices{});
+}
+
+TEST_CASE("a sweep of shared models over another key than GPUs has no efficiency") {
+  const SweepResult result =
+      made_result({"model"}, {{.values = {"a"}, .throughput = 1, .efficiency = std::nullopt}});
+  CHECK_FALSE(is_relative_to_smallest(result));
+  CHECK(efficiencies(result) == Efficiencies{std::nullopt});
 }
 
 TEST_CASE("a sweep that varies no number of GPUs has no series") {

@@ -14,11 +14,11 @@ namespace trainyard {
 struct MadeRow {
   PointValues values;
   double ranks = 1;
-  double throughput = 0;  ///< samples a second
-  double efficiency = 1;
-  std::optional<double> epoch = {};  ///< seconds
-  std::optional<double> rent = {};   ///< USD an hour
-  std::optional<double> power = {};  ///< watts
+  double throughput = 0;                 ///< samples a second
+  std::optional<double> efficiency = 1;  ///< nothing: ranks share a model
+  std::optional<double> epoch = {};      ///< seconds
+  std::optional<double> rent = {};       ///< USD an hour
+  std::optional<double> power = {};      ///< watts
   PointStatus status = PointStatus::done;
   std::string reason = {};
 };
@@ -46,10 +46,11 @@ inline SweepResult made_result(std::vector<std::string> keys, const std::vector<
   for (const MadeRow& made : rows) {
     SweepRow row{.point = result.rows.size(), .status = made.status, .reason = made.reason, .figures = {}};
     if (made.status == PointStatus::done) {
-      row.figures = {made.ranks,      2 / made.throughput, made.throughput, made.ranks * made.efficiency,
-                     made.efficiency, std::nullopt,        std::nullopt,    std::nullopt,
-                     made.power,      made.rent,           made.epoch,      std::nullopt,
-                     std::nullopt};
+      const auto speedup =
+          made.efficiency ? std::optional(made.ranks * *made.efficiency) : std::optional<double>();
+      row.figures = {made.ranks,   2 / made.throughput, made.throughput, speedup,    made.efficiency,
+                     std::nullopt, std::nullopt,        std::nullopt,    made.power, made.rent,
+                     made.epoch,   std::nullopt,        std::nullopt};
     }
     result.sweep.points.push_back(made.values);
     result.rows.push_back(std::move(row));

@@ -97,15 +97,13 @@ TEST_CASE("the reason of a wrong point names the key and the correction") {
 TEST_CASE("what a point's simulation throws decides its row; what is no result of ours breaks it") {
   const TemporaryFolder folder;
   std::ofstream(folder.path / "e.yaml") << head;
-  const Sweep sweep = sweep_over(folder, "gpus", {"1", "2", "3", "4", "5", "6", "7", "17"});
+  const Sweep sweep = sweep_over(folder, "gpus", {"1", "2", "3", "5", "6", "7", "17"});
   const Ran ran = run_all(sweep, [](const ResolvedExperiment& resolved) -> RowFigures {
     switch (resolved.settings.gpus.value()) {
       case 2:
         throw InputError("wrong");
       case 3:
         throw JobImpossible("impossible");
-      case 4:
-        throw FileError("unreadable");
       case 5:
         throw std::runtime_error("a bug");
       case 6:
@@ -117,9 +115,21 @@ TEST_CASE("what a point's simulation throws decides its row; what is no result o
     }
   });
   using enum PointStatus;
-  CHECK(statuses(ran) == std::vector{done, wrong, impossible, unreadable, wrong});
+  CHECK(statuses(ran) == std::vector{done, wrong, impossible, wrong});
   CHECK(ran.rows.at(0).figures == RowFigures{std::nullopt, 1});
   CHECK(ran.outcome.broken.size() == 3);
+}
+
+TEST_CASE("what the program itself cannot open ends the sweep: it says nothing about the point") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "e.yaml") << head;
+  const Sweep sweep = sweep_over(folder, "gpus", {"1", "2"});
+  CHECK_THROWS_AS(run_all(sweep,
+                          [](const ResolvedExperiment& resolved) -> RowFigures {
+                            if (resolved.settings.gpus == 2) throw FileError("cannot load SimGrid");
+                            return {1};
+                          }),
+                  FileError);
 }
 
 TEST_CASE("a sweep with an unreadable file is gone on with until the file can be read") {

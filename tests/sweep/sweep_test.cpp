@@ -106,6 +106,12 @@ TEST_CASE("the command line replaces values, sets keys, and varies new ones behi
   CHECK(message_of(lines, {{"nodes", {"4..1"}}}).starts_with("'4..1' "));
 }
 
+TEST_CASE("more keys than a store has columns are refused") {
+  std::string lines = "zip:\n  - {";
+  for (int key = 0; key < 3000; ++key) lines += "random.gpu.values." + std::to_string(key) + ": [1, 2], ";
+  CHECK(message_of(lines + "batch_per_gpu: [1, 2]}\n") == "the sweep varies 3001 keys");
+}
+
 TEST_CASE("more than a million points are refused, whatever their number overflows to") {
   std::string lines = "vary:\n";
   for (int key = 0; key < 30; ++key) lines += "  k" + std::to_string(key) + ": [1..10]\n";

@@ -10,12 +10,17 @@ training.svg, and workloads/published/errors: known_errors.csv, which the build 
 every run by fit. --update writes all of them. Exit status 1: they differ, 2: the program failed.
 """
 
+import csv
 import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True  # the sources stay as they are
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "gpu"))
+import compare
 
 BEGIN = "<!-- training runs: ./dev published --update -->"
 END = "<!-- end of training runs -->"
@@ -130,8 +135,8 @@ def layout_tables(text):
     return "\n".join(lines)
 
 
-# family, runs, inside, half width
-INTERVAL = re.compile(r"(\S.*?)\s+(\d+)\s+([\d.]+)\s+([\d.]+)")
+# family, runs, inside, half width, both also held out
+INTERVAL = re.compile(r"(\S.*?)\s+(\d+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)")
 
 
 def layout_intervals(text):
@@ -143,7 +148,7 @@ def layout_intervals(text):
         elif not line:
             fit = None
         elif fit and (match := INTERVAL.fullmatch(line.rstrip())):
-            found.setdefault(match.group(1), {})[fit] = match.groups()[1:]
+            found.setdefault(match.group(1), {})[fit] = (match.group(2), *match.groups()[4:])
     lines = ["| family, held out | runs | nothing: inside | half width | software: inside | half width |", "|---" * 6 + "|"]
     for name, its in found.items():
         cells = [cell for fit in ("nothing", "software") for cell in its[fit][1:]]
@@ -204,7 +209,7 @@ def families(found):
     return order
 
 
-def csv(found):
+def known_errors_csv(found):
     """For report.html: totals first; errors in percent."""
     lines = ["family,protocol,rows,mape,p90"]
     for name in sorted(families(found), key=lambda name: not is_total(name)):
@@ -241,16 +246,107 @@ def overview(found):
     return "\n".join(lines)
 
 
-def facts(found, printed):
+LEFT_OUT = re.compile(r"left_out: (\w+), runs: (\d+), mape: ([\d.]+), median: ([\d.]+), p90: ([\d.]+), bias: ([-\d.]+)")
+GENERATIONS = {"kepler": "Kepler (K80)", "maxwell": "Maxwell (M60)", "pascal": "Pascal (P100)", "volta": "Volta (V100)",
+               "turing": "Turing (T4)", "ampere": "Ampere (A100)", "ada": "Ada (L40)", "hopper": "Hopper (H100)",
+               "blackwell": "Blackwell (B200)"}  # by year
+FAR_OFF = 20  # percent
+
+
+def left_out(software):
+    """What the file of the software's factors says of one-GPU runs without whatever is named: name -> runs and ratios."""
+    return {name: (int(runs), *map(float, numbers)) for name, runs, *numbers in LEFT_OUT.findall(software)}
+
+
+def scored_runs(errors):
+    """Of a table of errors: the rows in the totals, and the one-GPU rows that software is fitted to."""
+    rows = list(csv.DictReader(line for line in errors.splitlines() if not line.startswith("#")))
+    return [row for row in rows if row["scored"] == "1"], [row for row in rows if row["scored"] == "0" and row["gpus"] == "1"]
+
+
+def with_known_software(errors):
+    """How many scored runs have a one-GPU run of another series with their stack, model and precision."""
+    def key(row):
+        return row["stack"], row["model"].partition("@")[0], row["precision"]
+    scored, fitted = scored_runs(errors)
+    series = {}
+    for row in fitted:
+        series.setdefault(key(row), set()).add(row["series"])
+    return sum(bool(series.get(key(row), set()) - {row["series"]}) for row in scored), len(scored)
+
+
+def origin(errors, published):
+    """First and last year of the scored runs, and their newest generation of GPUs."""
+    scored, _ = scored_runs(errors)
+    tables, years = {}, set()
+    for row in scored:
+        name, line = row["row"].split(":")
+        if name not in tables:
+            tables[name] = list(csv.reader((published / name).read_text(encoding="utf-8").splitlines()))
+        cells = dict(zip(tables[name][0], tables[name][int(line) - 1]))
+        years.update(re.findall(r"\d{4}", cells.get("year", "")))
+    order = list(GENERATIONS)
+    newest = max((row["generation"] for row in scored), key=order.index)
+    return min(years), max(years), GENERATIONS[newest]
+
+
+STEP = re.compile(r"[\d.]+ ms\s+[\d.]+ ms\s+([-+][\d.]+)%.*(?:GPU|host)$")
+
+
+def steps_in_words(program, source):
+    """About the steps of PyTorch on one GPU: the errors of their comparisons, and whether they lie in the interval of `run`."""
+    folder = source / "tests/validation/gpu"
+    errors, inside = [], 0
+    for path in sorted(folder.glob("*_comparison.txt")):
+        its = [float(match.group(1)) for line in path.read_text(encoding="utf-8").splitlines() if (match := STEP.search(line))]
+        gpu = path.name.removesuffix("_comparison.txt")
+        holds, count = compare.inside(str(program), folder / f"{gpu}_steps.csv", f"{gpu}_measured")
+        assert count == len(its), path
+        errors += its
+        inside += holds
+    far = [error for error in errors if abs(error) > FAR_OFF]
+    return (f"Of {len(errors)} steps of PyTorch measured on one H100 or H200, predicted from kernels measured there too, {len(far)} are\n"
+            f"more than {FAR_OFF} % off ({sum(error < 0 for error in far)} predicted too short), and {inside} lie in the interval that `run` prints")
+
+
+def facts(found, printed, errors, software, steps, source):
     """The first screen of README.md."""
-    linear, software = found["1gpu"]["all runs"], found["software"]["all runs"]
+    linear, its = found["1gpu"]["all runs"], found["software"]["all runs"]
     shared = dict(zip(("runs", "mean"), layouts(printed)[0]["all"]["software"]))
+    hard = left_out(software)
+    known, runs = with_known_software(errors)
+    first, last, newest = origin(errors, source / "workloads/published")
     return "\n".join([
         "| predicted from | runs | mean error |", "|---|---|---|",
         f"| their machine and one measured GPU, `--one-gpu` | {linear['rows']} | {linear['mape']} % "
         f"(that GPU's rate times their number: {linear['linear']} %) |",
-        f"| their machine, without a measurement | {software['rows']} | {software['mape']} % |",
-        f"| the same, for models that GPUs share | {shared['runs']} | {shared['mean']} % |"])
+        f"| their machine and what software cost in other runs on one GPU | {its['rows']} | {its['mape']} % |",
+        f"| the same, for models that GPUs share | {shared['runs']} | {shared['mean']} % |",
+        *(f"| the same on one GPU, if the software was never seen {where} | {hard[name][0]} | {100 * hard[name][1]:.1f} % |"
+          for name, where in (("gpu", "on this GPU"), ("stack", "at all"), ("model", "with this model"))),
+        "",
+        f"No run has a part in its own prediction, but {known} of the {runs} have the software of other runs with the same stack, model",
+        f"and precision: {its['mape']} % holds for such jobs, the last three lines for others. The {runs} runs are of {first} to {last}, on",
+        f"GPUs up to {newest}.",
+        f"{steps}",
+        "([docs/accuracy.md](docs/accuracy.md#in-total))."])
+
+
+def hard_figures(software, errors, steps, source):
+    """What to expect of software that the factors do not know, first in docs/accuracy.md."""
+    names = {"gpu": "its GPU", "stack": "its framework and stack", "model": "its model", "series": "its own series alone"}
+    hard = left_out(software)
+    lines = ["| left out of the fit of software | runs on one GPU | mean | median | p90 | bias |", "|---" * 6 + "|"]
+    for name, words in names.items():
+        runs, *ratios, bias = hard[name]
+        lines.append("| " + " | ".join([words, str(runs), *(f"{100 * ratio:.1f}" for ratio in ratios), f"{100 * bias:+.1f}"]) + " |")
+    known, runs = with_known_software(errors)
+    first, last, newest = origin(errors, source / "workloads/published")
+    lines += ["", f"{known} of the {runs} runs below have factors of other one-GPU runs with the same stack, model and precision; their errors say",
+              f"little about other software. They are of {first} to {last}, on GPUs up to {newest}.",
+              f"{steps}.",
+              "The intervals do not hold for such steps ([tests/validation/gpu](../tests/validation/gpu/README.md))."]
+    return "\n".join(lines)
 
 
 def between_marks(document, text, first=BEGIN, last=END):
@@ -295,6 +391,11 @@ def settle(wanted, is_update):
     return True
 
 
+def errors_differ(wanted):
+    return any(path.parent.name == "errors" and (not path.exists() or path.read_text(encoding="utf-8") != text)
+               for path, text in wanted.items())
+
+
 def main():
     program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     is_update = "--update" in sys.argv[3:]
@@ -307,12 +408,19 @@ def main():
         wanted = {published / "training.svg": drawn.read_text(encoding="utf-8")}
         for path in pathlib.Path(folder).glob("*.csv"):
             wanted[published / "errors" / path.name] = path.read_text(encoding="utf-8")
+        if is_update and errors_differ(wanted):
+            # the intervals that are printed come from the shipped errors
+            settle({path: text for path, text in wanted.items() if path.parent.name == "errors"}, True)
+            printed = output(program, source, "validate", "--summary")
     found = tables(printed)
-    wanted[published / "errors/known_errors.csv"] = csv(found)
+    errors = wanted[published / "errors/software.csv"]
+    software = (source / "workloads/software/published.yaml").read_text(encoding="utf-8")
+    steps = steps_in_words(program, source)
+    wanted[published / "errors/known_errors.csv"] = known_errors_csv(found)
     accuracy = source / "docs/accuracy.md"
-    for path, text in ((source / "README.md", facts(found, printed)), (accuracy, by_family(found))):
+    for path, text in ((source / "README.md", facts(found, printed, errors, software, steps, source)), (accuracy, by_family(found))):
         wanted[path] = between_marks(path.read_text(encoding="utf-8"), text)
-    wanted[accuracy] = between_marks(wanted[accuracy], overview(found) + "\n\n" + layout_overview(printed), BEGIN_TOTALS, END_TOTALS)
+    wanted[accuracy] = between_marks(wanted[accuracy], hard_figures(software, errors, steps, source) + "\n\n" + overview(found) + "\n\n" + layout_overview(printed), BEGIN_TOTALS, END_TOTALS)
     wanted[accuracy] = between_marks(wanted[accuracy], comparisons(printed), BEGIN_COMPARISONS, END_COMPARISONS)
     wanted[accuracy] = between_marks(wanted[accuracy], layout_tables(printed), BEGIN_LAYOUTS, END_LAYOUTS)
     wanted[accuracy] = between_marks(wanted[accuracy], layout_intervals(printed), BEGIN_INTERVALS, END_INTERVALS)

@@ -51,7 +51,7 @@ class Row:
         return self.predicted_s / self.step_s - 1
 
 
-def settings(run: Run, profile: str) -> list[str]:
+def settings(run: Run, profile: str, software: str = "ideal") -> list[str]:
     """What makes the experiment the run, as options of `trainyard run` and `trainyard memory`."""
     keys = {
         "model": run.model,
@@ -60,7 +60,7 @@ def settings(run: Run, profile: str) -> list[str]:
         "optimizer": run.optimizer,
         "stack.layout": "nhwc" if run.memory_format == "channels_last" else "nchw",
         "platform.node.gpus.profile": profile,
-        "software": "ideal",
+        "software": software,
     }
     if run.sequence_length:
         keys[f"model.{FAMILIES[run.model]}.sequence_length"] = run.sequence_length
@@ -88,15 +88,31 @@ def kernel_times(folder: pathlib.Path | None) -> dict[str, float]:
     return {fact["run"]: float(fact["kernel_time_s"]) for fact in facts}
 
 
-def read(options: argparse.Namespace) -> list[Row]:
-    kernels = kernel_times(options.traces)
+def measured(steps: pathlib.Path) -> Iterable[tuple[Run, dict[str, str]]]:
+    """The runs of a recording that trainyard can predict, with their cells."""
     planned = {run.key: run for run in read_plan()}
-    lines = (line for line in options.steps.read_text().splitlines() if not line.startswith("#"))
-    rows = []
+    lines = (line for line in steps.read_text().splitlines() if not line.startswith("#"))
     for cells in csv.DictReader(lines):
         if cells["status"] == "oom" or cells["variant"] in ("sdpa", "gelu_new", "fused_optimizer"):
             continue  # options that no key of trainyard describes
-        run = planned[tuple(cells[column] for column in KEY_COLUMNS)]
+        yield planned[tuple(cells[column] for column in KEY_COLUMNS)], cells
+
+
+def inside(trainyard: str, steps: pathlib.Path, profile: str) -> tuple[int, int]:
+    """How many measured steps lie in the interval that `run` prints by default for this profile; and of how many."""
+    count = holds = 0
+    for run, cells in measured(steps):
+        said = ask(trainyard, "run", [*settings(run, profile, "published"), "--set", "memory=ignore"])
+        expected = said["expected_error"]
+        count += 1
+        holds += expected["low"] <= said["step_time_s"] / float(cells["step_time_s"]) - 1 <= expected["high"]
+    return holds, count
+
+
+def read(options: argparse.Namespace) -> list[Row]:
+    kernels = kernel_times(options.traces)
+    rows = []
+    for run, cells in measured(options.steps):
         keys = settings(run, options.profile)
         rows.append(
             Row(

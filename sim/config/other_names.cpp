@@ -1,0 +1,227 @@
+#include "config/other_names.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace trainyard::config {
+namespace {
+
+/// Compared by letters and digits.
+struct OtherName {
+  Kind kind;
+  std::string_view word;
+  std::string_view name;
+};
+
+// Only words that the rules below do not find: they know capitals, punctuation, makers and unique beginnings.
+constexpr std::array other_names{
+    OtherName{Kind::gpu, "A100-PG509", "a100_sxm4_40gb"},
+    OtherName{Kind::gpu, "A100-PG509-200", "a100_sxm4_40gb"},
+    OtherName{Kind::gpu, "H100 80GB HBM3", "h100_sxm_80gb"},
+    OtherName{Kind::gpu, "H200", "h200_sxm_141gb"},
+    OtherName{Kind::gpu, "B300 SXM6 AC", "b300_sxm_270gb"},
+    OtherName{Kind::gpu, "V100-SXM3-32GB-H", "v100_sxm3_32gb_450w"},
+    OtherName{Kind::gpu, "RTX PRO 6000 Blackwell Server Edition", "rtx_pro_6000_server_96gb"},
+    OtherName{Kind::gpu, "K40m", "k40"},
+    OtherName{Kind::gpu, "K40c", "k40"},
+    OtherName{Kind::gpu, "MI300X OAM", "mi300x_192gb"},
+    OtherName{Kind::gpu, "MI250X OAM", "mi250x_gcd_64gb"},
+    OtherName{Kind::stack, "ddp", "pytorch_ddp"},
+    OtherName{Kind::stack, "torch", "pytorch_ddp"},
+    OtherName{Kind::stack, "pytorch", "pytorch_ddp"},
+    OtherName{Kind::stack, "torch_ddp", "pytorch_ddp"},
+    OtherName{Kind::stack, "distributed_data_parallel", "pytorch_ddp"},
+    OtherName{Kind::stack, "fsdp", "pytorch_fsdp"},
+    OtherName{Kind::stack, "fsdp1", "pytorch_fsdp"},
+    OtherName{Kind::stack, "torch_fsdp", "pytorch_fsdp"},
+    OtherName{Kind::stack, "fully_sharded_data_parallel", "pytorch_fsdp"},
+    OtherName{Kind::stack, "fsdp2", "torchtitan"},
+    OtherName{Kind::stack, "fully_shard", "torchtitan"},
+    OtherName{Kind::stack, "titan", "torchtitan"},
+    OtherName{Kind::stack, "dp", "dataparallel_gpu0"},
+    OtherName{Kind::stack, "data_parallel", "dataparallel_gpu0"},
+    OtherName{Kind::stack, "nn.DataParallel", "dataparallel_gpu0"},
+    OtherName{Kind::stack, "gloo", "pytorch_gloo"},
+    OtherName{Kind::stack, "hvd", "horovod"},
+    OtherName{Kind::stack, "apex", "apex_ddp"},
+    OtherName{Kind::stack, "mcore", "megatron_lm"},
+    OtherName{Kind::stack, "megatron_core", "megatron_lm"},
+    OtherName{Kind::stack, "nemo", "megatron_lm"},
+    OtherName{Kind::stack, "composer", "mosaic"},
+    OtherName{Kind::stack, "llm_foundry", "mosaic"},
+    OtherName{Kind::stack, "mirrored_strategy", "tf2_mirrored"},
+    OtherName{Kind::stack, "multi_worker_mirrored_strategy", "tf2_mirrored"},
+    OtherName{Kind::stack, "tf2", "tf2_mirrored"},
+    OtherName{Kind::stack, "tensorflow2", "tf2_mirrored"},
+    OtherName{Kind::stack, "paddlepaddle", "paddle"},
+    OtherName{Kind::stack, "kvstore", "mxnet_kvstore"},
+    OtherName{Kind::model, "vit_base", "vit_b_16"},
+    OtherName{Kind::model, "vit_large", "vit_l_16"},
+    OtherName{Kind::model, "vit_huge", "vit_h_14"},
+    OtherName{Kind::model, "llama3.1_405b", "llama31_405b"},
+    OtherName{Kind::model, "llama3_405b", "llama31_405b"},
+    OtherName{Kind::model, "llama3.1_70b", "llama3_70b"},
+    OtherName{Kind::model, "llama3.1_8b", "llama3_8b"},
+    OtherName{Kind::model, "gpt3", "gpt3_175b"},
+    OtherName{Kind::model, "bloom", "bloom_176b"},
+};
+
+/// A word that names something else, and what to write.
+struct Advice {
+  Kind kind;
+  std::string_view word;
+  std::string_view text;
+};
+
+constexpr std::string_view sharded_parameters =
+    "ZeRO-3 divides the parameters: --stack deepspeed --set parallelism.shard=parameters";
+constexpr std::string_view model_layout =
+    "that is a layout: --stack megatron_lm --set parallelism.tensor=2 or parallelism.pipeline=2";
+
+constexpr std::array advices{
+    Advice{Kind::stack, "zero",
+           "ZeRO divides the state: --stack deepspeed --set parallelism.shard=optimizer, gradients or "
+           "parameters (stages 1 to 3)"},
+    Advice{Kind::stack, "zero1",
+           "ZeRO-1 divides the optimizer state: --stack deepspeed --set parallelism.shard=optimizer"},
+    Advice{Kind::stack, "zero2",
+           "ZeRO-2 also divides the gradients: --stack deepspeed --set parallelism.shard=gradients"},
+    Advice{Kind::stack, "zero3", sharded_parameters},
+    Advice{Kind::stack, "deepspeed_zero3", sharded_parameters},
+    Advice{Kind::stack, "hsdp",
+           "HSDP divides the state within nodes: --stack pytorch_fsdp --set parallelism.shard=parameters "
+           "--set parallelism.shard_over=node"},
+    Advice{Kind::stack, "tp", model_layout},
+    Advice{Kind::stack, "pp", model_layout},
+    Advice{Kind::stack, "nccl", "NCCL is the library of most stacks: --stack pytorch_ddp"},
+    Advice{Kind::stack, "tensorflow", "one of tf2_mirrored, tf_replicated, tf_parameter_server"},
+    Advice{Kind::stack, "tf", "one of tf2_mirrored, tf_replicated, tf_parameter_server"},
+    Advice{Kind::stack, "mxnet", "one of mxnet_horovod, mxnet_kvstore"},
+    Advice{Kind::model, "gpt2", "one of gpt2_small, gpt2_medium, gpt2_large, gpt2_xl"},
+    Advice{Kind::model, "bert", "one of bert_base, bert_large"},
+    Advice{Kind::gpu, "A800-SXM4-80GB", "an A800 is an A100 with 8 NVLinks: a100_sxm4_80gb"},
+    Advice{Kind::gpu, "A800 80GB PCIe", "an A800 is an A100 with 8 NVLinks: a100_pcie_80gb"},
+    Advice{Kind::gpu, "H800", "an H800 is an H100 with 8 NVLinks: h100_sxm_80gb"},
+};
+
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+
+std::vector<std::string> words_in(std::string_view text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (is_letter_or_digit(c))
+      words.back() += small(c);
+    else if (!words.back().empty())
+      words.emplace_back();
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+/// As drivers write a GPU: "NVIDIA GeForce RTX 3090".
+constexpr std::array<std::string_view, 6> makers{"nvidia", "tesla", "geforce", "quadro", "amd", "instinct"};
+
+std::vector<std::string> words_of_gpu(std::string_view text) {
+  std::vector<std::string> words = words_in(text);
+  const auto is_maker = [](const std::string& word) {
+    return std::ranges::find(makers, word) != makers.end();
+  };
+  words.erase(words.begin(), std::ranges::find_if_not(words, is_maker));
+  return words;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += word;
+  return text;
+}
+
+/// "rtx3090" is "3090", as people say it.
+std::string without_series(std::string text) {
+  const bool has_series = text.starts_with("rtx") || text.starts_with("gtx");
+  return has_series && text.size() > 3 ? text.substr(3) : text;
+}
+
+/// "sxm5" is the "sxm" of a name without a number.
+bool is_word_of(std::string_view asked, std::string_view word) {
+  constexpr std::string_view socket = "sxm";
+  if (asked.starts_with(socket) && word.starts_with(socket))
+    return asked == word || asked == socket || word == socket;
+  return asked == word;
+}
+
+/// Whether the first words are the same and the name has all others.
+bool has_words(const std::vector<std::string>& asked, const std::vector<std::string>& name) {
+  if (asked.empty() || name.empty() || asked.front() != name.front()) return false;
+  // the number tells GPUs of a series apart: an RTX 6000 is no RTX PRO 6000
+  const bool is_of_series = asked.front() == "rtx" || asked.front() == "gtx";
+  if (is_of_series && asked.size() > 1 && (name.size() < 2 || asked[1] != name[1])) return false;
+  return std::ranges::all_of(asked, [&](const std::string& word) {
+    return std::ranges::any_of(name, [&](const std::string& its) { return is_word_of(word, its); });
+  });
+}
+
+std::string text_of(Kind kind, std::string_view text) {
+  return kind == Kind::gpu ? joined(words_of_gpu(text)) : letters_and_digits(text);
+}
+
+/// The name with the same letters and digits, or by the table.
+std::string same_name(const Catalogue& catalogue, Kind kind, std::string_view text) {
+  const std::string wanted = text_of(kind, text);
+  if (wanted.empty()) return {};
+  const std::vector<std::string> known = names(catalogue, kind);
+  const auto is_same = [&](const std::string& name) { return letters_and_digits(name) == wanted; };
+  if (const auto found = std::ranges::find_if(known, is_same); found != known.end()) return *found;
+  for (const OtherName& other : other_names) {
+    if (other.kind != kind || letters_and_digits(other.word) != wanted) continue;
+    if (std::ranges::find(known, other.name) != known.end()) return std::string(other.name);
+  }
+  if (kind != Kind::gpu) return {};
+  const auto is_of_series = [&](const std::string& name) {
+    return without_series(letters_and_digits(name)) == without_series(wanted);
+  };
+  const auto found = std::ranges::find_if(known, is_of_series);
+  return found == known.end() ? std::string() : *found;
+}
+
+}  // namespace
+
+std::string letters_and_digits(std::string_view text) { return joined(words_in(text)); }
+
+std::vector<std::string> names_possible(const Catalogue& catalogue, Kind kind, std::string_view text) {
+  if (kind != Kind::gpu && kind != Kind::platform) return {};
+  const std::vector<std::string> asked = kind == Kind::gpu ? words_of_gpu(text) : words_in(text);
+  std::vector<std::string> found = names(catalogue, kind);
+  std::erase_if(found, [&](const std::string& name) { return !has_words(asked, words_in(name)); });
+  return found;
+}
+
+std::string name_meant(const Catalogue& catalogue, Kind kind, std::string_view text) {
+  std::string same = same_name(catalogue, kind, text);
+  if (!same.empty()) return same;
+  const std::vector<std::string> possible = names_possible(catalogue, kind, text);
+  return possible.size() == 1 ? possible.front() : std::string();
+}
+
+std::vector<std::string_view> other_words_of(Kind kind, std::string_view name) {
+  std::vector<std::string_view> words;
+  for (const OtherName& other : other_names) {
+    if (other.kind == kind && other.name == name) words.push_back(other.word);
+  }
+  return words;
+}
+
+std::string_view advice_on(Kind kind, std::string_view word) {
+  const std::string wanted = text_of(kind, word);
+  const auto is_it = [&](const Advice& advice) {
+    return advice.kind == kind && letters_and_digits(advice.word) == wanted;
+  };
+  const auto* const found = std::ranges::find_if(advices, is_it);
+  return found == advices.end() ? std::string_view() : found->text;
+}
+
+}  // namespace trainyard::config

@@ -1,0 +1,30 @@
+#pragma once
+// What users write in place of a shipped file's name: other capitals and punctuation ("DGX-H100"), a GPU as
+// nvidia-smi prints it ("NVIDIA L40S"), the beginning of a name that only one file has ("p4d"), or another
+// word for it ("ddp"). Names of files go first: catalogue.hpp asks only if no file has the name as written.
+
+#include "config/catalogue.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard::config {
+
+/// The name that is meant by this text; empty if there is none, or several.
+std::string name_meant(const Catalogue& catalogue, Kind kind, std::string_view text);
+
+/// The names that a GPU or platform called so may be, sorted: "h100" is h100_pcie_80gb or h100_sxm_80gb.
+std::vector<std::string> names_possible(const Catalogue& catalogue, Kind kind, std::string_view text);
+
+/// Words for the file of this name that have nothing in common with it, for searches.
+std::vector<std::string_view> other_words_of(Kind kind, std::string_view name);
+
+/// What to write instead of a word that is no name of this kind but says something close to one: "zero3" as a
+/// stack. Empty if nothing is known.
+std::string_view advice_on(Kind kind, std::string_view word);
+
+/// Letters and digits alone, small: "DGX H100" is "dgxh100".
+std::string letters_and_digits(std::string_view text);
+
+}  // namespace trainyard::config

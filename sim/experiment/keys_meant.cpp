@@ -1,0 +1,260 @@
+#include "experiment/keys_meant.hpp"
+
+#include "experiment/one_gpu.hpp"
+#include "experiment/replaced_keys.hpp"
+#include "experiment/resolve.hpp"
+#include "platform/load.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fmt/format.h>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+constexpr std::array keys_of_totals{ranks_key, data_parallel_key, global_batch_key, sequence_length_key,
+                                    attention_key};
+
+bool is_key_of_experiments(std::string_view word) {
+  return config::Keys<Experiment>::table()([&](const auto&... key) { return ((key.name == word) || ...); });
+}
+
+int count_in(const std::string& key, const std::string& text) {
+  const Parsed<long long> number = parse_integer(text);
+  if (!number || *number < 1 || *number > 1'000'000'000)
+    throw InputError(fmt::format("{} is {}, not a whole number of at least 1", key, in_quotes(text)));
+  return static_cast<int>(*number);
+}
+
+bool has(const Overrides& overrides, std::string_view key) {
+  return std::ranges::find(overrides, key, &Overrides::value_type::first) != overrides.end();
+}
+
+void refuse(const Overrides& overrides, const char* key, const char* whose) {
+  if (!has(overrides, key)) return;
+  throw InputError(fmt::format("{} and {} are both given", whose, key), fmt::format("give only {}", whose));
+}
+
+Overrides with(Overrides overrides, const char* key, int value) {
+  overrides.emplace_back(key, std::to_string(value));
+  return overrides;
+}
+
+/// Takes the last value of a key out of the overrides.
+std::optional<std::string> take(Overrides& overrides, std::string_view key) {
+  std::optional<std::string> value;
+  for (const auto& [its_key, its_value] : overrides) {
+    if (its_key == key) value = its_value;
+  }
+  std::erase_if(overrides, [&](const auto& entry) { return entry.first == key; });
+  return value;
+}
+
+/// One job whose totals are being replaced.
+class Totals {
+public:
+  Totals(const config::Catalogue& catalogue, const std::string& experiment, Overrides overrides,
+         InputFiles& files)
+      : catalogue_(catalogue), experiment_(experiment), overrides_(std::move(overrides)), files_(files) {
+    if (experiment != no_file) file_ = find_once(files, catalogue, config::Kind::experiment, experiment);
+  }
+
+  Overrides replaced() {
+    const std::optional<std::string> replicas = take(overrides_, data_parallel_key);
+    const std::optional<std::string> batch = take(overrides_, global_batch_key);
+    std::optional<std::string> ranks = take(overrides_, ranks_key);
+    set_of_family(sequence_length_key);
+    set_of_family(attention_key);
+    if (ranks || replicas) {
+      const char* const whose = ranks ? ranks_key : data_parallel_key;
+      refuse(overrides_, "gpus", whose);
+      refuse(overrides_, "nodes", whose);
+    }
+    if (ranks && replicas) {
+      throw InputError(fmt::format("{} and {} are both given", ranks_key, data_parallel_key),
+                       fmt::format("give only {}", ranks_key));
+    }
+    // With another batch, no plausible factor might reproduce the measurement; a probe needs none.
+    is_measured_ = has_one_gpu(catalogue_, experiment_, overrides_, files_);
+    if (ranks) place(count_in(ranks_key, *ranks), gpus_on_node());
+    if (replicas) place(count_in(data_parallel_key, *replicas) * ranks_of_a_replica(), gpus_on_node());
+    if (!ranks && !replicas && has(overrides_, "gpus") && !has(overrides_, "nodes")) place_without_nodes();
+    if (batch) split(count_in(global_batch_key, *batch));
+    return std::move(overrides_);
+  }
+
+private:
+  [[nodiscard]] ResolvedExperiment probed(Overrides overrides) const {
+    if (is_measured_) overrides.emplace_back("one_gpu_scale", "1");
+    return resolve(catalogue_, experiment_, overrides, files_);
+  }
+
+  /// The experiment without the files that it names.
+  [[nodiscard]] config::Document document_with(std::string_view block) const {
+    config::Document document = experiment_document(catalogue_, experiment_, files_);
+    for (const auto& [key, value] : overrides_) {
+      if (key.starts_with(block)) config::set(document, key, value);
+    }
+    return document;
+  }
+
+  void set_of_family(const char* key) {
+    const std::optional<std::string> value = take(overrides_, key);
+    if (!value) return;
+    const config::Document document = document_with("model");
+    const config::Node* const model = document.root.find("model");
+    if (model == nullptr)
+      throw InputError(fmt::format("{} is of a model, and the experiment has none", key), "--model NAME");
+    const auto file = find_once(files_, catalogue_, config::Kind::model, model->scalar);
+    const config::Node* const family = load_once(files_, file).root.find("family");
+    const std::string name = family == nullptr ? "layers" : family->scalar;
+    if (family == nullptr || load_once(files_, file).root.find(name) == nullptr)
+      throw InputError(fmt::format("{} has no {} to set", model->scalar, key), "edit the model's layers");
+    overrides_.emplace_back(fmt::format("model.{}.{}", name, key), *value);
+  }
+
+  /// The number of GPUs that a job uses per node: the machine determines it, and the experiment names the
+  /// machine.
+  [[nodiscard]] int gpus_on_node() const {
+    config::Document document = document_with("gpus_per_node");
+    remove_replaced_keys(document, overrides_);
+    for (const auto& [key, value] : overrides_) {
+      if (key == "platform") config::set(document, key, value);
+    }
+    if (const config::Node* const its = document.root.find("gpus_per_node"); its && !config::is_unset(*its))
+      return count_in("gpus_per_node", its->scalar);
+    const config::Node* const platform = document.root.find("platform");
+    if (platform == nullptr) throw InputError("the experiment names no platform", "--platform NAME");
+    Experiment named;
+    if (const config::Node* const set = document.root.find("set")) {
+      for (const config::Node::Entry& entry : set->entries) named.set[entry.key] = entry.value.scalar;
+    }
+    const auto file = find_once(files_, catalogue_, config::Kind::platform, platform->scalar, file_);
+    const FileOverrides set = file_overrides(document, named, overrides_);
+    const Platform& read = files_.platforms.get(
+        reading_of(file, "platform", set), nullptr,
+        [&](auto* warnings) { return load_platform(load_with(files_, file, "platform", set), warnings); });
+    return static_cast<int>(read.gpus.size());
+  }
+
+  void place(int ranks, int on_node) {
+    std::erase_if(overrides_, [](const auto& entry) { return entry.first == "gpus"; });
+    overrides_ = with(with(std::move(overrides_), "nodes", (ranks + on_node - 1) / on_node), "gpus", ranks);
+  }
+
+  /// `gpus` alone, of a job whose file says no number of nodes either: more than a node has take further
+  /// nodes. Errors are left to the reading of the experiment.
+  void place_without_nodes() {
+    if (experiment_document(catalogue_, experiment_, files_).root.find("nodes") != nullptr) return;
+    Overrides others = overrides_;
+    const Parsed<long long> gpus = parse_integer(take(others, "gpus").value_or(""));
+    if (!gpus || *gpus < 2 || *gpus > 10'000'000) return;
+    try {
+      if (const int on_node = gpus_on_node(); *gpus > on_node) place(static_cast<int>(*gpus), on_node);
+    } catch (const InputError&) {
+      return;
+    } catch (const FileError&) {
+      return;
+    }
+  }
+
+  [[nodiscard]] int ranks_of_a_replica() const {
+    const Experiment experiment = load_experiment(document_with("parallelism"));
+    if (!experiment.parallelism) return 1;
+    const Parallelism& its = *experiment.parallelism;
+    return its.tensor * its.pipeline * its.context;
+  }
+
+  /// The stages of a job with a layout; 1 for a job whose layout changes nothing, so that all points of a
+  /// sweep over layouts keep the micro-batch. Nothing for a job without any. Errors are left to the reading
+  /// of the experiment.
+  [[nodiscard]] std::optional<int> stages_of_layout() const {
+    try {
+      const config::Document document = document_with("parallelism");
+      const bool has_layout = document.root.find("parallelism") != nullptr;
+      const Experiment experiment = load_experiment(document);
+      if (is_replay(experiment) || !has_layout) return std::nullopt;
+      return experiment.parallelism ? experiment.parallelism->pipeline : 1;
+    } catch (const InputError&) {
+      return std::nullopt;
+    } catch (const FileError&) {
+      return std::nullopt;
+    }
+  }
+
+  /// The share of a global batch in each of its parts.
+  static int part_of_batch(int global_batch, long long parts, const char* hint) {
+    if (global_batch % parts != 0) {
+      throw InputError(fmt::format("a global batch of {} samples cannot be split evenly into {} parts",
+                                   global_batch, parts),
+                       hint);
+    }
+    return static_cast<int>(global_batch / parts);
+  }
+
+  void split(int global_batch) {
+    if (const auto stages = stages_of_layout()) {
+      // frameworks change the number of micro-batches, not their size
+      refuse(overrides_, "accumulation", global_batch_key);
+      const ResolvedExperiment probe = probed(with(overrides_, "accumulation", *stages));
+      const int count =
+          part_of_batch(global_batch, static_cast<long long>(replicas(probe)) * probe.settings.batch_per_gpu,
+                        "a multiple of the replicas times the samples of a micro-batch");
+      overrides_ = with(std::move(overrides_), "accumulation", count);
+      return;
+    }
+    refuse(overrides_, "batch_per_gpu", global_batch_key);
+    const ResolvedExperiment probe = probed(with(overrides_, "batch_per_gpu", 1));
+    const long long parts = static_cast<long long>(replicas(probe)) * probe.settings.accumulation;
+    const char* const hint = probe.grid ? "a multiple of the replicas times the accumulation"
+                                        : "a multiple of the ranks times the accumulation";
+    overrides_ = with(std::move(overrides_), "batch_per_gpu", part_of_batch(global_batch, parts, hint));
+  }
+
+  const config::Catalogue& catalogue_;
+  const std::string& experiment_;
+  Overrides overrides_;
+  InputFiles& files_;
+  std::filesystem::path file_;  ///< of the experiment; empty without one
+  bool is_measured_ = false;
+};
+
+/// The key by the first of these words that is the same.
+std::string_view key_by(std::span<const config::OtherWord> words, std::string_view word) {
+  const auto is_it = [&](const config::OtherWord& other) {
+    return other.is_same && config::is_same_word(other.word, word);
+  };
+  const auto found = std::ranges::find_if(words, is_it);
+  return found == words.end() ? std::string_view() : found->key;
+}
+
+}  // namespace
+
+bool is_total(std::string_view key) { return std::ranges::find(keys_of_totals, key) != keys_of_totals.end(); }
+
+std::string key_meant(std::string_view path) {
+  if (!file_named_by(path).empty() || is_total(path)) return std::string(path);
+  constexpr std::string_view block = "parallelism.";
+  const bool is_in_block = path.starts_with(block);
+  const std::string_view rest = path.substr(is_in_block ? block.size() : 0);
+  const std::string_view word = rest.substr(0, rest.find_first_of(".["));
+  if (!is_in_block && is_key_of_experiments(word)) return std::string(path);
+  const std::string_view key = is_in_block ? key_by(config::words_of_parallelism, word)
+                                           : key_by(config::Keys<Experiment>::other_words, word);
+  if (key.empty()) return std::string(path);
+  return std::string(key) + std::string(rest.substr(word.size()));
+}
+
+Overrides without_totals(const config::Catalogue& catalogue, const std::string& experiment,
+                         Overrides overrides, InputFiles& files) {
+  const auto needs_more = [&](const auto& entry) { return is_total(entry.first) || entry.first == "gpus"; };
+  if (std::ranges::none_of(overrides, needs_more)) return overrides;
+  return Totals(catalogue, experiment, std::move(overrides), files).replaced();
+}
+
+}  // namespace trainyard

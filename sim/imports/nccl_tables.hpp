@@ -1,0 +1,38 @@
+#pragma once
+// What the tables of nccl-tests leave open once their rows are read, whatever the format: ranks of a list
+// that is not whole, the operation, and which rows are wrong.
+
+#include "imports/nccl_tests.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace trainyard {
+
+/// The GPUs that a file lists, perhaps not all of them: people shorten logs.
+class NcclRankList {
+public:
+  void add(int rank, std::string host, std::optional<int> device);
+  void clear() { ranks_.clear(); }
+  [[nodiscard]] int ranks() const;  ///< the last one's number + 1; 0 without any
+  [[nodiscard]] bool is_whole() const { return static_cast<int>(ranks_.size()) == ranks(); }
+  /// The hosts of a whole list. Else as many GPUs on each as the last one's device says, as ranks fill one
+  /// node after the other; 0 if that is no whole number or the device says nothing (0: each process may see
+  /// its own GPU alone).
+  [[nodiscard]] int nodes() const;
+
+private:
+  struct Place {
+    std::string host;
+    std::optional<int> device;
+  };
+  std::map<int, Place> ranks_;
+};
+
+/// Takes the answers, which hold in place of what the file says; judges deviations; tells the operation by
+/// the ratio of the bandwidths, or takes that of the file's other tables; leaves out rows that contradict it.
+/// Throws InputError with the first of them if they are most of those that tell.
+void complete_tables(NcclTestsLog& log, const std::string& file, const NcclTestsAnswers& answers);
+
+}  // namespace trainyard

@@ -1,0 +1,114 @@
+// Between validated curves and the errors from which `collective` takes its interval.
+
+#include "config/keys.hpp"
+#include "config/read_file.hpp"
+#include "published/run_intervals.hpp"
+#include "published/validate.hpp"
+#include "units/statistics.hpp"
+#include "workload/csv.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+/// Above -1 on both sides: ratios of bandwidths.
+double ratio_of(const ScoredPoint& point) { return 1 + point.error; }
+
+bool has_sizes_of(const ScoredCurve& curve, SizeRange range) {
+  return std::ranges::any_of(curve.points,
+                             [&](const ScoredPoint& point) { return range_of(point.point.size()) == range; });
+}
+
+double share_inside(const ScoredCurve& curve, SizeRange range, const CollectiveError& interval) {
+  int points = 0;
+  int inside = 0;
+  for (const ScoredPoint& point : curve.points) {
+    if (range_of(point.point.size()) != range) continue;
+    ++points;
+    inside += point.error >= interval.low && point.error <= interval.high ? 1 : 0;
+  }
+  return 1.0 * inside / points;
+}
+
+}  // namespace
+
+std::shared_ptr<const CollectiveErrors> shipped_collective_errors(const config::Catalogue& catalogue) {
+  const std::filesystem::path path =
+      config::shipped_file(catalogue, "workloads/published/errors/collectives.csv");
+  if (path.empty()) return nullptr;
+  return std::make_shared<const CollectiveErrors>(
+      read_collective_errors(path.string(), config::read_file(path, largest_csv)));
+}
+
+CollectiveUse use_of(const ScoredCurve& scored) {
+  const CollectiveCurve& curve = scored.curve;
+  return {.operation = std::string(config::name_of(curve.operation)),
+          .platform = curve.machine->platform,
+          .links = std::string(config::name_of(scored.family)),
+          .compute_capability = scored.compute_capability,
+          .gpus = curve.gpus,
+          .nodes = curve.nodes};
+}
+
+CollectiveErrors collective_errors(const CollectiveValidation& validation) {
+  CollectiveErrors errors;
+  std::map<std::tuple<std::string, std::string, std::string>, int> series;
+  for (const ScoredCurve& scored : validation.curves) {
+    const PublishedRow& row = *scored.curve.points.front().row;
+    const CollectiveUse of = use_of(scored);
+    const auto number = static_cast<int>(series.size()) + 1;
+    PublishedCurve& curve = errors.curves.emplace_back(PublishedCurve{
+        .of = of,
+        .series = series.try_emplace(std::tuple(row.source, of.platform, of.operation), number).first->second,
+        .is_fitted = is_fitted(scored.curve),
+        .place = place_of(row),
+        .source = row.source});
+    for (const ScoredPoint& point : scored.points)
+      curve.points.push_back({.size = point.point.size(), .ratio = ratio_of(point)});
+  }
+  fit_widenings(errors);
+  return errors;
+}
+
+std::optional<int> shipped_series_of(const CollectiveErrors& shipped, const ScoredCurve& curve) {
+  const std::string& source = curve.curve.points.front().row->source;
+  const CollectiveUse of = use_of(curve);
+  const auto found = std::ranges::find_if(shipped.curves, [&](const PublishedCurve& its) {
+    return its.source == source && its.of.platform == of.platform && its.of.operation == of.operation;
+  });
+  return found == shipped.curves.end() ? std::nullopt : std::optional(found->series);
+}
+
+std::optional<PointCoverage> point_coverage(const CollectiveValidation& validation, SizeRange range,
+                                            std::optional<CurveFamily> family) {
+  if (!validation.shipped_errors) return std::nullopt;
+  const CollectiveErrors& shipped = *validation.shipped_errors;
+  PointCoverage coverage;
+  std::vector<double> halves;
+  std::vector<double> held_out_halves;
+  for (const ScoredCurve& curve : validation.curves) {
+    if ((family && curve.family != *family) || !has_sizes_of(curve, range)) continue;
+    const auto printed = collective_error(shipped, use_of(curve), range);
+    const auto held_out = collective_error(shipped, use_of(curve), range, shipped_series_of(shipped, curve));
+    if (!printed || !held_out) continue;
+    ++coverage.curves;
+    coverage.covered += share_inside(curve, range, *printed);
+    coverage.held_out_covered += share_inside(curve, range, *held_out);
+    halves.push_back((printed->high - printed->low) / 2);
+    held_out_halves.push_back((held_out->high - held_out->low) / 2);
+  }
+  if (coverage.curves == 0) return std::nullopt;
+  coverage.covered /= coverage.curves;
+  coverage.held_out_covered /= coverage.curves;
+  coverage.half_width = quantile(halves, 0.5);
+  coverage.held_out_half_width = quantile(held_out_halves, 0.5);
+  return coverage;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,70 @@
+// The sentence on the limit of a step, for jobs on shipped machines.
+
+#include "report/limits.hpp"
+
+#include "config/catalogue.hpp"
+#include "experiment/resolve.hpp"
+#include "explain/explain_step.hpp"
+#include "report/explanation.hpp"
+#include "report/summary_json.hpp"
+#include "run/simulate.hpp"
+#include "shipped_experiment.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+using namespace trainyard;
+
+namespace {
+
+Run closed(const std::string& platform, const Overrides& more = {}) {
+  Overrides keys{{"platform", platform}, {"model", "vgg16"},       {"batch_per_gpu", "8"},
+                 {"precision", "fp32"},  {"stack", "pytorch_ddp"}, {"sync.algorithm", "ring"},
+                 {"fidelity", "closed"}};
+  keys.insert(keys.end(), more.begin(), more.end());
+  return simulate(testing::shipped_experiment(no_file, keys), {.learn = false});
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("on every shipped machine the limit is marked where its rate is assumed") {
+  int assumed = 0;
+  int others = 0;
+  for (const std::string& name : config::names({{TRAINYARD_SOURCE_DIR}}, config::Kind::platform)) {
+    CAPTURE(name);
+    std::optional<Run> run;
+    try {
+      run = closed(name);
+    } catch (const InputError&) {
+      continue;  // ranks on processors, which NCCL does not join
+    }
+    const std::string words = network_limit_in_words(*run);
+    if (!has(words, "The limit is bandwidth")) continue;
+    const nlohmann::ordered_json limit = network_limit_json(*run);
+    CHECK(has(words, ", assumed") == limit["is_assumed"].get<bool>());
+    ++(limit["is_assumed"].get<bool>() ? assumed : others);
+    CHECK(has(limit_in_words(*run), "Communication") == has(limit_in_words(*run), words));
+  }
+  CHECK(assumed > 5);
+  CHECK(others > 5);
+}
+
+TEST_CASE("run and explain name the same limit, with its key") {
+  const ResolvedExperiment resolved = closed("ts4").experiment;
+  const Explained explained = simulate_and_explain(resolved);
+  const std::string words = network_limit_in_words(explained.run);
+  CHECK(has(words, "through host memory"));
+  CHECK(has(words, "--set platform.node.effective.staged="));
+  CHECK(has(limit_in_words(explained.run), words));
+  CHECK(has(path_in_words(explained.run, *explained.explanation), words));
+}
+
+TEST_CASE("BERT on tianshu is limited by an assumed rate, and every output says so") {
+  const Run run = closed("tianshu");
+  CHECK(has(network_limit_in_words(run), "GB/s, assumed"));
+  CHECK(summary_json(run, {})["network_limit"]["is_assumed"] == true);
+}
