@@ -98,7 +98,7 @@ std::string as_options(const Overrides& overrides) {
 namespace {
 
 /// The largest batch that fits the job, whose totals are not replaced yet.
-std::optional<int> batch_that_fits(const config::Catalogue& catalogue, Overrides overrides) {
+std::optional<DefaultBatch> batch_that_fits(const config::Catalogue& catalogue, Overrides overrides) {
   std::erase_if(overrides, [](const auto& entry) { return entry.first == global_batch_key; });
   InputFiles files;
   overrides = without_totals(catalogue, no_file, std::move(overrides), files);
@@ -128,7 +128,7 @@ Overrides with_default_batch(const config::Catalogue& catalogue, const std::stri
   if (const auto batch = sets("batch_per_gpu") ? std::nullopt : batch_of_trace(overrides)) {
     print_message(fmt::format("note: batch {} per GPU, as in the trace", *batch));
     overrides.emplace_back("batch_per_gpu", std::to_string(*batch));
-  } else if (const auto chosen = default_batch(catalogue, overrides)) {
+  } else if (const auto chosen = batch_that_fits(catalogue, overrides)) {
     print_message(fmt::format(
         "note: batch {} per GPU{}; --batch sets it", chosen->samples,
         chosen->fits ? fmt::format(", the largest power of two up to {} that fits", most_default_batch)

@@ -40,7 +40,8 @@ std::optional<Op> with_time_of_ranks(Op op, const ResolvedExperiment& resolved, 
   const Cluster& cluster = *resolved.cluster;
   if (cluster.ranks() == 1) return std::nullopt;
   if (op.duration) return op;
-  Trace made{.accumulation = micro_batches, .ops = {}};
+  Trace made;
+  made.accumulation = micro_batches;
   if (op.layer == shared_copy_layer)
     add_input_copy(made, {},
                    input_copy_time(cluster, op.bytes, cluster.gpus_on_node.front()) -

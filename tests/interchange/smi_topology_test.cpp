@@ -3,6 +3,7 @@
 #include "interchange/smi_topology.hpp"
 
 #include "interchange/inputs.hpp"
+#include "platform/cluster.hpp"
 #include "platform/connection.hpp"
 
 #include <doctest/doctest.h>
@@ -10,6 +11,7 @@
 
 using namespace trainyard;
 using testing::input;
+using testing::message_of;
 
 TEST_CASE("a matrix is read with its cards, affinities and legend") {
   const SmiTopology topology = read_smi_topology(input(testing::two_pairs));
