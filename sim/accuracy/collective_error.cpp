@@ -46,7 +46,7 @@ struct LocalCurves {
   std::vector<std::pair<double, const PublishedCurve*>> nearest;
 };
 
-std::optional<LocalCurves> local_curves(const CollectiveErrors& errors, const CollectiveUse& of,
+std::optional<LocalCurves> local_curves(const CollectiveErrors& errors, const CurveSubject& of,
                                         SizeRange range, std::optional<int> without_series) {
   LocalCurves local;
   for (const PublishedCurve& curve : errors.curves) {
@@ -80,7 +80,7 @@ constexpr std::array curve_columns{"curve", "series", "operation", "platform", "
 
 SizeRange range_of(Bytes size) { return size < large_from ? SizeRange::small : SizeRange::large; }
 
-double distance(const CollectiveUse& a, const CollectiveUse& b) {
+double distance(const CurveSubject& a, const CurveSubject& b) {
   const auto cost_if = [](bool differs, double cost) { return differs ? cost : 0; };
   const auto doublings = [](double x, double y) { return std::abs(std::log2(x / y)); };
   return cost_if(a.operation != b.operation, 1) + cost_if(a.platform != b.platform, 0.7) +
@@ -88,7 +88,7 @@ double distance(const CollectiveUse& a, const CollectiveUse& b) {
          0.5 * doublings(a.gpus, b.gpus) + 0.5 * doublings(a.nodes, b.nodes);
 }
 
-std::optional<CollectiveError> collective_error(const CollectiveErrors& errors, const CollectiveUse& of,
+std::optional<CollectiveError> collective_error(const CollectiveErrors& errors, const CurveSubject& of,
                                                 SizeRange range, std::optional<int> without_series) {
   const auto local = local_curves(errors, of, range, without_series);
   if (!local) return std::nullopt;
@@ -135,12 +135,10 @@ CollectiveErrors read_collective_errors(const std::string& name, std::string_vie
   for (const auto& [key, value] :
        {std::pair(large_line, SizeRange::large), std::pair(small_line, SizeRange::small)}) {
     const auto found = std::ranges::find(file.comments, key, &CsvComment::key);
-    constexpr double least_widening = 1e-6;
     if (found == file.comments.end())
       wrong(1, fmt::format("no line '# {}: '", key));
     else
-      errors.widening[static_cast<std::size_t>(value)] =
-          number(found->line, found->value.text, least_widening);
+      errors.widening[static_cast<std::size_t>(value)] = number(found->line, found->value.text, 0);
   }
   if (!std::ranges::equal(file.header.cells, curve_columns, {}, &CsvCell::text))
     wrong(file.header.line, "other columns than errors of published curves have");
@@ -179,7 +177,7 @@ std::string collective_errors_text(const CollectiveErrors& errors) {
   int number = 0;
   for (const PublishedCurve& curve : errors.curves) {
     ++number;
-    const CollectiveUse& of = curve.of;
+    const CurveSubject& of = curve.of;
     for (const CollectivePoint& point : curve.points) {
       text += fmt::format("{},{},{},{},{},{},{},{},{},{:.0f},{:.6g},{},", number, curve.series, of.operation,
                           of.platform, of.links, of.compute_capability, of.gpus, of.nodes,

@@ -15,13 +15,13 @@
 namespace trainyard {
 
 /// What decides how alike two curves are.
-struct CollectiveUse {
+struct CurveSubject {
   std::string operation = {};  ///< "all_reduce"
   std::string platform = {};
   std::string links = {};      ///< family of curves: "nvlink", "pcie", "several_nodes"
   int compute_capability = 0;  ///< of the GPUs; those of one tens' digit are a generation
   int gpus = 1, nodes = 1;
-  friend bool operator==(const CollectiveUse&, const CollectiveUse&) = default;
+  friend bool operator==(const CurveSubject&, const CurveSubject&) = default;
 };
 
 /// One size of a published curve.
@@ -31,7 +31,7 @@ struct CollectivePoint {
 };
 
 struct PublishedCurve {
-  CollectiveUse of = {};
+  CurveSubject of = {};
   int series = 0;           ///< curves of one source, platform and operation have the same number
   bool is_fitted = false;   ///< the protocols' constants are fitted to it
   std::string place = {};   ///< of its first row: "nccl.csv:12"
@@ -69,11 +69,11 @@ struct CollectiveErrorsBySize {
 };
 
 /// 0 for the same use; another generation, operation or kind of links count the most.
-double distance(const CollectiveUse& a, const CollectiveUse& b);
+double distance(const CurveSubject& a, const CurveSubject& b);
 
 /// `without_series`: a series that is left out. Nothing if fewer curves have such sizes than an interval
 /// needs.
-std::optional<CollectiveError> collective_error(const CollectiveErrors& errors, const CollectiveUse& of,
+std::optional<CollectiveError> collective_error(const CollectiveErrors& errors, const CurveSubject& of,
                                                 SizeRange range,
                                                 std::optional<int> without_series = std::nullopt);
 

@@ -154,12 +154,12 @@ Known<CollectiveErrorsBySize> expected_error_of(const config::Catalogue& catalog
     return unknown("the published curves are of one collective of all ranks");
   const auto errors = shipped_collective_errors(catalogue);
   if (!errors) return unknown("no errors of published curves are installed");
-  const CollectiveUse of{.operation = std::string(config::name_of(sweep.operation)),
-                         .platform = report.platform,
-                         .links = std::string(config::name_of(family_of(cluster))),
-                         .compute_capability = sweep.software.compute_capability,
-                         .gpus = report.ranks,
-                         .nodes = report.nodes};
+  const CurveSubject of{.operation = std::string(config::name_of(sweep.operation)),
+                        .platform = report.platform,
+                        .links = std::string(config::name_of(family_of(cluster))),
+                        .compute_capability = sweep.software.compute_capability,
+                        .gpus = report.ranks,
+                        .nodes = report.nodes};
   CollectiveErrorsBySize by_size;
   for (const SizeRange range : size_ranges) {
     const auto has_it = [&](const CollectiveTiming& row) { return range_of(row.size) == range; };

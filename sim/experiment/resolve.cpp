@@ -163,7 +163,8 @@ private:
       if (table) files_.paths.insert((gpu.parent_path() / *table).string());
     }
     if (!resolved_.gpu.like_file.empty()) files_.paths.insert(resolved_.gpu.like_file);
-    errors_.run(document_, "precision", [&] { matrix_dtype(resolved_.gpu, settings_.precision); });
+    if (!resolved_.gpu.name.empty())
+      errors_.run(document_, "precision", [&] { matrix_dtype(resolved_.gpu, settings_.precision); });
   }
 
   /// An experiment's file that names other GPUs, and a machine that exists with them, keep price and power.

@@ -46,7 +46,7 @@ std::shared_ptr<const CollectiveErrors> shipped_collective_errors(const config::
       read_collective_errors(path.string(), config::read_file(path, largest_csv)));
 }
 
-CollectiveUse use_of(const ScoredCurve& scored) {
+CurveSubject subject_of(const ScoredCurve& scored) {
   const CollectiveCurve& curve = scored.curve;
   return {.operation = std::string(config::name_of(curve.operation)),
           .platform = curve.machine->platform,
@@ -61,7 +61,7 @@ CollectiveErrors collective_errors(const CollectiveValidation& validation) {
   std::map<std::tuple<std::string, std::string, std::string>, int> series;
   for (const ScoredCurve& scored : validation.curves) {
     const PublishedRow& row = *scored.curve.points.front().row;
-    const CollectiveUse of = use_of(scored);
+    const CurveSubject of = subject_of(scored);
     const auto number = static_cast<int>(series.size()) + 1;
     PublishedCurve& curve = errors.curves.emplace_back(PublishedCurve{
         .of = of,
@@ -78,7 +78,7 @@ CollectiveErrors collective_errors(const CollectiveValidation& validation) {
 
 std::optional<int> shipped_series_of(const CollectiveErrors& shipped, const ScoredCurve& curve) {
   const std::string& source = curve.curve.points.front().row->source;
-  const CollectiveUse of = use_of(curve);
+  const CurveSubject of = subject_of(curve);
   const auto found = std::ranges::find_if(shipped.curves, [&](const PublishedCurve& its) {
     return its.source == source && its.of.platform == of.platform && its.of.operation == of.operation;
   });
@@ -94,8 +94,9 @@ std::optional<PointCoverage> point_coverage(const CollectiveValidation& validati
   std::vector<double> held_out_halves;
   for (const ScoredCurve& curve : validation.curves) {
     if ((family && curve.family != *family) || !has_sizes_of(curve, range)) continue;
-    const auto printed = collective_error(shipped, use_of(curve), range);
-    const auto held_out = collective_error(shipped, use_of(curve), range, shipped_series_of(shipped, curve));
+    const auto printed = collective_error(shipped, subject_of(curve), range);
+    const auto held_out =
+        collective_error(shipped, subject_of(curve), range, shipped_series_of(shipped, curve));
     if (!printed || !held_out) continue;
     ++coverage.curves;
     coverage.covered += share_inside(curve, range, *printed);

@@ -65,7 +65,7 @@ std::shared_ptr<const CollectiveErrors> shipped_collective_errors(const config::
 /// The curves and their errors, and the widening of their intervals.
 CollectiveErrors collective_errors(const CollectiveValidation& validation);
 
-CollectiveUse use_of(const ScoredCurve& curve);
+CurveSubject subject_of(const ScoredCurve& curve);
 
 /// How many points of scored curves lie in the interval that `collective` prints, each curve counting alike,
 /// and in the one without its series.

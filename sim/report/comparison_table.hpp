@@ -29,7 +29,7 @@ nlohmann::ordered_json comparison_json(const Comparison& comparison);
 /// as that of two runs, and names its `run`.
 nlohmann::ordered_json comparisons_json(std::span<const Comparison> comparisons);
 
-/// "B takes 0.546x as long per sample as A, beyond the expected error of the comparison; its step takes
+/// "B has 1.83x A's throughput, beyond the expected error of the comparison; its step takes
 /// 15.1 ms less: compute -12.1 ms, exposed collectives -3 ms (all_reduce of gradients -3 ms)".
 std::string comparison_in_words(const Comparison& comparison);
 

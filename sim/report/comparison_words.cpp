@@ -65,7 +65,7 @@ std::string groups_in_words(const Comparison& comparison, Seconds least) {
   return text.empty() ? text : text + ")";
 }
 
-/// "takes 0.546x as long per sample as A", or how little more or less.
+/// "has 1.83x A's throughput", "takes 1.83x as long per sample as A", or how little more or less.
 std::string time_in_words(double throughput_ratio) {
   constexpr double alike = 5e-5;
   constexpr double by_per_cent = 0.1;
@@ -74,7 +74,8 @@ std::string time_in_words(double throughput_ratio) {
   if (std::abs(times - 1) < by_per_cent)
     return fmt::format("takes {} {} time per sample than A", percent(std::abs(times - 1)),
                        times > 1 ? "more" : "less");
-  return fmt::format("takes {}x as long per sample as A", rounded(times));
+  return times > 1 ? fmt::format("takes {}x as long per sample as A", rounded(times))
+                   : fmt::format("has {}x A's throughput", rounded(throughput_ratio));
 }
 
 /// Below this a change of a part is not worth saying.

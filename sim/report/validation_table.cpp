@@ -251,7 +251,7 @@ nlohmann::ordered_json validation_json(const CollectiveValidation& validation) {
     if (validation.shipped_errors) {
       for (const SizeRange range : size_ranges)
         intervals[static_cast<std::size_t>(range)] =
-            collective_error(*validation.shipped_errors, use_of(scored), range);
+            collective_error(*validation.shipped_errors, subject_of(scored), range);
     }
     for (const ScoredPoint& point : scored.points) {
       const PublishedRow& row = *point.point.row;

@@ -38,7 +38,7 @@ std::vector<Figure> figures_of_needs() {
              of([](auto& run) { return rent_per_hour(run.experiment.platform, run.nodes); })},
       Figure{assumed_rent_figure, "assumed rent", usd_per_h,
              "`rent_usd_per_h` if the platform's file calls its price assumed: it is that of another machine",
-             "", in_tables, of([](auto& run) -> Known<double> {
+             "", in_sweeps, of([](auto& run) -> Known<double> {
                const Platform& platform = run.experiment.platform;
                return is_rent_assumed(platform) ? rent_per_hour(platform, run.nodes) : unknown({});
              })},

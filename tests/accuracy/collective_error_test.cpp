@@ -39,7 +39,7 @@ TEST_CASE(
     "the interval of a collective comes from the curves of its machine, for large sizes and small ones") {
   CollectiveErrors errors = two_boxes(15);
   for (PublishedCurve& curve : errors.curves) curve.points.front().ratio *= 2;  // the size below 1 MiB
-  const CollectiveUse of = errors.curves[0].of;
+  const CurveSubject of = errors.curves[0].of;
   const auto large = collective_error(errors, of, SizeRange::large);
   const auto small = collective_error(errors, of, SizeRange::small);
   REQUIRE(large);
@@ -56,19 +56,19 @@ TEST_CASE(
 
 TEST_CASE(
     "curves of other operations, links and generations are farther than those of other numbers of GPUs") {
-  const CollectiveUse of = two_boxes(1).curves[0].of;
+  const CurveSubject of = two_boxes(1).curves[0].of;
   const auto changed = [&](auto change) {
-    CollectiveUse other = of;
+    CurveSubject other = of;
     change(other);
     return distance(of, other);
   };
-  const double gpus = changed([](CollectiveUse& its) { its.gpus = 4; });
-  CHECK(changed([](CollectiveUse&) {}) == 0);
+  const double gpus = changed([](CurveSubject& its) { its.gpus = 4; });
+  CHECK(changed([](CurveSubject&) {}) == 0);
   CHECK(gpus > 0);
-  CHECK(changed([](CollectiveUse& its) { its.operation = "all_gather"; }) > gpus);
-  CHECK(changed([](CollectiveUse& its) { its.compute_capability = 90; }) > gpus);
-  CHECK(changed([](CollectiveUse& its) { its.compute_capability = 86; }) == 0);
-  CHECK(changed([](CollectiveUse& its) { its.links = "several_nodes"; }) > gpus);
+  CHECK(changed([](CurveSubject& its) { its.operation = "all_gather"; }) > gpus);
+  CHECK(changed([](CurveSubject& its) { its.compute_capability = 90; }) > gpus);
+  CHECK(changed([](CurveSubject& its) { its.compute_capability = 86; }) == 0);
+  CHECK(changed([](CurveSubject& its) { its.links = "several_nodes"; }) > gpus);
 }
 
 TEST_CASE("errors of curves are read as they were written, and wrong files are refused") {

@@ -14,7 +14,7 @@ namespace {
 
 double positive() {
   return static_cast<double>(*rc::gen::inRange<std::int64_t>(1, 1LL << 53)) *
-         std::pow(2.0, *rc::gen::inRange(-70, -9));
+         std::pow(2.0, *rc::gen::inRange(-30, -9));
 }
 
 /// Any Unicode text without the characters that readers refuse.

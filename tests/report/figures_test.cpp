@@ -83,6 +83,9 @@ std::set<std::string> all_fields() {
   many.faults.emplace();
   many.learning = std::make_shared<const Learning>();
   many.experiment.settings.learn.emplace();
+  many.experiment.changed = {{"accumulation", "2"}};
+  many.experiment.platform.price.hour =
+      Sourced<Dollars>{.value = Dollars(1), .provenance = Provenance::assumed};
   WholeJob& job = many.job.emplace();
   job.energy = Joules(1);
   job.rent = Dollars(1);

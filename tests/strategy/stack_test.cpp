@@ -312,7 +312,7 @@ TEST_CASE("persistent kernels are those of a group of ops in the precisions name
   CHECK_FALSE(is(OpKind::batch_norm_backward, Precision::fp32));
   CHECK(is(OpKind::elementwise, Precision::fp32));
   CHECK_FALSE(is(OpKind::conv_dgrad, Precision::amp));
-  const auto errors = stack_errors("name: s\npersistent_kernels: [{ops: batchnorm}]\n");
+  const auto errors = stack_errors("name: s\npersistent_kernels: [{ops: batch_nrom}]\n");
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].key_path == "persistent_kernels[0].ops");
 }

@@ -85,7 +85,7 @@ TEST_CASE("a figure that sweeps do not have, an unknown key and an empty list ar
   const std::string head = "published:\n  - {figure: ";
   CHECK(published_errors(head +
                          "step_time, source: x, rows: [{at: {precision: amp, ranks: 8}, value: 1}]}\n") ==
-        std::vector<std::string>{"6:14 published[0].figure: 'step_time' is no figure of sweeps; "
+        std::vector<std::string>{"6:14 published[0].figure: 'step_time' is not a figure of sweeps; "
                                  "did you mean 'step_time_s'?"});
   CHECK(places(published_lines("{modle: amp, ranks: 8}")) == Places{"published[0].rows[0].at.modle"});
   CHECK(places(published_lines("{precision: amp, ranks: 8}", "{rank: 8}")) ==
