@@ -69,8 +69,9 @@ TEST_CASE("what a step exposes is told collective by collective in its summary")
 
 TEST_CASE("a comparison names the changed parts of the step time in a sentence") {
   const Comparison comparison = compare(read_back(sample_result()), read_back(other_sample()));
-  CHECK(has_all(comparison_in_words(comparison), "takes 3.8 % less time per sample than A", "500 us less", "compute -1.00 ms",
-                "exposed collectives +1.00 ms", "all_reduce", "gradients +1.00 ms", "optimizer -500 us"));
+  CHECK(has_all(comparison_in_words(comparison), "takes 3.8 % less time per sample than A", "500 us less",
+                "compute -1.00 ms", "exposed collectives +1.00 ms", "all_reduce", "gradients +1.00 ms",
+                "optimizer -500 us"));
   const std::string same =
       comparison_in_words(compare(read_back(sample_result()), read_back(sample_result())));
   CHECK(same.find_first_of("0123456789") == std::string::npos);
@@ -133,7 +134,7 @@ TEST_CASE("Markdown has the conclusion first, a table per list, and no markup fr
   comparison.keys = {{"stack", "a|b", "<b>"}};
   const std::string text = comparison_markdown({&comparison, 1});
   CAPTURE(text);
-  CHECK(text.starts_with("**B is "));
+  CHECK(text.starts_with("**B takes "));
   CHECK(has_all(text, "- stack: a\\|b -> \\<b>\n", "|  | A: a\\|b | B: \\<b> | B - A | B / A |\n",
                 "| step time | 13.00 ms | 12.50 ms | -0.50 ms | 0.962 x |\n"));
 }
@@ -196,7 +197,8 @@ TEST_CASE("a comparison has its expected error and verdict on the page, in words
                 "B is faster within the expected error of the comparison: both may be equally fast\n",
                 "1.04 predicted; 0.98 to 1.09 (-6 to +5 %) expected\n", "12 pairs", "batch per GPU",
                 "toy.csv:2", "-6 %"));
-  CHECK(has_all(comparison_in_words(comparison), "takes 3.8 % less time per sample than A, within the expected error"));
+  CHECK(has_all(comparison_in_words(comparison),
+                "takes 3.8 % less time per sample than A, within the expected error"));
 
   comparison.ratio_error->low = -0.02;
   CHECK(comparison_json(comparison)["ratio_error"]["verdict"] == "beyond");
@@ -296,6 +298,7 @@ TEST_CASE("What ranks of a layout wait for is named apart from computing in a co
   part(b, StepPart::bubble, 0.1);
   std::vector<std::string_view> words;
   for (const PartChange& change : part_changes(compare(a, b))) words.push_back(change.what);
-  CHECK(words == std::vector<std::string_view>{"compute", "recomputation", "exposed layer communication",
-                                               "bubble", "exposed stage messages"});
+  CHECK(words == std::vector<std::string_view>{"compute", "recomputation",
+                                               "exposed tensor-parallel collectives", "bubble",
+                                               "exposed stage messages"});
 }

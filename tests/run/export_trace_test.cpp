@@ -49,6 +49,8 @@ std::optional<Times> times_of(const std::string& name, const Overrides& override
     return Times{pace.time, pace.one_rank, sum};
   } catch (const InputError&) {
     return std::nullopt;
+  } catch (const JobImpossible&) {
+    return std::nullopt;  // too large for one GPU
   }
 }
 
@@ -117,5 +119,5 @@ TEST_CASE("kernels of an exported trace are those of a mean GPU, durations that 
   std::ofstream(measured) << "phase,layer,duration_s,parameter_bytes\nforward,a,0.1,\nbackward,a,0.2,4000\n";
   for (const Overrides& ranks : {own, on_one})
     CHECK(times_of("resnet50_dgx2", with({{"trace", measured}, {"batch_per_gpu", "1"}}, ranks))->compute ==
-          Seconds{0.3});
+          Seconds{0.1} + Seconds{0.2});
 }

@@ -621,8 +621,10 @@ TEST_CASE("a trace that was recorded on another GPU is replayed with one clear w
       << "forward,a,0.01,\nbackward,a,0.02,4000\n";
   const auto notes_on = [&](const std::string& platform) {
     InputFiles files;
-    return notes_of(closed(resolve(
-        catalogue(), no_file, {{"platform", platform}, {"trace", trace}, {"stack", "pytorch_ddp"}}, files)));
+    return notes_of(closed(
+        resolve(catalogue(), no_file,
+                {{"platform", platform}, {"trace", trace}, {"stack", "pytorch_ddp"}, {"batch_per_gpu", "32"}},
+                files)));
   };
   const auto about = [](const std::vector<std::string>& notes, const std::string& words) {
     return std::ranges::count_if(

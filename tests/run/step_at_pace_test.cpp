@@ -53,7 +53,10 @@ TEST_CASE("a factor that is the same for all is a trace whose ops take so many t
     ResolvedExperiment nominal = model;
     nominal.classes.front().trace = export_trace(model, true);
     ResolvedExperiment scaled = nominal;
-    for (Op& op : scaled.classes.front().trace.ops) op.duration = *op.duration * factor;
+    for (Op& op : scaled.classes.front().trace.ops) {
+      op.duration = *op.duration * factor;
+      op.kernel *= factor;
+    }
     nominal.settings.random.step.emplace().mean = factor;
     nominal.settings.steps = {.warmup = 1, .measured = 2, .repeats = 1};
     const Run random = in_closed_form(nominal);
