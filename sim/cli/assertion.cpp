@@ -27,8 +27,7 @@ const Figure& figure_named(std::string_view name) {
   }
   for (const ShortName& known : short_names) fields.push_back(known.name);
   const std::string hint = config::suggest(name, fields);
-  wrong(fmt::format("'{}' is not a numeric field of summary.json{}{}", name, hint.empty() ? "" : "; ",
-                    hint));
+  wrong(fmt::format("'{}' is not a numeric field of summary.json{}{}", name, hint.empty() ? "" : "; ", hint));
 }
 
 template <class Q>

@@ -161,6 +161,8 @@ struct GpuProfile {
   std::optional<std::string> kernels;  ///< recording in the profile's folder: times by shape
   std::optional<std::string>
       vector_kernels;  ///< another, whose vector ops stand in place of those of `kernels`
+  /// Profile in place of this one for stacks of other frameworks than PyTorch, whose ops were recorded.
+  std::optional<std::string> outside_pytorch;
   std::optional<Calibration> calibration;
   std::vector<std::string> source;
 
@@ -439,6 +441,8 @@ struct Keys<GpuProfile> {
         optional("kernels", &GpuProfile::kernels, "CSV of measured kernels in the same folder"),
         optional("vector_kernels", &GpuProfile::vector_kernels,
                  "another CSV, whose vector ops replace those of 'kernels'"),
+        optional("outside_pytorch", &GpuProfile::outside_pytorch,
+                 "profile in place of this one for stacks of other frameworks than PyTorch"),
         optional("calibration", &GpuProfile::calibration, "how `trainyard calibrate gpu` made this profile"),
         optional("source", &GpuProfile::source, "sources of the figures"));
   }

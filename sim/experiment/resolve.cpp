@@ -81,7 +81,10 @@ public:
     for (const auto& [key, item] : set_) settings_.set[key] = item.value;
     errors_.run(document_, "platform", [&] { read_platform(); });
     errors_.run(document_, "stack", [&] { read_stack(); });
-    if (has_platform_ && has_stack_) stage_through_host();
+    if (has_platform_ && has_stack_) {
+      errors_.run(document_, "platform", [&] { take_profile_of_framework(); });
+      stage_through_host();
+    }
     if (settings_.trace)
       replay_trace();
     else if (settings_.traces)
@@ -137,6 +140,7 @@ private:
     leave_out_price_of_other_gpus(path);
     const Platform& platform = resolved_.platform;
     const fs::path gpu = find_once(files_, catalogue_, profile_kind(platform), platform.gpu_profile, path);
+    gpu_file_ = gpu;
     if (!config::is_path(platform.gpu_profile)) {
       resolved_.platform.gpu_profile = gpu.stem().string();
       const auto given = settings_.set.find("platform.node.gpus.profile");
@@ -153,18 +157,32 @@ private:
         keep_op_times(resolved_.gpu);
       });
     } else {
-      resolved_.gpu = read(files_.gpus, gpu, "gpu", [](const config::Document& file, auto* warnings) {
-        GpuProfile profile = load_gpu_profile(file, warnings);
-        keep_op_times(profile);
-        return profile;
-      });
+      read_gpu(gpu);
     }
-    for (const auto& table : {resolved_.gpu.kernels, resolved_.gpu.vector_kernels}) {
-      if (table) files_.paths.insert((gpu.parent_path() / *table).string());
-    }
-    if (!resolved_.gpu.like_file.empty()) files_.paths.insert(resolved_.gpu.like_file);
     if (!resolved_.gpu.name.empty())
       errors_.run(document_, "precision", [&] { matrix_dtype(resolved_.gpu, settings_.precision); });
+  }
+
+  void read_gpu(const fs::path& path) {
+    resolved_.gpu = read(files_.gpus, path, "gpu", [](const config::Document& file, auto* warnings) {
+      GpuProfile profile = load_gpu_profile(file, warnings);
+      keep_op_times(profile);
+      return profile;
+    });
+    for (const auto& table : {resolved_.gpu.kernels, resolved_.gpu.vector_kernels}) {
+      if (table) files_.paths.insert((path.parent_path() / *table).string());
+    }
+    if (!resolved_.gpu.like_file.empty()) files_.paths.insert(resolved_.gpu.like_file);
+  }
+
+  /// Recorded ops are PyTorch's; other frameworks have kernels of their own, such as a fused batch norm.
+  void take_profile_of_framework() {
+    const std::string& framework = resolved_.stack.framework;
+    if (!resolved_.gpu.outside_pytorch || framework.empty() || framework == "pytorch") return;
+    const std::string recorded = resolved_.gpu.name;
+    read_gpu(find_once(files_, catalogue_, config::Kind::gpu, *resolved_.gpu.outside_pytorch, gpu_file_));
+    resolved_.notes.push_back(fmt::format("{} has recorded ops of PyTorch: {} is predicted with {}", recorded,
+                                          resolved_.stack.name, resolved_.gpu.name));
   }
 
   /// An experiment's file that names other GPUs, and a machine that exists with them, keep price and power.
@@ -421,6 +439,7 @@ private:
   ErrorCollector errors_;
   ResolvedExperiment resolved_;
   Experiment& settings_ = resolved_.settings;
+  fs::path gpu_file_;
   std::optional<std::string> gpu_note_;  ///< on price and power of swapped GPUs
   bool gpus_replace_nodes_ = false;
   bool has_platform_ = false;

@@ -36,8 +36,8 @@ std::string comparison_in_words(const Comparison& comparison);
 /// Whether runs of many updates are compared.
 bool is_of_updates(const Comparison& comparison);
 
-/// The name of the part StepPart::communication. Exposed communication, a figure of runs, is this part and, in
-/// a steady step, the framework's work around collectives.
+/// The name of the part StepPart::communication. Exposed communication, a figure of runs, is this part and,
+/// in a steady step, the framework's work around collectives.
 std::string_view communication_word(bool of_updates);
 
 /// The parts of that sentence, largest change first: "exposed collectives", B - A. Kernels are one part,

@@ -10,7 +10,8 @@
 
 namespace trainyard {
 
-/// "tensor 8 with sequence parallelism x pipeline 8 x data 16; interleaved in 3 virtual stages". Requires a layout.
+/// "tensor 8 with sequence parallelism x pipeline 8 x data 16; interleaved in 3 virtual stages". Requires a
+/// layout.
 std::string layout_in_words(const Run& run);
 std::string layout_in_words(const RankLayout& layout);
 

@@ -38,8 +38,8 @@ struct Times {
   friend bool operator==(const Times&, const Times&) = default;
 };
 
-/// Empty where the job itself cannot be: a machine of one GPU, or updates that are not a steady step. Also with
-/// real data: a trace does not state the size of a sample.
+/// Empty where the job itself cannot be: a machine of one GPU, or updates that are not a steady step. Also
+/// with real data: a trace does not state the size of a sample.
 std::optional<Times> times_of(const std::string& name, const Overrides& overrides) {
   try {
     const ResolvedExperiment resolved = shipped_experiment(name, overrides);
