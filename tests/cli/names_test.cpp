@@ -10,7 +10,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-Json run_json(std::vector<std::string> words) {
+Json summary_of(std::vector<std::string> words) {
   words.insert(words.begin(), "run");
   words.emplace_back("--json");
   const Ended ended = run_program(words);
@@ -33,7 +33,7 @@ const std::vector<std::string> layout{"--model", "gpt3_13b",    "--platform", "d
 Json laid_out(const std::vector<std::string>& set) {
   std::vector<std::string> words = layout;
   for (const std::string& one : set) words.insert(words.end(), {"--set", one});
-  return run_json(words);
+  return summary_of(words);
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ TEST_CASE("a GPU as nvidia-smi prints it is the same wherever a GPU is named") {
   const auto step = [&](const std::vector<std::string>& more) {
     std::vector<std::string> words = job;
     words.insert(words.end(), more.begin(), more.end());
-    const Json run = run_json(words);
+    const Json run = summary_of(words);
     CHECK(run["resolved_experiment"]["platform.node.gpus.profile"] == "l40s_48gb");
     return run["step_time_s"].get<double>();
   };
@@ -92,7 +92,7 @@ TEST_CASE("abbreviations of parallelism are keys of --set, at the top and in the
 
 TEST_CASE("optimizers and precisions have the names that frameworks give them") {
   const auto optimizer = [](const std::string& name) {
-    return run_json({"resnet50_dgx2", "--optimizer", name})["optimizer"].get<std::string>();
+    return summary_of({"resnet50_dgx2", "--optimizer", name})["optimizer"].get<std::string>();
   };
   for (const char* const name : {"adam", "AdamW", "adamw", "fused_adam", "FusedAdam", "adamw_torch_fused"})
     CHECK(optimizer(name) == "adam");
@@ -103,12 +103,12 @@ TEST_CASE("optimizers and precisions have the names that frameworks give them") 
   CHECK(has(refusal({"run", "resnet50_dgx2", "--optimizer", "lion"}), "'momentum' keeps as much state"));
   for (const auto& [name, meant] : {std::pair("BF16", "bf16"), std::pair("bfloat16", "bf16"),
                                     std::pair("half", "fp16"), std::pair("bf16-mixed", "amp_bf16")})
-    CHECK(run_json({"resnet50_dgx2", "--platform", "dgx_a100", "--precision", name})["precision"] == meant);
+    CHECK(summary_of({"resnet50_dgx2", "--platform", "dgx_a100", "--precision", name})["precision"] == meant);
 }
 
 TEST_CASE("frameworks and ways to share a model are stacks, or say what to write") {
   const auto stack = [](const std::string& name) {
-    return run_json({"resnet50_dgx2", "--stack", name})["stack"].get<std::string>();
+    return summary_of({"resnet50_dgx2", "--stack", name})["stack"].get<std::string>();
   };
   CHECK(stack("ddp") == "pytorch_ddp");
   CHECK(stack("PyTorch") == "pytorch_ddp");
@@ -143,23 +143,23 @@ TEST_CASE("files and names of another kind are answered with a command that work
 }
 
 TEST_CASE("totals of a job are keys of every command, and have to divide") {
-  const Json by_batch = run_json({"resnet50_dgx2", "--set", "global_batch=512"});
+  const Json by_batch = summary_of({"resnet50_dgx2", "--set", "global_batch=512"});
   CHECK(by_batch["batch_per_gpu"] == 32);
-  CHECK(by_batch["step_time_s"] == run_json({"resnet50_dgx2", "--batch", "32"})["step_time_s"]);
+  CHECK(by_batch["step_time_s"] == summary_of({"resnet50_dgx2", "--batch", "32"})["step_time_s"]);
   CHECK(has(refusal({"run", "resnet50_dgx2", "--set", "global_batch=500"}),
             "cannot be split evenly into 16 parts"));
   CHECK(has(refusal({"run", "resnet50_dgx2", "--set", "global_batch=512", "--batch", "8"}), "both given"));
-  const Json placed = run_json({"--model", "resnet50", "--platform", "dgx1v", "--set", "ranks=20"});
+  const Json placed = summary_of({"--model", "resnet50", "--platform", "dgx1v", "--set", "ranks=20"});
   CHECK(placed["nodes"] == 3);
   CHECK(placed["ranks"] == 20);
-  CHECK(run_json({"--model", "resnet50", "--platform", "dgx1v", "--gpus", "20"})["nodes"] == 3);
+  CHECK(summary_of({"--model", "resnet50", "--platform", "dgx1v", "--gpus", "20"})["nodes"] == 3);
   CHECK(laid_out({"tp=4", "gpus=none"})["ranks"].get<int>() > 0);
-  const Json replicas = run_json({"--model", "gpt3_13b", "--platform", "dgx_a100", "--precision", "bf16",
-                                  "--batch", "1", "--set", "tp=4", "--set", "pp=2", "--set", "dp=4"});
+  const Json replicas = summary_of({"--model", "gpt3_13b", "--platform", "dgx_a100", "--precision", "bf16",
+                                    "--batch", "1", "--set", "tp=4", "--set", "pp=2", "--set", "dp=4"});
   CHECK(replicas["ranks"] == 32);
   CHECK(replicas["layout"]["data"] == 4);
   const Json longer =
-      run_json({"--model", "gpt2_small", "--platform", "dgx2", "--batch", "2", "--set", "seq_len=512"});
+      summary_of({"--model", "gpt2_small", "--platform", "dgx2", "--batch", "2", "--set", "seq_len=512"});
   CHECK(longer["resolved_experiment"]["model.gpt2.sequence_length"] == "512");
   const Ended swept =
       run_program({"sweep", "--model", "resnet50", "--platform", "dgx2,dgx1v", "--gpus", "16", "--json"});
@@ -168,8 +168,8 @@ TEST_CASE("totals of a job are keys of every command, and have to divide") {
 
 TEST_CASE("fused attention of GPT-2 is faster and needs less memory") {
   const auto with_attention = [](const std::string& kernel) {
-    return run_json({"--model", "gpt2_small", "--platform", "dgx_a100", "--precision", "amp_bf16", "--batch",
-                     "8", "--set", "attention=" + kernel});
+    return summary_of({"--model", "gpt2_small", "--platform", "dgx_a100", "--precision", "amp_bf16",
+                       "--batch", "8", "--set", "attention=" + kernel});
   };
   const Json flash = with_attention("flash");
   const Json unfused = with_attention("unfused");
@@ -227,8 +227,8 @@ TEST_CASE("keys set on the command line stand under every title, and swapped GPU
     CHECK(has(run_program(changed).out, words));
     if (command.front() != "compare") CHECK(!has(run_program(command).out, "set on the command line"));
   }
-  CHECK(run_json({"resnet50_dgx2", "--batch", "64"})["changed_keys"] == "batch_per_gpu=64");
-  CHECK(!run_json({"resnet50_dgx2"}).contains("changed_keys"));
+  CHECK(summary_of({"resnet50_dgx2", "--batch", "64"})["changed_keys"] == "batch_per_gpu=64");
+  CHECK(!summary_of({"resnet50_dgx2"}).contains("changed_keys"));
   const Scratch scratch;
   REQUIRE(run_program({"run", "resnet50_dgx2", "--precision", "amp", "--out", scratch / "r"}).code == 0);
   CHECK(has(content(scratch / "r/report.html"), words));

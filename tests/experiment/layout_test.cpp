@@ -75,7 +75,7 @@ TEST_CASE("GPT-3 175B on 1,024 GPUs has eight classes of 128 ranks") {
 }
 
 TEST_CASE("an impossible division is an error of its key, with the numbers") {
-  CHECK(layout_errors_with({{"parallelism.tensor", "5"}, {"gpus", "1000"}, {"parallelism.pipeline", "4"}}) ==
+  CHECK(layout_errors_with({{"parallelism.tensor", "5"}, {"nodes", "125"}, {"parallelism.pipeline", "4"}}) ==
         Found{"parallelism.tensor: 5 'h0.attn.qk' 96 5"});
   CHECK(layout_errors_with({{"parallelism.tensor", "16"}, {"model.decoder.ffn", "12296"}}) ==
         Found{"parallelism.tensor: 16 'h0.mlp.fc1' 12296 16"});

@@ -140,7 +140,9 @@ TEST_CASE("Whatever kinds of sharded state a plan may choose from, it finds the 
     Values values{{"parallelism.tensor", has_blocks ? Texts{"1", "2", "4"} : Texts{"1"}},
                   {"parallelism.pipeline", has_blocks ? Texts{"1", "2", "4"} : Texts{"1"}},
                   {"parallelism.shard", all_shards},
+                  {"parallelism.virtual_stages", {"1"}},
                   {"parallelism.sequence", {"false"}},
+                  {"parallelism.recompute", {"none"}},
                   {"batch_per_gpu", {"1", "2"}}};
     const std::vector<Overrides> all = combinations(values, ranks, 8);
     const std::vector<double> steps = steps_of(request_of("dgx1v", model, ranks, 8, values), all);

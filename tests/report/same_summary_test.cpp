@@ -16,7 +16,7 @@ TEST_CASE("a block that changes nothing leaves every byte of the summary as it i
   const Overrides plain{{"batch_per_gpu", "2"}, {"accumulation", "2"}};
   const auto summary = [&](const Overrides& block) {
     const ResolvedExperiment resolved = shipped_experiment("bert_large_dgx_a100", joined(plain, block));
-    OrderedJson json = summary_json(simulate(resolved, {.fidelity = Fidelity::closed}), {});
+    nlohmann::ordered_json json = summary_json(simulate(resolved, {.fidelity = Fidelity::closed}), {});
     json.erase("changed_keys");  // they name the block
     return json_text(json);
   };

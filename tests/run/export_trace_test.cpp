@@ -38,10 +38,13 @@ struct Times {
   friend bool operator==(const Times&, const Times&) = default;
 };
 
-/// Empty where the job itself cannot be: a machine of one GPU, or updates that are not a steady step.
+/// Empty where the job itself cannot be: a machine of one GPU, or updates that are not a steady step. Also with
+/// real data: a trace does not state the size of a sample.
 std::optional<Times> times_of(const std::string& name, const Overrides& overrides) {
   try {
     const ResolvedExperiment resolved = shipped_experiment(name, overrides);
+    if (is_multi_update(resolved.settings) || resolved.settings.input.data == InputData::real)
+      return std::nullopt;
     const Pace pace = closed_pace(resolved);
     Seconds sum;
     for (const OpTime& time : op_times(resolved.classes.front().trace, resolved.gpu, resolved.stack))

@@ -55,7 +55,7 @@ TEST_CASE("a factor that is the same for all is a trace whose ops take so many t
     ResolvedExperiment scaled = nominal;
     for (Op& op : scaled.classes.front().trace.ops) {
       op.duration = *op.duration * factor;
-      op.kernel *= factor;
+      op.kernel = op.kernel * factor;
     }
     nominal.settings.random.step.emplace().mean = factor;
     nominal.settings.steps = {.warmup = 1, .measured = 2, .repeats = 1};
