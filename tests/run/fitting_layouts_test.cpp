@@ -123,5 +123,5 @@ TEST_CASE(
       shipped_experiment("bert_large_dgx_a100", joined(one, {{"precision", "amp_bf16"}}));
   autocast.gpu.memory.usable.reset();
   autocast.gpu.memory.capacity.value = 0.99 * fullest(memory_reports(autocast)).peak;
-  CHECK(fitting_hint(autocast).find("gradient_dtype") == std::string::npos);
+  CHECK(fitting_hint(autocast).find("\n    --set stack.gradient_dtype") == std::string::npos);
 }
