@@ -24,6 +24,13 @@ bool has_sequences(std::string_view model) { return model.find('@') != std::stri
 
 double log_ratio(const PublishedError& run) { return std::log(run.measured / run.predicted); }
 
+bool is_on_processors(const Circumstances& of) { return of.use.generation == of_processors; }
+
+/// Whether two runs have anything in common: of processors, errors of another machine say nothing.
+bool is_comparable(const Circumstances& a, const Circumstances& b) {
+  return is_on_processors(a) == is_on_processors(b) && (!is_on_processors(a) || a.platform == b.platform);
+}
+
 /// A run and its distance.
 using Near = std::pair<double, const PublishedError*>;
 
@@ -42,13 +49,15 @@ std::optional<LocalInterval> local_interval(const PublishedErrors& errors, const
                                             std::optional<int> without_series) {
   LocalInterval local;
   for (const PublishedError& run : errors.runs) {
-    if (run.series != without_series) local.nearest.emplace_back(distance(run.of, of), &run);
+    if (run.series != without_series && is_comparable(run.of, of))
+      local.nearest.emplace_back(distance(run.of, of), &run);
   }
-  if (local.nearest.size() < nearest_count) return std::nullopt;
+  const std::size_t least = is_on_processors(of) ? least_on_processors : nearest_count;
+  if (local.nearest.size() < least) return std::nullopt;
   std::ranges::stable_sort(local.nearest, {}, [](const auto& its) { return its.first; });
   if (of.layout) keep_few_of_each_family(local.nearest);
-  if (local.nearest.size() < nearest_count) return std::nullopt;
-  local.nearest.resize(nearest_count);
+  if (local.nearest.size() < least) return std::nullopt;
+  local.nearest.resize(std::min(local.nearest.size(), nearest_count));
   std::vector<double> ratios;
   std::vector<double> distances;
   for (const auto& [far, run] : local.nearest) {

@@ -22,6 +22,9 @@ inline constexpr double expected_share = 0.8;
 /// The median half width changes by less than a tenth from 10 to 30.
 inline constexpr std::size_t nearest_count = 15;
 
+/// The fewest runs for processors, of which few were published; all must be on the same machine.
+inline constexpr std::size_t least_on_processors = 5;
+
 /// The most runs that one family adds to an interval, if ranks share the model: runs of a family have an
 /// error in common, so that an interval from one family would be too narrow for any other job.
 inline constexpr std::size_t most_of_a_family = 5;

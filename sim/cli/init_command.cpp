@@ -310,7 +310,7 @@ std::string experiment_text(const std::string& platform, const std::string& mode
 nodes: {4}                 # GPUs of all of them take part; gpus: 4 for fewer
 {1} # trainyard list models, or your own list of layers
 stack: pytorch_ddp       # trainyard list stacks: framework with its buckets, overlap and libraries
-precision: fp32          # fp32, tf32, fp16, amp, bf16, amp_bf16, fp8
+precision: fp32          # fp32, tf32, fp16, amp, bf16, amp_bf16, pure_bf16, fp8
 batch_per_gpu: 32        # samples of a step on one GPU; trainyard memory FILE says what fits
 optimizer: momentum      # sgd, momentum, adam, lamb, lars
 sync:

@@ -80,7 +80,6 @@ CollectivePlan new_plan(const ProtocolOverheads& overheads, const CollectiveRequ
   return {.operation = request.operation,
           .algorithm = algorithm,
           .protocol = request.protocol,
-          .unaligned = request.unaligned,
           .channels = static_cast<int>(channels),
           .participants = static_cast<int>(request.group.size() * (1 + request.others.size())),
           .group_size = static_cast<int>(request.group.size()),

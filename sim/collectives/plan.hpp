@@ -18,10 +18,6 @@
 
 namespace trainyard {
 
-/// The rounds of a ring in which NCCL copies element by element, because source and destination lie
-/// differently within 16 bytes (unaligned_rounds() in unaligned.hpp).
-enum class UnalignedRounds { none, first, all };
-
 /// Whether patterns hold their edges, or count them where they can (edge_counter.hpp): for many ranks, or
 /// always.
 enum class PatternEdges { by_ranks, listed, counted };
@@ -32,8 +28,6 @@ struct CollectiveRequest {
   std::vector<Rank> group;  ///< participants, ascending
   Rank root{};              ///< for broadcast and reduce
   Protocol protocol = Protocol::simple;
-  UnalignedRounds unaligned =
-      UnalignedRounds::none;  ///< only rings of all_gather and reduce_scatter have any
   /// Groups that carry out the same operation at the same time, with as many ranks each: rank i of a group
   /// does what rank i of `group` does. All algorithms but `direct` need groups that are alike
   /// (group_kinds.hpp).
@@ -79,7 +73,6 @@ struct CollectivePlan {
   Operation operation{};
   Algorithm algorithm{};
   Protocol protocol{};
-  UnalignedRounds unaligned = UnalignedRounds::none;
   int channels = 1;
   int participants = 0;  ///< ranks of all groups
   int group_size = 0;

@@ -102,7 +102,6 @@ Planner::Planner(const Cluster& cluster, CollectiveSoftware software, PlannerReq
   const bool is_one = groups.size() == 1;
   assert(first.size() >= 2);
   assert(std::ranges::all_of(groups, [&](const auto& group) { return group.size() == first.size(); }));
-  assert(is_one || request_.parts == PartAlignment::whole);
   assert(!request_.one_way || (request_.operation == Operation::send_recv && first.size() == 2));
   if (has_root(request_.operation))
     root_place_ = static_cast<std::size_t>(std::ranges::find(first, request_.root) - first.begin());
@@ -160,16 +159,6 @@ Planner::Choice Planner::choose(const Kind& kind, Bytes size) const {
   return choice;
 }
 
-UnalignedRounds Planner::unaligned(const Kind& kind, Choice choice, Bytes size) const {
-  if (request_.parts == PartAlignment::whole || choice.algorithm != Algorithm::ring ||
-      choice.protocol == Protocol::ll)
-    return UnalignedRounds::none;
-  const auto ranks = static_cast<int>(kind.groups.front().size());
-  // LL128 writes the parts, or reads them, in every round and never from another GPU's buffer.
-  const bool is_direct = request_.gpus_per_process >= ranks && choice.protocol == Protocol::simple;
-  return unaligned_rounds(software_.version, request_.operation, ranks, size, is_direct);
-}
-
 std::optional<Algorithm> Planner::demanded_of_nccl() const {
   if (request_.algorithm == Algorithm::automatic) return std::nullopt;
   return request_.algorithm == Algorithm::ring ? Algorithm::ring : Algorithm::tree;
@@ -181,7 +170,6 @@ CollectivePlan Planner::plan_of(Choice choice, const RankGroups& groups, bool is
                                  .group = groups.front(),
                                  .root = groups.front()[root_place_],
                                  .protocol = choice.protocol,
-                                 .unaligned = choice.unaligned,
                                  .others = std::span(groups).subspan(1),
                                  .one_way = request_.one_way,
                                  .grid = request_.grid,
@@ -249,9 +237,7 @@ int Planner::known_pattern(const std::vector<Choice>& choices) const {
 std::vector<Planner::Made>& Planner::made_for(Bytes size) {
   std::vector<Choice> choices;
   for (const Kind& kind : kinds_) {
-    Choice choice = choose(kind, size);
-    choice.unaligned = unaligned(kind, choice, size);
-    choices.push_back(choice);
+    choices.push_back(choose(kind, size));
   }
   auto found = made_.find(choices);
   if (found == made_.end()) {

@@ -7,7 +7,6 @@
 #include "collectives/library.hpp"
 #include "collectives/nccl_tuning.hpp"
 #include "collectives/plan.hpp"
-#include "collectives/unaligned.hpp"
 #include "units/ids.hpp"
 
 #include <map>
@@ -26,10 +25,8 @@ struct PlannerRequest {
   Rank
       root{};  ///< for broadcast and reduce: a member of the first group; of the others the rank in its place
   Algorithm algorithm = Algorithm::automatic;
-  std::optional<TorusGrid> grid = {};          ///< for torus2d; empty: torus_grid() (torus2d.hpp)
-  std::optional<Protocol> protocol = {};       ///< empty: NCCL's choice
-  PartAlignment parts = PartAlignment::whole;  ///< `whole` if there are several groups
-  int gpus_per_process = 1;
+  std::optional<TorusGrid> grid = {};     ///< for torus2d; empty: torus_grid() (torus2d.hpp)
+  std::optional<Protocol> protocol = {};  ///< empty: NCCL's choice
   /// send_recv: every group is a sender and its receiver, in this order. Otherwise every rank sends to the
   /// next.
   bool one_way = false;
@@ -66,7 +63,6 @@ private:
   struct Choice {
     Algorithm algorithm{};
     Protocol protocol{};
-    UnalignedRounds unaligned = UnalignedRounds::none;
     friend auto operator<=>(const Choice&, const Choice&) = default;
   };
   /// Groups that are alike, with what NCCL's choice depends on.
@@ -82,7 +78,6 @@ private:
     int first_pattern = -1;        ///< -1: not among the task graph's patterns yet
   };
   [[nodiscard]] Choice choose(const Kind& kind, Bytes size) const;
-  [[nodiscard]] UnalignedRounds unaligned(const Kind& kind, Choice choice, Bytes size) const;
   [[nodiscard]] std::optional<Algorithm> demanded_of_nccl() const;
   /// The plan of groups that are alike; `is_all`: there are no others.
   [[nodiscard]] CollectivePlan plan_of(Choice choice, const RankGroups& groups, bool is_all) const;

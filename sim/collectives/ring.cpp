@@ -10,12 +10,6 @@ namespace trainyard {
 
 namespace {
 
-/// The rate of LL128 whose unaligned parts are copied by elements. In a round a warp moves 1920 bytes: 16
-/// lines of 128 bytes received, 16 sent and 15 of the part. 32 elements at an odd place touch two lines, so
-/// those 15 count twice. Source: NVIDIA/nccl v2.7.8-1, src/collectives/device/prims_ll128.h; that lines limit
-/// LL128 is assumed.
-constexpr double unaligned_ll128 = (16.0 + 16 + 15) / (16 + 16 + 30);
-
 /// The chain of a channel that begins or ends at the root, counted; returns its length.
 PatternMaker::Path count_opened_ring(EdgeCounter& edges, const Cluster& cluster, const Channel& channel,
                                      Rank root, bool is_towards_root) {
@@ -46,21 +40,6 @@ PatternMaker::Path count_opened_ring(EdgeCounter& edges, const Cluster& cluster,
     place = 0;
   }
   return path;
-}
-
-/// The rate of Simple where a thread moves one element per round trip to memory: as LL, which moves one word.
-Bandwidth rate_of_words(const Cluster& cluster, const ProtocolOverheads& overheads, CollectiveRequest request,
-                        std::span<const Channel> channels, double flows) {
-  request.protocol = Protocol::ll;
-  if (can_count(cluster, request)) {
-    EdgeCounter words(cluster, overheads, request.protocol);
-    RingCounter rings(words);
-    for (const Channel& channel : channels) count_ring(words, rings, cluster, channel);
-    return words.limit(flows);
-  }
-  PatternMaker words(cluster, overheads, request);
-  for (const Channel& channel : channels) add_ring(words, channel.order, channel.nic);
-  return words.limit(flows);
 }
 
 /// One chunked phase.
@@ -184,12 +163,6 @@ CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
       slow_down(plan, ranks - 1, overheads.sums / static_cast<double>(channels.size()));
     else
       add_sums(plan, overheads, static_cast<double>(channels.size()) * summed_part(request.operation));
-    if (request.unaligned != UnalignedRounds::none) {
-      slow_down(plan, request.unaligned == UnalignedRounds::first ? 1 : ring_rounds(request.operation, ranks),
-                request.protocol == Protocol::ll128
-                    ? plan.phases.front().limit * unaligned_ll128
-                    : rate_of_words(cluster, overheads, request, channels, flows));
-    }
   }
   if (can_count(cluster, request)) add_sources(plan, cluster, overheads, request, ring);
   return plan;

@@ -65,7 +65,7 @@ CollectivePlan unite(const Cluster& cluster, std::vector<CollectivePlan> plans) 
   if (plans.size() == 1) return result;
   for (std::size_t i = 1; i < plans.size(); ++i) {
     const CollectivePlan& plan = plans[i];
-    assert(can_unite(result, plan) && plan.unaligned == UnalignedRounds::none);
+    assert(can_unite(result, plan));
     for (std::size_t pattern = 0; pattern < plan.patterns.size(); ++pattern) {
       append(result.patterns[pattern], plan.patterns[pattern]);
       result.paces[pattern] = united(result.paces[pattern], plan.paces[pattern]);

@@ -12,8 +12,7 @@ namespace trainyard {
 bool can_unite(const CollectivePlan& one, const CollectivePlan& other);
 
 /// One plan whose patterns have the edges of all; at least one plan, of which can_unite() holds, each with
-/// `paces` and without unaligned rounds. A phase has the largest latency, and the limit of all edges
-/// together.
+/// `paces`. A phase has the largest latency, and the limit of all edges together.
 CollectivePlan unite(const Cluster& cluster, std::vector<CollectivePlan> plans);
 
 }  // namespace trainyard

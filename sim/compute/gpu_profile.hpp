@@ -301,7 +301,8 @@ struct Keys<MatrixUnits> {
             "fp32 without tensor cores; also the rate of vector work; default for GPUs: scaled, see like"),
         optional("tf32", &MatrixUnits::tf32, "TF32 tensor cores; without this key tf32 runs as fp32"),
         optional("fp16", &MatrixUnits::fp16, "fp16 with fp32 accumulation, for fp16 and amp"),
-        optional("bf16", &MatrixUnits::bf16, "bfloat16 with fp32 accumulation, for bf16 and amp_bf16"),
+        optional("bf16", &MatrixUnits::bf16,
+                 "bfloat16 with fp32 accumulation, for bf16, amp_bf16 and pure_bf16"),
         optional("fp8", &MatrixUnits::fp8, "products of 8-bit operands, for fp8, which also needs bf16"));
   }
 };

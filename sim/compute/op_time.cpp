@@ -251,6 +251,7 @@ Dtype dtype_of(Precision precision) {
       return Dtype::fp16;
     case Precision::bf16:
     case Precision::amp_bf16:
+    case Precision::pure_bf16:
       return Dtype::bf16;
     case Precision::fp8:
       return Dtype::fp8;

@@ -15,7 +15,9 @@ namespace trainyard {
 namespace {
 
 constexpr const char* is_a_trace = "a trace: the published runs are of models";
-constexpr const char* is_on_processors = "no published run on processors has a known error";
+constexpr const char* is_on_processors = "the published runs on processors are too few for pairs";
+constexpr const char* is_on_other_processors =
+    "no published runs on this machine have known errors, and those on GPUs say nothing of processors";
 constexpr const char* is_over_hosts = "the published runs with known errors are of NCCL";
 constexpr const char* is_a_layout =
     "ranks share a model: pairs of published runs of that kind are too few for an interval";
@@ -113,15 +115,15 @@ Known<PredictedJob> predicted_job(const ResolvedExperiment& resolved) {
 
 Known<ExpectedError> prediction_error(const ResolvedExperiment& resolved) {
   if (!resolved.model) return unknown(is_a_trace);
-  if (resolved.platform.ranks_on_processors) return unknown(is_on_processors);
-  if (is_of_hosts(resolved.library.library)) return unknown(is_over_hosts);
+  const bool on_processors = resolved.platform.ranks_on_processors;
+  if (!on_processors && is_of_hosts(resolved.library.library)) return unknown(is_over_hosts);
   if (resolved.layout && !divides_layers_alone(resolved)) {
     if (const std::string_view reason = incomparable(resolved); !reason.empty())
       return unknown(std::string(reason));
   }
   if (!resolved.published_errors) return unknown("no errors of published runs are installed for this fit");
   const auto expected = expected_error(*resolved.published_errors, circumstances_of(resolved));
-  if (!expected) return unknown("too few published runs");
+  if (!expected) return unknown(on_processors ? is_on_other_processors : "too few published runs");
   return *expected;
 }
 

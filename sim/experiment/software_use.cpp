@@ -33,7 +33,8 @@ std::string model_configuration(const ResolvedExperiment& resolved) {
 SoftwareUse software_use(const ResolvedExperiment& resolved) {
   return {.framework = resolved.stack.framework,
           .stack = resolved.stack.kernels_of.value_or(resolved.stack.name),
-          .generation = std::string(generation(resolved.gpu)),
+          .generation =
+              std::string(resolved.platform.ranks_on_processors ? of_processors : generation(resolved.gpu)),
           .gpu = resolved.gpu.name,
           .model = model_configuration(resolved),
           .precision = std::string(precision_of(matrix_dtype(resolved.gpu, resolved.settings.precision)))};

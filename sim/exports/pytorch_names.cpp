@@ -149,7 +149,8 @@ constexpr ValueType bfloat_type{"BFloat16", "c10::BFloat16", "bf16", 2};
 constexpr ValueType byte_type{"Byte", "unsigned char", "u8", 1};
 
 bool is_of_bfloat(Precision precision) {
-  return precision == Precision::bf16 || precision == Precision::amp_bf16 || precision == Precision::fp8;
+  return precision == Precision::bf16 || precision == Precision::amp_bf16 ||
+         precision == Precision::pure_bf16 || precision == Precision::fp8;
 }
 
 }  // namespace

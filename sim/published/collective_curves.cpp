@@ -47,7 +47,7 @@ std::variant<CurveKey, std::string> key_of(const PublishedRow& row, const Collec
   if (row.clean == "no") return "incomplete or contradictory source";
   if (in_small_letters(row.framework).find("nccl") == std::string::npos) return "library other than NCCL";
   if (std::string reason = reason_against_counts(row); !reason.empty()) return reason;
-  const MachineRule* machine = first_match(rules.machines, row);
+  const MachineRule* machine = machine_of(rules.machines, row);
   if (machine == nullptr) return "no rule matches the machine";
   const std::optional<NcclVersion> stated = stated_nccl(row);
   const SoftwareRule* software = first_match(rules.software, row);

@@ -56,13 +56,11 @@ CurveModel::CurveModel(const config::Catalogue& catalogue, CollectiveCurve curve
                    .groups = {group_},
                    .root = group_.front(),
                    .algorithm = curve_.algorithm,
-                   .protocol = curve_.protocol,
-                   .parts = PartAlignment::as_sized,
-                   .gpus_per_process = curve_.gpus_per_process});
+                   .protocol = curve_.protocol});
   std::vector<Pattern> patterns;
   for (const CurvePoint& point : curve_.points) {
     const CollectivePlan& plan = planner.plan(point.size(), patterns);
-    ways_.push_back({plan.algorithm, plan.protocol, plan.unaligned});
+    ways_.push_back({plan.algorithm, plan.protocol});
   }
   for (const Channel& channel : channels_) {
     for (std::size_t i = 0; i < channel.order.size(); ++i) {
@@ -116,14 +114,11 @@ std::vector<Seconds> CurveModel::compute(const ProtocolOverheads& overheads, dou
   std::map<Way, CollectivePlan> plans;
   std::vector<Seconds> times;
   for (std::size_t i = 0; i < ways_.size(); ++i) {
-    const auto [algorithm, protocol, unaligned] = ways_[i];
+    const auto [algorithm, protocol] = ways_[i];
     CollectivePlan& plan = plans[ways_[i]];
     if (plan.phases.empty()) {
-      const CollectiveRequest request{.operation = curve_.operation,
-                                      .group = group_,
-                                      .root = group_.front(),
-                                      .protocol = protocol,
-                                      .unaligned = unaligned};
+      const CollectiveRequest request{
+          .operation = curve_.operation, .group = group_, .root = group_.front(), .protocol = protocol};
       plan = plan_of(cluster_, overheads, request, algorithm, channels_);
       const std::vector<Bandwidth> rates = lockstep_rates(cluster_, plan);
       for (std::size_t phase = 0; phase < rates.size(); ++phase)

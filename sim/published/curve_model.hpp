@@ -46,7 +46,6 @@ private:
   struct Way {
     Algorithm algorithm{};
     Protocol protocol{};
-    UnalignedRounds unaligned{};
     friend auto operator<=>(const Way&, const Way&) = default;
   };
   std::vector<Way> ways_;        ///< by point

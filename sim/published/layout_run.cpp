@@ -287,7 +287,7 @@ std::variant<LayoutRun, std::string> untimed_layout_run(const std::shared_ptr<co
   if (counts_contradict(row)) return "contradictory numbers of GPUs and nodes";
   LayoutRun run{.data = data,
                 .row = &row,
-                .machine = first_match(data->machine_rules.machines, row),
+                .machine = machine_of(data->machine_rules.machines, row),
                 .model = first_match(data->run_rules.models, row),
                 .stack = first_match(data->run_rules.stacks, row),
                 .settings = {},

@@ -12,6 +12,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -22,6 +23,7 @@ struct MachineRule {
   std::map<std::string, std::string> set;  ///< keys of the platform that differ: {"fabric.nic": "25 Gbps"}
   std::string kin;                         ///< machines with the same word are left out of a fit together
   std::string note;                        ///< the reason, or the assumption
+  double memory = 0;                       ///< GiB of its GPU's profile; 0: of processors. Not a key
 };
 
 /// The NCCL version of rows that do not state one.
@@ -49,8 +51,16 @@ struct MachineRules {
 };
 
 /// Throws one InputError with all errors, including platforms that are not in the catalogue and keys in `set`
-/// that they do not have.
+/// that they do not have. A rule whose GPU is also sold with another memory (profiles v100_sxm2_16gb and
+/// v100_sxm2_32gb) is followed by one with that profile, for rows that state that memory.
 MachineRules load_machine_rules(const config::Document& document, const config::Catalogue& catalogue);
+
+/// The memory in the name of a GPU: 32 of "V100-SXM2-32GB", 80 of "A100 - PCIe - 80 GB"; 0 if it states none.
+double stated_memory(std::string_view gpu);
+
+/// The first rule that matches a row and whose GPU has the memory that the row states, if it states one;
+/// within 10 %, because a B200 is said to have 180 GB and 192. Null if there is none.
+const MachineRule* machine_of(const std::vector<MachineRule>& rules, const PublishedRow& row);
 
 }  // namespace trainyard
 

@@ -79,7 +79,7 @@ std::vector<Diagnostic> missing_rules(const PublishedData& training) {
   MissingRules missing;
   for (const PublishedRow& row : training.rows) {
     if (!is_eligible(training, row)) continue;
-    if (first_match(training.machine_rules.machines, row) == nullptr) missing.add_machine(row);
+    if (machine_of(training.machine_rules.machines, row) == nullptr) missing.add_machine(row);
     if (first_match(training.run_rules.stacks, row) == nullptr) missing.add_software(row);
   }
   return std::move(missing).errors();
@@ -99,7 +99,7 @@ std::vector<Diagnostic> missing_machines(const PublishedData& collectives) {
   for (const PublishedRow& row : collectives.rows) {
     if (first_match(collectives.run_rules.excluded, row) != nullptr) continue;
     if (std::holds_alternative<std::string>(collective_measurement(row))) continue;
-    if (first_match(collectives.machine_rules.machines, row) == nullptr) missing.add_machine(row);
+    if (machine_of(collectives.machine_rules.machines, row) == nullptr) missing.add_machine(row);
   }
   return std::move(missing).errors();
 }

@@ -81,7 +81,7 @@ std::variant<PublishedRun, std::string> published_run(const std::shared_ptr<cons
   if (auto* reason = std::get_if<std::string>(&read)) return std::move(*reason);
   const PublishedRun run{.data = data,
                          .row = &row,
-                         .machine = first_match(data->machine_rules.machines, row),
+                         .machine = machine_of(data->machine_rules.machines, row),
                          .model = first_match(rules.models, row),
                          .stack = first_match(rules.stacks, row),
                          .measured = std::get<TrainingMeasurement>(read),

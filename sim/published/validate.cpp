@@ -87,7 +87,6 @@ ScoredCurve score_curve(const config::Catalogue& catalogue, const CollectiveCurv
       .sizes = sizes_of(curve),
       .software = collective_software(catalogue, constants, curve.nccl, cluster.platform),
       .gpus_per_process = curve.gpus_per_process,
-      .parts = PartAlignment::as_sized,
       .fidelity = Fidelity::closed};
   const CollectiveReport report = time_collective(cluster, sweep);
   ScoredCurve scored{.curve = curve,

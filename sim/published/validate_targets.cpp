@@ -119,7 +119,7 @@ std::variant<TargetRun, std::string> target_run(const std::shared_ptr<const Publ
   TargetRun its;
   its.run = {.data = data,
              .row = &row,
-             .machine = first_match(data->machine_rules.machines, row),
+             .machine = machine_of(data->machine_rules.machines, row),
              .model = read.model,
              .stack = first_match(rules.stacks, row),
              .measured = {},

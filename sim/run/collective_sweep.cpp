@@ -56,9 +56,7 @@ public:
                                             .root = groups[g].ranks[at(sweep.root)],
                                             .algorithm = sweep.algorithm,
                                             .grid = sweep.grid,
-                                            .protocol = sweep.protocol,
-                                            .parts = sweep.parts,
-                                            .gpus_per_process = sweep.gpus_per_process});
+                                            .protocol = sweep.protocol});
     }
     for (std::size_t size = 0; size < sweep.sizes.size(); ++size) {
       if (size > 0) add_barrier();

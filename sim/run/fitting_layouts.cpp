@@ -149,6 +149,23 @@ std::string smaller_gradients(ResolvedExperiment trial) {
                      gpu_memory(report.peak));
 }
 
+/// "--set precision=pure_bf16 (58.3 GB, ...)" if only an fp32 copy of the weights, the optimizer's state in
+/// fp32 and larger gradients keep a step in bf16 from fitting; otherwise empty.
+std::string without_fp32_copies(ResolvedExperiment trial) {
+  const Precision precision = trial.settings.precision;
+  if (!trial.model || (precision != Precision::bf16 && precision != Precision::amp_bf16)) return {};
+  trial.settings.precision = Precision::pure_bf16;
+  std::string set = "--set precision=pure_bf16";
+  if (size_of(trial.stack.gradient_dtype, Precision::pure_bf16) >
+      element_sizes(Precision::pure_bf16).gradient) {
+    trial.stack.gradient_dtype = GradientDtype::bf16;
+    set += " --set stack.gradient_dtype=bf16";
+  }
+  const MemoryReport report = fullest(memory_reports(trial));
+  if (!report.fits) return {};
+  return fmt::format("\n    {} ({}; no fp32 weights, may change convergence)", set, gpu_memory(report.peak));
+}
+
 bool can_share_model(const ResolvedExperiment& resolved) {
   return resolved.model && resolved.cluster->ranks() > 1 && not_with_shared_model(resolved.settings).empty();
 }
@@ -161,13 +178,15 @@ std::vector<FittingLayout> layouts_that_fit(const ResolvedExperiment& resolved) 
 }
 
 std::string fitting_hint(const ResolvedExperiment& resolved) {
-  const std::string gradients = smaller_gradients(resolved);
-  if (!can_share_model(resolved)) return gradients.empty() ? "" : "\n  fits with" + gradients;
-  const std::vector<FittingLayout> layouts = layouts_that_fit(resolved);
-  if (layouts.empty() && gradients.empty())
-    return "\n  no single change of 'parallelism', and no pair of changes, makes it fit";
   std::vector<std::string> choices;
-  if (!gradients.empty()) choices.push_back(gradients);
+  for (std::string types : {smaller_gradients(resolved), without_fp32_copies(resolved)}) {
+    if (!types.empty()) choices.push_back(std::move(types));
+  }
+  const bool shares = can_share_model(resolved);
+  const std::vector<FittingLayout> layouts =
+      shares ? layouts_that_fit(resolved) : std::vector<FittingLayout>{};
+  if (choices.empty() && layouts.empty())
+    return shares ? "\n  no single change of 'parallelism', and no pair of changes, makes it fit" : "";
   for (const FittingLayout& layout : layouts) {
     std::vector<std::string> set;
     for (const auto& [key, value] : layout.set) set.push_back(fmt::format("--set {}={}", key, value));

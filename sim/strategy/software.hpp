@@ -21,12 +21,15 @@ namespace trainyard {
 struct SoftwareUse {
   std::string framework = {};   ///< of the stack: "pytorch"
   std::string stack = {};       ///< "apex_ddp"
-  std::string generation = {};  ///< of the GPU: "volta"
+  std::string generation = {};  ///< of the GPU: "volta"; of_processors
   std::string gpu = {};         ///< the profile's name
   std::string model = {};       ///< with the sequence length where it has one: "bert_large@384"
   std::string precision = {};   ///< of matrix work: "fp32", "tf32" or "16bit"
   friend auto operator<=>(const SoftwareUse&, const SoftwareUse&) = default;
 };
+
+/// The generation of processors that hold ranks in place of GPUs.
+inline constexpr std::string_view of_processors = "processor";
 
 /// A column of the table and the member it fills.
 struct SoftwareColumn {

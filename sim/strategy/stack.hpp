@@ -117,14 +117,15 @@ namespace config {
 template <>
 struct Names<GradientDtype> {
   static constexpr std::string_view what = "gradient type";
-  static constexpr std::array table{Name{"as_computed", GradientDtype::as_computed,
-                                         "2 bytes per value with fp16 and bf16, 4 with the other precisions"},
-                                    Name{"fp32", GradientDtype::fp32, "4 bytes per value"},
-                                    Name{"fp16", GradientDtype::fp16, "2 bytes per value"},
-                                    Name{"bf16", GradientDtype::bf16, "2 bytes per value"},
-                                    Name{"fp16_with_amp", GradientDtype::fp16_with_amp,
-                                         "2 bytes per value with fp16, bf16, amp and amp_bf16, 4 with fp32 "
-                                         "and tf32"}};
+  static constexpr std::array table{
+      Name{"as_computed", GradientDtype::as_computed,
+           "2 bytes per value with fp16, bf16, pure_bf16 and fp8, 4 with the other precisions"},
+      Name{"fp32", GradientDtype::fp32, "4 bytes per value"},
+      Name{"fp16", GradientDtype::fp16, "2 bytes per value"},
+      Name{"bf16", GradientDtype::bf16, "2 bytes per value"},
+      Name{"fp16_with_amp", GradientDtype::fp16_with_amp,
+           "2 bytes per value in 16 bits, also with amp and amp_bf16, 4 with fp32 "
+           "and tf32"}};
 };
 
 template <>

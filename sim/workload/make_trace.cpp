@@ -392,6 +392,8 @@ ElementSizes element_sizes(Precision precision) {
     case Precision::amp:
     case Precision::amp_bf16:
       return {half, half, single, single, true, false};
+    case Precision::pure_bf16:
+      return {half, half, half, half, false, false};
   }
   return {};
 }

@@ -12,7 +12,7 @@ namespace trainyard {
 struct ElementSizes {
   Bytes activation;          ///< also its gradient
   Bytes compute_weight;      ///< weights read by matrix ops
-  Bytes parameter;           ///< weights kept by the optimizer
+  Bytes parameter;           ///< weights kept by the optimizer, and each value of its state
   Bytes gradient;            ///< gradients read by the optimizer
   bool casts = false;        ///< weights are cast for matrix ops and their gradients cast back (autocast)
   bool writes_copy = false;  ///< the optimizer also writes the weights in the compute type (master weights)
@@ -20,7 +20,8 @@ struct ElementSizes {
 
 /// fp32, tf32: 4 bytes throughout. fp16, bf16: 2-byte activations, weights and gradients, 4-byte master
 /// weights and optimizer state. fp8: as bf16; the operands of products in 8 bits have 1 byte. amp, amp_bf16:
-/// 2-byte activations and casted weights, 4-byte parameters and gradients.
+/// 2-byte activations and casted weights, 4-byte parameters and gradients. pure_bf16: 2 bytes throughout:
+/// torch.optim makes its state of the parameters' type (PyTorch torch/optim/adam.py, zeros_like).
 ElementSizes element_sizes(Precision precision);
 
 /// Bytes moved by the optimizer per parameter. In one pass, sgd reads w, g and writes w; momentum also reads

@@ -191,7 +191,7 @@ MemoryTerms memory_per_rank(const std::vector<Layer>& layers, const MemorySettin
                     setting.buffered_gradient.value_or(sizes.gradient);
   terms.optimizer_state = held_part(parameters, shards.optimizer, shards, [&](double some) {
     if (!setting.has_optimizer) return Bytes();
-    Bytes state = some * optimizer_states(setting.optimizer) * state_value;
+    Bytes state = some * optimizer_states(setting.optimizer) * sizes.parameter;
     if (sizes.writes_copy) state += some * sizes.parameter;
     if (setting.rules) state += copies_of_parameters(some, setting, *setting.rules);
     return state;

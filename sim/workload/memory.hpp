@@ -91,8 +91,8 @@ struct MemorySetting {
   double earlier_micro_batches = 0;
 };
 
-/// Values of optimizer state kept per parameter: sgd 0, momentum and lars 1, adam and lamb 2; 4 bytes each in
-/// every precision.
+/// Values of optimizer state kept per parameter: sgd 0, momentum and lars 1, adam and lamb 2; 4 bytes each, 2
+/// in pure_bf16.
 int optimizer_states(Optimizer optimizer);
 
 /// Activations that the layers keep for the backward pass of one sample, plus the largest transient: the
@@ -117,15 +117,13 @@ Bytes kept_activations(const std::vector<Layer>& layers, const MemorySetting& se
 Bytes workspace(const std::vector<Layer>& layers, const std::optional<MemoryRules>& rules = {});
 
 /// All terms of one rank.
-/// parameters: 4 bytes each in fp32 and tf32, 2 in fp16, bf16 and fp8; under autocast 4, and 2 more for the
-/// copy of each matrix op's weights, which autograd holds until its backward. In fp8, 2 more for the two
-/// copies of weights in 8 bits, which Transformer Engine keeps for the step; none if parameters are sharded.
-/// Weights that a layer draws exist a second time.
-/// gradients: 4 bytes, 2 in fp16 and bf16.
-/// optimizer_state: 4 bytes per state, 4 for the master weights of fp16 and bf16, and with rules their
-/// parameter_copies. Without these Adam takes 16 bytes
-/// per parameter in total in fp32 and fp16, 18 under autocast (Rajbhandari et al. 2020, ZeRO, arXiv
-/// 1910.02054, section 3.1). None without has_optimizer.
+/// parameters: 4 bytes each in fp32 and tf32, 2 in fp16, bf16, pure_bf16 and fp8; under autocast 4, and 2
+/// more for the copy of each matrix op's weights, which autograd holds until its backward. In fp8, 2 more for
+/// the two copies of weights in 8 bits, which Transformer Engine keeps for the step; none if parameters are
+/// sharded. Weights that a layer draws exist a second time. gradients: 4 bytes, 2 in fp16, bf16 and
+/// pure_bf16. optimizer_state: 4 bytes per state, 4 for the master weights of fp16 and bf16, and with rules
+/// their parameter_copies. Without these Adam takes 16 bytes per parameter in total in fp32 and fp16, 18
+/// under autocast (Rajbhandari et al. 2020, ZeRO, arXiv 1910.02054, section 3.1). None without has_optimizer.
 /// activations: batch x activations_per_sample; with rules, kept_activations.
 /// fragmentation: only with rules, a part of all that the allocator holds.
 /// With shards, a rank holds one part of a term; parameters in addition those gathered.

@@ -139,7 +139,7 @@ struct Op {
   friend bool operator==(const Op&, const Op&) = default;
 };
 
-enum class Precision { fp32, tf32, fp16, amp, bf16, amp_bf16, fp8 };
+enum class Precision { fp32, tf32, fp16, amp, bf16, amp_bf16, pure_bf16, fp8 };
 enum class Optimizer { sgd, momentum, lars, adam, lamb };
 
 /// Order of the values of an image batch: channel before pixel, or pixel before channel, which PyTorch calls
@@ -236,6 +236,8 @@ struct Names<Precision> {
            "fp16 autocast: fp16 activations and matrix ops, fp32 weights and gradients"},
       Name{"bf16", Precision::bf16, "like fp16, but in bfloat16"},
       Name{"amp_bf16", Precision::amp_bf16, "like amp, but in bfloat16"},
+      Name{"pure_bf16", Precision::pure_bf16,
+           "everything in bfloat16, also the optimizer's state: no fp32 copy of the weights"},
       Name{"fp8", Precision::fp8,
            "like bf16, but the products of a transformer's linear layers are in 8 bits"},
       Name{"float32", Precision::fp32, ""},
@@ -252,6 +254,7 @@ struct Names<Precision> {
       Name{"amp_bfloat16", Precision::amp_bf16, ""},
       Name{"bf16_amp", Precision::amp_bf16, ""},
       Name{"bf16_mixed", Precision::amp_bf16, ""},
+      Name{"bf16_true", Precision::pure_bf16, ""},
       Name{"float8", Precision::fp8, ""}};
 };
 

@@ -49,6 +49,32 @@ PublishedErrors two_machines(int runs) {
 
 }  // namespace
 
+TEST_CASE(
+    "a job on processors has the error of runs on its machine, not of runs on GPUs or other processors") {
+  PublishedErrors errors = two_machines(100);
+  PublishedError nodes = run_of("theta", 0.75, 1000);
+  nodes.of.use.generation = of_processors;
+  for (std::size_t i = 0; i < least_on_processors; ++i) {
+    CHECK_FALSE(expected_error(errors, nodes.of));
+    nodes.of.gpus = 25 << i;
+    nodes.measured = 75 + static_cast<double>(i);
+    errors.runs.push_back(nodes);
+  }
+  const auto expected = expected_error(errors, nodes.of);
+  REQUIRE(expected);
+  CHECK(expected->runs == static_cast<int>(least_on_processors));
+  CHECK(expected->low < -0.2);
+  CHECK(expected->high < -0.15);
+  PublishedError other = nodes;
+  other.of.platform = "xeon_cluster";
+  CHECK_FALSE(expected_error(errors, other.of));
+  for (const PublishedError& run : errors.runs) {
+    if (run.of.platform != "wide") continue;
+    CHECK(expected_error(errors, run.of)->nearest.of.platform == "wide");
+    break;
+  }
+}
+
 TEST_CASE("the interval comes from the nearest runs: those of the same machine") {
   PublishedErrors errors = two_machines(100);
   const auto wide = expected_error(errors, errors.runs[0].of);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 namespace trainyard {
 namespace {
@@ -303,6 +304,30 @@ TEST_CASE("figures of memory are compared with the memory of the run, and failed
         doctest::Approx(its.allocated / validation.memory[0].published - 1));
   CHECK(verdicts_of(validation).failed == 1);
   CHECK(verdicts_of(validation).refused == 0);
+}
+
+TEST_CASE(
+    "runs of MLPerf that name their launch file have gradients of 2 bytes, fit, and are met within 15 %") {
+  const auto line = [](const std::string& gpu, int gpus, int replicas, int batch, const std::string& time,
+                       const std::string& framework) {
+    return fmt::format(
+        "m,a log,Llama 3.1 405B,,,,8192,,{},{},{},8x ConnectX-7,4,8,8,{},2,,distributed_optimizer,"
+        ",,1,{},fp8,{},step_time,{},s,config config_DGX_8.sh\n",
+        gpu, gpus, gpus / 8, replicas, batch, framework, time);
+  };
+  const auto data = shipped_layout_rules(
+      line("H200-141GB", 1024, 16, 1152, "25.36", "NVIDIA NeMo Framework Release 25.01") +
+      line("B200", 256, 4, 576, "27.64", "PyTorch NVIDIA Release 25.09"));
+  const LayoutValidation validation = validate_layouts(layout_catalogue(), data, 1);
+  REQUIRE(validation.runs.size() == 2);
+  for (const ScoredLayout& scored : validation.runs) {
+    CHECK(scored.run.stack->set.at("stack.gradient_dtype") == "bf16");
+    const double predicted = *scored.prediction(LayoutFit::software).throughput;
+    CHECK(predicted == doctest::Approx(scored.run.measured).epsilon(0.15));
+  }
+  const auto verdicts = verdicts_of(validation);
+  CHECK(verdicts.ran == 2);
+  CHECK(verdicts.accepted == 2);
 }
 
 TEST_CASE("pairs differ in one setting, and a common error of both runs cancels") {

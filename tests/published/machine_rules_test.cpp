@@ -1,12 +1,15 @@
 #include "published/machine_rules.hpp"
 
 #include "collectives/protocols.hpp"
+#include "compute/gpu_profile.hpp"
 #include "config/document.hpp"
 #include "errors_of.hpp"
+#include "platform/load.hpp"
 #include "published/published_text.hpp"
 #include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 using namespace trainyard;
 
@@ -32,7 +35,7 @@ std::vector<Diagnostic> errors_of_rules(const std::string& text) {
 }
 
 std::string platform_of(const PublishedRow& row) {
-  const MachineRule* rule = first_match(rules_shipped_as("published").machines.machines, row);
+  const MachineRule* rule = machine_of(rules_shipped_as("published").machines.machines, row);
   return rule == nullptr ? "" : rule->platform;
 }
 
@@ -128,7 +131,7 @@ TEST_CASE("the shipped rules know machines by their columns, in words that no sh
 
 TEST_CASE("a row that states a V100 of 32 GB gets a profile of 32 GB, one of 16 GB keeps its own") {
   const auto profile_of = [](const PublishedRow& row) -> std::string {
-    const MachineRule* rule = first_match(rules_shipped_as("published").machines.machines, row);
+    const MachineRule* rule = machine_of(rules_shipped_as("published").machines.machines, row);
     if (rule == nullptr) return "no rule";
     for (const auto& [key, value] : rule->set) {
       if (key == "node.gpus.profile") return value;
@@ -147,6 +150,55 @@ TEST_CASE("a row that states a V100 of 32 GB gets a profile of 32 GB, one of 16 
   CHECK(profile_of(row_of("V100 32GB", "", "", 1)) == "v100_pcie_server");  // whose profile has 32 GB
   CHECK(profile_of(row_of("V100 16GB", "NVLink", "EDR", 8, 4)) == "dlperf");
   CHECK(profile_of(row_of("V100-SXM3-32GB", "NVSwitch", "", 16)) == "dgx2");
+}
+
+TEST_CASE("the name of a GPU states its memory, in several spellings") {
+  CHECK(stated_memory("V100-SXM2-32GB") == 32);
+  CHECK(stated_memory("A100 - PCIe - 80 GB") == 80);
+  CHECK(stated_memory("Tesla V100-SXM3-H-32GB (450W)") == 32);
+  CHECK(stated_memory("GB200-186GB") == 186);
+  CHECK(stated_memory("GB200") == 0);
+  CHECK(stated_memory("V100") == 0);
+}
+
+TEST_CASE("a row that states a memory meets no rule whose GPU has another one") {
+  const auto of = [](const std::string& gpu, const std::string& intra, const std::string& inter = "",
+                     int per_node = 8, int nodes = 1) {
+    const MachineRule* rule = machine_of(rules_shipped_as("published").machines.machines,
+                                         row_of(gpu, intra, inter, per_node, nodes));
+    return rule == nullptr ? "" : fmt::format("{} {}", rule->platform, rule->memory);
+  };
+  CHECK(of("A100-SXM4-80GB", "NVSwitch", "EFA", 8, 2) == "p4d_24xlarge 80");
+  CHECK(of("A100-SXM4-40GB", "NVSwitch", "EFA", 8, 2) == "p4d_24xlarge 40");
+  CHECK(of("A100-SXM4-80GB", "NVLink3", "RoCE", 8, 2) == "oci_bm_gpu4 80");
+  CHECK(of("A100 80GB SXM", "NVSwitch", "4x HDR", 8, 2) == "dgx_a100 80");
+  CHECK(of("V100-SXM2-16GB", "NVLink2", "EFA", 8, 2) == "p3dn_24xlarge 16");
+  CHECK(of("H100 80GB HBM3", "NVSwitch") == "dgx_h100 80");
+  CHECK(of("H100 NVL 94GB", "NVSwitch").empty());  // no profile has 94 GB
+  CHECK(of("P100-PCIe-12GB", "PCIe").empty());
+  CHECK(of("B200 192GB", "NVSwitch") == "dgx_b200 180");
+}
+
+TEST_CASE("every shipped row is predicted with the memory that the name of its GPU states") {
+  int stating = 0;
+  for (const PublishedRow& row : read_published_files(shipped_catalogue(), {})) {
+    const double stated = stated_memory(row.gpu);
+    if (stated == 0) continue;
+    const char* rules = row.layout ? "layouts" : row.to_target ? "to_target" : "published";
+    const MachineRule* rule = machine_of(rules_shipped_as(rules).machines.machines, row);
+    if (rule == nullptr) continue;
+    ++stating;
+    config::Document document =
+        config::load(config::find(shipped_catalogue(), config::Kind::platform, rule->platform));
+    for (const auto& [key, value] : rule->set) config::set(document, key, value, "platform");
+    const auto profile =
+        config::find(shipped_catalogue(), config::Kind::gpu, load_platform(document).gpu_profile);
+    CAPTURE(row.gpu);
+    CAPTURE(profile.string());
+    CHECK(load_gpu_facts(config::load(profile)).memory.capacity.value.si() / (1 << 30) ==
+          doctest::Approx(stated).epsilon(0.1));
+  }
+  CHECK(stating > 3000);
 }
 
 TEST_CASE("rules that name no platform or an unknown column are errors") {

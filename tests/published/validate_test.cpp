@@ -122,8 +122,13 @@ TEST_CASE("curves that no constant was fitted to are met within 12 % on average,
   const ErrorSummary unseen = summary_of(shipped(), std::nullopt, true).large;
   CHECK(unseen.mape.value() <= 0.12);
   CHECK(unseen.p90.value() <= 0.25);
-  CHECK(mean_of("12 V100-SXM3-32GB, all_gather") <= 0.2);
-  CHECK(mean_of("BM.GPU4.8") <= 0.15);
+}
+
+TEST_CASE("settings that only a curve's own times suggest are not in force for it" *
+          doctest::skip(testing::is_sanitized)) {
+  // No source says how long NCCL's copies by elements take, nor whether access control was on.
+  CHECK(mean_of("12 V100-SXM3-32GB, all_gather") > 0.3);
+  CHECK(mean_of("BM.GPU4.8") > 0.4);
 }
 
 TEST_CASE("coverage is scored over all that should be, by family and in all" *

@@ -71,8 +71,10 @@ TEST_CASE("bytes per parameter are those of the ZeRO paper") {
   CHECK(per_parameter(Precision::fp32, Optimizer::lamb) == Bytes(1024 * 16));
   CHECK(per_parameter(Precision::fp32, Optimizer::lars) ==
         per_parameter(Precision::fp32, Optimizer::momentum));
-  CHECK(per_parameter(Precision::fp16, Optimizer::adam) == Bytes(1024 * 16));  // 2 + 2 + 4 + 8
-  CHECK(per_parameter(Precision::bf16, Optimizer::sgd) == Bytes(1024 * 8));    // 2 + 2 + 4
+  CHECK(per_parameter(Precision::fp16, Optimizer::adam) == Bytes(1024 * 16));      // 2 + 2 + 4 + 8
+  CHECK(per_parameter(Precision::pure_bf16, Optimizer::adam) == Bytes(1024 * 8));  // 2 + 2 + 4
+  CHECK(per_parameter(Precision::pure_bf16, Optimizer::sgd) == Bytes(1024 * 4));   // 2 + 2
+  CHECK(per_parameter(Precision::bf16, Optimizer::sgd) == Bytes(1024 * 8));        // 2 + 2 + 4
   // autocast copies only the matrix op's 1,000 weights
   CHECK(per_parameter(Precision::amp, Optimizer::adam) == Bytes(1024 * 16 + 1000 * 2));
 }

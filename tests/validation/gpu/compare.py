@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Compares measured training steps with what trainyard predicts from the GPU's profile, nothing fitted to a step.
 
-usage: compare.py TRAINYARD STEPS GPU_PROFILE [--traces FOLDER] [--expected FILE]
+usage: compare.py TRAINYARD STEPS GPU_PROFILE [--software NAME] [--traces FOLDER] [--expected FILE]
 
-STEPS is a recording of train_steps.py; GPU_PROFILE the name of a shipped profile or a YAML file; FOLDER what op_trace.py
+STEPS is a recording of train_steps.py; GPU_PROFILE the name of a shipped profile or a YAML file; NAME the fitted software
+(default: ideal, none; published is what `run` takes by default); FOLDER what op_trace.py
 made, for the time of the kernels alone; FILE the output of an earlier comparison, from which this one must not differ
 (exit code 1). A step is `host` where queueing it takes the host HOST_SHARE of its time or more:
 trainyard models the GPU, not the host that launches its kernels, so those rows are counted apart. Needs the standard
@@ -113,7 +114,7 @@ def read(options: argparse.Namespace) -> list[Row]:
     kernels = kernel_times(options.traces)
     rows = []
     for run, cells in measured(options.steps):
-        keys = settings(run, options.profile)
+        keys = settings(run, options.profile, options.software)
         rows.append(
             Row(
                 run,
@@ -165,6 +166,7 @@ def main() -> int:
     parser.add_argument("trainyard")
     parser.add_argument("steps", type=pathlib.Path)
     parser.add_argument("profile")
+    parser.add_argument("--software", default="ideal")
     parser.add_argument("--traces", type=pathlib.Path)
     parser.add_argument("--expected", type=pathlib.Path)
     options = parser.parse_args()
