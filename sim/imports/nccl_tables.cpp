@@ -115,7 +115,7 @@ void leave_out_contradictions(NcclTestsLog& log, const std::string& file) {
     }
     log.contradictory_rows += static_cast<int>(std::erase_if(table.rows, is_odd));
   }
-  if (2 * telling_odd > telling) throw *first;
+  if (2 * telling_odd > telling) throw InputError(*first);
 }
 
 }  // namespace
