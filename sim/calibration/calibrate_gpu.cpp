@@ -59,8 +59,9 @@ std::string source_of(const HeldOutError& error, int count, const std::vector<Re
 }
 
 std::string text_of(const CastFit& cast) {
-  std::string text = fmt::format(". Less the cast of their input, fitted besides: {} + 3 bytes a value at {}",
-                                 human(cast.fixed), human(cast.rate));
+  std::string text =
+      fmt::format(". Without the cast of their input, which is fitted separately: {} + 3 bytes a value at {}",
+                  human(cast.fixed), human(cast.rate));
   if (cast.per_row > Seconds()) text += fmt::format(" + {} a row", human(cast.per_row));
   if (cast.per_column > Seconds()) text += fmt::format(" + {} a column", human(cast.per_column));
   return text + ". t0 and t_sum as in bf16; errors of whole calls";

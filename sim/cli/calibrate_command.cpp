@@ -281,7 +281,7 @@ void add_gpu(CLI::App& calibrate) {
                                "write NAME.yaml and the recordings to this folder (default: platforms/gpus)");
   CLI::Option* keep = add_value(
       command, "--keep", options->keep, "N",
-      fmt::format("keep at most N matrix products of each data type beside the profile, spread evenly over "
+      fmt::format("keep at most N matrix products of each data type next to the profile, spread evenly over "
                   "their sizes; curves are fitted to all (default: {})",
                   most_kept_products));
   command

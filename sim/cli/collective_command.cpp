@@ -147,11 +147,11 @@ Known<CollectiveErrorsBySize> expected_error_of(const config::Catalogue& catalog
                                                 const CollectiveSweep& sweep,
                                                 const CollectiveReport& report) {
   if (is_of_hosts(sweep.software.library) || sweep.software.version == NcclVersion::none)
-    return unknown("the published curves with known errors are of NCCL");
+    return unknown("published curves with known errors exist for NCCL only");
   if (sweep.algorithm != Algorithm::automatic || sweep.protocol)
-    return unknown("the published curves are of NCCL's own choice of algorithm and protocol");
+    return unknown("published curves exist only for NCCL's own choice of algorithm and protocol");
   if (report.groups.size() > 1 || static_cast<int>(report.groups.front().ranks.size()) < report.ranks)
-    return unknown("the published curves are of one collective of all ranks");
+    return unknown("published curves exist only for one collective of all ranks");
   const auto errors = shipped_collective_errors(catalogue);
   if (!errors) return unknown("no errors of published curves are installed");
   const CurveSubject of{.operation = std::string(config::name_of(sweep.operation)),

@@ -65,7 +65,7 @@ void add_export_astra_sim(CLI::App& command_of_exports) {
                                          "write the step as a workload of ASTRA-sim (a layer a line, data "
                                          "parallelism), with its network and system");
   add_export_options(command, options->common, "FILE",
-                     "write the workload to this file; NAME.network.yml and NAME.system.json beside it");
+                     "write the workload to this file; NAME.network.yml and NAME.system.json next to it");
   add_choice<WorkloadTime>(command, "--time-unit", options->unit, "UNIT",
                            "unit of the times, which the file does not say: {}");
   command.get_option("--time-unit")->required();

@@ -42,7 +42,7 @@ void write_recordings(const KinetoCommandOptions& options, const JoinedProfile& 
   std::string message = fmt::format("wrote {}: {}", *options.recordings,
                                     plural(static_cast<long long>(recordings.ops.size()), "kernel"));
   if (recordings.beside > 0)
-    message += fmt::format("\nleft out: {} beside a collective", plural(recordings.beside, "run"));
+    message += fmt::format("\nleft out: {} that overlap with a collective", plural(recordings.beside, "run"));
   if (recordings.unknown > 0)
     message += fmt::format("\nleft out: {} of matrix products and convolutions of unknown shape or type",
                            plural(recordings.unknown, "run"));

@@ -89,7 +89,7 @@ void import_nccl_tests(const NcclTestsOptions& options) {
   print_left_out(all.contradictory_rows,
                  "whose bus bandwidth contradicts their operation and number of GPUs");
   if (rows.wrong > 0)
-    print_message(fmt::format("warning: {} with wrong values are not clean", plural(rows.wrong, "row")));
+    print_message(fmt::format("warning: {} with wrong values are not scored", plural(rows.wrong, "row")));
   if (rows.rows == 0)
     throw input_error(options.files.front(), 0, "no row is complete",
                       lacking.empty() ? std::string() : "the log does not say the " + lacking);
@@ -118,9 +118,9 @@ void add_import_nccl_tests(CLI::App& import) {
       ->type_name("N");
   command.add_option("--nodes", options->nodes, "nodes, in place of the number in the log")->type_name("N");
   command.add_option("--gpu", options->gpu, "name of the GPU, as published rows have it")->type_name("NAME");
-  command.add_option("--system", options->system, "name of the machine, of which rules know it")
+  command.add_option("--system", options->system, "name of the machine, by which rules recognise it")
       ->type_name("TEXT");
-  command.add_option("--intra", options->intra, "links inside a node, of which rules know the machine")
+  command.add_option("--intra", options->intra, "links inside a node, by which rules recognise the machine")
       ->type_name("TEXT");
   command.add_option("--inter", options->inter, "network between nodes")->type_name("TEXT");
   command.add_option("--source", options->source, "source of the rows")

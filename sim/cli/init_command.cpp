@@ -234,7 +234,8 @@ void init_platform(const InitPlatformOptions& options) {
 
   std::optional<std::string> profile_file, profile_text;
   if (gpu.is_data_sheet()) {
-    if (!options.out) throw CLI::RequiredError("-o FILE, since a GPU profile is written beside the platform");
+    if (!options.out)
+      throw CLI::RequiredError("-o FILE, since a GPU profile is written next to the platform");
     std::string title = !gpu.profile.empty() ? gpu.profile
                         : !product.empty()   ? product
                                              : answers.name + " GPU";
@@ -360,7 +361,7 @@ void add_platform(CLI::App& init) {
       "platform", "write the platform of your cluster, from what programs print on one of its nodes");
   command.add_option(
       "FILE", options->files,
-      "output of nvidia-smi topo -m, with that of nvidia-smi -q (-x) beside it; NCCL's topology "
+      "output of nvidia-smi topo -m, together with that of nvidia-smi -q (-x); NCCL's topology "
       "(NCCL_TOPO_DUMP_FILE); lstopo --of xml; or ASTRA-sim's network (YAML, or JSON of 1.0). Without a "
       "file: --gpus, or questions on a terminal");
   add_value(command, "--name", options->name, "NAME", "name of the platform (default: that of the file)");
@@ -372,7 +373,7 @@ void add_platform(CLI::App& init) {
   offer_names_of<LinkKind>(add_value(command, "--nvlink-kind", options->nvlink_kind, "KIND",
                                      "their generation, if the GPU is not known: nvlink1 to nvlink5"));
   add_value(command, "--pcie", options->pcie, "GENERATION",
-            "of links whose speed no file states (default: that of the GPU)");
+            "generation of links whose speed no file states (default: that of the GPU)");
   add_value(command, "--nodes", options->nodes, "N", "nodes of the cluster (default: 1)");
   add_value(command, "--nics", options->nics, "N", "network cards of a node, if the files have none");
   add_value(command, "--nic", options->nic, "RATE", "rate of a network card: \"200 Gbps\"");
@@ -405,8 +406,9 @@ void add_experiment(CLI::App& init) {
       *init.add_subcommand("experiment", "write an experiment that runs as it stands, with comments");
   add_value(command, "--model", options->model, "MODEL", "name or path (default: resnet50)");
   add_value(command, "--platform", options->platform, "PLATFORM", "name or path (default: dgx_a100)");
-  add_value(command, "--system", options->system, "FILE",
-            "system configuration of ASTRA-sim: its algorithm of all-reduces; what is not used is named");
+  add_value(
+      command, "--system", options->system, "FILE",
+      "system configuration of ASTRA-sim: its algorithm of all-reduces; keys that are not used are listed");
   add_value(command, "-o,--out", options->out, "FILE", "write to this file (default: stdout)");
   command.add_flag("--force", options->force, "replace an existing file");
   add_examples(command, {"trainyard init experiment",

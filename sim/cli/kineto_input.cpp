@@ -51,7 +51,7 @@ public:
       if (problem) std::rethrow_exception(problem);
     }
     if (!best_)
-      throw InputError(fmt::format("no profile is of rank {}", *chosen_), "--rank names one of the files");
+      throw InputError(fmt::format("no profile of rank {}", *chosen_), "--rank names one of the files");
   }
 
   [[nodiscard]] std::vector<RankProfile> take_ranks() { return std::move(ranks_); }
@@ -120,9 +120,9 @@ void add_kineto_input(CLI::App& command, KinetoInput& input) {
       ->required()
       ->type_name("FILE...");
   command
-      .add_option(
-          "--rank", input.rank,
-          "of several profiles, the rank whose step is the trace (default: that which computes longest)")
+      .add_option("--rank", input.rank,
+                  "with several profiles, the rank whose step becomes the trace (default: the one that "
+                  "computes longest)")
       ->type_name("N");
   command
       .add_option("--ranks-per-node", input.ranks_per_node,

@@ -159,7 +159,7 @@ void list_files(const ListOptions& options) {
 void add_list(CLI::App& program) {
   auto options = std::make_shared<ListOptions>();
   CLI::App& command = *program.add_subcommand(
-      "list", "print names and titles of shipped files and your own, and what is known of them");
+      "list", "print names and titles of shipped files and your own, and facts about them");
   offer(
       command.add_option(
           "KIND", options->kind,

@@ -217,7 +217,7 @@ void announce_work(const std::string& note) { print_message(note); }
 void add_no_usage_option(CLI::App& command, bool& no_usage) {
   command.add_flag(
       "--no-usage", no_usage,
-      "with --out or --json: leave out what the simulation cost on this computer (wall_s, cpu_s and "
+      "with --out or --json: leave out the cost of the simulation on this computer (wall_s, cpu_s and "
       "peak_rss_bytes are null), so that equal runs give equal bytes");
 }
 

@@ -309,7 +309,7 @@ void add_plan(CLI::App& program) {
   add_value(command, "--global-batch", options->global_batch, "N",
             "samples per step of all GPUs (default: the experiment's)");
   add_choice<PlanGoal>(command, "--goal", options->goal, "GOAL",
-                       "what the best plan has least of: {} (default: time)");
+                       "the figure to minimise: {} (default: time)");
   add_value(command, "--stack", options->stack, "NAME",
             "the software (default: megatron_lm for a model that reads tokens, else pytorch_ddp)");
   add_value(command, "--precision", options->precision, "NAME",

@@ -32,7 +32,7 @@ struct Names<Axis> {
       Name{"expert_data", Axis::expert_data, "replicas of experts: ranks that hold the same experts"},
       Name{"layer", Axis::layer, "ranks that divide layers among themselves"},
       Name{"layer_data", Axis::layer_data,
-           "replicas of divided layers: ranks that hold the same part of the layers"},
+           "replicas of model-parallel layers: ranks that hold the same part of the layers"},
       Name{"pipeline", Axis::pipeline, "ranks that hold consecutive stages of the model"}};
 };
 

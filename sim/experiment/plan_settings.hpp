@@ -51,7 +51,7 @@ template <>
 struct Keys<PlanSettings> {
   static auto table() {
     return keys(
-        optional("goal", &PlanSettings::goal, "what the best plan has least of"),
+        optional("goal", &PlanSettings::goal, "the figure that the best plan minimises"),
         optional("gpus", &PlanSettings::gpus,
                  "numbers of GPUs to try: 64, a list 8,24 or a range 8..64, which doubles; default: the "
                  "experiment's"),

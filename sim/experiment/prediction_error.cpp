@@ -14,11 +14,11 @@
 namespace trainyard {
 namespace {
 
-constexpr const char* is_a_trace = "a trace: the published runs are of models";
+constexpr const char* is_a_trace = "a trace names no model to compare with published runs";
 constexpr const char* is_on_processors = "the published runs on processors are too few for pairs";
 constexpr const char* is_on_other_processors =
     "no published runs on this machine have known errors, and those on GPUs say nothing of processors";
-constexpr const char* is_over_hosts = "the published runs with known errors are of NCCL";
+constexpr const char* is_over_hosts = "published runs with known errors exist for NCCL only";
 constexpr const char* is_a_layout =
     "ranks share a model: pairs of published runs of that kind are too few for an interval";
 
@@ -58,7 +58,7 @@ std::string_view incomparable(const ResolvedExperiment& resolved) {
   if (!resolved.layout->parallelism.layers.empty())
     return "no published run has layers that replicas divide and shares its model in another way too";
   if (!resolved.model->sequence_length)
-    return "the published runs whose ranks share a model are of models with sequences";
+    return "all published runs whose ranks share a model train models that read sequences";
   return {};
 }
 

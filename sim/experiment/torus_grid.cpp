@@ -16,7 +16,7 @@ std::string_view gradients_along(Axis axis) {
     case Axis::expert_data:
       return "gradients of experts";
     case Axis::layer_data:
-      return "gradients of divided layers";
+      return "gradients of model-parallel layers";
     default:
       return "gradients";
   }

@@ -122,19 +122,13 @@ void set_part(const Cluster& cluster, const Holder& holder, LinkId tightest, Col
   }
 }
 
-}  // namespace
-
-CollectivePace phase_pace(const ReplayedStep& step, int number, const CollectivePhase& phase) {
+/// The rate of a phase's edges and what holds them.
+CollectivePace edges_of(const ReplayedStep& step, Protocol protocol, const CollectivePhase& phase) {
   const TaskGraph& graph = step.plan.graph;
   CollectivePace pace;
-  pace.collective = number;
   const LinkUses uses = uses_of(graph.patterns[at(phase.pattern)]);
   const Bandwidth lockstep = lockstep_rate(uses, graph.links);
   pace.edge = std::min(lockstep, phase.limit);
-  const Seconds latency = phase.latency * (phase.hops == 0 ? phase.messages : phase.hops);
-  pace.sums = phase.hops == 0 ? phase.messages * phase.sums : Seconds();
-  pace.latency = latency - pace.sums;
-  pace.transfer = closed_form(phase, pace.edge) - latency;
   constexpr double rounding = 1e-9;
   pace.is_connection = phase.limit < (1 - rounding) * lockstep;
   std::optional<LinkId> tightest;
@@ -150,27 +144,40 @@ CollectivePace phase_pace(const ReplayedStep& step, int number, const Collective
     pace.alike += static_cast<int>(links);
   });
   if (!tightest) return pace;
-  const Holder holder = pace.is_connection
-                            ? holder_of(step, graph.collectives[at(number)].label.protocol, phase.limit, uses)
-                            : Holder{};
+  const Holder holder = pace.is_connection ? holder_of(step, protocol, phase.limit, uses) : Holder{};
   pace.held_by = holder.limit;
   set_part(step.cluster, holder, *tightest, pace);
   return pace;
 }
 
-CollectivePace collective_pace(const ReplayedStep& step, int number) {
-  const Collective& collective = step.plan.graph.collectives[at(number)];
+}  // namespace
+
+CollectivePace CollectivePaces::of_phase(int collective, const CollectivePhase& phase) {
+  const Protocol protocol = step_.plan.graph.collectives[at(collective)].label.protocol;
+  const auto [found, is_new] = edges_.try_emplace(std::tuple(phase.pattern, phase.limit, protocol));
+  if (is_new) found->second = edges_of(step_, protocol, phase);
+  CollectivePace pace = found->second;
+  pace.collective = collective;
+  const Seconds latency = phase.latency * (phase.hops == 0 ? phase.messages : phase.hops);
+  pace.sums = phase.hops == 0 ? phase.messages * phase.sums : Seconds();
+  pace.latency = latency - pace.sums;
+  pace.transfer = closed_form(phase, pace.edge) - latency;
+  return pace;
+}
+
+CollectivePace CollectivePaces::of(int collective) {
+  const Collective& planned = step_.plan.graph.collectives[at(collective)];
   CollectivePace pace;
-  pace.collective = number;
+  pace.collective = collective;
   CollectivePace sum;
-  for (const CollectivePhase& phase : collective.phases) {
-    CollectivePace its = phase_pace(step, number, phase);
+  for (const CollectivePhase& phase : planned.phases) {
+    CollectivePace its = of_phase(collective, phase);
     sum.latency += its.latency;
     sum.sums += its.sums;
     sum.transfer += its.transfer;
     if (its.transfer > pace.transfer) pace = std::move(its);
   }
-  pace.overhead = collective.overhead;
+  pace.overhead = planned.overhead;
   pace.latency = sum.latency;
   pace.sums = sum.sums;
   pace.transfer = sum.transfer;
@@ -180,9 +187,9 @@ CollectivePace collective_pace(const ReplayedStep& step, int number) {
 Explanation explain_step(const ReplayedStep& step) {
   Explanation explanation;
   explanation.path = path_segments(step);
+  CollectivePaces paces(step);
   for (const PathSegment& segment : explanation.path) {
-    if (is_communication(segment.kind))
-      explanation.paces.push_back(collective_pace(step, segment.collective));
+    if (is_communication(segment.kind)) explanation.paces.push_back(paces.of(segment.collective));
   }
   explanation.gap = gap_of(step);
   return explanation;

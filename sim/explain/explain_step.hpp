@@ -9,7 +9,9 @@
 #include "run/run.hpp"
 #include "schedule/step_plan.hpp"
 
+#include <map>
 #include <optional>
+#include <tuple>
 
 namespace trainyard {
 
@@ -38,11 +40,22 @@ std::vector<PathSegment> path_segments(const ReplayedStep& step);
 /// order of their first tasks. They add up to the step time.
 std::vector<PathSegment> layout_path(const ReplayedStep& step);
 
-/// The speed of one collective of the plan.
-CollectivePace collective_pace(const ReplayedStep& step, int collective);
+/// The speeds of the collectives of a step. Most have the pattern of others, whose links are looked up once.
+class CollectivePaces {
+public:
+  /// Keeps a reference to `step`.
+  explicit CollectivePaces(const ReplayedStep& step) : step_(step) {}
 
-/// The same of one of its phases, without what comes before the first.
-CollectivePace phase_pace(const ReplayedStep& step, int collective, const CollectivePhase& phase);
+  /// Of one collective of the plan.
+  CollectivePace of(int collective);
+  /// Of one of its phases, without what comes before the first.
+  CollectivePace of_phase(int collective, const CollectivePhase& phase);
+
+private:
+  const ReplayedStep& step_;
+  /// Rates and links, by pattern, limit of the connections, and protocol; without times.
+  std::map<std::tuple<int, Bandwidth, Protocol>, CollectivePace> edges_;
+};
 
 /// A run with its explanation.
 struct Explained {

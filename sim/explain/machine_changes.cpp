@@ -1,5 +1,6 @@
 // Other hardware, for what_would_help.hpp.
 
+#include "config/document.hpp"
 #include "explain/changes.hpp"
 
 #include <cmath>
@@ -196,9 +197,8 @@ private:
     if (!sample.decode) return;
     if (resolved_.gpu.image_decoder) {
       Overrides set{{"input.decode", "gpu"}};
-      add("decoding on the GPUs", std::move(set),
-          experiment_.input.workers ? "without input.workers, which an experiment with it has to leave out"
-                                    : "");
+      if (experiment_.input.workers) set.emplace_back("input.workers", config::unset_text);
+      add("decoding on the GPUs", std::move(set));
     } else {
       refuse("decoding on the GPUs", resolved_.gpu.name + " has no hardware decoder in its profile");
     }

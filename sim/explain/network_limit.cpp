@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <utility>
 
 namespace trainyard {
@@ -43,13 +44,14 @@ struct LimitedCollective {
   std::vector<PhaseRates> phases;
 };
 
-PhaseRates rates_of(const ReplayedStep& step, const CollectivePhase& phase, const CollectivePace& its) {
-  PhaseRates rates{.links = {}, .limit = phase.limit, .holder = its.part};
-  rates.links.fill(Bandwidth{std::numeric_limits<double>::infinity()});
+/// The rates that the links of each part allow to the edges of a pattern.
+std::array<Bandwidth, network_parts> rates_of(const ReplayedStep& step, int pattern) {
+  std::array<Bandwidth, network_parts> rates{};
+  rates.fill(Bandwidth{std::numeric_limits<double>::infinity()});
   const TaskGraph& graph = step.plan.graph;
-  for_each_use(uses_of(graph.patterns[at(phase.pattern)]), graph.links,
+  for_each_use(uses_of(graph.patterns[at(pattern)]), graph.links,
                [&](LinkId link, int times, Bandwidth capacity, std::uint32_t) {
-                 Bandwidth& least = rates.links[at(static_cast<int>(part_of(step.cluster, link)))];
+                 Bandwidth& least = rates[at(static_cast<int>(part_of(step.cluster, link)))];
                  least = std::min(least, capacity / static_cast<double>(times));
                });
   return rates;
@@ -57,12 +59,17 @@ PhaseRates rates_of(const ReplayedStep& step, const CollectivePhase& phase, cons
 
 std::vector<LimitedCollective> collectives_of(const ReplayedStep& step) {
   std::vector<LimitedCollective> all;
+  CollectivePaces paces(step);
+  std::map<int, std::array<Bandwidth, network_parts>> rates;  // by pattern: most have that of others
   const std::vector<Collective>& collectives = step.plan.graph.collectives;
   for (int number = 0; number < static_cast<int>(collectives.size()); ++number) {
-    LimitedCollective one{.pace = collective_pace(step, number), .phases = {}};
-    const std::vector<CollectivePhase>& phases = collectives[at(number)].phases;
-    for (const CollectivePhase& phase : phases)
-      one.phases.push_back(rates_of(step, phase, phase_pace(step, number, phase)));
+    LimitedCollective one{.pace = paces.of(number), .phases = {}};
+    for (const CollectivePhase& phase : collectives[at(number)].phases) {
+      const auto [found, is_new] = rates.try_emplace(phase.pattern);
+      if (is_new) found->second = rates_of(step, phase.pattern);
+      one.phases.push_back(
+          {.links = found->second, .limit = phase.limit, .holder = paces.of_phase(number, phase).part});
+    }
     all.push_back(std::move(one));
   }
   return all;

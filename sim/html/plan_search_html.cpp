@@ -98,12 +98,11 @@ Html plan_map_html(const PlanAnswer& answer) {
   std::string empty;
   for (const EmptyPlace* const one : map.empty) empty += fmt::format(" \"{}\": {}.", one->word, one->legend);
   return paragraph(fmt::format(
-             "The {} of the best layout with so many tensor ranks and stages of a pipeline, {}. \">\": no "
-             "layout there was simulated that could be the {}, since none can be {} than this lower "
-             "bound.{}",
+             "The {} of the best layout with this number of tensor ranks and pipeline stages, {}. \">\": a "
+             "lower bound: no layout there is {} than this, and none can be the {}.{}",
              quantile + (goal == PlanGoal::time ? "step" : goal_words(goal).figure),
-             group_in_words(answer.space, group_of_row(answer, *answer.best)), best_plan_word(goal),
-             goal_words(goal).better, empty)) +
+             group_in_words(answer.space, group_of_row(answer, *answer.best)), goal_words(goal).better,
+             best_plan_word(goal), empty)) +
          table.html(false, " id=\"map-table\"") + heat_legend();
 }
 

@@ -126,7 +126,9 @@ Html figures_html(const Run& run, std::span<const Figure> table) {
 }
 
 Html limits_html(const Run& run) {
-  const Html words = element("p", prose(limit_in_words(run)), " class=\"verdict\"") + Html{"\n"};
+  const Html words =
+      element("p", prose(limit_in_words(run) + costly_choice_in_words(run)), " class=\"verdict\"") +
+      Html{"\n"};
   HtmlTable table("limits", {{"limit", true}, {"value"}, {"meaning", true}});
   if (!run.links.busiest.empty()) {
     const LinkRow* const link = busiest(run.links);

@@ -77,7 +77,7 @@ Html layout_collectives_html(const Run& run) {
   const std::vector<Seconds> exposed = exposed_times(run);
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // Collectives of divided layers keep the rank from computing as long as they run, but for what passes
+  // Tensor-parallel collectives keep the rank from computing as long as they run, but for what passes
   // overlap.
   std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) {
     const Seconds in_step = rows[i].rounds * (rows[i].end - rows[i].start);
@@ -98,8 +98,10 @@ Html layout_collectives_html(const Run& run) {
   return paragraph(fmt::format(
              "Those that keep ranks longest from computing first{}. Exposed: time in which a rank waits for "
              "a "
-             "collective of gradients or parameters and computes nothing; of collectives of layers only the "
-             "sum is known, and they are in the order of their time in a step. Times: how often a step runs "
+             "collective of gradients or parameters and computes nothing; tensor-parallel collectives have "
+             "no "
+             "such time each, only their sum, and stand in the order of their time in a step. Times: how "
+             "often a step runs "
              "it. Takes: its first run. Bound: the shortest time that any algorithm could take on this "
              "network. algbw: size over time. busbw: comparable with the bandwidth of a link, as in "
              "nccl-tests.",

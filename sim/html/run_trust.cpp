@@ -46,7 +46,7 @@ Html trust_html(const Run& run, const PageOrigin& origin) {
   if (!run.notes.empty()) html += subheading("Notes") + list_of(run.notes);
   const auto reasons = unmodelled(run);
   if (!reasons.empty()) {
-    HtmlTable table("what is not modelled", {{"field of summary.json", true}, {"why it is null", true}});
+    HtmlTable table("not modelled", {{"field of summary.json", true}, {"why it is null", true}});
     for (const auto& [field, reason] : reasons) table.row(field, reason);
     html += subheading("Not modelled") + table.html();
   }

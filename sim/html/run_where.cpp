@@ -55,12 +55,12 @@ PartWords words_in_layout(StepPart part) {
   PartWords words = words_of(part, false);
   if (part == StepPart::layers) {
     words.kind = "communication";
-    words.name = "exposed layers";
+    words.name = "exposed tensor-parallel collectives";
   }
-  if (part == StepPart::messages) words.name = "exposed messages";
+  if (part == StepPart::messages) words.name = "exposed stage messages";
   if (part == StepPart::communication) {
     words.kind = "input";
-    words.name = "exposed data";
+    words.name = "exposed data-parallel collectives";
     words.what = "collectives of gradients and parameters while no kernel runs";
   }
   return words;

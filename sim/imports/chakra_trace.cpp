@@ -211,7 +211,7 @@ private:
         early.clear();
       }
       for (const ChakraNode* collective : early)
-        leave_out("collectives with nothing that computes beside", *collective);
+        leave_out("collectives without concurrent compute", *collective);
     }
     const bool computes =
         std::ranges::any_of(result_.trace.ops, [](const Op& op) { return *op.duration > Seconds{}; });

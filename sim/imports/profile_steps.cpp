@@ -227,11 +227,10 @@ private:
   void warn_of_passes() {
     const int passes = backward_passes_of(profile_, work_, result_.shown);
     if (passes < 2 || result_.shown < 0) return;
-    result_.warnings.push_back(
-        fmt::format("backward work follows forward work {} times in a step that is not divided: what is "
-                    "forward behind the first "
-                    "of it counts to the backward pass",
-                    passes));
+    result_.warnings.push_back(fmt::format(
+        "forward and backward work alternate {} times in a step that is not divided: forward work after "
+        "the first backward work counts as backward",
+        passes));
   }
 
   const Profile& profile_;

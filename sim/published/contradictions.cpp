@@ -70,7 +70,7 @@ std::string flops_contradiction(const PublishedRow& row) {
         batch * flops_of_sample(sizes, sequence, repeats_forward) / row.value / row.gpus_total / tera;
     if (factor_between(implied, stated) <= most) return {};
   }
-  return "the FLOP/s stated beside the time contradict its batch";
+  return "the FLOP/s that the source states contradict the batch";
 }
 
 std::set<const PublishedRow*> rows_with_a_constant_added(const std::vector<PublishedRow>& rows) {

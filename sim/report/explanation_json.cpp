@@ -122,6 +122,7 @@ Json explanation_json(const ExplainedRun& explained) {
   json["critical_path"] = is_step ? path_json(run, *explained.explanation) : Json();
   json["parts"] = is_step ? gap_json(run, *explained.explanation) : Json();
   json["network_limit"] = network_limit_json(run);
+  json["nccl_choice"] = nccl_choice_json(run);
   json["update_parts_s"] = is_step ? Json() : updates_json(run);
   Json& changes = json["changes"] = Json::array();
   for (const WhatIfRow& row : explained.changes) changes.push_back(change_json(explained, row));

@@ -217,11 +217,11 @@ std::string path_in_words(const Run& run, const Explanation& why) {
   text += fmt::format("Its critical path, where each part waits for the previous one: {}.",
                       parts_in_words(run, why));
   if (run.experiment.layout)
-    return text + most_communication_in_words(run, why) + network_limit_in_words(run) + bubble_in_words(run) +
-           slowed_in_words(run, why);
+    return text + most_communication_in_words(run, why) + network_limit_in_words(run) +
+           costly_choice_in_words(run) + bubble_in_words(run) + slowed_in_words(run, why);
   if (run.ranks == 1) text += " A single GPU waits for no other.";
-  return text + longest_in_words(run, why) + network_limit_in_words(run) + ranks_in_words(why) +
-         slowed_in_words(run, why) + faults_in_words(run);
+  return text + longest_in_words(run, why) + network_limit_in_words(run) + costly_choice_in_words(run) +
+         ranks_in_words(why) + slowed_in_words(run, why) + faults_in_words(run);
 }
 
 std::string_view activity_in_words(StepPart part) {

@@ -34,9 +34,9 @@ constexpr PartWords part_words[] = {{StepPart::forward, "forward", "forward", "3
                                     {StepPart::optimizer, "optimizer", "optim.", "36"},
                                     {StepPart::host, "host", "host", "35"},
                                     {StepPart::kernel_slowdown, "kernel slowdown", "slower", "36"},
-                                    {StepPart::layers, "layer comm.", "layers", "33"},
+                                    {StepPart::layers, "tensor-parallel", "tensor", "33"},
                                     {StepPart::messages, "stage messages", "messages", "33"},
-                                    {StepPart::communication, "data comm.", "data", "33"},
+                                    {StepPart::communication, "data-parallel", "data", "33"},
                                     {StepPart::bubble, "bubble", "bubble", "31"}};
 
 Seconds time_of(const StepParts& parts, StepPart part) {
@@ -111,7 +111,8 @@ std::string layout_in_words(const RankLayout& layout) {
 void write_stages(Page& out, const Run& run) {
   const Step& step = step_of(run);
   const ClassStep& last = slowest_class(step);
-  out.heading("where the time goes", rank_in_words(run, last) + ", which ends last; share of the step");
+  out.heading("where the time goes",
+              rank_in_words(run, last) + ", which ends last; share of the step; communication where exposed");
   const StepParts parts = step_parts(run, last);
   for (const PartWords& words : part_words) {
     const Seconds time = time_of(parts, words.part);

@@ -1,5 +1,6 @@
 #include "report/limits.hpp"
 
+#include "explain/library_choice.hpp"
 #include "report/explanation.hpp"
 #include "report/layout_summary.hpp"
 #include "report/text_layout.hpp"
@@ -238,6 +239,25 @@ std::string network_limit_in_words(const Run& run) {
   std::string text = fmt::format(" The limit is bandwidth: {}.", limit_in_words(limit->pace, protocol));
   if (limit->faster) return text + ' ' + faster_in_words(run, *limit);
   return text + " No key makes the step shorter by making one part of the network, or two, twice as fast.";
+}
+
+std::string costly_choice_in_words(const Run& run) {
+  const std::optional<CostlyChoice> found = costly_choice(run);
+  if (!found) return {};
+  const auto choice_text = [&](const NcclChoice& choice) {
+    return fmt::format("{}/{}", config::name_of(choice.algorithm),
+                       protocol_name(CommunicationLibrary::nccl, choice.protocol));
+  };
+  const Seconds time = run.pace.time;
+  std::string text = fmt::format(
+      " NCCL's choice of {} for {} of {} costs {}: with {} each would take {} instead of {}, and the step "
+      "{}.",
+      choice_text(found->chosen), config::name_of(found->operation), estimate(found->size),
+      percent(found->gain / (time - found->gain)), choice_text(found->better), estimate(found->better_time),
+      estimate(found->time), estimate(time - found->gain));
+  if (found->set.empty()) return text + " No key makes NCCL choose that.";
+  return fmt::format("{} The step takes {} with {}.", text, estimate(found->step_time_with_set),
+                     set_options(found->set));
 }
 
 std::string limit_in_words(const Run& run) {

@@ -27,6 +27,10 @@ std::string limit_in_words(const Run& run);
 /// Begins with a blank; empty for a step without collectives.
 std::string network_limit_in_words(const Run& run);
 
+/// "NCCL's choice of ring/LL for all_reduce of 262 kB costs 52 %: ...", if there is such a choice
+/// (explain/library_choice.hpp). Begins with a blank; empty if there is none.
+std::string costly_choice_in_words(const Run& run);
+
 /// ", assumed" behind a figure that is.
 constexpr std::string_view assumed_mark(bool is_assumed) { return is_assumed ? ", assumed" : ""; }
 

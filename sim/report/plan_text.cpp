@@ -168,7 +168,8 @@ private:
     const bool has_own = has_own_figure(space_);
     const bool has_power = space_.request.settings.goal == PlanGoal::energy;
     const std::string steps = "their steps, part by part, less that of the best";
-    out_.heading("why the next lose", has_power ? "energy is average power times step; " + steps : steps);
+    out_.heading("why the runners-up lose",
+                 has_power ? "energy is average power times step; " + steps : steps);
     std::vector<std::string> heads{"step", "longer by"};
     std::vector<TableColumn> columns{number_column(), text_column().wraps(30)};
     if (has_power) heads.insert(heads.begin(), "power");
@@ -194,11 +195,11 @@ private:
     std::string empty;
     for (const EmptyPlace* const one : map.empty)
       empty += fmt::format("; \"{}\": {}", one->word, one->legend);
-    out_.heading(
-        goal_figure_in_words(answer_) + " by tensor ranks and stages",
-        fmt::format("of the best layout with so many; \">\": none that could be the {} was simulated, and "
-                    "none is {} than this lower bound{}",
-                    best_plan_word(space_.request.settings.goal), goal_.better, empty));
+    out_.heading(goal_figure_in_words(answer_) + " by tensor ranks and stages",
+                 fmt::format("of the best layout there; \">\": a lower bound: no layout there is {} than "
+                             "this, and none can be "
+                             "the {}{}",
+                             goal_.better, best_plan_word(space_.request.settings.goal), empty));
     std::vector<TableColumn> columns{text_column()};
     std::vector<std::string> heads{"tensor"};
     for (const int stage : map.stages) {

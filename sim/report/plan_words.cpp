@@ -320,8 +320,9 @@ std::string proof_in_words(const LayoutCounts& counts) {
     return "the best of the space: every other layout was simulated, or a lower bound says that it is not "
            "better";
   if (counts.gap == 1) return "none: the search ended before a layout of every group was simulated";
-  return fmt::format("within {} of the best of the space: the least lower bound that is left",
-                     percent(counts.gap));
+  return fmt::format(
+      "within {} of the best of the space, by the smallest lower bound of layouts not simulated",
+      percent(counts.gap));
 }
 
 PlanBinds plan_binds(const Run& best) {

@@ -1,6 +1,7 @@
 #include "report/summary_json.hpp"
 
 #include "config/write.hpp"
+#include "explain/library_choice.hpp"
 #include "explain/network_limit.hpp"
 #include "learn/learn.hpp"
 #include "report/expected_error.hpp"
@@ -8,9 +9,11 @@
 #include "run/learning.hpp"
 #include "run/step_parts.hpp"
 #include "units/ids.hpp"
+#include "units/text.hpp"
 #include "units/version.hpp"
 
 #include <cmath>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <variant>
@@ -235,6 +238,31 @@ Json network_limit_json(const Run& run) {
   return json;
 }
 
+Json nccl_choice_json(const Run& run) {
+  const std::optional<CostlyChoice> found = costly_choice(run);
+  if (!found) return {};
+  const auto choice_json = [](const NcclChoice& choice, Seconds time) -> Json {
+    return {{"algorithm", config::name_of(choice.algorithm)},
+            {"protocol", protocol_name(CommunicationLibrary::nccl, choice.protocol)},
+            {"time_s", time.si()}};
+  };
+  const Seconds better = run.pace.time - found->gain;
+  Json json{{"operation", config::name_of(found->operation)},
+            {"axis", config::name_of(found->axis)},
+            {"size_bytes", found->size.si()},
+            {"chosen", choice_json(found->chosen, found->time)},
+            {"better", choice_json(found->better, found->better_time)},
+            {"step_time_s", better.si()},
+            {"cost", found->gain / better},
+            {"set", nullptr},
+            {"step_time_with_set_s", nullptr}};
+  if (found->set.empty()) return json;
+  Json& set = json["set"] = Json::object();
+  for (const auto& [key, value] : found->set) set[key] = value;
+  json["step_time_with_set_s"] = found->step_time_with_set.si();
+  return json;
+}
+
 Json summary_json(const Run& run, const std::optional<ResourceUsage>& usage, std::span<const Figure> table) {
   Json json{{"schema_version", summary_schema_version}, {"trainyard_version", version()}};
   add_figures(json, run, table);
@@ -251,6 +279,7 @@ Json summary_json(const Run& run, const std::optional<ResourceUsage>& usage, std
   const LinkRow* const most = busiest(run.links);
   json["busiest_link_is_assumed"] = most == nullptr ? Json() : Json(most->is_assumed);
   json["network_limit"] = network_limit_json(run);
+  json["nccl_choice"] = nccl_choice_json(run);
   const std::optional<NetworkEngine> engine = network_engine(run);
   json["network_engine"] = engine ? Json(config::name_of(*engine)) : Json();
   add_layout(json, run);
@@ -269,6 +298,10 @@ Json summary_json(const Run& run, const std::optional<ResourceUsage>& usage, std
   if (json["network_limit"].is_null())
     reasons["network_limit"] =
         updates_of(run) ? "updates differ or overlap, so no link limits all of them" : "no collectives";
+  if (json["nccl_choice"].is_null())
+    reasons["nccl_choice"] = fmt::format(
+        "no choice of NCCL's is known to cost a step {:.0f} %: compared for steady steps of up to {} ranks",
+        100 * least_gain_of_choice, grouped(most_ranks_of_choice));
   if (updates_of(run) && !updates_of(run)->loaded_shard)
     reasons["loaded_shard"] = "no shard of parameter servers holds 1.5 times the mean";
   json["unmodelled"] = reasons;

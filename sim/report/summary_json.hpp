@@ -34,6 +34,9 @@ nlohmann::ordered_json summary_json(const Run& run, const std::optional<Resource
 /// The part of the network that limits a steady step; null without collectives.
 nlohmann::ordered_json network_limit_json(const Run& run);
 
+/// The field `nccl_choice`: costly_choice() (explain/library_choice.hpp); null if there is none.
+nlohmann::ordered_json nccl_choice_json(const Run& run);
+
 /// Reads the text of a summary of this version or the one before; `file` is for messages. Throws InputError
 /// if it is not JSON, of another version, or a field is missing or has another type.
 RunSummary read_summary(const std::string& file, std::string_view text,

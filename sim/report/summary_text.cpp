@@ -107,7 +107,7 @@ std::string input_in_words(const InputReport& input) {
 
 void write_limits(Page& out, const Run& run) {
   out.heading("what limits it");
-  out.paragraph(limit_in_words(run), 2);
+  out.paragraph(limit_in_words(run) + costly_choice_in_words(run), 2);
   if (!run.links.busiest.empty()) {
     const LinkRow* const link = busiest(run.links);
     std::string text = fmt::format("{}, busy for {} of the {}", elide(run.links.busiest, 50),

@@ -18,7 +18,7 @@ std::string kernel_title(const OpRow& row) {
   return row.layer + " backward";
 }
 
-/// "backward, chunk 1, micro-batch 3".
+/// "backward, virtual stage 1, micro-batch 3".
 std::string pass_title(const Run& run, const TimelineEvent& pass) {
   const std::vector<PassOps>& passes = run.experiment.classes.at(at(pass.rank_class)).passes;
   const auto found = std::ranges::find(passes, pass.op, &PassOps::first);
@@ -26,7 +26,7 @@ std::string pass_title(const Run& run, const TimelineEvent& pass) {
   if (found != passes.end()) {
     if (found->kind == PassKind::weights) title = "weight gradients";
     if (run.experiment.layout->parallelism.virtual_stages > 1)
-      title += fmt::format(", chunk {}", found->chunk);
+      title += fmt::format(", virtual stage {}", found->chunk);
   }
   return fmt::format("{}, micro-batch {}", title, pass.micro_batch);
 }

@@ -109,7 +109,7 @@ std::optional<std::string> energy_unknown(const Platform& platform, const GpuPro
   if (platform.power.max) {
     return platform.name + " states a maximum power (node.power.max) below the TDP of its GPUs";
   }
-  return platform.name + " states no power of a node besides its GPUs (node.power)";
+  return platform.name + " does not state the power of a node without its GPUs (node.power)";
 }
 
 std::string energy_note(const Platform& platform, const GpuProfile& gpu) {

@@ -28,7 +28,8 @@ struct ServerMemoryTerm {
 
 /// All terms, in the order of the reports.
 inline constexpr std::array server_memory_terms{
-    ServerMemoryTerm{"parameters", &ServerMemory::parameters, "4 bytes each, a copy besides those of ranks"},
+    ServerMemoryTerm{"parameters", &ServerMemory::parameters,
+                     "4 bytes each, in addition to the ranks' copies"},
     ServerMemoryTerm{"optimizer_state", &ServerMemory::optimizer_state, "momentum or moments"},
     ServerMemoryTerm{"gradient_sums", &ServerMemory::gradient_sums,
                      "a sum of all gradients, if an update waits for several"},

@@ -177,7 +177,7 @@ struct Names<Stream> {
       Name{"compute", Stream::compute, "kernels of the model"},
       Name{"communication", Stream::communication, "reduction of gradients"},
       Name{"host", Stream::host, "the framework's communication thread"},
-      Name{"layers", Stream::layers, "collectives of divided layers beside kernels"},
+      Name{"layers", Stream::layers, "tensor-parallel collectives that overlap with kernels"},
       Name{"parameters", Stream::parameters, "gathering of sharded parameters"},
       Name{"send forward", Stream::send_forward, "activations to the next stage"},
       Name{"receive forward", Stream::receive_forward, "activations from the previous stage"},

@@ -158,7 +158,7 @@ private:
           place_text(class_of(there), launch_of(there)), waits_at(stuck, one.missing));
       error.hint =
           launch_of(here).message
-              ? "let one of two ranks send before it receives, or let messages run beside ops (waits)"
+              ? "let one of two ranks send before it receives, or let messages overlap with ops (waits)"
               : "let all ranks call their collectives and messages in the same order";
     }
     throw InputError(std::move(errors));

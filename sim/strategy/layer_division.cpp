@@ -266,7 +266,8 @@ private:
     if (rule != nullptr && rule->turns == turns_) return;
     if (rule != nullptr)
       PlacedRule{*rule, rules_}.refuse(
-          "turns", fmt::format("layer '{}' does not take the turns of the divided layers before", layer.name),
+          "turns",
+          fmt::format("layer '{}' does not take the turns of the model-parallel layers before", layer.name),
           fmt::format("turns: {} for all of them", config::name_of(turns_)));
     const bool is_loss =
         layer.kind == LayerKind::softmax_cross_entropy && at(number) + 1 == model_.layers.size();
@@ -294,7 +295,8 @@ private:
     const bool begins = rule.turns != LayerTurns::none && turns_ == LayerTurns::none;
     if (begins && share_ == Share::own_features)
       last_rule().refuse(
-          "turns", fmt::format("layer '{}' takes turns, but the divided layers before do not", layer.name),
+          "turns",
+          fmt::format("layer '{}' takes turns, but the model-parallel layers before do not", layer.name),
           "the same turns for all of them");
     turns_ = rule.turns;
     columns_ = columns_of(layer, last_rule(), replicas_);
@@ -343,9 +345,9 @@ private:
                          "sample: only for the last linear layer before the loss");
     } else if (layer.kind == LayerKind::add || layer.kind == LayerKind::multiply ||
                layer.kind == LayerKind::concat) {
-      last_rule().refuse("match",
-                         fmt::format("layer '{}' joins values of divided layers with others", layer.name),
-                         "divide layers outside residual connections");
+      last_rule().refuse(
+          "match", fmt::format("layer '{}' joins values of model-parallel layers with others", layer.name),
+          "divide layers outside residual connections");
     } else {
       append(number, Phase::forward, TransferPlace::before, Operation::all_to_all, layer.in_elements);
       append(number, Phase::backward, TransferPlace::after, Operation::all_to_all, layer.in_elements);

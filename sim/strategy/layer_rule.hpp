@@ -48,7 +48,7 @@ struct Names<LayerSplit> {
 
 template <>
 struct Names<LayerTurns> {
-  static constexpr std::string_view what = "turns of divided layers";
+  static constexpr std::string_view what = "turns of model-parallel layers";
   static constexpr std::array table{
       Name{"none", LayerTurns::none, "the samples of all replicas at once"},
       Name{"by_replica", LayerTurns::by_replica, "those of one replica after the other"},

@@ -90,7 +90,7 @@ std::vector<Diagnostic> layout_errors(const Parallelism& parallelism, int ranks,
     found.push_back(about_layout(
         "stages",
         fmt::format("'stages' has {} numbers for pipeline {} x virtual stages {} = "
-                    "{} chunks",
+                    "{} virtual stages",
                     parallelism.stages.size(), parallelism.pipeline, parallelism.virtual_stages, chunks),
         fmt::format("{} numbers, or leave out 'stages'", chunks)));
   }

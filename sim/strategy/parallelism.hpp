@@ -107,7 +107,7 @@ struct Names<PipelineSchedule> {
       Name{"gpipe", PipelineSchedule::gpipe, "all forward passes, then all backward passes"},
       Name{"1f1b", PipelineSchedule::one_f_one_b,
            "one forward and one backward pass in turn, after a warm-up"},
-      Name{"interleaved", PipelineSchedule::interleaved, "1f1b over several chunks of the model per rank"},
+      Name{"interleaved", PipelineSchedule::interleaved, "1f1b over several virtual stages per rank"},
       Name{"zb_h1", PipelineSchedule::zb_h1,
            "1f1b whose weight gradients fill the bubble (ZB-H1 of Zero Bubble Pipeline Parallelism)"},
       Name{"afab", PipelineSchedule::gpipe, ""},
@@ -183,7 +183,7 @@ struct Names<ContextExchange> {
   static constexpr std::string_view what = "exchange of keys and values";
   static constexpr std::array table{
       Name{"p2p", ContextExchange::p2p,
-           "around a ring of the ranks, beside blocks of the attention (ring attention)"},
+           "around a ring of the ranks, overlapped with the attention (ring attention)"},
       Name{"all_gather", ContextExchange::all_gather, "gathered before the attention (Llama 3)"},
       Name{"a2a", ContextExchange::all_to_all,
            "from own tokens to own heads and back by all-to-all (DeepSpeed-Ulysses)"}};
@@ -257,7 +257,7 @@ struct Keys<Parallelism> {
     return keys(
         optional("tensor", &Parallelism::tensor, "ranks that share every layer").between(1, most),
         optional("pipeline", &Parallelism::pipeline, "stages of the pipeline").between(1, most),
-        optional("virtual_stages", &Parallelism::virtual_stages, "chunks of the model on each rank")
+        optional("virtual_stages", &Parallelism::virtual_stages, "virtual stages on each rank")
             .between(1, most),
         optional("context", &Parallelism::context, "ranks that share the tokens of a sample")
             .between(1, most),
@@ -270,16 +270,17 @@ struct Keys<Parallelism> {
         optional("order", &Parallelism::order,
                  "axes from the innermost, whose groups have consecutive ranks, to the outermost"),
         optional("sequence", &Parallelism::sequence,
-                 "true: ranks of a tensor group share the tokens between the divided layers"),
+                 "true: ranks of a tensor group share the tokens between tensor-parallel layers"),
         optional("schedule", &Parallelism::schedule,
                  "order of the passes on a stage; default: 1f1b, with virtual stages interleaved"),
         optional("stages", &Parallelism::stages,
-                 "blocks of each chunk in the model's order; default: equal parts"),
-        optional("unequal_stages", &Parallelism::unequal_stages,
-                 "true: chunks whose number does not divide the blocks are as equal as possible, the larger "
-                 "ones in the middle; default: refused"),
+                 "blocks of each virtual stage in the model's order; default: equal parts"),
+        optional(
+            "unequal_stages", &Parallelism::unequal_stages,
+            "true: if the blocks do not divide evenly, virtual stages are as equal as possible, the larger "
+            "ones in the middle; default: refused"),
         optional("first_layers", &Parallelism::first_layers,
-                 "name of the first layer of each chunk but the first, in place of 'stages'"),
+                 "first layer of each virtual stage but the first, instead of 'stages'"),
         optional("recompute", &Parallelism::recompute,
                  "activations that backward computes again instead of keeping them"),
         optional("shard", &Parallelism::shard, "what replicas divide instead of each holding it"),

@@ -66,7 +66,7 @@ std::string proposed_layers(const std::vector<Layer>& layers, int chunks) {
     if (is_cut_place(layers, i) && is_nearest && layers[i].forward_macs > 0) names.push_back(layers[i].name);
     before += work(layers[i]);
   }
-  if (std::ssize(names) + 1 < chunks) return "fewer chunks";
+  if (std::ssize(names) + 1 < chunks) return "fewer stages";
   return fmt::format("first_layers: [{}]", fmt::join(names, ", "));
 }
 
@@ -83,7 +83,7 @@ int named_layer(const std::vector<Layer>& layers, const std::string& name, int b
   }
   const auto number = static_cast<int>(found - layers.begin());
   if (number <= before) {
-    refuse(fmt::format("layer '{}' does not follow layer '{}', with which the chunk before it begins", name,
+    refuse(fmt::format("layer '{}' does not follow layer '{}', the first of the virtual stage before", name,
                        layers[at(before)].name),
            "write the layers in the model's order");
   }
@@ -112,9 +112,9 @@ std::vector<LayerRange> cut_before(const std::vector<Layer>& layers, int chunks,
                   "leave out one of them");
   if (std::ssize(places.first_layers) != chunks - 1) {
     refuse_layout("first_layers",
-                  fmt::format("'first_layers' has {} names for {} chunks (pipeline x virtual stages)",
+                  fmt::format("'first_layers' has {} names for {} virtual stages (pipeline x virtual_stages)",
                               places.first_layers.size(), chunks),
-                  chunks > 1 ? fmt::format("{} names: all chunks but the first", chunks - 1)
+                  chunks > 1 ? fmt::format("{} names: of all virtual stages but the first", chunks - 1)
                              : "leave out 'first_layers'");
   }
   std::vector<LayerRange> ranges;
@@ -131,13 +131,13 @@ std::vector<LayerRange> cut_before(const std::vector<Layer>& layers, int chunks,
 void check_given(const std::vector<int>& given, int chunks, int blocks) {
   if (given.size() != at(chunks)) {
     refuse_layout("stages",
-                  fmt::format("'stages' has {} numbers for {} chunks (pipeline x virtual stages)",
+                  fmt::format("'stages' has {} numbers for {} virtual stages (pipeline x virtual_stages)",
                               given.size(), chunks),
                   blocks > 0 ? proposal(blocks, chunks) : "leave out 'stages'");
   }
   const auto negative = std::ranges::find_if(given, [](int count) { return count < 0; });
   if (negative != given.end()) {
-    refuse_layout("stages", fmt::format("'stages' has a chunk of {} blocks", *negative),
+    refuse_layout("stages", fmt::format("'stages' has a stage of {} blocks", *negative),
                   proposal(blocks, chunks));
   }
   const auto sum = std::accumulate(given.begin(), given.end(), 0LL);
@@ -150,10 +150,11 @@ void check_given(const std::vector<int>& given, int chunks, int blocks) {
 std::vector<int> found_parts(int blocks, int chunks, bool may_be_unequal) {
   const bool enough = chunks <= blocks + chunks_without_blocks;
   if (blocks % chunks != 0 && !(may_be_unequal && enough)) {
-    refuse_layout("pipeline",
-                  fmt::format("{} blocks do not divide into {} equal chunks (pipeline x virtual stages)",
-                              blocks, chunks),
-                  (enough ? "unequal_stages: true, or " : "") + proposal(blocks, chunks));
+    refuse_layout(
+        "pipeline",
+        fmt::format("{} blocks do not divide into {} equal virtual stages (pipeline x virtual_stages)",
+                    blocks, chunks),
+        (enough ? "unequal_stages: true, or " : "") + proposal(blocks, chunks));
   }
   return nearly_equal(blocks, chunks);
 }
@@ -191,7 +192,7 @@ std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks, const 
   if (blocks == 0 && chunks > 1) {
     refuse_layout(
         "pipeline",
-        fmt::format("a model without blocks cannot be cut into {} chunks (pipeline x virtual stages)",
+        fmt::format("a model without blocks cannot be cut into {} virtual stages (pipeline x virtual_stages)",
                     chunks),
         proposed_layers(layers, chunks));
   }
@@ -208,7 +209,7 @@ std::vector<LayerRange> cut(const std::vector<Layer>& layers, int chunks, const 
     const bool is_last = chunk == chunks - 1;
     const int next = is_last ? end : block < blocks ? found.first[at(block)] : found.end;
     if (next <= first) {
-      refuse_layout("stages", fmt::format("chunk {} of {} has no layers", chunk, chunks),
+      refuse_layout("stages", fmt::format("virtual stage {} of {} has no layers", chunk, chunks),
                     proposal(blocks, chunks));
     }
     ranges.push_back({first, next});

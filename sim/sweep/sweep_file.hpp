@@ -130,7 +130,7 @@ struct Keys<SweepFile> {
                  "keys whose lists are varied in parallel; the value default leaves a key unchanged"),
         optional("only", &SweepFile::only, "patterns; if given, points must match one of them"),
         optional("exclude", &SweepFile::exclude, "patterns of points that are left out"),
-        optional("published", &SweepFile::published, "published figures, shown beside those of the points"),
+        optional("published", &SweepFile::published, "published figures, shown next to those of the points"),
         optional("goal", &SweepFile::goal, "limits of the best point"));
   }
 };

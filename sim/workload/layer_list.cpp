@@ -103,7 +103,7 @@ private:
                  "make two entries of them");
     if (entry.repeat && !entry.layers)
       refuse_key(config::join(path, "repeat"), "'repeat' needs a list of layers",
-                 fmt::format("write 'layers: [{{{}: ...}}]' beside it", kinds[0]));
+                 fmt::format("add 'layers: [{{{}: ...}}]' next to it", kinds[0]));
     if (!entry.then.empty() && (entry.layers || entry.input))
       refuse_key(config::join(path, "then"), "only a single layer can have 'then'", "make entries of them");
     const bool names_inputs =

@@ -128,12 +128,12 @@ struct Keys<MemoryRules> {
   static auto table() {
     constexpr double most = 1e12;
     return keys(
-        optional("kept", &MemoryRules::kept, "values kept for backward besides the minimum"),
+        optional("kept", &MemoryRules::kept, "values kept for backward in addition to the minimum"),
         optional("parameter_copies", &MemoryRules::parameter_copies,
-                 "values per parameter held during the whole step besides those of the optimizer"),
+                 "values per parameter held during the whole step in addition to the optimizer's"),
         optional("dropout_mask", &MemoryRules::dropout_mask, "type of the mask that a dropout keeps"),
         optional("pooling_indices", &MemoryRules::pooling_indices,
-                 "indices that max pooling keeps besides its input"),
+                 "indices that max pooling keeps in addition to its input"),
         optional("context", &MemoryRules::context,
                  "memory of the process outside the allocator, instead of the GPU's memory.context: CUDA "
                  "context, code of the kernels, handles of libraries")

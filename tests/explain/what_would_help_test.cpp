@@ -54,6 +54,9 @@ TEST_CASE("a job that waits for its loader is helped by what limits the loader")
   const Overrides on_gpu{{"input.decode", "gpu"}, {"gpu.image_decoder", "4 ms"}};
   CHECK(gain_of(job, on_gpu, "gpu.image_decoder") > 0.5);
   CHECK(gain_of(job, on_gpu, "input.decode") > 0.2);
+  // Workers decode on CPUs alone: the change takes them away.
+  const Overrides one_worker{{"input.workers", "1"}, {"gpu.image_decoder", "0.1 ms"}};
+  CHECK(gain_of(job, one_worker, "input.decode") > 0.5);
 }
 
 TEST_CASE("a shard that holds one large tensor is named, and spreading large tensors helps") {

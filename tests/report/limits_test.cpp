@@ -64,7 +64,13 @@ TEST_CASE("run and explain name the same limit, with its key") {
 }
 
 TEST_CASE("BERT on tianshu is limited by an assumed rate, and every output says so") {
-  const Run run = closed("tianshu");
-  CHECK(has(network_limit_in_words(run), "GB/s, assumed"));
+  const Explained explained =
+      simulate_and_explain(testing::shipped_experiment("bert_base_tianshu", {{"nodes", "4"}}));
+  const Run& run = explained.run;
+  REQUIRE(model_name(run) == "bert_base");
+  const std::string words = network_limit_in_words(run);
+  CHECK(has(words, "GB/s, assumed"));
+  CHECK(has(limit_in_words(run), words));
+  CHECK(has(path_in_words(run, *explained.explanation), words));
   CHECK(summary_json(run, {})["network_limit"]["is_assumed"] == true);
 }

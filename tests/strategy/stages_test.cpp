@@ -130,7 +130,7 @@ TEST_CASE("named layers that cannot begin a chunk are refused with those that ca
   CHECK(refusal_of(plain, 2, CutPlaces{.first_layers = {"fc66"}}) ==
         "parallelism.first_layers 'fc66' | did you mean 'fc6'?");
   CHECK(refusal_of(plain, 3, CutPlaces{.first_layers = {"fc6"}}) ==
-        "parallelism.first_layers 'first_layers' 1 3 | 2 names: all chunks but the first");
+        "parallelism.first_layers 'first_layers' 1 3 | 2 names: of all virtual stages but the first");
   CHECK(refusal_of(plain, 3, CutPlaces{.first_layers = {"fc6", "conv2"}}) ==
         "parallelism.first_layers 'conv2' 'fc6' | write the layers in the model's order");
   CHECK(refusal_of(plain, 2, CutPlaces{.first_layers = {"conv0"}}) ==
@@ -157,8 +157,8 @@ TEST_CASE("the heads of BERT are not cut apart, since both read the encoder's ou
 TEST_CASE("a model without blocks is cut where its layers are named; the hint divides the arithmetic") {
   const std::vector<Layer> plain = vgg();
   CHECK(refusal_of(plain, 2) == "parallelism.pipeline 2 | first_layers: [conv2]");
-  CHECK(refusal_of(blocks_of_two(1, 0, 0), 2) == "parallelism.pipeline 2 | fewer chunks");
-  CHECK(refusal_of(plain, 40) == "parallelism.pipeline 40 | fewer chunks");
+  CHECK(refusal_of(blocks_of_two(1, 0, 0), 2) == "parallelism.pipeline 2 | fewer stages");
+  CHECK(refusal_of(plain, 40) == "parallelism.pipeline 40 | fewer stages");
 }
 
 TEST_CASE("chunks cover all layers in order, and only whole blocks") {
