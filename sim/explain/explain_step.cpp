@@ -107,25 +107,27 @@ Holder holder_of(const ReplayedStep& step, Protocol protocol, Bandwidth limit, c
   return {ConnectionLimit::lane, {}};
 }
 
-/// The part of the network that holds a phase, and whether its figure is assumed. `tightest`: of its links.
-void set_part(const Cluster& cluster, const Holder& holder, LinkId tightest, CollectivePace& pace) {
+/// The part of the network that a holder is. `tightest`: of the links.
+NetworkPart part_of(const Cluster& cluster, const Holder& holder, LinkId tightest) {
+  if (holder.limit == ConnectionLimit::host_memory) return NetworkPart::host_memory;
+  if (holder.limit == ConnectionLimit::fabric) return NetworkPart::connections;
+  return part_of(cluster, holder.link.value_or(tightest));
+}
+
+/// Whether its figure is assumed.
+bool is_assumed(const Cluster& cluster, const Holder& holder, LinkId tightest) {
   const Platform& platform = cluster.platform;
-  if (holder.limit == ConnectionLimit::host_memory) {
-    pace.part = NetworkPart::host_memory;
-    pace.is_assumed = platform.staged.provenance == Provenance::assumed;
-  } else if (holder.limit == ConnectionLimit::fabric) {
-    pace.part = NetworkPart::connections;
-    pace.is_assumed = platform.fabric.per_flow.provenance == Provenance::assumed;
-  } else {
-    pace.part = part_of(cluster, holder.link.value_or(tightest));
-    pace.is_assumed = is_assumed(cluster, holder.link.value_or(tightest));
-  }
+  if (holder.limit == ConnectionLimit::host_memory) return platform.staged.provenance == Provenance::assumed;
+  if (holder.limit == ConnectionLimit::fabric)
+    return platform.fabric.per_flow.provenance == Provenance::assumed;
+  return is_assumed(cluster, holder.link.value_or(tightest));
 }
 
 /// The rate of a phase's edges and what holds them.
-CollectivePace edges_of(const ReplayedStep& step, Protocol protocol, const CollectivePhase& phase) {
+PhaseEdges edges_of(const ReplayedStep& step, Protocol protocol, const CollectivePhase& phase) {
   const TaskGraph& graph = step.plan.graph;
-  CollectivePace pace;
+  PhaseEdges edges;
+  CollectivePace& pace = edges.pace;
   const LinkUses uses = uses_of(graph.patterns[at(phase.pattern)]);
   const Bandwidth lockstep = lockstep_rate(uses, graph.links);
   pace.edge = std::min(lockstep, phase.limit);
@@ -143,20 +145,27 @@ CollectivePace edges_of(const ReplayedStep& step, Protocol protocol, const Colle
     }
     pace.alike += static_cast<int>(links);
   });
-  if (!tightest) return pace;
-  const Holder holder = pace.is_connection ? holder_of(step, protocol, phase.limit, uses) : Holder{};
+  if (!tightest) return edges;
+  const Holder of_connection = holder_of(step, protocol, phase.limit, uses);
+  const Holder holder = pace.is_connection ? of_connection : Holder{};
   pace.held_by = holder.limit;
-  set_part(step.cluster, holder, *tightest, pace);
-  return pace;
+  pace.part = part_of(step.cluster, holder, *tightest);
+  pace.is_assumed = is_assumed(step.cluster, holder, *tightest);
+  edges.of_connection = part_of(step.cluster, of_connection, *tightest);
+  return edges;
 }
 
 }  // namespace
 
-CollectivePace CollectivePaces::of_phase(int collective, const CollectivePhase& phase) {
+const PhaseEdges& CollectivePaces::edges(int collective, const CollectivePhase& phase) {
   const Protocol protocol = step_.plan.graph.collectives[at(collective)].label.protocol;
   const auto [found, is_new] = edges_.try_emplace(std::tuple(phase.pattern, phase.limit, protocol));
   if (is_new) found->second = edges_of(step_, protocol, phase);
-  CollectivePace pace = found->second;
+  return found->second;
+}
+
+CollectivePace CollectivePaces::of_phase(int collective, const CollectivePhase& phase) {
+  CollectivePace pace = edges(collective, phase).pace;
   pace.collective = collective;
   const Seconds latency = phase.latency * (phase.hops == 0 ? phase.messages : phase.hops);
   pace.sums = phase.hops == 0 ? phase.messages * phase.sums : Seconds();

@@ -40,6 +40,14 @@ std::vector<PathSegment> path_segments(const ReplayedStep& step);
 /// order of their first tasks. They add up to the step time.
 std::vector<PathSegment> layout_path(const ReplayedStep& step);
 
+/// The speed of a phase's edges, without times.
+struct PhaseEdges {
+  CollectivePace pace;
+  /// The part that limits one connection, also where links limit all of them more; none if only latency
+  /// counts.
+  std::optional<NetworkPart> of_connection;
+};
+
 /// The speeds of the collectives of a step. Most have the pattern of others, whose links are looked up once.
 class CollectivePaces {
 public:
@@ -48,13 +56,16 @@ public:
 
   /// Of one collective of the plan.
   CollectivePace of(int collective);
-  /// Of one of its phases, without what comes before the first.
-  CollectivePace of_phase(int collective, const CollectivePhase& phase);
+  /// Of one of its phases.
+  const PhaseEdges& edges(int collective, const CollectivePhase& phase);
 
 private:
+  /// Without what comes before the first phase.
+  CollectivePace of_phase(int collective, const CollectivePhase& phase);
+
   const ReplayedStep& step_;
-  /// Rates and links, by pattern, limit of the connections, and protocol; without times.
-  std::map<std::tuple<int, Bandwidth, Protocol>, CollectivePace> edges_;
+  /// By pattern, limit of the connections, and protocol.
+  std::map<std::tuple<int, Bandwidth, Protocol>, PhaseEdges> edges_;
 };
 
 /// A run with its explanation.

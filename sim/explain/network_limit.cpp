@@ -68,7 +68,7 @@ std::vector<LimitedCollective> collectives_of(const ReplayedStep& step) {
       const auto [found, is_new] = rates.try_emplace(phase.pattern);
       if (is_new) found->second = rates_of(step, phase.pattern);
       one.phases.push_back(
-          {.links = found->second, .limit = phase.limit, .holder = paces.of_phase(number, phase).part});
+          {.links = found->second, .limit = phase.limit, .holder = paces.edges(number, phase).of_connection});
     }
     all.push_back(std::move(one));
   }

@@ -276,7 +276,7 @@ def with_known_software(errors):
 
 
 def origin(errors, published):
-    """First and last year of the scored runs, and their newest generation of GPUs."""
+    """First and last year of the scored runs, and their newest generation of GPUs, with the number of runs on processors."""
     scored, _ = scored_runs(errors)
     tables, years = {}, set()
     for row in scored:
@@ -286,8 +286,9 @@ def origin(errors, published):
         cells = dict(zip(tables[name][0], tables[name][int(line) - 1]))
         years.update(re.findall(r"\d{4}", cells.get("year", "")))
     order = list(GENERATIONS)
-    newest = max((row["generation"] for row in scored), key=order.index)
-    return min(years), max(years), GENERATIONS[newest]
+    newest = max((row["generation"] for row in scored if row["generation"] in order), key=order.index)
+    on_processors = sum(row["generation"] not in order for row in scored)
+    return min(years), max(years), f"{GENERATIONS[newest]}; {on_processors} are on processors" if on_processors else GENERATIONS[newest]
 
 
 STEP = re.compile(r"[\d.]+ ms\s+[\d.]+ ms\s+([-+][\d.]+)%.*(?:GPU|host)$")
