@@ -5,6 +5,7 @@
 #include "config/catalogue.hpp"
 #include "experiment/resolve.hpp"
 #include "explain/explain_step.hpp"
+#include "has_all.hpp"
 #include "report/explanation.hpp"
 #include "report/summary_json.hpp"
 #include "run/simulate.hpp"
@@ -27,8 +28,6 @@ Run closed(const std::string& platform, const Overrides& more = {}) {
   return simulate(testing::shipped_experiment(no_file, keys), {.learn = false});
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("on every shipped machine the limit is marked where its rate is assumed") {
@@ -43,11 +42,11 @@ TEST_CASE("on every shipped machine the limit is marked where its rate is assume
       continue;  // ranks on processors, which NCCL does not join
     }
     const std::string words = network_limit_in_words(*run);
-    if (!has(words, "The limit is bandwidth")) continue;
+    if (!has_all(words, "The limit is bandwidth")) continue;
     const nlohmann::ordered_json limit = network_limit_json(*run);
-    CHECK(has(words, ", assumed") == limit["is_assumed"].get<bool>());
+    CHECK(has_all(words, ", assumed") == limit["is_assumed"].get<bool>());
     ++(limit["is_assumed"].get<bool>() ? assumed : others);
-    CHECK(has(limit_in_words(*run), "Communication") == has(limit_in_words(*run), words));
+    CHECK(has_all(limit_in_words(*run), "Communication") == has_all(limit_in_words(*run), words));
   }
   CHECK(assumed > 5);
   CHECK(others > 5);
@@ -57,10 +56,10 @@ TEST_CASE("run and explain name the same limit, with its key") {
   const ResolvedExperiment resolved = closed("ts4").experiment;
   const Explained explained = simulate_and_explain(resolved);
   const std::string words = network_limit_in_words(explained.run);
-  CHECK(has(words, "through host memory"));
-  CHECK(has(words, "--set platform.node.effective.staged="));
-  CHECK(has(limit_in_words(explained.run), words));
-  CHECK(has(path_in_words(explained.run, *explained.explanation), words));
+  CHECK(has_all(words, "through host memory"));
+  CHECK(has_all(words, "--set platform.node.effective.staged="));
+  CHECK(has_all(limit_in_words(explained.run), words));
+  CHECK(has_all(path_in_words(explained.run, *explained.explanation), words));
 }
 
 TEST_CASE("BERT on tianshu is limited by an assumed rate, and every output says so") {
@@ -69,8 +68,8 @@ TEST_CASE("BERT on tianshu is limited by an assumed rate, and every output says 
   const Run& run = explained.run;
   REQUIRE(model_name(run) == "bert_base");
   const std::string words = network_limit_in_words(run);
-  CHECK(has(words, "GB/s, assumed"));
-  CHECK(has(limit_in_words(run), words));
-  CHECK(has(path_in_words(run, *explained.explanation), words));
+  CHECK(has_all(words, "GB/s, assumed"));
+  CHECK(has_all(limit_in_words(run), words));
+  CHECK(has_all(path_in_words(run, *explained.explanation), words));
   CHECK(summary_json(run, {})["network_limit"]["is_assumed"] == true);
 }

@@ -2,7 +2,7 @@
 
 #include "experiment/op_times.hpp"
 #include "run/simulate.hpp"
-#include "shipped_experiment.hpp"
+#include "shipped_layout.hpp"
 #include "temporary_folder.hpp"
 #include "workload/trace_csv.hpp"
 
@@ -17,6 +17,7 @@ using namespace trainyard;
 
 namespace {
 
+using testing::joined;
 using testing::shipped_experiment;
 
 const Overrides own;
@@ -57,11 +58,6 @@ std::optional<Times> times_of(const std::string& name, const Overrides& override
   }
 }
 
-Overrides with(Overrides overrides, const Overrides& more) {
-  overrides.insert(overrides.end(), more.begin(), more.end());
-  return overrides;
-}
-
 /// Exports with one number of ranks, replays with another.
 void check_replay(const std::string& name, const Overrides& from, const Overrides& to, int& checked) {
   const auto text = exported(name, from);
@@ -70,7 +66,7 @@ void check_replay(const std::string& name, const Overrides& from, const Override
   const TemporaryFolder folder;
   const std::string file = (folder.path / "t.csv").string();
   std::ofstream(file) << *text;
-  const std::optional<Times> again = times_of(name, with(to, {{"trace", file}}));
+  const std::optional<Times> again = times_of(name, joined(to, {{"trace", file}}));
   REQUIRE(again);
   CHECK(*again == *first);
   ++checked;
@@ -103,7 +99,7 @@ TEST_CASE("a trace replays to the bit on more and on fewer GPUs than it was expo
        {Overrides{{"stack", "tf2_bert"}, {"accumulation", "2"}}, Overrides{{"stack", "mxnet_kvstore"}}}) {
     for (const Overrides& from : {own, on_one, on_two_nodes}) {
       for (const Overrides& to : {own, on_one, on_two, on_two_nodes})
-        check_replay("resnet50_dgx2", with(stack, from), with(stack, to), checked);
+        check_replay("resnet50_dgx2", joined(stack, from), joined(stack, to), checked);
     }
   }
   CHECK(checked == 9 + 24);
@@ -113,7 +109,7 @@ TEST_CASE("kernels of an exported trace are those of a mean GPU, durations that 
   const TemporaryFolder folder;
   const std::string file = (folder.path / "t.csv").string();
   const auto compute = [&](const Overrides& more) {
-    return times_of("resnet50_dgx2", with({{"trace", file}}, more)).value().compute;
+    return times_of("resnet50_dgx2", joined({{"trace", file}}, more)).value().compute;
   };
   const std::string text = exported("resnet50_dgx2", own).value();
   std::ofstream(file) << text;
@@ -121,6 +117,6 @@ TEST_CASE("kernels of an exported trace are those of a mean GPU, durations that 
   const std::string measured = (folder.path / "measured.csv").string();
   std::ofstream(measured) << "phase,layer,duration_s,parameter_bytes\nforward,a,0.1,\nbackward,a,0.2,4000\n";
   for (const Overrides& ranks : {own, on_one})
-    CHECK(times_of("resnet50_dgx2", with({{"trace", measured}, {"batch_per_gpu", "1"}}, ranks))->compute ==
+    CHECK(times_of("resnet50_dgx2", joined({{"trace", measured}, {"batch_per_gpu", "1"}}, ranks))->compute ==
           Seconds{0.1} + Seconds{0.2});
 }
