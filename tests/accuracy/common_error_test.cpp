@@ -82,6 +82,6 @@ TEST_CASE("published runs are as often slower than a quantile as it says") {
       if (std::log(run.measured / run.predicted) >= least) ++below;
     }
     CAPTURE(quantile);
-    CHECK(static_cast<double>(below) / runs == doctest::Approx(quantile).epsilon(0.015));
+    CHECK(static_cast<double>(below) / runs == doctest::Approx(quantile).epsilon(0.05));
   }
 }

@@ -89,7 +89,7 @@ TEST_CASE("an impossible division is an error of its key, with the numbers") {
 
 TEST_CASE("an impossible pipeline is an error of its key, with the numbers") {
   CHECK(layout_errors_with({{"parallelism.pipeline", "16"}, {"parallelism.virtual_stages", "4"}}) ==
-        Found{"parallelism.pipeline: 96 64"});
+        Found{"parallelism.pipeline: 96 64 virtual_stages"});
   CHECK(layout_errors_with({{"parallelism.stages", "[12, 12, 12, 12, 12, 12, 12, 13]"}}) ==
         Found{"parallelism.stages: 'stages' 97 96"});
   CHECK(layout_errors_with({{"parallelism.stages", "[48, 48]"}}) ==
@@ -101,7 +101,7 @@ TEST_CASE("an impossible pipeline is an error of its key, with the numbers") {
   CHECK(layout_errors_with({{"parallelism.schedule", "interleaved"}}) ==
         Found{"parallelism.schedule: 'interleaved' 1"});
   CHECK(layout_errors_with({{"model", "vgg16"}, {"parallelism.tensor", "1"}, {"precision", "fp16"}}) ==
-        Found{"parallelism.pipeline: 8"});
+        Found{"parallelism.pipeline: 8 virtual_stages"});
 }
 
 TEST_CASE("ranks that make no grid, and sharding that a pipeline forbids, are errors of their keys") {

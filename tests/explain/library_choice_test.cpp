@@ -16,47 +16,23 @@ using namespace trainyard;
 
 namespace {
 
-/// Two boxes of eight GPUs on NVSwitch, a card for each, with long latencies in between: as virtual machines
-/// of a cloud.
-constexpr const char* machine = R"(
-name: far_boxes
-title: Boxes far apart
-year: 2024
-node:
-  gpus: {count: 8, profile: h100_sxm_80gb}
-  devices:
-    nvswitch: {count: 1}
-    cpu: {count: 1, model: Xeon, host_bridge_per_port: true}
-    pcie_switch: {count: 8}
-    nic: {count: 8}
-  links:
-    - {between: ["gpu[0-7]", nvswitch], kind: nvlink4, lanes: 18, bandwidth: 450 GB/s, latency: 1.25 us}
-    - {between: ["gpu[0-7]", "pcie_switch[0-7]"], pairing: in_order, kind: pcie5, lanes: 16, bandwidth: 63 GB/s, latency: 0.2 us}
-    - {between: ["nic[0-7]", "pcie_switch[0-7]"], pairing: in_order, kind: pcie5, lanes: 16, bandwidth: 63 GB/s, latency: 0.2 us}
-    - {between: ["pcie_switch[0-7]", cpu], kind: pcie5, lanes: 16, bandwidth: 63 GB/s, latency: 0.2 us}
-fabric: {kind: rail_optimised, nic: 100 Gbps, latency: 20 us, nodes_per_rail: 32, pxn: true, gpudirect: true}
-source: [made for this test]
-)";
-
 constexpr const char* model = R"(
 name: small
 title: Small decoder
 family: decoder
-decoder: {layers: 4, hidden: 1024, heads: 16, vocabulary: 1000, sequence_length: 1024, attention: flash, gated: true, norm: rms_norm, bias: false, position: rope, tied: true, dropout: false}
+decoder: {layers: 12, hidden: 1024, heads: 16, vocabulary: 1000, sequence_length: 1024, attention: flash, gated: true, norm: rms_norm, bias: false, position: rope, tied: true, dropout: false}
 source: [made for this test]
 )";
 
 struct Files {
   TemporaryFolder folder;
-  Files() {
-    std::ofstream(folder.path / "far_boxes.yaml") << machine;
-    std::ofstream(folder.path / "small.yaml") << model;
-  }
+  Files() { std::ofstream(folder.path / "small.yaml") << model; }
   [[nodiscard]] Run run(const Overrides& more) const {
-    Overrides keys{{"platform", (folder.path / "far_boxes.yaml").string()},
+    Overrides keys{{"platform", "gcp_a3_megagpu"},
                    {"model", (folder.path / "small.yaml").string()},
                    {"nodes", "2"},
                    {"batch_per_gpu", "1"},
+                   {"accumulation", "3"},
                    {"optimizer", "adam"},
                    {"fidelity", "closed"}};
     keys.insert(keys.end(), more.begin(), more.end());
@@ -68,12 +44,13 @@ struct Files {
 /// Groups of two ranks on two nodes, as the worst that a user can ask for.
 Overrides tensor_across_nodes(const std::string& nic) {
   return {{"stack", "torchtitan"},
-          {"precision", "bf16"},
+          {"precision", "fp16"},
           {"platform.fabric.nic", nic},
           {"parallelism.tensor", "2"},
           {"parallelism.context", "8"},
           {"parallelism.context_exchange", "a2a"},
           {"parallelism.shard", "optimizer"},
+          {"parallelism.recompute", "selective"},
           {"parallelism.order", "[pipeline, context, data, tensor]"}};
 }
 

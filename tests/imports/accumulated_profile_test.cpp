@@ -119,7 +119,7 @@ TEST_CASE("passes with updates between them, or of other gradients, are no micro
   const ImportedTrace updates = imported(step_of({{.at = 10}, {.at = 110}}, true));
   CHECK(updates.accumulation == 1);
   REQUIRE(updates.warnings.size() == 1);
-  CHECK(updates.warnings.front().find("backward work follows forward work 2 times") == 0);
+  CHECK(updates.warnings.front().find("forward and backward work alternate 2 times") == 0);
   const ImportedTrace others = imported(step_of({{.at = 10}, {.at = 110, .size = 32}}));
   CHECK(others.accumulation == 1);
   CHECK(others.warnings.size() == 1);

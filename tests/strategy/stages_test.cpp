@@ -72,7 +72,7 @@ TEST_CASE("chunks that may be unequal are as equal as possible, the larger ones 
   CHECK(cut(layers, 5, {.may_be_unequal = true}) == cut(layers, 5));
   CHECK(cut(layers, 12, {.may_be_unequal = true}).front() == LayerRange{0, 1});
   CHECK(refusal_of(layers, 13, CutPlaces{.may_be_unequal = true}) ==
-        "parallelism.pipeline 10 13 | pipeline x virtual stages: 10 at most");
+        "parallelism.pipeline 10 13 virtual_stages | pipeline x virtual stages: 10 at most");
 }
 
 TEST_CASE("one chunk is the whole model, with or without blocks") {
@@ -88,17 +88,22 @@ TEST_CASE("chunk k of stage r is chunk k p + r of the model") {
 
 TEST_CASE("a cut that does not work is refused with its numbers and with stages that would") {
   const std::vector<Layer> layers = blocks_of_two(1, 10, 1);
-  CHECK(refusal_of(layers, 4) == "parallelism.pipeline 10 4 | unequal_stages: true, or stages: [2, 3, 3, 2]");
+  CHECK(refusal_of(layers, 4) ==
+        "parallelism.pipeline 10 4 virtual_stages | unequal_stages: true, or stages: [2, 3, 3, 2]");
   CHECK(refusal_of(layers, 12) ==
-        "parallelism.pipeline 10 12 | unequal_stages: true, or stages: [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0]");
-  CHECK(refusal_of(layers, 16) == "parallelism.pipeline 10 16 | pipeline x virtual stages: 10 at most");
-  CHECK(refusal_of(layers, 4, {5, 5}) == "parallelism.stages 'stages' 2 4 | stages: [2, 3, 3, 2]");
+        "parallelism.pipeline 10 12 virtual_stages | unequal_stages: true, or stages: [0, 1, 1, 1, 1, 1, 1, "
+        "1, 1, 1, 1, 0]");
+  CHECK(refusal_of(layers, 16) ==
+        "parallelism.pipeline 10 16 virtual_stages | pipeline x virtual stages: 10 at most");
+  CHECK(refusal_of(layers, 4, {5, 5}) ==
+        "parallelism.stages 'stages' 2 4 virtual_stages | stages: [2, 3, 3, 2]");
   CHECK(refusal_of(layers, 2, {5, 6}) == "parallelism.stages 'stages' 11 10 | stages: [5, 5]");
   CHECK(refusal_of(layers, 2, {-1, 11}) == "parallelism.stages 'stages' -1 | stages: [5, 5]");
   CHECK(refusal_of(layers, 3, {5, 0, 5}) == "parallelism.stages 1 3 | stages: [3, 4, 3]");
   CHECK(refusal_of(layers, 1, {9}) == "parallelism.stages 'stages' 9 10 | stages: [10]");
   CHECK(refusal_of(blocks_of_two(1, 50, 0), 40) ==
-        "parallelism.pipeline 50 40 | unequal_stages: true, or stages: 40 numbers, 10 of them 2 and the "
+        "parallelism.pipeline 50 40 virtual_stages | unequal_stages: true, or stages: 40 numbers, 10 of them "
+        "2 and the "
         "others 1");
 }
 
@@ -130,7 +135,8 @@ TEST_CASE("named layers that cannot begin a chunk are refused with those that ca
   CHECK(refusal_of(plain, 2, CutPlaces{.first_layers = {"fc66"}}) ==
         "parallelism.first_layers 'fc66' | did you mean 'fc6'?");
   CHECK(refusal_of(plain, 3, CutPlaces{.first_layers = {"fc6"}}) ==
-        "parallelism.first_layers 'first_layers' 1 3 | 2 names: of all virtual stages but the first");
+        "parallelism.first_layers 'first_layers' 1 3 virtual_stages | 2 names: of all virtual stages but the "
+        "first");
   CHECK(refusal_of(plain, 3, CutPlaces{.first_layers = {"fc6", "conv2"}}) ==
         "parallelism.first_layers 'conv2' 'fc6' | write the layers in the model's order");
   CHECK(refusal_of(plain, 2, CutPlaces{.first_layers = {"conv0"}}) ==
@@ -156,9 +162,9 @@ TEST_CASE("the heads of BERT are not cut apart, since both read the encoder's ou
 
 TEST_CASE("a model without blocks is cut where its layers are named; the hint divides the arithmetic") {
   const std::vector<Layer> plain = vgg();
-  CHECK(refusal_of(plain, 2) == "parallelism.pipeline 2 | first_layers: [conv2]");
-  CHECK(refusal_of(blocks_of_two(1, 0, 0), 2) == "parallelism.pipeline 2 | fewer stages");
-  CHECK(refusal_of(plain, 40) == "parallelism.pipeline 40 | fewer stages");
+  CHECK(refusal_of(plain, 2) == "parallelism.pipeline 2 virtual_stages | first_layers: [conv2]");
+  CHECK(refusal_of(blocks_of_two(1, 0, 0), 2) == "parallelism.pipeline 2 virtual_stages | fewer stages");
+  CHECK(refusal_of(plain, 40) == "parallelism.pipeline 40 virtual_stages | fewer stages");
 }
 
 TEST_CASE("chunks cover all layers in order, and only whole blocks") {

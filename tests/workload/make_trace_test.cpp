@@ -264,7 +264,7 @@ TEST_CASE("the optimizer's bytes are its passes over weights, gradients and stat
   CHECK(bytes(Optimizer::lamb, Precision::fp32) == 52);      // r g, r w; r g w m v, w m v u; r u; r u w, w w
   CHECK(bytes(Optimizer::lamb, Precision::fp16) == 50);
   CHECK(bytes(Optimizer::adam, Precision::pure_bf16) == 14);  // half of fp32's, and no copy
-  CHECK(bytes(Optimizer::momentum, Precision::fp16) == 20);  // g in 2 bytes, and a 2-byte copy of w
+  CHECK(bytes(Optimizer::momentum, Precision::fp16) == 20);   // g in 2 bytes, and a 2-byte copy of w
   const Trace trace = make_trace(resnet({3, 4, 6, 3}), 1, Precision::fp32, Optimizer::momentum);
   CHECK(trace.ops.back().phase == Phase::optimizer);
   CHECK(trace.ops.back().bytes.si() == 20 * 25'557'032.0);
