@@ -11,7 +11,11 @@
 
 namespace trainyard {
 
+namespace {
+
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 std::string interval_table(const CoverageByFamily& coverages, std::string_view what, std::string_view other,
                            std::string_view of_all, const PrintStyle& style) {
