@@ -29,7 +29,7 @@ using testing::space_of;
 using Texts = std::vector<std::string>;
 using Values = std::vector<std::pair<std::string, Texts>>;  // by key
 
-constexpr double impossible = std::numeric_limits<double>::infinity();
+constexpr double cannot_run = std::numeric_limits<double>::infinity();
 
 /// Every combination of the values as settings, with the micro-batches that make up the global batch.
 std::vector<Overrides> combinations(const Values& values, int ranks, int global_batch) {
@@ -63,9 +63,9 @@ std::vector<double> steps_of(const PlanRequest& request, const std::vector<Overr
                    {.timeline = false, .rows = false});
       return packed({run.pace.time.si()});
     } catch (const InputError&) {
-      return packed({impossible});
+      return packed({cannot_run});
     } catch (const JobImpossible&) {
-      return packed({impossible});
+      return packed({cannot_run});
     }
   };
   std::vector<double> steps;
@@ -93,7 +93,7 @@ std::vector<double> best_among(const std::vector<Overrides>& combinations, const
   std::map<std::string, double> of_layouts;
   for (std::size_t i = 0; i < combinations.size(); ++i) {
     const std::map<std::string, std::string> its(combinations[i].begin(), combinations[i].end());
-    if (std::ranges::find(shards, its.at("parallelism.shard")) == shards.end() || steps[i] == impossible)
+    if (std::ranges::find(shards, its.at("parallelism.shard")) == shards.end() || steps[i] == cannot_run)
       continue;
     const auto [layout, is_new] = of_layouts.emplace(name_of(combinations[i], ranks), steps[i]);
     CHECK(is_same(layout->second, steps[i]));  // what is not counted twice
