@@ -1,6 +1,7 @@
 #include "imports/profile_work.hpp"
 
 #include "imports/intervals.hpp"
+#include "imports/op_names.hpp"
 #include "imports/operands.hpp"
 #include "interchange/input_text.hpp"
 

@@ -9,6 +9,7 @@
 #include "run/learning.hpp"
 #include "run/step_parts.hpp"
 #include "units/ids.hpp"
+#include "units/plural.hpp"
 #include "units/text.hpp"
 #include "units/version.hpp"
 
