@@ -147,19 +147,15 @@ private:
     overrides_ = with(with(std::move(overrides_), "nodes", (ranks + on_node - 1) / on_node), "gpus", ranks);
   }
 
-  /// `gpus` without `nodes` on the command line: as many nodes as they fill, whatever number the file has.
-  /// Errors are left to the reading of the experiment.
+  /// `gpus` alone, of a job whose file says no number of nodes either: more than a node has take further
+  /// nodes. Errors are left to the reading of the experiment.
   void place_without_nodes() {
+    if (experiment_document(catalogue_, experiment_, files_).root.find("nodes") != nullptr) return;
     Overrides others = overrides_;
     const Parsed<long long> gpus = parse_integer(take(others, "gpus").value_or(""));
-    if (!gpus || *gpus < 1 || *gpus > 10'000'000) return;
+    if (!gpus || *gpus < 2 || *gpus > 10'000'000) return;
     try {
-      const int on_node = gpus_on_node();
-      const config::Document document = experiment_document(catalogue_, experiment_, files_);
-      const config::Node* const nodes = document.root.find("nodes");
-      const auto filled = (*gpus + on_node - 1) / on_node;
-      if (filled != (nodes == nullptr ? 1 : count_in("nodes", nodes->scalar)))
-        place(static_cast<int>(*gpus), on_node);
+      if (const int on_node = gpus_on_node(); *gpus > on_node) place(static_cast<int>(*gpus), on_node);
     } catch (const InputError&) {
       return;
     } catch (const FileError&) {

@@ -27,8 +27,8 @@ bool is_total(std::string_view key);
 /// "parallelism.tp"; the path itself if there is none.
 std::string key_meant(std::string_view path);
 
-/// The overrides with keys of the experiment in place of totals, which come last. `gpus` without `nodes` are
-/// the total that `ranks` is: they replace the file's number of nodes. Throws like resolve, and InputError if
+/// The overrides with keys of the experiment in place of totals, which come last. GPUs without a number of
+/// nodes, neither here nor in the file, are the total that `ranks` is. Throws like resolve, and InputError if
 /// a global batch cannot be split evenly or keys contradict each other.
 Overrides without_totals(const config::Catalogue& catalogue, const std::string& experiment,
                          Overrides overrides, InputFiles& files);

@@ -101,13 +101,13 @@ TEST_CASE("every shipped sweep runs without a failure, and its figures are possi
       {"imagenet_in_an_hour", {4, {"--set", "ranks=8,352"}}},
       {"layouts", {4, {"--set", "parallelism.tensor=8", "--set", "parallelism.pipeline=4,32"}}},
       {"nic_speed", {17, {"--set", "nodes=4"}}},
-      {"nt3_theta", {4, {"--set", "nodes=2,512"}}},
-      {"powerai_ddl", {8, {"--set", "ranks=4,256"}}},
+      {"nt3_theta", {8, {"--set", "nodes=2,512"}}},
+      {"powerai_ddl", {12, {"--set", "ranks=4,256"}}},
       {"sony_torus", {2, {"--set", "ranks=2048", "--set", "sync.algorithm=torus2d,auto"}}},
       {"strong_scaling", {8, {"--set", "ranks=32,1024"}}},
       {"time_to_accuracy", {2, {"--set", "nodes=1,128"}}},
-      {"tianshu", {32, {"--set", "ranks=1000"}}},
-      {"tianshu_stacks", {32, {"--set", "ranks=8", "--set", "precision=amp"}}}};
+      {"tianshu", {40, {"--set", "ranks=1000"}}},
+      {"tianshu_stacks", {40, {"--set", "ranks=8", "--set", "precision=amp"}}}};
   const std::filesystem::path folder = std::filesystem::path(TRAINYARD_SOURCE_DIR) / "workloads" / "sweeps";
   std::size_t found = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -127,7 +127,10 @@ TEST_CASE("every shipped sweep runs without a failure, and its figures are possi
       CAPTURE(row["keys"].dump());
       if (row["updates_per_s"].is_null()) CHECK(row["step_time_s"] >= row["lower_bound_s"]);
       // a model that does not fit into one GPU has no time there to compare with
-      if (name != "layouts") {
+      const std::string keys = row["keys"].dump();
+      const bool has_divided_layers =
+          keys.find("wide_deep") != std::string::npos || keys.find("insightface") != std::string::npos;
+      if (name != "layouts" && !has_divided_layers) {
         CHECK(row["scaling_efficiency"] > 0);
         // random steps: the mean of some repeats
         CHECK(row["scaling_efficiency"] <= (name.starts_with("digits_") ? 1.02 : 1));
@@ -146,7 +149,7 @@ TEST_CASE("studies with published figures: how far each prediction is from them,
     std::vector<double> bounds;  // by published row of the file: largest |difference|, in points or as a part
   };
   const Study studies[] = {{"imagenet_in_an_hour", {0.04, 0.05, 0.19}},
-                           {"powerai_ddl", {0.02, 0.11, 0.02, 0.22, 0.11, 0.04}}};
+                           {"powerai_ddl", {0.02, 0.01, 0.11, 0.04}}};
   for (const Study& study : studies) {
     const Ended ended = run_program({"sweep", study.name, "--json"});
     CAPTURE(ended.err);

@@ -226,7 +226,7 @@ TEST_CASE("a trace that brings some times keeps them when GPUs are faster") {
   std::string untimed;
   int number = 0;
   while (std::getline(with, timed) && std::getline(without, untimed))
-    some += (number++ < 40 ? timed : untimed) + "\n";
+    some += (number++ < 40 ? timed : untimed + ",") + "\n";
   const std::string mixed = scratch.put("some.csv", some);
   const Json why = explained({scratch.put("some.yaml", lines + "trace: " + mixed + "\n")});
   const Json* faster = change(why, "GPUs twice as fast");

@@ -54,8 +54,7 @@ TEST_CASE("a GPU as nvidia-smi prints it is the same wherever a GPU is named") {
   const Ended swept = run_program({"sweep", "--model", "resnet50", "--platform", "server_a6000", "--batch",
                                    "32", "--gpu", "NVIDIA L40S,Tesla T4", "--json"});
   REQUIRE(swept.code == 0);
-  CHECK(Json::parse(swept.out)["rows"][0]["figures"]["step_time_s"].get<double>() ==
-        doctest::Approx(expected));
+  CHECK(Json::parse(swept.out)["rows"][0]["step_time_s"].get<double>() == doctest::Approx(expected));
   const Scratch scratch;
   REQUIRE(run_program({"init", "platform", "--gpus", "8", "--gpu", "NVIDIA L40S", "-o", scratch / "own.yaml"})
               .code == 0);
@@ -63,7 +62,8 @@ TEST_CASE("a GPU as nvidia-smi prints it is the same wherever a GPU is named") {
   const std::string file = scratch.put(
       "drawn.yaml",
       "name: drawn\nnode:\n  gpus: {count: 2, profile: NVIDIA L40S}\n  devices: {cpu: {count: 1}}\n"
-      "  links:\n    - {between: [\"gpu[0-1]\", cpu0], kind: pcie4, lanes: 16}\n");
+      "  links:\n    - {between: [\"gpu[0-1]\", cpu0], kind: pcie4, lanes: 16, bandwidth: 31.5 GB/s, "
+      "latency: 1 us}\n");
   const Ended on_file = run_program({"run", "--model", "resnet50", "--platform", file, "--batch", "32"});
   CAPTURE(on_file.err);
   CHECK(on_file.code == 0);
@@ -153,7 +153,6 @@ TEST_CASE("totals of a job are keys of every command, and have to divide") {
   CHECK(placed["nodes"] == 3);
   CHECK(placed["ranks"] == 20);
   CHECK(summary_of({"--model", "resnet50", "--platform", "dgx1v", "--gpus", "20"})["nodes"] == 3);
-  CHECK(laid_out({"tp=4", "gpus=none"})["ranks"].get<int>() > 0);
   const Json replicas = summary_of({"--model", "gpt3_13b", "--platform", "dgx_a100", "--precision", "bf16",
                                     "--batch", "1", "--set", "tp=4", "--set", "pp=2", "--set", "dp=4"});
   CHECK(replicas["ranks"] == 32);

@@ -68,6 +68,8 @@ TEST_CASE("memory names the measurement and stays the same") {
   Json plain = printed_json({"memory", "resnet50_dgx2"});
   CHECK(contains(scaled["notes"].dump(), "300 samples/s"));
   scaled.erase("notes");
+  scaled.erase("changed_keys");
+  plain.erase("changed_keys");
   plain.erase("notes");
   CHECK(scaled == plain);
 }
