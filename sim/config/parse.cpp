@@ -116,8 +116,9 @@ Document parse(std::string name, std::string_view text) { return parse(std::move
 Document parse(std::string name, std::string_view text, std::initializer_list<FileFormat> own) {
   Document document{.name = std::move(name)};
   if (may_be_foreign(text)) refuse_foreign(document.name, text, own);
-  std::string plain = plain_text(document.name, text);
-  if (plain.starts_with('{')) indent_with_blanks(plain);
+  std::string written(text);
+  if (written.starts_with('{')) indent_with_blanks(written);
+  const std::string plain = plain_text(document.name, written);
   document.lines = lines_of(plain);
   const auto first = std::find_if(document.lines.begin(), document.lines.end(), [](const std::string& line) {
     const std::size_t content = line.find_first_not_of(" \t");

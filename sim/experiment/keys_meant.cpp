@@ -98,8 +98,15 @@ private:
   [[nodiscard]] config::Document document_with(std::string_view block) const {
     config::Document document = experiment_document(catalogue_, experiment_, files_);
     for (const auto& [key, value] : overrides_) {
-      if (key.starts_with(block)) config::set(document, key, value);
+      if (key.starts_with(block) && file_named_by(key).empty()) config::set(document, key, value);
     }
+    return document;
+  }
+
+  /// The same with all keys of the experiment, and a batch where a total says it.
+  [[nodiscard]] config::Document whole_document() const {
+    config::Document document = document_with("");
+    if (document.root.find("batch_per_gpu") == nullptr) config::set(document, "batch_per_gpu", "1");
     return document;
   }
 
@@ -164,7 +171,7 @@ private:
   }
 
   [[nodiscard]] int ranks_of_a_replica() const {
-    const Experiment experiment = load_experiment(document_with("parallelism"));
+    const Experiment experiment = load_experiment(whole_document());
     if (!experiment.parallelism) return 1;
     const Parallelism& its = *experiment.parallelism;
     return its.tensor * its.pipeline * its.context;
@@ -175,7 +182,7 @@ private:
   /// of the experiment.
   [[nodiscard]] std::optional<int> stages_of_layout() const {
     try {
-      const config::Document document = document_with("parallelism");
+      const config::Document document = whole_document();
       const bool has_layout = document.root.find("parallelism") != nullptr;
       const Experiment experiment = load_experiment(document);
       if (is_replay(experiment) || !has_layout) return std::nullopt;

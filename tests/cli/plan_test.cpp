@@ -175,9 +175,13 @@ TEST_CASE("a model without a machine, and other names in the wrong place, are to
 
 TEST_CASE("prices are called assumed until the user gives one, and the answer turns where the plan says") {
   const auto plan = [](const Words& more) {
-    Words words{"--goal", "cost", "--gpus", "8", "--over", "platform=dgx1v,dgx_a100"};
+    Words words{"plan",   "gpt2_small", "--on",   "dgx1v,dgx_a100",    "--gpus", "8", "--global-batch", "64",
+                "--goal", "cost",       "--over", "batch_per_gpu=1,4", "--json"};
     words.insert(words.end(), more.begin(), more.end());
-    return plan_json(words);
+    const Ended ended = run_program(words);
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    return Json::parse(ended.out);
   };
   const auto machine = [](const Json& its) { return its["best"]["keys"]["platform"].get<std::string>(); };
   const Json own = plan({});
@@ -192,7 +196,7 @@ TEST_CASE("prices are called assumed until the user gives one, and the answer tu
   CHECK(below["best"]["assumed_rent_usd_per_h"].is_null());
   CHECK(contains(below["command"].get<std::string>(), "platform.node.price.hour="));
   CHECK(machine(plan({"--price", price_of_best(1.01)})) != machine(own));
-  const Words words = small_plan({"--goal", "cost", "--gpus", "8"});
+  const Words words = small_plan({"--goal", "cost"});
   CHECK(contains(run_program(words).out, "assumed"));
   check_refused(small_plan({"--price", "dgx2=30 USD"}), 3, "dgx2");
   check_refused(small_plan({"--price", "dgx1v=30 USD", "--set", "platform.node.price.hour=20 USD"}), 3,

@@ -206,7 +206,8 @@ TEST_CASE("a sweep that is done ends with 0; an experiment's name and its resolv
   const Ended resolved = sweep({scratch / "a/sweep.resolved.yaml", "--out", scratch / "b"});
   CHECK(resolved.code == 0);
   CHECK(tables_in(scratch / "b") == tables_in(scratch / "a"));
-  CHECK(resolved.out.substr(resolved.out.find('\n')) == ended.out.substr(ended.out.find('\n')));
+  const auto answer = [](const std::string& out) { return out.substr(out.find("\nbest points")); };
+  CHECK(answer(resolved.out) == answer(ended.out));
 }
 
 TEST_CASE("a sweep's experiments are found beside its file, whatever folder it is started from") {
@@ -461,7 +462,7 @@ TEST_CASE("a table of points never leaves out or cuts the varied keys and the fi
   const std::string learnt = table_of("digits_trade_off");
   for (const char* const head : {"final loss", "error floor", "to target"})
     CHECK(learnt.find(head) < learnt.find("left out"));
-  CHECK(has(learnt, "k_sync, k=2"));
+  CHECK(has(learnt, "update=k_sync"));
   const std::string ddl = table_of("powerai_ddl");
   CHECK(ddl.find("efficiency") < ddl.find("left out"));
   for (const std::string& text : {learnt, ddl, table_of("gpu_types")})
