@@ -21,7 +21,7 @@ import tempfile
 import time
 
 POINTS = 400
-EXPERIMENT = "platform: dgx2\nmodel: alexnet\nstack: pytorch_ddp\nbatch_per_gpu: 32\n"
+EXPERIMENT = "platform: dgx2\nnodes: 1\nmodel: alexnet\nstack: pytorch_ddp\nbatch_per_gpu: 32\n"
 # Every fourth point wants more GPUs than there are: failures are rows as well.
 SWEEP = "experiment: tiny.yaml\nvary:\n  batch_per_gpu: [1..100]\n  gpus: [1, 2, 4, 17]\n"
 FILES = ["sweep.csv", "failures.csv", "sweep.resolved.yaml", "report.html"]

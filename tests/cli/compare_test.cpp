@@ -185,7 +185,7 @@ TEST_CASE("the value in force is read from a platform of the user's too, and hea
   const std::string own =
       scratch.put("own.yaml", std::regex_replace(content(TRAINYARD_SOURCE_DIR "/platforms/p3_16xlarge.yaml"),
                                                  std::regex("name: p3_16xlarge"), "name: own"));
-  const auto answer = [&](const std::string& changed) {
+  const auto compared = [&](const std::string& changed) {
     return run_program(
         {"compare", "--model", "resnet50", "--platform", own, "--batch", "32", "--set", changed});
   };

@@ -27,8 +27,9 @@ std::string refusal(const std::vector<std::string>& words, int code = 3) {
   return ended.err;
 }
 
-const std::vector<std::string> layout{"--model", "gpt3_13b",    "--platform", "dgx_a100", "--gpus",
-                                      "16",      "--precision", "bf16",       "--batch",  "1"};
+const std::vector<std::string> layout{"--model", "gpt3_13b", "--platform",  "dgx_a100",
+                                      "--gpus",  "16",       "--precision", "bf16",
+                                      "--batch", "1",        "--set",       "memory=ignore"};
 
 Json laid_out(const std::vector<std::string>& set) {
   std::vector<std::string> words = layout;

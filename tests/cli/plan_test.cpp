@@ -175,8 +175,14 @@ TEST_CASE("a model without a machine, and other names in the wrong place, are to
 
 TEST_CASE("prices are called assumed until the user gives one, and the answer turns where the plan says") {
   const auto plan = [](const Words& more) {
-    Words words{"plan",   "gpt2_small", "--on",   "dgx1v,dgx_a100",    "--gpus", "8", "--global-batch", "64",
-                "--goal", "cost",       "--over", "batch_per_gpu=1,4", "--json"};
+    Words words{"plan",           "gpt2_small",
+                "--on",           "dgx1v",
+                "--gpus",         "8",
+                "--global-batch", "64",
+                "--goal",         "cost",
+                "--over",         "batch_per_gpu=1,4",
+                "--over",         "platform=dgx1v,dgx_a100",
+                "--json"};
     words.insert(words.end(), more.begin(), more.end());
     const Ended ended = run_program(words);
     CAPTURE(ended.err);

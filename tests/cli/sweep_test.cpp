@@ -22,7 +22,7 @@ using Words = std::vector<std::string>;
 std::string sixteen_points(const Scratch& scratch) {
   std::ignore = scratch.put("tiny.yaml", experiment_with(""));
   return scratch.put("s.yaml",
-                     "experiment: tiny.yaml\nset: {platform: p3_16xlarge}\n"
+                     "experiment: tiny.yaml\nset: {platform: p3_16xlarge, nodes: 1}\n"
                      "vary:\n  precision: [fp32, amp]\n  gpus: [1, 2, 8, 9]\n  batch_per_gpu: [32, 65536]\n");
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("every row of a sweep is what trainyard run says of its point, and eve
   REQUIRE(ended.code == 4);
   const Json result = Json::parse(ended.out);
   const auto run = [&](const Json& point) {
-    Words words{"run", scratch / "tiny.yaml", "--json", "--set", "platform=p3_16xlarge"};
+    Words words{"run", scratch / "tiny.yaml", "--json", "--set", "platform=p3_16xlarge", "--set", "nodes=1"};
     for (const auto& [key, value] : point["keys"].items()) {
       words.emplace_back("--set");
       words.push_back(key + "=" + value.get<std::string>());
