@@ -158,10 +158,14 @@ std::string collective_table(const CollectiveReport& report, const PrintStyle& s
   table += fmt::format("{}\n", fmt::join(lines.begin(), note, "\n"));
   table += comment(fmt::format("{}", fmt::join(note, lines.end(), " ")), style.width);
   if (const LinkRow* most = busiest(report.links)) {
-    table += hanging("# Busiest link         : ",
-                     fmt::format("{}, busy for {:.1f} % of the time, over all sizes{}", most->name,
-                                 100 * most->utilization, most->is_assumed ? "; its rate is assumed" : ""),
-                     style.width);
+    std::string lines_of_link =
+        hanging("# Busiest link         : ",
+                fmt::format("{}, busy for {:.1f} % of the time, over all sizes{}", most->name,
+                            100 * most->utilization, most->is_assumed ? "; its rate is assumed" : ""),
+                style.width);
+    for (std::size_t at = 0; (at = lines_of_link.find("\n ", at)) != std::string::npos; ++at)
+      lines_of_link[at + 1] = '#';
+    table += lines_of_link;
   }
   return table + fmt::format("# Avg bus bandwidth    : {:.2f}\n", report.average_busbw_gbs);
 }

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 using namespace trainyard;
 
@@ -70,6 +71,20 @@ TEST_CASE("a narrow page keeps nccl-tests' columns and says in a comment what it
   CHECK(table.find("   134217728    33554432  float    sum    -1  2047.50   65.55  120.18 ") !=
         std::string::npos);
   CHECK(table.find("\n# left out: bound, formula (in --json or a wider terminal)\n") != std::string::npos);
+}
+
+TEST_CASE("every wrapped line that is no row of sizes is a comment, as tools of nccl-tests need it") {
+  CollectiveReport report = sample();
+  report.links.front().is_assumed = true;
+  const std::string table = collective_table(report, {.width = 70});
+  CHECK(table.find("\n#                        ") != std::string::npos);
+  std::istringstream lines(table);
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    const std::size_t first = line.find_first_not_of(' ');
+    CHECK(
+        (line.starts_with('#') || (first != std::string::npos && line[first] >= '0' && line[first] <= '9')));
+  }
 }
 
 TEST_CASE("a switch of protocol between two sizes is said before the rows") {
