@@ -5,13 +5,15 @@ includes the header, and a build without the presets, as the README's by hand, f
 usage: alone.py COMPILER JOBS [FILE...]     from the root of the repository; FILE: only these sources
 
 A source is suspected if it uses a type or calls a function whose name some headers declare, none of which it includes,
-directly or not. Suspects are compiled alone, syntax only: a name may be one of its own, of a member or of a library."""
+directly or not. Suspects are compiled alone, syntax only: a name may be one of its own, of a member or of a library.
+The headers of libraries are precompiled once, since only this repository's are in question."""
 
 import concurrent.futures
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 TYPE = re.compile(r"^(?:struct|class|enum class|using|concept) (\w+)", re.M)
@@ -23,6 +25,17 @@ OWN_TYPE = re.compile(r"\b(?:struct|class|using|concept|typename) (\w+)")
 COMMENT = re.compile(r"//.*$|\"(?:[^\"\\\n]|\\.)*\"", re.M)
 FLAGS = ["-std=c++20", "-fsyntax-only", "-Isim", "-Itests", "-DFMT_SHARED", "-DBOOST_ALL_NO_LIB",
          '-DTRAINYARD_SOURCE_DIR="."', '-DTRAINYARD_PROGRAM="."', '-DTRAINYARD_VERSION="0"']
+
+LIBRARIES = """algorithm array charconv chrono cmath cstdint filesystem fstream functional iostream map memory numeric optional
+    ranges set span sstream string string_view tuple unordered_map utility variant vector fmt/format.h nlohmann/json.hpp""".split()
+
+
+def precompiled(compiler, folder):
+    """The options that give a source the precompiled headers of libraries."""
+    header, made = folder / "libraries.hpp", folder / "libraries.pch"
+    header.write_text("".join(f"#include <{name}>\n" for name in LIBRARIES))
+    subprocess.run([compiler, *(flag for flag in FLAGS if flag != "-fsyntax-only"), "-x", "c++-header", header, "-o", made], check=True)
+    return ["-include-pch", str(made)]
 
 
 class Texts:
@@ -79,11 +92,12 @@ def main():
 
     def check(suspect):
         source, names = suspect
-        ended = subprocess.run([compiler, *FLAGS, str(source.relative_to(root))], capture_output=True, text=True, check=False)
+        ended = subprocess.run([compiler, *FLAGS, *headers, str(source.relative_to(root))], capture_output=True, text=True, check=False)
         return source, names, ended
 
     faults = 0
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        headers = precompiled(compiler, pathlib.Path(folder))
         for source, names, ended in pool.map(check, found):
             if ended.returncode != 0:
                 faults += 1

@@ -72,3 +72,25 @@ TEST_CASE("with a faster NIC, NCCL's choice of a protocol makes a step longer, a
   CHECK(fast.pace.time - found->gain < slow.pace.time);
   CHECK(found->set.empty());  // no key sets a protocol
 }
+
+TEST_CASE("the key that makes NCCL take the faster algorithm is named, with the step that it gives") {
+  const auto step_of_two_nodes = [](Overrides more) {
+    more.insert(more.end(), {{"platform", "p3_16xlarge"},
+                             {"model", "resnet50"},
+                             {"nodes", "2"},
+                             {"batch_per_gpu", "8"},
+                             {"fidelity", "closed"}});
+    return simulate(testing::shipped_experiment(no_file, more),
+                    {.timeline = false, .rows = false, .learn = false});
+  };
+  const Run chosen_by_nccl = step_of_two_nodes({});
+  const std::optional<CostlyChoice> found = costly_choice(chosen_by_nccl);
+  REQUIRE(found);
+  CHECK(found->chosen.algorithm == Algorithm::ring);
+  CHECK(found->better.algorithm == Algorithm::tree);
+  REQUIRE(found->set == Overrides{{"sync.algorithm", "tree"}});
+  const Run with_tree = step_of_two_nodes(found->set);
+  CHECK(found->step_time_with_set.value() == doctest::Approx(with_tree.pace.time.value()).epsilon(1e-9));
+  CHECK(with_tree.pace.time < (1 - least_gain_of_choice) * chosen_by_nccl.pace.time);
+  CHECK_FALSE(costly_choice(with_tree));  // and NCCL then has no better one
+}
