@@ -185,10 +185,7 @@ int run_cli(int argc, const char* const* argv) {
     print_message(fmt::format("trainyard: error: {}", error.what()));
     return exit_file;
   } catch (const std::bad_alloc&) {
-    print_message(
-        "trainyard: error: this computer has too little memory for this\n  fewer GPUs, micro-batches or "
-        "steps "
-        "need less");
+    print_message(fmt::format("trainyard: error: {}", too_little_memory));
     return exit_job_impossible;
   } catch (const std::exception& error) {
     print_message(

@@ -20,6 +20,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ranges>
@@ -207,6 +208,7 @@ void time_on_platform(const CollectiveOptions& options) {
   std::optional<LimitsKept> limits(std::in_place, limits_of(options.limits), announce_work);
   const Cluster cluster = make_cluster(std::move(platform), nodes, gpus, gpus_per_node);
   CollectiveReport report = time_collective(cluster, sweep);
+  report.changed = fmt::format("{}", fmt::join(options.set, ", "));
   report.expected_error = expected_error_of(catalogue, cluster, sweep, report);
   limits.reset();  // what is finished gets written
   if (!options.links.empty()) write_out_file(options.links, links_csv(report.links), options.force);

@@ -17,6 +17,7 @@
 #include "report/out_files.hpp"
 #include "units/shell_word.hpp"
 #include "units/text.hpp"
+#include "workload/model_file.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -301,7 +302,7 @@ bool needs_nodes(const std::optional<AstraSystem>& system) {
 constexpr const char* astra_software = "\nset: {stack.nccl: none}  # the network alone, as in ASTRA-sim\n";
 
 /// A job that fits most GPUs: small steps of the model, in the precision that the GPU is fast in.
-std::string experiment_text(const std::string& platform, const std::string& model,
+std::string experiment_text(const std::string& platform, const std::string& model, Optimizer optimizer,
                             const std::optional<AstraSystem>& system, const std::string& schema) {
   std::string text = schema.empty() ? schema : "# yaml-language-server: $schema=" + schema + "\n";
   return text + fmt::format(
@@ -313,7 +314,7 @@ nodes: {4}                 # GPUs of all of them take part; gpus: 4 for fewer
 stack: pytorch_ddp       # trainyard list stacks: framework with its buckets, overlap and libraries
 precision: fp32          # fp32, tf32, fp16, amp, bf16, amp_bf16, pure_bf16, fp8
 batch_per_gpu: 32        # samples of a step on one GPU; trainyard memory FILE says what fits
-optimizer: momentum      # sgd, momentum, adam, lamb, lars
+{5} # sgd, momentum, adam, lamb, lars
 sync:
   kind: all_reduce       # parameter_server: gradients go to servers
 {2}  update: sync           # k_sync, async, local_sgd and more
@@ -326,7 +327,8 @@ sync:
 )",
                     fmt::format("{:24}", "platform: " + platform), fmt::format("{:24}", "model: " + model),
                     system ? settings_text(*system) : std::string(usual_algorithm),
-                    system ? astra_software : "", needs_nodes(system) ? 2 : 1);
+                    system ? astra_software : "", needs_nodes(system) ? 2 : 1,
+                    fmt::format("{:24}", fmt::format("optimizer: {}", config::name_of(optimizer))));
 }
 
 void init_experiment(const InitExperimentOptions& options) {
@@ -336,7 +338,8 @@ void init_experiment(const InitExperimentOptions& options) {
   std::string platform = options.platform.value_or("dgx_a100");
   const std::string model = options.model.value_or("resnet50");
   (void)config::find(catalogue, config::Kind::platform, platform);
-  (void)config::find(catalogue, config::Kind::model, model);
+  const Optimizer optimizer =
+      load_model(config::load(config::find(catalogue, config::Kind::model, model))).optimizer;
   const auto from_file = [&](const std::string& name) {
     const std::string path = path_from(options.out, name);
     const bool is_plain =
@@ -346,7 +349,7 @@ void init_experiment(const InitExperimentOptions& options) {
   };
   std::optional<AstraSystem> system;
   if (options.system) system = read_astra_system(read_input(*options.system));
-  const std::string text = experiment_text(from_file(platform), from_file(model), system,
+  const std::string text = experiment_text(from_file(platform), from_file(model), optimizer, system,
                                            schema(catalogue, "workloads/schema/experiment.json"));
   if (options.out)
     write_out_file(*options.out, text, options.force);

@@ -13,6 +13,8 @@
 #include "run/group_links.hpp"
 #include "schedule/layout_plan.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,7 +56,9 @@ void show_topology(const TopologyOptions& options) {
     print_result(ring_comparison_text(compare_rings(graphs, platform), platform.name));
     return;
   }
-  print_result(options.dot ? topology_dot(platform) : topology_report(platform, print_style()));
+  print_result(options.dot ? topology_dot(platform)
+                           : topology_report(platform, print_style(),
+                                             fmt::format("{}", fmt::join(options.set, ", "))));
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include "platform/channels.hpp"
 #include "strategy/experts.hpp"
 #include "strategy/layout_checks.hpp"
-#include "strategy/straddling.hpp"
 #include "strategy/vocabulary.hpp"
 #include "workload/transformer_layers.hpp"
 
@@ -75,8 +74,6 @@ void lay_out(ResolvedExperiment& resolved) {
   for (Diagnostic& warning :
        layout_warnings(request.parallelism, resolved.layout->grid, gpus.front(), settings.accumulation))
     resolved.warnings.push_back(std::move(warning));
-  if (auto warning = straddling_warning(resolved.layout->grid, gpus.front()))
-    resolved.warnings.push_back(*std::move(warning));
   double most = 0;
   for (const RankClass& one : resolved.classes) most = std::max(most, totals(one.layers).parameters);
   if (auto warning = buffered_gradients_warning(resolved.stack, *settings.parallelism, most,

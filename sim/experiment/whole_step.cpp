@@ -22,7 +22,8 @@ void complete_step(ResolvedExperiment& resolved) {
     expect({.listed_ops = ops, .simulated_ops = ops},
            "every op of every micro-batch is listed, and a smaller 'accumulation' has fewer");
     accumulate(one.trace, settings.accumulation, element_sizes(settings.precision).gradient,
-               resolved.stack.reduce_each_micro_batch);
+               {.reduces_each = resolved.stack.reduce_each_micro_batch,
+                .fuses_additions = resolved.stack.fused_accumulation});
   }
   if (!is_replay(settings)) add_stack_ops(resolved.classes.front().trace, resolved.stack);
 }

@@ -264,24 +264,37 @@ private:
     return takes_key(choice.operation, choice.axis) && !is_fixed(choice.operation, choice.axis);
   }
 
-  /// Simulates the step with each other algorithm: NCCL chooses its protocol, and other sizes take it, too.
-  void try_algorithms(CostlyChoice& found) {
-    Seconds least_time = run_.pace.time - least();
+  /// The step in closed form, with an algorithm for its all-reduces; empty if it cannot run, or has none.
+  [[nodiscard]] std::optional<Seconds> closed_step(Algorithm algorithm) const {
+    ResolvedExperiment resolved = run_.experiment;
+    resolved.settings.sync.algorithm = algorithm;
+    try {
+      return closed_pace(resolved).time;
+    } catch (const InputError&) {
+      return std::nullopt;
+    } catch (const JobImpossible&) {
+      return std::nullopt;
+    }
+  }
+
+  /// Tries each other algorithm: NCCL then chooses its protocol, and other sizes take it, too. Closed forms
+  /// are compared with each other, whatever the run's fidelity.
+  void try_algorithms(CostlyChoice& found) const {
+    const std::optional<Seconds> automatic = closed_step(Algorithm::automatic);
+    if (!automatic) {
+      found.remedy = ChoiceRemedy::untried;
+      return;
+    }
+    found.remedy = ChoiceRemedy::too_small;
+    Seconds least_time = (1 - least_gain_of_choice) * *automatic;
     for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::nvls}) {
       if (algorithm == found.chosen.algorithm) continue;
-      ResolvedExperiment resolved = run_.experiment;
-      resolved.settings.sync.algorithm = algorithm;
-      try {
-        const Seconds time = closed_pace(resolved).time;
-        if (time >= least_time) continue;
-        least_time = time;
-        found.set = {{std::string(algorithm_key), std::string(config::name_of(algorithm))}};
-        found.step_time_with_set = time;
-      } catch (const InputError&) {
-        continue;  // it cannot run on these ranks
-      } catch (const JobImpossible&) {
-        continue;
-      }
+      const std::optional<Seconds> time = closed_step(algorithm);
+      if (!time || *time >= least_time) continue;
+      least_time = *time;
+      found.remedy = ChoiceRemedy::found;
+      found.set = {{std::string(algorithm_key), std::string(config::name_of(algorithm))}};
+      found.step_time_with_set = *time / *automatic * run_.pace.time;
     }
   }
 

@@ -12,6 +12,14 @@
 
 namespace trainyard {
 
+/// Whether the key `sync.algorithm` makes NCCL take a faster algorithm.
+enum class ChoiceRemedy {
+  found,
+  too_small,  ///< no value of the key gains least_gain_of_choice
+  no_key,     ///< the key is not about these collectives, or is set already
+  untried,    ///< the step has no closed form
+};
+
 /// The choice for one kind of collective (an operation over groups of an axis), and a faster one that NCCL
 /// could have made.
 struct CostlyChoice {
@@ -24,8 +32,9 @@ struct CostlyChoice {
   Seconds better_time;  ///< the same by the better choice
   Seconds gain;  ///< by which the step is shorter if its collectives of this kind take the better choice
                  ///< wherever that is faster
-  Overrides set = {};               ///< the key that makes NCCL take a faster algorithm; empty if none helps
-  Seconds step_time_with_set = {};  ///< with that key, simulated with closed forms
+  ChoiceRemedy remedy = ChoiceRemedy::no_key;
+  Overrides set = {};               ///< the key with its best value, where a remedy was found
+  Seconds step_time_with_set = {};  ///< the step shortened by as much as its closed form is with that key
 };
 
 /// Gains below this fraction of a step are not reported.

@@ -270,7 +270,9 @@ Html plan_search_html(const PlanAnswer& answer) {
   const LayoutCounts counts = layout_counts(answer);
   if (counts.all == 0) return {};
   std::string failed;
-  if (counts.failed > 0) failed = fmt::format(" {} of the simulations ended with an error.", counts.failed);
+  if (counts.failed > 0)
+    failed = fmt::format(" {} of the simulations ended with an error, the first: {}.", counts.failed,
+                         counts.first_error);
   return paragraph(fmt::format("Proof: {}.{}", proof_in_words(counts), failed)) + counts_html(counts) +
          reasons_html(counts) + in_columns({asked_html(answer.space), space_html(answer.space)});
 }

@@ -394,11 +394,23 @@ bool is_fabric(const Cluster& cluster, LinkId link) {
 int sender_through(const Cluster& cluster, Rank rank, int nic) {
   const int node = index(cluster.node_of(rank));
   const std::size_t gpu = at(index(rank) - cluster.first_rank[at(node)]);
-  const auto avoids_cpus = [&](std::size_t other) {
-    const NodePath& path = cluster.inside.gpu_to_nic[other][at(nic)];
-    return path.reachable && path.type <= PathType::pxb;
+  const auto path_of = [&](std::size_t other) -> const NodePath& {
+    return cluster.inside.gpu_to_nic[other][at(nic)];
   };
-  return static_cast<int>(avoids_cpus(gpu) ? gpu : proxy(cluster, node, gpu, avoids_cpus));
+  const auto avoids_cpus = [&](std::size_t other) {
+    return path_of(other).reachable && path_of(other).type <= PathType::pxb;
+  };
+  if (avoids_cpus(gpu)) return static_cast<int>(gpu);
+  const std::size_t found = proxy(cluster, node, gpu, avoids_cpus);
+  if (found != gpu || path_of(gpu).reachable) return static_cast<int>(found);
+  // Where every path to the NIC leads through a CPU, and those of other trays are not joined: the nearest.
+  std::optional<PathType> least;
+  for (std::size_t other = 0; other < at(cluster.gpus_on_node[at(node)]); ++other) {
+    if (path_of(other).reachable) least = std::min(least.value_or(path_of(other).type), path_of(other).type);
+  }
+  return static_cast<int>(proxy(cluster, node, gpu, [&](std::size_t other) {
+    return path_of(other).reachable && path_of(other).type == least;
+  }));
 }
 
 const NodePath& path_inside(const Cluster& cluster, Rank from, Rank to) {

@@ -205,10 +205,11 @@ std::string box_section(const Platform& platform, Footnotes& notes, const PrintS
 
 }  // namespace
 
-std::string topology_report(const Platform& platform, const PrintStyle& style) {
+std::string topology_report(const Platform& platform, const PrintStyle& style, const std::string& changed) {
   Footnotes notes;
   std::string text = fitted_lines(
-      fmt::format("{}{}\n\n", platform.name, platform.title.empty() ? "" : ": " + platform.title),
+      fmt::format("{}{}\n{}\n", platform.name, platform.title.empty() ? "" : ": " + platform.title,
+                  changed.empty() ? "" : fmt::format("set on the command line: {}\n", changed)),
       style.width);
   text += devices_section(platform, style) + "\n";
   text += matrix_section(platform, style) + "\n";

@@ -123,6 +123,7 @@ std::string collective_table(const CollectiveReport& report, const PrintStyle& s
       fmt::format("{} on {}: {} ranks on {} {}", config::name_of(report.operation), report.platform,
                   report.ranks, report.nodes, report.nodes == 1 ? "node" : "nodes");
   table += comment(head, style.width);
+  if (!report.changed.empty()) table += comment("set on the command line: " + report.changed, style.width);
   for (std::size_t g = 0; has_groups && g < report.groups.size(); ++g)
     table += comment(group_line(report, g), style.width);
   for (const std::string& note : report.notes) table += comment(note, style.width);
@@ -204,6 +205,7 @@ nlohmann::ordered_json collective_json(const CollectiveReport& report) {
                               {"trainyard_version", version()},
                               {"operation", config::name_of(report.operation)},
                               {"platform", report.platform},
+                              {"changed_keys", report.changed},
                               {"ranks", report.ranks},
                               {"nodes", report.nodes},
                               {"root", nullptr},

@@ -80,10 +80,13 @@ Seconds time_of_sums(const Run& run) {
 /// Relative to the throughput, as explain states it.
 std::string gain_of(const Run& run, Seconds shorter) { return percent(shorter / (run.pace.time - shorter)); }
 
-/// "PCIe links twice as fast (--set platform.node.speed.pcie=2) would gain about 12.0 % more samples/s".
+/// "PCIe links twice as fast (--set platform.node.speed.pcie=2) would gain about 12.0 % more samples/s". With
+/// that key NCCL may choose otherwise, and the gain is another.
 std::string faster_in_words(const Run& run, const NetworkLimit& limit) {
-  return fmt::format("{} ({}) would gain about {} more samples/s with the same algorithms and routes.",
-                     limit.faster->change, set_options(limit.faster->set), gain_of(run, limit.gain));
+  return fmt::format(
+      "{} ({}) would gain about {} more samples/s if algorithms and routes stayed ('explain' chooses them "
+      "anew).",
+      limit.faster->change, set_options(limit.faster->set), gain_of(run, limit.gain));
 }
 
 std::string communication_in_words(const Run& run) {
@@ -152,10 +155,12 @@ std::string loaded_shard_in_words(const Updates& updates) {
   if (!updates.loaded_shard) return {};
   const LoadedShard& shard = *updates.loaded_shard;
   return fmt::format(
-      " Shard {} of {} holds {} of {} of gradients, {} times the mean: {} of it is of {}. More shards do not "
-      "help until large tensors are spread over them (stack.servers.spread_above).",
+      " Parameter-server shard {} ({} in all, numbered from 0) holds {} of {} of gradients, {} times the "
+      "mean: "
+      "layer {} has {} of them. More shards do not help until large tensors are spread over them "
+      "(stack.servers.spread_above).",
       shard.shard, shard.shards, human(shard.bytes), human(shard.all),
-      rounded(shard.bytes * shard.shards / shard.all), human(shard.of_layer), shard.layer);
+      rounded(shard.bytes * shard.shards / shard.all), shard.layer, human(shard.of_layer));
 }
 
 std::string updates_limit_in_words(const Run& run) {
@@ -184,8 +189,7 @@ std::string updates_limit_in_words(const Run& run) {
   }
   return fmt::format(
       "Communication: transfers of gradients and parameters take {} of the ranks' time, compute {}. The "
-      "busiest "
-      "resource is {}.{}",
+      "busiest resource is {}.{}",
       share(sum.communicating), share(computing), busiest_in_words(run), loaded_shard_in_words(updates));
 }
 
@@ -255,9 +259,19 @@ std::string costly_choice_in_words(const Run& run) {
       choice_text(found->chosen), config::name_of(found->operation), estimate(found->size),
       percent(found->gain / (time - found->gain)), choice_text(found->better), estimate(found->better_time),
       estimate(found->time), estimate(time - found->gain));
-  if (found->set.empty()) return text + " No key makes NCCL choose that.";
-  return fmt::format("{} The step takes {} with {}.", text, estimate(found->step_time_with_set),
-                     set_options(found->set));
+  switch (found->remedy) {
+    case ChoiceRemedy::found:
+      return fmt::format("{} The step takes {} with {}.", text, estimate(found->step_time_with_set),
+                         set_options(found->set));
+    case ChoiceRemedy::too_small:
+      return fmt::format("{} No value of sync.algorithm makes the step {} shorter.", text,
+                         percent(least_gain_of_choice));
+    case ChoiceRemedy::no_key:
+      return text + " No key makes NCCL choose that.";
+    case ChoiceRemedy::untried:
+      break;
+  }
+  return text;
 }
 
 std::string limit_in_words(const Run& run) {

@@ -52,6 +52,9 @@ std::string changed_keys(const PlanSpace& space) {
     if (space.request.experiment == no_file && (key == "model" || key == "platform")) continue;
     text += fmt::format("{}{}={}", text.empty() ? "" : ", ", key, value);
   }
+  for (const auto& [key, values] : space.request.settings.over) {
+    if (values.size() == 1) text += fmt::format("{}{}={}", text.empty() ? "" : ", ", key, values.front());
+  }
   return text;
 }
 
@@ -299,6 +302,9 @@ LayoutCounts layout_counts(const PlanAnswer& answer) {
       counts.impossible += number;
     }
   }
+  const auto failed = std::ranges::find_if(
+      answer.result.rows, [](const SweepRow& row) { return row.status != PointStatus::done; });
+  if (failed != answer.result.rows.end()) counts.first_error = failed->reason;
   for (const auto& [reason, number] : impossible) counts.reasons.emplace_back(number, reason);
   std::ranges::stable_sort(counts.reasons, std::greater{}, &std::pair<std::size_t, std::string>::first);
   return counts;
@@ -310,15 +316,20 @@ std::string counts_in_words(const LayoutCounts& counts) {
       "{} were simulated",
       counted(counts.all), counted(counts.too_large), counted(counts.impossible), counted(counts.bounded),
       counted(counts.simulated));
-  if (counts.failed > 0) text += fmt::format(", {} of them with an error", counts.failed);
+  if (counts.failed > 0)
+    text += fmt::format(", {} of them with an error (the first: {})", counts.failed, counts.first_error);
   if (counts.left > 0) text += fmt::format("; {} are left", counted(counts.left));
   return text;
 }
 
 std::string proof_in_words(const LayoutCounts& counts) {
+  if (counts.failed > 0 && counts.failed == counts.simulated)
+    return "none: every simulation ended with an error";
   if (counts.gap == 0)
-    return "the best of the space: every other layout was simulated, or a lower bound says that it is not "
-           "better";
+    return fmt::format(
+        "the best of the space: every other layout{} was simulated, or a lower bound says that it is not "
+        "better",
+        counts.failed > 0 ? ", but those that ended with an error," : "");
   if (counts.gap == 1) return "none: the search ended before a layout of every group was simulated";
   return fmt::format(
       "within {} of the best of the space, by the smallest lower bound of layouts not simulated",

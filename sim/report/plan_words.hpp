@@ -92,6 +92,7 @@ struct LayoutCounts {
   std::size_t all = 0, too_large = 0, impossible = 0, bounded = 0, simulated = 0, failed = 0, left = 0;
   double gap = 0;                                            ///< the largest of a group
   std::vector<std::pair<std::size_t, std::string>> reasons;  ///< why layouts are impossible, most first
+  std::string first_error;                                   ///< of the simulations that failed
 };
 LayoutCounts layout_counts(const PlanAnswer& answer);
 /// "2,600 in all: 544 do not fit into memory, ..."

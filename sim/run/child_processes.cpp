@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <malloc.h>
+#include <new>
 #include <poll.h>
 #include <sched.h>
 #include <span>
@@ -36,6 +37,8 @@ std::string outcome_of(const std::function<std::string()>& make) {
     return char{ChildOutcome::job_impossible} + std::string(error.what());
   } catch (const FileError& error) {
     return char{ChildOutcome::file_error} + std::string(error.what());
+  } catch (const std::bad_alloc&) {
+    return char{ChildOutcome::job_impossible} + std::string(too_little_memory);
   } catch (const std::exception& error) {
     return char{ChildOutcome::failure} + std::string(error.what());
   }

@@ -5,9 +5,14 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
+
+/// Instead of std::bad_alloc.
+inline constexpr std::string_view too_little_memory =
+    "this computer has too little memory for this; fewer GPUs, micro-batches or steps need less";
 
 /// The result of a child.
 struct ChildOutcome {
@@ -35,8 +40,8 @@ std::string value_of(ChildOutcome outcome);
 
 /// make(i) for every i below `count` in up to `parallel` worker processes (at least one); results in order of
 /// i. Exceptions of children are rethrown here, that of the lowest i: InputError (its
-/// first diagnostic), JobImpossible and FileError as themselves, all others, and the death of a child, as
-/// std::runtime_error.
+/// first diagnostic), JobImpossible and FileError as themselves, std::bad_alloc as JobImpossible, all others,
+/// and the death of a child, as std::runtime_error.
 ///
 /// Once `is_stopped` returns true, no more are begun: the results are those of the first numbers alone.
 std::vector<std::string> in_children(int count, int parallel, const std::function<std::string(int)>& make,

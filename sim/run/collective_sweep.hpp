@@ -58,6 +58,7 @@ struct CollectiveSwitch {
 
 struct CollectiveReport {
   std::string platform;
+  std::string changed = {};  ///< keys of the platform set on the command line, with their values
   std::string library = {};  ///< "NCCL", "Open MPI"
   Operation operation{};
   int ranks = 0, nodes = 0;  ///< ranks and nodes of the cluster

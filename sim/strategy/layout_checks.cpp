@@ -2,10 +2,12 @@
 
 #include "strategy/layout_refusal.hpp"
 #include "strategy/pipeline_order.hpp"
+#include "strategy/straddling.hpp"
 #include "units/plural.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -142,14 +144,17 @@ std::vector<Diagnostic> layout_warnings(const Parallelism& parallelism, const Gr
   };
   std::size_t nodes = 0;
   for (const std::vector<Rank>& group : groups(grid, Axis::tensor)) nodes = std::max(nodes, nodes_of(group));
-  if (nodes > 1) {
+  std::optional<Diagnostic> straddling = straddling_warning(grid, ranks_per_node);
+  const bool is_said = straddling && grid.tensor <= ranks_per_node;
+  if (nodes > 1 && !is_said) {
     found.push_back(about_layout(
         "tensor",
         fmt::format("a tensor group of {} ranks spans {} nodes of {}: the transfers of every layer use the "
                     "network",
                     grid.tensor, nodes, plural(ranks_per_node, "rank")),
-        fmt::format("tensor: {} at most, as the innermost axis", ranks_per_node), Severity::warning));
+        fmt::format("tensor: a divisor of {}, as the innermost axis", ranks_per_node), Severity::warning));
   }
+  if (straddling) found.push_back(*std::move(straddling));
   const int p = grid.pipeline;
   if (schedule_of(parallelism) == PipelineSchedule::one_f_one_b && p > 1 && micro_batches < 4 * p) {
     found.push_back(about_layout(

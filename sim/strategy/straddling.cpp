@@ -63,16 +63,19 @@ std::optional<Diagnostic> straddling_warning(const Grid& grid, int ranks_per_nod
         return (*its.begin()).size() <= static_cast<std::size_t>(per_node) && straddling(its, per_node) == 0;
       });
     };
+    // A divisor of the number of ranks, so that the job keeps it.
+    const int ranks = rank_count(grid);
     int per_node = ranks_per_node - 1;
-    while (per_node > 1 && !(keeps(split, per_node) && keeps(whole, per_node))) --per_node;
+    while (per_node > 1 && !(ranks % per_node == 0 && keeps(split, per_node) && keeps(whole, per_node)))
+      --per_node;
     if (per_node <= 1) continue;
     Diagnostic warning;
     warning.key_path = "gpus_per_node";
     warning.severity = Severity::warning;
     warning.message = fmt::format("{} straddle nodes of {} ranks: their transfers leave the node",
                                   fmt::join(words, " and "), ranks_per_node);
-    warning.hint = fmt::format("--set gpus_per_node={} --nodes {} keeps them whole", per_node,
-                               (rank_count(grid) + per_node - 1) / per_node);
+    warning.hint =
+        fmt::format("--set gpus_per_node={} --nodes {} keeps them whole", per_node, ranks / per_node);
     return warning;
   }
   return std::nullopt;  // their order spreads them, whatever a node holds

@@ -88,6 +88,12 @@ std::optional<UnitError> number_mistake(std::string_view text) {
   const std::size_t separator = body.find_first_not_of("0123456789");
   if (separator + 1 < body.size() && (body[separator] == '_' || body[separator] == ',') &&
       is_digit(body[separator + 1])) {
+    // "1,000", "1_000"; "4,8" is a list.
+    const std::size_t end = std::min(body.find_first_not_of("0123456789", separator + 1), body.size());
+    if (body[separator] == ',' && end - separator != 4) {
+      return UnitError{in_quotes(text) + " is not one number",
+                       "one number, with a decimal point; 'trainyard sweep' takes lists of values"};
+    }
     std::string without(text);
     std::erase_if(without, [](char c) { return c == '_' || c == ','; });
     return UnitError{in_quotes(text) + " has a digit separator",

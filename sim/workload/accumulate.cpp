@@ -47,7 +47,7 @@ std::optional<Op> gradient_addition(const std::vector<Op>& ops, Bytes gradient) 
 
 bool is_gradient_addition(const Op& op) { return op.layer == addition_layer; }
 
-void accumulate(Trace& trace, int micro_batches, Bytes gradient, bool reduces_each) {
+void accumulate(Trace& trace, int micro_batches, Bytes gradient, AccumulationRules rules) {
   if (micro_batches < 1) throw InputError("a step needs at least one micro-batch");
   if (trace.accumulation > 1) throw InputError("the trace accumulates gradients already");
   trace.accumulation = micro_batches;
@@ -56,13 +56,14 @@ void accumulate(Trace& trace, int micro_batches, Bytes gradient, bool reduces_ea
                                    [](const Op& op) { return op.phase == Phase::optimizer; });
   std::vector<Op> earlier(trace.ops.begin(), update);
   for (Op& op : earlier) {
-    if (reduces_each) break;
+    if (rules.reduces_each) break;
     op.gradients.clear();
     std::erase_if(op.communications, is_of_gradients);
   }
-  if (!reduces_each)  // only the sum is passed over
+  if (!rules.reduces_each)  // only the sum is passed over
     std::erase_if(earlier, [](const Op& op) { return op.role == OpRole::gradient_pass; });
-  if (auto addition = gradient_addition(trace.ops, gradient)) earlier.push_back(*std::move(addition));
+  if (auto addition = rules.fuses_additions ? std::nullopt : gradient_addition(trace.ops, gradient))
+    earlier.push_back(*std::move(addition));
 
   std::vector<Op> ops;
   ops.reserve(earlier.size() * static_cast<std::size_t>(micro_batches) + 1);

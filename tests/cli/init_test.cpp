@@ -52,6 +52,11 @@ TEST_CASE("a matrix and a data sheet give a platform, a short GPU profile, a col
   CHECK(says_assumed);
 }
 
+TEST_CASE("an experiment has the model's own optimizer, as a run without a file") {
+  CHECK(contains(run_program({"init", "experiment", "--model", "gpt2_small"}).out, "\noptimizer: adam "));
+  CHECK(contains(run_program({"init", "experiment", "--model", "resnet50"}).out, "\noptimizer: momentum "));
+}
+
 TEST_CASE("a network and a system configuration of ASTRA-sim give a platform and an experiment") {
   const Scratch scratch;
   const std::string network =

@@ -70,7 +70,7 @@ TEST_CASE("with a faster NIC, NCCL's choice of a protocol makes a step longer, a
   CHECK(found->better_time < found->time);
   // The faster NIC is faster with the better choice.
   CHECK(fast.pace.time - found->gain < slow.pace.time);
-  CHECK(found->set.empty());  // no key sets a protocol
+  CHECK(found->remedy == ChoiceRemedy::no_key);  // no key sets a protocol
 }
 
 TEST_CASE("the key that makes NCCL take the faster algorithm is named, with the step that it gives") {
@@ -88,6 +88,7 @@ TEST_CASE("the key that makes NCCL take the faster algorithm is named, with the 
   REQUIRE(found);
   CHECK(found->chosen.algorithm == Algorithm::ring);
   CHECK(found->better.algorithm == Algorithm::tree);
+  CHECK(found->remedy == ChoiceRemedy::found);
   REQUIRE(found->set == Overrides{{"sync.algorithm", "tree"}});
   const Run with_tree = step_of_two_nodes(found->set);
   CHECK(found->step_time_with_set.value() == doctest::Approx(with_tree.pace.time.value()).epsilon(1e-9));

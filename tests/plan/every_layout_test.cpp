@@ -96,6 +96,10 @@ std::vector<double> best_among(const std::vector<Overrides>& combinations, const
     if (std::ranges::find(shards, its.at("parallelism.shard")) == shards.end() || steps[i] == cannot_run)
       continue;
     const auto [layout, is_new] = of_layouts.emplace(name_of(combinations[i], ranks), steps[i]);
+    CAPTURE(layout->first);
+    CAPTURE(its.at("parallelism.shard"));
+    CAPTURE(layout->second);
+    CAPTURE(steps[i]);
     CHECK(is_same(layout->second, steps[i]));  // what is not counted twice
   }
   std::vector<double> ascending;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -81,6 +82,26 @@ TEST_CASE("a GB200 rack has a card per GPU on the CPU that both share") {
     CAPTURE(gpu);
     const Route way = route(cluster, Rank{gpu}, Rank{gpu + 72}, gpu);
     CHECK(way.links.size() == 6);  // GPU, CPU, card, fabric and the same down again
+  }
+}
+
+TEST_CASE("ranks of every stride reach each other on two nodes of every shipped machine") {
+  for (const auto& entry : std::filesystem::directory_iterator(TRAINYARD_SOURCE_DIR "/platforms")) {
+    if (entry.path().extension() != ".yaml") continue;
+    const Platform& platform = shipped_platform(entry.path().stem().string());
+    if (platform.fabric.kind == FabricKind::none || platform.gpus.empty()) continue;
+    CAPTURE(platform.name);
+    const Cluster cluster = make_cluster(platform, 2);
+    for (int stride = 1; stride < cluster.ranks(); stride *= 2) {
+      CAPTURE(stride);
+      std::vector<Rank> group;
+      for (int rank = 0; rank < cluster.ranks(); rank += stride) group.push_back(Rank{rank});
+      for (const Channel& channel : ring_channels(cluster, group)) {
+        for (std::size_t i = 0; i < channel.order.size(); ++i)
+          CHECK_NOTHROW(
+              route(cluster, channel.order[i], channel.order[(i + 1) % channel.order.size()], channel.nic));
+      }
+    }
   }
 }
 

@@ -115,6 +115,11 @@ TEST_CASE("device lists are written as platform files write them") {
   CHECK(device_list(DeviceKind::pcie_switch, {0, 2}) == "pcie_switch[0,2]");
 }
 
+TEST_CASE("keys of the machine that were set stand below the title of its report") {
+  CHECK(contains(topology_report(dgx2(), {}, "platform.node.nics=4"),
+                 "dgx2: NVIDIA DGX-2\nset on the command line: platform.node.nics=4\n\n"));
+}
+
 TEST_CASE("the report of a DGX-2 has its matrix, links, cuts, rings and sources") {
   const std::string report = topology_report(dgx2(), {.width = 200});  // the whole matrix in one block
   for (const char* const line : {

@@ -66,6 +66,15 @@ TEST_CASE("the table has nccl-tests' columns, with the bound and the choice besi
       "# Avg bus bandwidth    : 60.09\n");
 }
 
+TEST_CASE("keys of the machine that were set stand below the title, and in the JSON") {
+  CollectiveReport report = sample();
+  CHECK(collective_table(report, {}).find("set on the command line") == std::string::npos);
+  report.changed = "platform.node.speed.nvlink=2";
+  CHECK(collective_table(report, {}).find("\n# set on the command line: platform.node.speed.nvlink=2\n") !=
+        std::string::npos);
+  CHECK(collective_json(report)["changed_keys"] == report.changed);
+}
+
 TEST_CASE("a narrow page keeps nccl-tests' columns and says in a comment what it leaves out") {
   const std::string table = collective_table(sample());
   CHECK(table.find("   134217728    33554432  float    sum    -1  2047.50   65.55  120.18 ") !=

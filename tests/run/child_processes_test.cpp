@@ -99,6 +99,13 @@ TEST_CASE("an exception in a worker arrives as its kind, and a long value as a w
   CHECK(value_of(outcomes.at(4)) == megabytes);
 }
 
+TEST_CASE("too little memory in a worker is no bug: the job is impossible on this computer") {
+  const std::map<int, ChildOutcome> outcomes =
+      outcomes_of(1, 1, [](int /*number*/) -> std::string { throw std::bad_alloc(); });
+  CHECK(outcomes.at(0).kind == ChildOutcome::job_impossible);
+  CHECK(outcomes.at(0).text == too_little_memory);
+}
+
 TEST_CASE("where the parent gives up, no worker is left") {
   int begun = 0;
   const auto next = [&]() -> std::optional<int> { return begun++; };

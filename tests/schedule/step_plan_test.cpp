@@ -331,7 +331,7 @@ TEST_CASE("where every micro-batch is reduced the next one waits for it") {
   Stack stack;
   stack.reduce_each_micro_batch = true;
   Trace trace = two_layers();
-  accumulate(trace, 2, Bytes{4}, true);
+  accumulate(trace, 2, Bytes{4}, {.reduces_each = true});
   const StepPlan two = plan(trace, 2, stack, round_gpu());
   REQUIRE(two.graph.collectives.size() == 4);
   const Timeline timeline = closed(two);
@@ -388,12 +388,12 @@ TEST_CASE("DDP broadcasts the buffers of batch norms before the first op, and co
 
 TEST_CASE("buffers are broadcast once per step, or before each micro-batch that reduces gradients") {
   Trace trace = with_batch_norm();
-  accumulate(trace, 3, Bytes{4}, false);
+  accumulate(trace, 3, Bytes{4});
   CHECK(plan(trace, 2, broadcasting()).graph.collectives.size() == 2 + 1);
   Stack each = broadcasting();
   each.reduce_each_micro_batch = true;
   trace = with_batch_norm();
-  accumulate(trace, 3, Bytes{4}, true);
+  accumulate(trace, 3, Bytes{4}, {.reduces_each = true});
   const StepPlan all = plan(trace, 2, each, round_gpu());
   REQUIRE(all.graph.collectives.size() == 3 * (2 + 1));
   const Timeline timeline = closed(all);

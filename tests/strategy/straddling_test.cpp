@@ -35,6 +35,12 @@ TEST_CASE("the number of ranks per node keeps the groups of all axes whole") {
   CHECK(!straddling_warning(grid_of(64, 1, 64), 72));
 }
 
+TEST_CASE("the job with the number of ranks per node that is proposed has as many ranks") {
+  const auto warning = straddling_warning(grid_of(288, 16, 1), 72);
+  REQUIRE(warning);
+  CHECK(warning->hint.find("gpus_per_node=48 --nodes 6 ") != std::string::npos);  // 64 would need 4.5 nodes
+}
+
 TEST_CASE("groups that are larger than a node, or spread by their order, have no better number") {
   CHECK(!straddling_warning(grid_of(256, 1, 64), 8));
   Parallelism spread;

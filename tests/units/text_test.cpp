@@ -138,6 +138,9 @@ TEST_CASE("what is no decimal number is no quantity") {
         "'1,000' has a digit separator | write 1000 (a decimal fraction takes a point)");
   CHECK(error<Bandwidth>("1_000 GB/s") ==
         "'1_000' has a digit separator | write 1000 (a decimal fraction takes a point)");
+  CHECK(number_error(parse_integer("32,64")) ==
+        "'32,64' is not one number | one number, with a decimal point; 'trainyard sweep' takes lists of "
+        "values");
   CHECK(error<Seconds>(".nan s") == "'.nan' is not a finite number");
   CHECK(error<Seconds>("-.inf s") == "'-.inf' is not a finite number");
   CHECK(error<Seconds>("0x10 s") == "'0x10' is not a decimal number | decimal digits only");

@@ -306,8 +306,10 @@ def steps_in_words(program, source):
         errors += its
         inside += holds
     far = [error for error in errors if abs(error) > FAR_OFF]
+    short = sum(error < 0 for error in far)
+    short = "all of them" if short == len(far) else short
     return (f"Of {len(errors)} steps of PyTorch measured on one H100 or H200, predicted from kernels measured there too, {len(far)} are\n"
-            f"more than {FAR_OFF} % off ({sum(error < 0 for error in far)} predicted too short), and {inside} lie in the interval that `run` prints")
+            f"more than {FAR_OFF} % off ({short} predicted too short), and {inside} lie in the interval that `run` prints")
 
 
 def facts(found, printed, errors, software, steps, source):
@@ -327,7 +329,7 @@ def facts(found, printed, errors, software, steps, source):
           for name, where in (("gpu", "on this GPU"), ("stack", "at all"), ("model", "with this model"))),
         "",
         f"No run has a part in its own prediction, but {known} of the {runs} have the software of other runs with the same stack, model",
-        f"and precision: {its['mape']} % holds for such jobs, the last three lines for others. The {runs} runs are of {first} to {last}, on",
+        f"and precision: {its['mape']} % holds for such jobs, the last three lines for others. The {runs} runs date from {first} to {last}, on",
         f"GPUs up to {newest}.",
         f"{steps}",
         "([docs/accuracy.md](docs/accuracy.md#in-total))."])
@@ -344,7 +346,7 @@ def hard_figures(software, errors, steps, source):
     known, runs = with_known_software(errors)
     first, last, newest = origin(errors, source / "workloads/published")
     lines += ["", f"{known} of the {runs} runs below have factors of other one-GPU runs with the same stack, model and precision; their errors say",
-              f"little about other software. They are of {first} to {last}, on GPUs up to {newest}.",
+              f"little about other software. They date from {first} to {last}, on GPUs up to {newest}.",
               f"{steps}.",
               "The intervals do not hold for such steps ([tests/validation/gpu](../tests/validation/gpu/README.md))."]
     return "\n".join(lines)

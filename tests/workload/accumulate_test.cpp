@@ -33,6 +33,13 @@ TEST_CASE("micro-batches repeat forward and backward, add gradients up and compl
   CHECK(trace.ops[8].phase == Phase::optimizer);
 }
 
+TEST_CASE("kernels that add gradients themselves need no additions") {
+  Trace trace = one_micro_batch();
+  accumulate(trace, 3, Bytes(4), {.fuses_additions = true});
+  CHECK(trace.ops.size() == 7);
+  CHECK(std::ranges::none_of(trace.ops, is_gradient_addition));
+}
+
 TEST_CASE("every micro-batch has the collectives within a model, only the last those of the gradients") {
   Trace trace = one_micro_batch();
   const OpCommunication inside{
@@ -67,7 +74,7 @@ TEST_CASE("where every micro-batch is reduced each completes its gradients, and 
   Trace trace = one_micro_batch();
   trace.ops[1].communications = {{.operation = Operation::all_reduce, .size = Bytes(4000)}};
   const Op backward = trace.ops[1];
-  accumulate(trace, 3, Bytes(4), true);
+  accumulate(trace, 3, Bytes(4), {.reduces_each = true});
   REQUIRE(trace.ops.size() == 9);
   for (const std::size_t i : {1U, 4U, 7U}) CHECK(trace.ops[i] == backward);
   CHECK(trace.ops[5].layer == "gradient_accumulation");
