@@ -60,8 +60,10 @@ void print_message(std::string_view text) {
 }
 
 void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
-  for (const Diagnostic& diagnostic : diagnostics)
-    print_message((diagnostic.file.empty() ? "trainyard: " : "") + to_lines(diagnostic, message_width()));
+  for (const Diagnostic& diagnostic : diagnostics) {
+    const std::string_view head = diagnostic.file.empty() ? "trainyard: " : "";
+    print_message(std::string(head) + to_lines(diagnostic, message_width() - head.size()));
+  }
 }
 
 PrintStyle print_style() { return {.colour = wants_colour(), .width = page_width(STDOUT_FILENO)}; }

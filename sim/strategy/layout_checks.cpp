@@ -159,8 +159,8 @@ std::vector<Diagnostic> layout_warnings(const Parallelism& parallelism, const Gr
   if (schedule_of(parallelism) == PipelineSchedule::one_f_one_b && p > 1 && micro_batches < 4 * p) {
     found.push_back(about_layout(
         "pipeline",
-        fmt::format("{} micro-batches in {} stages: the bubble adds {:.0f} % to the time of the passes",
-                    micro_batches, p, 100.0 * (p - 1) / micro_batches),
+        fmt::format("{} micro-batch{} in {} stages: the bubble adds {:.0f} % to the time of the passes",
+                    micro_batches, micro_batches == 1 ? "" : "es", p, 100.0 * (p - 1) / micro_batches),
         fmt::format("accumulation: {} or more", 4 * p), Severity::warning));
   }
   return found;
