@@ -138,7 +138,8 @@ std::vector<T> subset(const std::vector<T>& all, unsigned bits) {
 
 const Texts all_shards{"none", "optimizer", "gradients", "parameters"};
 
-TEST_CASE("Whatever kinds of sharded state a plan may choose from, it finds the best two of all layouts") {
+TEST_CASE("Whatever kinds of sharded state a plan may choose from, it finds the best two of all layouts" *
+          doctest::skip(testing::is_sanitized)) {
   const int ranks = 4;
   for (const Overrides& model : {small_models()[0], small_models()[4]}) {
     const bool has_blocks = model.front().second != "alexnet";
@@ -165,8 +166,10 @@ TEST_CASE("Whatever kinds of sharded state a plan may choose from, it finds the 
   }
 }
 
-/// More of them, and which ones: RC_PARAMS="seed=7 max_success=2000" test_plan -tc="*random plan*"
-TEST_CASE("The best two of a random plan are those of all its layouts") {
+/// Thousands of simulations. More of them, and which ones: RC_PARAMS="seed=7 max_success=2000" test_plan
+/// -tc="*random plan*"
+TEST_CASE("The best two of a random plan are those of all its layouts" *
+          doctest::skip(testing::is_sanitized)) {
   CHECK(rc::check("any values of any axis", [] {
     const auto some = [](const Texts& all) { return subset(all, *rc::gen::inRange(1U, 1U << all.size())); };
     const std::string platform = *rc::gen::element<std::string>("dgx1v", "dgx_a100", "p3_8xlarge");
@@ -175,15 +178,14 @@ TEST_CASE("The best two of a random plan are those of all its layouts") {
     const int global_batch = *rc::gen::element(4, 8);
     const bool has_blocks = model.front().second != "alexnet";
     const bool has_experts = model.front().second == "mixtral_8x7b";
-    const bool is_deep = has_blocks && !testing::is_sanitized;  // thousands of simulations
     const Values values{{"parallelism.tensor", has_blocks ? some({"1", "2", "4"}) : Texts{"1"}},
                         {"parallelism.pipeline", has_blocks ? some({"1", "2", "4"}) : Texts{"1"}},
-                        {"parallelism.virtual_stages", is_deep ? some({"1", "2"}) : Texts{"1"}},
+                        {"parallelism.virtual_stages", has_blocks ? some({"1", "2"}) : Texts{"1"}},
                         {"parallelism.expert", has_experts ? some({"1", "2"}) : Texts{"1"}},
-                        {"parallelism.sequence", is_deep ? some({"false", "true"}) : Texts{"false"}},
-                        {"parallelism.recompute", is_deep ? some({"none", "full"}) : Texts{"none"}},
+                        {"parallelism.sequence", has_blocks ? some({"false", "true"}) : Texts{"false"}},
+                        {"parallelism.recompute", has_blocks ? some({"none", "full"}) : Texts{"none"}},
                         {"parallelism.shard", some(all_shards)},
-                        {"batch_per_gpu", is_deep ? some({"1", "2"}) : Texts{"1"}}};
+                        {"batch_per_gpu", has_blocks ? some({"1", "2"}) : Texts{"1"}}};
     const PlanRequest request = request_of(platform, model, ranks, global_batch, values);
     const std::vector<Overrides> all = combinations(values, ranks, global_batch);
     const std::vector<double> expected = best_among(all, steps_of(request, all), all_shards, ranks);
