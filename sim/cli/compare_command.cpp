@@ -72,7 +72,7 @@ Side side_of(const config::Catalogue& catalogue, std::string letter, const std::
   else {
     require_experiment_file(catalogue, text);
     InputFiles files;
-    side.resolved = resolve(catalogue, text, without_totals(catalogue, text, overrides, files), files);
+    side.resolved = resolve_with_totals(catalogue, text, overrides, files);
   }
   return side;
 }
