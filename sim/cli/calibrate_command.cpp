@@ -39,14 +39,6 @@ struct CalibrateOptions {
   bool force = false;
 };
 
-/// A product is meant by its data sheet: recordings of it are what a calibration has itself.
-std::string specification_meant(const std::string& text) {
-  if (config::is_path(text)) return text;
-  const fs::path file = config::find(config::find_catalogue(), config::Kind::gpu, text);
-  const std::string name = file.stem().string();
-  return name == text ? name : std::string(config::data_sheet_profile(name));
-}
-
 GpuProfile load_profile(const config::Catalogue& catalogue, const std::string& name) {
   std::vector<Diagnostic> warnings;
   GpuProfile gpu =
@@ -309,7 +301,8 @@ void add_gpu(CLI::App& calibrate) {
                 "trainyard calibrate gpu my_gpu.csv --name my_gpu --keep 500",
                 "trainyard calibrate gpu --specification t4 --scale-from v100_sxm2_16gb --name scaled_t4"});
   command.callback([options] {
-    if (options->specification) options->specification = specification_meant(*options->specification);
+    if (options->specification)
+      options->specification = config::data_sheet_named(config::find_catalogue(), *options->specification);
     calibrate_gpu(*options);
   });
 }

@@ -31,6 +31,12 @@ std::string_view data_sheet_profile(std::string_view profile) {
   return found == twins.end() ? profile : found->data_sheet;
 }
 
+std::string data_sheet_named(const Catalogue& catalogue, const std::string& text) {
+  if (is_path(text)) return text;
+  const std::string name = find(catalogue, Kind::gpu, text).stem().string();
+  return name == text ? name : std::string(data_sheet_profile(name));
+}
+
 bool is_same_gpu(std::string_view a, std::string_view b) {
   return data_sheet_profile(a) == data_sheet_profile(b);
 }

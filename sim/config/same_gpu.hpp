@@ -17,6 +17,10 @@ std::string_view recorded_profile(std::string_view profile);
 /// The profile of the data sheet of the same GPU; the name itself if there is none.
 std::string_view data_sheet_profile(std::string_view profile);
 
+/// The profile that a text names where figures of a data sheet are asked for: for a product the one of its
+/// data sheet; the text itself if it is a path or a profile's own name. Throws InputError if there is none.
+std::string data_sheet_named(const Catalogue& catalogue, const std::string& text);
+
 /// Whether both profiles are of one GPU.
 bool is_same_gpu(std::string_view a, std::string_view b);
 

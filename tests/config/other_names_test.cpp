@@ -59,6 +59,9 @@ TEST_CASE("a product is the profile that platforms have, and a profile's own nam
   for (const char* const name : {"NVIDIA H200", "h200", "H200 SXM"})
     CHECK(name_meant(shipped(), Kind::gpu, name) == "h200_measured");
   CHECK(find(shipped(), Kind::gpu, "h100_sxm_80gb").stem() == "h100_sxm_80gb");
+  CHECK(data_sheet_named(shipped(), "NVIDIA H100 80GB HBM3") == "h100_sxm_80gb");
+  CHECK(data_sheet_named(shipped(), "h100_measured") == "h100_measured");
+  CHECK(data_sheet_named(shipped(), "./mine.yaml") == "./mine.yaml");
   CHECK(names_possible(shipped(), Kind::gpu, "h100") ==
         std::vector<std::string>{"h100_measured", "h100_pcie_80gb"});
 }
