@@ -242,6 +242,10 @@ TEST_CASE("keys set on the command line stand under every title, and swapped GPU
   }
   CHECK(summary_of({"resnet50_dgx2", "--batch", "64"})["changed_keys"] == "batch_per_gpu=64");
   CHECK(!summary_of({"resnet50_dgx2"}).contains("changed_keys"));
+  const std::string kept =
+      run_program({"compare", "resnet50_dgx2", "--one-gpu", "300 samples/s", "--precision", "amp"}).out;
+  CHECK(has(kept, "kernels x"));
+  CHECK(!has(kept, "one_gpu_scale"));
   const Scratch scratch;
   REQUIRE(run_program({"run", "resnet50_dgx2", "--precision", "amp", "--out", scratch / "r"}).code == 0);
   CHECK(has(content(scratch / "r/report.html"), words));
