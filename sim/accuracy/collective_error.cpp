@@ -125,9 +125,8 @@ CollectiveErrors read_collective_errors(const std::string& name, std::string_vie
   const CsvFile file = parse_csv(text, problems);
   problems.finish();
   CollectiveErrors errors;
-  const auto number = [&](int line, const std::string& cell, double least) {
+  const auto number = [&](int line, const std::string& cell, double least, double most = 1e15) {
     const Parsed<double> read = parse_number(cell);
-    constexpr double most = 1e15;
     if (read && *read >= least && *read <= most) return *read;
     wrong(line, fmt::format("'{}' is not usable", cell));
     return least;
@@ -147,7 +146,8 @@ CollectiveErrors read_collective_errors(const std::string& name, std::string_vie
   for (const CsvRow& row : file.rows) {
     const auto cell = [&](std::size_t column) -> const std::string& { return row.cells[column].text; };
     const auto count = [&](std::size_t column, int least) {
-      return static_cast<int>(number(row.line, cell(column), least));
+      constexpr double most = 1e9;
+      return static_cast<int>(number(row.line, cell(column), least, most));
     };
     if (const int curve = count(0, 1); curve != last) {
       last = curve;

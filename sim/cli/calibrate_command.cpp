@@ -8,6 +8,7 @@
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
 #include "config/read_file.hpp"
+#include "config/same_gpu.hpp"
 #include "report/calibration_tables.hpp"
 #include "report/out_files.hpp"
 #include "units/text.hpp"
@@ -299,7 +300,11 @@ void add_gpu(CLI::App& calibrate) {
                 "trainyard calibrate gpu my_gpu.csv --specification t4 --name my_t4 --out .",
                 "trainyard calibrate gpu my_gpu.csv --name my_gpu --keep 500",
                 "trainyard calibrate gpu --specification t4 --scale-from v100_sxm2_16gb --name scaled_t4"});
-  command.callback([options] { calibrate_gpu(*options); });
+  command.callback([options] {
+    if (options->specification)
+      options->specification = config::data_sheet_named(config::find_catalogue(), *options->specification);
+    calibrate_gpu(*options);
+  });
 }
 
 }  // namespace

@@ -33,6 +33,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -72,7 +73,7 @@ Side side_of(const config::Catalogue& catalogue, std::string letter, const std::
   else {
     require_experiment_file(catalogue, text);
     InputFiles files;
-    side.resolved = resolve(catalogue, text, without_totals(catalogue, text, overrides, files), files);
+    side.resolved = resolve_with_totals(catalogue, text, overrides, files);
   }
   return side;
 }
@@ -84,6 +85,13 @@ Overrides with_factor_of(const Side& a, const CompareOptions& options, Overrides
   Overrides overrides = kept_one_gpu(*a.resolved);
   overrides.insert(overrides.end(), set.begin(), set.end());
   return overrides;
+}
+
+/// Titles name what was set, not A's factor, which the side keeps.
+void leave_out_factor(Side& side, const Overrides& set) {
+  constexpr std::string_view factor = "one_gpu_scale";
+  if (!side.resolved || std::ranges::find(set, factor, &Overrides::value_type::first) != set.end()) return;
+  std::erase_if(side.resolved->changed, [&](const auto& entry) { return entry.first == factor; });
 }
 
 /// Each warning once.
@@ -198,6 +206,7 @@ std::vector<Side> sides_of(const config::Catalogue& catalogue, const CompareOpti
   for (const std::string& other : options.others)
     sides.push_back(
         side_of(catalogue, letter_of(sides.size()), other, with_factor_of(sides.front(), options, {})));
+  for (Side& side : sides) leave_out_factor(side, set);
   return sides;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/terminal.hpp"
 #include "cli/tried_changes.hpp"
 #include "cli/values.hpp"
+#include "experiment/keys_meant.hpp"
 #include "explain/explain_step.hpp"
 #include "explain/what_would_help.hpp"
 #include "report/explanation.hpp"
@@ -73,13 +74,15 @@ void explain_run(const ExplainOptions& options) {
   const int parallel = jobs_of(options.jobs);
   const config::Catalogue catalogue = config::find_catalogue();
   const Asked asked = asked_for(catalogue, options);
-  Overrides overrides = overrides_of(
+  Overrides given = overrides_of(
       catalogue,
       {.experiment = asked.experiment, .keys = options.keys, .set = options.set, .one_gpu = options.one_gpu},
       "RUN");
   const LimitsKept limits(limits_of(options.limits), announce_work);
   InputFiles files;
+  Overrides overrides = without_totals(catalogue, asked.experiment, given, files);
   ResolvedExperiment resolved = resolve(catalogue, asked.experiment, overrides, files);
+  resolved.changed = std::move(given);
   print_diagnostics(resolved.warnings);
   expect({.explained_ranks = 1.0 * resolved.cluster->ranks()}, "'trainyard run' tries no changes");
 

@@ -2,6 +2,7 @@
 #include "cli/export_options.hpp"
 #include "cli/help.hpp"
 #include "cli/terminal.hpp"
+#include "experiment/keys_meant.hpp"
 #include "platform/device_pattern.hpp"
 #include "run/simulate.hpp"
 #include "units/text.hpp"
@@ -27,7 +28,8 @@ void add_ranks_option(CLI::App& command, std::optional<std::string>& ranks) {
 ResolvedExperiment resolved_for_export(const ExportOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
   const Overrides overrides = overrides_of(catalogue, options.what);
-  ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides);
+  InputFiles files;
+  ResolvedExperiment resolved = resolve_with_totals(catalogue, options.what.experiment, overrides, files);
   print_diagnostics(resolved.warnings);
   return resolved;
 }

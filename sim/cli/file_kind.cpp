@@ -3,6 +3,7 @@
 #include "collectives/protocols.hpp"
 #include "compute/gpu_profile.hpp"
 #include "compute/processor_profile.hpp"
+#include "config/command_with.hpp"
 #include "config/file_format.hpp"
 #include "config/file_paths.hpp"
 #include "config/schema.hpp"
@@ -125,16 +126,9 @@ void require_experiment_file(const config::Catalogue& catalogue, const std::stri
   } catch (const InputError&) {
     return;  // no kind has its keys: reading it as an experiment says so
   }
-  const std::string word = shell_word(experiment);
-  std::string hint = fmt::format("'trainyard check {}' reads it", word);
-  if (kind == Kind::platform) hint = fmt::format("--platform {} --model resnet50", word);
-  if (kind == Kind::model) hint = fmt::format("--model {} --platform dgx2", word);
-  if (kind == Kind::stack) hint = fmt::format("--stack {} --model resnet50 --platform dgx2", word);
-  if (kind == Kind::gpu) hint = fmt::format("--gpu {} --platform dgx2 --model resnet50", word);
-  if (kind == Kind::sweep) hint = fmt::format("'trainyard sweep {}'", word);
   if (kind == Kind::experiment) return;
   throw InputError(fmt::format("{} is a {}, not an experiment", in_quotes(experiment), config::word_of(kind)),
-                   hint);
+                   config::command_with(kind, shell_word(experiment), true));
 }
 
 }  // namespace trainyard

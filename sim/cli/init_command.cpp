@@ -8,6 +8,7 @@
 #include "config/catalogue.hpp"
 #include "config/other_names.hpp"
 #include "config/read_file.hpp"
+#include "config/same_gpu.hpp"
 #include "experiment/resolve.hpp"
 #include "imports/astra_system.hpp"
 #include "interchange/astra_platform.hpp"
@@ -224,7 +225,8 @@ void init_platform(const InitPlatformOptions& options) {
   const std::optional<AstraNetwork> network = network_in(files, options);
   if (network) answers.nodes = nodes_of(*network);
   NodeLayout layout = network ? NodeLayout{} : layout_from(files, answers);
-  if (answers.gpu.empty() && !gpu.is_data_sheet()) answers.gpu = profile_of_gpus(layout);
+  if (answers.gpu.empty() && !gpu.is_data_sheet())
+    answers.gpu = config::recorded_profile(profile_of_gpus(layout));
   if (answers.gpu.empty() && !gpu.is_data_sheet() && is_terminal) ask_rest(true);
   const std::string product = layout.products.empty() ? std::string() : layout.products.front();
   if (answers.gpu.empty() && !gpu.is_data_sheet()) {
@@ -261,8 +263,12 @@ void init_platform(const InitPlatformOptions& options) {
     answers.gpu = path_from(options.out, profile_named(catalogue, answers.gpu));
   }
 
-  const PlatformDraft draft =
+  // the links of a GPU are known by the profile of its data sheet
+  const std::string profile = answers.gpu;
+  answers.gpu = config::data_sheet_profile(profile);
+  PlatformDraft draft =
       network ? make_platform(*network, answers) : make_platform(std::move(layout), answers);
+  if (draft.file.node.gpus) draft.file.node.gpus->profile = profile;
   for (const std::string& warning : draft.warnings) print_message("trainyard: warning: " + warning);
   const std::string text = platform_text(draft, schema(catalogue, "platforms/schema/platform.json"));
   const std::string file = options.out.value_or(answers.name + ".yaml");

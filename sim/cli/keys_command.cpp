@@ -7,6 +7,7 @@
 #include "config/suggest.hpp"
 #include "experiment/experiment.hpp"
 #include "report/json_text.hpp"
+#include "units/letters.hpp"
 #include "units/lines.hpp"
 #include "units/version.hpp"
 
@@ -27,16 +28,12 @@ struct KeysOptions {
   bool json = false;
 };
 
-char folded(char letter) {
-  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
-
 /// Whether a text has the parts between the stars of a pattern, in their order; capitals do not count.
 bool matches(std::string_view text, std::string_view pattern) {
   while (!pattern.empty()) {
     const std::size_t star = std::min(pattern.find('*'), pattern.size());
     const std::string_view part = pattern.substr(0, star);
-    const auto same = [](char a, char b) { return folded(a) == folded(b); };
+    const auto same = [](char a, char b) { return small_letter(a) == small_letter(b); };
     const auto found = std::search(text.begin(), text.end(), part.begin(), part.end(), same);
     if (found == text.end() && !part.empty()) return false;
     text.remove_prefix(static_cast<std::size_t>(found - text.begin()) + part.size());

@@ -3,6 +3,7 @@
 #include "cli/options.hpp"
 #include "cli/run_files.hpp"
 #include "cli/terminal.hpp"
+#include "experiment/keys_meant.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
 #include "report/summary_json.hpp"
@@ -74,7 +75,8 @@ void learn_experiment(const LearnOptions& options) {
       experiment_document(catalogue, options.what.experiment, input).root.find("learn") != nullptr;
   const Overrides overrides = with_learner(overrides_of(catalogue, options.what), is_in_file);
   std::optional<LimitsKept> limits(std::in_place, limits_of(options.limits), announce_work);
-  const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides, input);
+  const ResolvedExperiment resolved =
+      resolve_with_totals(catalogue, options.what.experiment, overrides, input);
   print_diagnostics(resolved.warnings);
   const Run run = simulate(resolved, {});
   limits.reset();  // what is finished gets written

@@ -9,6 +9,7 @@
 #include "config/diagnostic.hpp"
 #include "config/fields.hpp"
 #include "config/other_names.hpp"
+#include "config/same_gpu.hpp"
 #include "config/suggest.hpp"
 #include "report/json_text.hpp"
 #include "units/lines.hpp"
@@ -109,11 +110,13 @@ bool is_asked_for(const config::Catalogue& catalogue, config::Kind kind, const L
                   const std::string& pattern) {
   std::string text = fmt::format("{} {} {}", entry.name, entry.title, entry.gpu);
   if (kind == config::Kind::model && !entry.cells.empty()) text += ' ' + entry.cells.front();
-  for (const std::string_view word : config::other_words_of(kind, entry.name)) text.append(" ").append(word);
+  for (const config::OtherName& other : config::other_names()) {
+    if (other.kind == kind && other.name == entry.name) text.append(" ").append(other.word);
+  }
   if (has_all_words(text, pattern)) return true;
   if (config::name_meant(catalogue, kind, pattern) == entry.name) return true;
   const std::string gpu = config::name_meant(catalogue, config::Kind::gpu, pattern);
-  return !gpu.empty() && entry.gpu == gpu;
+  return !gpu.empty() && config::is_same_gpu(kind == config::Kind::gpu ? entry.name : entry.gpu, gpu);
 }
 
 [[noreturn]] void nothing_listed(const std::string& pattern) {

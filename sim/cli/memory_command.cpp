@@ -3,8 +3,8 @@
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
+#include "experiment/keys_meant.hpp"
 #include "experiment/one_gpu.hpp"
-#include "experiment/resolve.hpp"
 #include "report/json_text.hpp"
 #include "report/memory_table.hpp"
 #include "report/run_words.hpp"
@@ -35,8 +35,9 @@ std::string joined(const std::string& first, const std::string& second) {
 void show_memory(const MemoryOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
   const LimitsKept limits(only_listing(options.limits), announce_work);
+  InputFiles files;
   const ResolvedExperiment resolved =
-      resolve(catalogue, options.what.experiment, overrides_of(catalogue, options.what));
+      resolve_with_totals(catalogue, options.what.experiment, overrides_of(catalogue, options.what), files);
   print_diagnostics(resolved.warnings);
   const std::vector<MemoryReport> reports = memory_reports(resolved);
   MemoryReport report = fullest(reports);

@@ -122,8 +122,9 @@ Overrides with_default_batch(const config::Catalogue& catalogue, const std::stri
   if (!has_source)
     throw CLI::ValidationError("--model NAME is required without " + argument +
                                "; 'trainyard list models' shows them");
-  const bool has_layout = std::ranges::any_of(
-      overrides, [](const auto& entry) { return entry.first.starts_with("parallelism."); });
+  const bool has_layout = std::ranges::any_of(overrides, [](const auto& entry) {
+    return entry.first.substr(0, entry.first.find('.')) == "parallelism";
+  });
   if (sets(global_batch_key) && !has_layout) return overrides;  // it says the batch
   if (const auto batch = sets("batch_per_gpu") ? std::nullopt : batch_of_trace(overrides)) {
     print_message(fmt::format("note: batch {} per GPU, as in the trace", *batch));
@@ -172,9 +173,7 @@ Overrides overrides_of(const config::Catalogue& catalogue, const ExperimentOptio
                        const std::string& argument) {
   const std::vector<std::string> set = with_one_gpu(with_keys(options.set, options.keys), options.one_gpu);
   require_experiment_file(catalogue, options.experiment);
-  Overrides overrides = with_default_batch(catalogue, options.experiment, overrides_of(set), argument);
-  InputFiles files;
-  return without_totals(catalogue, options.experiment, std::move(overrides), files);
+  return with_default_batch(catalogue, options.experiment, overrides_of(set), argument);
 }
 
 Platform platform_with(const std::filesystem::path& file, const std::vector<std::string>& set) {

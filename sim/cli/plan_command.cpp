@@ -6,6 +6,7 @@
 #include "cli/result_store.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
+#include "config/other_names.hpp"
 #include "config/read.hpp"
 #include "html/plan_html.hpp"
 #include "plan/run_plan.hpp"
@@ -19,6 +20,7 @@
 #include "sweep/store_lock.hpp"
 #include "sweep/value_range.hpp"
 #include "units/shell_word.hpp"
+#include "units/text.hpp"
 #include "units/version.hpp"
 
 #include <CLI/Error.hpp>
@@ -42,6 +44,13 @@ struct PlanOptions {
   bool quick = false, json = false, resume = false, force = false;
 };
 
+/// The name that a machine has in the plan, by its file's path or by what users call it.
+std::string platform_meant(const config::Catalogue& catalogue, const std::string& text) {
+  if (config::is_path(text)) return fs::path(text).stem().string();
+  const std::string meant = config::name_meant(catalogue, config::Kind::platform, text);
+  return meant.empty() ? text : meant;
+}
+
 /// The block `plan` of the experiment, with the options in place of its keys.
 PlanSettings settings_of(const config::Catalogue& catalogue, const PlanOptions& options,
                          const std::string& experiment, InputFiles& files) {
@@ -57,10 +66,15 @@ PlanSettings settings_of(const config::Catalogue& catalogue, const PlanOptions& 
   for (const auto& [key, text] : given) {
     if (text) config::set(document, key, *text);
   }
-  for (const auto& [platform, price] : overrides_of(options.price))
-    config::set(document, "prices." + platform, price);
   PlanSettings settings = config::read<PlanSettings>(document);
-  for (const auto& [key, values] : overrides_of(options.over)) {
+  for (const auto& [text, price] : name_values("--price", options.price, "PLATFORM=USD")) {
+    const std::string platform = platform_meant(catalogue, text);
+    std::erase_if(settings.prices, [&](const auto& entry) { return entry.first == platform; });
+    const std::optional<Dollars> hour = positive_quantity<Dollars>("--price", price);
+    if (!hour) throw CLI::ValidationError("--price", in_quotes(text + "=") + " has no price");
+    settings.prices.emplace_back(platform, *hour);
+  }
+  for (const auto& [key, values] : overrides_of(options.over, "--over")) {
     std::erase_if(settings.over, [&, name = key](const auto& entry) { return entry.first == name; });
     settings.over.emplace_back(key, split_list(values));
   }
@@ -119,7 +133,7 @@ PlanRequest request_of(const config::Catalogue& catalogue, const PlanOptions& op
   if (options.platform) {
     request.experiment = no_file;
     request.set.insert(request.set.begin(), {{"platform", *options.platform}, {"model", options.what}});
-    add_usual_software(catalogue, overrides_of(options.over), request.set, files);
+    add_usual_software(catalogue, overrides_of(options.over, "--over"), request.set, files);
     request.name = fmt::format("{} on {}", options.what, *options.platform);
   } else {
     request.experiment = options.what;

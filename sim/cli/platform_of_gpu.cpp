@@ -1,47 +1,20 @@
 #include "cli/platform_of_gpu.hpp"
 
-#include "compute/gpu_profile.hpp"
 #include "config/catalogue.hpp"
-#include "config/diagnostic.hpp"
 #include "config/document.hpp"
+#include "config/same_gpu.hpp"
 #include "interchange/known_gpus.hpp"
 #include "platform/load.hpp"
 
+#include <vector>
+
 namespace trainyard {
-
-namespace {
-
-/// Whether a platform's profile is this one, or measurements of the same GPU with PyTorch's ops.
-bool is_same_gpu(const config::Catalogue& catalogue, const std::string& of_platform,
-                 std::string_view profile) {
-  if (of_platform == profile) return true;
-  if (config::is_path(of_platform)) return false;
-  const config::Document document = config::load(config::find(catalogue, config::Kind::gpu, of_platform));
-  return load_gpu_facts(document).outside_pytorch == profile;
-}
-
-}  // namespace
 
 std::string platform_of_gpu(std::string_view product) {
   const KnownGpu* const gpu = product.empty() ? nullptr : known_gpu(product, {});
   if (gpu == nullptr || gpu->profile.empty()) return {};
-  const config::Catalogue catalogue = config::find_catalogue();
-  std::string found;
-  for (const std::string& name : config::names(catalogue, config::Kind::platform)) {
-    const bool is_dgx = name.starts_with("dgx");
-    if (!found.empty() && !is_dgx) continue;
-    try {
-      const config::Document document = config::load(config::find(catalogue, config::Kind::platform, name));
-      const Platform platform = load_platform(document);
-      if (platform.ranks_on_processors || !is_same_gpu(catalogue, platform.gpu_profile, gpu->profile))
-        continue;
-    } catch (const InputError&) {
-      continue;  // a user's own platform with a mistake is no concern here
-    }
-    found = name;
-    if (is_dgx) break;
-  }
-  return found;
+  const std::vector<std::string> found = config::platforms_with_gpu(config::find_catalogue(), gpu->profile);
+  return found.empty() ? std::string() : found.front();
 }
 
 Overrides job_of(int ranks, int on_node) {

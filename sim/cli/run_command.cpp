@@ -8,6 +8,7 @@
 #include "cli/tried_changes.hpp"
 #include "cli/values.hpp"
 #include "experiment/job.hpp"
+#include "experiment/keys_meant.hpp"
 #include "experiment/resolve.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
@@ -84,11 +85,13 @@ void run_experiment(const RunOptions& options) {
   how.rows = options.out.has_value();
   const config::Catalogue catalogue = config::find_catalogue();
   if (options.out) check_out_dir(*options.out, run_file_names(), options.force);
-  const Overrides overrides =
+  const Overrides asked =
       with_target(with_epochs(overrides_of(catalogue, options.what), options.epochs), options.target);
-  std::optional<LimitsKept> limits(std::in_place, limits_of(options.limits), announce_work);
   InputFiles files;
-  const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides, files);
+  const Overrides overrides = without_totals(catalogue, options.what.experiment, asked, files);
+  std::optional<LimitsKept> limits(std::in_place, limits_of(options.limits), announce_work);
+  ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides, files);
+  resolved.changed = asked;
   print_diagnostics(resolved.warnings);
 
   if (options.out)

@@ -3,7 +3,7 @@
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
-#include "experiment/resolve.hpp"
+#include "experiment/keys_meant.hpp"
 #include "report/out_files.hpp"
 #include "report/run_words.hpp"
 #include "run/export_trace.hpp"
@@ -29,9 +29,11 @@ struct TraceOptions {
 void export_to_csv(const TraceOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
   check_out_file(options.out, options.force);
+  InputFiles files;
   const Overrides overrides = overrides_of(catalogue, options.what);
   std::optional<LimitsKept> limits(std::in_place, only_listing(options.limits), announce_work);
-  const ResolvedExperiment resolved = resolve(catalogue, options.what.experiment, overrides);
+  const ResolvedExperiment resolved =
+      resolve_with_totals(catalogue, options.what.experiment, overrides, files);
   print_diagnostics(resolved.warnings);
   expect({.traced_ops = static_cast<double>(resolved.classes.front().trace.ops.size())});
   std::string text = write_trace(export_trace(resolved, !options.without_durations));

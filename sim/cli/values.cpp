@@ -74,13 +74,22 @@ Bytes nccl_size(const std::string& option, const std::string& text) {
   return Bytes(size);
 }
 
-std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<std::string>& texts) {
-  std::vector<std::pair<std::string, std::string>> overrides;
+std::vector<std::pair<std::string, std::string>> name_values(const std::string& option,
+                                                             const std::vector<std::string>& texts,
+                                                             const std::string& form) {
+  std::vector<std::pair<std::string, std::string>> values;
   for (const std::string& text : texts) {
     const std::size_t sign = text.find('=');
-    if (sign == 0 || sign == std::string::npos) wrong("--set", text, "KEY=VALUE");
-    overrides.emplace_back(key_meant(text.substr(0, sign)), text.substr(sign + 1));
+    if (sign == 0 || sign == std::string::npos) wrong(option, text, form);
+    values.emplace_back(text.substr(0, sign), text.substr(sign + 1));
   }
+  return values;
+}
+
+std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<std::string>& texts,
+                                                              const std::string& option) {
+  auto overrides = name_values(option, texts, "KEY=VALUE");
+  for (auto& [key, value] : overrides) key = key_meant(key);
   return overrides;
 }
 

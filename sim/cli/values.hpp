@@ -41,9 +41,16 @@ double percentage(const std::string& option, const std::string& text);
 /// CLI::ValidationError.
 Bytes nccl_size(const std::string& option, const std::string& text);
 
-/// The KEY=VALUE texts of --set, in order, with other words for keys replaced by the keys. Throws
+/// The NAME=VALUE texts of an option, in order. `form`: how its help writes them, for the error. Throws
 /// CLI::ValidationError.
-std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<std::string>& texts);
+std::vector<std::pair<std::string, std::string>> name_values(const std::string& option,
+                                                             const std::vector<std::string>& texts,
+                                                             const std::string& form);
+
+/// The KEY=VALUE texts of --set or a similar option, in order, with other words for keys replaced by the
+/// keys. Throws CLI::ValidationError.
+std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<std::string>& texts,
+                                                              const std::string& option = "--set");
 
 /// The value named `text`. An unknown name is the same error as in a file: throws InputError.
 template <class E>

@@ -1,5 +1,7 @@
 #include "cli/word_search.hpp"
 
+#include "units/letters.hpp"
+
 #include <algorithm>
 #include <cstddef>
 
@@ -9,10 +11,7 @@ namespace {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-char plain(char c) {
-  if (c >= 'A' && c <= 'Z') return static_cast<char>(c + ('a' - 'A'));
-  return c == '-' || c == '_' ? ' ' : c;
-}
+char plain(char c) { return c == '-' || c == '_' ? ' ' : small_letter(c); }
 
 /// Whether a word begins at this place of the text: behind neither a letter nor a digit.
 bool begins_word(std::string_view text, std::size_t at) {

@@ -5,6 +5,7 @@
 #include "config/catalogue.hpp"
 #include "config/read.hpp"
 #include "config/read_file.hpp"
+#include "config/same_gpu.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
 
@@ -44,8 +45,10 @@ void validate(const GpuProfile& gpu, config::Problems& problems) {
 
 /// The profile that a short one is scaled from: complete itself, so that figures are assumed once.
 GpuProfile reference_of(const GpuProfile& gpu, const config::Document& document, std::string& file) {
-  const std::string name = gpu.like.value_or(std::string(usual_reference));
-  const auto path = config::find(config::find_catalogue(), config::Kind::gpu, name, document.name);
+  const config::Catalogue catalogue = config::find_catalogue();
+  const std::string name =
+      config::data_sheet_named(catalogue, gpu.like.value_or(std::string(usual_reference)));
+  const auto path = config::find(catalogue, config::Kind::gpu, name, document.name);
   file = path.string();
   GpuProfile reference = config::read<GpuProfile>(config::load(path), validate);
   if (is_short(reference)) {

@@ -1,9 +1,10 @@
 #include "config/catalogue.hpp"
 
+#include "config/command_with.hpp"
 #include "config/diagnostic.hpp"
-#include "config/document.hpp"
 #include "config/file_paths.hpp"
 #include "config/other_names.hpp"
+#include "config/same_gpu.hpp"
 #include "config/suggest.hpp"
 #include "units/text.hpp"
 
@@ -58,24 +59,6 @@ bool is_file(const fs::path& path) {
   return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
 }
 
-bool is_of_maker(const std::string& platform) { return platform.starts_with("dgx"); }
-
-/// The shipped platforms with this GPU. Files with errors have none.
-std::vector<std::string> platforms_with(const Catalogue& catalogue, std::string_view gpu) {
-  std::vector<std::string> found;
-  for (const std::string& name : names(catalogue, Kind::platform)) {
-    try {
-      const Document document = load(find(catalogue, Kind::platform, name));
-      if (document.nearest("node.gpus.profile").scalar == gpu) found.push_back(name);
-    } catch (const InputError&) {
-      continue;
-    } catch (const FileError&) {
-      continue;
-    }
-  }
-  return found;
-}
-
 /// The first names of a list, as many as a line has room for.
 std::string first_of(const std::vector<std::string>& all) {
   constexpr std::size_t most = 6;
@@ -91,9 +74,8 @@ std::string platform_of_gpu_in_words(const Catalogue& catalogue, Kind kind, std:
   if (gpus.empty()) return {};
   std::vector<std::string> platforms;
   for (const std::string& gpu : gpus) {
-    for (std::string& name : platforms_with(catalogue, gpu)) platforms.push_back(std::move(name));
+    for (std::string& name : platforms_with_gpu(catalogue, gpu)) platforms.push_back(std::move(name));
   }
-  std::ranges::stable_partition(platforms, is_of_maker);
   const std::string_view model = kind == Kind::platform ? "" : " --model resnet50";
   if (platforms.empty())
     return fmt::format(
@@ -103,22 +85,6 @@ std::string platform_of_gpu_in_words(const Catalogue& catalogue, Kind kind, std:
                      platforms.size() == 1
                          ? ""
                          : fmt::format(" (also {})", first_of({platforms.begin() + 1, platforms.end()})));
-}
-
-/// How to use a file of another kind than the one asked for.
-std::string use_of(Kind of, std::string_view name, bool is_whole) {
-  switch (of) {
-    case Kind::platform:
-      return fmt::format("--platform {}{}", name, is_whole ? " --model resnet50" : "");
-    case Kind::model:
-      return fmt::format("--model {}{}", name, is_whole ? " --platform dgx2" : "");
-    case Kind::stack:
-      return fmt::format("--stack {}{}", name, is_whole ? " --model resnet50 --platform dgx2" : "");
-    case Kind::sweep:
-      return fmt::format("'trainyard sweep {}'", name);
-    default:
-      return fmt::format("'trainyard run {}'", name);
-  }
 }
 
 /// "minsky is a platform: --platform minsky"; empty if the name is of no other kind that options name.
@@ -132,13 +98,13 @@ std::string named_elsewhere(const Catalogue& catalogue, Kind kind, std::string_v
     if (std::ranges::find(its, name) == its.end())
       meant = is_spelt_so ? std::string() : name_meant(catalogue, other, name);
     if (!meant.empty())
-      return fmt::format("{} is a {}: {}", name, word_of(other), use_of(other, meant, is_whole));
+      return fmt::format("{} is a {}: {}", name, word_of(other), command_with(other, meant, is_whole));
   }
   if (is_spelt_so || (kind != Kind::platform && !is_whole)) return {};
   return platform_of_gpu_in_words(catalogue, kind, name);
 }
 
-/// Names of a GPU or platform that the text may mean: "one of h100_pcie_80gb, h100_sxm_80gb".
+/// Names of a GPU or platform that the text may mean: "one of h100_measured, h100_pcie_80gb".
 std::string several_possible(const Catalogue& catalogue, Kind kind, std::string_view name) {
   const std::vector<std::string> possible = names_possible(catalogue, kind, name);
   return possible.empty() ? std::string() : "one of " + first_of(possible);

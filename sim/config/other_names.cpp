@@ -1,20 +1,16 @@
 #include "config/other_names.hpp"
 
+#include "config/same_gpu.hpp"
+#include "units/letters.hpp"
+
 #include <algorithm>
 #include <array>
 
 namespace trainyard::config {
 namespace {
 
-/// Compared by letters and digits.
-struct OtherName {
-  Kind kind;
-  std::string_view word;
-  std::string_view name;
-};
-
 // Only words that the rules below do not find: they know capitals, punctuation, makers and unique beginnings.
-constexpr std::array other_names{
+constexpr std::array all_other_names{
     OtherName{Kind::gpu, "A100-PG509", "a100_sxm4_40gb"},
     OtherName{Kind::gpu, "A100-PG509-200", "a100_sxm4_40gb"},
     OtherName{Kind::gpu, "H100 80GB HBM3", "h100_sxm_80gb"},
@@ -101,20 +97,18 @@ constexpr std::array advices{
     Advice{Kind::model, "bert", "one of bert_base, bert_large"},
     Advice{Kind::gpu, "A800-SXM4-80GB", "an A800 is an A100 with 8 NVLinks: a100_sxm4_80gb"},
     Advice{Kind::gpu, "A800 80GB PCIe", "an A800 is an A100 with 8 NVLinks: a100_pcie_80gb"},
-    Advice{Kind::gpu, "H800", "an H800 is an H100 with 8 NVLinks: h100_sxm_80gb"},
+    Advice{Kind::gpu, "H800", "an H800 is an H100 with 8 NVLinks: h100_measured"},
 };
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
-
 std::vector<std::string> words_in(std::string_view text) {
   std::vector<std::string> words(1);
   for (const char c : text) {
     if (is_letter_or_digit(c))
-      words.back() += small(c);
+      words.back() += small_letter(c);
     else if (!words.back().empty())
       words.emplace_back();
   }
@@ -139,6 +133,9 @@ std::string joined(const std::vector<std::string>& words) {
   for (const std::string& word : words) text += word;
   return text;
 }
+
+/// Letters and digits alone, small: "DGX H100" is "dgxh100".
+std::string letters_and_digits(std::string_view text) { return joined(words_in(text)); }
 
 /// "rtx3090" is "3090", as people say it.
 std::string without_series(std::string text) {
@@ -176,7 +173,7 @@ std::string same_name(const Catalogue& catalogue, Kind kind, std::string_view te
   const std::vector<std::string> known = names(catalogue, kind);
   const auto is_same = [&](const std::string& name) { return letters_and_digits(name) == wanted; };
   if (const auto found = std::ranges::find_if(known, is_same); found != known.end()) return *found;
-  for (const OtherName& other : other_names) {
+  for (const OtherName& other : all_other_names) {
     if (other.kind != kind || letters_and_digits(other.word) != wanted) continue;
     if (std::ranges::find(known, other.name) != known.end()) return std::string(other.name);
   }
@@ -190,30 +187,27 @@ std::string same_name(const Catalogue& catalogue, Kind kind, std::string_view te
 
 }  // namespace
 
-std::string letters_and_digits(std::string_view text) { return joined(words_in(text)); }
-
 std::vector<std::string> names_possible(const Catalogue& catalogue, Kind kind, std::string_view text) {
   if (kind != Kind::gpu && kind != Kind::platform) return {};
   const std::vector<std::string> asked = kind == Kind::gpu ? words_of_gpu(text) : words_in(text);
   std::vector<std::string> found = names(catalogue, kind);
   std::erase_if(found, [&](const std::string& name) { return !has_words(asked, words_in(name)); });
+  if (kind != Kind::gpu) return found;
+  for (std::string& name : found) name = recorded_profile(name);
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
 
 std::string name_meant(const Catalogue& catalogue, Kind kind, std::string_view text) {
-  std::string same = same_name(catalogue, kind, text);
-  if (!same.empty()) return same;
+  const std::string same = same_name(catalogue, kind, text);
+  // a product is a GPU, not one of its profiles: shipped platforms have the recorded one
+  if (!same.empty()) return kind == Kind::gpu ? std::string(recorded_profile(same)) : same;
   const std::vector<std::string> possible = names_possible(catalogue, kind, text);
   return possible.size() == 1 ? possible.front() : std::string();
 }
 
-std::vector<std::string_view> other_words_of(Kind kind, std::string_view name) {
-  std::vector<std::string_view> words;
-  for (const OtherName& other : other_names) {
-    if (other.kind == kind && other.name == name) words.push_back(other.word);
-  }
-  return words;
-}
+std::span<const OtherName> other_names() { return all_other_names; }
 
 std::string_view advice_on(Kind kind, std::string_view word) {
   const std::string wanted = text_of(kind, word);

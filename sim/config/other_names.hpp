@@ -5,26 +5,32 @@
 
 #include "config/catalogue.hpp"
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace trainyard::config {
 
-/// The name that is meant by this text; empty if there is none, or several.
+/// The name that is meant by this text; empty if there is none, or several. Of a GPU with two profiles, the
+/// recorded one (same_gpu.hpp).
 std::string name_meant(const Catalogue& catalogue, Kind kind, std::string_view text);
 
-/// The names that a GPU or platform called so may be, sorted: "h100" is h100_pcie_80gb or h100_sxm_80gb.
+/// The names that a GPU or platform called so may be, sorted: "h100" is h100_measured or h100_pcie_80gb.
 std::vector<std::string> names_possible(const Catalogue& catalogue, Kind kind, std::string_view text);
 
-/// Words for the file of this name that have nothing in common with it, for searches.
-std::vector<std::string_view> other_words_of(Kind kind, std::string_view name);
+/// A word for the file of this name that has nothing in common with it. Compared by letters and digits.
+struct OtherName {
+  Kind kind;
+  std::string_view word;
+  std::string_view name;
+};
+
+/// All of them, for searches.
+std::span<const OtherName> other_names();
 
 /// What to write instead of a word that is no name of this kind but says something close to one: "zero3" as a
 /// stack. Empty if nothing is known.
 std::string_view advice_on(Kind kind, std::string_view word);
-
-/// Letters and digits alone, small: "DGX H100" is "dgxh100".
-std::string letters_and_digits(std::string_view text);
 
 }  // namespace trainyard::config

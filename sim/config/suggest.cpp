@@ -1,5 +1,7 @@
 #include "config/suggest.hpp"
 
+#include "units/letters.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -10,10 +12,7 @@ namespace {
 /// Longer names (in bytes) cannot be meant; limits the work for hostile input.
 constexpr std::size_t longest_name = 64;
 
-char folded(char c) {
-  if (c >= 'A' && c <= 'Z') return static_cast<char>(c + ('a' - 'A'));
-  return c == '-' ? '_' : c;
-}
+char folded(char c) { return c == '-' ? '_' : small_letter(c); }
 
 template <class Names>
 std::string closest(std::string_view word, const Names& names) {

@@ -1,5 +1,6 @@
 #include "experiment/experiment_notes.hpp"
 
+#include "config/same_gpu.hpp"
 #include "experiment/input_copy.hpp"
 #include "experiment/slowest_gpu.hpp"
 #include "strategy/batch_norm_buffers.hpp"
@@ -48,7 +49,7 @@ bool are_all_timed(const ResolvedExperiment& resolved) {
 
 /// On a machine with another GPU the times of a trace mean little: nothing scales them.
 std::string durations_note(const Trace& trace, const GpuProfile& gpu) {
-  if (trace.gpu.empty() || trace.gpu == gpu.name)
+  if (trace.gpu.empty() || config::is_same_gpu(trace.gpu, gpu.name))
     return "durations come from the trace: the GPU profile, optimizer, compute_scale and op_overhead do not "
            "change them (leave duration_s empty to use the profile)";
   return fmt::format(

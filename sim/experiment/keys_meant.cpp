@@ -4,6 +4,7 @@
 #include "experiment/replaced_keys.hpp"
 #include "experiment/resolve.hpp"
 #include "platform/load.hpp"
+#include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -45,6 +46,15 @@ Overrides with(Overrides overrides, const char* key, int value) {
   return overrides;
 }
 
+/// As the keys `nodes` and `gpus` accept.
+constexpr long long most_ranks = 10'000'000;
+
+/// Throws InputError for more than a job can have.
+int ranks_given_by(const std::string& totals, long long ranks) {
+  if (ranks <= most_ranks) return static_cast<int>(ranks);
+  throw InputError(fmt::format("{} gives more ranks than a job can have, {}", totals, grouped(most_ranks)));
+}
+
 /// Takes the last value of a key out of the overrides.
 std::optional<std::string> take(Overrides& overrides, std::string_view key) {
   std::optional<std::string> value;
@@ -81,8 +91,10 @@ public:
     }
     // With another batch, no plausible factor might reproduce the measurement; a probe needs none.
     is_measured_ = has_one_gpu(catalogue_, experiment_, overrides_, files_);
-    if (ranks) place(count_in(ranks_key, *ranks), gpus_on_node());
-    if (replicas) place(count_in(data_parallel_key, *replicas) * ranks_of_a_replica(), gpus_on_node());
+    if (ranks)
+      place(ranks_given_by(fmt::format("{}={}", ranks_key, *ranks), count_in(ranks_key, *ranks)),
+            gpus_on_node());
+    if (replicas) place(ranks_of_replicas(count_in(data_parallel_key, *replicas)), gpus_on_node());
     if (!ranks && !replicas && has(overrides_, "gpus") && !has(overrides_, "nodes")) place_without_nodes();
     if (batch) split(count_in(global_batch_key, *batch));
     return std::move(overrides_);
@@ -115,8 +127,13 @@ private:
     if (!value) return;
     const config::Document document = document_with("model");
     const config::Node* const model = document.root.find("model");
+    const bool is_replayed =
+        document_with("trace").root.find("trace") != nullptr || document.root.find("traces") != nullptr;
     if (model == nullptr)
-      throw InputError(fmt::format("{} is of a model, and the experiment has none", key), "--model NAME");
+      throw InputError(
+          fmt::format("{} needs a model; {}", key,
+                      is_replayed ? "this experiment replays a trace" : "the experiment names none"),
+          is_replayed ? "" : "--model NAME");
     const auto file = find_once(files_, catalogue_, config::Kind::model, model->scalar);
     const config::Node* const family = load_once(files_, file).root.find("family");
     const std::string name = family == nullptr ? "layers" : family->scalar;
@@ -170,11 +187,15 @@ private:
     }
   }
 
-  [[nodiscard]] int ranks_of_a_replica() const {
+  [[nodiscard]] int ranks_of_replicas(int replicas) const {
     const Experiment experiment = load_experiment(whole_document());
-    if (!experiment.parallelism) return 1;
+    const std::string total = fmt::format("{}={}", data_parallel_key, replicas);
+    if (!experiment.parallelism) return ranks_given_by(total, replicas);
     const Parallelism& its = *experiment.parallelism;
-    return its.tensor * its.pipeline * its.context;
+    // each of the factors is at most 1e6, and the number of replicas 1e9
+    const int of_one = ranks_given_by("the block parallelism", 1LL * its.tensor * its.pipeline * its.context);
+    return ranks_given_by(fmt::format("{} with {} ranks per replica", total, of_one),
+                          1LL * replicas * of_one);
   }
 
   /// The stages of a job with a layout; 1 for a job whose layout changes nothing, so that all points of a
@@ -262,6 +283,14 @@ Overrides without_totals(const config::Catalogue& catalogue, const std::string& 
   const auto needs_more = [&](const auto& entry) { return is_total(entry.first) || entry.first == "gpus"; };
   if (std::ranges::none_of(overrides, needs_more)) return overrides;
   return Totals(catalogue, experiment, std::move(overrides), files).replaced();
+}
+
+ResolvedExperiment resolve_with_totals(const config::Catalogue& catalogue, const std::string& experiment,
+                                       const Overrides& asked, InputFiles& files) {
+  ResolvedExperiment resolved =
+      resolve(catalogue, experiment, without_totals(catalogue, experiment, asked, files), files);
+  resolved.changed = asked;
+  return resolved;
 }
 
 }  // namespace trainyard

@@ -5,6 +5,7 @@
 #include "config/catalogue.hpp"
 #include "experiment/input_files.hpp"
 #include "experiment/overrides.hpp"
+#include "experiment/resolved_experiment.hpp"
 
 #include <string>
 #include <string_view>
@@ -32,5 +33,10 @@ std::string key_meant(std::string_view path);
 /// a global batch cannot be split evenly or keys contradict each other.
 Overrides without_totals(const config::Catalogue& catalogue, const std::string& experiment,
                          Overrides overrides, InputFiles& files);
+
+/// resolve() with overrides that may be totals. `changed` keeps them as they are: titles say what was asked
+/// for, not what follows from it.
+ResolvedExperiment resolve_with_totals(const config::Catalogue& catalogue, const std::string& experiment,
+                                       const Overrides& asked, InputFiles& files);
 
 }  // namespace trainyard

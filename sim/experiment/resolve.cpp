@@ -6,6 +6,7 @@
 #include "config/file_paths.hpp"
 #include "config/read.hpp"
 #include "config/read_file.hpp"
+#include "config/same_gpu.hpp"
 #include "config/write.hpp"
 #include "experiment/class_traces.hpp"
 #include "experiment/collective_software.hpp"
@@ -137,15 +138,16 @@ private:
     const fs::path path = find(config::Kind::platform, settings_.platform);
     resolved_.platform = read(files_.platforms, path, "platform", load_platform);
     has_platform_ = true;
-    leave_out_price_of_other_gpus(path);
     const Platform& platform = resolved_.platform;
-    const fs::path gpu = find_once(files_, catalogue_, profile_kind(platform), platform.gpu_profile, path);
+    const fs::path gpu = profile_of(path);
+    if (gpu.empty()) return;
     gpu_file_ = gpu;
     if (!config::is_path(platform.gpu_profile)) {
       resolved_.platform.gpu_profile = gpu.stem().string();
       const auto given = settings_.set.find("platform.node.gpus.profile");
       if (given != settings_.set.end()) given->second = platform.gpu_profile;
     }
+    leave_out_price_of_other_gpus(path);
     const char* const other = platform.ranks_on_processors ? "gpu" : "processor";
     for (const auto& [key, item] : set_) {
       if (file_named_by(key) == other) unused_profile_key(key, item);
@@ -161,6 +163,19 @@ private:
     }
     if (!resolved_.gpu.name.empty())
       errors_.run(document_, "precision", [&] { matrix_dtype(resolved_.gpu, settings_.precision); });
+  }
+
+  /// The profile's file. An unknown name is reported where it is written: in the platform's file, the
+  /// experiment's block `set` or on the command line; then empty.
+  fs::path profile_of(const fs::path& platform_file) {
+    const Platform& platform = resolved_.platform;
+    try {
+      return find_once(files_, catalogue_, profile_kind(platform), platform.gpu_profile, platform_file);
+    } catch (const InputError& error) {
+      const char* const key = platform.ranks_on_processors ? "node.processors.profile" : "node.gpus.profile";
+      errors_.run(load_with(files_, platform_file, "platform", set_), key, [&] { throw InputError(error); });
+      return {};
+    }
   }
 
   void read_gpu(const fs::path& path) {
@@ -197,7 +212,7 @@ private:
     const std::string& count = own.nearest("node.gpus.count").scalar;
     const std::string& profile = own.nearest("node.gpus.profile").scalar;
     const Platform& platform = resolved_.platform;
-    if (profile != platform.gpu_profile || count != std::to_string(platform.gpus.size()))
+    if (!config::is_same_gpu(profile, platform.gpu_profile) || count != std::to_string(platform.gpus.size()))
       gpu_note_ =
           leave_out_price_and_power(resolved_.platform, fmt::format("{} {}", count, profile), settings_.set);
   }

@@ -28,9 +28,9 @@ bool shares_model(const ResolvedExperiment& resolved) {
 }
 
 std::string changed_keys(const ResolvedExperiment& resolved) {
-  constexpr std::array<std::string_view, 10> of_titles{"model",     "trace", "traces",    "platform",
-                                                       "nodes",     "gpus",  "precision", "batch_per_gpu",
-                                                       "optimizer", "stack"};
+  constexpr std::array<std::string_view, 13> of_titles{
+      "model",         "trace",     "traces",        "platform",     "nodes",     "gpus", "ranks",
+      "data_parallel", "precision", "batch_per_gpu", "global_batch", "optimizer", "stack"};
   std::string text;
   for (const auto& [key, value] : resolved.changed) {
     const bool is_in_title = std::ranges::find(of_titles, key) != of_titles.end();

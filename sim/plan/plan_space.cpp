@@ -225,7 +225,7 @@ private:
       }
       if (std::ranges::find(names, platform) == names.end())
         throw InputError(
-            fmt::format("a price is given for {}, which is no machine of this plan", in_quotes(platform)),
+            fmt::format("a price is given for {}, which this plan does not use", in_quotes(platform)),
             fmt::format("{}", fmt::join(names, ", ")));
     }
   }

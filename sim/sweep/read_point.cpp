@@ -34,9 +34,8 @@ Asked asked_of(const Sweep& sweep, const PointValues& values) {
   return asked;
 }
 
-ResolvedExperiment read_asked(const config::Catalogue& catalogue, Asked asked, InputFiles& files) {
-  Overrides overrides = without_totals(catalogue, asked.experiment, std::move(asked.overrides), files);
-  return resolve(catalogue, asked.experiment, overrides, files);
+ResolvedExperiment read_asked(const config::Catalogue& catalogue, const Asked& asked, InputFiles& files) {
+  return resolve_with_totals(catalogue, asked.experiment, asked.overrides, files);
 }
 
 }  // namespace
@@ -46,7 +45,7 @@ ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& s
   Asked asked = asked_of(sweep, values);
   if (const std::optional<double> scale = kept_one_gpu_scale(catalogue, sweep, values, files))
     asked.overrides.emplace_back(one_gpu_scale_key, shortest(*scale));
-  return read_asked(catalogue, std::move(asked), files);
+  return read_asked(catalogue, asked, files);
 }
 
 std::optional<double> kept_one_gpu_scale(const config::Catalogue& catalogue, const Sweep& sweep,

@@ -89,6 +89,7 @@ TEST_CASE("errors of curves are read as they were written, and wrong files are r
   CHECK(refused("curve,series", "series,curve") == 1);
   CHECK(refused(",0.9,", ",-0.9,") == 1);
   CHECK(refused(",0.9,", ",nan,") == 1);
+  CHECK(refused("\n1,", "\n1e15,") == 1);  // a count beyond an int
 }
 
 TEST_CASE("of the shipped curves, each without its source's on this machine, 80 % of the sizes lie inside") {

@@ -138,6 +138,12 @@ TEST_CASE("wrong files end with 3, wrong options with 2, missing files with 5") 
   check_refused({"init", "platform", scratch / "none", "--gpu", "t4"}, 5, "none");
   const std::string topo = scratch.put("topo.txt", matrix);
   check_refused({"init", "platform", topo}, 2, "--gpu PROFILE");
+  for (const std::string gpu : {"NVIDIA H100 80GB HBM3", "h100_measured"}) {
+    const std::string text =
+        run_program({"init", "platform", "--gpus", "8", "--gpu", gpu, "--nvlink", "18"}).out;
+    CHECK(contains(text, "profile: h100_measured"));
+    CHECK(contains(text, "pcie5"));  // the links are known for both profiles
+  }
   check_refused({"init", "platform", topo, "--gpu", "t5"}, 3, "t4");
   check_refused({"init", "platform", topo, "--gpu", "t4", "--gpus", "4"}, 2, "the files say");
   check_refused({"init", "platform", topo, "--gpu", "new", "--gpu-memory", "24 GB"}, 2, "--gpu-peak");

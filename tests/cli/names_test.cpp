@@ -140,7 +140,7 @@ TEST_CASE("files and names of another kind are answered with a command that work
   CHECK(has(h100, "h100 is a GPU: --platform dgx_h100"));
   CHECK(run_program({"run", "--model", "resnet50", "--platform", "dgx_h100"}).code == 0);
   CHECK(run_program({"run", "--model", "ResNet-50", "--platform", "DGX H100"}).code == 0);
-  CHECK(has(refusal({"run", "resnet50_dgx2", "--gpu", "h100"}), "h100_sxm_80gb"));
+  CHECK(has(refusal({"run", "resnet50_dgx2", "--gpu", "h100"}), "one of h100_measured, h100_pcie_80gb"));
 }
 
 TEST_CASE("totals of a job are keys of every command, and have to divide") {
@@ -150,6 +150,13 @@ TEST_CASE("totals of a job are keys of every command, and have to divide") {
   CHECK(has(refusal({"run", "resnet50_dgx2", "--set", "global_batch=500"}),
             "cannot be split evenly into 16 parts"));
   CHECK(has(refusal({"run", "resnet50_dgx2", "--set", "global_batch=512", "--batch", "8"}), "both given"));
+  const auto memory_of = [](const std::string& layout) {
+    return run_program({"memory", "--model", "gpt2_small", "--platform", "dgx2", "--set", layout, "--set",
+                        "global_batch=512", "--json"});
+  };
+  const Ended as_block = memory_of("parallelism={tensor: 2}");
+  CHECK(as_block.code == 0);
+  CHECK(Json::parse(as_block.out)["peak_bytes"] == Json::parse(memory_of("tp=2").out)["peak_bytes"]);
   const Json placed = summary_of({"--model", "resnet50", "--platform", "dgx1v", "--set", "ranks=20"});
   CHECK(placed["nodes"] == 3);
   CHECK(placed["ranks"] == 20);
@@ -197,6 +204,9 @@ TEST_CASE("keys and list find topics, other words and titles, from the beginning
   const auto listed = [](const std::string& word) { return run_program({"list", word}).out; };
   CHECK(has(listed("NVIDIA L40S"), "l40s_48gb"));
   CHECK(has(listed("h100"), "dgx_h100"));
+  const std::string product = listed("NVIDIA H100 80GB HBM3");
+  for (const char* const name : {"dgx_h100", "p5_48xlarge", "h100_measured", "h100_sxm_80gb"})
+    CHECK(has(product, name));
   CHECK(has(listed("fsdp"), "pytorch_fsdp"));
   CHECK(has(listed("zero"), "deepspeed"));
   CHECK(has(run_program({"list", "GPU", "a100"}).out, "a100_sxm4_80gb"));
@@ -225,10 +235,17 @@ TEST_CASE("keys set on the command line stand under every title, and swapped GPU
     changed.insert(changed.end(), {"--precision", "amp"});
     CAPTURE(command.front());
     CHECK(has(run_program(changed).out, words));
+    std::vector<std::string> total = command;
+    total.insert(total.end(), {"--set", "ranks=8"});
+    CHECK(has(run_program(total).out, "set on the command line: ranks=8\n"));
     if (command.front() != "compare") CHECK(!has(run_program(command).out, "set on the command line"));
   }
   CHECK(summary_of({"resnet50_dgx2", "--batch", "64"})["changed_keys"] == "batch_per_gpu=64");
   CHECK(!summary_of({"resnet50_dgx2"}).contains("changed_keys"));
+  const std::string kept =
+      run_program({"compare", "resnet50_dgx2", "--one-gpu", "300 samples/s", "--precision", "amp"}).out;
+  CHECK(has(kept, "kernels x"));
+  CHECK(!has(kept, "one_gpu_scale"));
   const Scratch scratch;
   REQUIRE(run_program({"run", "resnet50_dgx2", "--precision", "amp", "--out", scratch / "r"}).code == 0);
   CHECK(has(content(scratch / "r/report.html"), words));

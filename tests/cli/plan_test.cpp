@@ -205,6 +205,11 @@ TEST_CASE("prices are called assumed until the user gives one, and the answer tu
   const Words words = small_plan({"--goal", "cost"});
   CHECK(contains(run_program(words).out, "assumed"));
   check_refused(small_plan({"--price", "dgx2=30 USD"}), 3, "dgx2");
+  check_refused(small_plan({"--price", "gpu=30 USD"}), 3, "'gpu'");  // no other word for a key here
+  check_refused(small_plan({"--price", "dgx1v"}), 2, "--price: 'dgx1v' is not PLATFORM=USD");
+  check_refused(small_plan({"--price", "dgx1v="}), 2, "--price");
+  check_refused(small_plan({"--over", "foo"}), 2, "--over: 'foo'");
+  CHECK(run_program(small_plan({"--price", "DGX-1V=30 USD", "--quick"})).code == 0);
   check_refused(small_plan({"--price", "dgx1v=30 USD", "--set", "platform.node.price.hour=20 USD"}), 3,
                 "platform.node.price.hour");
 }

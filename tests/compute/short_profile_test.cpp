@@ -56,6 +56,9 @@ TEST_CASE("what a short profile states is kept") {
   CHECK(gpu.compute_capability.value == 8.9);
   CHECK(gpu.power);
   CHECK_FALSE(gpu.matrix.fp8);  // never added
+  // a product is its data sheet here, not the profile with recorded ops
+  CHECK(load("like: NVIDIA H100 80GB HBM3\nmemory: {capacity: 24 GB}\nmatrix: {fp32: {peak: 9 TFLOP/s}}\n")
+            .like_file == gpu.like_file);
 }
 
 TEST_CASE("a GPU with a peak in fp32 alone gets no tensor cores") {

@@ -3,7 +3,9 @@
 #include "interchange/known_gpus.hpp"
 
 #include "config/diagnostic.hpp"
+#include "config/document.hpp"
 #include "config/other_names.hpp"
+#include "config/same_gpu.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -37,13 +39,31 @@ TEST_CASE("every product that nvidia-smi or rocm-smi names is its profile, whate
            {"", "NVIDIA ", "Tesla ", "NVIDIA GeForce ", "Quadro ", "AMD Instinct "}) {
         const std::string name = maker + std::string(product);
         CAPTURE(name);
-        CHECK(name_meant(shipped(), Kind::gpu, name) == gpu.profile);
-        CHECK(name_meant(shipped(), Kind::gpu, in_other_case(name)) == gpu.profile);
+        const std::string_view profile = config::recorded_profile(gpu.profile);
+        CHECK(name_meant(shipped(), Kind::gpu, name) == profile);
+        CHECK(name_meant(shipped(), Kind::gpu, in_other_case(name)) == profile);
       }
       ++products;
     }
   }
   CHECK(products > 35);
+}
+
+TEST_CASE("every product is the profile that the DGX with this GPU has") {
+  int with_dgx = 0;
+  for (const KnownGpu& gpu : known_gpus()) {
+    if (gpu.profile.empty() || !gpu.remark.empty()) continue;
+    const auto platforms = config::platforms_with_gpu(shipped(), gpu.profile);
+    if (platforms.empty() || !platforms.front().starts_with("dgx")) continue;
+    const config::Document dgx = config::load(config::find(shipped(), Kind::platform, platforms.front()));
+    for (const std::string_view product : gpu.products) {
+      const std::string name(product);
+      CAPTURE(name);
+      CHECK(name_meant(shipped(), Kind::gpu, name) == dgx.nearest("node.gpus.profile").scalar);
+    }
+    ++with_dgx;
+  }
+  CHECK(with_dgx > 5);
 }
 
 TEST_CASE("a name that several profiles may have, or a GPU without one, is none of them") {

@@ -1,0 +1,75 @@
+// What users write in place of a shipped file's name.
+
+#include "config/other_names.hpp"
+
+#include "config/document.hpp"
+#include "config/same_gpu.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <string>
+
+using namespace trainyard::config;
+
+namespace {
+
+const Catalogue& shipped() {
+  static const Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
+  return catalogue;
+}
+
+Document profile_of(const std::string& name) { return load(find(shipped(), Kind::gpu, name)); }
+
+}  // namespace
+
+TEST_CASE("every other name is that of a shipped file, and finds it") {
+  for (const OtherName& other : other_names()) {
+    const std::string word(other.word), name(other.name);
+    CAPTURE(word);
+    CHECK(std::ranges::binary_search(names(shipped(), other.kind), name));
+    const std::string meant = name_meant(shipped(), other.kind, word);
+    CHECK((other.kind == Kind::gpu ? is_same_gpu(meant, name) : meant == name));
+  }
+  CHECK(other_names().size() > 40);
+}
+
+TEST_CASE("profiles are of one GPU where the recorded one names the other for other frameworks") {
+  int twins = 0;
+  for (const std::string& name : names(shipped(), Kind::gpu)) {
+    CAPTURE(name);
+    const Document profile = profile_of(name);
+    const Node* const outside = profile.root.find("outside_pytorch");
+    if (outside == nullptr) {
+      CHECK(data_sheet_profile(name) == name);
+      continue;
+    }
+    ++twins;
+    CHECK(data_sheet_profile(name) == outside->scalar);
+    CHECK(recorded_profile(outside->scalar) == name);
+    CHECK(is_same_gpu(name, outside->scalar));
+  }
+  CHECK(twins > 1);
+  CHECK(!is_same_gpu("h100_pcie_80gb", "h100_measured"));
+}
+
+TEST_CASE("a product is the profile that platforms have, and a profile's own name stays that profile") {
+  for (const char* const name :
+       {"NVIDIA H100 80GB HBM3", "H100 SXM", "H100 SXM5", "H100-SXM5-80GB", "h100 sxm 80gb"})
+    CHECK(name_meant(shipped(), Kind::gpu, name) == "h100_measured");
+  for (const char* const name : {"NVIDIA H200", "h200", "H200 SXM"})
+    CHECK(name_meant(shipped(), Kind::gpu, name) == "h200_measured");
+  CHECK(find(shipped(), Kind::gpu, "h100_sxm_80gb").stem() == "h100_sxm_80gb");
+  CHECK(data_sheet_named(shipped(), "NVIDIA H100 80GB HBM3") == "h100_sxm_80gb");
+  CHECK(data_sheet_named(shipped(), "h100_measured") == "h100_measured");
+  CHECK(data_sheet_named(shipped(), "./mine.yaml") == "./mine.yaml");
+  CHECK(names_possible(shipped(), Kind::gpu, "h100") ==
+        std::vector<std::string>{"h100_measured", "h100_pcie_80gb"});
+}
+
+TEST_CASE("platforms with a GPU are found by either of its profiles, those of its maker first") {
+  const auto found = platforms_with_gpu(shipped(), "h100_sxm_80gb");
+  REQUIRE(found.size() > 3);
+  CHECK(found.front() == "dgx_h100");
+  CHECK(found == platforms_with_gpu(shipped(), "h100_measured"));
+  CHECK(platforms_with_gpu(shipped(), "no_such_gpu").empty());
+}

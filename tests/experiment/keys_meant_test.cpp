@@ -1,0 +1,124 @@
+// Overrides as users say them: totals of a job, and where mistakes in them are reported.
+
+#include "experiment/keys_meant.hpp"
+
+#include "errors_of.hpp"
+#include "experiment/resolve.hpp"
+#include "shipped_experiment.hpp"
+#include "temporary_folder.hpp"
+
+#include <doctest/doctest.h>
+#include <fstream>
+#include <string>
+
+using namespace trainyard;
+using testing::shipped_experiment;
+
+namespace {
+
+const config::Catalogue& shipped() {
+  static const config::Catalogue catalogue{{TRAINYARD_SOURCE_DIR}};
+  return catalogue;
+}
+
+Overrides keys_of(const Overrides& totals, const std::string& experiment = "resnet50_dgx2") {
+  static InputFiles files;
+  return without_totals(shipped(), experiment, totals, files);
+}
+
+std::string refusal(const Overrides& totals, const std::string& experiment = "resnet50_dgx2") {
+  const auto errors = errors_of([&] { keys_of(totals, experiment); });
+  return errors.empty() ? "" : to_string(errors.front());
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("totals that contradict other keys or each other are refused by name") {
+  for (const auto& [one, other] :
+       {std::pair("ranks", "gpus"), std::pair("ranks", "nodes"), std::pair("data_parallel", "gpus"),
+        std::pair("data_parallel", "nodes"), std::pair("ranks", "data_parallel"),
+        std::pair("global_batch", "batch_per_gpu")}) {
+    CAPTURE(std::string(one));
+    CAPTURE(std::string(other));
+    const std::string error = refusal({{one, "8"}, {other, "8"}});
+    CHECK(has(error, "both given"));
+    CHECK(has(error, one));
+    CHECK(has(error, other));
+    CHECK(refusal({{other, "8"}, {one, "8"}}) == error);
+  }
+  CHECK(has(refusal({{"global_batch", "32"}, {"parallelism.tensor", "2"}, {"accumulation", "2"}}),
+            "both given"));
+  CHECK(refusal({{"ranks", "8"}, {"ranks", "16"}}).empty());  // the last one counts, as of all keys
+}
+
+TEST_CASE("totals beyond any job are refused, not computed past the largest number") {
+  for (const Overrides& totals :
+       std::vector<Overrides>{{{"data_parallel", "1000000000"}, {"parallelism.tensor", "8"}},
+                              {{"data_parallel", "300000000"}, {"parallelism.tensor", "8"}},
+                              {{"data_parallel", "1000000000"}},
+                              {{"ranks", "1000000000"}},
+                              {{"data_parallel", "2"},
+                               {"parallelism.tensor", "1000000"},
+                               {"parallelism.pipeline", "1000000"},
+                               {"parallelism.context", "1000000"}}}) {
+    CAPTURE(totals.front().second);
+    CHECK(has(refusal(totals), "than a job can have"));
+  }
+  CHECK(keys_of({{"data_parallel", "4"}, {"parallelism.tensor", "8"}}) ==
+        Overrides{{"parallelism.tensor", "8"}, {"nodes", "2"}, {"gpus", "32"}});
+}
+
+TEST_CASE("keys of a model say that a replayed trace has none") {
+  const TemporaryFolder folder;
+  const std::string replay = (folder.path / "replay.yaml").string();
+  std::ofstream(replay) << "platform: dgx2\nstack: pytorch_ddp\nbatch_per_gpu: 1\ntrace: t.csv\n";
+  CHECK(has(refusal({{"sequence_length", "512"}}, replay), "replays a trace"));
+  const std::string bare = (folder.path / "bare.yaml").string();
+  std::ofstream(bare) << "platform: dgx2\nstack: pytorch_ddp\nbatch_per_gpu: 1\n";
+  CHECK(has(refusal({{"sequence_length", "512"}}, bare), "names none"));
+}
+
+TEST_CASE("a resolved job keeps what was asked for, without what follows from it") {
+  InputFiles files;
+  const Overrides asked{{"ranks", "8"}, {"global_batch", "256"}};
+  const ResolvedExperiment job = resolve_with_totals(shipped(), "resnet50_dgx2", asked, files);
+  CHECK(job.settings.batch_per_gpu == 32);
+  CHECK(job.changed == asked);
+  CHECK(changed_keys(job) == "ranks=8, global_batch=256");
+}
+
+TEST_CASE("an unknown GPU is reported where it is written") {
+  const auto error_of = [](const std::string& experiment, const Overrides& overrides) {
+    const auto errors = errors_of([&] { shipped_experiment(experiment, overrides); });
+    REQUIRE(errors.size() == 1);
+    return errors.front();
+  };
+  const Diagnostic option = error_of("resnet50_dgx2", {{"platform.node.gpus.profile", "h100"}});
+  CHECK(option.file == "--set");
+  CHECK(has(option.source_line, "platform.node.gpus.profile=h100"));
+  CHECK(has(option.hint, "h100_pcie_80gb"));
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "job.yaml").string();
+  std::ofstream(file) << "platform: dgx1v\nmodel: resnet50\nstack: pytorch_ddp\nbatch_per_gpu: 32\n"
+                         "set: {platform.node.gpus.profile: h100}\n";
+  const Diagnostic in_file = error_of(file, {});
+  CHECK(in_file.file == file);
+  CHECK(in_file.line == 5);
+}
+
+TEST_CASE("the same GPU by its other profile is no other machine: price and power stay") {
+  const Overrides job{{"platform", "dgx_h100"}, {"model", "resnet50"}, {"batch_per_gpu", "32"}};
+  const auto with = [&](const std::string& gpu) {
+    Overrides swapped = job;
+    swapped.emplace_back("platform.node.gpus.profile", gpu);
+    return shipped_experiment(no_file, swapped);
+  };
+  const ResolvedExperiment own = shipped_experiment(no_file, job);
+  REQUIRE(own.platform.power.max);
+  for (const char* const gpu : {"h100_sxm_80gb", "NVIDIA H100 80GB HBM3"})
+    CHECK(with(gpu).platform.power.max);
+  CHECK(with("NVIDIA H100 80GB HBM3").gpu.name == own.gpu.name);
+  CHECK(!with("h100_pcie_80gb").platform.power.max);
+}
