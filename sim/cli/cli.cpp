@@ -186,9 +186,8 @@ int run_cli(int argc, const char* const* argv) {
     return exit_file;
   } catch (const std::bad_alloc&) {
     print_message(
-        "trainyard: error: this computer has too little memory for this\n  fewer GPUs, micro-batches or "
-        "steps "
-        "need less");
+        "trainyard: error: this computer has too little memory for this\n"
+        "  fewer GPUs, micro-batches or steps need less");
     return exit_job_impossible;
   } catch (const std::exception& error) {
     print_message(
