@@ -136,8 +136,8 @@ void take_nccl(const Json& file, const std::string& name, NcclTestsLog& log) {
   if (const auto average = number_in(member(member(file, "average_bus_bandwidth"), "bandwidth")))
     table.average_busbw = Bandwidth(*average * 1e9);
   for (const Json& record : member(file, "results")) {
-    const auto half = [&](const char* name) {
-      return time_in(member(record, name), "alg_bw", "bus_bw", {"nwrong"});
+    const auto half = [&](const char* place) {
+      return time_in(member(record, place), "alg_bw", "bus_bw", {"nwrong"});
     };
     const auto size = size_in(record);
     auto out_of_place = half("out_of_place");
