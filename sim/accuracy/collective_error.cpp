@@ -170,6 +170,10 @@ CollectiveErrors read_collective_errors(const std::string& name, std::string_vie
   return errors;
 }
 
+bool covers(const CollectiveError& interval, double error) {
+  return error >= interval.low && error <= interval.high;
+}
+
 std::string collective_errors_text(const CollectiveErrors& errors) {
   std::string text =
       fmt::format("# {}: {:.4g}\n# {}: {:.4g}\n{}\n", large_line, errors.widening_of(SizeRange::large),

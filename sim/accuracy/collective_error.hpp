@@ -77,6 +77,9 @@ std::optional<CollectiveError> collective_error(const CollectiveErrors& errors, 
                                                 SizeRange range,
                                                 std::optional<int> without_series = std::nullopt);
 
+/// Whether measured / predicted - 1 lies in the interval.
+bool covers(const CollectiveError& interval, double error);
+
 /// Sets both widenings.
 void fit_widenings(CollectiveErrors& errors);
 

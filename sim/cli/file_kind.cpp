@@ -57,6 +57,22 @@ int known_keys(Kind kind, const config::Node& root) {
   });
 }
 
+/// Number of the document's keys that are neither those of a file of this kind nor other words for them.
+int unknown_keys(Kind kind, const config::Node& root) {
+  return with_file_of<int>(kind, [&]<class File>(const File&) {
+    const auto has_word = [](const config::Node::Entry& entry) {
+      if constexpr (config::HasOtherWords<File>)
+        return std::ranges::any_of(config::Keys<File>::other_words, [&](const config::OtherWord& other) {
+          return config::is_same_word(other.word, entry.key);
+        });
+      else
+        return false;
+    };
+    return static_cast<int>(std::ssize(root.entries) - std::ranges::count_if(root.entries, has_word)) -
+           known_keys(kind, root);
+  });
+}
+
 }  // namespace
 
 Kind kind_named(const std::string& word, std::string_view KindWord::*form) {
@@ -100,14 +116,13 @@ Kind kind_of(const std::filesystem::path& file, const config::Document& document
         return known_keys(a.kind, document.root) < known_keys(b.kind, document.root);
       });
   const int known = known_keys(best->kind, document.root);
-  if (known < std::ssize(document.root.entries)) config::refuse_job(document.name, document.lines);
+  if (unknown_keys(best->kind, document.root) > known) config::refuse_job(document.name, document.lines);
   if (known == 0) {
     throw InputError({Diagnostic{
         .file = document.name,
         .key_path = {},
         .message = "no key of this file belongs to a platform, GPU or processor profile, protocol "
-                   "constants, "
-                   "machine rules, run rules, model, stack, software, experiment or sweep",
+                   "constants, machine rules, run rules, model, stack, software, experiment or sweep",
         .hint = "'trainyard schema platform' prints the keys of a platform",
         .source_line = {}}});
   }

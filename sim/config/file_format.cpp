@@ -72,8 +72,7 @@ constexpr std::array formats{
     Format{FileFormat::amd_smi, "output of amd-smi, which does not say how fast PCIe links are", from_rccl},
     Format{FileFormat::hugging_face_model, "a model of Hugging Face (config.json)",
            "its sizes go into a model file: workloads/README.md, \"Write your own model\"; 'trainyard list "
-           "models' "
-           "has the usual ones"},
+           "models' has the usual ones"},
     Format{FileFormat::hugging_face_trainer,
            "a training job of Hugging Face's Trainer or a tool on top of it", by_hand},
     Format{FileFormat::deepspeed, "a configuration of DeepSpeed", by_hand},
@@ -143,6 +142,8 @@ FileFormat json_job_format(const Head& head) {
   const auto has_any = [&](std::initializer_list<std::string_view> keys) {
     return std::ranges::any_of(keys, [&](std::string_view key) { return head.has_key(key); });
   };
+  if (has_any({"platform", "batch_per_gpu"}) || (head.has_key("name") && head.has_key("layers")))
+    return FileFormat::json;  // of ours
   if (has_any({"zero_optimization", "train_micro_batch_size_per_gpu"}) ||
       (head.has_key("train_batch_size") &&
        has_any({"fp16", "bf16", "optimizer", "gradient_accumulation_steps"})))
@@ -216,23 +217,33 @@ bool is_astra_sim_workload(const Head& head) {
                        word.starts_with("HYBRID_"));
 }
 
-/// Comments of our own files may name options of other tools. Keeps "#!".
-std::string without_comments(std::string_view text) {
+/// Without comments and texts in quotes: our own files may name scripts and options of other tools there.
+/// Keeps "#!", and the quotes of a script.
+std::string without_remarks(std::string_view text) {
+  const bool is_script = text.starts_with("#!");
   std::string rest;
-  for (bool is_first = true; !text.empty(); is_first = false) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const std::size_t begin = line.find_first_not_of(" \t");
-    const bool is_comment = begin != std::string_view::npos && line[begin] == '#';
-    if (!is_comment || (is_first && line.starts_with("#!"))) rest.append(line) += '\n';
+  for (std::size_t at = is_script ? 2 : 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const bool begins = at == 0 || std::string_view(" \t\n[{,").find(text[at - 1]) != std::string_view::npos;
+    std::size_t end = std::string_view::npos;  // of what is left out
+    if (begins && c == '#') {
+      end = std::min(text.find('\n', at), text.size()) - 1;
+    } else if (begins && !is_script && (c == '"' || c == '\'')) {
+      end = text.find(c, at + 1);
+      if (text.substr(at, end - at).find('\n') != std::string_view::npos) end = std::string_view::npos;
+    }
+    if (end == std::string_view::npos)
+      rest += c;
+    else
+      at = end;
   }
-  return rest;
+  return is_script ? "#!" + rest : rest;
 }
 
 /// A job of another framework as YAML, TOML, a script or a log.
 FileFormat job_format(std::string_view text) {
-  const std::string uncommented = without_comments(text.substr(0, examined));
-  const Head head(uncommented);
+  const std::string bare = without_remarks(text.substr(0, examined));
+  const Head head(bare);
   const auto has_any_line = [&](std::initializer_list<std::string_view> beginnings) {
     return std::ranges::any_of(beginnings, [&](std::string_view begin) { return head.has_line(begin); });
   };
@@ -262,6 +273,12 @@ FileFormat job_format(std::string_view text) {
   return head.begins("#!") ? FileFormat::script : FileFormat::unknown;
 }
 
+/// Keys that only files of ours have, at the beginning of a line.
+bool has_own_keys(const Head& head) {
+  return head.has_line("batch_per_gpu:") || (head.has_line("platform:") && head.has_line("model:")) ||
+         (head.has_line("name:") && head.has_line("layers:"));
+}
+
 /// The own formats first: their comments may name other tools.
 FileFormat text_format(const Head& head) {
   if (head.begins("# trainyard trace:")) return FileFormat::trainyard_trace;
@@ -280,7 +297,8 @@ FileFormat text_format(const Head& head) {
     return FileFormat::rocm_smi;
   if (head.has_line("LINK TYPE TABLE:") || head.has_line("ACCESS TABLE:") || head.has_line("WEIGHT TABLE:"))
     return FileFormat::amd_smi;
-  return job_format(head.text());
+  if (has_own_keys(head)) return FileFormat::trainyard_yaml;
+  return head.begins("{") ? FileFormat::unknown : job_format(head.text());
 }
 
 /// XSpace of TensorFlow's profiler: planes with these names. A text may begin with the same byte, a line end.

@@ -23,6 +23,32 @@ bool contains(std::string_view whole, std::string_view part) {
          part[whole.size()] == '[';
 }
 
+/// The keys at the top of a file, without those of --set.
+struct TopKeys {
+  int known = 0;
+  int right = 0;  ///< and of those the ones whose value could be read
+  int unknown = 0;
+};
+
+/// An error at a key itself, not at its value, says that the key is unknown. With a proposal it is a key of
+/// ours, mistyped or by another name, and counts for neither side.
+TopKeys top_keys(const Node& root, const auto& found, const auto& is_readable) {
+  TopKeys keys;
+  for (const Node::Entry& entry : root.entries) {
+    if (entry.mark.source != 0) continue;
+    const std::string path = join({}, entry.key);
+    const auto error = std::ranges::find_if(
+        found, [&](const auto& one) { return one.mark == entry.mark && one.diagnostic.key_path == path; });
+    if (error == found.end()) {
+      ++keys.known;
+      keys.right += is_readable(path) ? 1 : 0;
+    } else if (!error->diagnostic.hint.starts_with("did you mean")) {
+      ++keys.unknown;
+    }
+  }
+  return keys;
+}
+
 }  // namespace
 
 Problems::Problems(const Document& document) : document_(document) {
@@ -98,6 +124,10 @@ void Problems::finish(std::vector<Diagnostic>* warnings) {
     return std::tie(a.mark.source, a.mark.line, a.mark.column) <
            std::tie(b.mark.source, b.mark.line, b.mark.column);
   });
+  const TopKeys keys =
+      top_keys(document_.root, found_, [&](const std::string& key) { return readable(key); });
+  // A file of another tool may share a few keys with ours, seldom with values that we can read.
+  const bool may_be_foreign = errors_ > most_kept || keys.known == 0 || keys.unknown > keys.right;
   std::vector<Diagnostic> diagnostics;
   diagnostics.reserve(found_.size());
   for (Found& found : found_) diagnostics.push_back(std::move(found.diagnostic));
@@ -110,7 +140,7 @@ void Problems::finish(std::vector<Diagnostic>* warnings) {
   add_left_out(warnings_, Severity::warning, "warnings");
   add_left_out(errors_, Severity::error, "errors");
   if (errors_ > 0) {
-    refuse_job(document_.name, document_.lines);  // one error in place of unknown keys
+    if (may_be_foreign) refuse_job(document_.name, document_.lines);  // one error in place of unknown keys
     throw InputError(std::move(diagnostics));
   }
   if (warnings != nullptr) warnings->insert(warnings->end(), diagnostics.begin(), diagnostics.end());

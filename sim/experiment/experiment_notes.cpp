@@ -54,8 +54,7 @@ std::string durations_note(const Trace& trace, const GpuProfile& gpu) {
            "change them (leave duration_s empty to use the profile)";
   return fmt::format(
       "warning: the trace was recorded on {}, this machine has {}: kernels take as long as on {}, whatever "
-      "the "
-      "GPU profile says (leave duration_s empty to compute them, or replay on a platform with that GPU)",
+      "the GPU profile says (leave duration_s empty to compute them, or replay on a platform with that GPU)",
       trace.gpu, gpu.name, trace.gpu);
 }
 

@@ -47,12 +47,12 @@ Overrides with(Overrides overrides, const char* key, int value) {
 }
 
 /// As the keys `nodes` and `gpus` accept.
-constexpr long long most_ranks = 10'000'000;
+constexpr long long most_given_ranks = 10'000'000;
 
 /// Throws InputError for more than a job can have.
 int ranks_given_by(const std::string& totals, long long ranks) {
-  if (ranks <= most_ranks) return static_cast<int>(ranks);
-  throw InputError(fmt::format("{} gives more ranks than a job can have, {}", totals, grouped(most_ranks)));
+  if (ranks <= most_given_ranks) return static_cast<int>(ranks);
+  throw InputError(fmt::format("{} gives more ranks than a job can have, {}", totals, grouped(most_given_ranks)));
 }
 
 /// Takes the last value of a key out of the overrides.

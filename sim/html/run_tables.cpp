@@ -97,10 +97,8 @@ Html layout_collectives_html(const Run& run) {
   }
   return paragraph(fmt::format(
              "Those that keep ranks longest from computing first{}. Exposed: time in which a rank waits for "
-             "a "
-             "collective of gradients or parameters and computes nothing; tensor-parallel collectives have "
-             "no "
-             "such time each, only their sum, and stand in the order of their time in a step. Times: how "
+             "a collective of gradients or parameters and computes nothing; tensor-parallel collectives have "
+             "no such time each, only their sum, and stand in the order of their time in a step. Times: how "
              "often a step runs "
              "it. Takes: its first run. Bound: the shortest time that any algorithm could take on this "
              "network. algbw: size over time. busbw: comparable with the bandwidth of a link, as in "

@@ -139,12 +139,13 @@ int NcclRankList::nodes() const {
 
 void complete_tables(NcclTestsLog& log, const std::string& file, const NcclTestsAnswers& answers) {
   for (NcclTestsTable& table : log.tables) {
-    const bool is_listed = table.ranks > 0;
+    const int listed = table.ranks;
     if (answers.ranks) table.ranks = *answers.ranks;
     if (answers.nodes)
       table.nodes = *answers.nodes;
-    else if (answers.ranks && !is_listed)
-      table.nodes = 1;
+    else if (answers.ranks && listed != table.ranks)
+      table.nodes =
+          listed == 0 ? 1 : 0;  // where the list is of other GPUs, its hosts are not all or too many
     if (!table.operation) table.operation = answers.operation ? answers.operation : told_by_figures(table);
     judge_deviations(table);
   }

@@ -2,6 +2,7 @@
 
 #include "config/file_format.hpp"
 #include "imports/nccl_tables.hpp"
+#include "units/plural.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -44,8 +45,10 @@ std::optional<double> number_in(const Json& value) {
   return std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
+constexpr long long most_ranks = 1'000'000;
+
 std::optional<int> count_in(const Json& value) {
-  constexpr double most = 1e6;
+  constexpr auto most = static_cast<double>(most_ranks);
   const auto number = number_in(value);
   if (!number || *number < 0 || *number > most || *number != std::floor(*number)) return std::nullopt;
   return static_cast<int>(*number);
@@ -85,8 +88,12 @@ std::string version_text(int code) {
                        : fmt::format("{}.{}.{}", code / 10'000, code / 100 % 100, code % 100);
 }
 
+[[noreturn]] void refuse_ranks(const std::string& file, int line, const std::string& what) {
+  throw input_error(file, line, fmt::format("{}: more than {} GPUs", what, grouped(most_ranks)));
+}
+
 /// Rank list and operation of nccl-tests: a device for each process, which may have several.
-void describe(const Json& file, NcclTestsTable& table) {
+void describe(const Json& file, const std::string& name, NcclTestsTable& table) {
   for (const Json& argument : member(file, "args")) {
     const std::string word = text_in(argument);
     if (!table.operation) table.operation = operation_of_program(word.substr(word.rfind('/') + 1));
@@ -95,8 +102,10 @@ void describe(const Json& file, NcclTestsTable& table) {
   const Json& config = member(file, "config");
   const Json& devices =
       member(file, "devices").is_array() ? member(file, "devices") : member(config, "devices");
-  const int each = std::max(1, count_in(member(config, "nthreads")).value_or(1)) *
-                   std::max(1, count_in(member(config, "ngpus")).value_or(1));
+  const int threads = std::max(1, count_in(member(config, "nthreads")).value_or(1));
+  const int gpus = std::max(1, count_in(member(config, "ngpus")).value_or(1));
+  const long long each = 1LL * threads * gpus;
+  long long listed = 0;
   NcclRankList list;
   for (const Json& device : devices) {
     const auto rank = count_in(member(device, "rank"));
@@ -104,8 +113,10 @@ void describe(const Json& file, NcclTestsTable& table) {
     std::string host = text_in(member(device, "hostname"));
     if (host.empty()) host = text_in(member(device, "host"));
     const auto first = count_in(member(device, "device"));
-    constexpr int most = 1'000'000;
-    for (int i = 0; i < each && *rank + i < most; ++i)
+    listed += each;
+    if (listed > most_ranks || *rank + each > most_ranks)
+      refuse_ranks(name, 1, fmt::format("rank {} with nthreads {} and ngpus {}", *rank, threads, gpus));
+    for (int i = 0; i < each; ++i)
       list.add(*rank + i, host, first ? std::optional(*first + i) : std::nullopt);
     for (const char* const key : {"device_info", "device_name"}) {
       if (table.gpu.empty()) table.gpu = text_in(member(device, key));
@@ -116,17 +127,17 @@ void describe(const Json& file, NcclTestsTable& table) {
   table.is_list_whole = list.is_whole();
 }
 
-void take_nccl(const Json& file, NcclTestsLog& log) {
+void take_nccl(const Json& file, const std::string& name, NcclTestsLog& log) {
   NcclTestsTable& table = log.tables.emplace_back();
   table.line = 1;
-  describe(file, table);
+  describe(file, name, table);
   const Json& bounds = member(file, "out_of_bounds");
   table.is_in_bounds = number_in(member(bounds, "count")) == 0;
   if (const auto average = number_in(member(member(file, "average_bus_bandwidth"), "bandwidth")))
     table.average_busbw = Bandwidth(*average * 1e9);
   for (const Json& record : member(file, "results")) {
-    const auto half = [&](const char* name) {
-      return time_in(member(record, name), "alg_bw", "bus_bw", {"nwrong"});
+    const auto half = [&](const char* place) {
+      return time_in(member(record, place), "alg_bw", "bus_bw", {"nwrong"});
     };
     const auto size = size_in(record);
     auto out_of_place = half("out_of_place");
@@ -161,7 +172,7 @@ std::optional<Operation> test_operation(std::string_view name) {
 }
 
 /// A record of rccl-tests: one half of a row.
-void take_rccl(const Json& record, int line, NcclTestsLog& log) {
+void take_rccl(const Json& record, const std::string& file, int line, NcclTestsLog& log) {
   const auto size = size_in(record);
   const auto time = time_in(record, "algBw", "busBw", {"wrong", "#wrong"});
   const auto operation = test_operation(text_in(member(record, "name")));
@@ -170,8 +181,12 @@ void take_rccl(const Json& record, int line, NcclTestsLog& log) {
     return;
   }
   int ranks = count_in(member(record, "gpus")).value_or(0);
-  if (const auto all = count_in(member(record, "ranks")))
-    ranks = *all * std::max(1, count_in(member(record, "gpusPerRank")).value_or(1));
+  if (const auto processes = count_in(member(record, "ranks"))) {
+    const int each = std::max(1, count_in(member(record, "gpusPerRank")).value_or(1));
+    if (1LL * *processes * each > most_ranks)
+      refuse_ranks(file, line, fmt::format("ranks {} with gpusPerRank {}", *processes, each));
+    ranks = *processes * each;
+  }
   constexpr int most_of_a_node = 8;  // older files do not say the nodes
   const auto said = count_in(member(record, "nodes"));
   const int nodes = said.value_or(ranks > 0 && ranks <= most_of_a_node ? 1 : 0);
@@ -225,11 +240,11 @@ NcclTestsLog read_nccl_tests_json(const InputText& input, const NcclTestsAnswers
   NcclTestsLog log;
   const Json whole = Json::parse(input.text, nullptr, false);
   if (whole.is_array()) {
-    for (const Json& record : whole) take_rccl(record, 1, log);
+    for (const Json& record : whole) take_rccl(record, input.name, 1, log);
   } else if (whole.is_object() && whole.contains("results")) {
-    take_nccl(whole, log);
+    take_nccl(whole, input.name, log);
   } else if (whole.is_object()) {
-    take_rccl(whole, 1, log);
+    take_rccl(whole, input.name, 1, log);
   } else if (input.text.find("\"results\"") != std::string::npos || input.text.starts_with('[')) {
     (void)parsed(input, input.text, 0);
   } else {
@@ -237,7 +252,7 @@ NcclTestsLog read_nccl_tests_json(const InputText& input, const NcclTestsAnswers
     for (const std::string_view line : lines_of(input.text)) {
       ++number;
       if (!line.starts_with('{')) continue;  // what launchers and the library print between records
-      take_rccl(parsed(input, line, number), number, log);
+      take_rccl(parsed(input, line, number), input.name, number, log);
     }
   }
   std::erase_if(log.tables, [](const NcclTestsTable& table) { return table.rows.empty(); });

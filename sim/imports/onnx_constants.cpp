@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -110,6 +111,12 @@ bool OnnxConstants::fold(const OnnxNodeAtHand& at, const OnnxSizes* shape) {
   return false;
 }
 
+/// The axes of a node: an attribute, or an input since version 13.
+OnnxSizes OnnxConstants::axes_of(const OnnxNodeAtHand& at) const {
+  const OnnxSizes* const given = values_of(at.operand(1));
+  return at.numbers("axes", given == nullptr ? OnnxSizes() : *given);
+}
+
 /// A weight with its sizes in another order, or under another name.
 bool OnnxConstants::fold_weight(const OnnxNodeAtHand& at) {
   const OnnxNode& node = at.node();
@@ -145,9 +152,7 @@ bool OnnxConstants::fold_weight(const OnnxNodeAtHand& at) {
     if (product(to) != product(shape)) at.refuse("its shape does not fit the weight");
     shape = std::move(to);
   } else if (node.kind == "Unsqueeze") {
-    OnnxSizes axes = at.numbers("axes", {});
-    if (const auto given = values_.find(at.operand(1)); axes.empty() && given != values_.end())
-      axes = given->second;
+    OnnxSizes axes = axes_of(at);
     if (axes.empty()) return false;
     const auto rank = static_cast<std::int64_t>(shape.size() + axes.size());
     for (std::int64_t& axis : axes) axis += axis < 0 ? rank : 0;
@@ -158,7 +163,20 @@ bool OnnxConstants::fold_weight(const OnnxNodeAtHand& at) {
       shape.insert(shape.begin() + axis, 1);
     }
   } else if (node.kind == "Squeeze") {
-    std::erase(shape, 1);
+    OnnxSizes axes = axes_of(at);
+    if (axes.empty()) {
+      if (at.has_operand(1)) return false;  // computed
+      std::erase(shape, 1);
+    }
+    const auto rank = static_cast<std::int64_t>(shape.size());
+    for (std::int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+    std::ranges::sort(axes, std::greater<>());
+    for (const std::int64_t axis : axes) {
+      if (axis < 0 || axis >= static_cast<std::int64_t>(shape.size()) ||
+          shape[static_cast<std::size_t>(axis)] != 1)
+        at.refuse("its axes do not fit the weight");
+      shape.erase(shape.begin() + axis);
+    }
   } else if (node.kind != "Identity" && node.kind != "Cast" && node.kind != "Dropout") {
     return false;
   }

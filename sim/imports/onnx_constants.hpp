@@ -28,6 +28,7 @@ public:
 private:
   void add_tensor(const std::string& name, const OnnxTensor& tensor);
   bool fold_weight(const OnnxNodeAtHand& at);
+  [[nodiscard]] OnnxSizes axes_of(const OnnxNodeAtHand& at) const;
 
   std::map<std::string, OnnxSizes> shapes_, values_;
   std::map<std::string, std::string> origins_;  ///< of weights made of others

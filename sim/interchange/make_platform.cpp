@@ -160,8 +160,7 @@ private:
     if (has_any || gpu_ == nullptr || !has_fixed_nvlinks(*gpu_) || layout_.count(DeviceKind::gpu) < 2) return;
     const std::string warning = fmt::format(
         "a {} has {}, and {} says none: the platform has none, so that collectives are many times too slow; "
-        "add "
-        "--nvlink {} (0 if they are off)",
+        "add --nvlink {} (0 if they are off)",
         product(), plural(gpu_->nvlink_lanes, "NVLink"), layout_.origin, gpu_->nvlink_lanes);
     draft_.warnings.push_back(warning);
     comment("note: " + warning);
@@ -273,8 +272,7 @@ private:
     const std::string rack = gpu_->profile.starts_with("gb300") ? "gb300_nvl72" : "gb200_nvl72";
     const std::string warning = fmt::format(
         "the NVLinks of a {} also join it with the other trays of its rack, which one node's files do not "
-        "show; "
-        "for several trays use --platform {}",
+        "show; for several trays use --platform {}",
         product(), rack);
     draft_.warnings.push_back(warning);
     comment("note: " + warning);

@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace trainyard {
@@ -19,6 +20,13 @@ namespace {
 
 /// Above -1 on both sides: ratios of bandwidths.
 double ratio_of(const ScoredPoint& point) { return 1 + point.error; }
+
+/// Source, platform and operation, which the curves of a series have in common.
+using CurveSeries = std::tuple<std::string, std::string, std::string>;
+
+CurveSeries curve_series(std::string source, const CurveSubject& of) {
+  return {std::move(source), of.platform, of.operation};
+}
 
 bool has_sizes_of(const ScoredCurve& curve, SizeRange range) {
   return std::ranges::any_of(curve.points,
@@ -31,7 +39,7 @@ double share_inside(const ScoredCurve& curve, SizeRange range, const CollectiveE
   for (const ScoredPoint& point : curve.points) {
     if (range_of(point.point.size()) != range) continue;
     ++points;
-    inside += point.error >= interval.low && point.error <= interval.high ? 1 : 0;
+    inside += covers(interval, point.error) ? 1 : 0;
   }
   return 1.0 * inside / points;
 }
@@ -58,17 +66,17 @@ CurveSubject subject_of(const ScoredCurve& scored) {
 
 CollectiveErrors collective_errors(const CollectiveValidation& validation) {
   CollectiveErrors errors;
-  std::map<std::tuple<std::string, std::string, std::string>, int> series;
+  std::map<CurveSeries, int> series;
   for (const ScoredCurve& scored : validation.curves) {
     const PublishedRow& row = *scored.curve.points.front().row;
     const CurveSubject of = subject_of(scored);
     const auto number = static_cast<int>(series.size()) + 1;
-    PublishedCurve& curve = errors.curves.emplace_back(PublishedCurve{
-        .of = of,
-        .series = series.try_emplace(std::tuple(row.source, of.platform, of.operation), number).first->second,
-        .is_fitted = is_fitted(scored.curve),
-        .place = place_of(row),
-        .source = row.source});
+    PublishedCurve& curve = errors.curves.emplace_back(
+        PublishedCurve{.of = of,
+                       .series = series.try_emplace(curve_series(row.source, of), number).first->second,
+                       .is_fitted = is_fitted(scored.curve),
+                       .place = place_of(row),
+                       .source = row.source});
     for (const ScoredPoint& point : scored.points)
       curve.points.push_back({.size = point.point.size(), .ratio = ratio_of(point)});
   }
@@ -77,11 +85,9 @@ CollectiveErrors collective_errors(const CollectiveValidation& validation) {
 }
 
 std::optional<int> shipped_series_of(const CollectiveErrors& shipped, const ScoredCurve& curve) {
-  const std::string& source = curve.curve.points.front().row->source;
-  const CurveSubject of = subject_of(curve);
-  const auto found = std::ranges::find_if(shipped.curves, [&](const PublishedCurve& its) {
-    return its.source == source && its.of.platform == of.platform && its.of.operation == of.operation;
-  });
+  const auto key = curve_series(curve.curve.points.front().row->source, subject_of(curve));
+  const auto found = std::ranges::find(
+      shipped.curves, key, [](const PublishedCurve& its) { return curve_series(its.source, its.of); });
   return found == shipped.curves.end() ? std::nullopt : std::optional(found->series);
 }
 

@@ -10,10 +10,18 @@
 #include <nlohmann/json.hpp>
 
 namespace trainyard {
-
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+Json coverage_json(const IntervalCoverage& its) {
+  Json json{{"rows", its.runs}, {"coverage", its.covered}, {"median_half_width", its.half_width}};
+  json["held_out"] = its.held_out_runs == 0 ? Json()
+                                            : Json{{"rows", its.held_out_runs},
+                                                   {"coverage", its.held_out_covered},
+                                                   {"median_half_width", its.held_out_half_width}};
+  return json;
+}
 
 }  // namespace
 
@@ -22,10 +30,10 @@ std::string interval_table(const CoverageByFamily& coverages, std::string_view w
   if (coverages.empty()) return {};
   std::string text =
       '\n' + comment(fmt::format("{}: share of the runs inside the interval that `run` prints "
-                                 "for them, which is meant to hold 80 %, and its median half "
+                                 "for them, which is meant to hold {:.0f} %, and its median half "
                                  "width; held out: the same without the published errors of the "
                                  "run's own {}; in %",
-                                 what, other),
+                                 what, 100 * expected_share, other),
                      style.width);
   Table table({text_column(40).wraps(16), number_column(4), number_column(7), number_column(11),
                number_column(8), number_column(11)},
@@ -39,19 +47,6 @@ std::string interval_table(const CoverageByFamily& coverages, std::string_view w
   }
   return text + table.text(style.width);
 }
-
-namespace {
-
-Json coverage_json(const IntervalCoverage& its) {
-  Json json{{"rows", its.runs}, {"coverage", its.covered}, {"median_half_width", its.half_width}};
-  json["held_out"] = its.held_out_runs == 0 ? Json()
-                                            : Json{{"rows", its.held_out_runs},
-                                                   {"coverage", its.held_out_covered},
-                                                   {"median_half_width", its.held_out_half_width}};
-  return json;
-}
-
-}  // namespace
 
 Json intervals_json(const CoverageByFamily& coverages) {
   if (coverages.empty()) return nullptr;

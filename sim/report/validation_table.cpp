@@ -1,5 +1,6 @@
 #include "report/validation_table.hpp"
 
+#include "accuracy/expected_error.hpp"
 #include "config/keys.hpp"
 #include "platform/names.hpp"
 #include "report/json_text.hpp"
@@ -121,13 +122,16 @@ void add_point_intervals(std::string& text, const CollectiveValidation& validati
   for (const auto& family : config::Names<CurveFamily>::table) add(family.text, family.value);
   add("all", {});
   if (table.empty()) return;
-  text += '\n' +
-          comment(
-              "expected error of bandwidths: share of the sizes inside the interval that `collective` prints "
-              "for them, which is meant to hold 80 %, each curve counting alike, and its median half width; "
-              "held out: the same without the published curves of the same source, machine and operation; "
-              "in %",
-              style.width);
+  text +=
+      '\n' +
+      comment(
+          fmt::format(
+              "expected error of bandwidths: share of the sizes inside the interval that `collective` "
+              "prints for them, which is meant to hold {:.0f} %, each curve counting alike, and its median "
+              "half width; held out: the same without the published curves of the same source, machine "
+              "and operation; in %",
+              100 * expected_share),
+          style.width);
   text += table.text(style.width);
 }
 
@@ -275,8 +279,7 @@ nlohmann::ordered_json validation_json(const CollectiveValidation& validation) {
                       {"error", point.error},
                       {"low", interval ? nlohmann::ordered_json(interval->low) : nlohmann::ordered_json()},
                       {"high", interval ? nlohmann::ordered_json(interval->high) : nlohmann::ordered_json()},
-                      {"inside", interval ? nlohmann::ordered_json(point.error >= interval->low &&
-                                                                   point.error <= interval->high)
+                      {"inside", interval ? nlohmann::ordered_json(covers(*interval, point.error))
                                           : nlohmann::ordered_json()}});
     }
   }

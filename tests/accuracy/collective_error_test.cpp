@@ -48,6 +48,10 @@ TEST_CASE(
   CHECK(large->high > -0.1);
   CHECK(large->high < 0);
   CHECK(small->low > 0.7);
+  CHECK(covers(*large, -0.1));
+  CHECK(covers(*large, large->low));
+  CHECK_FALSE(covers(*large, large->high + 1e-9));
+  CHECK_FALSE(covers(*large, large->low - 1e-9));
   CHECK(large->nearest.of.platform == "near");
   CHECK(large->curves == 15);
   CHECK(large->fitted == 8);

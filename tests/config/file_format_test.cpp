@@ -4,11 +4,33 @@
 
 #include "config/diagnostic.hpp"
 #include "config/document.hpp"
-#include "config/problems.hpp"
+#include "config/read.hpp"
 
+#include <array>
 #include <doctest/doctest.h>
 #include <string>
 #include <utility>
+#include <vector>
+
+namespace trainyard {
+
+struct SmallJob {
+  std::string platform, model, source;
+  int batch_per_gpu = 1;
+};
+
+template <>
+struct config::Keys<SmallJob> {
+  static constexpr std::array other_words{OtherWord{"per_device_train_batch_size", "batch_per_gpu", true},
+                                          OtherWord{"train_micro_batch_size_per_gpu", "batch_per_gpu", true}};
+  static auto table() {
+    return keys(optional("platform", &SmallJob::platform, ""), optional("model", &SmallJob::model, ""),
+                optional("source", &SmallJob::source, ""),
+                optional("batch_per_gpu", &SmallJob::batch_per_gpu, ""));
+  }
+};
+
+}  // namespace trainyard
 
 using namespace trainyard;
 using config::FileFormat;
@@ -115,19 +137,62 @@ TEST_CASE("jobs of other frameworks are told by their keys, whatever their line 
   }
 }
 
-TEST_CASE("a job of another framework is one error, and not its unknown keys") {
-  const config::Document document =
-      config::parse("job.yaml", "trainer:\n  devices: 8\nmodel: {mcore_gpt: true}\n");
-  config::Problems problems(document);
-  problems.error("trainer", "unknown key");
-  problems.error("model", "expected a name");
+namespace {
+
+std::vector<Diagnostic> job_errors(const std::string& text) {
   try {
-    problems.finish(nullptr);
-    FAIL("no error");
+    (void)config::read<SmallJob>(config::parse("job.yaml", text));
   } catch (const InputError& error) {
-    REQUIRE(error.diagnostics().size() == 1);
-    CHECK(error.diagnostics().front().message == "this is a job of NeMo");
+    return error.diagnostics();
   }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("a job of another framework is one error, and not its unknown keys") {
+  const std::pair<std::string, std::string> jobs[] = {
+      {"trainer:\n  devices: 8\nmodel: {mcore_gpt: true}\n", "this is a job of NeMo"},
+      {"train_micro_batch_size_per_gpu: 4\nzero_optimization: {stage: 3}\n",
+       "this is a configuration of DeepSpeed"},
+      {"train_micro_batch_size_per_gpu: 4\n", "this is a configuration of DeepSpeed"},
+      {"model_name_or_path: x/y\nlr: 1\nsource: z\n",
+       "this is a training job of Hugging Face's Trainer or a tool on top of it"},
+      {"args: --num-layers 2 --hidden-size 64\n", "this is arguments of Megatron-LM"}};
+  for (const auto& [text, message] : jobs) {
+    CAPTURE(text);
+    const auto errors = job_errors(text);
+    REQUIRE(errors.size() == 1);
+    CHECK(errors.front().message == message);
+  }
+}
+
+TEST_CASE("a file of ours with one mistake is no job of another framework") {
+  const std::pair<std::string, std::string> files[] = {
+      {"platform: dgx2\ntrain_micro_batch_size_per_gpu: 8\n", "unknown key 'train_micro_batch_size_per_gpu'"},
+      {"platform: dgx2\nmodel: gpt2\nper_device_train_batch_size: 8\n",
+       "unknown key 'per_device_train_batch_size'"},
+      {"model: gpt2\nper_device_train_batch_size: 8\ntrain_micro_batch_size_per_gpu: 8\n",
+       "unknown key 'per_device_train_batch_size'"},
+      {"{\"platform\": \"dgx2\", \"train_micro_batch_size_per_gpu\": 8}",
+       "unknown key 'train_micro_batch_size_per_gpu'"},
+      {"{source: \"x, pretrain_gpt.py\", modle: gpt2}", "unknown key 'modle'"},
+      {"source: \"NVIDIA/Megatron-LM, pretrain_gpt.py\"\nmodle: gpt2\n", "unknown key 'modle'"},
+      {"modle: gpt2\nmodels: 'as --tensor-model-parallel-size 2'  # of pretrain_gpt.py\n",
+       "unknown key 'modle'"},
+      {"platform: dgx2\nmodel: gpt2\nmodel: bert\nper_device_train_batch_size: 8\n",
+       "key 'model' is repeated"},
+      {"platform: dgx2\nmodel: 'gpt2\ntrain_micro_batch_size_per_gpu: 8\n", "this quote is never closed"}};
+  for (const auto& [text, message] : files) {
+    CAPTURE(text);
+    const auto errors = job_errors(text);
+    REQUIRE_FALSE(errors.empty());
+    CAPTURE(errors.front().message);
+    CHECK(errors.front().message.find(message) != std::string::npos);
+  }
+  const auto errors = job_errors("platform: dgx2\nper_device_train_batch_size: 8\n");
+  REQUIRE(errors.size() == 1);
+  CHECK(errors.front().hint == "did you mean 'batch_per_gpu'?");
 }
 
 TEST_CASE("only the beginning of a file is looked at") {

@@ -212,6 +212,47 @@ TEST_CASE("answers replace the log's numbers of GPUs and nodes") {
       InputError);
 }
 
+TEST_CASE("a shortened list with another number of GPUs does not say the number of nodes") {
+  const std::string big =
+      "  1073741824     268435456     float     sum      -1   8000.0  134.22  251.66      0   8010.0  134.05 "
+      " 251.34      0\n";
+  const auto imported = [&](const NcclTestsAnswers& answers) {
+    return read_log("all_reduce_perf\n" + ranks(4) + std::string(head) + big, answers);
+  };
+  const NcclRows open = nccl_rows(imported({.ranks = 16}), {.source = "s"});
+  CHECK(open.rows == 0);
+  CHECK(open.lacks_nodes);
+  CHECK_FALSE(open.lacks_gpus);
+  CHECK(nccl_rows(imported({.ranks = 16, .nodes = 2}), {.source = "s"}).rows == 2);
+  // an answer that the list agrees with changes nothing; without a list one node is meant
+  const NcclTestsAnswers eight{.ranks = 8};
+  CHECK(read_log(ranks(8, 4) + std::string(head) + row, eight).tables[0].nodes == 2);
+  CHECK(read_log(std::string(head) + row, eight).tables[0].nodes == 1);
+}
+
+TEST_CASE("more GPUs than any machine has are refused in JSON") {
+  const auto message = [](const std::string& text) {
+    const auto errors = errors_of([&] { (void)read_log(text); });
+    return errors.empty() ? "" : errors.front().message;
+  };
+  const auto nccl = [](const char* config, const char* devices) {
+    return fmt::format(R"({{"config": {{{}}}, "devices": [{}], "results": [{{"size": 8, "out_of_place":
+{{"time": 1, "alg_bw": 1, "bus_bw": 1}}}}]}})",
+                       config, devices);
+  };
+  constexpr std::string_view refused = "more than 1,000,000 GPUs";
+  CHECK(message(nccl(R"("nthreads": 1000000, "ngpus": 1000000)", R"({"rank": 0})")).find(refused) !=
+        std::string::npos);
+  CHECK(message(nccl(R"("nthreads": 1, "ngpus": 600000)", R"({"rank": 0}, {"rank": 0})")).find(refused) !=
+        std::string::npos);
+  CHECK(message(nccl(R"("nthreads": 1, "ngpus": 2)", R"({"rank": 999999})")).find(refused) !=
+        std::string::npos);
+  CHECK(message(nccl(R"("nthreads": 1, "ngpus": 2)", R"({"rank": 0})")).empty());
+  CHECK(message(R"({"name": "AllReduce", "ranks": 1000000, "gpusPerRank": 1000000, "nodes": 1, "size": 8,
+"type": "float", "time": 1, "algBw": 1, "busBw": 1})")
+            .find(refused) != std::string::npos);
+}
+
 TEST_CASE("the column error of old versions is a deviation, which the footer or its size judges") {
   const auto table = [](const char* error, const char* footer) {
     std::string old = std::string(head);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <initializer_list>
 #include <random>
 #include <string>
 
@@ -217,6 +218,27 @@ TEST_CASE("a scale and a bias behind a batch normalisation are its own, also wit
   CHECK(model.parameters == 4 * 3 + 2 * 4);
   CHECK(model.yaml.find("batch_norm") != std::string::npos);
   CHECK(model.yaml.find("multiply") == std::string::npos);
+}
+
+TEST_CASE("a squeeze takes away the sizes of a weight that it names, or all of 1") {
+  // a matrix of 8 x 1 fits, one of 1 x 8 or a list of 8 does not
+  const auto problem = [](const std::vector<std::int64_t>& sizes, const std::vector<std::string>& inputs,
+                          std::initializer_list<std::string> attributes = {}) {
+    OnnxFile file;
+    file.input("x", {0, 8, 2, 2}).output("y").weight("w", sizes);
+    file.values("last", {-1}).values("first", {0}).values("second", {1}).values("outside", {3});
+    file.node("GlobalAveragePool", {"x"}, "p").node("Flatten", {"p"}, "f");
+    file.node("Squeeze", inputs, "s", attributes).node("MatMul", {"f", "s"}, "y");
+    return onnx_problem(file);
+  };
+  CHECK(problem({1, 8, 1}, {"w", "first"}).empty());
+  CHECK(problem({1, 8, 1}, {"w"}, {onnx_numbers("axes", {0})}).empty());
+  CHECK(problem({8, 1, 1}, {"w", "last"}).empty());
+  CHECK(problem({1, 8, 1, 1}, {"w"}, {onnx_numbers("axes", {0, -1})}).empty());
+  CHECK_FALSE(problem({1, 8, 1}, {"w", "last"}).empty());
+  CHECK_FALSE(problem({1, 8, 1}, {"w"}).empty());
+  for (const char* axes : {"second", "outside"})
+    CHECK(problem({1, 8, 1}, {"w", axes}).find("axes do not fit") != std::string::npos);
 }
 
 TEST_CASE("a bias of channels behind a convolution without one is its bias") {
