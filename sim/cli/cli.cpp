@@ -8,6 +8,7 @@
 #include "cli/terminal.hpp"
 #include "config/diagnostic.hpp"
 #include "config/suggest.hpp"
+#include "run/child_processes.hpp"
 #include "units/version.hpp"
 
 #include <CLI/App.hpp>

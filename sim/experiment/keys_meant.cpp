@@ -52,7 +52,8 @@ constexpr long long most_given_ranks = 10'000'000;
 /// Throws InputError for more than a job can have.
 int ranks_given_by(const std::string& totals, long long ranks) {
   if (ranks <= most_given_ranks) return static_cast<int>(ranks);
-  throw InputError(fmt::format("{} gives more ranks than a job can have, {}", totals, grouped(most_given_ranks)));
+  throw InputError(
+      fmt::format("{} gives more ranks than a job can have, {}", totals, grouped(most_given_ranks)));
 }
 
 /// Takes the last value of a key out of the overrides.

@@ -87,9 +87,11 @@ std::string expected_error_in_words(const ExpectedError& expected) {
       fmt::format("measured relative to predicted in 80 % of comparable published runs ({} runs{})",
                   expected.runs, families);
   if (expected.same) {
-    return text + fmt::format("; published for this job: {} samples/s, batch {} ({})",
-                              rounded(expected.same->measured), grouped(expected.same->of.batch_per_gpu),
-                              expected.same->place);
+    return text + fmt::format(
+                      "; published for this machine, model and software: batch {} ({}), {} samples/s "
+                      "measured, {} predicted for that run",
+                      grouped(expected.same->of.batch_per_gpu), expected.same->place,
+                      rounded(expected.same->measured), rounded(expected.same->predicted));
   }
   return text + fmt::format("; nearest: {}, {} samples/s measured, {} predicted for that run",
                             published_run_in_words(expected.nearest), rounded(expected.nearest.measured),

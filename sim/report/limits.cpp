@@ -84,8 +84,8 @@ std::string gain_of(const Run& run, Seconds shorter) { return percent(shorter / 
 /// that key NCCL may choose otherwise, and the gain is another.
 std::string faster_in_words(const Run& run, const NetworkLimit& limit) {
   return fmt::format(
-      "{} ({}) would gain about {} more samples/s if algorithms and routes stayed ('explain' chooses them "
-      "anew).",
+      "{} ({}) would gain about {} more samples/s if algorithms and routes stayed; 'explain' lists gains of "
+      "simulated changes.",
       limit.faster->change, set_options(limit.faster->set), gain_of(run, limit.gain));
 }
 

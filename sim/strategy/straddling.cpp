@@ -65,9 +65,11 @@ std::optional<Diagnostic> straddling_warning(const Grid& grid, int ranks_per_nod
     };
     // A divisor of the number of ranks, so that the job keeps it.
     const int ranks = rank_count(grid);
+    const auto is_better = [&](int per_node) {
+      return ranks % per_node == 0 && keeps(split, per_node) && keeps(whole, per_node);
+    };
     int per_node = ranks_per_node - 1;
-    while (per_node > 1 && !(ranks % per_node == 0 && keeps(split, per_node) && keeps(whole, per_node)))
-      --per_node;
+    while (per_node > 1 && !is_better(per_node)) --per_node;
     if (per_node <= 1) continue;
     Diagnostic warning;
     warning.key_path = "gpus_per_node";
