@@ -5,15 +5,13 @@ includes the header, and a build without the presets, as the README's by hand, f
 usage: alone.py COMPILER JOBS [FILE...]     from the root of the repository; FILE: only these sources
 
 A source is suspected if it uses a type or calls a function whose name some headers declare, none of which it includes,
-directly or not. Suspects are compiled alone, syntax only: a name may be one of its own, of a member or of a library.
-The headers of libraries are precompiled once, since only this repository's are in question."""
+directly or not. Suspects are compiled alone, syntax only: a name may be one of its own, of a member or of a library."""
 
 import concurrent.futures
 import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 TYPE = re.compile(r"^(?:struct|class|enum class|using|concept) (\w+)", re.M)
@@ -21,21 +19,12 @@ FUNCTION = re.compile(r"^(?!using)[A-Za-z_\[][\w:<>,&*\[\] ]*[ &*]([a-z_]\w+)\("
 # In a source also members and local names: "int count(", "auto count = [", "vector<int>& count,"
 OWN = re.compile(r"\b(\w+)[>&*\]]* [&*]*(\w+)\s*(?:[=({,;)\[]|: )")
 NO_TYPE = {"return", "throw", "else", "case", "and", "or", "not", "delete", "new"}
+# "void Class::count(" and "std::function<double(int)>& count)"
+OWN_MEMBER = re.compile(r"^[\w:<>,&* ]*\b[A-Z]\w*::(\w+)\(|\)>[&*]* (\w+)[,)]", re.M)
 OWN_TYPE = re.compile(r"\b(?:struct|class|using|concept|typename) (\w+)")
 COMMENT = re.compile(r"//.*$|\"(?:[^\"\\\n]|\\.)*\"", re.M)
 FLAGS = ["-std=c++20", "-fsyntax-only", "-Isim", "-Itests", "-DFMT_SHARED", "-DBOOST_ALL_NO_LIB",
          '-DTRAINYARD_SOURCE_DIR="."', '-DTRAINYARD_PROGRAM="."', '-DTRAINYARD_VERSION="0"']
-
-LIBRARIES = """algorithm array charconv chrono cmath cstdint filesystem fstream functional iostream map memory numeric optional
-    ranges set span sstream string string_view tuple unordered_map utility variant vector fmt/format.h nlohmann/json.hpp""".split()
-
-
-def precompiled(compiler, folder):
-    """The options that give a source the precompiled headers of libraries."""
-    header, made = folder / "libraries.hpp", folder / "libraries.pch"
-    header.write_text("".join(f"#include <{name}>\n" for name in LIBRARIES))
-    subprocess.run([compiler, *(flag for flag in FLAGS if flag != "-fsyntax-only"), "-x", "c++-header", header, "-o", made], check=True)
-    return ["-include-pch", str(made)]
 
 
 class Texts:
@@ -58,7 +47,7 @@ class Texts:
                     continue
                 found.add(one)
                 for name in INCLUDE.findall(text):
-                    waiting += [self.root / "sim" / name, self.root / "tests" / name, one.parent / name]
+                    waiting += [self.root / "sim" / name, self.root / "tests" / name, (one.parent / name).resolve()]
             self.closures[file] = found
         return self.closures[file]
 
@@ -78,6 +67,7 @@ def suspects(root, sources, texts):
         code = COMMENT.sub("", texts.of(source))
         files = texts.closure(source)
         own = {name for before, name in OWN.findall(code) if before not in NO_TYPE} | set(OWN_TYPE.findall(code))
+        own |= {name for names in OWN_MEMBER.findall(code) for name in names}
         used = set(re.findall(r"(?<![\w:.])[A-Z]\w+\b", code)) | set(re.findall(r"(?<![\w.>:])([a-z_]\w+)\(", code))
         missing = {name for name in used - own if headers_of.get(name) and not headers_of[name] & files}
         if missing:
@@ -92,12 +82,11 @@ def main():
 
     def check(suspect):
         source, names = suspect
-        ended = subprocess.run([compiler, *FLAGS, *headers, str(source.relative_to(root))], capture_output=True, text=True, check=False)
+        ended = subprocess.run([compiler, *FLAGS, str(source.relative_to(root))], capture_output=True, text=True, check=False)
         return source, names, ended
 
     faults = 0
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        headers = precompiled(compiler, pathlib.Path(folder))
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for source, names, ended in pool.map(check, found):
             if ended.returncode != 0:
                 faults += 1
