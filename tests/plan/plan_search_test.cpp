@@ -5,6 +5,7 @@
 #include "plan/small_plans.hpp"
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
+#include "sanitized.hpp"
 #include "sweep/point_figures.hpp"
 #include "sweep/read_point.hpp"
 #include "units/text.hpp"
@@ -85,7 +86,8 @@ void check_search(const PlanSpace& space, PlanGoal goal, std::size_t& simulated,
 
 TEST_CASE(
     "The search finds the best two of every group that simulating all layouts finds, with fewer "
-    "simulations") {
+    "simulations" *
+    doctest::skip(testing::is_sanitized)) {
   std::size_t simulated = 0;
   std::size_t points = 0;
   check_search(small_space(), PlanGoal::time, simulated, points);
@@ -291,7 +293,8 @@ TEST_CASE("Between a usual and a slow slowest GPU a step lies at most a thousand
   }
 }
 
-TEST_CASE("The answer of a quantile keeps to a deadline at that quantile, and counts draws once") {
+TEST_CASE("The answer of a quantile keeps to a deadline at that quantile, and counts draws once" *
+          doctest::skip(testing::is_sanitized)) {
   PlanRequest request = robust_request();
   request.settings.gpus = "8";
   request.set.emplace_back("job.steps", "1000");
