@@ -74,9 +74,11 @@ Trace export_trace(const ResolvedExperiment& resolved, bool with_durations) {
     if (varies) op.kernel = times[i].kernel;
   }
   if (!is_replay(resolved.settings)) leave_times_to_ranks(resolved, trace);
-  // A trace that names its collectives keeps them. Otherwise the stack's reductions are named: work around
-  // them has no columns, so that a replay generates it anew, as it does broadcasts of buffers.
-  if (names_collectives || resolved.settings.sync.kind != SyncKind::all_reduce) return trace;
+  // A trace that names its collectives keeps them. Otherwise the stack's reductions are named, unless dates
+  // decide which gradients go together: these differ between numbers of ranks. Work around them has no
+  // columns, so that a replay generates it anew, as it does broadcasts of buffers.
+  if (names_collectives || resolved.settings.sync.kind != SyncKind::all_reduce || resolved.stack.fusion)
+    return trace;
   for (const Collective& collective : plan.graph.collectives) {
     if (!reduces(collective.operation)) continue;
     trace.ops[at(collective.label.ready_op)].communications.push_back(

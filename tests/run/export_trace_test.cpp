@@ -94,15 +94,18 @@ TEST_CASE("a trace replays to the bit on more and on fewer GPUs than it was expo
     check_replay(name, on_one, own, checked);
     check_replay(name, on_two, on_two_nodes, checked);
   }
-  // host time of each GPU and of rings between nodes; copies of samples that GPUs share
+  // host time of each GPU and of rings between nodes; copies of samples that GPUs share; gradients that
+  // Horovod fuses by their dates
   for (const Overrides& stack :
-       {Overrides{{"stack", "tf2_bert"}, {"accumulation", "2"}}, Overrides{{"stack", "mxnet_kvstore"}}}) {
+       {Overrides{{"stack", "tf2_bert"}, {"accumulation", "2"}}, Overrides{{"stack", "mxnet_kvstore"}},
+        Overrides{{"stack", "horovod_0_20"}}, Overrides{{"stack", "mxnet_horovod"}},
+        Overrides{{"stack", "horovod"}, {"accumulation", "2"}}}) {
     for (const Overrides& from : {own, on_one, on_two_nodes}) {
       for (const Overrides& to : {own, on_one, on_two, on_two_nodes})
         check_replay("resnet50_dgx2", joined(stack, from), joined(stack, to), checked);
     }
   }
-  CHECK(checked == 9 + 24);
+  CHECK(checked == 9 + 60);
 }
 
 TEST_CASE("kernels of an exported trace are those of a mean GPU, durations that are stated alone stay") {
