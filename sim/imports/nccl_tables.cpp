@@ -144,8 +144,7 @@ void complete_tables(NcclTestsLog& log, const std::string& file, const NcclTests
     if (answers.nodes)
       table.nodes = *answers.nodes;
     else if (answers.ranks && listed != table.ranks)
-      table.nodes =
-          listed == 0 ? 1 : 0;  // where the list is of other GPUs, its hosts are not all or too many
+      table.nodes = listed == 0 ? 1 : 0;  // a list of other GPUs does not tell the nodes of these
     if (!table.operation) table.operation = answers.operation ? answers.operation : told_by_figures(table);
     judge_deviations(table);
   }

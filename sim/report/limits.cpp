@@ -156,8 +156,7 @@ std::string loaded_shard_in_words(const Updates& updates) {
   const LoadedShard& shard = *updates.loaded_shard;
   return fmt::format(
       " Parameter-server shard {} ({} in all, numbered from 0) holds {} of {} of gradients, {} times the "
-      "mean: "
-      "layer {} has {} of them. More shards do not help until large tensors are spread over them "
+      "mean: layer {} has {} of them. More shards do not help until large tensors are spread over them "
       "(stack.servers.spread_above).",
       shard.shard, shard.shards, human(shard.bytes), human(shard.all),
       rounded(shard.bytes * shard.shards / shard.all), shard.layer, human(shard.of_layer));
