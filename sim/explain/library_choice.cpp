@@ -158,7 +158,6 @@ public:
       rates.push_back(lockstep_rate(uses_of(pattern), graph_.links));
     for (const Collective& collective : graph_.collectives)
       times_.push_back(time_alone(collective, [&](int pattern) { return rates[at(pattern)]; }));
-    makespan_ = closed_makespan(graph_, {.collectives = times_});
   }
 
   std::optional<CostlyChoice> worst() {
@@ -168,7 +167,13 @@ public:
   }
 
 private:
-  [[nodiscard]] Seconds least() const { return least_gain_of_choice * makespan_; }
+  [[nodiscard]] Seconds least() const { return least_gain_of_choice * run_.pace.time; }
+
+  /// In closed form. Most steps have no choice to compare it with.
+  Seconds makespan() {
+    if (!makespan_) makespan_ = closed_makespan(graph_, {.collectives = times_});
+    return *makespan_;
+  }
 
   [[nodiscard]] Seconds in_step(int number, Seconds time) const {
     return graph_.collectives[at(number)].rounds * time;
@@ -255,7 +260,7 @@ private:
         found.better_time = *time;
       }
       if (saved < least()) continue;
-      found.gain = makespan_ - closed_makespan(graph_, variant);
+      found.gain = makespan() - closed_makespan(graph_, variant);
       if (found.gain >= least() && (!worst_ || found.gain > worst_->gain)) worst_ = found;
     }
   }
@@ -301,7 +306,7 @@ private:
   const Run& run_;
   const TaskGraph& graph_;
   std::vector<Seconds> times_;  ///< of each collective alone
-  Seconds makespan_;
+  std::optional<Seconds> makespan_;
   std::map<std::pair<Kind, int>, std::optional<Choices>> choices_;  ///< by kind and pattern
   std::map<std::tuple<Kind, Bytes, Seconds, Algorithm, Protocol>, std::optional<Seconds>> known_;
   std::optional<CostlyChoice> worst_;
