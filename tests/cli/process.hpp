@@ -1,6 +1,7 @@
 #pragma once
 // Runs the built program as users do: as a separate process with arguments, an environment and redirections.
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <doctest/doctest.h>
@@ -11,6 +12,7 @@
 #include <sstream>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -119,6 +121,16 @@ public:
   [[nodiscard]] bool is_running() {
     if (!is_collected_ && ::waitpid(pid_, &status_, WNOHANG) == pid_) is_collected_ = true;
     return !is_collected_;
+  }
+
+  /// Waits for the first words on stderr, however busy the computer is; false if the program ends without
+  /// any.
+  [[nodiscard]] bool says_something() {
+    while (content(files_ / "err").empty()) {
+      if (!is_running()) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
   }
 
   Ended wait() {
