@@ -11,7 +11,7 @@
 
 A layout is refused (exit code 3), impossible (4), or simulated; nothing else happens: no other exit code, no deadlock. Of
 simulated ones flow and rounds agree to 1e-9 (where trees or chains share links, which rounds cuts finer, to 0.2 %),
-messages with them to 1 % (of random ones at most one in 50 does not, and none is 8 % off; sim/engine/README.md), and no step
+messages with them to 1 % (of random ones at most one in 50 does not, and none is as far off as UNEVEN), and no step
 is shorter than its lower bound. The same seed draws the same layouts; each has a number, by which it is drawn alone."""
 
 import argparse

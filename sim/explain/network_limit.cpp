@@ -78,7 +78,7 @@ std::vector<LimitedCollective> collectives_of(const ReplayedStep& step) {
 class LimitOfStep {
 public:
   explicit LimitOfStep(const ReplayedStep& step)
-      : graph_(step.plan.graph), all_(collectives_of(step)), makespan_(makespan({})) {}
+      : graph_(step.plan.graph), all_(collectives_of(step)), makespan_(makespan({}, 1)) {}
 
   /// By how much the step is shorter with these parts twice as fast.
   [[nodiscard]] Seconds gain(const std::vector<NetworkPart>& faster) const {
@@ -86,20 +86,10 @@ public:
       return std::ranges::any_of(
           one.phases, [&](const PhaseRates& phase) { return rate_of(phase, faster) > rate_of(phase, {}); });
     };
-    return std::ranges::any_of(all_, is_used) ? makespan_ - makespan(faster) : Seconds{};
+    return std::ranges::any_of(all_, is_used) ? makespan_ - makespan(faster, 1) : Seconds{};
   }
 
-  /// By how much the step is shorter with half of the latencies; 0 where that is surely less than `least`:
-  /// a path through the step passes a collective once, and a kernel beside it is at most twice as slow.
-  [[nodiscard]] Seconds latency_gain(Seconds least) const {
-    const std::vector<Seconds> now = times({}, 1);
-    std::vector<Seconds> half = times({}, 1 / times_more);
-    Seconds most;
-    for (std::size_t i = 0; i < half.size(); ++i)
-      most += graph_.collectives[at(all_[i].pace.collective)].rounds * (now[i] - half[i]);
-    return 2 * most < least ? Seconds()
-                            : makespan_ - closed_makespan(graph_, {.collectives = std::move(half)});
-  }
+  [[nodiscard]] Seconds latency_gain() const { return makespan_ - makespan({}, 1 / times_more); }
   [[nodiscard]] Seconds least() const { return least_gain_of_step * makespan_; }
 
   /// The pace of the collective that sends for the longest time, in a step, held by one of these parts; of
@@ -119,9 +109,8 @@ public:
   }
 
 private:
-  /// Of the collectives, each alone.
-  [[nodiscard]] std::vector<Seconds> times(const std::vector<NetworkPart>& faster, double latencies) const {
-    std::vector<Seconds> all;
+  [[nodiscard]] Seconds makespan(const std::vector<NetworkPart>& faster, double latencies) const {
+    StepVariant variant;
     for (const LimitedCollective& one : all_) {
       const Collective& collective = graph_.collectives[at(one.pace.collective)];
       Seconds time = latencies * collective.overhead;
@@ -130,13 +119,9 @@ private:
         phase.latency = latencies * phase.latency;
         time += closed_form(phase, rate_of(one.phases[i], faster));
       }
-      all.push_back(time);
+      variant.collectives.push_back(time);
     }
-    return all;
-  }
-
-  [[nodiscard]] Seconds makespan(const std::vector<NetworkPart>& faster) const {
-    return closed_makespan(graph_, {.collectives = times(faster, 1)});
+    return closed_makespan(graph_, variant);
   }
 
   const TaskGraph& graph_;
@@ -151,7 +136,7 @@ std::optional<NetworkLimit> network_limit(const Run& run) {
     return std::nullopt;
   const ReplayedStep step = replayed(run);
   const LimitOfStep limit(step);
-  NetworkLimit found{.pace = {}, .faster = {}, .gain = {}, .latency_gain = {}};
+  NetworkLimit found{.pace = {}, .faster = {}, .gain = {}, .latency_gain = limit.latency_gain()};
   Seconds alone;  // the largest gain of one part
   for (WhatIf& change : machine_changes(run.experiment)) {
     if (change.parts.empty() || !change.reason.empty()) continue;
@@ -162,7 +147,6 @@ std::optional<NetworkLimit> network_limit(const Run& run) {
     found.gain = gain;
     found.faster = std::move(change);
   }
-  found.latency_gain = limit.latency_gain(found.gain);
   found.is_latency = found.latency_gain > found.gain;
   found.pace = limit.longest(found.faster ? found.faster->parts : std::vector<NetworkPart>{});
   return found;

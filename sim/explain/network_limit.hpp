@@ -16,10 +16,8 @@ struct NetworkLimit {
   /// The parts of the network that limit it and their keys, at twice the speed; empty if no faster part
   /// shortens the step: latency limits it, or no key makes the part faster.
   std::optional<WhatIf> faster;
-  Seconds gain;  ///< by which the step is then shorter, with the same algorithms and routes
-  /// The same for half of the latencies and of the time before first messages; 0 where it is surely less than
-  /// `gain`.
-  Seconds latency_gain;
+  Seconds gain;             ///< by which the step is then shorter, with the same algorithms and routes
+  Seconds latency_gain;     ///< the same for half of the latencies and of the time before first messages
   bool is_latency = false;  ///< latency limits the step more than any part
 };
 
