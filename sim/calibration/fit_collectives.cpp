@@ -65,9 +65,9 @@ std::vector<double> root_weights(const CollectiveCurve& curve) {
 }
 
 /// A fit in progress: the constants as ratios to their priors, then the rates as ratios to the files'.
-class Fit {
+class RateFit {
 public:
-  Fit(std::vector<Member>& members, std::size_t rates, std::string left_out)
+  RateFit(std::vector<Member>& members, std::size_t rates, std::string left_out)
       : members_(members), rates_(rates), left_out_(std::move(left_out)) {}
 
   std::vector<double> run(std::vector<double> start) {
@@ -110,7 +110,7 @@ private:
 };
 
 /// The machines whose curves notice a change of a constant, "dgx2, dgx1v", and how many curves these are.
-std::string told_by(std::vector<Member>& members, const std::vector<double>& point, const Fit& fit,
+std::string told_by(std::vector<Member>& members, const std::vector<double>& point, const RateFit& fit,
                     std::size_t constant) {
   std::vector<double> other = point;
   other[constant] += 0.5;  // of the prior: also where the fit came down to next to nothing
@@ -172,7 +172,7 @@ void add_left_out(std::vector<Member>& members, std::size_t rates, const std::ve
   std::set<std::string> kins;
   for (const Member& member : members) kins.insert(kin_of(member.model.curve()));
   for (const std::string& kin : kins) {
-    Fit fit(members, rates, kin);
+    RateFit fit(members, rates, kin);
     const Protocols constants = fit.protocols(fit.run(start));
     for (std::size_t i = 0; i < members.size(); ++i) {
       Member& member = members[i];
@@ -197,7 +197,7 @@ CollectiveFit fit_collectives(const config::Catalogue& catalogue, const Collecti
     throw InputError("no row is a collective with split 'calibrate' on a machine that the rules cover",
                      "'trainyard validate' lists why rows are left out");
   }
-  Fit fit(members, rates.size(), "");
+  RateFit fit(members, rates.size(), "");
   const std::vector<double> best = fit.run(fit.start());
 
   const std::vector<FitConstant> constants = fit_constants();

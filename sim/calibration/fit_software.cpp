@@ -12,11 +12,10 @@ Software fit_software(const config::Catalogue& catalogue, const std::shared_ptr<
   const SoftwareFit fit(kernel_times(catalogue, data, data->rows, parallel));
   Software software = fit.software();
   software.title = fmt::format("{} published runs on one GPU", fit.runs().size());
-  software.left_out = {
-      fit.left_out_error("series", [](const KernelTimes& run) { return series_text(run.series); }),
-      fit.left_out_error("gpu", [](const KernelTimes& run) { return run.use.gpu; }),
-      fit.left_out_error("stack", [](const KernelTimes& run) { return run.use.stack; }),
-      fit.left_out_error("model", [](const KernelTimes& run) { return run.use.model; })};
+  software.left_out = {fit.left_out_error("series", [](const KernelTimes& run) { return run.series; }),
+                       fit.left_out_error("gpu", [](const KernelTimes& run) { return run.use.gpu; }),
+                       fit.left_out_error("stack", [](const KernelTimes& run) { return run.use.stack; }),
+                       fit.left_out_error("model", [](const KernelTimes& run) { return run.use.model; })};
   software.source = {
       fmt::format("trainyard calibrate stack: {}; every line of the table names its rows in "
                   "workloads/published",

@@ -1,6 +1,6 @@
 #include "calibration/fit_stack.hpp"
 
-#include "published/predict_series.hpp"
+#include "published/predict_cases.hpp"
 #include "run/child_processes.hpp"
 #include "units/statistics.hpp"
 
@@ -44,19 +44,19 @@ StackFit fit_stack(const config::Catalogue& catalogue, const std::shared_ptr<con
   StackFit fit{.stack = load_stack(config::load(config::find(catalogue, config::Kind::stack, stack))),
                .runs = {},
                .excluded = {}};
-  std::vector<PublishedRun> runs;
+  std::vector<Case> runs;
   for (const PublishedRow& row : data->rows) {
     if (const std::string reason = reason_against(row); !reason.empty()) {
       ++fit.excluded[reason];
       continue;
     }
-    auto run = published_run(data, row);
+    auto run = case_of(data, row);
     if (const auto* reason = std::get_if<std::string>(&run)) {
       ++fit.excluded[*reason];
-    } else if (std::get<PublishedRun>(run).stack->stack != fit.stack.name) {
+    } else if (std::get<Case>(run).stack->stack != fit.stack.name) {
       ++fit.excluded["another stack"];
     } else {
-      runs.push_back(std::get<PublishedRun>(std::move(run)));
+      runs.push_back(std::get<Case>(std::move(run)));
     }
   }
   const auto solve = [&](int i) {

@@ -2,7 +2,7 @@
 // `trainyard calibrate stack`: one compute_scale for a stack, from published runs on one GPU.
 
 #include "config/catalogue.hpp"
-#include "published/published_run.hpp"
+#include "published/case.hpp"
 
 #include <map>
 #include <memory>
@@ -13,7 +13,7 @@ namespace trainyard {
 
 /// A run that the scale was fitted to.
 struct FittedRun {
-  PublishedRun run;
+  Case run;
   double measured = 0;   ///< samples per second
   double predicted = 0;  ///< with the stack as it was
   double scale = 0;      ///< with which the prediction equals the row

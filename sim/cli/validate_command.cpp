@@ -8,33 +8,28 @@
 #include "config/keys.hpp"
 #include "experiment/prediction_error.hpp"
 #include "published/assumptions.hpp"
+#include "published/case_intervals.hpp"
 #include "published/collective_rows.hpp"
-#include "published/layout_error_table.hpp"
 #include "published/memory_outcomes.hpp"
 #include "published/missing_rules.hpp"
 #include "published/published_experiments.hpp"
 #include "published/published_files.hpp"
-#include "published/run_error_table.hpp"
-#include "published/run_errors.hpp"
+#include "published/scores.hpp"
 #include "published/target_rows.hpp"
 #include "published/validate.hpp"
-#include "published/validate_layouts.hpp"
-#include "published/validate_targets.hpp"
-#include "published/validate_training.hpp"
+#include "published/validation.hpp"
 #include "report/assumptions_table.hpp"
-#include "report/interval_report.hpp"
+#include "report/case_validation.hpp"
 #include "report/json_text.hpp"
-#include "report/layout_validation.hpp"
-#include "report/memory_outcomes_table.hpp"
 #include "report/out_files.hpp"
-#include "report/target_validation.hpp"
 #include "report/training_plot.hpp"
-#include "report/training_validation.hpp"
+#include "report/validation_parts.hpp"
 #include "report/validation_plot.hpp"
 #include "report/validation_table.hpp"
 #include "units/version.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
@@ -90,40 +85,13 @@ RowsByKind parted(const std::vector<PublishedRow>& rows) {
   return parts;
 }
 
-/// Runs whose ranks share a model have rules of their own, unless others are named.
-std::string rules_of_layouts(const std::string& named) {
-  return named == ValidateOptions{}.runs ? "layouts" : named;
+/// The rules of a kind, unless others are named.
+std::string rules_of(RowKind kind, const std::string& named) {
+  if (kind == RowKind::training || named != ValidateOptions{}.runs) return named;
+  return kind == RowKind::layouts ? "layouts" : "to_target";
 }
 
-/// Trainings to a target have rules of their own too.
-std::string rules_of_targets(const std::string& named) {
-  return named == ValidateOptions{}.runs ? "to_target" : named;
-}
-
-nlohmann::ordered_json head_of_json() { return {{"schema_version", 3}, {"trainyard_version", version()}}; }
-
-/// Training runs if there are any, with the results for collectives as a member; otherwise only collectives.
-nlohmann::ordered_json combined_json(const CollectiveValidation& collectives, bool has_collectives,
-                                     const TrainingValidation& training, bool has_training, FitKind fit) {
-  if (!has_training) return validation_json(collectives);
-  nlohmann::ordered_json json = head_of_json();
-  json.update(training_validation_json(training, fit));
-  if (has_collectives) json["collectives"] = validation_json(collectives);
-  return json;
-}
-
-/// The fit of runs whose ranks share a model: they have no run on one GPU, so that `1gpu` and `1node` are
-/// the others on the fewest GPUs.
-LayoutFit layout_fit(FitKind fit) {
-  if (fit == FitKind::nothing) return LayoutFit::nothing;
-  return fit == FitKind::software ? LayoutFit::software : LayoutFit::one_layout;
-}
-
-/// The fit of trainings to a target: one system's row stands for the run on one GPU or one node.
-TargetFit target_fit(FitKind fit) {
-  if (fit == FitKind::nothing) return TargetFit::nothing;
-  return fit == FitKind::software ? TargetFit::software : TargetFit::one_system;
-}
+nlohmann::ordered_json head_of_json() { return {{"schema_version", 4}, {"trainyard_version", version()}}; }
 
 /// Why the mean error of some rows misses the limit; empty if it does not.
 std::string missed(const std::string& one, const std::string& many, const std::optional<double>& error,
@@ -136,41 +104,43 @@ std::string missed(const std::string& one, const std::string& many, const std::o
                      100 * limit);
 }
 
-/// For collectives, the mean over curves from 1 MiB up; for training under `fit`, the mean over complete
-/// runs of families that count in the totals; likewise for runs whose ranks share a model, and for each
-/// family of trainings to a target. `limit` is a ratio. Throws LimitMissed if either mean is above it, if
-/// rows of a kind were predicted but none of them is part of the mean, or if nothing was scored at all.
-void check_limit(const CollectiveValidation& collectives, const TrainingValidation& training,
-                 const LayoutValidation& layouts, const TargetValidation& targets, FitKind fit,
-                 double limit) {
-  const bool has_runs = !training.runs.empty() || !training.missed.empty();
-  const bool has_layouts = !layouts.runs.empty() || !layouts.excluded.empty();
+/// Why the errors of cases miss the limit: the mean over complete rows of families that count in the totals
+/// or, of trainings to a target, that of a family.
+std::string missed(const Validation& validation, Fit asked, double limit) {
+  const Fit fit = fit_for(validation.kind, asked);
+  if (has_totals(validation)) {
+    const std::string_view runs = validation.kind == RowKind::layouts
+                                      ? "run{} whose ranks share a model with fit {}"
+                                      : "eligible training run{} with fit {}";
+    const auto named = [&](std::string_view plural) {
+      return fmt::format(fmt::runtime(runs), plural, config::name_of(fit));
+    };
+    return missed(named(""), named("s"), errors_of(validation, fit).mape, limit);
+  }
   std::string all;
-  if (!collectives.curves.empty() || (!has_runs && !has_layouts && targets.rows.empty())) {
-    all = missed("collective from 1 MiB up", "collective curves from 1 MiB up",
-                 summary_of(collectives).large.mape, limit);
-  }
-  if (has_runs) {
-    const std::string_view under = config::name_of(fit);
-    const std::string its = missed(fmt::format("eligible training run with fit {}", under),
-                                   fmt::format("eligible training runs with fit {}", under),
-                                   errors_of(training, fit, {}).mape, limit);
-    all += (all.empty() || its.empty() ? "" : "\n") + its;
-  }
-  if (has_layouts) {
-    const LayoutFit its = layout_fit(fit);
-    const std::string about =
-        missed(fmt::format("run whose ranks share a model with fit {}", config::name_of(its)),
-               fmt::format("runs whose ranks share a model with fit {}", config::name_of(its)),
-               errors_of(layouts, its).mape, limit);
+  for (const Family* family : families_of(validation)) {
+    const CaseErrors errors = errors_of(validation, fit, {.family = family->name});
+    if (errors.rows == 0) continue;  // none of its rows can be claimed
+    const std::string rows = fmt::format("rows of {} with fit {}", family->name, config::name_of(fit));
+    const std::string about = missed(rows, rows, errors.mape, limit);
     all += (all.empty() || about.empty() ? "" : "\n") + about;
   }
-  for (const std::string& family : target_families(targets)) {
-    const TargetFit its = target_fit(fit);
-    const TargetErrors errors = errors_of(targets, its, family);
-    const std::string rows = fmt::format("rows of {} with fit {}", family, config::name_of(its));
-    if (errors.coverage == 0) continue;  // none of its rows can be claimed
-    const std::string about = missed(rows, rows, errors.mape, limit);
+  return all;
+}
+
+/// For collectives, the mean over curves from 1 MiB up. `limit` is a ratio. Throws LimitMissed if any mean is
+/// above it, if rows of a kind were predicted but none of them is part of the mean, or if nothing was scored
+/// at all.
+void check_limit(const CollectiveValidation& collectives, const std::vector<Validation>& validations, Fit fit,
+                 double limit) {
+  std::string all;
+  if (!collectives.curves.empty() || validations.empty())
+    all = missed("collective from 1 MiB up", "collective curves from 1 MiB up",
+                 summary_of(collectives).large.mape, limit);
+  for (const Validation& validation : validations) {
+    if (validation.cases.empty() && validation.missed.empty() && validation.kind == RowKind::training)
+      continue;
+    const std::string about = missed(validation, fit, limit);
     all += (all.empty() || about.empty() ? "" : "\n") + about;
   }
   if (!all.empty()) throw LimitMissed(all);
@@ -204,42 +174,115 @@ void check_experiment_files(const ValidateOptions& options, const RowsByKind& ro
   }
 }
 
-/// The file of --errors for a fit.
-std::filesystem::path error_file(const ValidateOptions& options, FitKind fit) {
-  return std::filesystem::path(*options.errors) / fmt::format("{}.csv", config::name_of(fit));
-}
-
-/// The same for runs whose ranks share a model; nothing for a fit to which no such experiment can be fitted.
-std::optional<std::filesystem::path> layout_error_file(const ValidateOptions& options, FitKind fit) {
-  if (layout_fit(fit) == LayoutFit::one_layout) return std::nullopt;
+/// The file of --errors for a kind and a fit; nothing if no experiment has such a fit.
+std::optional<std::filesystem::path> error_file(const ValidateOptions& options, RowKind kind, Fit fit) {
+  const bool is_known =
+      kind == RowKind::training ? fit != Fit::one_node : kind == RowKind::layouts && !has_reference(fit);
+  if (!is_known) return std::nullopt;
   return std::filesystem::path(*options.errors) /
-         fmt::format("{}{}.csv", layouts_prefix, config::name_of(fit));
+         fmt::format("{}{}.csv", kind == RowKind::layouts ? layouts_prefix : "", config::name_of(fit));
 }
 
 std::filesystem::path curve_error_file(const ValidateOptions& options) {
   return std::filesystem::path(*options.errors) / "collectives.csv";
 }
 
-void validate(const ValidateOptions& options) {
-  // read before anything slow
-  const double limit = options.limit ? percentage("--limit", *options.limit) : 0;
-  std::vector<FitKind> asked = PredictionOptions{}.fits;
-  if (options.fit) asked = {choice<FitKind>(*options.fit)};
-  const int parallel = jobs_of(options.jobs);
-  const LimitsKept limits(limits_of(options.limits), announce_work);
+constexpr std::array kinds{RowKind::training, RowKind::layouts, RowKind::targets};
+
+/// Refuses files that exist before anything slow is done.
+void check_files(const ValidateOptions& options, const std::vector<Fit>& asked) {
   for (const auto* file : {&options.plot, &options.plot_runs, &options.csv}) {
     if (*file) check_out_file(**file, options.force);
   }
-  std::vector<FitKind> error_files;
-  if (options.errors) {
-    check_out_file(curve_error_file(options), options.force);
-    for (const FitKind its : asked) {
-      if (its == FitKind::one_node) continue;  // no experiment has a measurement of one node
-      error_files.push_back(its);
-      check_out_file(error_file(options, its), options.force);
-      if (const auto file = layout_error_file(options, its)) check_out_file(*file, options.force);
+  if (!options.errors) return;
+  check_out_file(curve_error_file(options), options.force);
+  for (const RowKind kind : kinds) {
+    for (const Fit fit : asked) {
+      if (const auto file = error_file(options, kind, fit)) check_out_file(*file, options.force);
     }
   }
+}
+
+/// The validation of every kind of which there are rows. References are also looked up among the shipped
+/// rows.
+std::vector<Validation> validated(const config::Catalogue& catalogue, const ValidateOptions& options,
+                                  RowsByKind rows, bool has_training, int parallel,
+                                  const PredictionOptions& predictions) {
+  const auto rows_of = [](RowsByKind& of, RowKind kind) -> std::vector<PublishedRow>& {
+    if (kind == RowKind::training) return of.training;
+    return kind == RowKind::layouts ? of.layouts : of.targets;
+  };
+  const bool has_others =
+      std::ranges::any_of(kinds, [&](RowKind kind) { return !rows_of(rows, kind).empty(); });
+  RowsByKind shipped;
+  if (!options.files.empty() && has_others) shipped = parted(read_published_files(catalogue, {}));
+  complete_energy_rows(rows.targets, shipped.targets);
+  std::vector<Validation> validations;
+  for (const RowKind kind : kinds) {
+    std::vector<PublishedRow>& its = rows_of(rows, kind);
+    if (its.empty() && (kind != RowKind::training || !has_training)) continue;
+    const auto data = std::make_shared<const PublishedData>(
+        PublishedData{.machine_rules = read_machine_rules(catalogue, rules_of(kind, options.machines)),
+                      .run_rules = read_run_rules(catalogue, rules_of(kind, options.runs)),
+                      .rows = std::move(its),
+                      .lookup = kind == RowKind::targets ? std::vector<PublishedRow>()
+                                                         : std::move(rows_of(shipped, kind))});
+    validations.push_back(validate_rows(catalogue, kind, data, parallel, predictions));
+  }
+  return validations;
+}
+
+/// Training if there is any, with the results of the other kinds as members.
+nlohmann::ordered_json json_of(const std::vector<Validation>& validations,
+                               const CollectiveValidation* collectives, const MemoryValidation* memory,
+                               Fit fit) {
+  if (validations.empty() && collectives != nullptr) return validation_json(*collectives);
+  nlohmann::ordered_json json = head_of_json();
+  for (const Validation& validation : validations) {
+    nlohmann::ordered_json its = case_validation_json(validation, fit_for(validation.kind, fit));
+    if (validation.kind == RowKind::training)
+      json.update(its);
+    else
+      json[validation.kind == RowKind::layouts ? "layouts" : "targets"] = std::move(its);
+  }
+  if (collectives != nullptr) json["collectives"] = validation_json(*collectives);
+  if (memory != nullptr) json["memory"] = memory_outcomes_json(*memory);
+  return json;
+}
+
+void write_files(const config::Catalogue& catalogue, const ValidateOptions& options,
+                 const std::vector<Validation>& validations, const CollectiveValidation* collectives,
+                 const std::vector<Fit>& asked, Fit fit) {
+  std::vector<nlohmann::ordered_json> tables;
+  for (const Validation& validation : validations) {
+    if (options.plot_runs && validation.kind == RowKind::training)
+      write_out_file(*options.plot_runs, training_plot(validation), options.force);
+    if (options.csv) tables.push_back(case_validation_json(validation, fit_for(validation.kind, fit)));
+    for (const Fit its : asked) {
+      const auto file = options.errors ? error_file(options, validation.kind, its) : std::nullopt;
+      if (file) write_out_file(*file, published_errors_text(error_table(validation, its)), options.force);
+    }
+    if (!options.experiments) continue;
+    for (const PublishedExperiment& each : published_experiments(catalogue, validation))
+      write_out_file(std::filesystem::path(*options.experiments) / each.file, each.text, options.force);
+  }
+  if (options.csv) write_out_file(*options.csv, validated_cases_csv(tables), options.force);
+  if (collectives == nullptr) return;
+  if (options.plot) write_out_file(*options.plot, validation_plot(*collectives), options.force);
+  if (options.errors)
+    write_out_file(curve_error_file(options), collective_errors_text(collective_errors(*collectives)),
+                   options.force);
+}
+
+void validate(const ValidateOptions& options) {
+  // read before anything slow
+  const double limit = options.limit ? percentage("--limit", *options.limit) : 0;
+  std::vector<Fit> asked = fits_of(RowKind::training);
+  if (options.fit) asked = {fit_for(RowKind::training, choice<Fit>(*options.fit))};
+  const Fit fit = options.fit ? asked.front() : Fit::one_gpu;
+  const int parallel = jobs_of(options.jobs);
+  const LimitsKept limits(limits_of(options.limits), announce_work);
+  check_files(options, asked);
   const config::Catalogue catalogue = config::find_catalogue();
   const MachineRules machines = read_machine_rules(catalogue, options.machines);
   const Protocols constants =
@@ -249,113 +292,51 @@ void validate(const ValidateOptions& options) {
   expect(rows.work(parallel), "CSV files of fewer rows take less");
   expect_no_more();
   if (options.experiments) check_experiment_files(options, rows);
-  auto& [about_collectives, about_training, about_layouts, about_targets] = rows;
-  const bool has_collectives = !about_collectives.empty();
-  const bool has_layouts = !about_layouts.empty();
-  const bool has_targets = !about_targets.empty();
-  const bool has_training = !about_training.empty() || (!has_collectives && !has_layouts && !has_targets);
+  const bool has_collectives = !rows.collectives.empty();
+  const bool has_training =
+      !rows.training.empty() || (!has_collectives && rows.layouts.empty() && rows.targets.empty());
   const auto collective_data = std::make_shared<const PublishedData>(
-      PublishedData{.machine_rules = machines, .run_rules = runs, .rows = std::move(about_collectives)});
+      PublishedData{.machine_rules = machines, .run_rules = runs, .rows = std::move(rows.collectives)});
   const auto curves = collective_curves(collective_data);
-  const CollectiveValidation collectives = validate_collectives(catalogue, curves, constants);
-  // rows to fit to are also looked up among those shipped
-  std::vector<PublishedRow> shipped;
-  std::vector<PublishedRow> shipped_layouts;
-  if (!options.files.empty() && (!about_training.empty() || has_targets || has_layouts)) {
-    RowsByKind others = parted(read_published_files(catalogue, {}));
-    complete_energy_rows(about_targets, others.targets);
-    if (!about_training.empty()) shipped = std::move(others.training);
-    if (has_layouts) shipped_layouts = std::move(others.layouts);
-  } else {
-    complete_energy_rows(about_targets, {});
-  }
+  const CollectiveValidation scored_curves = validate_collectives(catalogue, curves, constants);
+  const CollectiveValidation* collectives = has_collectives ? &scored_curves : nullptr;
   const PredictionOptions predictions{.equal_gpus = options.equal_gpus, .fits = asked};
-  const TrainingValidation training =
-      validate_training(catalogue,
-                        std::make_shared<const PublishedData>(PublishedData{.machine_rules = machines,
-                                                                            .run_rules = runs,
-                                                                            .rows = std::move(about_training),
-                                                                            .lookup = std::move(shipped)}),
-                        parallel, predictions);
-  LayoutValidation layouts;
-  if (has_layouts) {
-    layouts = validate_layouts(
-        catalogue,
-        std::make_shared<const PublishedData>(
-            PublishedData{.machine_rules = read_machine_rules(catalogue, rules_of_layouts(options.machines)),
-                          .run_rules = read_run_rules(catalogue, rules_of_layouts(options.runs)),
-                          .rows = std::move(about_layouts),
-                          .lookup = std::move(shipped_layouts)}),
-        parallel, options.equal_gpus);
-  }
-  TargetValidation targets;
-  if (has_targets) {
-    targets = validate_targets(
-        catalogue,
-        std::make_shared<const PublishedData>(
-            PublishedData{.machine_rules = read_machine_rules(catalogue, rules_of_targets(options.machines)),
-                          .run_rules = read_run_rules(catalogue, rules_of_targets(options.runs)),
-                          .rows = std::move(about_targets)}),
-        parallel, options.equal_gpus);
-  }
-  MemoryValidation memory;
-  if (has_training)
+  const std::vector<Validation> validations =
+      validated(catalogue, options, std::move(rows), has_training, parallel, predictions);
+  std::optional<MemoryValidation> memory;
+  std::vector<AssumptionEffect> effects;
+  if (has_training) {
+    const Validation& training = validations.front();
     memory = validate_memory(
         catalogue, training.data,
-        options.files.empty() ? shipped_memory_outcomes(catalogue) : std::vector<PublishedOutcome>());
-  std::vector<LayoutFit> fits_of_layouts(layout_fits.begin(), layout_fits.end());
-  if (options.fit) fits_of_layouts = {layout_fit(asked.front())};
-  std::vector<TargetFit> fits_of_targets(target_fits.begin(), target_fits.end());
-  if (options.fit) fits_of_targets = {target_fit(asked.front())};
-  const FitKind fit = options.fit ? asked.front() : FitKind::one_gpu;
-  std::vector<AssumptionEffect> effects;
-  if (options.assumed) effects = assumption_effects(catalogue, training, parallel, fit, predictions);
-  if (options.plot) write_out_file(*options.plot, validation_plot(collectives), options.force);
-  if (options.plot_runs) write_out_file(*options.plot_runs, training_plot(training), options.force);
-  if (options.csv)
-    write_out_file(*options.csv,
-                   validated_runs_csv(training_validation_json(training, fit),
-                                      has_layouts ? layout_validation_json(layouts, layout_fit(fit))
-                                                  : nlohmann::ordered_json()),
-                   options.force);
-  for (const FitKind its : error_files) {
-    if (has_training)
-      write_out_file(error_file(options, its), published_errors_text(published_errors(training, its)),
-                     options.force);
-    if (const auto file = layout_error_file(options, its); file && has_layouts)
-      write_out_file(*file, published_errors_text(layout_errors(layouts, layout_fit(its))), options.force);
+        options.files.empty() ? shipped_memory_outcomes(catalogue) : std::vector<PublishedOutcome>(),
+        parallel);
+    if (options.assumed) effects = assumption_effects(catalogue, training, parallel, fit, predictions);
   }
-  if (options.errors && has_collectives)
-    write_out_file(curve_error_file(options), collective_errors_text(collective_errors(collectives)),
-                   options.force);
-  if (options.experiments) {
-    for (const PublishedExperiment& each : published_experiments(catalogue, training, layouts))
-      write_out_file(std::filesystem::path(*options.experiments) / each.file, each.text, options.force);
-  }
+  write_files(catalogue, options, validations, collectives, asked, fit);
+  const PrintStyle style = print_style();
   if (options.json) {
-    nlohmann::ordered_json json =
-        has_collectives || has_training || has_layouts
-            ? combined_json(collectives, has_collectives, training, has_training, fit)
-            : head_of_json();
-    if (has_layouts) json["layouts"] = layout_validation_json(layouts, layout_fit(fit));
-    if (has_targets) json["targets"] = target_validation_json(targets, target_fit(fit));
-    if (has_training) json["memory"] = memory_outcomes_json(memory);
+    nlohmann::ordered_json json = json_of(validations, collectives, memory ? &*memory : nullptr, fit);
     if (options.assumed) json["assumptions"] = assumptions_json(effects);
     print_result(json_text(json));
   } else {
-    const PrintStyle style = print_style();
-    if (has_collectives) print_result(validation_table(collectives, options.summary, style));
-    if (has_training) print_result(training_validation_table(training, asked, options.summary, style));
-    if (has_layouts) print_result(layout_validation_table(layouts, fits_of_layouts, options.summary, style));
-    if (has_targets) print_result(target_validation_table(targets, fits_of_targets, options.summary, style));
-    if (has_training) print_result(memory_outcomes_table(memory, style));
+    if (collectives != nullptr) print_result(validation_table(*collectives, options.summary, style));
+    for (const Validation& validation : validations) {
+      std::vector<Fit> fits = fits_of(validation.kind);
+      if (options.fit) fits = {fit_for(validation.kind, fit)};
+      print_result(case_validation_text(validation, fits, options.summary, style));
+    }
+    if (memory) print_result(memory_outcomes_text(*memory, style));
     if (options.assumed) print_result(assumptions_table(effects, fit, style));
   }
-  if (!options.files.empty())
-    report_missing_rules(
-        *collective_data, *training.data,
-        !curves.curves.empty() || !training.runs.empty() || !layouts.runs.empty() || !targets.rows.empty());
-  if (options.limit) check_limit(collectives, training, layouts, targets, fit, limit);
+  if (!options.files.empty()) {
+    const bool is_anything_predicted =
+        !curves.curves.empty() ||
+        std::ranges::any_of(validations, [](const Validation& its) { return !its.cases.empty(); });
+    report_missing_rules(*collective_data, has_training ? *validations.front().data : PublishedData(),
+                         is_anything_predicted);
+  }
+  if (options.limit) check_limit(scored_curves, validations, fit, limit);
 }
 
 }  // namespace
@@ -369,7 +350,7 @@ void add_validate(CLI::App& program) {
   add_value(command, "--protocols", options->protocols, "PROTOCOLS",
             "constants of NCCL's protocols: a name in platforms/protocols or a path");
   add_runs_option(command, options->runs);
-  add_choice<FitKind>(
+  add_choice<Fit>(
       command, "--fit", options->fit, "FIT",
       "runs that training predictions are fitted to: {} (default: all; with --json 1gpu); for "
       "runs whose ranks share a model, 1gpu and 1node are the others on the series' fewest GPUs, for "

@@ -1,7 +1,7 @@
 #include "published/assumptions.hpp"
 
 #include "config/document.hpp"
-#include "published/run_errors.hpp"
+#include "published/scores.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ void gather(const config::Node& node, const std::string& path, config::Kind kind
 /// A file that runs use: its kind and its name.
 using File = std::pair<config::Kind, std::string>;
 
-std::vector<File> files_of(const config::Catalogue& catalogue, const PublishedRun& run) {
+std::vector<File> files_of(const config::Catalogue& catalogue, const Case& run) {
   const std::string& platform = run.machine->platform;
   std::string gpu;
   const auto own = run.machine->set.find("node.gpus.profile");
@@ -64,15 +64,15 @@ std::vector<File> files_of(const config::Catalogue& catalogue, const PublishedRu
 }
 
 /// The runs that use an assumption.
-TrainingValidation runs_with(const Assumption& assumption, const TrainingValidation& validation,
-                             const std::map<const ScoredRun*, std::vector<File>>& files) {
+Validation runs_with(const Assumption& assumption, const Validation& validation,
+                     const std::map<const ScoredCase*, std::vector<File>>& files) {
   std::set<File> its;
   for (const FileChange& place : assumption.places) its.emplace(place.kind, place.name);
-  TrainingValidation part;
-  part.data = validation.data;
-  for (const ScoredRun& scored : validation.runs) {
+  Validation part{.kind = validation.kind, .data = validation.data};
+  for (const ScoredCase& scored : validation.cases) {
     const auto is_in = [&](const File& file) { return its.contains(file); };
-    if (std::ranges::any_of(files.at(&scored), is_in)) part.runs.push_back(scored);
+    if (std::ranges::any_of(files.at(&scored), is_in))
+      part.cases.push_back(scored);  // families stay where they are
   }
   return part;
 }
@@ -89,11 +89,10 @@ std::optional<std::string> scaled_text(const std::string& text, double factor) {
   return shortest(*value * factor) + text.substr(number.size());
 }
 
-std::vector<Assumption> assumptions_of(const config::Catalogue& catalogue,
-                                       const TrainingValidation& validation) {
+std::vector<Assumption> assumptions_of(const config::Catalogue& catalogue, const Validation& validation) {
   std::set<File> files;
-  for (const ScoredRun& scored : validation.runs) {
-    for (File& file : files_of(catalogue, scored.run)) files.insert(std::move(file));
+  for (const ScoredCase& scored : validation.cases) {
+    for (File& file : files_of(catalogue, scored.of)) files.insert(std::move(file));
   }
   Found found;
   for (const auto& [kind, name] : files)
@@ -104,20 +103,20 @@ std::vector<Assumption> assumptions_of(const config::Catalogue& catalogue,
 }
 
 std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalogue,
-                                                 const TrainingValidation& validation, int parallel,
-                                                 FitKind fit, const PredictionOptions& as_predicted) {
+                                                 const Validation& validation, int parallel, Fit fit,
+                                                 const PredictionOptions& as_predicted) {
   // rows to fit to may be any of the validation
   PublishedData of_part = *validation.data;
   of_part.lookup.insert(of_part.lookup.begin(), of_part.rows.begin(), of_part.rows.end());
-  std::map<const ScoredRun*, std::vector<File>> files;
-  for (const ScoredRun& scored : validation.runs) files[&scored] = files_of(catalogue, scored.run);
+  std::map<const ScoredCase*, std::vector<File>> files;
+  for (const ScoredCase& scored : validation.cases) files[&scored] = files_of(catalogue, scored.of);
   std::vector<AssumptionEffect> effects;
   for (Assumption& assumption : assumptions_of(catalogue, validation)) {
-    const TrainingValidation part = runs_with(assumption, validation, files);
-    const RunErrors as_it_is = errors_of(part, fit, {.leave_out_implausible = false});
+    const Validation part = runs_with(assumption, validation, files);
+    const CaseErrors as_it_is = errors_of(part, fit, {.leave_out_implausible = false});
     if (as_it_is.rows == 0) continue;
     of_part.rows.clear();
-    for (const ScoredRun& scored : part.runs) of_part.rows.push_back(*scored.run.row);
+    for (const ScoredCase& scored : part.cases) of_part.rows.push_back(*scored.of.row);
     const auto data = std::make_shared<const PublishedData>(of_part);
     const auto with = [&](double factor) {
       PredictionOptions options = as_predicted;
@@ -126,10 +125,10 @@ std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalo
         place.value = *scaled_text(place.value, factor);
         options.changes.push_back(std::move(place));
       }
-      return errors_of(validate_training(catalogue, data, parallel, options), fit,
+      return errors_of(validate_rows(catalogue, RowKind::training, data, parallel, options), fit,
                        {.leave_out_implausible = false});
     };
-    const auto same_rows = [&](const RunErrors& errors) {
+    const auto same_rows = [&](const CaseErrors& errors) {
       return errors.rows == as_it_is.rows ? errors.mape : std::optional<double>();
     };
     AssumptionEffect effect{.assumption = {},

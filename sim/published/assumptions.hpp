@@ -3,7 +3,7 @@
 // of changing it by 30 % on the errors of `trainyard validate`.
 
 #include "config/catalogue.hpp"
-#include "published/validate_training.hpp"
+#include "published/validation.hpp"
 
 #include <optional>
 #include <string>
@@ -26,8 +26,7 @@ struct AssumptionEffect {
 
 /// The assumed numbers in the platforms, GPU profiles and stacks of the runs, except those about power,
 /// prices and memory, which do not affect any throughput.
-std::vector<Assumption> assumptions_of(const config::Catalogue& catalogue,
-                                       const TrainingValidation& validation);
+std::vector<Assumption> assumptions_of(const config::Catalogue& catalogue, const Validation& validation);
 
 /// `text`, a number with or without a unit, times the factor; nothing if it is not a number or is 0.
 std::optional<std::string> scaled_text(const std::string& text, double factor);
@@ -35,7 +34,7 @@ std::optional<std::string> scaled_text(const std::string& text, double factor);
 /// Predicts the runs of each assumption again with a smaller and a larger value, under one fit; returns
 /// the effects, largest first. `as_predicted`: the options of the validation.
 std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalogue,
-                                                 const TrainingValidation& validation, int parallel,
-                                                 FitKind fit, const PredictionOptions& as_predicted);
+                                                 const Validation& validation, int parallel, Fit fit,
+                                                 const PredictionOptions& as_predicted);
 
 }  // namespace trainyard

@@ -2,7 +2,7 @@
 
 #include "config/keys.hpp"
 #include "config/read_file.hpp"
-#include "published/run_intervals.hpp"
+#include "published/case_intervals.hpp"
 #include "published/validate.hpp"
 #include "units/statistics.hpp"
 #include "workload/csv.hpp"

@@ -1,6 +1,6 @@
 #include "published/contradictions.hpp"
 
-#include "published/layout_run.hpp"
+#include "published/layout_rows.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "published/kernel_times.hpp"
 
-#include "published/predict_series.hpp"
+#include "published/predict_cases.hpp"
 #include "run/child_processes.hpp"
 
 #include <algorithm>
@@ -18,45 +18,36 @@ constexpr std::size_t runs_per_child = 40;
 
 nlohmann::json json_of(const std::optional<KernelTimes>& times) {
   if (!times) return nullptr;
-  return {use_json(times->use), times->kernels.values, times->ops,
-          times->rest,          times->measured,       times->rounding};
+  nlohmann::json use;
+  for (const SoftwareColumn& column : software_columns)
+    use[std::string(column.name)] = times->use.*column.text;
+  return {{"use", std::move(use)}, {"kernels", times->kernels.values}, {"ops", times->ops},
+          {"rest", times->rest},   {"measured", times->measured},      {"rounding", times->rounding}};
 }
 
-KernelTimes times_of(const nlohmann::json& json, const PublishedRun& run) {
+KernelTimes times_of(const nlohmann::json& json, const Case& run) {
   KernelTimes times{.row = run.row,
                     .series = run.series,
-                    .use = use_of(json[0]),
-                    .ops = json[2],
-                    .rest = json[3],
-                    .measured = json[4],
-                    .rounding = json[5]};
-  json[1].get_to(times.kernels.values);
+                    .ops = json["ops"],
+                    .rest = json["rest"],
+                    .measured = json["measured"],
+                    .rounding = json["rounding"]};
+  for (const SoftwareColumn& column : software_columns)
+    times.use.*column.text = json["use"][std::string(column.name)].get<std::string>();
+  json["kernels"].get_to(times.kernels.values);
   return times;
 }
 
 }  // namespace
 
-nlohmann::json use_json(const SoftwareUse& use) {
-  nlohmann::json json = nlohmann::json::array();
-  for (const SoftwareColumn& column : software_columns) json.push_back(use.*column.text);
-  return json;
-}
-
-SoftwareUse use_of(const nlohmann::json& json) {
-  SoftwareUse use;
-  for (std::size_t i = 0; i < software_columns.size(); ++i)
-    use.*software_columns[i].text = json[i].get<std::string>();
-  return use;
-}
-
 std::vector<KernelTimes> kernel_times(const config::Catalogue& catalogue,
                                       const std::shared_ptr<const PublishedData>& data,
                                       const std::vector<PublishedRow>& rows, int parallel) {
-  std::vector<PublishedRun> runs;
+  std::vector<Case> runs;
   for (const PublishedRow& row : rows) {
     if (row.gpus_total != 1 || row.split != "calibrate" || row.clean == "no") continue;
-    auto run = published_run(data, row);
-    if (auto* found = std::get_if<PublishedRun>(&run)) runs.push_back(std::move(*found));
+    auto run = case_of(data, row);
+    if (auto* found = std::get_if<Case>(&run)) runs.push_back(std::move(*found));
   }
   const auto part = [&](std::size_t child) {
     const std::size_t first = child * runs_per_child;

@@ -2,18 +2,18 @@
 // A published run on one GPU in the parts that software slows down: the input of software_fit.hpp.
 
 #include "config/catalogue.hpp"
-#include "published/published_run.hpp"
+#include "published/published_data.hpp"
 #include "strategy/software.hpp"
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <vector>
 
 namespace trainyard {
 
 struct KernelTimes {
   const PublishedRow* row = nullptr;
-  SeriesKey series = {};
+  std::string series = {};
   SoftwareUse use = {};
   ByOpGroup kernels = {};  ///< seconds of a step, kernels alone
   double ops = 0;          ///< launched in a step
@@ -27,9 +27,5 @@ struct KernelTimes {
 std::vector<KernelTimes> kernel_times(const config::Catalogue& catalogue,
                                       const std::shared_ptr<const PublishedData>& data,
                                       const std::vector<PublishedRow>& rows, int parallel);
-
-/// The columns as a list of texts, and back: how children send them.
-nlohmann::json use_json(const SoftwareUse& use);
-SoftwareUse use_of(const nlohmann::json& json);
 
 }  // namespace trainyard

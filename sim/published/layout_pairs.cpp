@@ -10,8 +10,8 @@
 namespace trainyard {
 namespace {
 
-std::string value_of(const LayoutRun& run, PairSetting setting) {
-  const Parallelism& its = run.parallelism;
+std::string value_of(const Case& run, PairSetting setting) {
+  const Parallelism& its = run.layout->parallelism;
   const auto set = [&](const char* key) {
     const auto found = run.settings.find(key);
     return found == run.settings.end() ? std::string() : found->second;
@@ -29,14 +29,14 @@ std::string value_of(const LayoutRun& run, PairSetting setting) {
 }
 
 /// All that must agree besides the settings of pairs.
-std::string common_of(const LayoutRun& run) {
-  const Parallelism& its = run.parallelism;
+std::string common_of(const Case& run) {
+  const Parallelism& its = run.layout->parallelism;
   const PublishedRow& row = *run.row;
   std::string text =
       fmt::format("{} {} {} {} {} {} {} {} t{} p{} d{} {} {} b{}", row.source, run.machine->platform,
                   run.model->model, run.stack->stack, row.gpu, row.gpus_total, row.nodes,
-                  config::name_of(run.precision), its.tensor, its.pipeline, run.replicas,
-                  config::name_of(its.shard), config::name_of(its.shard_over), run.micro_batch);
+                  config::name_of(run.precision), its.tensor, its.pipeline, run.layout->replicas,
+                  config::name_of(its.shard), config::name_of(its.shard_over), run.batch_per_gpu);
   for (const auto& [key, value] : run.settings) {
     if (key != "parallelism.schedule" && key != "parallelism.virtual_stages" &&
         key != "parallelism.recompute" && key != "parallelism.sequence")
@@ -47,24 +47,25 @@ std::string common_of(const LayoutRun& run) {
 
 }  // namespace
 
-std::optional<double> LayoutPair::predicted_change(LayoutFit fit) const {
-  const auto& one = first->prediction(fit).throughput;
-  const auto& other = second->prediction(fit).throughput;
+std::optional<double> LayoutPair::predicted_change(Fit fit) const {
+  const auto& one = first->predicted.by_fit[fit].value;
+  const auto& other = second->predicted.by_fit[fit].value;
   if (!one || !other) return std::nullopt;
   return *one / *other - 1;
 }
 
-std::vector<LayoutPair> layout_pairs(const LayoutValidation& validation) {
+std::vector<LayoutPair> layout_pairs(const Validation& validation) {
   std::vector<LayoutPair> pairs;
   for (const PairSetting setting : pair_settings) {
-    std::map<std::string, std::map<std::string, const ScoredLayout*>> groups;
-    for (const ScoredLayout& scored : validation.runs) {
+    std::map<std::string, std::map<std::string, const ScoredCase*>> groups;
+    for (const ScoredCase& scored : validation.cases) {
+      if (is_memory(scored.of.figure)) continue;
       if (scored.family == nullptr || !scored.family->not_in_totals.empty()) continue;
-      std::string rest = common_of(scored.run);
+      std::string rest = common_of(scored.of);
       for (const PairSetting other : pair_settings) {
-        if (other != setting) rest += " | " + value_of(scored.run, other);
+        if (other != setting) rest += " | " + value_of(scored.of, other);
       }
-      groups[rest].emplace(value_of(scored.run, setting), &scored);
+      groups[rest].emplace(value_of(scored.of, setting), &scored);
     }
     for (const auto& [rest, group] : groups) {
       for (auto one = group.begin(); one != group.end(); ++one) {
@@ -73,14 +74,14 @@ std::vector<LayoutPair> layout_pairs(const LayoutValidation& validation) {
         pairs.push_back({.setting = setting,
                          .first = one->second,
                          .second = next->second,
-                         .measured_change = one->second->run.measured / next->second->run.measured - 1});
+                         .measured_change = one->second->of.measured / next->second->of.measured - 1});
       }
     }
   }
   return pairs;
 }
 
-PairErrors errors_of(const std::vector<LayoutPair>& pairs, PairSetting setting, LayoutFit fit) {
+PairErrors errors_of(const std::vector<LayoutPair>& pairs, PairSetting setting, Fit fit) {
   PairErrors errors;
   for (const LayoutPair& pair : pairs) {
     const std::optional<double> predicted = pair.predicted_change(fit);

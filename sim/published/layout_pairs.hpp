@@ -3,7 +3,7 @@
 // setting changes. A common error of both runs cancels.
 
 #include "config/keys.hpp"
-#include "published/validate_layouts.hpp"
+#include "published/validation.hpp"
 
 #include <array>
 #include <optional>
@@ -19,18 +19,18 @@ inline constexpr std::array pair_settings{PairSetting::activations, PairSetting:
 /// Two runs; `change` is that of the time per sample from the first to the second, as a share of the first.
 struct LayoutPair {
   PairSetting setting{};
-  const ScoredLayout* first = nullptr;
-  const ScoredLayout* second = nullptr;
+  const ScoredCase* first = nullptr;
+  const ScoredCase* second = nullptr;
   double measured_change = 0;
 
   /// Nothing if a run has no prediction.
-  [[nodiscard]] std::optional<double> predicted_change(LayoutFit fit) const;
+  [[nodiscard]] std::optional<double> predicted_change(Fit fit) const;
 };
 
 /// Pairs of runs of families that count in the totals that differ in one setting; of several values of a
 /// setting, each with the next. Of runs that agree in everything the first counts. They point into the
 /// validation.
-std::vector<LayoutPair> layout_pairs(const LayoutValidation& validation);
+std::vector<LayoutPair> layout_pairs(const Validation& validation);
 
 /// Means over the pairs of a setting, as shares of the step.
 struct PairErrors {
@@ -39,7 +39,7 @@ struct PairErrors {
   double error = 0;   ///< mean of |predicted - measured change|
 };
 
-PairErrors errors_of(const std::vector<LayoutPair>& pairs, PairSetting setting, LayoutFit fit);
+PairErrors errors_of(const std::vector<LayoutPair>& pairs, PairSetting setting, Fit fit);
 
 }  // namespace trainyard
 

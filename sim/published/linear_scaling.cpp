@@ -1,5 +1,6 @@
 #include "published/linear_scaling.hpp"
 
+#include "published/training_rows.hpp"
 #include "units/statistics.hpp"
 
 #include <cmath>
@@ -87,11 +88,11 @@ std::vector<LinearErrors> linear_errors(const std::vector<const PublishedRow*>& 
       return std::abs(*per_gpu * row.gpus_total / speed->value - 1);
     };
     if (row.gpus_total > 1) {
-      errors[i][FitKind::one_gpu] = error_from([](const BaseSpeed& base) { return base.is_one_gpu; });
-      errors[i][FitKind::nothing] = errors[i][FitKind::software] = errors[i][FitKind::one_gpu];
+      errors[i][Fit::one_gpu] = error_from([](const BaseSpeed& base) { return base.is_one_gpu; });
+      errors[i][Fit::nothing] = errors[i][Fit::software] = errors[i][Fit::one_gpu];
     }
     if (row.nodes > 1) {
-      errors[i][FitKind::one_node] =
+      errors[i][Fit::one_node] =
           error_from([&](const BaseSpeed& base) { return base.gpus_per_node == row.gpus_per_node; });
     }
   }

@@ -2,7 +2,7 @@
 // Scores rows for which no experiment could be made by linear scaling alone, which needs only a row's series
 // and figure, whatever the machine, the model and the software.
 
-#include "published/predict_series.hpp"
+#include "published/fit.hpp"
 #include "published/published_data.hpp"
 
 #include <array>
@@ -11,8 +11,7 @@
 
 namespace trainyard {
 
-/// linear / measured - 1|, where linear scales the row to which a fit fits, by FitKind; nothing if
-/// the series has no such row.
+/// |linear / measured - 1|, where linear scales a fit's reference; nothing if the series has none.
 using LinearErrors = ByFit<std::optional<double>>;
 
 /// A series' rows on one GPU and on one full node are looked up in the data's rows, then in its lookup. If

@@ -1,8 +1,6 @@
 #include "published/memory_outcomes.hpp"
 
-#include "config/diagnostic.hpp"
 #include "config/read_file.hpp"
-#include "published/published_run.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
 
@@ -51,30 +49,18 @@ std::string framework_of(const PublishedRow& row) {
   return row.framework;
 }
 
-MemoryOutcome judged(const config::Catalogue& catalogue, PublishedRun run, bool ran, InputFiles& files) {
-  run.measured.accumulation = 1;  // one micro-batch is in memory, and steps can have thousands
-  const ResolvedExperiment resolved = inputs_of(catalogue, run, *run.machine, files);
-  return {.row = *run.row,
-          .ran = ran,
-          .framework = framework_of(*run.row),
-          .precision = resolved.settings.precision,
-          .stack = run.stack->stack,
-          .batch_per_gpu = resolved.settings.batch_per_gpu,
-          .report = fullest(memory_reports(resolved))};
-}
-
 /// Whether a run on `gpus` GPUs stands for its series better than one on `others`: on several, which need
 /// buffers, but on few, since further GPUs need no more memory.
 bool stands_better(int gpus, int others) { return others == 1 ? gpus > 1 : gpus > 1 && gpus < others; }
 
 /// One run for each series.
-std::vector<PublishedRun> runs_of_series(const std::shared_ptr<const PublishedData>& data) {
-  std::map<SeriesKey, std::size_t> places;
-  std::vector<PublishedRun> runs;
+std::vector<Case> runs_of_series(const std::shared_ptr<const PublishedData>& data) {
+  std::map<std::string, std::size_t> places;
+  std::vector<Case> runs;
   for (const PublishedRow& row : data->rows) {
     if (row.clean == "no" || row.split == "context") continue;
-    auto read = published_run(data, row);
-    auto* run = std::get_if<PublishedRun>(&read);
+    auto read = case_of(data, row, false);
+    auto* run = std::get_if<Case>(&read);
     if (run == nullptr) continue;
     const auto [known, is_new] = places.emplace(run->series, runs.size());
     if (is_new)
@@ -142,36 +128,39 @@ std::vector<PublishedOutcome> shipped_memory_outcomes(const config::Catalogue& c
 
 MemoryValidation validate_memory(const config::Catalogue& catalogue,
                                  const std::shared_ptr<const PublishedData>& data,
-                                 const std::vector<PublishedOutcome>& outcomes) {
+                                 const std::vector<PublishedOutcome>& outcomes, int parallel) {
   MemoryValidation validation;
-  InputFiles files;
-  const auto judge = [&](const PublishedRun& run, bool ran) {
-    try {
-      validation.outcomes.push_back(judged(catalogue, run, ran, files));
-    } catch (const InputError& error) {
-      ++validation.excluded[error.diagnostics().front().message];
-    } catch (const JobImpossible& error) {
-      ++validation.excluded[error.what()];
-    }
-  };
-  for (const PublishedRun& run : runs_of_series(data)) judge(run, true);
-  for (const PublishedOutcome& outcome : outcomes) {
-    const auto run = published_run(data, outcome.row);
-    if (const auto* reason = std::get_if<std::string>(&run))
+  std::vector<Case> runs = runs_of_series(data);
+  std::vector<bool> ran(runs.size(), true);
+  auto stated = std::make_shared<PublishedData>(
+      PublishedData{.machine_rules = data->machine_rules, .run_rules = data->run_rules, .rows = {}});
+  for (const PublishedOutcome& outcome : outcomes) stated->rows.push_back(outcome.row);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    auto run = case_of(stated, stated->rows[i], false);
+    if (const auto* reason = std::get_if<std::string>(&run)) {
       ++validation.excluded[*reason];
+      continue;
+    }
+    runs.push_back(std::get<Case>(std::move(run)));
+    ran.push_back(outcomes[i].ran);
+  }
+  std::vector<AskedCase> asked;
+  for (Case& run : runs) {
+    run.micro_batches = 1;  // one micro-batch is in memory, and steps can have thousands
+    run.figure = CaseFigure::out_of_memory;
+    asked.push_back({.of = &run});
+  }
+  const auto predicted = predict_cases(catalogue, asked, parallel, {.fits = {Fit::nothing}});
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (predicted[i].memory)
+      validation.outcomes.push_back({.of = runs[i],
+                                     .ran = ran[i],
+                                     .framework = framework_of(*runs[i].row),
+                                     .memory = *predicted[i].memory});
     else
-      judge(std::get<PublishedRun>(run), outcome.ran);
+      ++validation.excluded[predicted[i].by_fit[Fit::nothing].reason];
   }
   return validation;
-}
-
-OutcomeCounts counts_of(const std::vector<const MemoryOutcome*>& outcomes) {
-  OutcomeCounts counts;
-  for (const MemoryOutcome* outcome : outcomes) {
-    ++(outcome->ran ? counts.ran : counts.failed);
-    if (outcome->is_right()) ++(outcome->ran ? counts.accepted : counts.refused);
-  }
-  return counts;
 }
 
 }  // namespace trainyard

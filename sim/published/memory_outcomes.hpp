@@ -4,8 +4,7 @@
 // simulated.
 
 #include "config/catalogue.hpp"
-#include "published/published_data.hpp"
-#include "run/memory_verdict.hpp"
+#include "published/predict_cases.hpp"
 
 #include <map>
 #include <memory>
@@ -16,20 +15,12 @@
 namespace trainyard {
 
 struct MemoryOutcome {
-  PublishedRow row;       ///< of a failed batch: only the columns of its file
-  bool ran = true;        ///< as published
-  std::string framework;  ///< without version: "PyTorch"
-  Precision precision{};
-  std::string stack;  ///< the name of its file
-  int batch_per_gpu = 0;
-  MemoryReport report;  ///< of the fullest rank
+  Case of = {};
+  bool ran = true;             ///< as published
+  std::string framework = {};  ///< without version: "PyTorch"
+  CaseMemory memory = {};      ///< of the fullest rank
 
-  [[nodiscard]] bool is_right() const { return report.fits == ran; }
-};
-
-struct OutcomeCounts {
-  int ran = 0, accepted = 0;    ///< batches that ran, and those of them that are predicted to fit
-  int failed = 0, refused = 0;  ///< batches that failed, and those of them that are predicted not to fit
+  [[nodiscard]] bool is_right() const { return memory.fits == ran; }
 };
 
 struct MemoryValidation {
@@ -55,8 +46,6 @@ std::vector<PublishedOutcome> shipped_memory_outcomes(const config::Catalogue& c
 /// GPUs, count once, on the fewest GPUs above one. Rows without a published figure or a model are left out.
 MemoryValidation validate_memory(const config::Catalogue& catalogue,
                                  const std::shared_ptr<const PublishedData>& data,
-                                 const std::vector<PublishedOutcome>& outcomes);
-
-OutcomeCounts counts_of(const std::vector<const MemoryOutcome*>& outcomes);
+                                 const std::vector<PublishedOutcome>& outcomes, int parallel);
 
 }  // namespace trainyard

@@ -2,7 +2,7 @@
 
 #include "published/collective_rows.hpp"
 #include "published/training_rows.hpp"
-#include "published/validate_training.hpp"
+#include "published/validation.hpp"
 #include "units/text.hpp"
 
 #include <fmt/format.h>

@@ -36,21 +36,16 @@ std::string experiment_file(const PublishedRow& row) {
 }
 
 std::vector<PublishedExperiment> published_experiments(const config::Catalogue& catalogue,
-                                                       const TrainingValidation& training,
-                                                       const LayoutValidation& layouts) {
+                                                       const Validation& validation) {
   std::vector<PublishedExperiment> all;
   InputFiles files;
   files.wants_published_errors = false;
-  for (const ScoredRun& scored : training.runs) {
-    const PublishedRun& run = scored.run;
-    if (scored.predicted.measured)
-      all.push_back(experiment_of(*run.row, *scored.predicted.measured,
-                                  inputs_of(catalogue, run, *run.machine, files)));
-  }
-  for (const ScoredLayout& scored : layouts.runs) {
-    if (scored.memory)
-      all.push_back(
-          experiment_of(*scored.run.row, scored.run.measured, inputs_of(catalogue, scored.run, files)));
+  for (const ScoredCase& scored : validation.cases) {
+    const Case& of = scored.of;
+    if (of.figure != CaseFigure::throughput || !scored.predicted.of) continue;
+    if (of.layout && !scored.predicted.memory) continue;
+    all.push_back(
+        experiment_of(*of.row, *scored.predicted.measured, inputs_of(catalogue, of, *of.machine, files)));
   }
   return all;
 }

@@ -2,8 +2,7 @@
 // Published training runs as experiments that `trainyard run` takes.
 
 #include "config/catalogue.hpp"
-#include "published/validate_layouts.hpp"
-#include "published/validate_training.hpp"
+#include "published/validation.hpp"
 
 #include <string>
 #include <vector>
@@ -18,12 +17,10 @@ struct PublishedExperiment {
 /// "parallel-12.yaml": the name of the row's table, and its line.
 std::string experiment_file(const PublishedRow& row);
 
-/// One for each run that can be predicted: data-parallel runs, then those whose ranks share a
-/// model, each in the order of the rows. `trainyard run` predicts runs whose ranks share a model as the fit
-/// `software` does; the others with the shipped software, which is also fitted to series that the fit
-/// `software` leaves out for the run.
+/// One for each step that can be predicted, in the order of the rows. `trainyard run` predicts runs whose
+/// ranks share a model as the fit `software` does; the others with the shipped software, which is also fitted
+/// to series that the fit `software` leaves out for the run.
 std::vector<PublishedExperiment> published_experiments(const config::Catalogue& catalogue,
-                                                       const TrainingValidation& training,
-                                                       const LayoutValidation& layouts);
+                                                       const Validation& validation);
 
 }  // namespace trainyard

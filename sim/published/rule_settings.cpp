@@ -4,9 +4,8 @@
 #include "experiment/experiment.hpp"
 #include "experiment/resolve.hpp"
 #include "platform/load.hpp"
-#include "published/model_numbers.hpp"
+#include "published/row_numbers.hpp"
 #include "strategy/stack.hpp"
-#include "units/text_pattern.hpp"
 #include "workload/model_file.hpp"
 
 #include <map>
@@ -23,21 +22,15 @@ namespace {
 constexpr std::string_view any_experiment =
     "platform: any\nmodel: any\nstack: any\nprecision: fp32\nbatch_per_gpu: 1\noptimizer: sgd\n";
 
-/// Words in braces and the numbers with which they are tried; other sizes must go with them.
-constexpr std::pair<std::string_view, std::string_view> numbers_of_rows[] = {
-    {"gpus", "1"},       {"nodes", "1"},    {"gpus_per_node", "1"}, {"servers", "1"},
-    {"cpus", "1"},       {"layers", "1"},   {"heads", "1"},         {"hidden", "6144"},
-    {"vocabulary", "1"}, {"sequence", "1"}, {"replica_batch", "1"}};
-
-/// A word may be followed by what holds if the row does not state the number: {heads|64}.
-std::string with_numbers(std::string value) {
-  for (const auto& [word, number] : numbers_of_rows) {
-    static const std::string otherwise = "(\\|[0-9]+)?";
-    const TextPattern braces("\\{" + std::string(word) + otherwise + "\\}");
-    value = braces.replaced(value, std::string(number));
-  }
-  return with_model_numbers(std::move(value), [](const std::string&, const std::string& otherwise) {
-    return otherwise.empty() ? "1" : otherwise;
+/// A value with numbers of a row that has 1 of everything but hidden sizes, which must fit other sizes.
+std::string with_any_numbers(std::string value) {
+  constexpr std::string_view cpus = "{cpus}";
+  for (std::size_t place = value.find(cpus); place != std::string::npos; place = value.find(cpus))
+    value.replace(place, cpus.size(), "1");
+  return with_numbers(std::move(value), [](const std::string& word, const std::string& otherwise) {
+    if (word == "hidden") return std::string("6144");
+    const bool is_of_model = word.starts_with("model ");
+    return is_of_model && !otherwise.empty() ? otherwise : std::string("1");
   });
 }
 
@@ -45,7 +38,7 @@ std::string with_numbers(std::string value) {
 template <class Read>
 std::optional<Diagnostic> problem_of(config::Document document, const RowSettings& set, const Read& read) {
   try {
-    for (const auto& [key, value] : set) config::set(document, key, with_numbers(value));
+    for (const auto& [key, value] : set) config::set(document, key, with_any_numbers(value));
     read(document);
   } catch (const InputError& error) {
     return error.diagnostics().front();

@@ -1,6 +1,6 @@
 #pragma once
 // `trainyard validate` for collectives: compares published rows with the predictions of everything the
-// simulator ships, without fitting to these rows. Training runs: validate_training.hpp.
+// simulator ships, without fitting to these rows. Training: validation.hpp.
 
 #include "accuracy/collective_error.hpp"
 #include "collectives/protocols.hpp"

@@ -26,7 +26,7 @@ std::string places_text(const Assumption& assumption) {
 
 }  // namespace
 
-std::string assumptions_table(const std::vector<AssumptionEffect>& effects, FitKind fit,
+std::string assumptions_table(const std::vector<AssumptionEffect>& effects, Fit fit,
                               const PrintStyle& style) {
   std::string text =
       '\n' + comment(fmt::format("assumed values: mean errors in % with fit {} over the runs that "

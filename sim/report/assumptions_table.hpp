@@ -11,7 +11,7 @@
 namespace trainyard {
 
 /// Mean errors with a smaller, the current and a larger value of each assumption; the largest effects first.
-std::string assumptions_table(const std::vector<AssumptionEffect>& effects, FitKind fit,
+std::string assumptions_table(const std::vector<AssumptionEffect>& effects, Fit fit,
                               const PrintStyle& style = {});
 
 /// The same, errors as ratios.

@@ -18,12 +18,12 @@ std::string stack_fit_table(const StackFit& fit, const PrintStyle& style) {
               {.indent = 0, .gap = 1});
   table.row("file:line", "GPU", "model", "", "batch", "measured", "predicted", "scale", "error (%)");
   for (const FittedRun& fitted : fit.runs) {
-    const PublishedRun& run = fitted.run;
+    const Case& run = fitted.run;
     const std::string file = std::filesystem::path(run.row->file).filename().string();
     table.row(fmt::format("{}:{}", file, run.row->line), run.row->gpu, run.model->model,
-              config::name_of(run.measured.precision), run.measured.batch_per_gpu,
-              fmt::format("{:.5g}", fitted.measured), fmt::format("{:.5g}", fitted.predicted),
-              fmt::format("{:.3f}", fitted.scale), signed_cell(fitted.error));
+              config::name_of(run.precision), run.batch_per_gpu, fmt::format("{:.5g}", fitted.measured),
+              fmt::format("{:.5g}", fitted.predicted), fmt::format("{:.3f}", fitted.scale),
+              signed_cell(fitted.error));
   }
   text += table.text(style.width) + '\n' +
           fitted_lines(fmt::format("compute_scale {:.4f}: the geometric mean of the factors; errors are with "

@@ -1,6 +1,6 @@
 #include "report/training_plot.hpp"
 
-#include "published/run_errors.hpp"
+#include "published/scores.hpp"
 #include "report/plot_axis.hpp"
 #include "report/svg.hpp"
 
@@ -30,7 +30,7 @@ constexpr std::size_t panels_beside = 3;
 
 constexpr double band = 0.1;
 constexpr double widest_column = 0.76;  ///< width of the marks on one number of GPUs, relative to a doubling
-constexpr FitKind drawn = FitKind::one_gpu;
+constexpr Fit drawn = Fit::one_gpu;
 
 enum class MarkKind { linear, predicted, predicted_incomplete };
 
@@ -42,7 +42,7 @@ struct Mark {
 };
 
 struct Panel {
-  const FamilyRule* family = nullptr;
+  const Family* family = nullptr;
   std::vector<Mark> marks;
 };
 
@@ -58,19 +58,17 @@ void stand_beside(std::vector<Mark>& marks) {
   }
 }
 
-std::vector<Panel> panels_of(const TrainingValidation& validation) {
+std::vector<Panel> panels_of(const Validation& validation) {
   std::vector<Panel> panels;
-  for (const FamilyRule& rule : validation.data->run_rules.families) {
-    const auto same = [&](const Panel& panel) { return panel.family->family == rule.family; };
-    if (std::ranges::any_of(panels, same)) continue;  // several rules may have the same family
-    Panel panel{.family = &rule, .marks = {}};
-    for (const ScoredRun& scored : validation.runs) {
-      if (!scored.counts(drawn) || scored.family->family != rule.family) continue;
-      const PredictedRun& run = scored.predicted;
-      panel.marks.push_back({.gpus = static_cast<double>(scored.run.row->gpus_total),
+  for (const auto& family : validation.families) {
+    Panel panel{.family = family.get(), .marks = {}};
+    for (const ScoredCase& scored : validation.cases) {
+      if (!scored.counts(drawn) || scored.family != family.get()) continue;
+      const PredictedCase& run = scored.predicted;
+      panel.marks.push_back({.gpus = static_cast<double>(scored.of.row->gpus_total),
                              .predicted = 1 + scored.error(drawn),
-                             .linear = run.linear_from_one_gpu.value_or(*run.measured) / *run.measured,
-                             .is_incomplete = scored.run.row->clean == "partial"});
+                             .linear = run.linear[Fit::one_gpu].value_or(*run.measured) / *run.measured,
+                             .is_incomplete = scored.of.row->clean == "partial"});
     }
     stand_beside(panel.marks);
     if (!panel.marks.empty()) panels.push_back(std::move(panel));
@@ -103,9 +101,9 @@ void add_arrow(std::string& svg, double x, double y, bool is_up) {
 }
 
 /// "8.0 %, linear 26.3 %, 77 runs; 8 incomplete 5.1 %": all that fits above a panel.
-std::string drawn_errors(const TrainingValidation& validation, const std::string& family) {
-  const RunErrors complete = errors_of(validation, drawn, {.family = family, .is_incomplete = false});
-  const RunErrors incomplete = errors_of(validation, drawn, {.family = family, .is_incomplete = true});
+std::string drawn_errors(const Validation& validation, const std::string& family) {
+  const CaseErrors complete = errors_of(validation, drawn, {.family = family, .is_incomplete = false});
+  const CaseErrors incomplete = errors_of(validation, drawn, {.family = family, .is_incomplete = true});
   std::string text;
   if (complete.rows > 0) {
     text = fmt::format("{:.1f} %", 100 * *complete.mape);
@@ -192,7 +190,7 @@ void add_legend(std::string& svg) {
 
 }  // namespace
 
-std::string training_plot(const TrainingValidation& validation) {
+std::string training_plot(const Validation& validation) {
   const std::vector<Panel> panels = panels_of(validation);
   constexpr std::string_view style =
       ".grid {stroke: #e2e2e2} .band {fill: #dfe8f4} .exact {stroke: #888} .linear {fill: #b9b9b9} "
@@ -209,8 +207,8 @@ std::string training_plot(const TrainingValidation& validation) {
   for (std::size_t i = 0; i < panels.size(); ++i) {
     const Panel& panel = panels[i];
     const PanelPlace place = place_of(panel, i);
-    add_svg_text(svg, place.left, place.top - 19, "name", panel.family->family);
-    add_svg_text(svg, place.left, place.top - 6, "start", drawn_errors(validation, panel.family->family));
+    add_svg_text(svg, place.left, place.top - 19, "name", panel.family->name);
+    add_svg_text(svg, place.left, place.top - 6, "start", drawn_errors(validation, panel.family->name));
     add_frame(svg, place);
     for (const MarkKind kind : {MarkKind::linear, MarkKind::predicted, MarkKind::predicted_incomplete})
       add_marks(svg, panel, place, kind);

@@ -1,7 +1,7 @@
 #include "published/contradictions.hpp"
 
 #include "config/read_file.hpp"
-#include "published/layout_run.hpp"
+#include "published/layout_rows.hpp"
 #include "workload/csv.hpp"
 
 #include <algorithm>

@@ -34,7 +34,7 @@ MadeRuns made_runs(int count, double noise = 0) {
     row.file = "made.csv";
     row.line = i + 2;
     KernelTimes run{.row = &row, .rest = 0.001};
-    run.series.model = fmt::format("series {}", i / 2);
+    run.series = fmt::format("series {}", i / 2);
     const bool is_slow = i % 2 == 1;
     run.use = {.framework = is_slow ? "slow" : "fast",
                .stack = is_slow ? "slow_stack" : "fast_stack",
@@ -113,7 +113,7 @@ TEST_CASE("errors of runs left out are those of runs that the fit has not seen")
   const MadeRuns made = made_runs(60, 0.1);
   const SoftwareFit fit(made.runs);
   const LeftOutError by_series =
-      fit.left_out_error("series", [](const KernelTimes& run) { return run.series.model; });
+      fit.left_out_error("series", [](const KernelTimes& run) { return run.series; });
   const LeftOutError all = fit.left_out_error("everything", [](const KernelTimes&) { return std::string(); });
   CHECK(by_series.runs == 60);
   CHECK(by_series.mape > 0.02);  // the noise

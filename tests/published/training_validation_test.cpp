@@ -5,12 +5,12 @@
 #include "config/write.hpp"
 #include "errors_of.hpp"
 #include "published/assumptions.hpp"
-#include "published/predict_series.hpp"
+#include "published/predict_cases.hpp"
 #include "published/published_files.hpp"
 #include "published/published_text.hpp"
-#include "published/run_errors.hpp"
+#include "published/scores.hpp"
 #include "published/training_rows.hpp"
-#include "published/validate_training.hpp"
+#include "published/validation.hpp"
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
 #include "sanitized.hpp"
@@ -95,31 +95,44 @@ SeriesKey series_with(const Cells& cells) {
                    {.options = {"XLA", "real", "worker="}, .not_of_systems = {"NVLink"}});
 }
 
-PublishedRun own_run(const PublishedRow& row) {
-  const auto data = data_of({row}, own_machines(), own_runs());
-  return std::get<PublishedRun>(published_run(data, data->rows.front()));
+Case own_run(const PublishedRow& row, const MachineRules& machines = own_machines()) {
+  const auto data = data_of({row}, machines, own_runs());
+  return std::get<Case>(case_of(data, data->rows.front()));
+}
+
+/// A run with its references on one GPU.
+AskedCase fitted_to(const Case& of, std::vector<const Case*> one_gpu) {
+  AskedCase asked{.of = &of};
+  asked.references[Fit::one_gpu] = std::move(one_gpu);
+  return asked;
+}
+
+std::vector<PredictedCase> predicted(const std::vector<AskedCase>& asked, bool equal_gpus = false) {
+  return predict_cases(run_catalogue(), asked, 1,
+                       {.equal_gpus = equal_gpus, .fits = fits_of(RowKind::training)});
+}
+
+Validation validated_training(const config::Catalogue& catalogue, std::shared_ptr<const PublishedData> data,
+                              int parallel) {
+  return validate_rows(catalogue, RowKind::training, std::move(data), parallel,
+                       {.fits = fits_of(RowKind::training)});
 }
 
 struct OwnCase {
   explicit OwnCase(const std::string& lines, const std::string& others = {}, int parallel = 2)
-      : validation(validate_training(run_catalogue(),
-                                     data_of(rows_of(lines), own_machines(), own_runs(), rows_of(others)),
-                                     parallel)) {}
-  TrainingValidation validation;
+      : validation(validated_training(run_catalogue(),
+                                      data_of(rows_of(lines), own_machines(), own_runs(), rows_of(others)),
+                                      parallel)) {}
+  Validation validation;
 
   /// The run of a framework on so many GPUs.
-  [[nodiscard]] const ScoredRun& run(const std::string& framework, int gpus) const {
-    for (const ScoredRun& scored : validation.runs) {
-      if (scored.run.row->framework == framework && scored.run.row->gpus_total == gpus) return scored;
+  [[nodiscard]] const ScoredCase& run(const std::string& framework, int gpus) const {
+    for (const ScoredCase& scored : validation.cases) {
+      if (scored.of.row->framework == framework && scored.of.row->gpus_total == gpus) return scored;
     }
     throw std::out_of_range(framework);
   }
 };
-
-bool counts(const ScoredRun& scored, FitKind fit) {
-  const Verdict& verdict = scored.verdict(fit);
-  return verdict.is_asked && verdict.excluded.empty() && verdict.outcome.empty();
-}
 
 }  // namespace
 
@@ -268,9 +281,9 @@ TEST_CASE("the assumptions of a run are those of its platform, GPU, stack and mo
                                                                            {"unit", "img/s"}}));
   const config::Catalogue shipped{.roots = {TRAINYARD_SOURCE_DIR}};
   const auto& [machines, rules] = rules_shipped_as("published");
-  const TrainingValidation validation = validate_training(shipped, data_of(rows, machines, rules), 1);
-  REQUIRE(validation.runs.size() == 1);
-  CHECK(validation.runs[0].run.stack->stack == "pytorch_ddp");
+  const Validation validation = validated_training(shipped, data_of(rows, machines, rules), 1);
+  REQUIRE(validation.cases.size() == 1);
+  CHECK(validation.cases[0].of.stack->stack == "pytorch_ddp");
   bool has_latency = false;
   bool has_share = false;
   for (const Assumption& assumption : assumptions_of(shipped, validation)) {
@@ -307,9 +320,8 @@ TEST_CASE(
   const auto rows = rows_of(line(1, "1", "calibrate", "200") + line(2, "16", "validate", "2000"));
   const config::Catalogue shipped{.roots = {TRAINYARD_SOURCE_DIR}};
   const auto& [machines, rules] = rules_shipped_as("published");
-  const TrainingValidation validation = validate_training(shipped, data_of(rows, machines, rules), 1);
-  const std::vector<AssumptionEffect> effects =
-      assumption_effects(shipped, validation, 1, FitKind::one_gpu, {});
+  const Validation validation = validated_training(shipped, data_of(rows, machines, rules), 1);
+  const std::vector<AssumptionEffect> effects = assumption_effects(shipped, validation, 1, Fit::one_gpu, {});
   const auto effect_of = [&](const std::string& key) -> const AssumptionEffect& {
     return *std::ranges::find_if(effects, [&](const AssumptionEffect& effect) {
       return effect.assumption.places.front().key.find(key) != std::string::npos;
@@ -324,26 +336,39 @@ TEST_CASE(
 
 TEST_CASE("a run is fitted with the scale that undoes by how much it was wrong") {
   const auto rows = rows_of(run_line(1, 1000) + run_line(4, 3000));
-  const PublishedRun one = own_run(rows[0]);
-  const double predicted = solve_one_run(run_catalogue(), one).predicted;
-  const auto faster = rows_of(run_line(1, 1.25 * predicted) + run_line(4, 3000));
-  const PublishedRun fitting = own_run(faster[0]);
-  const PublishedRun many = own_run(faster[1]);
+  const Case one = own_run(rows[0]);
+  const double unfitted = solve_one_run(run_catalogue(), one).predicted;
+  const auto faster = rows_of(run_line(1, 1.25 * unfitted) + run_line(4, 3000));
+  const Case fitting = own_run(faster[0]);
+  const Case many = own_run(faster[1]);
   const OneRun solved = solve_one_run(run_catalogue(), fitting);
-  CHECK(solved.predicted == predicted);
+  CHECK(solved.predicted == unfitted);
   CHECK(solved.scale.value() == doctest::Approx(1 / 1.25).epsilon(0.02));  // not all of a step are kernels
-  const SeriesTarget itself{.run = &fitting, .one_gpu = {&fitting}, .one_node = {}};
-  const SeriesTarget larger{.run = &many, .one_gpu = {&fitting}, .one_node = {}};
-  const std::vector<PredictedRun> both = predict_series(run_catalogue(), {itself, larger});
-  CHECK(*both[0].by_fit[FitKind::nothing].throughput >
-        0);  // kernels alone, where `predicted` has the shipped software
-  CHECK(both[0].by_fit[FitKind::software].reason == "no published one-GPU run to fit software to");
-  CHECK(both[0].by_fit[FitKind::one_gpu].throughput.value() ==
-        doctest::Approx(1.25 * predicted).epsilon(1e-8));
-  CHECK(both[1].by_fit[FitKind::one_gpu].compute_scale == *solved.scale);
-  CHECK(*both[1].by_fit[FitKind::one_gpu].throughput > 3 * predicted);
-  CHECK(both[1].linear_from_one_gpu.value() == doctest::Approx(4 * 1.25 * predicted).epsilon(1e-12));
-  CHECK_FALSE(both[1].by_fit[FitKind::one_node].throughput);
+  const auto both = predicted({fitted_to(fitting, {&fitting}), fitted_to(many, {&fitting})});
+  CHECK(*both[0].by_fit[Fit::nothing].value > 0);  // kernels alone, where `unfitted` has the shipped software
+  CHECK(both[0].by_fit[Fit::software].reason == "no published one-GPU run to fit software to");
+  CHECK(both[0].by_fit[Fit::one_gpu].value.value() == doctest::Approx(1.25 * unfitted).epsilon(1e-8));
+  CHECK(both[1].by_fit[Fit::one_gpu].compute_scale == *solved.scale);
+  CHECK(*both[1].by_fit[Fit::one_gpu].value > 3 * unfitted);
+  CHECK(both[1].linear[Fit::one_gpu].value() == doctest::Approx(4 * 1.25 * unfitted).epsilon(1e-12));
+  CHECK_FALSE(both[1].by_fit[Fit::one_node].value);
+}
+
+TEST_CASE("of several references the median counts, and those that cannot be matched are passed over") {
+  const auto rows = rows_of(run_line(4, 3000) + run_line(1, 900) + run_line(1, 1000) + run_line(1, 1250) +
+                            run_line(1, 1e6));
+  std::vector<Case> runs;
+  for (const PublishedRow& row : rows) runs.push_back(own_run(row));
+  const auto scale_of = [&](std::size_t i) { return *solve_one_run(run_catalogue(), runs[i]).scale; };
+  CHECK_FALSE(solve_one_run(run_catalogue(), runs[4]).scale);
+  const auto fitted =
+      predicted({fitted_to(runs[0], {&runs[1], &runs[3], &runs[2]}),
+                 fitted_to(runs[0], {&runs[4], &runs[1], &runs[3]}), fitted_to(runs[0], {&runs[4]})});
+  CHECK(fitted[0].by_fit[Fit::one_gpu].compute_scale == doctest::Approx(scale_of(2)).epsilon(1e-12));
+  CHECK(fitted[1].by_fit[Fit::one_gpu].compute_scale ==
+        doctest::Approx(std::sqrt(scale_of(1) * scale_of(3))).epsilon(1e-12));
+  CHECK_FALSE(fitted[2].by_fit[Fit::one_gpu].value);
+  CHECK_FALSE(fitted[2].by_fit[Fit::one_gpu].reason.empty());
 }
 
 TEST_CASE("where GPUs differ, many wait for the slowest and one for none") {
@@ -353,29 +378,23 @@ TEST_CASE("where GPUs differ, many wait for the slowest and one for none") {
                                        "name: machines\nmachines:\n"
                                        "  - {when: {gpu: [K80]}, platform: p2_8xlarge}\n"),
                          run_catalogue());
-  const auto run = [&](const PublishedRow& row) {
-    const auto data = data_of({row}, k80, own_runs());
-    return std::get<PublishedRun>(published_run(data, data->rows.front()));
-  };
-  const PublishedRun one = run(rows[0]);
-  const PublishedRun four = run(rows[1]);
-  const std::vector<SeriesTarget> targets{{.run = &one, .one_gpu = {&one}, .one_node = {}},
-                                          {.run = &four, .one_gpu = {&one}, .one_node = {}}};
-  const auto differ = predict_series(run_catalogue(), targets);
-  const auto alike = predict_series(run_catalogue(), targets, {.equal_gpus = true});
-  CHECK(differ[0].by_fit[FitKind::one_gpu].throughput == alike[0].by_fit[FitKind::one_gpu].throughput);
-  CHECK(*differ[1].by_fit[FitKind::one_gpu].throughput < *alike[1].by_fit[FitKind::one_gpu].throughput);
-  CHECK(*differ[1].by_fit[FitKind::one_gpu].throughput >
-        0.95 * *alike[1].by_fit[FitKind::one_gpu].throughput);
+  const Case one = own_run(rows[0], k80);
+  const Case four = own_run(rows[1], k80);
+  const std::vector<AskedCase> asked{fitted_to(one, {&one}), fitted_to(four, {&one})};
+  const auto differ = predicted(asked);
+  const auto alike = predicted(asked, true);
+  CHECK(differ[0].by_fit[Fit::one_gpu].value == alike[0].by_fit[Fit::one_gpu].value);
+  CHECK(*differ[1].by_fit[Fit::one_gpu].value < *alike[1].by_fit[Fit::one_gpu].value);
+  CHECK(*differ[1].by_fit[Fit::one_gpu].value > 0.95 * *alike[1].by_fit[Fit::one_gpu].value);
   // Kernels alone have no GPU that is slower than another.
-  CHECK(differ[1].by_fit[FitKind::nothing].throughput == alike[1].by_fit[FitKind::nothing].throughput);
+  CHECK(differ[1].by_fit[Fit::nothing].value == alike[1].by_fit[Fit::nothing].value);
 }
 
 TEST_CASE("steps of many micro-batches are as if each were simulated") {
   for (const std::string gpus : {"1", "8"}) {
     CAPTURE(gpus);
     const auto rows = rows_of(run_line({{"gpus_total", gpus}, {"notes", "grad_accum=6"}}));
-    const PublishedRun run = own_run(rows.front());
+    const Case run = own_run(rows.front());
     InputFiles files;
     const ResolvedExperiment resolved = inputs_of(run_catalogue(), run, *run.machine, files);
     REQUIRE(resolved.settings.accumulation == 6);
@@ -388,57 +407,57 @@ TEST_CASE("what a protocol fits to it does not score, and what is not there it d
   const OwnCase own(run_line(1, 1000) + run_line(2, 1900) + run_line(8, 7000) + run_line(16, 13000) +
                     run_line(8, 7000, {{"framework", "torch without one"}}) +
                     run_line(16, 13000, {{"framework", "torch without one"}}));
-  const TrainingValidation& all = own.validation;
-  REQUIRE(all.runs.size() == 6);
-  const RunErrors one_gpu = errors_of(all, FitKind::one_gpu, {});
+  const Validation& all = own.validation;
+  REQUIRE(all.cases.size() == 6);
+  const CaseErrors one_gpu = errors_of(all, Fit::one_gpu, {});
   CHECK(one_gpu.rows == 3);
   CHECK(one_gpu.coverage == 1.0);
   CHECK(one_gpu.coverage_of_all == 3.0 / 5);  // two have no run on one GPU in their series
-  CHECK_FALSE(own.run("torch", 1).verdict(FitKind::one_gpu).excluded.empty());
-  CHECK(own.run("torch without one", 8).verdict(FitKind::one_gpu).excluded.ends_with("(R4)"));
-  CHECK_FALSE(counts(own.run("torch", 8), FitKind::one_node));
-  CHECK(counts(own.run("torch", 16), FitKind::one_node));
-  CHECK(counts(own.run("torch without one", 16), FitKind::one_node));
-  CHECK(errors_of(all, FitKind::one_node, {}).rows == 2);
-  CHECK(errors_of(all, FitKind::nothing, {}).rows == 6);
-  const ScoredRun& sixteen = own.run("torch", 16);
-  CHECK(sixteen.error(FitKind::one_gpu) ==
-        doctest::Approx(*sixteen.predicted.by_fit[FitKind::one_gpu].throughput / 13000 - 1));
-  CHECK(sixteen.predicted.linear_from_one_node.value() == doctest::Approx(14000));
+  CHECK_FALSE(own.run("torch", 1).verdicts[Fit::one_gpu].excluded.empty());
+  CHECK(own.run("torch without one", 8).verdicts[Fit::one_gpu].excluded.ends_with("(R4)"));
+  CHECK_FALSE(own.run("torch", 8).counts(Fit::one_node));
+  CHECK(own.run("torch", 16).counts(Fit::one_node));
+  CHECK(own.run("torch without one", 16).counts(Fit::one_node));
+  CHECK(errors_of(all, Fit::one_node, {}).rows == 2);
+  CHECK(errors_of(all, Fit::nothing, {}).rows == 6);
+  const ScoredCase& sixteen = own.run("torch", 16);
+  CHECK(sixteen.error(Fit::one_gpu) ==
+        doctest::Approx(*sixteen.predicted.by_fit[Fit::one_gpu].value / 13000 - 1));
+  CHECK(sixteen.predicted.linear[Fit::one_node].value() == doctest::Approx(14000));
   CHECK(one_gpu.linear.value() == doctest::Approx((2000.0 / 1900 + 8000.0 / 7000 + 16000.0 / 13000) / 3 - 1));
 }
 
 TEST_CASE("without a run on one GPU or one node the smallest of the series is fitted to") {
   const OwnCase own(run_line(4, 3700, {{"batch_per_gpu", "32"}}) + run_line(4, 3600) + run_line(16, 13000));
-  const ScoredRun& sixteen = own.run("torch", 16);
-  CHECK(counts(sixteen, FitKind::one_node));
-  CHECK(sixteen.predicted.linear_from_one_node.value() == doctest::Approx(4 * std::sqrt(3700.0 * 3600)));
+  const ScoredCase& sixteen = own.run("torch", 16);
+  CHECK(sixteen.counts(Fit::one_node));
+  CHECK(sixteen.predicted.linear[Fit::one_node].value() == doctest::Approx(4 * std::sqrt(3700.0 * 3600)));
 }
 
 TEST_CASE("rows given come before those looked up") {
   const std::string target = run_line(8, 7000);
   const std::string shipped = run_line(1, 900, {{"split", "calibrate"}});
   const OwnCase own(target + run_line(1, 1000, {{"split", "calibrate"}}), shipped);
-  CHECK(own.run("torch", 8).predicted.linear_from_one_gpu.value() == doctest::Approx(8000));
+  CHECK(own.run("torch", 8).predicted.linear[Fit::one_gpu].value() == doctest::Approx(8000));
   const OwnCase alone(target, shipped);
-  CHECK(alone.run("torch", 8).predicted.linear_from_one_gpu.value() == doctest::Approx(7200));
+  CHECK(alone.run("torch", 8).predicted.linear[Fit::one_gpu].value() == doctest::Approx(7200));
   const OwnCase not_clean(target, run_line(1, 900, {{"clean", "no"}}));
-  CHECK_FALSE(not_clean.run("torch", 8).predicted.linear_from_one_gpu);
-  CHECK(own.run("torch", 8).predicted.by_fit[FitKind::one_gpu].compute_scale <
-        alone.run("torch", 8).predicted.by_fit[FitKind::one_gpu].compute_scale);
+  CHECK_FALSE(not_clean.run("torch", 8).predicted.linear[Fit::one_gpu]);
+  CHECK(own.run("torch", 8).predicted.by_fit[Fit::one_gpu].compute_scale <
+        alone.run("torch", 8).predicted.by_fit[Fit::one_gpu].compute_scale);
 }
 
 TEST_CASE("what a series is fitted to is judged less strictly where it is rounded (R6)") {
   const Cells rounded{{"framework", "torch rounded"}, {"metric", "iteration_time"}, {"unit", "s"}};
   const OwnCase own(run_line(1, 0.1, rounded) + run_line(2, 0.1503, rounded) + run_line(1, 1000) +
                     run_line(2, 1900));
-  CHECK(own.run("torch rounded", 2).verdict(FitKind::one_gpu).is_rounded);
-  CHECK_FALSE(own.run("torch rounded", 2).verdict(FitKind::nothing).is_rounded);  // fits to nothing
-  CHECK_FALSE(own.run("torch", 2).verdict(FitKind::one_gpu).is_rounded);
-  const RunErrors errors = errors_of(own.validation, FitKind::one_gpu, {});
+  CHECK(own.run("torch rounded", 2).verdicts[Fit::one_gpu].is_rounded);
+  CHECK_FALSE(own.run("torch rounded", 2).verdicts[Fit::nothing].is_rounded);  // fits to nothing
+  CHECK_FALSE(own.run("torch", 2).verdicts[Fit::one_gpu].is_rounded);
+  const CaseErrors errors = errors_of(own.validation, Fit::one_gpu, {});
   CHECK(errors.rows == 2);
-  CHECK(errors.worst.value() == std::abs(own.run("torch", 2).error(FitKind::one_gpu)));
-  CHECK(std::abs(own.run("torch rounded", 2).error(FitKind::one_gpu)) > errors.worst.value());
+  CHECK(errors.worst.value() == std::abs(own.run("torch", 2).error(Fit::one_gpu)));
+  CHECK(std::abs(own.run("torch rounded", 2).error(Fit::one_gpu)) > errors.worst.value());
 }
 
 TEST_CASE("outcomes that leave runs out are a collapse (R7) and more than linear scaling (R8)") {
@@ -447,16 +466,16 @@ TEST_CASE("outcomes that leave runs out are a collapse (R7) and more than linear
   const OwnCase own(run_line(1, 1000, collapse) + run_line(2, 1900, collapse) + run_line(4, 2300, collapse) +
                     run_line(8, 4500, collapse) + run_line(1, 1000, too_fast) + run_line(2, 1990, too_fast) +
                     run_line(4, 4210, too_fast) + run_line(1, 1000) + run_line(2, 2090));
-  CHECK(counts(own.run("torch collapse", 2), FitKind::one_gpu));
+  CHECK(own.run("torch collapse", 2).counts(Fit::one_gpu));
   for (const int gpus : {4, 8}) {
-    CHECK(own.run("torch collapse", gpus).verdict(FitKind::one_gpu).outcome.ends_with("(R7)"));
-    CHECK(own.run("torch collapse", gpus).verdict(FitKind::nothing).outcome.ends_with("(R7)"));
+    CHECK(own.run("torch collapse", gpus).verdicts[Fit::one_gpu].outcome.ends_with("(R7)"));
+    CHECK(own.run("torch collapse", gpus).verdicts[Fit::nothing].outcome.ends_with("(R7)"));
   }
-  CHECK(own.run("torch too fast", 2).verdict(FitKind::one_gpu).outcome.ends_with("(R8)"));
-  CHECK(own.run("torch too fast", 2).verdict(FitKind::nothing).outcome.empty());
-  CHECK(counts(own.run("torch", 2), FitKind::one_gpu));
-  CHECK(errors_of(own.validation, FitKind::one_gpu, {}).rows == 2);
-  CHECK(errors_of(own.validation, FitKind::one_gpu, {.leave_out_implausible = false}).rows == 6);
+  CHECK(own.run("torch too fast", 2).verdicts[Fit::one_gpu].outcome.ends_with("(R8)"));
+  CHECK(own.run("torch too fast", 2).verdicts[Fit::nothing].outcome.empty());
+  CHECK(own.run("torch", 2).counts(Fit::one_gpu));
+  CHECK(errors_of(own.validation, Fit::one_gpu, {}).rows == 2);
+  CHECK(errors_of(own.validation, Fit::one_gpu, {.leave_out_implausible = false}).rows == 6);
 }
 
 TEST_CASE("coverage counts throughputs that could not be predicted, and nothing else") {
@@ -466,20 +485,20 @@ TEST_CASE("coverage counts throughputs that could not be predicted, and nothing 
                     run_line(2, 1900, {{"split", "context"}}) + run_line(2, 1900, {{"clean", "no"}}) +
                     run_line(2, 1900, {{"clean", "partial"}, {"batch_per_gpu", ""}}) +
                     run_line(2, 1900, {{"notes", "unclaimed odd"}}));
-  const TrainingValidation& all = own.validation;
-  const RunErrors one_gpu = errors_of(all, FitKind::one_gpu, {});
+  const Validation& all = own.validation;
+  const CaseErrors one_gpu = errors_of(all, Fit::one_gpu, {});
   CHECK(one_gpu.rows == 1);
   CHECK(one_gpu.coverage.value() == doctest::Approx(1.0 / 3));
   CHECK(one_gpu.coverage_of_all == one_gpu.coverage);
-  CHECK(errors_of(all, FitKind::one_gpu, {.is_incomplete = true}).coverage == 0.0);
-  CHECK(errors_of(all, FitKind::one_gpu, {.family = "apart"}).rows == 1);
+  CHECK(errors_of(all, Fit::one_gpu, {.is_incomplete = true}).coverage == 0.0);
+  CHECK(errors_of(all, Fit::one_gpu, {.family = "apart"}).rows == 1);
   CHECK(all.excluded.at("it is strange") == 1);
   CHECK(all.excluded.at("no layer table for the model") == 2);
   CHECK(all.excluded.at("no batch per GPU") == 1);
-  std::size_t rows = all.runs.size();
+  std::size_t rows = all.cases.size();
   for (const auto& [reason, count] : all.excluded) rows += static_cast<std::size_t>(count);
   CHECK(rows == own.validation.data->rows.size());
-  const ScoredRun& odd = all.runs.back();
+  const ScoredCase& odd = all.cases.back();
   REQUIRE(odd.outlier != nullptr);
   CHECK(odd.outlier->reason == "an odd run");
 }
@@ -492,22 +511,22 @@ TEST_CASE(
                         run_line(16, 10000, unknown) + run_line(2, 150, no_batch) +
                         run_line(1, 100, {{"batch_per_gpu", ""}, {"unit", "tokens/s"}}),
                     run_line(1, 1000, unknown) + run_line(8, 6000, unknown));
-  const TrainingValidation& all = own.validation;
+  const Validation& all = own.validation;
   REQUIRE(all.missed.size() == 4);
-  const auto linear = [&](std::size_t i, FitKind fit) { return all.missed[i].linear[fit]; };
-  CHECK(linear(0, FitKind::one_gpu).value() == doctest::Approx(2000.0 / 1600 - 1));
-  CHECK_FALSE(linear(0, FitKind::one_node));
-  CHECK(linear(1, FitKind::one_gpu).value() == doctest::Approx(0.6));
-  CHECK(linear(1, FitKind::one_node).value() == doctest::Approx(0.2));
-  CHECK_FALSE(linear(2, FitKind::one_gpu));  // its one-GPU row counts something else
-  const double own_error = std::abs(own.run("torch", 2).error(FitKind::one_gpu));
-  const RunErrors errors = errors_of(all, FitKind::one_gpu, {});
+  const auto linear = [&](std::size_t i, Fit fit) { return all.missed[i].linear[fit]; };
+  CHECK(linear(0, Fit::one_gpu).value() == doctest::Approx(2000.0 / 1600 - 1));
+  CHECK_FALSE(linear(0, Fit::one_node));
+  CHECK(linear(1, Fit::one_gpu).value() == doctest::Approx(0.6));
+  CHECK(linear(1, Fit::one_node).value() == doctest::Approx(0.2));
+  CHECK_FALSE(linear(2, Fit::one_gpu));  // its one-GPU row counts something else
+  const double own_error = std::abs(own.run("torch", 2).error(Fit::one_gpu));
+  const CaseErrors errors = errors_of(all, Fit::one_gpu, {});
   CHECK(errors.rows == 1);
   CHECK(errors.with_excluded.value() == doctest::Approx((own_error + 0.25 + 0.6) / 3));
 }
 
 TEST_CASE("a run taken out of a validation keeps its row and its rules") {
-  const PublishedRun run = OwnCase(run_line(1, 1000)).validation.runs.front().run;
+  const Case run = OwnCase(run_line(1, 1000)).validation.cases.front().of;
   CHECK(run.data.use_count() == 1);
   CHECK(run.row == &run.data->rows.front());
   CHECK(run.stack == &run.data->run_rules.stacks.front());
@@ -519,11 +538,11 @@ TEST_CASE("one process predicts what four do") {
                             run_line(8, 7000, {{"batch_per_gpu", "128"}});
   const OwnCase alone(lines, {}, 1);
   const OwnCase four(lines, {}, 4);
-  for (std::size_t i = 0; i < alone.validation.runs.size(); ++i) {
+  for (std::size_t i = 0; i < alone.validation.cases.size(); ++i) {
     for (std::size_t k = 0; k < fit_count; ++k) {
-      const Prediction& one = alone.validation.runs[i].predicted.by_fit.values[k];
-      const Prediction& other = four.validation.runs[i].predicted.by_fit.values[k];
-      CHECK(one.throughput == other.throughput);
+      const Prediction& one = alone.validation.cases[i].predicted.by_fit.values[k];
+      const Prediction& other = four.validation.cases[i].predicted.by_fit.values[k];
+      CHECK(one.value == other.value);
       CHECK(one.compute_scale == other.compute_scale);
     }
   }
@@ -533,9 +552,9 @@ TEST_CASE("systems that nobody here has seen meet the shipped rules by their col
   const auto& [machines, rules] = rules_shipped_as("published");
   const auto experiment_of = [&](const Cells& cells) {
     const auto data = data_of(rows_of(run_line(cells)), machines, rules);
-    const auto run = published_run(data, data->rows.front());
+    const auto run = case_of(data, data->rows.front());
     if (const auto* reason = std::get_if<std::string>(&run)) return *reason;
-    const auto& known = std::get<PublishedRun>(run);
+    const auto& known = std::get<Case>(run);
     CHECK(first_match(rules.families, *known.row) != nullptr);
     InputFiles files;
     const ResolvedExperiment resolved = inputs_of(run_catalogue(), known, *known.machine, files);
@@ -624,9 +643,12 @@ stacks:
 families: []
 )"),
                                         run_catalogue());
-  const auto resolved = [&](const std::string& model) {
+  const auto run_of = [&](const std::string& model) {
     const auto data = data_of(rows_of(run_line({{"model", model}})), own_machines(), rules);
-    const auto run = std::get<PublishedRun>(published_run(data, data->rows.front()));
+    return case_of(data, data->rows.front());
+  };
+  const auto resolved = [&](const std::string& model) {
+    const Case run = std::get<Case>(run_of(model));
     InputFiles files;
     return inputs_of(run_catalogue(), run, *run.machine, files);
   };
@@ -634,9 +656,8 @@ families: []
   CHECK(given.model->layers.front().in_shape == std::vector<int>{3, 160, 160});
   CHECK(given.model->layers.back().out_shape.back() == 77);
   CHECK(resolved("VGG-16 classes=5").model->layers.front().in_shape == std::vector<int>{3, 96, 96});
-  const auto missing = errors_of([&] { resolved("VGG-16 classes=many"); });
-  REQUIRE(missing.size() == 1);
-  CHECK(missing.front().message == "no number follows 'classes=' in the model 'VGG-16 classes=many'");
+  CHECK(std::get<std::string>(run_of("VGG-16 classes=many")) ==
+        "no number follows 'classes=' in the model 'VGG-16 classes=many'");
 }
 
 TEST_CASE("workloads/README.md names every key of run rules") {

@@ -42,6 +42,19 @@ MODELINE = "# yaml-language-server: $schema=../schema/software.json\n"
 LINE = re.compile(r"(\S.*?)\s+(\d+)" + r"\s+(-|[-+]?[\d.]+)" * 9)
 
 
+KINDS = {"training runs": "training", "runs whose ranks share a model": "layouts", "trainings to a target": "targets"}
+
+
+def parts(text):
+    """The printed text of each kind."""
+    found, kind = {}, None
+    for line in text.splitlines():
+        kind = KINDS.get(line.removeprefix("# "), kind) if line.startswith("# ") else kind
+        if kind:
+            found.setdefault(kind, []).append(line)
+    return {kind: "\n".join(lines) for kind, lines in found.items()}
+
+
 def tables(text):
     """The printed tables: fit -> family -> its numbers as text."""
     found, fit = {}, None
@@ -50,10 +63,13 @@ def tables(text):
             start = re.match(r"# fit (\w+):", line)
             fit = start and start.group(1)
         elif fit and (match := LINE.fullmatch(line.rstrip())):
-            name, *numbers = match.groups()
-            keys = ("rows", "mape", "median", "p90", "worst", "bias", "linear", "coverage", "of_all", "with_out")
-            found.setdefault(fit, {})[name] = dict(zip(keys, numbers))
+            found.setdefault(fit, {})[match.group(1)] = numbers_of(match)
     return found
+
+
+def numbers_of(line):
+    keys = ("rows", "mape", "median", "p90", "worst", "bias", "linear", "coverage", "of_all", "with_out")
+    return dict(zip(keys, line.groups()[1:]))
 
 
 # change, pairs, inside, half width, of one run
@@ -83,53 +99,49 @@ def comparisons(text):
     return "\n".join(lines)
 
 
-# family (only in its first line), fit, runs, MAPE, median, p90, worst, bias, coverage
-LAYOUT = re.compile(r"(\S.*?)?\s+(nothing|software|1layout)\s+(\d+)" + r"\s+(-|[-+]?[\d.]+)" * 6)
-# setting (likewise), fit, pairs, change, error
+# setting (only in its first line), fit, pairs, change, error
 LAYOUT_PAIRS = re.compile(r"(\S.*?)?\s+(nothing|software|1layout)\s+(\d+)\s+([\d.]+)\s+([\d.]+)")
-# figure, rows, MAPE, median, p90, worst, bias
-LAYOUT_MEMORY = re.compile(r"(\S.*?)\s+(\d+)" + r"\s+([-+]?[\d.]+)" * 5)
 VERDICTS = re.compile(r"# memory of these runs: (\d+) of (\d+) that ran .* fit, (\d+) of (\d+) that ran out of memory")
-
-
-def layouts(text):
-    """The printed tables about runs whose ranks share a model: name -> fit -> numbers as text; and of their memory."""
-    families, pairs, memory, verdicts = {}, {}, {}, None
-    name, is_inside = None, False
-    for line in text.splitlines():
-        is_inside = is_inside or line.startswith("# runs whose ranks share a model: errors")
-        verdicts = VERDICTS.match(line) or verdicts
-        for pattern, found in ((LAYOUT, families), (LAYOUT_PAIRS, pairs)):
-            if is_inside and not line.startswith("#") and (match := pattern.fullmatch(line.rstrip())):
-                name = match.group(1) or name
-                found.setdefault(name, {})[match.group(2)] = match.groups()[2:]
-        if verdicts and (match := LAYOUT_MEMORY.fullmatch(line.rstrip())):
-            memory[match.group(1)] = match.groups()[1:]
-        if verdicts and not line:
-            break
-    return families, pairs, memory, verdicts.groups()
-
-
 LAYOUT_FITS = ("nothing", "software", "1layout")
 
 
+def side_by_side(found, fits, name):
+    """Of a family: mean / median / p90 and bias, with each fit."""
+    cells = []
+    for fit in fits:
+        its = found.get(fit, {}).get(name)
+        cells += [f"{its['mape']} / {its['median']} / {its['p90']}", its["bias"]] if its else ["", ""]
+    return cells
+
+
+def layout_pairs(text):
+    pairs, name = {}, None
+    for line in text.splitlines():
+        if not line.startswith("#") and (match := LAYOUT_PAIRS.fullmatch(line.rstrip())):
+            name = match.group(1) or name
+            pairs.setdefault(name, {})[match.group(2)] = match.groups()[2:]
+    return pairs
+
+
 def layout_tables(text):
-    families, pairs, memory, (accepted, ran, refused, failed) = layouts(text)
+    found = tables(text)
     lines = ["| family | runs | " + " | ".join(f"{fit}: mean / median / p90 | bias" for fit in LAYOUT_FITS) + " | coverage |",
              "|---" * 9 + "|"]
-    for name, its in families.items():
-        cells = []
-        for fit in LAYOUT_FITS:
-            _, mape, median, p90, _, bias, _ = its.get(fit, [""] * 7)
-            cells += [f"{mape} / {median} / {p90}" if mape else "", bias]
-        lines.append("| " + " | ".join([name, its["nothing"][0], *cells, its["nothing"][6]]) + " |")
+    for name, its in found["software"].items():
+        if its["rows"] != "0":
+            lines.append("| " + " | ".join([name, its["rows"], *side_by_side(found, LAYOUT_FITS, name), its["coverage"]]) + " |")
     lines += ["", "| pairs differ in | pairs | change | " + " | ".join(f"{fit}: error" for fit in LAYOUT_FITS) + " |",
               "|---" * 6 + "|"]
-    for name, its in pairs.items():
+    for name, its in layout_pairs(text).items():
         cells = [its[fit][2] if fit in its else "" for fit in LAYOUT_FITS]
         lines.append("| " + " | ".join([name, *its["nothing"][:2], *cells]) + " |")
+    _, _, memory = text.partition("# errors of published figures")
     lines += ["", "| memory | rows | mean | median | p90 | worst | bias |", "|---" * 7 + "|"]
-    lines += ["| " + " | ".join([name, *its]) + " |" for name, its in memory.items()]
+    for line in memory.partition("\n\n")[0].splitlines():
+        if match := LINE.fullmatch(line.rstrip()):
+            its = numbers_of(match)
+            lines.append("| " + " | ".join([match.group(1), *(its[key] for key in ("rows", "mape", "median", "p90", "worst", "bias"))]) + " |")
+    accepted, ran, refused, failed = next(filter(None, map(VERDICTS.match, text.splitlines()))).groups()
     lines += ["", f"{accepted} of {ran} layouts that ran are predicted to fit; {refused} of {failed} that ran out of memory "
               "are predicted not to."]
     return "\n".join(lines)
@@ -137,13 +149,14 @@ def layout_tables(text):
 
 # family, runs, inside, half width, both also held out
 INTERVAL = re.compile(r"(\S.*?)\s+(\d+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)")
+INTERVAL_OR_NONE = re.compile(r"(\S.*?)\s+(\d+)\s+([\d.]+)\s+([\d.]+)\s+(-|[\d.]+)\s+(-|[\d.]+)")
 
 
 def layout_intervals(text):
     """The printed coverage of the expected errors of layouts as a table: a line for each family, the fits side by side."""
     found, fit = {}, None
     for line in text.splitlines():
-        if start := re.match(r"# expected error of these runs with fit (\w+):", line):
+        if start := re.match(r"# expected error with fit (\w+):", line):
             fit = start.group(1)
         elif not line:
             fit = None
@@ -156,38 +169,32 @@ def layout_intervals(text):
     return "\n".join(lines)
 
 
-# family (only in its first line), fit ("-": samples do not depend on it), rows, MAPE, median, p90, worst, bias, coverage,
-# inside
-TARGET = re.compile(r"(\S.*?)?\s+(-|nothing|software|1system)\s+(\d+)" + r"\s+(-|[-+]?[\d.]+)" * 7)
 TARGET_FITS = ("nothing", "software", "1system")
 
 
 def target_table(text):
     """The printed errors of trainings to a target as a table: a line for each family, the fits side by side."""
-    found, name, is_inside = {}, None, False
-    for line in text.splitlines():
-        is_inside = (is_inside or line.startswith("# trainings to a target: errors")) and not line.startswith("# figures of")
-        if is_inside and not line.startswith("#") and (match := TARGET.fullmatch(line.rstrip())):
-            name = match.group(1) or name
-            found.setdefault(name, {})[match.group(2)] = match.groups()[2:]
+    found = tables(text)
+    inside = {}
+    _, _, intervals = text.partition("# expected error with fit software:")
+    for line in intervals.partition("\n\n")[0].splitlines():
+        if match := INTERVAL_OR_NONE.fullmatch(line.rstrip()):
+            inside[match.group(1)] = match.group(3)
     lines = ["| family | rows | " + " | ".join(f"{fit}: mean / median / p90 | bias" for fit in TARGET_FITS)
              + " | coverage | inside |", "|---" * 10 + "|"]
-    for name, its in found.items():
-        first = next(iter(its.values()))
-        cells = []
-        for fit in TARGET_FITS:
-            _, mape, median, p90, _, bias, _, _ = its.get(fit, its.get("-", [""] * 8))
-            cells += [f"{mape} / {median} / {p90}" if mape else "", bias]
-        lines.append("| " + " | ".join([name, first[0], *cells, first[6], first[7].replace("-", "")]) + " |")
+    for name, its in found["software"].items():
+        if its["rows"] != "0":
+            cells = side_by_side(found, TARGET_FITS, name)
+            lines.append("| " + " | ".join([name, its["rows"], *cells, its["coverage"], inside.get(name, "")]) + " |")
     return "\n".join(lines)
 
 
 def layout_overview(text):
-    its = layouts(text)[0]["all"]
+    found = tables(text)
     lines = ["| fit | runs | mean | median | p90 | bias |", "|---" * 6 + "|"]
     for fit in LAYOUT_FITS:
-        runs, mape, median, p90, _, bias, _ = its[fit]
-        lines.append(f"| `{fit}` | {runs} | {mape} | {median} | {p90} | {bias} |")
+        its = found[fit]["all runs"]
+        lines.append(f"| `{fit}` | {its['rows']} | {its['mape']} | {its['median']} | {its['p90']} | {its['bias']} |")
     return "\n".join(lines)
 
 
@@ -315,7 +322,7 @@ def steps_in_words(program, source):
 def facts(found, printed, errors, software, steps, source):
     """The first screen of README.md."""
     linear, its = found["1gpu"]["all runs"], found["software"]["all runs"]
-    shared = dict(zip(("runs", "mean"), layouts(printed)[0]["all"]["software"]))
+    shared = tables(printed["layouts"])["software"]["all runs"]
     hard = left_out(software)
     known, runs = with_known_software(errors)
     first, last, newest = origin(errors, source / "workloads/published")
@@ -324,7 +331,7 @@ def facts(found, printed, errors, software, steps, source):
         f"| their machine and one measured GPU, `--one-gpu` | {linear['rows']} | {linear['mape']} % "
         f"(that GPU's rate times their number: {linear['linear']} %) |",
         f"| their machine and what software cost in other runs on one GPU | {its['rows']} | {its['mape']} % |",
-        f"| the same, for models that GPUs share | {shared['runs']} | {shared['mean']} % |",
+        f"| the same, for models that GPUs share | {shared['rows']} | {shared['mape']} % |",
         *(f"| the same on one GPU, if the software was never seen {where} | {hard[name][0]} | {100 * hard[name][1]:.1f} % |"
           for name, where in (("gpu", "on this GPU"), ("stack", "at all"), ("model", "with this model"))),
         "",
@@ -415,7 +422,8 @@ def main():
             # the intervals that are printed come from the shipped errors
             settle({path: text for path, text in wanted.items() if path.parent.name == "errors"}, True)
             printed = output(program, source, "validate", "--summary")
-    found = tables(printed)
+    printed = parts(printed)
+    found = tables(printed["training"])
     errors = wanted[published / "errors/software.csv"]
     software = (source / "workloads/software/published.yaml").read_text(encoding="utf-8")
     steps = steps_in_words(program, source)
@@ -423,11 +431,11 @@ def main():
     accuracy = source / "docs/accuracy.md"
     for path, text in ((source / "README.md", facts(found, printed, errors, software, steps, source)), (accuracy, by_family(found))):
         wanted[path] = between_marks(path.read_text(encoding="utf-8"), text)
-    wanted[accuracy] = between_marks(wanted[accuracy], hard_figures(software, errors, steps, source) + "\n\n" + overview(found) + "\n\n" + layout_overview(printed), BEGIN_TOTALS, END_TOTALS)
-    wanted[accuracy] = between_marks(wanted[accuracy], comparisons(printed), BEGIN_COMPARISONS, END_COMPARISONS)
-    wanted[accuracy] = between_marks(wanted[accuracy], layout_tables(printed), BEGIN_LAYOUTS, END_LAYOUTS)
-    wanted[accuracy] = between_marks(wanted[accuracy], layout_intervals(printed), BEGIN_INTERVALS, END_INTERVALS)
-    wanted[accuracy] = between_marks(wanted[accuracy], target_table(printed), BEGIN_TARGETS, END_TARGETS)
+    wanted[accuracy] = between_marks(wanted[accuracy], hard_figures(software, errors, steps, source) + "\n\n" + overview(found) + "\n\n" + layout_overview(printed["layouts"]), BEGIN_TOTALS, END_TOTALS)
+    wanted[accuracy] = between_marks(wanted[accuracy], comparisons(printed["training"]), BEGIN_COMPARISONS, END_COMPARISONS)
+    wanted[accuracy] = between_marks(wanted[accuracy], layout_tables(printed["layouts"]), BEGIN_LAYOUTS, END_LAYOUTS)
+    wanted[accuracy] = between_marks(wanted[accuracy], layout_intervals(printed["layouts"]), BEGIN_INTERVALS, END_INTERVALS)
+    wanted[accuracy] = between_marks(wanted[accuracy], target_table(printed["targets"]), BEGIN_TARGETS, END_TARGETS)
     if not settle(wanted, is_update):
         return 1
     print("the tables and the picture are what the program says")

@@ -1,0 +1,116 @@
+#pragma once
+// A published measurement of training and the experiment that reproduces it: the one form in which steps of
+// one GPU, data-parallel runs, runs whose ranks share a model, trainings to a target and figures of memory
+// are predicted and scored. Curves of collectives: collective_curves.hpp.
+
+#include "config/keys.hpp"
+#include "experiment/resolve.hpp"
+#include "published/published_data.hpp"
+#include "strategy/parallelism.hpp"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace trainyard {
+
+/// The measured quantity.
+enum class CaseFigure {
+  throughput,
+  samples_to_target,
+  time_to_train,
+  energy_to_train,
+  cost_to_train,
+  out_of_memory,  ///< the run failed
+  memory_in_use,
+  memory_allocated,
+  memory_of_activations,
+  memory_of_state
+};
+
+constexpr bool is_memory(CaseFigure figure) { return figure >= CaseFigure::out_of_memory; }
+constexpr bool is_to_target(CaseFigure figure) {
+  return figure >= CaseFigure::samples_to_target && figure <= CaseFigure::cost_to_train;
+}
+
+/// How the ranks share the model.
+struct CaseLayout {
+  Parallelism parallelism = {};
+  int replicas = 1;
+};
+
+/// A training until its target.
+struct CaseTarget {
+  double samples = 0;        ///< predicted
+  double low = 0, high = 0;  ///< 80 % of means of as many runs are expected between these
+  double evaluations = 0;    ///< until then
+  double trained = 0;        ///< samples as published; 0: not stated
+  int evaluated = 0;         ///< samples of an evaluation
+};
+
+struct Case {
+  std::shared_ptr<const PublishedData> data = {};  ///< holds the row and the rules
+  const PublishedRow* row = nullptr;
+  const MachineRule* machine = nullptr;
+  const ModelRule* model = nullptr;
+  const StackRule* stack = nullptr;
+  CaseFigure figure = CaseFigure::throughput;
+  double measured = 0;  ///< in the figure's unit; a throughput in samples per second of all GPUs
+  std::optional<double> epoch_time =
+      {};                     ///< seconds, in place of `measured`: the model says how many samples
+  double rounding = 0;        ///< half a unit of the last printed digit, relative to the value
+  std::string series = {};    ///< cases of a series differ only in the number of GPUs, layout and batch
+  RowSettings settings = {};  ///< of the rules of model and stack, with the row's numbers filled in
+  Precision precision = Precision::fp32;
+  int batch_per_gpu = 1;                    ///< samples of a micro-batch of one replica
+  int micro_batches = 1;                    ///< of a step, for each replica
+  std::optional<int> sequence_length = {};  ///< in the row's column
+  std::optional<CaseLayout> layout = {};    ///< if ranks share the model
+  std::optional<CaseTarget> target = {};    ///< of figures about a training to a target
+
+  /// Samples of a step of all replicas.
+  [[nodiscard]] double batch() const;
+};
+
+/// The case of a row about a run, or why it cannot be predicted. `timed`: the row must state a speed;
+/// otherwise whatever it measures is left aside. Rows with layout columns: settings of the rules for
+/// batch_per_gpu, accumulation, precision and keys of `parallelism` take the place of the row's columns.
+std::variant<Case, std::string> case_of(const std::shared_ptr<const PublishedData>& data,
+                                        const PublishedRow& row, bool timed = true);
+
+/// Fills in the settings of both rules with the row's numbers; returns the reason if one is missing.
+std::string read_settings(Case& run);
+
+/// The experiment of a case on the given machine, which may differ from that of its own row: a series' run on
+/// one GPU is simulated on the machine of the runs for which it is the reference. `files`: files already
+/// read. `further`: keys to set after all others. Throws InputError.
+ResolvedExperiment inputs_of(const config::Catalogue& catalogue, const Case& of, const MachineRule& machine,
+                             InputFiles& files, const Overrides& further = {});
+
+/// Everything that the experiment depends on: cases with the same text are predicted alike.
+std::string identity_of(const Case& of, const MachineRule& machine);
+
+}  // namespace trainyard
+
+namespace trainyard::config {
+
+template <>
+struct Names<CaseFigure> {
+  static constexpr std::string_view what = "figure";
+  static constexpr std::array table{
+      Name{"throughput", CaseFigure::throughput, "samples/s"},
+      Name{"samples to target", CaseFigure::samples_to_target, "samples"},
+      Name{"time to train", CaseFigure::time_to_train, "s"},
+      Name{"energy to train", CaseFigure::energy_to_train, "J"},
+      Name{"cost to train", CaseFigure::cost_to_train, "USD"},
+      Name{"out of memory", CaseFigure::out_of_memory, ""},
+      Name{"memory in use", CaseFigure::memory_in_use, "B"},
+      Name{"memory allocated", CaseFigure::memory_allocated, "B"},
+      Name{"memory of activations", CaseFigure::memory_of_activations, "B"},
+      Name{"memory of parameters, gradients and optimizer state", CaseFigure::memory_of_state, "B"}};
+};
+
+}  // namespace trainyard::config

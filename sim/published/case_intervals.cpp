@@ -1,0 +1,229 @@
+#include "published/case_intervals.hpp"
+
+#include "published/layout_rows.hpp"
+#include "published/training_rows.hpp"
+#include "units/statistics.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <map>
+#include <variant>
+
+namespace trainyard {
+namespace {
+
+double half_of(double low, double high) { return (high - low) / 2; }
+
+/// Cases of a group are held out together: a series, or a family if ranks share the model.
+std::optional<std::string> group_of(const Validation& validation, const PublishedRow& row) {
+  if (validation.kind == RowKind::training)
+    return series_text(series_of(row, validation.data->run_rules.series));
+  const FamilyRule* family = first_match(validation.data->run_rules.families, row);
+  return family == nullptr ? std::nullopt : std::optional(family->family);
+}
+
+/// The rows that are shipped: those to look up in if a user's are validated, otherwise the rows themselves.
+const std::vector<PublishedRow>& shipped_rows(const PublishedData& data) {
+  return data.lookup.empty() ? data.rows : data.lookup;
+}
+
+/// Shipped errors without those of a group.
+class HeldOut {
+public:
+  HeldOut(const Validation& validation, const PublishedErrors& shipped)
+      : validation_(validation), shipped_(shipped) {
+    std::map<std::string, int> by_place;
+    for (const PublishedError& run : shipped.runs) by_place.emplace(run.place, run.series);
+    for (const PublishedRow& row : shipped_rows(*validation.data)) {
+      const auto number = by_place.find(place_of(row));
+      if (number == by_place.end()) continue;
+      if (const auto group = group_of(validation, row)) numbers_.emplace(*group, number->second);
+    }
+  }
+
+  std::optional<ExpectedError> error(const ScoredCase& scored, const ExpectedError& printed) {
+    const auto group = group_of(validation_, *scored.of.row);
+    const auto number = group ? numbers_.find(*group) : numbers_.end();
+    if (number == numbers_.end()) return printed;
+    if (validation_.kind == RowKind::training)
+      return expected_error(shipped_, *scored.predicted.of, number->second);
+    auto others = without_.find(number->second);
+    if (others == without_.end()) others = without_.emplace(number->second, without(number->second)).first;
+    return expected_error(others->second, *scored.predicted.of);
+  }
+
+private:
+  /// Of a few families, the widening is that of the others.
+  [[nodiscard]] PublishedErrors without(int series) const {
+    PublishedErrors rest = shipped_;
+    rest.known.reset();
+    std::erase_if(rest.runs, [&](const PublishedError& run) { return run.series == series; });
+    rest.widening = widening_of(rest);
+    return rest;
+  }
+
+  const Validation& validation_;
+  const PublishedErrors& shipped_;
+  std::map<std::string, int> numbers_;
+  std::map<int, PublishedErrors> without_;
+};
+
+IntervalCoverage coverage_of(const std::string& family, const std::vector<const CaseInterval*>& intervals) {
+  IntervalCoverage coverage{.family = family, .rows = static_cast<int>(intervals.size())};
+  std::vector<double> halves;
+  std::vector<double> held_out;
+  int covered = 0;
+  int covered_held_out = 0;
+  for (const CaseInterval* one : intervals) {
+    covered += is_inside(*one) ? 1 : 0;
+    halves.push_back(half_of(one->low, one->high));
+    if (!one->held_out) continue;
+    covered_held_out += is_inside_held_out(*one) ? 1 : 0;
+    held_out.push_back(half_of(one->held_out->first, one->held_out->second));
+  }
+  coverage.covered = 1.0 * covered / coverage.rows;
+  coverage.half_width = quantile(halves, 0.5);
+  if (held_out.empty()) return coverage;
+  coverage.held_out_rows = static_cast<int>(held_out.size());
+  coverage.held_out_covered = 1.0 * covered_held_out / coverage.held_out_rows;
+  coverage.held_out_half_width = quantile(held_out, 0.5);
+  return coverage;
+}
+
+/// Gathers errors as lines of a table.
+class ErrorTable {
+public:
+  explicit ErrorTable(Fit fit) { errors_.fit = config::name_of(fit); }
+
+  void add(const Case& of, const std::string& series, PublishedError error) {
+    error.series = numbers_.try_emplace(series, static_cast<int>(numbers_.size()) + 1).first->second;
+    error.place = place_of(*of.row);
+    errors_.runs.push_back(std::move(error));
+  }
+
+  PublishedErrors finished() {
+    errors_.widening = widening_of(errors_);
+    return std::move(errors_);
+  }
+
+private:
+  std::map<std::string, int> numbers_;
+  PublishedErrors errors_;
+};
+
+/// A run that software is fitted to, predicted with other factors.
+void add_fitted(ErrorTable& table, const Validation& validation, const KernelTimes& times,
+                const Software& software) {
+  const Case of = std::get<Case>(case_of(validation.data, *times.row));
+  table.add(of, of.series,
+            {.of = {.use = times.use,
+                    .platform = of.machine->platform,
+                    .gpus = of.row->gpus_total,
+                    .nodes = of.row->nodes,
+                    .batch_per_gpu = of.batch_per_gpu},
+             .is_scored = false,
+             .measured = of.batch() / times.measured,
+             .predicted = of.batch() / step_time(times, software)});
+}
+
+}  // namespace
+
+bool is_inside(const CaseInterval& interval) {
+  return interval.ratio >= interval.low && interval.ratio <= interval.high;
+}
+
+bool is_inside_held_out(const CaseInterval& interval) {
+  return interval.held_out && interval.ratio >= interval.held_out->first &&
+         interval.ratio <= interval.held_out->second;
+}
+
+std::vector<std::optional<CaseInterval>> case_intervals(const Validation& validation, Fit fit) {
+  std::vector<std::optional<CaseInterval>> intervals(validation.cases.size());
+  const auto& shipped = validation.shipped_errors[fit];
+  std::optional<HeldOut> held_out;
+  if (shipped) held_out.emplace(validation, *shipped);
+  for (std::size_t i = 0; i < intervals.size(); ++i) {
+    const ScoredCase& scored = validation.cases[i];
+    if (!scored.is_scored(fit)) continue;
+    const double predicted = *scored.predicted.by_fit[fit].value;
+    CaseInterval interval{.ratio = *scored.predicted.measured / predicted - 1};
+    if (scored.of.figure == CaseFigure::samples_to_target && scored.of.target->high > 0) {
+      interval.low = scored.of.target->low / predicted - 1;
+      interval.high = scored.of.target->high / predicted - 1;
+      intervals[i] = interval;
+    }
+    const bool is_layout = validation.kind == RowKind::layouts;
+    if (!shipped || scored.of.figure != CaseFigure::throughput || !scored.predicted.of ||
+        (is_layout && !scored.predicted.of->layout))
+      continue;
+    const auto printed = expected_error(*shipped, *scored.predicted.of);
+    if (!printed) continue;
+    interval.low = printed->low;
+    interval.high = printed->high;
+    if (const auto without = held_out->error(scored, *printed))
+      interval.held_out = {without->low, without->high};
+    intervals[i] = interval;
+  }
+  return intervals;
+}
+
+std::vector<IntervalCoverage> interval_coverage(const Validation& validation, Fit fit) {
+  const auto intervals = case_intervals(validation, fit);
+  std::map<const Family*, std::vector<const CaseInterval*>> by_family;
+  std::vector<const CaseInterval*> all;
+  for (std::size_t i = 0; i < intervals.size(); ++i) {
+    const ScoredCase& scored = validation.cases[i];
+    if (!intervals[i] || !scored.counts(fit) || scored.is_incomplete()) continue;
+    by_family[scored.family].push_back(&*intervals[i]);
+    all.push_back(&*intervals[i]);
+  }
+  std::vector<IntervalCoverage> coverages;
+  for (const auto& family : validation.families) {
+    if (const auto found = by_family.find(family.get()); found != by_family.end())
+      coverages.push_back(coverage_of(family->name, found->second));
+  }
+  if (!all.empty()) coverages.push_back(coverage_of({}, all));
+  return coverages;
+}
+
+std::vector<RatioCoverage> pair_coverage(const Validation& validation, Fit fit) {
+  const auto& shipped = validation.shipped_errors[fit];
+  if (!shipped || validation.kind != RowKind::training || !validation.data->lookup.empty()) return {};
+  return ratio_coverage(*shipped);
+}
+
+PublishedErrors error_table(const Validation& validation, Fit fit) {
+  const bool is_training = validation.kind == RowKind::training;
+  ErrorTable table(fit);
+  for (const ScoredCase& scored : validation.cases) {
+    const bool is_claimed = scored.family != nullptr && scored.family->not_in_totals.empty();
+    if (scored.of.figure != CaseFigure::throughput || !scored.is_scored(fit) ||
+        !scored.verdicts[fit].outcome.empty() || !is_claimed ||
+        (!is_training && !scored.predicted.of->layout))
+      continue;
+    table.add(scored.of, is_training ? scored.of.series : scored.family->name,
+              {.of = *scored.predicted.of,
+               .is_scored = !scored.is_incomplete(),
+               .measured = *scored.predicted.measured,
+               .predicted = *scored.predicted.by_fit[fit].value});
+  }
+  if (is_training && !has_reference(fit) && validation.software) {
+    const std::vector<KernelTimes>& runs = validation.software->runs();
+    std::map<std::string, std::vector<std::size_t>> by_series;
+    for (std::size_t i = 0; i < runs.size(); ++i) by_series[runs[i].series].push_back(i);
+    for (const auto& [series, fitted] : by_series) {
+      const Software software = fit == Fit::software ? validation.software->without(fitted) : Software{};
+      for (const std::size_t i : fitted) add_fitted(table, validation, runs[i], software);
+    }
+  }
+  PublishedErrors errors = table.finished();
+  if (is_training) errors.ratio_widening = ratio_widenings(errors);
+  return errors;
+}
+
+std::string place_of(const PublishedRow& row) {
+  return fmt::format("{}:{}", std::filesystem::path(row.file).filename().string(), row.line);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,235 @@
+#include "published/layout_rows.hpp"
+
+#include "config/fields.hpp"
+#include "published/row_numbers.hpp"
+#include "published/stated_software.hpp"
+#include "published/training_rows.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+/// What the column `zero` says that replicas divide.
+Sharded sharded_by(const std::string& zero) {
+  const auto says = [&](std::string_view word) { return zero.find(word) != std::string::npos; };
+  if (zero.empty()) return Sharded::none;
+  if (says("zero2") || says("shard_grad_op") || says("no reshard")) return Sharded::gradients;
+  if (says("zero3") || says("fsdp") || says("hsdp")) return Sharded::parameters;
+  return Sharded::optimizer;
+}
+
+/// The number after "within " in the column `zero`: replicas that divide the state among themselves.
+std::optional<int> group_of(const std::string& zero) {
+  constexpr std::string_view word = "within ";
+  const std::size_t place = zero.find(word);
+  if (place == std::string::npos) return std::nullopt;
+  return positive(zero.substr(place + word.size()));
+}
+
+std::optional<std::string> setting(const Case& run, const std::string& key) {
+  const auto found = run.settings.find(key);
+  return found == run.settings.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// The rule's number, otherwise the column's, otherwise 1.
+int degree(const Case& run, const std::string& key, int column) {
+  const auto set = setting(run, "parallelism." + key);
+  return set ? positive(*set) : std::max(column, 1);
+}
+
+/// Layers of each chunk: equal; one fewer at both ends, where embedding and last projection count as a layer;
+/// otherwise one more in the first chunks. The chunks at the ends may have no layer but those two. Empty if
+/// equal.
+std::vector<int> layers_of_chunks(int layers, int chunks) {
+  if (chunks < 1 || layers < 1 || layers % chunks == 0) return {};
+  if (chunks > 1 && (layers + 2) % chunks == 0) {
+    std::vector<int> parts(at(chunks), (layers + 2) / chunks);
+    --parts.front();
+    --parts.back();
+    return parts;
+  }
+  if (layers < chunks) return {};
+  std::vector<int> parts(at(chunks), layers / chunks);
+  for (int i = 0; i < layers % chunks; ++i) ++parts[at(i)];
+  return parts;
+}
+
+std::string read_sharding(Case& run) {
+  if (run.layout->replicas * run.layout->parallelism.context == 1) return {};
+  const std::string zero = in_small_letters(run.row->layout->zero);
+  Parallelism& parallelism = run.layout->parallelism;
+  parallelism.shard = sharded_by(zero);
+  const std::optional<int> group = group_of(zero);
+  if (group && parallelism.pipeline == 1 && *group * parallelism.tensor != run.row->gpus_per_node)
+    return "state is divided by replicas that are neither all nor those of a node";
+  const bool divides_in_nodes = group || zero.find("hsdp") != std::string::npos;
+  if (divides_in_nodes && run.row->nodes > 1) parallelism.shard_over = ShardOver::node;
+  return {};
+}
+
+std::string read_layout(Case& run) {
+  const LayoutColumns& layout = *run.row->layout;
+  Parallelism& parallelism = run.layout->parallelism;
+  if (layout.tensor == 0 && layout.pipeline == 0 && layout.data == 0) return "the layout is not stated";
+  parallelism.tensor = degree(run, "tensor", layout.tensor);
+  parallelism.context = degree(run, "context", layout.context);
+  parallelism.pipeline = degree(run, "pipeline", layout.pipeline);
+  parallelism.expert = degree(run, "expert", layout.expert);
+  parallelism.virtual_stages = degree(run, "virtual_stages", layout.virtual_stages);
+  parallelism.sequence = layout.sequence_parallel == "1" && parallelism.tensor > 1;
+  if (!layout.recompute.empty()) {
+    const auto recompute = config::value_named<Recompute>(layout.recompute);
+    if (!recompute) return fmt::format("unknown recomputation '{}'", layout.recompute);
+    parallelism.recompute = *recompute;
+  }
+  const auto of_one = static_cast<long long>(parallelism.tensor) * parallelism.context * parallelism.pipeline;
+  if (run.row->gpus_total % of_one != 0) return "the layout does not multiply to the number of GPUs";
+  run.layout->replicas = static_cast<int>(run.row->gpus_total / of_one);
+  if (layout.data > 0 && layout.data != run.layout->replicas)
+    return "the layout does not multiply to the number of GPUs";
+  if (std::string reason = read_sharding(run); !reason.empty()) return reason;
+  const auto layers = setting(run, "model.decoder.layers");
+  parallelism.stages = layers_of_chunks(layers ? positive(*layers) : layout.layers,
+                                        parallelism.pipeline * parallelism.virtual_stages);
+  return {};
+}
+
+std::string read_batch(Case& run) {
+  const PublishedRow& row = *run.row;
+  run.batch_per_gpu = positive(setting(run, "batch_per_gpu").value_or(row.batch_per_gpu));
+  if (run.batch_per_gpu == 0) return "no micro-batch";
+  const auto at_once = static_cast<long long>(run.batch_per_gpu) * run.layout->replicas;
+  const auto stated = setting(run, "accumulation");
+  const auto global = stated ? positive(*stated) * at_once : positive(row.global_batch);
+  if (global == 0) return "no global batch";
+  if (global % at_once != 0) return "the global batch is no multiple of micro-batch x replicas";
+  run.micro_batches = static_cast<int>(global / at_once);
+  run.settings.erase("batch_per_gpu");
+  run.settings.erase("accumulation");
+  return {};
+}
+
+std::string read_precision(Case& run) {
+  std::string name = setting(run, "precision").value_or(run.row->precision);
+  if (name.empty()) return "no precision";
+  if (in_small_letters(name).starts_with("fp8")) name = "fp8";  // ways to scale tensors: the same products
+  const auto precision = config::value_named<Precision>(name);
+  if (!precision) return "unknown precision";
+  run.precision = *precision;
+  return {};
+}
+
+}  // namespace
+
+std::string layout_series(const PublishedRow& row) {
+  const LayoutColumns& layout = *row.layout;
+  return fmt::format("{}\n{}\n{} {}\n{}\n{}\n{}", row.source, row.model, layout.layers, layout.hidden,
+                     row.gpu, row.framework, row.precision);
+}
+
+std::string layout_refusal(const PublishedRow& row) {
+  const std::string precision = in_small_letters(row.precision);
+  if (precision.find(" or ") != std::string::npos)
+    return "launch files in two precisions fit the run, and nothing says which one was used";
+  if (precision.find("fp4") != std::string::npos) return "precisions below 8 bits are not simulated";
+  if (precision.find("mx") != std::string::npos)
+    return "8 bits with a scale per block (MXFP8) are not simulated";
+  return {};
+}
+
+std::string read_layout_columns(Case& run) {
+  run.layout.emplace();
+  for (const auto read : {read_layout, read_batch, read_precision}) {
+    if (std::string reason = read(run); !reason.empty()) return reason;
+  }
+  return {};
+}
+
+std::string read_layout_speed(Case& run) {
+  const PublishedRow& row = *run.row;
+  if (is_about_memory(row)) return "a figure of memory";
+  if (row.value <= 0) return "no value above 0";
+  const std::string unit = in_small_letters(row.unit);
+  const double sequence = positive(row.seq_len);
+  const double batch = static_cast<double>(run.batch_per_gpu) * run.micro_batches * run.layout->replicas;
+  if (row.metric == "step_time") {
+    const Parsed<Seconds> time = parse_quantity<Seconds>(shortest(row.value) + " " + row.unit);
+    if (!time) return std::string(not_a_throughput);
+    run.measured = batch / time->si();
+    return {};
+  }
+  const double gpus = unit.ends_with("/gpu") ? row.gpus_total : 1;
+  if (row.metric == "throughput") {
+    const bool is_tokens = unit.starts_with("tokens/s");
+    if (!is_tokens && !unit.starts_with("samples/s") && !unit.starts_with("sequences/s"))
+      return std::string(not_a_throughput);
+    if (is_tokens && sequence == 0) return "no sequence length";
+    run.measured = row.value * gpus / (is_tokens ? sequence : 1);
+    return {};
+  }
+  if (row.metric == "hardware_flops" || row.metric == "model_flops") {
+    const LayoutColumns& sizes = *row.layout;
+    if (sizes.layers == 0 || sizes.hidden == 0 || sizes.vocabulary == 0 || sequence == 0)
+      return "the row does not state the sizes that its FLOP/s count";
+    const bool repeats =
+        row.metric == "hardware_flops" && run.layout->parallelism.recompute == Recompute::full;
+    constexpr double tera = 1e12;
+    run.measured = tera * row.value * row.gpus_total / flops_of_sample(sizes, sequence, repeats);
+    return {};
+  }
+  return std::string(not_a_throughput);
+}
+
+std::string read_layout_memory(Case& run) {
+  const PublishedRow& row = *run.row;
+  if (row.metric == "out_of_memory") {
+    run.figure = CaseFigure::out_of_memory;
+    return {};
+  }
+  if (row.metric == "peak_memory") {
+    const bool is_in_use = in_small_letters(row.notes).find("whole gpu") != std::string::npos;
+    run.figure = is_in_use ? CaseFigure::memory_in_use : CaseFigure::memory_allocated;
+  } else if (row.metric == "memory_activations") {
+    run.figure = CaseFigure::memory_of_activations;
+  } else if (row.metric == "memory_parameters_and_optimizer") {
+    run.figure = CaseFigure::memory_of_state;
+  } else {
+    return std::string(no_size);
+  }
+  const Parsed<Bytes> size = parse_quantity<Bytes>(shortest(row.value) + " " + row.unit);
+  if (!size) return std::string(no_size);
+  run.measured = size->si();
+  return {};
+}
+
+bool is_about_memory(const PublishedRow& row) {
+  return row.metric == "peak_memory" || row.metric == "out_of_memory" || row.metric.starts_with("memory_");
+}
+
+bool is_time(const PublishedRow& row) { return row.metric == "step_time" || row.metric == "throughput"; }
+
+std::string identity_of(const PublishedRow& row) {
+  const LayoutColumns& layout = *row.layout;
+  return fmt::format("{}\n{} {} {} {} {} {} {}\n{} {} {} {} {}", layout_series(row), layout.tensor,
+                     layout.pipeline, layout.virtual_stages, layout.data, layout.context, layout.expert,
+                     layout.heads, row.gpus_total, row.batch_per_gpu, row.global_batch, row.precision,
+                     layout.sequence_parallel + layout.recompute);
+}
+
+double flops_of_sample(const LayoutColumns& sizes, double sequence, bool repeats_forward) {
+  const double hidden = sizes.hidden;
+  const double layers = sizes.layers;
+  const double passes = repeats_forward ? 4 : 3;
+  return passes * 24 * sequence * layers * hidden * hidden *
+         (1 + sequence / (6 * hidden) + sizes.vocabulary / (passes * 4 * layers * hidden));
+}
+
+}  // namespace trainyard

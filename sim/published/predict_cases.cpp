@@ -1,0 +1,530 @@
+#include "published/predict_cases.hpp"
+
+#include "accuracy/published_errors.hpp"
+#include "compute/op_time.hpp"
+#include "experiment/experiment.hpp"
+#include "experiment/prediction_error.hpp"
+#include "experiment/software_use.hpp"
+#include "published/changed_stack.hpp"
+#include "run/child_processes.hpp"
+#include "run/closed_steps.hpp"
+#include "run/job_phases.hpp"
+#include "run/memory_verdict.hpp"
+#include "run/simulate.hpp"
+#include "units/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+// Runs with servers consist of many updates, which are all alike.
+constexpr StepCounts few_steps{.warmup = 2, .measured = 2, .repeats = 1};
+
+// From this number on, a step without a layout grows by the same time with every further micro-batch.
+constexpr int few_micro_batches = 3;
+
+/// Does the work; returns why it could not be done, or an empty text.
+template <class Work>
+std::string reason_against(const Work& work) {
+  try {
+    work();
+    return {};
+  } catch (const InputError& error) {
+    return error.diagnostics().front().message;
+  } catch (const JobImpossible& error) {
+    return error.what();
+  }
+}
+
+/// "platform.fabric.latency": as in --set.
+std::string path_of(const FileChange& change) {
+  const bool is_gpu = change.kind == config::Kind::gpu;
+  return (is_gpu ? std::string("gpu") : std::string(config::word_of(change.kind))) + "." + change.key;
+}
+
+CaseMemory memory_of(const ResolvedExperiment& resolved) {
+  const std::vector<MemoryReport> reports = memory_reports(resolved);
+  const MemoryReport& report = fullest(reports);
+  const MemoryTerms& terms = report.terms;
+  return {.state = terms.parameters + terms.gradients + terms.optimizer_state,
+          .activations = terms.activations,
+          .allocated = report.peak - terms.context - terms.communication_buffers - terms.fragmentation,
+          .in_use = report.peak,
+          .available = report.available,
+          .gpu = report.gpu,
+          .fits = report.fits};
+}
+
+double figure_of(const CaseMemory& memory, CaseFigure figure) {
+  switch (figure) {
+    case CaseFigure::memory_in_use:
+      return memory.in_use.si();
+    case CaseFigure::memory_allocated:
+      return memory.allocated.si();
+    case CaseFigure::memory_of_activations:
+      return memory.activations.si();
+    case CaseFigure::memory_of_state:
+      return memory.state.si();
+    default:
+      return memory.fits ? 1 : 0;
+  }
+}
+
+/// Which factors kernel times have.
+enum class Factors { shipped, none, without_series };
+
+/// A change of an experiment's stack.
+struct Change {
+  Factors factors = Factors::shipped;
+  double scale = 1;  ///< on all kernel times
+};
+
+/// An experiment and the plan of its step.
+struct Kept {
+  explicit Kept(ResolvedExperiment read) : resolved(std::move(read)), steps(resolved) {}
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+
+  ResolvedExperiment resolved;
+  ClosedSteps steps;
+};
+
+/// The cases of one series, read and simulated on demand.
+class Series {
+public:
+  Series(const config::Catalogue& catalogue, const PredictionOptions& options)
+      : catalogue_(catalogue), options_(options) {
+    files_.wants_published_errors = false;
+  }
+
+  PredictedCase predict(const AskedCase& asked) {
+    constexpr std::size_t most_kept = 64;
+    if (kept_.size() > most_kept) forget();
+    PredictedCase predicted;
+    const Case& of = *asked.of;
+    if (of.figure == CaseFigure::samples_to_target) {
+      predicted.measured = of.measured;
+      for (const Fit fit : {Fit::nothing, Fit::software, Fit::one_system})
+        predicted.by_fit[fit].value = of.target->samples;
+      return predicted;
+    }
+    const std::string reason = reason_against([&] { read(of, asked, predicted); });
+    if (!reason.empty()) {
+      predicted.measured.reset();
+      for (Prediction& prediction : predicted.by_fit.values) prediction.reason = reason;
+      return predicted;
+    }
+    for (Prediction& prediction : predicted.by_fit.values) prediction.reason = "not requested";
+    for (const Fit fit : options_.fits) {
+      if (is_memory(of.figure))
+        predicted.by_fit[fit] = {.value = figure_of(*predicted.memory, of.figure)};
+      else if (fit == Fit::nothing)
+        predicted.by_fit[fit] = changed(of, [] { return Change{.factors = Factors::none}; });
+      else if (fit == Fit::software && !options_.software && is_of_software_fit(of))
+        predicted.by_fit[fit].reason = "no published one-GPU run to fit software to";
+      else if (fit == Fit::software)
+        predicted.by_fit[fit] = changed(of, [&] {
+          return Change{.factors = is_of_software_fit(of) ? Factors::without_series : Factors::shipped};
+        });
+      else if (!asked.references[fit].empty())
+        predicted.by_fit[fit] = fitted(of, asked.references[fit]);
+    }
+    return predicted;
+  }
+
+  KernelTimes kernel_times(const Case& run) {
+    KernelTimes times{.row = run.row, .series = run.series, .rounding = run.rounding};
+    const int few = std::min(run.micro_batches, few_micro_batches);
+    add_kernels(resolved(run, *run.machine, few), 1, times);
+    if (run.micro_batches > few) {  // each further micro-batch adds the same
+      add_kernels(resolved(run, *run.machine, few), run.micro_batches - few, times);
+      add_kernels(resolved(run, *run.machine, few - 1), few - run.micro_batches, times);
+    }
+    times.use = software_use(resolved(run, *run.machine, few));
+    times.measured = run.batch() / measured(run, *run.machine);
+    times.rest = run.batch() / throughput(run, *run.machine, {.factors = Factors::none});
+    for (const double kernels : times.kernels.values) times.rest -= kernels;
+    return times;
+  }
+
+  OneRun solve(const Case& run) {
+    return {.measured = measured(run, *run.machine),
+            .predicted = throughput(run, *run.machine, {}),
+            .scale = scale_of(run, *run.machine)};
+  }
+
+private:
+  /// All that needs the experiment and no fit.
+  void read(const Case& of, const AskedCase& asked, PredictedCase& predicted) {
+    ResolvedExperiment& its = resolved(of, *of.machine, few_of(of));
+    predicted.measured =
+        is_memory(of.figure) || is_to_target(of.figure) ? of.measured : measured(of, *of.machine);
+    predicted.of = circumstances_of(its);
+    if (of.layout || is_memory(of.figure)) {
+      const std::string reason = reason_against([&] { predicted.memory = memory_of(its); });
+      if (!predicted.memory && is_memory(of.figure)) throw InputError(reason);
+    }
+    for (const Fit fit : {Fit::one_gpu, Fit::one_node})
+      predicted.linear[fit] = linear(of, asked.references[fit]);
+  }
+
+  /// Whether software may have been fitted to cases of the same series.
+  static bool is_of_software_fit(const Case& of) { return !of.layout && !is_to_target(of.figure); }
+
+  /// The fit to the runs of all other series.
+  const Software& software_without(const std::string& series) {
+    if (!software_) {
+      std::vector<std::size_t> left_out;
+      const std::vector<KernelTimes>& runs = options_.software->runs();
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (runs[i].series == series) left_out.push_back(i);
+      }
+      software_ = options_.software->without(left_out);
+    }
+    return *software_;
+  }
+
+  static void add_kernels(const ResolvedExperiment& of, double times, KernelTimes& sum) {
+    for (const Op& op : only_class(of).trace.ops) {
+      if (op.duration) continue;  // given: no factor changes it
+      const Seconds kernel = op_time(of.gpu, of.settings.precision, op, of.stack.layout).duration;
+      sum.kernels[group_of(op.kind)] += times * kernel.si();
+      sum.ops += times;
+    }
+  }
+
+  static int few_of(const Case& of) {
+    const bool adds_up = !of.layout && of.figure == CaseFigure::throughput;
+    return adds_up ? std::min(of.micro_batches, few_micro_batches) : of.micro_batches;
+  }
+
+  /// The case with this number of micro-batches per step.
+  Kept& kept(const Case& of, const MachineRule& machine, int micro_batches) {
+    Case few = of;
+    few.micro_batches = micro_batches;
+    std::string key = identity_of(few, machine);
+    const auto known = kept_.find(key);
+    if (known != kept_.end()) return *known->second;
+    ResolvedExperiment read = inputs_of(catalogue_, few, machine, files_);
+    if (const Overrides changed = changes_of(read, of); !changed.empty())
+      read = inputs_of(catalogue_, few, machine, files_, changed);
+    if (!of.layout) read.settings.steps = few_steps;
+    return *kept_.emplace(std::move(key), std::make_unique<Kept>(std::move(read))).first->second;
+  }
+
+  ResolvedExperiment& resolved(const Case& of, const MachineRule& machine, int micro_batches) {
+    return kept(of, machine, micro_batches).resolved;
+  }
+
+  /// Those of the options' changes that apply to files of the case.
+  [[nodiscard]] Overrides changes_of(const ResolvedExperiment& read, const Case& of) const {
+    Overrides changes;
+    for (const FileChange& change : options_.changes) {
+      const bool is_used = (change.kind == config::Kind::platform && change.name == read.platform.name) ||
+                           (change.kind == config::Kind::gpu && change.name == read.gpu.name) ||
+                           (change.kind == config::Kind::stack && change.name == of.stack->stack) ||
+                           (change.kind == config::Kind::model && change.name == of.model->model);
+      if (is_used) changes.emplace_back(path_of(change), change.value);
+    }
+    return changes;
+  }
+
+  /// Samples per second, as published.
+  double measured(const Case& run, const MachineRule& machine) {
+    if (!run.epoch_time) return run.measured;
+    const std::optional<double> samples = resolved(run, machine, 1).samples_per_epoch;
+    if (!samples) throw InputError("the number of samples per epoch is not known for this model");
+    return *samples / *run.epoch_time;
+  }
+
+  std::optional<double> linear(const Case& run, const std::vector<const Case*>& from) {
+    if (from.empty()) return std::nullopt;
+    std::vector<double> per_gpu;
+    for (const Case* one : from) per_gpu.push_back(measured(*one, *run.machine) / one->row->gpus_total);
+    return geometric_mean(per_gpu) * run.row->gpus_total;
+  }
+
+  void change_stack(Stack& stack, const ResolvedExperiment& its, const Case& of, const Change& change) {
+    stack.compute_scale.value *= change.scale;
+    Factors factors = change.factors;
+    const bool is_ideal = stack.slowdown.source.empty();  // by a rule of the run
+    if (factors == Factors::without_series && (is_ideal || software_without(of.series).table.empty()))
+      factors = Factors::none;
+    if (factors == Factors::none) stack.slowdown = OpSlowdown{};
+    if (factors == Factors::without_series) stack.slowdown = slowdown_of(software_without(of.series), its);
+    if (factors == Factors::none || options_.equal_gpus) stack.slowest_gpu = 1;
+  }
+
+  double throughput(const Case& of, const MachineRule& machine, const Change& change) {
+    if (of.layout || of.micro_batches <= few_micro_batches)
+      return throughput(of, machine, change, of.micro_batches);
+    // Each further micro-batch adds the same time, so steps with thousands of them need not be simulated op
+    // by op.
+    const auto time_of = [&](int few) { return few / throughput(of, machine, change, few); };
+    const double last = time_of(few_micro_batches);
+    const double each = last - time_of(few_micro_batches - 1);
+    return of.micro_batches / (last + (of.micro_batches - few_micro_batches) * each);
+  }
+
+  double throughput(const Case& of, const MachineRule& machine, const Change& change, int micro_batches) {
+    Kept& its = kept(of, machine, micro_batches);
+    const auto key = std::tuple(&its, change.factors, change.scale);
+    if (const auto known = throughputs_.find(key); known != throughputs_.end()) return known->second;
+    const ChangedStack stack(its.resolved);
+    change_stack(its.resolved.stack, its.resolved, of, change);
+    return throughputs_[key] = throughput(its, change);
+  }
+
+  /// Checked for all that must hold for every run, if the step is one that `run` would simulate.
+  static double throughput(Kept& its, const Change& change) {
+    if (is_multi_update(its.resolved.settings))
+      return simulate(its.resolved, {.timeline = false, .rows = false}).pace.throughput;
+    const bool is_checked = change.scale == 1 && change.factors == Factors::shipped;
+    return (is_checked ? its.steps.checked_pace() : its.steps.pace()).throughput;
+  }
+
+  /// The figure with a change.
+  double value(const Case& of, const Change& change) {
+    if (of.figure == CaseFigure::throughput) return throughput(of, *of.machine, change);
+    if (of.figure == CaseFigure::energy_to_train) return energy_to_train(of, change);
+    const double time = time_to_train(of, *of.machine, change);
+    return of.figure == CaseFigure::time_to_train ? time : cost(of, time);
+  }
+
+  /// In USD.
+  double cost(const Case& of, double seconds) {
+    const Known<double> rent =
+        rent_per_hour(resolved(of, *of.machine, of.micro_batches).platform, of.row->nodes);
+    if (!rent) throw InputError(rent.error());
+    constexpr double hour = 3600;
+    return *rent * seconds / hour;
+  }
+
+  double time_to_train(const Case& of, const MachineRule& machine, const Change& change) {
+    Kept& its = kept(of, machine, of.micro_batches);
+    const double speed = throughput(of, machine, change, of.micro_batches);
+    const auto key = std::tuple(&its, of.target->evaluated, change.factors, change.scale);
+    auto evaluation = evaluations_.find(key);
+    if (evaluation == evaluations_.end()) {
+      const ChangedStack stack(its.resolved);
+      change_stack(its.resolved.stack, its.resolved, of, change);
+      evaluation = evaluations_.emplace(key, evaluation_of(of, its.resolved).time.si()).first;
+    }
+    return of.target->samples / speed + of.target->evaluations * evaluation->second;
+  }
+
+  double energy_to_train(const Case& of, const Change& change) {
+    ResolvedExperiment& its = resolved(of, *of.machine, of.micro_batches);
+    const ChangedStack stack(its);
+    change_stack(its.stack, its, of, change);
+    const ForwardPass evaluated = evaluation_of(of, its);
+    const Run simulated = simulate(its, {.fidelity = Fidelity::closed, .timeline = false, .rows = false});
+    if (!simulated.energy) throw InputError(simulated.energy.error());
+    return of.target->samples / simulated.pace.throughput * simulated.energy->average.si() +
+           of.target->evaluations * evaluated.energy.si();
+  }
+
+  /// One evaluation: whole batches of training's size.
+  static ForwardPass evaluation_of(const Case& of, const ResolvedExperiment& resolved) {
+    if (of.target->evaluated == 0) return {};
+    const double of_rank = std::ceil(1.0 * of.target->evaluated / of.row->gpus_total);
+    const int batch = static_cast<int>(std::min<double>(of.batch_per_gpu, of_rank));
+    const double passes = std::ceil(of_rank / batch);
+    ForwardPass pass = forward_pass(resolved, batch);
+    pass.time = passes * pass.time;
+    pass.energy = passes * pass.energy;
+    return pass;
+  }
+
+  Prediction changed(const Case& of, const std::function<Change()>& change_of) {
+    Prediction prediction;
+    prediction.reason = reason_against([&] {
+      const Change change = change_of();
+      prediction.compute_scale = change.scale;
+      prediction.value = value(of, change);
+    });
+    return prediction;
+  }
+
+  Prediction fitted(const Case& of, const std::vector<const Case*>& references) {
+    std::vector<double> scales;
+    std::string first_reason;
+    for (const Case* reference : references) {
+      std::optional<double> scale;
+      std::string reason = reason_against([&] { scale = scale_of(*reference, *of.machine); });
+      if (scale)
+        scales.push_back(std::log(*scale));
+      else if (first_reason.empty())
+        first_reason = reason.empty() ? "no factor on kernel times matches the run that is fitted to"
+                                      : "the run that is fitted to: " + reason;
+    }
+    if (scales.empty()) return {.reason = first_reason};
+    return changed(of, [&] { return Change{.scale = std::exp(quantile(scales, 0.5))}; });
+  }
+
+  /// The scale at which the run on this machine is as fast as published.
+  std::optional<double> scale_of(const Case& run, const MachineRule& machine) {
+    const auto key = std::pair(&run, &machine);
+    const auto known = scales_.find(key);
+    if (known != scales_.end()) return known->second;
+    if (is_to_target(run.figure)) {
+      return scales_[key] = solve_scale(
+                 run.measured, [&](double scale) { return time_to_train(run, machine, {.scale = scale}); });
+    }
+    const auto time_of = [&](double scale) { return 1 / throughput(run, machine, {.scale = scale}); };
+    return scales_[key] = solve_scale(1 / measured(run, machine), time_of);
+  }
+
+  void forget() {
+    throughputs_.clear();
+    evaluations_.clear();
+    kept_.clear();
+  }
+
+  const config::Catalogue& catalogue_;
+  InputFiles files_;  ///< shared by the cases of a series
+  const PredictionOptions& options_;
+  std::map<std::string, std::unique_ptr<Kept>> kept_;  ///< by identity
+  std::map<std::tuple<const Kept*, Factors, double>, double> throughputs_;
+  std::map<std::tuple<const Kept*, int, Factors, double>, double> evaluations_;  ///< seconds
+  std::map<std::pair<const Case*, const MachineRule*>, std::optional<double>> scales_;
+  std::optional<Software> software_;  ///< fitted without the series
+};
+
+using Json = nlohmann::json;
+
+Json json_of(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
+
+std::optional<double> number_of(const Json& json) {
+  return json.is_null() ? std::nullopt : std::optional(json.get<double>());
+}
+
+/// As a line of a table of errors, from which it is read again.
+Json json_of(const std::optional<Circumstances>& of) {
+  if (!of) return nullptr;
+  return published_errors_text({.fit = "one", .runs = {{.of = *of, .measured = 1, .predicted = 1}}});
+}
+
+Json json_of(const std::optional<CaseMemory>& memory) {
+  if (!memory) return nullptr;
+  return {{"state", memory->state.si()},
+          {"activations", memory->activations.si()},
+          {"allocated", memory->allocated.si()},
+          {"in_use", memory->in_use.si()},
+          {"available", memory->available.si()},
+          {"gpu", memory->gpu},
+          {"fits", memory->fits}};
+}
+
+Json json_of(const PredictedCase& predicted) {
+  Json by_fit = Json::array();
+  for (std::size_t i = 0; i < fit_count; ++i) {
+    const Prediction& one = predicted.by_fit.values[i];
+    by_fit.push_back({{"value", json_of(one.value)},
+                      {"scale", one.compute_scale},
+                      {"reason", one.reason},
+                      {"linear", json_of(predicted.linear.values[i])}});
+  }
+  return {{"measured", json_of(predicted.measured)},
+          {"by_fit", std::move(by_fit)},
+          {"of", json_of(predicted.of)},
+          {"memory", json_of(predicted.memory)}};
+}
+
+PredictedCase predicted_case(const Json& json) {
+  PredictedCase predicted{.measured = number_of(json["measured"])};
+  for (std::size_t i = 0; i < fit_count; ++i) {
+    const Json& one = json["by_fit"][i];
+    predicted.by_fit.values[i] = {
+        .value = number_of(one["value"]), .compute_scale = one["scale"], .reason = one["reason"]};
+    predicted.linear.values[i] = number_of(one["linear"]);
+  }
+  if (const Json& of = json["of"]; !of.is_null())
+    predicted.of = read_published_errors("", of.get<std::string>()).runs.front().of;
+  if (const Json& memory = json["memory"]; !memory.is_null())
+    predicted.memory = CaseMemory{.state = Bytes{memory["state"].get<double>()},
+                                  .activations = Bytes{memory["activations"].get<double>()},
+                                  .allocated = Bytes{memory["allocated"].get<double>()},
+                                  .in_use = Bytes{memory["in_use"].get<double>()},
+                                  .available = Bytes{memory["available"].get<double>()},
+                                  .gpu = memory["gpu"],
+                                  .fits = memory["fits"]};
+  return predicted;
+}
+
+}  // namespace
+
+std::vector<PredictedCase> predict_cases(const config::Catalogue& catalogue,
+                                         const std::vector<AskedCase>& asked, int parallel,
+                                         const PredictionOptions& options) {
+  std::map<std::string, std::vector<std::size_t>> by_series;
+  for (std::size_t i = 0; i < asked.size(); ++i) by_series[asked[i].of->series].push_back(i);
+  std::vector<std::vector<std::size_t>> jobs;
+  for (auto& [series, cases] : by_series) jobs.push_back(std::move(cases));
+  const std::vector<std::string> results = in_children(static_cast<int>(jobs.size()), parallel, [&](int job) {
+    Series series(catalogue, options);
+    Json all = Json::array();
+    for (const std::size_t i : jobs[at(job)]) all.push_back(json_of(series.predict(asked[i])));
+    return all.dump();
+  });
+  std::vector<PredictedCase> predicted(asked.size());
+  for (std::size_t job = 0; job < jobs.size(); ++job) {
+    const Json all = Json::parse(results[job]);
+    for (std::size_t k = 0; k < jobs[job].size(); ++k) predicted[jobs[job][k]] = predicted_case(all[k]);
+  }
+  return predicted;
+}
+
+std::vector<std::optional<KernelTimes>> kernel_times_of(const config::Catalogue& catalogue,
+                                                        std::span<const Case> runs) {
+  const PredictionOptions nothing_changed;
+  Series series(catalogue, nothing_changed);
+  std::vector<std::optional<KernelTimes>> times(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    reason_against([&] { times[i] = series.kernel_times(runs[i]); });
+  return times;
+}
+
+OneRun solve_one_run(const config::Catalogue& catalogue, const Case& run) {
+  const PredictionOptions nothing_changed;
+  return Series(catalogue, nothing_changed).solve(run);
+}
+
+std::optional<double> solve_scale(double wanted, const std::function<double(double)>& value_of) {
+  constexpr double least = 1.0 / 20;
+  constexpr double most = 20;
+  constexpr double enough = 1e-9;
+  constexpr double as_good_as = 1e-6;
+  double low = least;
+  double high = most;
+  double scale = 1;
+  double at_last = value_of(scale);
+  std::optional<std::pair<double, double>> before;  // a scale and its value
+  for (int i = 0; i < 60 && std::abs(at_last / wanted - 1) > enough; ++i) {
+    (at_last < wanted ? low : high) = scale;
+    // linear interpolation through the last two points; proportional at first
+    double next = scale * wanted / at_last;
+    if (before && before->second != at_last)
+      next = scale + (wanted - at_last) * (before->first - scale) / (before->second - at_last);
+    if (next <= low || next >= high) next = (low + high) / 2;
+    before = {scale, at_last};
+    scale = next;
+    at_last = value_of(scale);
+    if (high - low < enough * low) break;
+  }
+  if (std::abs(at_last / wanted - 1) <= as_good_as) return scale;
+  // If the value jumps over the wanted one (a framework's ticks), the scale at the jump is the best possible.
+  constexpr double of_a_jump = 0.05;
+  const bool is_at_jump = low > least && high < most && high - low < as_good_as * low;
+  if (!is_at_jump || std::abs(at_last / wanted - 1) > of_a_jump) return std::nullopt;
+  return scale;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,93 @@
+#pragma once
+// Predictions of published measurements with every fit: the cases of one series after another, each series in
+// a child process.
+
+#include "accuracy/circumstances.hpp"
+#include "config/catalogue.hpp"
+#include "published/case.hpp"
+#include "published/fit.hpp"
+#include "published/software_fit.hpp"
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+/// A case to predict and, by fit, the references that its kernel times may be scaled to.
+struct AskedCase {
+  const Case* of = nullptr;
+  ByFit<std::vector<const Case*>> references = {};
+};
+
+struct Prediction {
+  std::optional<double> value = {};  ///< in the unit of the case's figure; nothing: see `reason`
+  double compute_scale = 1;          ///< fitted to the references
+  std::string reason = {};
+};
+
+/// The memory of the fullest GPU.
+struct CaseMemory {
+  Bytes state = {};  ///< parameters, gradients and optimizer state
+  Bytes activations = {};
+  Bytes allocated = {};  ///< what the framework's allocator hands out
+  Bytes in_use = {};     ///< with the context, NCCL's buffers and what the allocator holds besides
+  Bytes available = {};
+  std::string gpu = {};  ///< name of the profile
+  bool fits = true;
+};
+
+struct PredictedCase {
+  std::optional<double> measured = {};  ///< nothing if no experiment could be made
+  ByFit<Prediction> by_fit = {};
+  std::optional<Circumstances> of = {};      ///< likewise
+  ByFit<std::optional<double>> linear = {};  ///< the references' throughput per GPU times the number of GPUs
+  std::optional<CaseMemory> memory = {};     ///< if it can be computed; of throughputs and figures of memory
+};
+
+/// Another value for a key of a file.
+struct FileChange {
+  config::Kind kind{};  ///< platform, gpu, model or stack
+  std::string name;     ///< of the file, without .yaml
+  std::string key;      ///< "fabric.latency"
+  std::string value;
+};
+
+/// Changes that apply to every prediction.
+struct PredictionOptions {
+  std::vector<FileChange> changes = {};  ///< in the experiments that use the files
+  bool equal_gpus = false;     ///< a step does not wait for the slowest of its GPUs (slowest_gpu.hpp)
+  std::vector<Fit> fits = {};  ///< those to compute; a reference only where a case has some
+  const SoftwareFit* software = nullptr;  ///< for Fit::software of training; null: no run to fit to
+};
+
+/// `software` is fitted without the cases of the series where these took part. A reference's factor is the
+/// stack's compute_scale for which its prediction (on the case's machine, with the shipped software) equals
+/// what was measured; of several factors the median of the logarithms counts. Runs with servers are
+/// simulated, the others take their closed form (engine.hpp). `parallel` children at once.
+std::vector<PredictedCase> predict_cases(const config::Catalogue& catalogue,
+                                         const std::vector<AskedCase>& asked, int parallel,
+                                         const PredictionOptions& options);
+
+/// One run by itself.
+struct OneRun {
+  double measured = 0;          ///< samples per second
+  double predicted = 0;         ///< samples per second, with the shipped software
+  std::optional<double> scale;  ///< the compute_scale that reproduces the measured value
+};
+
+/// The parts of runs on one GPU that software slows down; nothing where a run cannot be simulated. Files that
+/// the runs share are read once.
+std::vector<std::optional<KernelTimes>> kernel_times_of(const config::Catalogue& catalogue,
+                                                        std::span<const Case> runs);
+
+/// Throws InputError or JobImpossible if the run cannot be simulated.
+OneRun solve_one_run(const config::Catalogue& catalogue, const Case& run);
+
+/// The factor x >= 0 at which `value_of(x)`, an increasing piecewise linear function, is `wanted`, to 1e-9 of
+/// it; nothing if it is not within 1/20 and 20.
+std::optional<double> solve_scale(double wanted, const std::function<double(double)>& value_of);
+
+}  // namespace trainyard

@@ -1,0 +1,92 @@
+#include "published/row_numbers.hpp"
+
+#include "config/diagnostic.hpp"
+#include "units/text.hpp"
+#include "units/text_pattern.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+constexpr std::string_view model_word = "model ";
+
+/// The row's number; empty if it does not state it.
+std::string number_of_row(const PublishedRow& row, std::string_view word) {
+  if (word.starts_with(model_word)) return number_after(row.model, word.substr(model_word.size()));
+  const LayoutColumns layout = row.layout.value_or(LayoutColumns());
+  const int global = positive(row.global_batch);
+  const int replicas = layout.data;
+  const std::pair<std::string_view, int> numbers[] = {
+      {"gpus", row.gpus_total},
+      {"nodes", row.nodes},
+      {"gpus_per_node", std::min(row.gpus_per_node, row.gpus_total)},
+      {"servers", row.servers > 0 ? row.servers : row.nodes},
+      {"layers", layout.layers},
+      {"hidden", layout.hidden},
+      {"heads", layout.heads},
+      {"vocabulary", layout.vocabulary},
+      {"sequence", positive(row.seq_len)},
+      {"replica_batch", replicas > 0 && global % replicas == 0 ? global / replicas : 0}};
+  for (const auto& [its, number] : numbers) {
+    if (its == word) return number > 0 ? std::to_string(number) : std::string();
+  }
+  return {};
+}
+
+}  // namespace
+
+int positive(const std::string& text) {
+  const Parsed<long long> number = parse_integer(text);
+  constexpr long long most = 1'000'000'000;
+  return number && *number >= 1 && *number <= most ? static_cast<int>(*number) : 0;
+}
+
+std::string with_numbers(
+    std::string text,
+    const std::function<std::string(const std::string& word, const std::string& otherwise)>& number_of) {
+  static const TextPattern braces(
+      "\\{(gpus|nodes|gpus_per_node|servers|layers|hidden|heads|vocabulary|sequence|replica_batch|"
+      "model [^{}|]+)(?:\\|([0-9]+))?\\}");
+  if (text.find('{') == std::string::npos) return text;
+  for (auto match = braces.first(text); match; match = braces.first(text)) {
+    const std::string& whole = match->front();
+    text.replace(text.find(whole), whole.size(), number_of(match->at(1), match->at(2)));
+  }
+  return text;
+}
+
+tl::expected<std::string, std::string> with_row_numbers(const std::string& text, const PublishedRow& row) {
+  std::string missing;
+  std::string filled = with_numbers(text, [&](const std::string& word, const std::string& otherwise) {
+    std::string number = number_of_row(row, word);
+    if (number.empty()) number = otherwise;
+    if (number.empty() && missing.empty()) missing = word;
+    return number;
+  });
+  if (missing.empty()) return filled;
+  if (missing.starts_with(model_word)) {
+    return tl::unexpected(fmt::format("no number follows '{}' in the model '{}'",
+                                      missing.substr(model_word.size()), row.model));
+  }
+  return tl::unexpected(fmt::format("the row does not state {{{}}}", missing));
+}
+
+std::string number_after(std::string_view model, std::string_view word) {
+  const auto is_of_word = [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+  };
+  for (std::size_t place = model.find(word); place != std::string_view::npos;
+       place = model.find(word, place + 1)) {
+    if (place > 0 && is_of_word(model[place - 1]) && is_of_word(word.front())) continue;
+    const std::size_t first = place + word.size();
+    const std::size_t end = std::min(model.find_first_not_of("0123456789", first), model.size());
+    if (end > first) return std::string(model.substr(first, end - first));
+  }
+  return {};
+}
+
+}  // namespace trainyard

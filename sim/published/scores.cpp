@@ -1,0 +1,114 @@
+#include "published/scores.hpp"
+
+#include "units/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+std::optional<double> mean_or_none(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : std::optional(mean(values));
+}
+
+std::optional<double> quantile_or_none(const std::vector<double>& values, double part) {
+  return values.empty() ? std::nullopt : std::optional(quantile(values, part));
+}
+
+bool is_selected(const CaseSelection& selection, const Family* family, const PublishedRow& row) {
+  if ((row.clean == "partial") != selection.is_incomplete) return false;
+  if (selection.family) return family != nullptr && family->name == *selection.family;
+  return family != nullptr && family->not_in_totals.empty();
+}
+
+bool is_selected(const CaseSelection& selection, const ScoredCase& scored) {
+  if (!is_selected(selection, scored.family, *scored.of.row)) return false;
+  if (selection.figure ? scored.of.figure != *selection.figure : is_memory(scored.of.figure)) return false;
+  return !selection.stack || scored.of.stack->stack == *selection.stack;
+}
+
+/// Whether a fit applies to rows with this number of GPUs and nodes.
+bool is_for(Fit fit, const PublishedRow& row) {
+  if (fit == Fit::one_gpu) return row.gpus_total > 1;
+  return fit != Fit::one_node || row.nodes > 1;
+}
+
+/// The error of linear scaling from a fit's references; nothing without any.
+std::optional<double> linear_error(const PredictedCase& run, Fit fit) {
+  const std::optional<double>& line = run.linear[has_reference(fit) ? fit : Fit::one_gpu];
+  if (!line || !run.measured) return {};
+  return std::abs(*line / *run.measured - 1);
+}
+
+}  // namespace
+
+CaseErrors errors_of(const Validation& validation, Fit fit, const CaseSelection& selection) {
+  std::vector<double> errors;
+  std::vector<double> with_sign;
+  std::vector<double> judged;  // those that may be the worst
+  std::vector<double> linear;
+  std::vector<double> left_out;  // by linear scaling
+  int should_be = 0;
+  int unfitted = 0;  // rule R4: no reference
+  for (const ScoredCase& scored : validation.cases) {
+    if (!is_selected(selection, scored)) continue;
+    const Verdict& verdict = scored.verdicts[fit];
+    if (!verdict.is_asked) {
+      if (is_for(fit, *scored.of.row)) ++unfitted;
+      continue;
+    }
+    ++should_be;
+    const std::optional<double> line_error = linear_error(scored.predicted, fit);
+    if (!verdict.excluded.empty() || (selection.leave_out_implausible && !verdict.outcome.empty())) {
+      if (line_error) left_out.push_back(*line_error);
+      continue;
+    }
+    with_sign.push_back(scored.error(fit));
+    errors.push_back(std::abs(with_sign.back()));
+    if (!verdict.is_rounded) judged.push_back(errors.back());
+    if (line_error) linear.push_back(*line_error);
+  }
+  for (const MissedRow& missed : validation.missed) {
+    if (selection.stack || selection.figure || !is_for(fit, *missed.row)) continue;
+    if (!is_selected(selection, missed.family, *missed.row)) continue;
+    ++should_be;
+    if (const auto& error = missed.linear[fit]) left_out.push_back(*error);
+  }
+  CaseErrors result{.rows = static_cast<int>(errors.size()),
+                    .mape = mean_or_none(errors),
+                    .median = quantile_or_none(errors, 0.5),
+                    .p90 = quantile_or_none(errors, 0.9),
+                    .worst = quantile_or_none(judged, 1),
+                    .bias = mean_or_none(with_sign),
+                    .coverage = {},
+                    .coverage_of_all = {},
+                    .linear = linear.size() == errors.size() ? mean_or_none(linear) : std::nullopt,
+                    .with_excluded = {}};
+  const auto scored = static_cast<double>(errors.size());
+  if (should_be > 0) result.coverage = scored / should_be;
+  if (should_be + unfitted > 0) result.coverage_of_all = scored / (should_be + unfitted);
+  left_out.insert(left_out.end(), errors.begin(), errors.end());
+  result.with_excluded = mean_or_none(left_out);
+  return result;
+}
+
+MemoryVerdicts verdicts_of(const Validation& validation) {
+  MemoryVerdicts verdicts;
+  for (const ScoredCase& scored : validation.cases) {
+    if (!scored.predicted.memory) continue;
+    const bool fits = scored.predicted.memory->fits;
+    if (scored.of.figure == CaseFigure::throughput) {
+      if (scored.is_repeated) continue;
+      ++verdicts.ran;
+      verdicts.accepted += fits ? 1 : 0;
+    } else if (scored.of.figure == CaseFigure::out_of_memory) {
+      ++verdicts.failed;
+      verdicts.refused += fits ? 0 : 1;
+    }
+  }
+  return verdicts;
+}
+
+}  // namespace trainyard

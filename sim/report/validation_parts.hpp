@@ -1,0 +1,43 @@
+#pragma once
+// Selections of validated cases that the text and the JSON of `trainyard validate` share.
+
+#include "published/memory_outcomes.hpp"
+#include "published/validation.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+
+/// Families with cases or missed rows, in the order of the rules that name them; those that count in the
+/// totals first.
+std::vector<const Family*> families_of(const Validation& validation);
+
+/// Errors of different figures have no total.
+bool has_totals(const Validation& validation);
+
+/// Scored cases with a large error or always named by a rule, the worst first.
+std::vector<const ScoredCase*> outliers_of(const Validation& validation, Fit fit);
+bool is_always_named(const ScoredCase& scored);
+std::string_view suspicion_of(const ScoredCase& scored);
+
+/// Rows left out by a fit, including those that no fit uses, by reason.
+std::map<std::string, int> left_out(const Validation& validation, Fit fit);
+
+/// How many verdicts about memory are right.
+struct OutcomeCounts {
+  int ran = 0, accepted = 0;    ///< batches that ran, and those of them that are predicted to fit
+  int failed = 0, refused = 0;  ///< batches that failed, and those of them that are predicted not to fit
+};
+
+OutcomeCounts counts_of(const std::vector<const MemoryOutcome*>& outcomes);
+
+/// By framework and precision.
+std::map<std::pair<std::string, std::string>, std::vector<const MemoryOutcome*>> outcomes_by_software(
+    const MemoryValidation& validation);
+std::vector<const MemoryOutcome*> all_outcomes(const MemoryValidation& validation);
+
+}  // namespace trainyard

@@ -1,0 +1,173 @@
+#include "published/layout_rows.hpp"
+
+#include "published/layout_text.hpp"
+
+#include <doctest/doctest.h>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+std::string reason_for(const std::string& line) {
+  const auto run = layout_case_of(line);
+  const auto* reason = std::get_if<std::string>(&run);
+  return reason == nullptr ? std::string() : *reason;
+}
+
+TEST_CASE("a header with tp and pp makes rows of layouts") {
+  const auto rows =
+      read_published_rows("rows.csv", layout_header + layout_line(four_by_two, "step_time,0.5,s"));
+  REQUIRE(rows.size() == 1);
+  REQUIRE(rows[0].layout);
+  CHECK(rows[0].gpus_total == 8);
+  CHECK(rows[0].gpus_per_node == 8);
+  CHECK(rows[0].seq_len == "1024");
+  CHECK(rows[0].batch_per_gpu == "4");
+  CHECK(rows[0].layout->tensor == 2);
+  CHECK(rows[0].layout->context == 0);
+  CHECK(rows[0].layout->recompute == "full");
+}
+
+TEST_CASE("a vocabulary may be given in thousands") {
+  const auto rows = read_published_rows(
+      "rows.csv", layout_header + layout_line(four_by_two, "step_time,0.5,s", "8,1024,16,1024,250k"));
+  CHECK(rows[0].layout->vocabulary == 250'000);
+}
+
+TEST_CASE("a layout that does not multiply to the number of GPUs is left out") {
+  CHECK(reason_for(layout_line("2,3,,2,,,,,full", "step_time,0.5,s")).find("multiply") != std::string::npos);
+  CHECK(reason_for(layout_line("2,2,,4,,,,,full", "step_time,0.5,s")).find("multiply") != std::string::npos);
+}
+
+TEST_CASE("ranks that share tokens are no replicas") {
+  const auto run = layout_case_of(layout_line("2,2,,1,2,,,,full", "step_time,0.5,s"));
+  REQUIRE(std::holds_alternative<Case>(run));
+  CHECK(std::get<Case>(run).layout->parallelism.context == 2);
+  CHECK(std::get<Case>(run).layout->replicas == 1);
+}
+
+TEST_CASE("what is not simulated is left out with its reason") {
+  CHECK(
+      reason_for("a1,a test,MoE layer,1,1024,16,1024,50257,H100-80GB,8,1,,1,1,,8,,8,,,,4,32,bf16,Megatron-LM,"
+                 "step_time,0.5,s,\n")
+          .find("one layer") != std::string::npos);
+}
+
+TEST_CASE("experts are divided as the row says") {
+  const auto read = layout_case_of(
+      "a1,a test,GPT OSS 120B,,,,4096,,H100-80GB,64,,,1,4,,16,1,8,,,,1,1280,bf16,Megatron-Bridge "
+      "26.04,throughput,"
+      "5810,tokens/s/GPU,\n");
+  REQUIRE(std::holds_alternative<Case>(read));
+  const auto& run = std::get<Case>(read);
+  CHECK(run.layout->parallelism.expert == 8);
+  CHECK(run.layout->replicas == 16);
+  CHECK(run.micro_batches == 80);
+  CHECK(run.measured == doctest::Approx(5810.0 * 64 / 4096));
+  InputFiles files;
+  files.wants_published_errors = false;
+  const ResolvedExperiment resolved = inputs_of(layout_catalogue(), run, *run.machine, files);
+  CHECK(resolved.layout->grid.expert == 8);
+}
+
+TEST_CASE("a stage may hold the embedding or the last projection alone") {
+  const auto read = layout_case_of(
+      "a1,a test,Llama 3.1 405b,30,,,8192,,H100-80GB,64,,,8,4,8,1,2,,,,,1,64,bf16,NeMo (recipe release "
+      "v25.04.02),step_time,10.1,s,\n");
+  REQUIRE(std::holds_alternative<Case>(read));
+  std::vector<int> chunks(32, 1);
+  chunks.front() = chunks.back() = 0;
+  CHECK(std::get<Case>(read).layout->parallelism.stages == chunks);
+}
+
+TEST_CASE(
+    "rows in 8 bits are predicted, whatever way their tensors are scaled, but not with scales per block") {
+  const auto precision_of_row = [](const std::string& precision) {
+    const auto run = layout_case_of("a1,a test,GPT-2,8,1024,16,1024,50257,H100-80GB,8,1,,1,1,,8,,,,,,4,32," +
+                                    precision + ",llm-foundry/Composer FSDP,step_time,0.5,s,\n");
+    const auto* read = std::get_if<Case>(&run);
+    return read == nullptr ? std::string("none") : std::string(config::name_of(read->precision));
+  };
+  CHECK(precision_of_row("fp8") == "fp8");
+  CHECK(precision_of_row("fp8-cs") == "fp8");
+  CHECK(precision_of_row("bf16") == "bf16");
+  CHECK(precision_of_row("fp8-mx") == "none");
+  CHECK(precision_of_row("nvfp4") == "none");
+  CHECK(precision_of_row("fp8 or nvfp4") == "none");
+}
+
+TEST_CASE("a row whose launch file is one of two with different precisions says so") {
+  const auto reason_with = [](const std::string& precision) {
+    return reason_for("a1,a test,GPT-2,8,1024,16,1024,50257,H100-80GB,8,1,,1,1,,8,,,,,,4,32," + precision +
+                      ",llm-foundry/Composer FSDP,step_time,0.5,s,\n");
+  };
+  CHECK(reason_with("fp8 or nvfp4").find("two precisions") != std::string::npos);
+  CHECK(reason_with("nvfp4").find("below 8 bits") != std::string::npos);
+}
+
+TEST_CASE("what replicas divide follows from the words of the column zero") {
+  const std::pair<std::string, std::pair<Sharded, ShardOver>> cases[] = {
+      {"zero1 over all ranks", {Sharded::optimizer, ShardOver::data}},
+      {"distributed_optimizer", {Sharded::optimizer, ShardOver::data}},
+      {"zero2", {Sharded::gradients, ShardOver::data}},
+      {"fsdp_shard_grad_op", {Sharded::gradients, ShardOver::data}},
+      {"zero3", {Sharded::parameters, ShardOver::data}},
+      {"fsdp_full_shard", {Sharded::parameters, ShardOver::data}}};
+  for (const auto& [zero, expected] : cases) {
+    CAPTURE(zero);
+    const auto run = layout_case_of(layout_line("1,1,,8,,," + zero + ",,full", "step_time,0.5,s"));
+    REQUIRE(std::holds_alternative<Case>(run));
+    CHECK(std::get<Case>(run).layout->parallelism.shard == expected.first);
+    CHECK(std::get<Case>(run).layout->parallelism.shard_over == expected.second);
+  }
+}
+
+TEST_CASE("state is divided inside nodes if the group's replicas fill a node") {
+  const std::string four_nodes =
+      "a1,a test,GPT-2,8,1024,16,1024,50257,V100-SXM2-16GB,32,4,1x InfiniBand EDR,";
+  const auto sharded = [&](const std::string& layout) {
+    return layout_case_of(four_nodes + layout + ",full,4,128,fp16,Megatron-LM,step_time,0.5,s,\n");
+  };
+  for (const std::string layout :
+       {"1,1,,32,,,zero1 within 8,", "2,1,,16,,,zero1 within 4,", "1,1,,32,,,hsdp,"}) {
+    CAPTURE(layout);
+    const auto run = sharded(layout);
+    REQUIRE(std::holds_alternative<Case>(run));
+    CHECK(std::get<Case>(run).layout->parallelism.shard_over == ShardOver::node);
+  }
+  const auto run = sharded("1,1,,32,,,zero1 within 4,");
+  REQUIRE(std::holds_alternative<std::string>(run));
+  CHECK(std::get<std::string>(run).find("neither") != std::string::npos);
+}
+
+TEST_CASE("a rule may ask for rows that state sizes") {
+  RowPattern pattern;
+  pattern.states = {SizeColumn::layers, SizeColumn::vocabulary};
+  const auto rows =
+      read_published_rows("rows.csv", layout_header + layout_line(four_by_two, "step_time,0.5,s") +
+                                          layout_line(four_by_two, "step_time,0.5,s", "8,1024,16,1024,") +
+                                          layout_line(four_by_two, "step_time,0.5,s", ",,,1024,50257"));
+  CHECK(matches(pattern, rows[0]));
+  CHECK_FALSE(matches(pattern, rows[1]));
+  CHECK_FALSE(matches(pattern, rows[2]));
+}
+
+TEST_CASE("times and throughputs of a run are samples per second of all GPUs") {
+  for (const auto& [figure, rate] : {std::pair("step_time,0.5,s", 64.0),
+                                     {"throughput,8,samples/s/GPU", 64.0},
+                                     {"throughput,65536,tokens/s", 64.0}}) {
+    const auto run = layout_case_of(layout_line(four_by_two, figure));
+    REQUIRE(std::holds_alternative<Case>(run));
+    CHECK(std::get<Case>(run).measured == doctest::Approx(rate));
+  }
+}
+
+TEST_CASE("the operations of a sample are those of equation 3 of Narayanan et al.") {
+  // 1,536 samples of GPT-3 175B with recomputation: 4.511e18
+  const LayoutColumns gpt3{.layers = 96, .hidden = 12288, .heads = 96, .vocabulary = 51200};
+  CHECK(1536 * flops_of_sample(gpt3, 2048, true) == doctest::Approx(4.511e18).epsilon(1e-3));
+}
+
+}  // namespace
+}  // namespace trainyard
