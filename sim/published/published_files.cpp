@@ -29,12 +29,13 @@ std::vector<PublishedRow> read_published_files(const config::Catalogue& catalogu
                                                const std::vector<std::string>& files) {
   std::vector<fs::path> paths(files.begin(), files.end());
   if (paths.empty()) paths = shipped_measurements(catalogue);
+  const TableForms forms = shipped_table_forms(catalogue);
   std::vector<PublishedRow> rows;
   std::vector<Diagnostic> errors;
   for (const fs::path& path : paths) {
     try {
       std::vector<PublishedRow> its =
-          read_published_rows(path.string(), config::read_file(path, largest_csv));
+          read_published_rows(path.string(), config::read_file(path, largest_csv), forms);
       std::ranges::move(its, std::back_inserter(rows));
     } catch (const InputError& error) {
       errors.insert(errors.end(), error.diagnostics().begin(), error.diagnostics().end());

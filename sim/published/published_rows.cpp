@@ -10,7 +10,9 @@
 #include <cmath>
 #include <cstddef>
 #include <initializer_list>
+#include <iterator>
 #include <map>
+#include <utility>
 #include <variant>
 
 namespace trainyard {
@@ -175,43 +177,53 @@ std::string metric_of(const std::string& unit) {
   return unit == "ms" || unit == "us" ? "step_time" : "";
 }
 
-}  // namespace
-
-std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text) {
-  CsvProblems problems(name, text);
-  const CsvFile file = parse_csv(text, problems);
-  problems.finish();
-  if (is_of_targets(file.header)) {
-    std::vector<PublishedRow> of_targets = target_rows(name, file, problems);
-    problems.finish();
-    return of_targets;
-  }
+/// The rows of a table in the columns of workloads/published.
+std::vector<PublishedRow> rows_of(const std::string& name, const CsvFile& file, CsvProblems& problems) {
   Header header(file.header, problems);
   std::vector<PublishedRow> rows;
-  if (header.is_complete()) {
-    for (const CsvRow& csv : file.rows) {
-      const RowReader row(csv, header.places(), problems);
-      PublishedRow& read = rows.emplace_back();
-      read.file = name;
-      read.line = csv.line;
-      for (const PublishedColumn& column : published_columns) {
-        if (column.text != nullptr) read.*column.text = row.text(column.name);
-        if (column.count != nullptr) read.*column.count = row.count(column.name);
-      }
-      read.value = row.value();
-      read.last_digit = row.last_digit();
-      if (!header.places().contains("metric")) read.metric = metric_of(read.unit);
-      if (header.has_layouts()) {
-        read.layout = layout_of(row);
-        complete_nodes(read);
-      }
-      if (header.has_one_node()) read.nodes = 1;
-      complete_counts(read);
+  if (!header.is_complete()) return rows;
+  for (const CsvRow& csv : file.rows) {
+    const RowReader row(csv, header.places(), problems);
+    PublishedRow& read = rows.emplace_back();
+    read.file = name;
+    read.line = csv.line;
+    for (const PublishedColumn& column : published_columns) {
+      if (column.text != nullptr) read.*column.text = row.text(column.name);
+      if (column.count != nullptr) read.*column.count = row.count(column.name);
     }
+    read.value = row.value();
+    read.last_digit = row.last_digit();
+    if (!header.places().contains("metric")) read.metric = metric_of(read.unit);
+    if (header.has_layouts()) {
+      read.layout = layout_of(row);
+      complete_nodes(read);
+    }
+    if (header.has_one_node()) read.nodes = 1;
+    complete_counts(read);
   }
   if (std::ranges::any_of(rows, [](const PublishedRow& row) { return !is_about_a_collective(row); })) {
     for (const std::string_view column : {"framework", "precision", "batch_per_gpu"})
       header.require({column});
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text,
+                                              const TableForms& forms) {
+  CsvProblems problems(name, text);
+  CsvFile file = parse_csv(text, problems);
+  problems.finish();
+  std::vector<PublishedRow> rows;
+  if (is_of_targets(file.header)) {
+    rows = target_rows(name, file, problems);
+  } else {
+    for (const CsvFile& table : in_published_columns(std::move(file), forms)) {
+      std::vector<PublishedRow> read = rows_of(name, table, problems);
+      std::ranges::move(read, std::back_inserter(rows));
+    }
+    std::ranges::stable_sort(rows, {}, &PublishedRow::line);
   }
   problems.finish();
   return rows;

@@ -4,6 +4,7 @@
 // rows.
 
 #include "published/layout_columns.hpp"
+#include "published/table_forms.hpp"
 #include "published/target_columns.hpp"
 
 #include <array>
@@ -72,12 +73,14 @@ inline constexpr std::array published_columns{
     PublishedColumn{"servers", nullptr, &PublishedRow::servers},
     PublishedColumn{"update", &PublishedRow::update}};
 
-/// The rows of a file called `name`; of trainings to a target as target_rows.hpp has it. Columns may be in
-/// any order; unknown ones are ignored. Without the column `metric`, a rate is a throughput and a time in ms
-/// or us that of a step. With only one column of numbers of GPUs they are on one node. A row about a training
-/// run needs a framework, a precision and a batch. A file with the columns of layout_columns.hpp has the
-/// names of layout_aliases; without `nodes` its GPUs are on full nodes of eight. Throws one InputError with
-/// all errors: missing columns, and counts and values that are not numbers.
-std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text);
+/// The rows of a file called `name`, which may have one of the forms; of trainings to a target as
+/// target_rows.hpp has it. Columns may be in any order; unknown ones are ignored. Without the column
+/// `metric`, a rate is a throughput and a time in ms or us that of a step. With only one column of numbers of
+/// GPUs they are on one node. A row about a training run needs a framework, a precision and a batch. A file
+/// with the columns of layout_columns.hpp has the names of layout_aliases; without `nodes` its GPUs are on
+/// full nodes of eight. Throws one InputError with all errors: missing columns, and counts and values that
+/// are not numbers.
+std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text,
+                                              const TableForms& forms = {});
 
 }  // namespace trainyard

@@ -9,22 +9,6 @@
 namespace trainyard {
 namespace {
 
-/// `column` is in lower case.
-bool meets(const std::vector<std::string>& texts, const std::string& column) {
-  bool is_asked = false;
-  bool is_met = false;
-  for (const std::string& text : texts) {
-    const bool is_forbidden = text.starts_with('!');
-    const std::string sought = in_small_letters(std::string_view(text).substr(is_forbidden ? 1 : 0));
-    const bool has = column.find(sought) != std::string::npos;
-    if (is_forbidden && has) return false;
-    if (is_forbidden) continue;
-    is_asked = true;
-    is_met = is_met || has;
-  }
-  return is_met || !is_asked;
-}
-
 using Texts = std::vector<std::string> RowPattern::*;
 using Column = std::string PublishedRow::*;
 
@@ -60,6 +44,22 @@ bool states(const PublishedRow& row, SizeColumn size) {
 
 }  // namespace
 
+bool matches(const std::vector<std::string>& texts, const std::string& column) {
+  const std::string searched = in_small_letters(column);
+  bool is_asked = false;
+  bool is_met = false;
+  for (const std::string& text : texts) {
+    const bool is_forbidden = text.starts_with('!');
+    const std::string sought = in_small_letters(std::string_view(text).substr(is_forbidden ? 1 : 0));
+    const bool has = searched.find(sought) != std::string::npos;
+    if (is_forbidden && has) return false;
+    if (is_forbidden) continue;
+    is_asked = true;
+    is_met = is_met || has;
+  }
+  return is_met || !is_asked;
+}
+
 bool matches(const RowPattern& pattern, const PublishedRow& row) {
   if (pattern.several_nodes && *pattern.several_nodes != (row.nodes > 1)) return false;
   const auto& numbers = pattern.gpus_per_node;
@@ -67,7 +67,7 @@ bool matches(const RowPattern& pattern, const PublishedRow& row) {
   if (!std::ranges::all_of(pattern.states, [&](SizeColumn size) { return states(row, size); })) return false;
   return std::ranges::all_of(text_columns, [&](const auto& pair) {
     const std::vector<std::string>& texts = pattern.*pair.first;
-    return texts.empty() || meets(texts, in_small_letters(row.*pair.second));
+    return texts.empty() || matches(texts, row.*pair.second);
   });
 }
 

@@ -17,8 +17,11 @@ namespace trainyard {
 /// A size of the model, in a column of its own (layout_columns.hpp).
 enum class SizeColumn { layers, hidden, heads, vocabulary };
 
-/// Conditions on a row; every row matches an empty list. A column matches a list if it contains any of its
-/// texts, ignoring case, and none of those that begin with '!'.
+/// Whether a column contains any of the texts, ignoring case, and none of those that begin with '!'; an empty
+/// list matches.
+bool matches(const std::vector<std::string>& texts, const std::string& column);
+
+/// Conditions on a row; every row matches an empty list.
 struct RowPattern {
   std::vector<std::string> gpu, interconnect_intra, interconnect_inter, framework, year, metric, model,
       precision, notes, unit, seq_len, clean, update;
