@@ -3,6 +3,8 @@
 
 #include "strategy/software.hpp"
 #include "units/memo.hpp"
+#include "units/quantity.hpp"
+#include "workload/model_kind.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -36,6 +38,10 @@ struct Circumstances {
   /// Products of matrices are in 8 bits, which `use.precision` calls "16bit": the software's factors are the
   /// same. Tables of errors have a column for it only with a layout; no other published run is in 8 bits.
   bool has_fp8 = false;
+  ModelKind kind = ModelKind::other;
+  /// A framework's ops were recorded on the GPU, so that no factor fitted to published runs holds for them.
+  bool has_recorded_kernels = false;
+  Seconds mean_op = {};  ///< of a step's ops, kernels alone; of a micro-batch if ranks share the model
   friend bool operator==(const Circumstances&, const Circumstances&) = default;
 };
 

@@ -37,6 +37,7 @@ using Near = std::pair<double, const PublishedError*>;
 /// Before the widening: of log(measured / predicted).
 struct LocalInterval {
   double centre = 0, half = 0;
+  double mean_distance = 0;
   std::vector<Near> nearest;
 };
 
@@ -67,7 +68,8 @@ std::optional<LocalInterval> local_interval(const PublishedErrors& errors, const
   const double low = quantile(ratios, (1 - expected_share) / 2);
   const double high = quantile(ratios, (1 + expected_share) / 2);
   local.centre = (low + high) / 2;
-  local.half = half_width(low, high, mean(distances));
+  local.mean_distance = mean(distances);
+  local.half = half_width(low, high, local.mean_distance);
   return local;
 }
 
@@ -119,12 +121,24 @@ std::optional<ExpectedError> found_error(const PublishedErrors& errors, const Ci
   const auto local = local_interval(errors, of, without_series);
   if (!local) return std::nullopt;
   const double half = errors.widening * local->half;
-  ExpectedError expected{.low = std::exp(local->centre - half) - 1,
-                         .high = std::exp(local->centre + half) - 1,
+  LogBounds bounds{.low = local->centre - half, .high = local->centre + half};
+  std::vector<NewProperty> unmeasured;
+  if (errors.new_circumstances && !is_on_processors(of))
+    unmeasured = new_properties(errors.runs, of, without_series);
+  if (!unmeasured.empty())
+    bounds = errors.new_circumstances->bounds(bounding_properties(errors.fit, of, unmeasured), of.mean_op);
+  ExpectedError expected{.low = std::exp(bounds.low) - 1,
+                         .high = std::exp(bounds.high) - 1,
                          .runs = static_cast<int>(local->nearest.size()),
                          .series = 0,
+                         .mean_distance = local->mean_distance,
                          .nearest = nearest_of(local->nearest, of.use),
-                         .same = std::nullopt};
+                         .same = std::nullopt,
+                         .unmeasured = {}};
+  // the framework on a generation, if the generation is new, says no more
+  if (std::ranges::find(unmeasured, NewProperty::generation) != unmeasured.end())
+    std::erase(unmeasured, NewProperty::framework);
+  for (const NewProperty each : unmeasured) expected.unmeasured.push_back(property_in_words(each, of));
   std::set<int> series;
   for (const auto& [far, run] : local->nearest) series.insert(run->series);
   expected.series = static_cast<int>(series.size());
@@ -146,9 +160,11 @@ std::optional<ExpectedError> expected_error(const PublishedErrors& errors, const
 void keep_expected_errors(PublishedErrors& errors) { errors.known = std::make_shared<ExpectedErrorMemo>(); }
 
 double widening_of(const PublishedErrors& errors) {
+  const bool has_bounds = errors.fit != one_gpu_fit;
   std::vector<double> needed;
   for (const PublishedError& run : errors.runs) {
     if (!run.is_scored) continue;
+    if (has_bounds && !new_properties(errors.runs, run.of, run.series).empty()) continue;
     if (const auto local = local_interval(errors, run.of, run.series))
       needed.push_back(std::abs(log_ratio(run) - local->centre) / local->half);
   }

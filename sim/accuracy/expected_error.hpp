@@ -4,6 +4,8 @@
 // Method: their 10 % and 90 % quantiles, widened with the mean distance and by one factor for all, chosen so
 // that of all runs, each without those of its series, 80 % lie in their intervals (locally weighted conformal
 // prediction, Lei et al. 2018, section 5.2, with leave-one-out in place of a split).
+// A job with a property that no run has, such as a new stack or GPU generation, has the interval of runs that
+// were predicted as if that had been new for them too (new_circumstances.hpp).
 // Runs whose ranks share a model have tables of their own, whose series are the families of `validate`: an
 // interval comes from several families, and each run's without all of its family.
 
@@ -12,6 +14,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace trainyard {
 
@@ -45,10 +48,13 @@ struct ExpectedError {
   double low = 0, high = 0;  ///< of measured / predicted - 1
   int runs = 0;              ///< number of runs it comes from
   int series = 0;            ///< number of series, or of families, that these are of
+  double mean_distance = 0;  ///< of these runs from the prediction
   /// The run most like the prediction: of those with its software, if any of the runs has it.
   PublishedError nearest = {};
   std::optional<PublishedError> same =
       {};  ///< a published run in the same circumstances, the nearest in batch
+  /// "horovod on hopper", "a decoder": the properties that no run has, from which the interval comes.
+  std::vector<std::string> unmeasured = {};
 };
 
 /// 0 for the same circumstances; a difference in an important property, such as the machine, counts 1. If
@@ -70,7 +76,8 @@ struct ExpectedErrorMemo {
 /// Makes a table keep what expected_error() finds in it. The table must not change afterwards.
 void keep_expected_errors(PublishedErrors& errors);
 
-/// The factor on the intervals with which 80 % of the scored runs lie in theirs; 1 if there are none.
+/// The factor on the intervals with which 80 % of the scored runs lie in theirs; 1 if there are none. Runs
+/// with a property that only their series has do not count, unless the fit is that of one GPU.
 double widening_of(const PublishedErrors& errors);
 
 /// Whether measured / predicted - 1 lies in the interval.

@@ -56,6 +56,34 @@ Column number_column(std::string_view name, Member member) {
           }};
 }
 
+/// Written in microseconds.
+template <class Member>
+Column op_column(std::string_view name, Member member) {
+  constexpr double micro = 1e-6;
+  return {name,
+          [member](const PublishedError& run) { return fmt::format("{:.6g}", member(run).si() / micro); },
+          [member](std::string_view cell, PublishedError& run) {
+            double value = 0;
+            if (!read_number(cell, value)) return false;
+            member(run) = Seconds{micro * value};
+            return true;
+          }};
+}
+
+template <class Member>
+Column name_column(std::string_view name, Member member) {
+  return {name, [member](const PublishedError& run) { return std::string(config::name_of(member(run))); },
+          [member](std::string_view cell, PublishedError& run) {
+            using Value = std::decay_t<decltype(member(run))>;
+            for (const auto& each : config::Names<Value>::table) {
+              if (each.text != cell) continue;
+              member(run) = each.value;
+              return true;
+            }
+            return false;
+          }};
+}
+
 /// Columns of tables about runs whose ranks share a model.
 std::vector<Column> layout_columns_of_errors() {
   std::vector<Column> made;
@@ -98,6 +126,12 @@ std::vector<Column> columns_of(bool of_layouts) {
     made.push_back(text_column(
         column.name, [member](auto& run) -> auto& { return run.of.use.*member; }));
   }
+  made.push_back(name_column(
+      "kind", [](auto& run) -> auto& { return run.of.kind; }));
+  made.push_back(number_column(
+      "recorded", [](auto& run) -> auto& { return run.of.has_recorded_kernels; }));
+  made.push_back(op_column(
+      "op_us", [](auto& run) -> auto& { return run.of.mean_op; }));
   if (!of_layouts)
     made.push_back(number_column(
         "divides_layers", [](auto& run) -> auto& { return run.of.divides_layers; }));
@@ -229,6 +263,14 @@ std::string published_errors_text(const PublishedErrors& errors) {
     text += '\n';
   }
   return text;
+}
+
+std::string circumstances_text(const Circumstances& of) {
+  return published_errors_text({.fit = "one", .runs = {{.of = of, .measured = 1, .predicted = 1}}});
+}
+
+Circumstances read_circumstances(const std::string& text) {
+  return read_published_errors("", text).runs.front().of;
 }
 
 }  // namespace trainyard

@@ -5,9 +5,11 @@
 // (layouts_software.csv), with columns for the layout.
 
 #include "accuracy/circumstances.hpp"
+#include "accuracy/new_circumstances.hpp"
 #include "accuracy/run_change.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,9 @@ struct PublishedError {
 /// The fit whose predictions of one GPU equal the published runs; those are not in the table.
 inline constexpr std::string_view one_gpu_fit = "1gpu";
 
+/// The fit whose predictions are of kernels alone.
+inline constexpr std::string_view no_fit = "nothing";
+
 struct ExpectedErrorMemo;  // expected_error.hpp
 
 struct PublishedErrors {
@@ -36,6 +41,8 @@ struct PublishedErrors {
   /// The same for pairs of runs, by what differs (ratio_widenings).
   NumberByChange ratio_widening = all_ones();
   std::vector<PublishedError> runs = {};
+  /// Of jobs unlike all runs; not part of the file. Empty: such jobs have the interval of the nearest runs.
+  std::optional<NewCircumstances> new_circumstances = {};
   /// What expected_error() has found in this table (keep_expected_errors); null: nothing is kept.
   std::shared_ptr<ExpectedErrorMemo> known = {};
 };
@@ -46,5 +53,9 @@ PublishedErrors read_published_errors(const std::string& name, std::string_view 
 
 /// The same as text.
 std::string published_errors_text(const PublishedErrors& errors);
+
+/// One job as text, from which read_circumstances() makes it again.
+std::string circumstances_text(const Circumstances& of);
+Circumstances read_circumstances(const std::string& text);
 
 }  // namespace trainyard

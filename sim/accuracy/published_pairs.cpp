@@ -101,7 +101,11 @@ RunPair run_pair(const PublishedPairs& pairs, RunChange change, std::size_t a, s
 }
 
 PublishedPairs published_pairs(const PublishedErrors& errors, const std::vector<RunChange>& changes) {
-  PublishedPairs pairs{.runs = errors.runs, .by_change = {}, .widening = errors.ratio_widening};
+  PublishedPairs pairs{.runs = errors.runs,
+                       .by_change = {},
+                       .widening = errors.ratio_widening,
+                       .fit = errors.fit,
+                       .new_circumstances = errors.new_circumstances};
   const std::size_t published = errors.runs.size();
   if (errors.fit == one_gpu_fit) add_runs_on_one_gpu(pairs.runs);
   for (const RunChange change : changes) {

@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace trainyard {
@@ -25,6 +27,8 @@ struct PublishedPairs {
   /// of the properties. `several` has no pairs here.
   std::array<std::vector<RunPair>, change_count> by_change = {};
   NumberByChange widening = all_ones();
+  std::string fit = {};  ///< that of the errors, likewise the next
+  std::optional<NewCircumstances> new_circumstances = {};
 };
 
 /// The pairs of these changes; the others stay empty.

@@ -282,6 +282,37 @@ std::vector<RunChange> changes_used(const Circumstances& a, const Circumstances&
   return changes;
 }
 
+namespace {
+
+/// Whether whatever is new about two jobs is the same.
+bool is_new_alike(const Circumstances& a, const Circumstances& b) {
+  return a.use.framework == b.use.framework && a.use.stack == b.use.stack &&
+         a.use.generation == b.use.generation && a.kind == b.kind &&
+         a.has_recorded_kernels == b.has_recorded_kernels;
+}
+
+/// Bounds beyond those of known jobs, of the logarithm of measured over predicted.
+LogBounds beyond_known(const PublishedPairs& pairs, const Circumstances& of) {
+  const NewCircumstances& errors = *pairs.new_circumstances;
+  const auto properties = new_properties(pairs.runs, of);
+  if (properties.empty()) return {};
+  const LogBounds known = errors.bounds({}, of.mean_op);
+  const LogBounds all = errors.bounds(bounding_properties(pairs.fit, of, properties), of.mean_op);
+  return {.low = std::min(0.0, all.low - known.low), .high = std::max(0.0, all.high - known.high)};
+}
+
+/// What new properties add to both sides of the logarithm of B over A.
+LogBounds of_new_properties(const PublishedPairs& pairs, const Circumstances& a, const Circumstances& b) {
+  if (!pairs.new_circumstances) return {};
+  const LogBounds of_a = beyond_known(pairs, a);
+  const LogBounds of_b = beyond_known(pairs, b);
+  if (is_new_alike(a, b))
+    return {.low = -std::abs(of_a.low - of_b.low), .high = std::abs(of_a.high - of_b.high)};
+  return {.low = -std::hypot(of_b.low, of_a.high), .high = std::hypot(of_b.high, of_a.low)};
+}
+
+}  // namespace
+
 std::optional<RatioError> ratio_error(const PublishedPairs& pairs, const Circumstances& a,
                                       const Circumstances& b, OtherChange other) {
   const auto joint = joint_ratio(pairs, a, b, distances_from(pairs, a), distances_from(pairs, b), {});
@@ -289,9 +320,10 @@ std::optional<RatioError> ratio_error(const PublishedPairs& pairs, const Circums
   const bool is_communication = joint->kind == RunChange::settings && other == OtherChange::communication;
   const RunChange kind = is_communication ? RunChange::gpus : joint->kind;
   const double half = pairs.widening[index_of(kind)] * joint->sum.half;
+  const LogBounds added = of_new_properties(pairs, a, b);
   return RatioError{.changes = changes_between(a, b),
-                    .low = std::exp(joint->sum.centre - half) - 1,
-                    .high = std::exp(joint->sum.centre + half) - 1,
+                    .low = std::exp(joint->sum.centre - std::hypot(half, added.low)) - 1,
+                    .high = std::exp(joint->sum.centre + std::hypot(half, added.high)) - 1,
                     .pairs = static_cast<int>(joint->sum.pairs),
                     .nearest_a = pairs.runs[joint->sum.nearest_a],
                     .nearest_b = pairs.runs[joint->sum.nearest_b]};

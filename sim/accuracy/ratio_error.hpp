@@ -3,7 +3,8 @@
 // in which 80 % of comparable published pairs lie. It is not the difference of two expected errors, because
 // what is wrong in both predictions cancels. The pairs differ in the same property as the two jobs, and are
 // those whose ends are nearest to them (expected_error.hpp has the distance). Each series is in one pair at
-// most, so that they are independent.
+// most, so that they are independent. A property of one of the two that no run has (new_circumstances.hpp)
+// adds its error; of one that both share only what their kernels' durations make of it.
 
 #include "accuracy/published_pairs.hpp"
 

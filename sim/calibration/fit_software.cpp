@@ -12,10 +12,8 @@ Software fit_software(const config::Catalogue& catalogue, const std::shared_ptr<
   const SoftwareFit fit(kernel_times(catalogue, data, data->rows, parallel));
   Software software = fit.software();
   software.title = fmt::format("{} published runs on one GPU", fit.runs().size());
-  software.left_out = {fit.left_out_error("series", [](const KernelTimes& run) { return run.series; }),
-                       fit.left_out_error("gpu", [](const KernelTimes& run) { return run.use.gpu; }),
-                       fit.left_out_error("stack", [](const KernelTimes& run) { return run.use.stack; }),
-                       fit.left_out_error("model", [](const KernelTimes& run) { return run.use.model; })};
+  for (const auto& each : config::Names<GroupLeftOut>::table)
+    software.left_out.push_back(fit.left_out_error(each.value));
   software.source = {
       fmt::format("trainyard calibrate stack: {}; every line of the table names its rows in "
                   "workloads/published",

@@ -8,7 +8,6 @@
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "cli/values_in_force.hpp"
-#include "config/read_file.hpp"
 #include "experiment/keys_meant.hpp"
 #include "experiment/one_gpu.hpp"
 #include "experiment/prediction_error.hpp"
@@ -23,7 +22,6 @@
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
 #include "units/version.hpp"
-#include "workload/csv.hpp"
 
 #include <CLI/Error.hpp>
 #include <algorithm>
@@ -136,10 +134,10 @@ void complete(std::vector<Side>& sides) {
 Known<RatioError> ratio_error_of(const config::Catalogue& catalogue, const Comparison& comparison) {
   const Known<std::string> fit = fit_of_comparison(comparison);
   if (!fit) return unknown(fit.error());
-  const fs::path file = published_errors_file(catalogue, *fit);
-  if (file.empty()) return unknown("no errors of published runs are installed for this fit");
-  const std::string text = config::read_file(file, largest_csv);
-  return comparison_error(comparison, read_published_errors(file.string(), text));
+  InputFiles files;
+  const auto errors = known_errors(catalogue, *fit, false, files);
+  if (!errors) return unknown("no errors of published runs are installed for this fit");
+  return comparison_error(comparison, *errors);
 }
 
 /// Keys that only one of the runs sets get the value that the other's file or default gives them; those that

@@ -10,6 +10,7 @@
 #include "published/assumptions.hpp"
 #include "published/case_intervals.hpp"
 #include "published/collective_rows.hpp"
+#include "published/left_out.hpp"
 #include "published/memory_outcomes.hpp"
 #include "published/missing_rules.hpp"
 #include "published/published_experiments.hpp"
@@ -52,6 +53,7 @@ struct ValidateOptions {
   std::string protocols = "nccl";
   std::string runs = "published";
   std::optional<std::string> fit, jobs;
+  std::string left_out = std::string(config::name_of(GroupLeftOut::series));
   std::optional<std::string> plot, plot_runs, errors, experiments, csv, limit;
   LimitOptions limits;
   bool summary = false;
@@ -300,7 +302,8 @@ void validate(const ValidateOptions& options) {
   const auto curves = collective_curves(collective_data);
   const CollectiveValidation scored_curves = validate_collectives(catalogue, curves, constants);
   const CollectiveValidation* collectives = has_collectives ? &scored_curves : nullptr;
-  const PredictionOptions predictions{.equal_gpus = options.equal_gpus, .fits = asked};
+  const PredictionOptions predictions{
+      .equal_gpus = options.equal_gpus, .fits = asked, .left_out = choice<GroupLeftOut>(options.left_out)};
   const std::vector<Validation> validations =
       validated(catalogue, options, std::move(rows), has_training, parallel, predictions);
   std::optional<MemoryValidation> memory;
@@ -355,6 +358,10 @@ void add_validate(CLI::App& program) {
       "runs that training predictions are fitted to: {} (default: all; with --json 1gpu); for "
       "runs whose ranks share a model, 1gpu and 1node are the others on the series' fewest GPUs, for "
       "trainings to a target one row of their system");
+  add_choice<GroupLeftOut>(
+      command, "--left-out", options->left_out, "PROPERTY",
+      "runs that have no part in a run's prediction and interval: those with which it shares "
+      "a property: {} (default: series)");
   add_jobs_option(command, options->jobs, "predictions");
   command.add_flag("--equal-gpus", options->equal_gpus,
                    "no step waits for the slowest of its GPUs: shows how much of the errors this explains");

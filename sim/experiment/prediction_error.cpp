@@ -33,7 +33,7 @@ bool divides_layers_alone(const ResolvedExperiment& resolved) {
 
 /// The layout's properties that decide which runs are comparable.
 std::optional<LayoutUse> layout_use(const ResolvedExperiment& resolved) {
-  if (!resolved.layout || !resolved.model || divides_layers_alone(resolved)) return std::nullopt;
+  if (!has_layout_errors(resolved)) return std::nullopt;
   const RankLayout& layout = *resolved.layout;
   const Model& model = *resolved.model;
   const bool shards =
@@ -63,7 +63,19 @@ std::string_view incomparable(const ResolvedExperiment& resolved) {
 }
 
 std::string_view software_fit(const ResolvedExperiment& resolved) {
-  return resolved.stack.slowdown.source.empty() ? "nothing" : "software";
+  return resolved.stack.slowdown.source.empty() ? no_fit : "software";
+}
+
+/// The mean duration of the ops of the first rank, kernels alone.
+Seconds mean_op(const ResolvedExperiment& resolved) {
+  const std::vector<Op>& ops = resolved.classes.front().trace.ops;
+  Seconds sum;
+  for (const Op& op : ops) {
+    sum += op.duration
+               ? *op.duration
+               : op_time(resolved.gpu, resolved.settings.precision, op, resolved.stack.layout).duration;
+  }
+  return ops.empty() ? sum : sum / static_cast<double>(ops.size());
 }
 
 }  // namespace
@@ -80,7 +92,14 @@ Circumstances circumstances_of(const ResolvedExperiment& resolved) {
           .batch_per_gpu = resolved.settings.batch_per_gpu,
           .layout = layout_use(resolved),
           .divides_layers = divides_layers_alone(resolved) && resolved.cluster->ranks() > 1,
-          .has_fp8 = matrix_dtype(resolved.gpu, resolved.settings.precision) == Dtype::fp8};
+          .has_fp8 = matrix_dtype(resolved.gpu, resolved.settings.precision) == Dtype::fp8,
+          .kind = resolved.model ? kind_of(resolved.model->layers) : ModelKind::other,
+          .has_recorded_kernels = resolved.gpu.vector_kernels.has_value(),
+          .mean_op = mean_op(resolved)};
+}
+
+bool has_layout_errors(const ResolvedExperiment& resolved) {
+  return resolved.layout && resolved.model && !divides_layers_alone(resolved);
 }
 
 std::filesystem::path published_errors_file(const config::Catalogue& catalogue, std::string_view fit,
@@ -88,6 +107,19 @@ std::filesystem::path published_errors_file(const config::Catalogue& catalogue, 
   return config::shipped_file(
       catalogue, fmt::format("workloads/published/errors/{}{}.csv", of_layouts ? layouts_prefix : "", fit));
 }
+
+namespace {
+
+/// With kernel times fitted to a measurement of one GPU, what is new about them matters little.
+void add_new_circumstances(const config::Catalogue& catalogue, PublishedErrors& errors, InputFiles& files) {
+  const std::filesystem::path path =
+      config::shipped_file(catalogue, "workloads/published/errors/new_circumstances.csv");
+  if (path.empty()) return;
+  files.paths.insert(path.string());
+  errors.new_circumstances = read_new_circumstances(path.string(), config::read_file(path, largest_csv));
+}
+
+}  // namespace
 
 std::shared_ptr<const PublishedErrors> known_errors(const config::Catalogue& catalogue, std::string_view fit,
                                                     bool of_layouts, InputFiles& files) {
@@ -97,6 +129,7 @@ std::shared_ptr<const PublishedErrors> known_errors(const config::Catalogue& cat
   std::shared_ptr<const PublishedErrors>& known = files.published_errors[path.string()];
   if (!known) {
     PublishedErrors errors = read_published_errors(path.string(), config::read_file(path, largest_csv));
+    if (fit != one_gpu_fit) add_new_circumstances(catalogue, errors, files);
     keep_expected_errors(errors);
     known = std::make_shared<const PublishedErrors>(std::move(errors));
   }

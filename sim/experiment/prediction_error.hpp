@@ -19,6 +19,9 @@ std::string_view fit_of(const ResolvedExperiment& resolved);
 
 Circumstances circumstances_of(const ResolvedExperiment& resolved);
 
+/// Whether runs whose ranks share a model are comparable to it: circumstances_of() has a layout.
+bool has_layout_errors(const ResolvedExperiment& resolved);
+
 /// The names of files with the errors of published runs whose ranks share a model begin with this.
 inline constexpr std::string_view layouts_prefix = "layouts_";
 

@@ -253,7 +253,7 @@ private:
 
   void read_published_errors() {
     resolved_.published_errors =
-        known_errors(catalogue_, fit_of(resolved_), circumstances_of(resolved_).layout.has_value(), files_);
+        known_errors(catalogue_, fit_of(resolved_), has_layout_errors(resolved_), files_);
   }
 
   [[nodiscard]] Trace& trace() { return resolved_.classes.front().trace; }

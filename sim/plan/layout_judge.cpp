@@ -101,7 +101,7 @@ LayoutVerdict LayoutJudge::judge_laid_out() {
 /// The error as a run of this layout has it: if all ranks are replicas, that is a job without a layout.
 void LayoutJudge::add_error(LayoutVerdict& verdict) {
   const bool are_replicas = changes_nothing(trial_.layout->parallelism);
-  const bool is_layout = !are_replicas && circumstances_of(trial_).layout;
+  const bool is_layout = !are_replicas && has_layout_errors(trial_);
   trial_.published_errors = is_layout ? errors_->of_layouts : errors_->of_replicas;
   std::optional<RankLayout> layout = trial_.layout;
   if (are_replicas) trial_.layout.reset();

@@ -5,6 +5,8 @@
 #include "units/statistics.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
@@ -15,12 +17,12 @@ namespace {
 
 double half_of(double low, double high) { return (high - low) / 2; }
 
-/// Cases of a group are held out together: a series, or a family if ranks share the model.
-std::optional<std::string> group_of(const Validation& validation, const PublishedRow& row) {
+/// A series, or a family if ranks share the model; empty: no rule names one.
+std::string series_of_case(const Validation& validation, const PublishedRow& row) {
   if (validation.kind == RowKind::training)
     return series_text(series_of(row, validation.data->run_rules.series));
   const FamilyRule* family = first_match(validation.data->run_rules.families, row);
-  return family == nullptr ? std::nullopt : std::optional(family->family);
+  return family == nullptr ? std::string() : family->family;
 }
 
 /// The rows that are shipped: those to look up in if a user's are validated, otherwise the rows themselves.
@@ -28,49 +30,58 @@ const std::vector<PublishedRow>& shipped_rows(const PublishedData& data) {
   return data.lookup.empty() ? data.rows : data.lookup;
 }
 
-/// Shipped errors without those of a group.
+/// Shipped errors without those of the runs with which a case shares a property.
 class HeldOut {
 public:
   HeldOut(const Validation& validation, const PublishedErrors& shipped)
       : validation_(validation), shipped_(shipped) {
-    std::map<std::string, int> by_place;
-    for (const PublishedError& run : shipped.runs) by_place.emplace(run.place, run.series);
-    for (const PublishedRow& row : shipped_rows(*validation.data)) {
-      const auto number = by_place.find(place_of(row));
-      if (number == by_place.end()) continue;
-      if (const auto group = group_of(validation, row)) numbers_.emplace(*group, number->second);
+    std::map<std::string, const PublishedRow*> rows;
+    for (const PublishedRow& row : shipped_rows(*validation.data)) rows.emplace(place_of(row), &row);
+    for (const PublishedError& run : shipped.runs) {
+      const auto row = rows.find(run.place);
+      properties_.push_back(row == rows.end() ? std::string() : property(run.of, *row->second));
+      if (!properties_.back().empty()) series_.emplace(properties_.back(), run.series);
     }
   }
 
   std::optional<ExpectedError> error(const ScoredCase& scored, const ExpectedError& printed) {
-    const auto group = group_of(validation_, *scored.of.row);
-    const auto number = group ? numbers_.find(*group) : numbers_.end();
-    if (number == numbers_.end()) return printed;
-    if (validation_.kind == RowKind::training)
-      return expected_error(shipped_, *scored.predicted.of, number->second);
-    auto others = without_.find(number->second);
-    if (others == without_.end()) others = without_.emplace(number->second, without(number->second)).first;
-    return expected_error(others->second, *scored.predicted.of);
+    const Circumstances& of = *scored.predicted.of;
+    const std::string its = property(of, *scored.of.row);
+    const auto series = series_.find(its);
+    if (series == series_.end()) return printed;
+    // of hundreds of series, none changes the widening
+    if (validation_.kind == RowKind::training && validation_.left_out == GroupLeftOut::series)
+      return expected_error(shipped_, of, series->second);
+    auto others = without_.find(its);
+    if (others == without_.end()) others = without_.emplace(its, without(its)).first;
+    return expected_error(others->second, of);
   }
 
 private:
-  /// Of a few families, the widening is that of the others.
-  [[nodiscard]] PublishedErrors without(int series) const {
+  [[nodiscard]] std::string property(const Circumstances& of, const PublishedRow& row) const {
+    return property_of(validation_.left_out, of, row.source, series_of_case(validation_, row));
+  }
+
+  [[nodiscard]] PublishedErrors without(const std::string& property) const {
     PublishedErrors rest = shipped_;
-    rest.known.reset();
-    std::erase_if(rest.runs, [&](const PublishedError& run) { return run.series == series; });
+    rest.runs.clear();
+    for (std::size_t i = 0; i < shipped_.runs.size(); ++i) {
+      if (properties_[i] != property) rest.runs.push_back(shipped_.runs[i]);
+    }
     rest.widening = widening_of(rest);
+    keep_expected_errors(rest);
     return rest;
   }
 
   const Validation& validation_;
   const PublishedErrors& shipped_;
-  std::map<std::string, int> numbers_;
-  std::map<int, PublishedErrors> without_;
+  std::vector<std::string> properties_;  ///< by shipped run; empty: no row is known for it
+  std::map<std::string, int> series_;    ///< of a shipped run, by property
+  std::map<std::string, PublishedErrors> without_;
 };
 
-IntervalCoverage coverage_of(const std::string& family, const std::vector<const CaseInterval*>& intervals) {
-  IntervalCoverage coverage{.family = family, .rows = static_cast<int>(intervals.size())};
+IntervalCoverage coverage_of(const std::string& name, const std::vector<const CaseInterval*>& intervals) {
+  IntervalCoverage coverage{.name = name, .rows = static_cast<int>(intervals.size())};
   std::vector<double> halves;
   std::vector<double> held_out;
   int covered = 0;
@@ -89,6 +100,22 @@ IntervalCoverage coverage_of(const std::string& family, const std::vector<const 
   coverage.held_out_covered = 1.0 * covered_held_out / coverage.held_out_rows;
   coverage.held_out_half_width = quantile(held_out, 0.5);
   return coverage;
+}
+
+std::vector<IntervalCoverage> quarters_of(std::vector<const CaseInterval*> intervals) {
+  constexpr std::size_t fewest = 40;
+  constexpr std::array names{"nearest quarter", "second quarter", "third quarter", "farthest quarter"};
+  std::erase_if(intervals, [](const CaseInterval* one) { return !one->held_out; });
+  std::vector<IntervalCoverage> quarters;
+  if (intervals.size() < fewest) return quarters;
+  std::ranges::stable_sort(intervals, {}, &CaseInterval::mean_distance);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto at = [&](std::size_t quarter) {
+      return intervals.begin() + static_cast<std::ptrdiff_t>(quarter * intervals.size() / names.size());
+    };
+    quarters.push_back(coverage_of(names.at(i), {at(i), at(i + 1)}));
+  }
+  return quarters;
 }
 
 /// Gathers errors as lines of a table.
@@ -117,11 +144,7 @@ void add_fitted(ErrorTable& table, const Validation& validation, const KernelTim
                 const Software& software) {
   const Case of = std::get<Case>(case_of(validation.data, *times.row));
   table.add(of, of.series,
-            {.of = {.use = times.use,
-                    .platform = of.machine->platform,
-                    .gpus = of.row->gpus_total,
-                    .nodes = of.row->nodes,
-                    .batch_per_gpu = of.batch_per_gpu},
+            {.of = times.of,
              .is_scored = false,
              .measured = of.batch() / times.measured,
              .predicted = of.batch() / step_time(times, software)});
@@ -161,14 +184,16 @@ std::vector<std::optional<CaseInterval>> case_intervals(const Validation& valida
     if (!printed) continue;
     interval.low = printed->low;
     interval.high = printed->high;
-    if (const auto without = held_out->error(scored, *printed))
+    if (const auto without = held_out->error(scored, *printed)) {
       interval.held_out = {without->low, without->high};
+      interval.mean_distance = without->mean_distance;
+    }
     intervals[i] = interval;
   }
   return intervals;
 }
 
-std::vector<IntervalCoverage> interval_coverage(const Validation& validation, Fit fit) {
+IntervalCoverages interval_coverage(const Validation& validation, Fit fit) {
   const auto intervals = case_intervals(validation, fit);
   std::map<const Family*, std::vector<const CaseInterval*>> by_family;
   std::vector<const CaseInterval*> all;
@@ -178,12 +203,13 @@ std::vector<IntervalCoverage> interval_coverage(const Validation& validation, Fi
     by_family[scored.family].push_back(&*intervals[i]);
     all.push_back(&*intervals[i]);
   }
-  std::vector<IntervalCoverage> coverages;
+  IntervalCoverages coverages;
   for (const auto& family : validation.families) {
     if (const auto found = by_family.find(family.get()); found != by_family.end())
-      coverages.push_back(coverage_of(family->name, found->second));
+      coverages.families.push_back(coverage_of(family->name, found->second));
   }
-  if (!all.empty()) coverages.push_back(coverage_of({}, all));
+  if (!all.empty()) coverages.all = coverage_of({}, all);
+  coverages.quarters = quarters_of(std::move(all));
   return coverages;
 }
 
@@ -210,11 +236,13 @@ PublishedErrors error_table(const Validation& validation, Fit fit) {
   }
   if (is_training && !has_reference(fit) && validation.software) {
     const std::vector<KernelTimes>& runs = validation.software->runs();
-    std::map<std::string, std::vector<std::size_t>> by_series;
-    for (std::size_t i = 0; i < runs.size(); ++i) by_series[runs[i].series].push_back(i);
-    for (const auto& [series, fitted] : by_series) {
-      const Software software = fit == Fit::software ? validation.software->without(fitted) : Software{};
-      for (const std::size_t i : fitted) add_fitted(table, validation, runs[i], software);
+    std::map<std::string, std::vector<const KernelTimes*>> by_property;
+    for (const KernelTimes& run : runs)
+      by_property[property_of(validation.left_out, run.of, run.row->source, run.series)].push_back(&run);
+    for (const auto& [property, fitted] : by_property) {
+      const Software software =
+          fit == Fit::software ? validation.software->without(validation.left_out, property) : Software{};
+      for (const KernelTimes* run : fitted) add_fitted(table, validation, *run, software);
     }
   }
   PublishedErrors errors = table.finished();

@@ -18,9 +18,10 @@ namespace trainyard {
 struct CaseInterval {
   double ratio = 0;          ///< measured / predicted - 1
   double low = 0, high = 0;  ///< of that, as `run` prints it
-  /// Without the shipped errors of the case's own series, or of its family if ranks share the model; nothing
-  /// if too few are left.
+  /// Without the shipped errors of the runs with the case's property that is left out; nothing if too few
+  /// are left.
   std::optional<std::pair<double, double>> held_out = {};
+  double mean_distance = 0;  ///< of the runs that `held_out` comes from
 };
 
 bool is_inside(const CaseInterval& interval);
@@ -31,16 +32,23 @@ std::vector<std::optional<CaseInterval>> case_intervals(const Validation& valida
 
 /// How well the intervals of some cases hold.
 struct IntervalCoverage {
-  std::string family;  ///< empty: all that count in the totals
+  std::string name;  ///< of the family or quarter; empty: all that count in the totals
   int rows = 0;
   double covered = 0;     ///< share of the cases that lie in the interval that `run` prints
   double half_width = 0;  ///< median, relative to the prediction
-  int held_out_rows = 0;  ///< those that have an interval without their series or family
+  int held_out_rows = 0;  ///< those that have an interval without the runs of their property
   double held_out_covered = 0, held_out_half_width = 0;
 };
 
-/// By family in the order of the rules, then that of all cases; empty without cases.
-std::vector<IntervalCoverage> interval_coverage(const Validation& validation, Fit fit);
+struct IntervalCoverages {
+  std::vector<IntervalCoverage> families = {};  ///< in the order of the rules
+  std::optional<IntervalCoverage> all = {};     ///< nothing without cases
+  /// Of the four quarters of all cases that have an interval held out, by the distance of the runs that it
+  /// comes from: the nearest first. Empty with fewer than 40 such cases.
+  std::vector<IntervalCoverage> quarters = {};
+};
+
+IntervalCoverages interval_coverage(const Validation& validation, Fit fit);
 
 /// How many published pairs lie in the interval that `compare` prints; empty for rows of a user.
 std::vector<RatioCoverage> pair_coverage(const Validation& validation, Fit fit);

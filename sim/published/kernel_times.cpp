@@ -1,5 +1,6 @@
 #include "published/kernel_times.hpp"
 
+#include "accuracy/published_errors.hpp"
 #include "published/predict_cases.hpp"
 #include "run/child_processes.hpp"
 
@@ -18,22 +19,22 @@ constexpr std::size_t runs_per_child = 40;
 
 nlohmann::json json_of(const std::optional<KernelTimes>& times) {
   if (!times) return nullptr;
-  nlohmann::json use;
-  for (const SoftwareColumn& column : software_columns)
-    use[std::string(column.name)] = times->use.*column.text;
-  return {{"use", std::move(use)}, {"kernels", times->kernels.values}, {"ops", times->ops},
-          {"rest", times->rest},   {"measured", times->measured},      {"rounding", times->rounding}};
+  return {{"of", circumstances_text(times->of)},
+          {"kernels", times->kernels.values},
+          {"ops", times->ops},
+          {"rest", times->rest},
+          {"measured", times->measured},
+          {"rounding", times->rounding}};
 }
 
 KernelTimes times_of(const nlohmann::json& json, const Case& run) {
   KernelTimes times{.row = run.row,
                     .series = run.series,
+                    .of = read_circumstances(json["of"]),
                     .ops = json["ops"],
                     .rest = json["rest"],
                     .measured = json["measured"],
                     .rounding = json["rounding"]};
-  for (const SoftwareColumn& column : software_columns)
-    times.use.*column.text = json["use"][std::string(column.name)].get<std::string>();
   json["kernels"].get_to(times.kernels.values);
   return times;
 }

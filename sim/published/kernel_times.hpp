@@ -1,6 +1,7 @@
 #pragma once
 // A published run on one GPU in the parts that software slows down: the input of software_fit.hpp.
 
+#include "accuracy/circumstances.hpp"
 #include "config/catalogue.hpp"
 #include "published/published_data.hpp"
 #include "strategy/software.hpp"
@@ -14,7 +15,7 @@ namespace trainyard {
 struct KernelTimes {
   const PublishedRow* row = nullptr;
   std::string series = {};
-  SoftwareUse use = {};
+  Circumstances of = {};
   ByOpGroup kernels = {};  ///< seconds of a step, kernels alone
   double ops = 0;          ///< launched in a step
   double rest = 0;         ///< seconds of a step in which no kernel runs: hosts, samples

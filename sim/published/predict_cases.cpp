@@ -78,7 +78,7 @@ double figure_of(const CaseMemory& memory, CaseFigure figure) {
 }
 
 /// Which factors kernel times have.
-enum class Factors { shipped, none, without_series };
+enum class Factors { shipped, none, fitted_to_others };
 
 /// A change of an experiment's stack.
 struct Change {
@@ -131,7 +131,7 @@ public:
         predicted.by_fit[fit].reason = "no published one-GPU run to fit software to";
       else if (fit == Fit::software)
         predicted.by_fit[fit] = changed(of, [&] {
-          return Change{.factors = is_of_software_fit(of) ? Factors::without_series : Factors::shipped};
+          return Change{.factors = is_of_software_fit(of) ? Factors::fitted_to_others : Factors::shipped};
         });
       else if (!asked.references[fit].empty())
         predicted.by_fit[fit] = fitted(of, asked.references[fit]);
@@ -147,7 +147,7 @@ public:
       add_kernels(resolved(run, *run.machine, few), run.micro_batches - few, times);
       add_kernels(resolved(run, *run.machine, few - 1), few - run.micro_batches, times);
     }
-    times.use = software_use(resolved(run, *run.machine, few));
+    times.of = circumstances_of(resolved(run, *run.machine, few));
     times.measured = run.batch() / measured(run, *run.machine);
     times.rest = run.batch() / throughput(run, *run.machine, {.factors = Factors::none});
     for (const double kernels : times.kernels.values) times.rest -= kernels;
@@ -167,6 +167,9 @@ private:
     predicted.measured =
         is_memory(of.figure) || is_to_target(of.figure) ? of.measured : measured(of, *of.machine);
     predicted.of = circumstances_of(its);
+    std::string left_out = property_of(options_.left_out, *predicted.of, of.row->source, of.series);
+    if (left_out != left_out_) throughputs_.clear();
+    left_out_ = std::move(left_out);
     if (of.layout || is_memory(of.figure)) {
       const std::string reason = reason_against([&] { predicted.memory = memory_of(its); });
       if (!predicted.memory && is_memory(of.figure)) throw InputError(reason);
@@ -178,17 +181,12 @@ private:
   /// Whether software may have been fitted to cases of the same series.
   static bool is_of_software_fit(const Case& of) { return !of.layout && !is_to_target(of.figure); }
 
-  /// The fit to the runs of all other series.
-  const Software& software_without(const std::string& series) {
-    if (!software_) {
-      std::vector<std::size_t> left_out;
-      const std::vector<KernelTimes>& runs = options_.software->runs();
-      for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (runs[i].series == series) left_out.push_back(i);
-      }
-      software_ = options_.software->without(left_out);
-    }
-    return *software_;
+  /// The fit to the runs that do not have the case's property which is left out.
+  const Software& software_of_others() {
+    const auto found = software_.find(left_out_);
+    if (found != software_.end()) return found->second;
+    return software_.emplace(left_out_, options_.software->without(options_.left_out, left_out_))
+        .first->second;
   }
 
   static void add_kernels(const ResolvedExperiment& of, double times, KernelTimes& sum) {
@@ -251,14 +249,14 @@ private:
     return geometric_mean(per_gpu) * run.row->gpus_total;
   }
 
-  void change_stack(Stack& stack, const ResolvedExperiment& its, const Case& of, const Change& change) {
+  void change_stack(Stack& stack, const ResolvedExperiment& its, const Change& change) {
     stack.compute_scale.value *= change.scale;
     Factors factors = change.factors;
     const bool is_ideal = stack.slowdown.source.empty();  // by a rule of the run
-    if (factors == Factors::without_series && (is_ideal || software_without(of.series).table.empty()))
+    if (factors == Factors::fitted_to_others && (is_ideal || software_of_others().table.empty()))
       factors = Factors::none;
     if (factors == Factors::none) stack.slowdown = OpSlowdown{};
-    if (factors == Factors::without_series) stack.slowdown = slowdown_of(software_without(of.series), its);
+    if (factors == Factors::fitted_to_others) stack.slowdown = slowdown_of(software_of_others(), its);
     if (factors == Factors::none || options_.equal_gpus) stack.slowest_gpu = 1;
   }
 
@@ -278,7 +276,7 @@ private:
     const auto key = std::tuple(&its, change.factors, change.scale);
     if (const auto known = throughputs_.find(key); known != throughputs_.end()) return known->second;
     const ChangedStack stack(its.resolved);
-    change_stack(its.resolved.stack, its.resolved, of, change);
+    change_stack(its.resolved.stack, its.resolved, change);
     return throughputs_[key] = throughput(its, change);
   }
 
@@ -314,7 +312,7 @@ private:
     auto evaluation = evaluations_.find(key);
     if (evaluation == evaluations_.end()) {
       const ChangedStack stack(its.resolved);
-      change_stack(its.resolved.stack, its.resolved, of, change);
+      change_stack(its.resolved.stack, its.resolved, change);
       evaluation = evaluations_.emplace(key, evaluation_of(of, its.resolved).time.si()).first;
     }
     return of.target->samples / speed + of.target->evaluations * evaluation->second;
@@ -323,7 +321,7 @@ private:
   double energy_to_train(const Case& of, const Change& change) {
     ResolvedExperiment& its = resolved(of, *of.machine, of.micro_batches);
     const ChangedStack stack(its);
-    change_stack(its.stack, its, of, change);
+    change_stack(its.stack, its, change);
     const ForwardPass evaluated = evaluation_of(of, its);
     const Run simulated = simulate(its, {.fidelity = Fidelity::closed, .timeline = false, .rows = false});
     if (!simulated.energy) throw InputError(simulated.energy.error());
@@ -395,7 +393,8 @@ private:
   std::map<std::tuple<const Kept*, Factors, double>, double> throughputs_;
   std::map<std::tuple<const Kept*, int, Factors, double>, double> evaluations_;  ///< seconds
   std::map<std::pair<const Case*, const MachineRule*>, std::optional<double>> scales_;
-  std::optional<Software> software_;  ///< fitted without the series
+  std::string left_out_;                      ///< the property of the case that is being predicted
+  std::map<std::string, Software> software_;  ///< fitted without the runs of a property
 };
 
 using Json = nlohmann::json;
@@ -406,10 +405,9 @@ std::optional<double> number_of(const Json& json) {
   return json.is_null() ? std::nullopt : std::optional(json.get<double>());
 }
 
-/// As a line of a table of errors, from which it is read again.
 Json json_of(const std::optional<Circumstances>& of) {
   if (!of) return nullptr;
-  return published_errors_text({.fit = "one", .runs = {{.of = *of, .measured = 1, .predicted = 1}}});
+  return circumstances_text(*of);
 }
 
 Json json_of(const std::optional<CaseMemory>& memory) {
@@ -446,8 +444,7 @@ PredictedCase predicted_case(const Json& json) {
         .value = number_of(one["value"]), .compute_scale = one["scale"], .reason = one["reason"]};
     predicted.linear.values[i] = number_of(one["linear"]);
   }
-  if (const Json& of = json["of"]; !of.is_null())
-    predicted.of = read_published_errors("", of.get<std::string>()).runs.front().of;
+  if (const Json& of = json["of"]; !of.is_null()) predicted.of = read_circumstances(of);
   if (const Json& memory = json["memory"]; !memory.is_null())
     predicted.memory = CaseMemory{.state = Bytes{memory["state"].get<double>()},
                                   .activations = Bytes{memory["activations"].get<double>()},

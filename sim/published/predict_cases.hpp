@@ -60,12 +60,14 @@ struct PredictionOptions {
   std::vector<FileChange> changes = {};  ///< in the experiments that use the files
   bool equal_gpus = false;     ///< a step does not wait for the slowest of its GPUs (slowest_gpu.hpp)
   std::vector<Fit> fits = {};  ///< those to compute; a reference only where a case has some
+  GroupLeftOut left_out =
+      GroupLeftOut::series;               ///< runs with a case's property have no part in Fit::software of it
   const SoftwareFit* software = nullptr;  ///< for Fit::software of training; null: no run to fit to
 };
 
-/// `software` is fitted without the cases of the series where these took part. A reference's factor is the
-/// stack's compute_scale for which its prediction (on the case's machine, with the shipped software) equals
-/// what was measured; of several factors the median of the logarithms counts. Runs with servers are
+/// `software` is fitted without the runs that have the case's property `left_out`. A reference's factor is
+/// the stack's compute_scale for which its prediction (on the case's machine, with the shipped software)
+/// equals what was measured; of several factors the median of the logarithms counts. Runs with servers are
 /// simulated, the others take their closed form (engine.hpp). `parallel` children at once.
 std::vector<PredictedCase> predict_cases(const config::Catalogue& catalogue,
                                          const std::vector<AskedCase>& asked, int parallel,

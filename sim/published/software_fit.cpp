@@ -79,6 +79,10 @@ struct FittedFactor {
   std::vector<const PublishedRow*> rows;
 };
 
+std::string property_of(GroupLeftOut left_out, const KernelTimes& run) {
+  return property_of(left_out, run.of, run.row->source, run.series);
+}
+
 double rounded(double value, int digits) {
   return value == 0 ? 0 : std::stod(fmt::format("{:.{}g}", value, digits));
 }
@@ -109,7 +113,7 @@ std::string places_of(std::span<const PublishedRow* const> rows) {
 }
 
 double step_time(const KernelTimes& run, const Software& software) {
-  const OpSlowdown slowdown = slowdown_of(software, run.use);
+  const OpSlowdown slowdown = slowdown_of(software, run.of.use);
   double time = run.rest + run.ops * slowdown.launch.si();
   for (const OpGroup group : all_op_groups) time += slowdown.factor[group] * run.kernels[group];
   return time;
@@ -189,8 +193,8 @@ private:
     for (const KernelTimes& run : runs) {
       for (std::size_t level = 0; level < levels().size(); ++level) {
         const Level& its = levels()[level];
-        if (!has_all(run.use, its.columns)) continue;
-        for (const FactorOps ops : its.ops) found[{level, part_of(run.use, its.columns), ops}] = 0;
+        if (!has_all(run.of.use, its.columns)) continue;
+        for (const FactorOps ops : its.ops) found[{level, part_of(run.of.use, its.columns), ops}] = 0;
       }
     }
     prior.resize(static_cast<Index>(found.size()));
@@ -203,10 +207,10 @@ private:
     for (const KernelTimes& run : runs) {
       std::vector<std::size_t>& its = of_run.emplace_back();
       for (std::size_t level = 0; level < levels().size(); ++level) {
-        if (!has_all(run.use, levels()[level].columns)) continue;
+        if (!has_all(run.of.use, levels()[level].columns)) continue;
         for (const FactorOps ops : levels()[level].ops) {
           if (time_of(run, ops) <= 0) continue;  // the run says nothing about it
-          its.push_back(found.at({level, part_of(run.use, levels()[level].columns), ops}));
+          its.push_back(found.at({level, part_of(run.of.use, levels()[level].columns), ops}));
           parameters[its.back()].rows.push_back(run.row);
         }
       }
@@ -301,10 +305,17 @@ Software SoftwareFit::without(const std::vector<std::size_t>& left_out) const {
   return solution_->software(solution_->without(left_out));
 }
 
-LeftOutError SoftwareFit::left_out_error(
-    const std::string& what, const std::function<std::string(const KernelTimes&)>& name_of) const {
+Software SoftwareFit::without(GroupLeftOut left_out, const std::string& property) const {
+  std::vector<std::size_t> its;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    if (property_of(left_out, runs_[i]) == property) its.push_back(i);
+  }
+  return without(its);
+}
+
+LeftOutError SoftwareFit::left_out_error(GroupLeftOut left_out) const {
   std::map<std::string, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < runs_.size(); ++i) groups[name_of(runs_[i])].push_back(i);
+  for (std::size_t i = 0; i < runs_.size(); ++i) groups[property_of(left_out, runs_[i])].push_back(i);
   std::vector<double> errors;
   double sum = 0;
   for (const auto& [name, its] : groups) {
@@ -316,7 +327,8 @@ LeftOutError SoftwareFit::left_out_error(
     }
   }
   const auto count = static_cast<double>(errors.size());
-  LeftOutError result{.left_out = what, .runs = static_cast<int>(errors.size())};
+  LeftOutError result{.left_out = std::string(config::name_of(left_out)),
+                      .runs = static_cast<int>(errors.size())};
   for (const double error : errors) result.mape += error / count;
   result.median = rounded(quantile(errors, 0.5), 3);
   result.p90 = rounded(quantile(errors, 0.9), 3);

@@ -6,10 +6,10 @@
 // (maximum a posteriori; for the linearised problem the best linear unbiased prediction, Henderson 1975).
 
 #include "published/kernel_times.hpp"
+#include "published/left_out.hpp"
 #include "strategy/software.hpp"
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,9 +34,11 @@ public:
   /// to all.
   [[nodiscard]] Software without(const std::vector<std::size_t>& left_out) const;
 
-  /// Errors of the runs, each predicted without those for which `name_of` gives the same text.
-  [[nodiscard]] LeftOutError left_out_error(
-      const std::string& what, const std::function<std::string(const KernelTimes&)>& name_of) const;
+  /// The same without the runs that have this property.
+  [[nodiscard]] Software without(GroupLeftOut left_out, const std::string& property) const;
+
+  /// Errors of the runs, each predicted without those that have its property.
+  [[nodiscard]] LeftOutError left_out_error(GroupLeftOut left_out) const;
 
 private:
   struct Solution;

@@ -279,7 +279,7 @@ double ScoredCase::error(Fit fit) const { return *predicted.by_fit[fit].value / 
 Validation validate_rows(const config::Catalogue& catalogue, RowKind kind,
                          std::shared_ptr<const PublishedData> data, int parallel,
                          const PredictionOptions& options) {
-  Validation validation{.kind = kind, .data = std::move(data)};
+  Validation validation{.kind = kind, .left_out = options.left_out, .data = std::move(data)};
   PredictionOptions predictions = options;
   predictions.fits.clear();
   for (const Fit fit : fits_of(kind)) {

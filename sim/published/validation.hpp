@@ -68,6 +68,7 @@ struct MissedRow {
 
 struct Validation {
   RowKind kind{};
+  GroupLeftOut left_out = GroupLeftOut::series;
   std::shared_ptr<const PublishedData> data = {};
   std::vector<std::unique_ptr<const Family>> families = {};  ///< in the order of the rules
   std::vector<ScoredCase> cases = {};                        ///< in the order of the rows

@@ -134,14 +134,14 @@ Json coverage_json(const IntervalCoverage& its) {
 }
 
 Json intervals_json(const Validation& validation, Fit fit) {
-  const std::vector<IntervalCoverage> coverages = interval_coverage(validation, fit);
-  if (coverages.empty()) return nullptr;
+  const IntervalCoverages coverages = interval_coverage(validation, fit);
+  if (!coverages.all) return nullptr;
   Json json{{"share", expected_share}};
-  if (has_totals(validation)) json["overall"] = coverage_json(coverages.back());
+  if (has_totals(validation)) json["overall"] = coverage_json(*coverages.all);
   json["families"] = Json::object();
-  for (const IntervalCoverage& its : coverages) {
-    if (!its.family.empty()) json["families"][its.family] = coverage_json(its);
-  }
+  for (const IntervalCoverage& its : coverages.families) json["families"][its.name] = coverage_json(its);
+  json["quarters"] = Json::object();
+  for (const IntervalCoverage& its : coverages.quarters) json["quarters"][its.name] = coverage_json(its);
   return json;
 }
 
@@ -209,7 +209,7 @@ Json right_share(int whole, int right, const char* right_word) {
 }  // namespace
 
 Json case_validation_json(const Validation& validation, Fit fit) {
-  Json json{{"fit", config::name_of(fit)}};
+  Json json{{"fit", config::name_of(fit)}, {"left_out", config::name_of(validation.left_out)}};
   if (has_totals(validation)) {
     json["overall"] = errors_json(errors_of(validation, fit));
     if (validation.kind == RowKind::training)

@@ -77,28 +77,33 @@ void add_fit(std::string& text, const Validation& validation, Fit fit, const Pri
 
 /// How many cases lie in the interval that `run` prints for them.
 void add_intervals(std::string& text, const Validation& validation, Fit fit, const PrintStyle& style) {
-  const std::vector<IntervalCoverage> coverages = interval_coverage(validation, fit);
-  if (coverages.empty()) return;
+  const IntervalCoverages coverages = interval_coverage(validation, fit);
+  if (!coverages.all) return;
   text +=
       '\n' +
       comment(fmt::format(
                   "expected error with fit {}: share of the rows inside the interval that `run` prints for "
                   "them, which is meant to hold {:.0f} %, and its median half width; held out: the same "
-                  "without the published errors of the row's own {}; in %",
+                  "without the published errors of the row's own {}, in the last lines by the distance "
+                  "of the runs that it comes from; in %",
                   config::name_of(fit), 100 * expected_share,
-                  validation.kind == RowKind::layouts ? "family" : "series"),
+                  validation.kind == RowKind::layouts && validation.left_out == GroupLeftOut::series
+                      ? "family"
+                      : config::name_of(validation.left_out)),
               style.width);
   Table table({text_column(40).wraps(16), number_column(4), number_column(7), number_column(11),
                number_column(8), number_column(11)},
               {.indent = 0, .gap = 1});
   table.row("family", "rows", "inside", "half width", "held out", "half width");
-  for (const IntervalCoverage& its : coverages) {
-    if (its.family.empty() && !has_totals(validation)) continue;
+  const auto add = [&](const IntervalCoverage& its) {
     const bool is_held_out = its.held_out_rows > 0;
-    table.row(its.family.empty() ? "all runs" : its.family, its.rows, percent_cell(its.covered),
+    table.row(its.name.empty() ? "all runs" : its.name, its.rows, percent_cell(its.covered),
               percent_cell(its.half_width), is_held_out ? percent_cell(its.held_out_covered) : "-",
               is_held_out ? percent_cell(its.held_out_half_width) : "-");
-  }
+  };
+  std::ranges::for_each(coverages.families, add);
+  if (has_totals(validation)) add(*coverages.all);
+  std::ranges::for_each(coverages.quarters, add);
   text += table.text(style.width);
 }
 

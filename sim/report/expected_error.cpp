@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -84,8 +85,13 @@ std::string expected_error_in_words(const ExpectedError& expected) {
   const std::string families =
       expected.nearest.of.layout ? fmt::format(" of {} families", expected.series) : "";
   std::string text =
-      fmt::format("measured relative to predicted in 80 % of comparable published runs ({} runs{})",
-                  expected.runs, families);
+      expected.unmeasured.empty()
+          ? fmt::format("measured relative to predicted in 80 % of comparable published runs ({} runs{})",
+                        expected.runs, families)
+          : fmt::format(
+                "no published run of {} has a known error; measured relative to predicted in 80 % of "
+                "runs whose own were left out in the same way",
+                fmt::join(expected.unmeasured, ", nor of "));
   if (expected.same) {
     return text + fmt::format(
                       "; published for this machine, model and software: batch {} ({}), {} samples/s "
@@ -102,6 +108,7 @@ nlohmann::ordered_json expected_error_json(const ExpectedError& expected) {
   nlohmann::ordered_json json{
       {"low", expected.low}, {"high", expected.high}, {"share", expected_share}, {"runs", expected.runs}};
   if (expected.nearest.of.layout) json["families"] = expected.series;
+  json["unmeasured"] = expected.unmeasured;
   json["nearest"] = published_run_json(expected.nearest);
   json["published"] = expected.same ? published_run_json(*expected.same) : nlohmann::ordered_json();
   return json;

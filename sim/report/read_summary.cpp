@@ -50,6 +50,11 @@ public:
     if (!value.is_number()) refuse(name, "a number");
     return value.get<double>();
   }
+  [[nodiscard]] bool flag(const std::string& name) const {
+    const Json& value = at(name);
+    if (!value.is_boolean()) refuse(name, "true or false");
+    return value.get<bool>();
+  }
   [[nodiscard]] double positive(const std::string& name) const {
     const double value = number(name);
     if (value <= 0 || value > largest_figure) refuse(name, "a number above 0");
@@ -143,13 +148,17 @@ constexpr const char* comparable_by = "comparable_by";
 
 /// Summaries that an older trainyard wrote do not have it.
 Known<PredictedJob> read_job(const Fields& fields) {
-  if (!fields.has(comparable_by)) return unknown("an older trainyard wrote the saved run: run it again");
+  const auto of_older_version = [] {
+    return unknown("an older trainyard wrote the saved run: run it again");
+  };
+  if (!fields.has(comparable_by)) return of_older_version();
   if (fields.is_null(comparable_by)) {
     const Fields reasons = fields.object("unmodelled");
     return unknown(reasons.has(comparable_by) ? reasons.text(comparable_by)
                                               : std::string("the saved run does not say why"));
   }
   const Fields its = fields.object(comparable_by);
+  if (!its.has("kind")) return of_older_version();
   constexpr std::int64_t most = 1'000'000'000;
   const auto number = [&](const char* name) {
     const std::int64_t count = its.count(name);
@@ -165,6 +174,13 @@ Known<PredictedJob> read_job(const Fields& fields) {
                    .software_fit = its.text("software_fit")};
   for (const SoftwareColumn& column : software_columns)
     job.of.use.*column.text = its.text(std::string(column.name));
+  const std::string kind = its.text("kind");
+  const auto& kinds = config::Names<ModelKind>::table;
+  const auto named = std::ranges::find(kinds, kind, [](const auto& name) { return name.text; });
+  if (named == kinds.end()) its.refuse("kind", "a kind of model");
+  job.of.kind = named->value;
+  job.of.has_recorded_kernels = its.flag("recorded_kernels");
+  job.of.mean_op = Seconds{its.number("mean_op_s")};
   return job;
 }
 

@@ -118,6 +118,9 @@ Json comparable_json(const PredictedJob& job) {
             {"gpus", job.of.gpus},
             {"batch_per_gpu", job.of.batch_per_gpu}};
   for (const SoftwareColumn& column : software_columns) json[column.name] = job.of.use.*column.text;
+  json["kind"] = config::name_of(job.of.kind);
+  json["recorded_kernels"] = job.of.has_recorded_kernels;
+  json["mean_op_s"] = job.of.mean_op.si();
   return json;
 }
 

@@ -36,12 +36,12 @@ MadeRuns made_runs(int count, double noise = 0) {
     KernelTimes run{.row = &row, .rest = 0.001};
     run.series = fmt::format("series {}", i / 2);
     const bool is_slow = i % 2 == 1;
-    run.use = {.framework = is_slow ? "slow" : "fast",
-               .stack = is_slow ? "slow_stack" : "fast_stack",
-               .generation = "volta",
-               .gpu = "v100",
-               .model = fmt::format("model{}", i % 5),
-               .precision = "fp32"};
+    run.of.use = {.framework = is_slow ? "slow" : "fast",
+                  .stack = is_slow ? "slow_stack" : "fast_stack",
+                  .generation = "volta",
+                  .gpu = "v100",
+                  .model = fmt::format("model{}", i % 5),
+                  .precision = "fp32"};
     const double convolutions = 0.01 + 0.1 * generator.uniform();
     const double others = 0.01 + 0.1 * generator.uniform();
     run.kernels[OpGroup::convolution] = convolutions;
@@ -70,8 +70,8 @@ TEST_CASE("factors that made the runs are found, up to how they are shared betwe
   const SoftwareFit fit(made.runs);
   const Software software = fit.software();
   for (const KernelTimes& run : made.runs) {
-    const OpSlowdown slowdown = slowdown_of(software, run.use);
-    const double framework = run.use.framework == "slow" ? 1.2 : 1;
+    const OpSlowdown slowdown = slowdown_of(software, run.of.use);
+    const double framework = run.of.use.framework == "slow" ? 1.2 : 1;
     CHECK(slowdown.factor[OpGroup::convolution] == doctest::Approx(1.5 * framework).epsilon(0.02));
     CHECK(slowdown.factor[OpGroup::other] == doctest::Approx(2 * framework).epsilon(0.02));
     CHECK(slowdown.launch.si() == doctest::Approx(20e-6).epsilon(0.05));
@@ -82,14 +82,14 @@ TEST_CASE("factors that made the runs are found, up to how they are shared betwe
 TEST_CASE("one run moves the factors of its own kind and hardly those of other frameworks") {
   const MadeRuns made = made_runs(1);
   const Software software = SoftwareFit(made.runs).software();
-  const double own = slowdown_of(software, made.runs[0].use).factor[OpGroup::other];
+  const double own = slowdown_of(software, made.runs[0].of.use).factor[OpGroup::other];
   const double other = slowdown_of(software, unknown_job("another")).factor[OpGroup::other];
   CHECK(own > 1.2);
   CHECK(other > 1);
   CHECK(other < own);
   // nobody ran a matrix product
-  CHECK(slowdown_of(software, made.runs[0].use).factor[OpGroup::matrix_product] > 1);
-  CHECK(slowdown_of(software, made.runs[0].use).factor[OpGroup::matrix_product] < own);
+  CHECK(slowdown_of(software, made.runs[0].of.use).factor[OpGroup::matrix_product] > 1);
+  CHECK(slowdown_of(software, made.runs[0].of.use).factor[OpGroup::matrix_product] < own);
 }
 
 TEST_CASE("leaving runs out is fitting without them") {

@@ -306,10 +306,10 @@ TEST_CASE("errors are above 0 if predictions are too large") {
   CHECK(errors.mape.value() == doctest::Approx(errors.bias.value()));
   // only samples have an interval
   const auto coverage = interval_coverage(its, Fit::software);
-  REQUIRE(coverage.size() == 2);
-  CHECK(coverage.front().family == "samples to target, ResNet-50");
-  CHECK(coverage.front().covered == 0);
-  CHECK(coverage.back().rows == 1);
+  REQUIRE(coverage.families.size() == 1);
+  CHECK(coverage.families.front().name == "samples to target, ResNet-50");
+  CHECK(coverage.families.front().covered == 0);
+  CHECK(coverage.all->rows == 1);
 }
 
 TEST_CASE("the energy of a training is that of its steps and evaluations") {
