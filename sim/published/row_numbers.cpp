@@ -92,7 +92,8 @@ tl::expected<std::string, std::string> with_row_numbers(const std::string& text,
                                       missing.substr(model_word.size()), row.model));
   }
   if (missing.starts_with(notes_word))
-    return tl::unexpected(fmt::format("no word follows '{}' in the notes", missing.substr(notes_word.size())));
+    return tl::unexpected(
+        fmt::format("no word follows '{}' in the notes", missing.substr(notes_word.size())));
   return tl::unexpected(fmt::format("the row does not state {{{}}}", missing));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Numbers and words of a row in the settings of a rule: {gpus}, {layers}, {model WORD}, {notes WORD} and so on
-// stand for them.
+// Numbers and words of a row in the settings of a rule: {gpus}, {layers}, {model WORD}, {notes WORD} and so
+// on stand for them.
 
 #include "published/published_rows.hpp"
 
@@ -23,8 +23,8 @@ std::string with_numbers(
 
 /// The row's numbers; a word that the row does not state gives what stands after '|'. Without that it is an
 /// error. {servers} is the number of nodes by default, {replica_batch} the samples of a step of one replica,
-/// {model WORD} the number that follows a word in the column `model`, {notes WORD} the letters and digits that
-/// follow a word in the column `notes`.
+/// {model WORD} the number that follows a word in the column `model`, {notes WORD} the letters and digits
+/// that follow a word in the column `notes`.
 tl::expected<std::string, std::string> with_row_numbers(const std::string& text, const PublishedRow& row);
 
 /// The digits after a word of the model, "3200000" after "deep_vocab=" in "wide_deep,deep_vocab=3200000";
