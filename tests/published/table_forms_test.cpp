@@ -208,6 +208,10 @@ TEST_CASE("a comment of a table of steps names its GPU") {
   CHECK(step_of(line, "# gpu: NVIDIA H200\n").gpu.name == "h200_measured");
   CHECK(step_of(line, "# gpu: NVIDIA H100 80GB HBM3\n").gpu.name == "h100_measured");
   CHECK(step_of(line, "# gpu: NVIDIA A100-SXM4-80GB\n").gpu.name == "a100_sxm4_80gb");
+  CHECK(step_of(line, "# gpu: NVIDIA A10\n").gpu.name == "a10_24gb");
+  const auto other = experiment_of(
+      shipped_data(std::string("# gpu: NVIDIA H100 NVL\n") + step_columns + line, "published"), 0);
+  CHECK(std::get<std::string>(other) == "no rule matches the machine");
 }
 
 TEST_CASE("every model of the tables of steps is predicted, with an interval, and an unknown one is not") {
