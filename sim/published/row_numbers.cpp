@@ -13,10 +13,29 @@ namespace trainyard {
 namespace {
 
 constexpr std::string_view model_word = "model ";
+constexpr std::string_view notes_word = "notes ";
 
-/// The row's number; empty if it does not state it.
-std::string number_of_row(const PublishedRow& row, std::string_view word) {
+bool is_of_word(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+}
+
+/// The letters that follow a word and are wanted; empty if there is none after it, or if the word is only the
+/// end of another one.
+std::string text_after(std::string_view text, std::string_view word, bool (*is_wanted)(char)) {
+  for (std::size_t place = text.find(word); place != std::string_view::npos;
+       place = text.find(word, place + 1)) {
+    if (place > 0 && is_of_word(text[place - 1]) && is_of_word(word.front())) continue;
+    const std::string_view rest = text.substr(place + word.size());
+    const auto end = std::ranges::find_if_not(rest, is_wanted);
+    if (end != rest.begin()) return std::string(rest.begin(), end);
+  }
+  return {};
+}
+
+/// The row's number or word; empty if it does not state it.
+std::string value_of_row(const PublishedRow& row, std::string_view word) {
   if (word.starts_with(model_word)) return number_after(row.model, word.substr(model_word.size()));
+  if (word.starts_with(notes_word)) return word_after(row.notes, word.substr(notes_word.size()));
   const LayoutColumns layout = row.layout.value_or(LayoutColumns());
   const int global = positive(row.global_batch);
   const int replicas = layout.data;
@@ -50,7 +69,7 @@ std::string with_numbers(
     const std::function<std::string(const std::string& word, const std::string& otherwise)>& number_of) {
   static const TextPattern braces(
       "\\{(gpus|nodes|gpus_per_node|servers|layers|hidden|heads|vocabulary|sequence|replica_batch|"
-      "model [^{}|]+)(?:\\|([0-9]+))?\\}");
+      "model [^{}|]+|notes [^{}|]+)(?:\\|([0-9A-Za-z_]+))?\\}");
   if (text.find('{') == std::string::npos) return text;
   for (auto match = braces.first(text); match; match = braces.first(text)) {
     const std::string& whole = match->front();
@@ -62,7 +81,7 @@ std::string with_numbers(
 tl::expected<std::string, std::string> with_row_numbers(const std::string& text, const PublishedRow& row) {
   std::string missing;
   std::string filled = with_numbers(text, [&](const std::string& word, const std::string& otherwise) {
-    std::string number = number_of_row(row, word);
+    std::string number = value_of_row(row, word);
     if (number.empty()) number = otherwise;
     if (number.empty() && missing.empty()) missing = word;
     return number;
@@ -72,21 +91,18 @@ tl::expected<std::string, std::string> with_row_numbers(const std::string& text,
     return tl::unexpected(fmt::format("no number follows '{}' in the model '{}'",
                                       missing.substr(model_word.size()), row.model));
   }
+  if (missing.starts_with(notes_word))
+    return tl::unexpected(
+        fmt::format("no word follows '{}' in the notes", missing.substr(notes_word.size())));
   return tl::unexpected(fmt::format("the row does not state {{{}}}", missing));
 }
 
 std::string number_after(std::string_view model, std::string_view word) {
-  const auto is_of_word = [](char letter) {
-    return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
-  };
-  for (std::size_t place = model.find(word); place != std::string_view::npos;
-       place = model.find(word, place + 1)) {
-    if (place > 0 && is_of_word(model[place - 1]) && is_of_word(word.front())) continue;
-    const std::size_t first = place + word.size();
-    const std::size_t end = std::min(model.find_first_not_of("0123456789", first), model.size());
-    if (end > first) return std::string(model.substr(first, end - first));
-  }
-  return {};
+  return text_after(model, word, [](char letter) { return letter >= '0' && letter <= '9'; });
+}
+
+std::string word_after(std::string_view notes, std::string_view word) {
+  return text_after(notes, word, is_of_word);
 }
 
 }  // namespace trainyard

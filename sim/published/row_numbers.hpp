@@ -1,5 +1,6 @@
 #pragma once
-// Numbers of a row in the settings of a rule: {gpus}, {layers}, {model WORD} and so on stand for them.
+// Numbers and words of a row in the settings of a rule: {gpus}, {layers}, {model WORD}, {notes WORD} and so
+// on stand for them.
 
 #include "published/published_rows.hpp"
 
@@ -15,18 +16,22 @@ int positive(const std::string& text);
 
 /// `text` with numbers in place of {WORD} and {WORD|OTHERWISE}. `number_of` gets WORD, one of {gpus},
 /// {nodes}, {gpus_per_node}, {servers}, {layers}, {hidden}, {heads}, {vocabulary}, {sequence},
-/// {replica_batch} or "model X", and OTHERWISE, which is empty if it is left out.
+/// {replica_batch}, "model X" or "notes X", and OTHERWISE, which is empty if it is left out.
 std::string with_numbers(
     std::string text,
     const std::function<std::string(const std::string& word, const std::string& otherwise)>& number_of);
 
 /// The row's numbers; a word that the row does not state gives what stands after '|'. Without that it is an
 /// error. {servers} is the number of nodes by default, {replica_batch} the samples of a step of one replica,
-/// {model WORD} the number that follows a word in the column `model`.
+/// {model WORD} the number that follows a word in the column `model`, {notes WORD} the letters and digits
+/// that follow a word in the column `notes`.
 tl::expected<std::string, std::string> with_row_numbers(const std::string& text, const PublishedRow& row);
 
 /// The digits after a word of the model, "3200000" after "deep_vocab=" in "wide_deep,deep_vocab=3200000";
 /// empty if no digit follows, or if the word is only the end of another one.
 std::string number_after(std::string_view model, std::string_view word);
+
+/// Likewise the letters, digits and '_': "flash" after "attention=" in "attention=flash; layout=nchw".
+std::string word_after(std::string_view notes, std::string_view word);
 
 }  // namespace trainyard

@@ -29,8 +29,8 @@ std::string with_any_numbers(std::string value) {
     value.replace(place, cpus.size(), "1");
   return with_numbers(std::move(value), [](const std::string& word, const std::string& otherwise) {
     if (word == "hidden") return std::string("6144");
-    const bool is_of_model = word.starts_with("model ");
-    return is_of_model && !otherwise.empty() ? otherwise : std::string("1");
+    const bool is_in_text = word.starts_with("model ") || word.starts_with("notes ");
+    return is_in_text && !otherwise.empty() ? otherwise : std::string("1");
   });
 }
 

@@ -22,7 +22,8 @@ namespace trainyard {
 /// ("stack.overlap") or the platform and their values. In a value {gpus}, {nodes}, {gpus_per_node}, {servers}
 /// and {cpus} stand for the row's numbers; the default number of servers is that of nodes, cpus are the
 /// platform's per node. {model WORD} is the number that follows a word in the row's column `model`, and
-/// {model WORD|16} is 16 where none does.
+/// {model WORD|16} is 16 where none does. {notes WORD|none} is the word that follows another one in the
+/// column `notes`.
 using RowSettings = std::map<std::string, std::string>;
 
 struct ModelRule {

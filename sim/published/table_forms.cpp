@@ -1,7 +1,7 @@
 #include "published/table_forms.hpp"
 
-#include "config/document.hpp"
 #include "config/read.hpp"
+#include "published/published_rows.hpp"
 #include "published/row_pattern.hpp"
 
 #include <algorithm>
@@ -26,13 +26,12 @@ public:
       : table_(table), form_(form), row_(row) {}
 
   [[nodiscard]] std::string text(const std::string& column) const {
-    const auto found = std::ranges::find(table_.header.cells, column, &CsvCell::text);
-    if (found == table_.header.cells.end()) return {};
-    const std::string& cell = row_.cells[static_cast<std::size_t>(found - table_.header.cells.begin())].text;
+    const CsvCell* const cell = find(column);
+    if (cell == nullptr) return {};
     const auto words = form_.words.find(column);
-    if (words == form_.words.end()) return cell;
-    const auto word = words->second.find(cell);
-    return word == words->second.end() ? cell : word->second;
+    if (words == form_.words.end()) return cell->text;
+    const auto word = words->second.find(cell->text);
+    return word == words->second.end() ? cell->text : word->second;
   }
 
   [[nodiscard]] bool matches(const FormRow& row) const {
@@ -41,8 +40,25 @@ public:
     });
   }
 
-  /// `pattern` with the line's cells in place of braces.
-  [[nodiscard]] std::string filled_in(const std::string& pattern) const {
+  /// `pattern` with the line's cells in place of braces; errors point to the cell that it begins with.
+  [[nodiscard]] CsvCell filled_in(const std::string& pattern) const {
+    CsvCell cell;
+    if (pattern.starts_with('{')) {
+      const CsvCell* const first = find(pattern.substr(1, pattern.find_first_of("|}") - 1));
+      if (first != nullptr) cell = *first;
+    }
+    cell.text = text_filled_in(pattern);
+    return cell;
+  }
+
+private:
+  [[nodiscard]] const CsvCell* find(const std::string& column) const {
+    const auto found = std::ranges::find(table_.header.cells, column, &CsvCell::text);
+    if (found == table_.header.cells.end()) return nullptr;
+    return &row_.cells[static_cast<std::size_t>(found - table_.header.cells.begin())];
+  }
+
+  [[nodiscard]] std::string text_filled_in(const std::string& pattern) const {
     std::string filled;
     for (std::size_t place = 0; place < pattern.size();) {
       const std::size_t begin = std::min(pattern.find('{', place), pattern.size());
@@ -55,8 +71,7 @@ public:
     return filled;
   }
 
-private:
-  /// Of "COLUMN", "COLUMN|TEXT" or "#KEY|TEXT".
+  /// The value of "COLUMN", "COLUMN|TEXT" or "#KEY|TEXT".
   [[nodiscard]] std::string value_of(const std::string& name) const {
     const std::size_t bar = std::min(name.find('|'), name.size());
     const std::string column = name.substr(0, bar);
@@ -83,19 +98,42 @@ CsvFile rows_of(const CsvFile& table, const TableForm& form, const FormRow& row)
     const Line cells(table, form, line);
     if (!cells.matches(row)) continue;
     CsvRow& its = made.rows.emplace_back(CsvRow{.line = line.line, .cells = {}});
-    for (const auto& [column, text] : row.cells) its.cells.push_back({.text = cells.filled_in(text)});
+    for (const auto& [column, text] : row.cells) its.cells.push_back(cells.filled_in(text));
   }
   return made;
 }
 
+bool is_published_column(const std::string& name) {
+  const auto is = [&](const auto& column) { return column.name == name; };
+  return std::ranges::any_of(published_columns, is) || std::ranges::any_of(layout_columns, is);
+}
+
+/// Reports columns that no published row has.
+void check_columns(const TableForms& read, config::Problems& problems) {
+  for (std::size_t i = 0; i < read.forms.size(); ++i) {
+    const std::string form = config::join(config::join("forms", i), "rows");
+    for (std::size_t k = 0; k < read.forms[i].rows.size(); ++k) {
+      const std::string cells = config::join(config::join(form, k), "cells");
+      for (const auto& [column, text] : read.forms[i].rows[k].cells) {
+        if (!is_published_column(column))
+          problems.error(config::join(cells, column), "published rows have no such column");
+      }
+    }
+  }
+}
+
 }  // namespace
+
+TableForms load_table_forms(const config::Document& document) {
+  return config::read<TableForms>(document, [](const TableForms& read, config::Problems& problems) {
+    problems.check_name(read.name);
+    check_columns(read, problems);
+  });
+}
 
 TableForms shipped_table_forms(const config::Catalogue& catalogue) {
   const std::filesystem::path file = config::shipped_file(catalogue, "workloads/published/forms.yaml");
-  if (file.empty()) return {};
-  return config::read<TableForms>(config::load(file), [](const TableForms& read, config::Problems& problems) {
-    problems.check_name(read.name);
-  });
+  return file.empty() ? TableForms() : load_table_forms(config::load(file));
 }
 
 std::vector<CsvFile> in_published_columns(CsvFile table, const TableForms& forms) {

@@ -3,6 +3,7 @@
 // in the columns of workloads/published. workloads/published/forms.yaml has the shipped ones.
 
 #include "config/catalogue.hpp"
+#include "config/document.hpp"
 #include "config/keys.hpp"
 #include "workload/csv.hpp"
 
@@ -35,11 +36,15 @@ struct TableForms {
   std::vector<TableForm> forms;  ///< the first that a table has counts
 };
 
+/// Throws InputError with all errors, including columns in `cells` that published rows do not have.
+TableForms load_table_forms(const config::Document& document);
+
 /// The shipped forms; none if they are not installed. Throws InputError and FileError.
 TableForms shipped_table_forms(const config::Catalogue& catalogue);
 
-/// The table in the columns of workloads/published: one for each row of its form, with the lines that match,
-/// whose numbers they keep. The table itself if it has no form.
+/// The table in the columns of workloads/published: one for each row of its form, with the lines that match;
+/// they keep their numbers, and cells that begin with a line's cell its place. The table itself if it has no
+/// form.
 std::vector<CsvFile> in_published_columns(CsvFile table, const TableForms& forms);
 
 }  // namespace trainyard

@@ -14,6 +14,13 @@ TEST_CASE("a number follows its word, not a longer one that ends in it") {
   CHECK(number_after("hidden=x,hidden=5", "hidden=") == "5");
 }
 
+TEST_CASE("a word follows another one in the notes, up to the next sign") {
+  const std::string notes = "grad_accum=1; attention=flash; pre_layout=x; layout=nhwc";
+  CHECK(word_after(notes, "attention=") == "flash");
+  CHECK(word_after(notes, "layout=") == "nhwc");
+  CHECK(word_after(notes, "recompute=").empty());
+}
+
 TEST_CASE("braces are replaced one after the other, with the alternative given after the word") {
   const auto in_quotes = [](const std::string& word, const std::string& otherwise) {
     return "'" + word + "', '" + otherwise + "'";
@@ -38,6 +45,9 @@ TEST_CASE("words in braces stand for the row's numbers, and a number that is not
   CHECK(with_row_numbers("{heads}", row).error() == "the row does not state {heads}");
   CHECK(with_row_numbers("{model heads=}", row).error() ==
         "no number follows 'heads=' in the model 'GPT-2 layers=8'");
+  row.notes = "attention=flash";
+  CHECK(with_row_numbers("{notes attention=|unfused} {notes layout=|nchw}", row) == "flash nchw");
+  CHECK(with_row_numbers("{notes layout=}", row).error() == "no word follows 'layout=' in the notes");
   row.servers = 3;
   CHECK(with_row_numbers("{servers}", row) == "3");
   row.global_batch = "66";  // four replicas do not share it
