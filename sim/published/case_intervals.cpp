@@ -127,6 +127,19 @@ void add_fitted(ErrorTable& table, const Validation& validation, const KernelTim
              .predicted = of.batch() / step_time(times, software)});
 }
 
+/// Of a row with an experiment: from the lowest to the highest end, each with its own bounds.
+std::optional<CaseInterval> report_interval(const PredictedCase& its, double predicted) {
+  if (!its.bounds) return std::nullopt;
+  CaseInterval interval{
+      .ratio = *its.measured / predicted - 1, .low = its.bounds->low, .high = its.bounds->high};
+  for (const PredictedEnd& end : its.ends) {
+    if (!end.bounds) return std::nullopt;
+    interval.low = std::min(interval.low, end.value * (1 + end.bounds->low) / predicted - 1);
+    interval.high = std::max(interval.high, end.value * (1 + end.bounds->high) / predicted - 1);
+  }
+  return interval;
+}
+
 }  // namespace
 
 bool is_inside(const CaseInterval& interval) {
@@ -147,6 +160,10 @@ std::vector<std::optional<CaseInterval>> case_intervals(const Validation& valida
     const ScoredCase& scored = validation.cases[i];
     if (!scored.is_scored(fit)) continue;
     const double predicted = *scored.predicted.by_fit[fit].value;
+    if (scored.of.experiment) {
+      intervals[i] = report_interval(scored.predicted, predicted);
+      continue;
+    }
     CaseInterval interval{.ratio = *scored.predicted.measured / predicted - 1};
     if (scored.of.figure == CaseFigure::samples_to_target && scored.of.target->high > 0) {
       interval.low = scored.of.target->low / predicted - 1;
@@ -174,9 +191,10 @@ std::vector<IntervalCoverage> interval_coverage(const Validation& validation, Fi
   std::vector<const CaseInterval*> all;
   for (std::size_t i = 0; i < intervals.size(); ++i) {
     const ScoredCase& scored = validation.cases[i];
-    if (!intervals[i] || !scored.counts(fit) || scored.is_incomplete()) continue;
+    const bool is_left_out = !scored.counts(fit) || scored.is_incomplete();
+    if (!intervals[i] || (is_left_out && !scored.of.experiment)) continue;
     by_family[scored.family].push_back(&*intervals[i]);
-    all.push_back(&*intervals[i]);
+    if (scored.counts(fit)) all.push_back(&*intervals[i]);
   }
   std::vector<IntervalCoverage> coverages;
   for (const auto& family : validation.families) {

@@ -26,7 +26,8 @@ struct CaseInterval {
 bool is_inside(const CaseInterval& interval);
 bool is_inside_held_out(const CaseInterval& interval);
 
-/// By case; nothing without a prediction, or where no error is shipped.
+/// By case; of a report the widest over the ends of its ranges. Nothing without a prediction, or where no
+/// error is shipped.
 std::vector<std::optional<CaseInterval>> case_intervals(const Validation& validation, Fit fit);
 
 /// How well the intervals of some cases hold.
@@ -39,7 +40,8 @@ struct IntervalCoverage {
   double held_out_covered = 0, held_out_half_width = 0;
 };
 
-/// By family in the order of the rules, then that of all cases; empty without cases.
+/// By family in the order of the rules, then that of all cases in the totals, if there are any. Reports count
+/// though they are incomplete: their ranges say what is not known.
 std::vector<IntervalCoverage> interval_coverage(const Validation& validation, Fit fit);
 
 /// How many published pairs lie in the interval that `compare` prints; empty for rows of a user.

@@ -17,12 +17,12 @@
 namespace trainyard {
 
 /// Rows that are read by the same rules.
-enum class RowKind { training, layouts, targets };
+enum class RowKind { training, layouts, targets, reports };
 
 std::vector<Fit> fits_of(RowKind kind);
 
 /// The kind's own fit where another kind's is asked for: layouts and trainings to a target have one
-/// reference.
+/// reference, and reports are predicted as `run` does it.
 Fit fit_for(RowKind kind, Fit asked);
 
 /// The result of a fit for a case.
