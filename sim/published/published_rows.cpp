@@ -28,12 +28,15 @@ public:
   Header(const CsvRow& header, CsvProblems& problems) : line_(header.line), problems_(problems) {
     for (const CsvCell& cell : header.cells) names_.push_back(cell.text);
     has_layouts_ = has("tp") && has("pp");
-    has_reports_ = !has_layouts_ &&
-                   std::ranges::all_of(report_columns, [&](std::string_view name) { return has(name); });
+    has_reports_ = !has_layouts_ && (has("experiment") ||
+                                     std::ranges::all_of(columns_of_reports,
+                                                         [&](std::string_view name) { return has(name); }));
     if (has_layouts_) use(layout_aliases);
     if (has_reports_) {
       for (const std::string_view name : {"id", "layout", "experiment", "ranges"}) place(name);
       use(report_aliases);
+      place("metric");
+      require({"metric"});
     }
     for (const LayoutColumn& column : layout_columns) place(column.name);
     for (const PublishedColumn& column : published_columns) {
@@ -228,10 +231,11 @@ std::vector<PublishedRow> rows_of(const std::string& name, const CsvFile& file, 
       complete_nodes(read);
     }
     if (header.has_reports()) read.report = row.report();
-    if (header.has_one_node()) read.nodes = 1;
+    if (header.has_one_node() && !header.has_reports()) read.nodes = 1;
     complete_counts(read);
   }
-  if (std::ranges::any_of(rows, [](const PublishedRow& row) { return !is_about_a_collective(row); })) {
+  const auto is_of_rules = [](const PublishedRow& row) { return !row.report && !is_about_a_collective(row); };
+  if (std::ranges::any_of(rows, is_of_rules)) {
     for (const std::string_view column : {"framework", "precision", "batch_per_gpu"})
       header.require({column});
   }

@@ -25,10 +25,10 @@ struct ReportColumns {
   std::vector<ReportRange> ranges = {};  ///< all are at their low ends together, or at their high ends
 };
 
-/// A file of reports has all of these columns; each report of a file without `experiment` has none.
-inline constexpr std::array<std::string_view, 4> report_columns{"id", "software", "layout", "batch"};
+/// A file of reports has the column `experiment`, or all of these.
+inline constexpr std::array<std::string_view, 4> columns_of_reports{"id", "software", "layout", "batch"};
 
-/// The last two are names in files of others.
+/// `url` and `measured` are names in tables of others.
 inline constexpr std::array report_aliases{
     ColumnAlias{"gpus_total", "gpus"}, ColumnAlias{"framework", "software"},
     ColumnAlias{"batch_per_gpu", "batch"}, ColumnAlias{"source", "url"}, ColumnAlias{"value", "measured"}};

@@ -97,11 +97,12 @@ public:
           std::string(name), is_about_collectives(name) ? "bandwidths, not speeds of training" : "");
       try {
         auto read = report_case_of(catalogue, into_.data, row);
-        if (!is_to_be_predicted(row)) {
-          ++into_.excluded[std::string(set_aside(row))];
-        } else if (const auto* reason = std::get_if<std::string>(&read)) {
+        if (const auto* reason = std::get_if<std::string>(&read)) {
           ++into_.excluded[*reason];
-          if (states_a_speed(row)) into_.missed.push_back({.row = &row, .family = &family});
+          if (states_a_speed(row) && is_to_be_predicted(row))
+            into_.missed.push_back({.row = &row, .family = &family});
+        } else if (!is_to_be_predicted(row)) {
+          ++into_.excluded[std::string(set_aside(row))];
         } else {
           into_.cases.push_back({.of = std::get<Case>(std::move(read)), .family = &family});
         }

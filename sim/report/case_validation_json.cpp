@@ -68,7 +68,7 @@ Json job_json(const Case& of) {
            {"batch_per_gpu", of.batch_per_gpu},
            {"accumulation", of.micro_batches},
            {"gpus", of.row->gpus_total},
-           {"nodes", of.row->nodes}};
+           {"nodes", of.row->nodes > 0 ? Json(of.row->nodes) : Json()}};
   if (of.row->to_target) row["round"] = of.row->to_target->round;
   if (of.row->report) {
     row["id"] = of.row->report->id;

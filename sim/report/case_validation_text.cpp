@@ -199,34 +199,39 @@ void add_cases(std::string& text, const Validation& validation, const PrintStyle
   text += table.text(style.width);
 }
 
-/// In the words of the report: the experiment says more.
+/// The ends of a report's ranges have a column of their own.
 void add_reports(std::string& text, const Validation& validation, const PrintStyle& style) {
-  text +=
-      comment(fmt::format("{}: what was measured (samples per second of all GPUs, bytes per second of "
-                          "collectives, 1 if a run fits into memory and 0 if not), what is predicted, also "
-                          "at the ends of the row's ranges, and the error in %",
-                          title_of(validation.kind)),
-              style.width);
-  Table table({text_column(34).wraps(16), text_column(24).wraps(10).drops(3), number_column(5).drops(2),
-               number_column(10), number_column(10), number_column(10).drops(1), number_column(10).drops(1),
-               number_column(8), text_column(7)},
+  if (validation.cases.empty()) return;
+  text += comment(
+      fmt::format("{}: measured and predicted samples per second of all GPUs, GB/s of collectives, GB "
+                  "of memory, or 1 if a run fits into it and 0 if not; range: predictions at both ends "
+                  "of what the source omits; error in %; inside the expected error",
+                  title_of(validation.kind)),
+      style.width);
+  Table table({text_column(35).wraps(16), text_column(16).wraps(8).drops(1), number_column(5).drops(2),
+               number_column(8), number_column(9), text_column(12), number_column(6), text_column(6)},
               {.indent = 0, .gap = 1, .elsewhere = "--json"});
-  table.row("report", "platform", "GPUs", "measured", "predicted", "lowest", "highest", "error", "inside");
-  const auto number = [](const std::optional<double>& value) {
-    return value ? fmt::format("{:.5g}", *value) : std::string("-");
-  };
+  table.row("report", "platform", "GPUs", "measured", "predicted", "range", "error", "inside");
   constexpr Fit fit = Fit::software;
   const auto intervals = case_intervals(validation, fit);
   for (std::size_t i = 0; i < validation.cases.size(); ++i) {
     const ScoredCase& scored = validation.cases[i];
+    const CaseFigure figure = scored.of.figure;
+    constexpr double giga = 1e9;
+    const bool is_in_giga = figure == CaseFigure::bus_bandwidth || (is_memory(figure) && !is_verdict(figure));
+    const auto number = [&](const std::optional<double>& value) {
+      return value ? fmt::format("{:.4g}", is_in_giga ? *value / giga : *value) : std::string("-");
+    };
     const auto [low, high] = ends_of(scored.predicted);
-    const bool has_error = scored.is_scored(fit) && !is_verdict(scored.of.figure);
-    table.row(scored.of.row->report->id, scored.of.platform_name(), scored.of.row->gpus_total,
-              number(scored.predicted.measured), number(scored.predicted.by_fit[fit].value), number(low),
-              number(high), signed_cell(has_error ? std::optional(scored.error(fit)) : std::nullopt),
-              !intervals[i]              ? "-"
-              : is_inside(*intervals[i]) ? "yes"
-                                         : "no");
+    const bool has_error = scored.is_scored(fit) && !is_verdict(figure);
+    std::string inside = "-";
+    if (intervals[i]) inside = is_inside(*intervals[i]) ? "yes" : "no";
+    const std::string& id = scored.of.row->report->id;
+    table.row(id.empty() ? place_of(*scored.of.row) : id, scored.of.platform_name(),
+              scored.of.row->gpus_total, number(scored.predicted.measured),
+              number(scored.predicted.by_fit[fit].value),
+              low ? fmt::format("{} to {}", number(low), number(high)) : "",
+              signed_cell(has_error ? std::optional(scored.error(fit)) : std::nullopt), inside);
   }
   text += table.text(style.width);
 }

@@ -48,8 +48,7 @@ Validation validated_runs(const std::set<int>& lines) {
 /// What `run` prints for the experiment of a run without software.
 ExpectedError printed_by_run(const Case& run) {
   InputFiles files;
-  return *prediction_error(
-      inputs_of(interval_catalogue(), run, run.machine, files, {{"software", "ideal"}}));
+  return *prediction_error(inputs_of(interval_catalogue(), run, run.machine, files, {{"software", "ideal"}}));
 }
 
 void check_same(const CaseInterval& interval, const ExpectedError& printed) {

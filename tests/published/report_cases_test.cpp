@@ -220,22 +220,27 @@ TEST_CASE("a table without the column experiment is read, and each row says what
 TEST_CASE("what is wrong with a report is an error at its line") {
   const Reports reports;
   const auto missing = ::errors_of([&] {
-    reports.validated(report_line("tok_s,9,tokens/s") +
-                      report_line("tok_s,9,tokens/s", "none.yaml", "", "no,"));
+    (void)reports.validated(report_line("tok_s,9,tokens/s") +
+                            report_line("tok_s,9,tokens/s", "none.yaml", "", "no,"));
   });
   REQUIRE(missing.size() == 1);
   CHECK(missing[0].line == 3);
   CHECK(missing[0].file.ends_with("mine.csv"));
   CHECK(missing[0].message.find("none.yaml") != std::string::npos);
   const auto wrong = ::errors_of([&] {
-    reports.rows(report_line("tok_s_gpu,9,tokens/s") + report_line("speed,9,tokens/s") +
-                 report_line("tok_s,9,tokens/s", "bert.yaml", "batch_per_gpu=4"));
+    (void)reports.rows(report_line("tok_s_gpu,9,tokens/s") + report_line("speed,9,tokens/s") +
+                       report_line("tok_s,9,tokens/s", "bert.yaml", "batch_per_gpu=4"));
   });
   REQUIRE(wrong.size() == 3);
   CHECK(wrong[0].line == 2);
   CHECK(wrong[0].key_path == "unit");
   CHECK(wrong[1].line == 3);
   CHECK(wrong[2].key_path == "ranges");
+  const auto columns = [](const std::string& header) {
+    return ::errors_of([&] { (void)read_published_rows("mine.csv", header + "\n"); }).size();
+  };
+  CHECK(columns("gpu,gpus,model,metric,value,unit,experiment") == 0);
+  CHECK(columns("gpu,gpus,model,value,unit,experiment") == 1);
 }
 
 }  // namespace
