@@ -385,18 +385,17 @@ void add_validate(CLI::App& program) {
             "draw predicted against measured training runs as SVG into this file");
   add_value(command, "--csv", options->csv, "FILE",
             "write measured, predicted, error and interval of every training run, those whose ranks share a "
-            "model too, with one fit (default: 1gpu) into this CSV file");
+            "model and reports too, with one fit (default: 1gpu) into this CSV file");
   add_value(command, "--errors", options->errors, "DIR",
             "write the error of every training run into this folder, a file for each fit, and others for "
             "runs whose ranks share a model; expected errors of predictions come from these");
   add_value(command, "--experiments", options->experiments, "DIR",
             "write every published run of a training step that can be predicted into this folder as an "
             "experiment, with what was measured as a comment");
-  add_value(
-      command, "--limit", options->limit, "PERCENT",
-      "exit with 1 if a mean error exceeds this percentage: for collectives, the mean over "
-      "curves from 1 MiB up; for training, over all eligible runs with one fit (default: 1gpu), and over "
-      "those whose ranks share a model");
+  add_value(command, "--limit", options->limit, "PERCENT",
+            "exit with 1 if a mean error exceeds this percentage: for collectives, the mean over "
+            "curves from 1 MiB up; for training, over all eligible runs with one fit (default: 1gpu), over "
+            "those whose ranks share a model, and over complete reports with an experiment each");
   add_limit_options(command, options->limits);
   command.add_flag("--json", options->json, "print JSON instead of the table; errors are ratios");
   command.add_flag(

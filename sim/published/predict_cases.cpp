@@ -235,6 +235,7 @@ private:
   /// All that needs the experiment and no fit.
   void read(const Case& of, const AskedCase& asked, PredictedCase& predicted) {
     ResolvedExperiment& its = resolved(of, of.machine, few_of(of));
+    check_ranks(of, its);
     predicted.measured = measured(of, of.machine);
     if (!of.experiment) predicted.of = circumstances_of(its);
     if (of.layout || of.experiment || is_memory(of.figure)) {
@@ -243,6 +244,12 @@ private:
     }
     for (const Fit fit : {Fit::one_gpu, Fit::one_node})
       predicted.linear[fit] = linear(of, asked.references[fit]);
+  }
+
+  /// An experiment that a row names may be another one than the row describes.
+  static void check_ranks(const Case& of, const ResolvedExperiment& its) {
+    if (of.experiment && of.row->gpus_total > 0 && of.row->gpus_total != its.cluster->ranks())
+      throw InputError("the experiment has another number of GPUs than its row");
   }
 
   /// All of a row with an experiment but its prediction.

@@ -71,6 +71,7 @@ std::string file_of(const config::Catalogue& catalogue, const PublishedRow& row)
     Diagnostic diagnostic = error.diagnostics().front();
     diagnostic.file = row.file;
     diagnostic.line = row.line;
+    diagnostic.column = 1;
     diagnostic.key_path = "experiment";
     diagnostic.hint = fmt::format("a file in the folder '{}', or next to the table", table.stem().string());
     throw InputError(std::vector{std::move(diagnostic)});

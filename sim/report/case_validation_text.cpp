@@ -220,7 +220,7 @@ void add_reports(std::string& text, const Validation& validation, const PrintSty
     constexpr double giga = 1e9;
     const bool is_in_giga = figure == CaseFigure::bus_bandwidth || (is_memory(figure) && !is_verdict(figure));
     const auto number = [&](const std::optional<double>& value) {
-      return value ? fmt::format("{:.4g}", is_in_giga ? *value / giga : *value) : std::string("-");
+      return value ? fmt::format("{:.5g}", is_in_giga ? *value / giga : *value) : std::string("-");
     };
     const auto [low, high] = ends_of(scored.predicted);
     const bool has_error = scored.is_scored(fit) && !is_verdict(figure);

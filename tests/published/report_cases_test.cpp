@@ -151,6 +151,16 @@ TEST_CASE("an end that cannot be run leaves the row without its range") {
   CHECK_FALSE(validation.cases[0].predicted.without_ends.empty());
 }
 
+TEST_CASE("a row of other GPUs than its experiment is left out") {
+  const Reports reports;
+  std::string line = report_line("step_ms,60,ms");
+  line.replace(line.find("1,8,"), 4, "1,4,");
+  const Validation validation = reports.validated(line);
+  REQUIRE(validation.cases.size() == 1);
+  CHECK_FALSE(validation.cases[0].is_scored(Fit::software));
+  CHECK(validation.cases[0].verdicts[Fit::software].excluded.find("number of GPUs") != std::string::npos);
+}
+
 TEST_CASE("a bus bandwidth is that of the only collective of a step") {
   const Reports reports;
   const Validation validation = reports.validated(report_line("busbw,130,GB/s", "reduce.yaml"));
