@@ -27,7 +27,7 @@ struct Metric {
   std::array<std::string_view, 3> units = {};
 };
 
-constexpr std::array metrics{
+constexpr std::array report_metrics{
     Metric{"samples_s",
            CaseFigure::throughput,
            StatedSpeed::samples,
@@ -46,15 +46,15 @@ constexpr std::array metrics{
 /// A figure that no metric above describes: it is only kept.
 constexpr std::string_view other_metric = "other";
 
-constexpr std::string_view one_gpu = "one GPU";
-constexpr std::string_view one_node = "replicas on one node";
-constexpr std::string_view several_nodes = "replicas on several nodes";
-constexpr std::string_view shared = "ranks share a model";
-constexpr std::string_view collectives = "collectives";
+constexpr std::string_view one_gpu_family = "one GPU";
+constexpr std::string_view one_node_family = "replicas on one node";
+constexpr std::string_view several_nodes_family = "replicas on several nodes";
+constexpr std::string_view shared_family = "ranks share a model";
+constexpr std::string_view collective_family = "collectives";
 
 const Metric* metric_named(std::string_view name) {
-  const auto* const found = std::ranges::find(metrics, name, &Metric::name);
-  return found == metrics.end() ? nullptr : found;
+  const auto* const found = std::ranges::find(report_metrics, name, &Metric::name);
+  return found == report_metrics.end() ? nullptr : found;
 }
 
 /// The experiment's file.
@@ -122,17 +122,17 @@ std::string unit_problem(std::string_view metric, std::string_view unit) {
 }
 
 std::string_view report_family(const PublishedRow& row) {
-  if (row.metric == "busbw") return collectives;
+  if (row.metric == "busbw") return collective_family;
   constexpr std::array<std::string_view, 6> words{"FSDP", "TP", "PP", "CP", "EP", "ZeRO"};
   const std::string& layout = row.report->layout;
   if (std::ranges::any_of(words,
                           [&](std::string_view word) { return layout.find(word) != std::string::npos; }))
-    return shared;
-  if (row.gpus_total == 1) return one_gpu;
-  return row.nodes > 1 ? several_nodes : one_node;
+    return shared_family;
+  if (row.gpus_total == 1) return one_gpu_family;
+  return row.nodes > 1 ? several_nodes_family : one_node_family;
 }
 
-bool is_about_collectives(std::string_view family) { return family == collectives; }
+bool is_about_collectives(std::string_view family) { return family == collective_family; }
 
 bool states_a_speed(const PublishedRow& row) {
   const Metric* const its = metric_named(row.metric);
