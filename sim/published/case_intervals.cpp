@@ -185,6 +185,13 @@ std::vector<std::optional<CaseInterval>> case_intervals(const Validation& valida
   return intervals;
 }
 
+std::optional<bool> is_inside_without_ranges(const ScoredCase& scored, Fit fit) {
+  const std::optional<ErrorBounds>& bounds = scored.predicted.bounds;
+  if (!bounds || !scored.is_scored(fit)) return std::nullopt;
+  const double ratio = *scored.predicted.measured / *scored.predicted.by_fit[fit].value - 1;
+  return ratio >= bounds->low && ratio <= bounds->high;
+}
+
 std::vector<IntervalCoverage> interval_coverage(const Validation& validation, Fit fit) {
   const auto intervals = case_intervals(validation, fit);
   std::map<const Family*, std::vector<const CaseInterval*>> by_family;

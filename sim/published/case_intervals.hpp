@@ -30,6 +30,10 @@ bool is_inside_held_out(const CaseInterval& interval);
 /// error is shipped.
 std::vector<std::optional<CaseInterval>> case_intervals(const Validation& validation, Fit fit);
 
+/// Whether what was measured lies in the interval of a report's experiment as it stands, without its ranges;
+/// nothing without an interval.
+std::optional<bool> is_inside_without_ranges(const ScoredCase& scored, Fit fit);
+
 /// How well the intervals of some cases hold.
 struct IntervalCoverage {
   std::string family;  ///< empty: all that count in the totals

@@ -116,8 +116,12 @@ Json row_json(const ScoredCase& scored, Fit fit, const std::optional<CaseInterva
   row["linear_from_one_gpu"] = number_or_null(scored.predicted.linear[Fit::one_gpu]);
   row["linear_from_one_node"] = number_or_null(scored.predicted.linear[Fit::one_node]);
   row["error"] = is_scored && !is_verdict(of.figure) ? Json(scored.error(fit)) : Json();
-  if (of.experiment && !of.experiment->ends.empty()) add_ends(row, scored.predicted);
   add_interval(row, interval);
+  if (of.experiment && !of.experiment->ends.empty()) {
+    add_ends(row, scored.predicted);
+    const std::optional<bool> inside = is_inside_without_ranges(scored, fit);
+    row["inside_without_ranges"] = inside ? Json(*inside) : Json();
+  }
   row["scored"] = is_scored && verdict.outcome.empty();
   if (scored.predicted.memory) row["fits"] = scored.predicted.memory->fits;
   const std::string& reason = verdict.excluded.empty() ? verdict.outcome : verdict.excluded;

@@ -116,6 +116,16 @@ void add_intervals(std::string& text, const Validation& validation, Fit fit, con
               is_held_out ? percent_cell(its.held_out_half_width) : "-");
   }
   text += table.text(style.width);
+  if (validation.kind != RowKind::reports) return;
+  int inside = 0;
+  int all = 0;
+  for (const ScoredCase& scored : validation.cases) {
+    const std::optional<bool> is_in = is_inside_without_ranges(scored, fit);
+    if (!is_in || !scored.counts(fit)) continue;
+    ++all;
+    inside += *is_in ? 1 : 0;
+  }
+  text += comment(fmt::format("{} of {} runs are inside without their ranges", inside, all), style.width);
 }
 
 /// How many published pairs lie in the interval that `compare` prints.

@@ -439,6 +439,7 @@ TEST_CASE("JSON of reports has their names, the ends of their ranges and how man
   CHECK(ranged["low"].get<double>() == doctest::Approx(90 * 0.9 / 110 - 1));
   CHECK(ranged["high"].get<double>() == doctest::Approx(130 * 1.1 / 110 - 1));
   CHECK(ranged["inside"] == true);
+  CHECK(ranged["inside_without_ranges"] == false);
   CHECK_FALSE(json["rows"][1].contains("predicted_low"));
   CHECK(json["rows"][1]["inside"] == false);
   CHECK(json["rows"][2]["error"].is_null());
@@ -456,7 +457,7 @@ TEST_CASE("the text of reports has a line for each, its range, and the reasons o
   const std::string text = case_validation_text(sample.validation, {Fit::software}, false);
   for (const std::string part :
        {"issue-2", "130", "+10.0", "yes", "+20.0", "no", "replicas on one node, incomplete",
-        "0 of 1 that ran out of memory", "2  cannot be said: LoRA"}) {
+        "0 of 1 that ran out of memory", "0 of 2 runs are inside without", "2  cannot be said: LoRA"}) {
     CAPTURE(part);
     CHECK(text.find(part) != std::string::npos);
   }
