@@ -246,11 +246,11 @@ TEST_CASE("what is wrong with a report is an error at its line") {
   CHECK(wrong[0].key_path == "unit");
   CHECK(wrong[1].line == 3);
   CHECK(wrong[2].key_path == "ranges");
-  const auto columns = [](const std::string& header) {
-    return ::errors_of([&] { (void)read_published_rows("mine.csv", header + "\n"); }).size();
+  const auto errors_with = [](const std::string& names) {
+    return ::errors_of([&] { (void)read_published_rows("mine.csv", names + "\n"); }).size();
   };
-  CHECK(columns("gpu,gpus,model,metric,value,unit,experiment") == 0);
-  CHECK(columns("gpu,gpus,model,value,unit,experiment") == 1);
+  CHECK(errors_with("gpu,gpus,model,metric,value,unit,experiment") == 0);
+  CHECK(errors_with("gpu,gpus,model,value,unit,experiment") == 1);
 }
 
 }  // namespace
