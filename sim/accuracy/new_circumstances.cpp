@@ -28,8 +28,8 @@ constexpr std::array bound_columns{BoundColumn{"slower", -1}, BoundColumn{"slowe
 
 /// Of known jobs, and what a new property adds, in squares: errors of independent origin.
 double in_squares(double known, const std::vector<NewProperty>& properties,
-                  const std::array<ErrorBounds, new_property_count>& by_property,
-                  double ErrorBounds::*bound) {
+                  const std::array<PropertyBounds, new_property_count>& by_property,
+                  double PropertyBounds::*bound) {
   const auto square = [](double value) { return value * std::abs(value); };
   double sum = square(known);
   for (const NewProperty each : properties)
@@ -69,10 +69,10 @@ private:
         problems_.error(row.line, row.cells[i + 1], bound_columns[i].name,
                         fmt::format("no usable {}", bound_columns[i].name), hint);
     }
-    const ErrorBounds bounds{.slower = numbers[0],
-                             .faster = numbers[2],
-                             .slower_op = Seconds{1e-6 * numbers[1]},
-                             .faster_op = Seconds{1e-6 * numbers[3]}};
+    const PropertyBounds bounds{.slower = numbers[0],
+                                .faster = numbers[2],
+                                .slower_op = Seconds{1e-6 * numbers[1]},
+                                .faster_op = Seconds{1e-6 * numbers[3]}};
     const std::string& name = row.cells.front().text;
     if (name == known_name) {
       read_.known = bounds;
@@ -102,13 +102,14 @@ LogBounds NewCircumstances::bounds(const std::vector<NewProperty>& properties, S
   Seconds slower_op = known.slower_op;
   Seconds faster_op = known.faster_op;
   for (const NewProperty each : properties) {
-    const ErrorBounds& its = by_property[static_cast<std::size_t>(each)];
+    const PropertyBounds& its = by_property[static_cast<std::size_t>(each)];
     slower_op = std::max(slower_op, its.slower_op);
     faster_op = std::max(faster_op, its.faster_op);
   }
   const auto of_op = [&](Seconds lacking) { return op > Seconds{} ? std::log1p(lacking / op) : 0; };
-  return {.low = -in_squares(known.slower, properties, by_property, &ErrorBounds::slower) - of_op(slower_op),
-          .high = in_squares(known.faster, properties, by_property, &ErrorBounds::faster) + of_op(faster_op)};
+  return {
+      .low = -in_squares(known.slower, properties, by_property, &PropertyBounds::slower) - of_op(slower_op),
+      .high = in_squares(known.faster, properties, by_property, &PropertyBounds::faster) + of_op(faster_op)};
 }
 
 NewCircumstances read_new_circumstances(const std::string& name, std::string_view text) {

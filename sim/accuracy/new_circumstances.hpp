@@ -26,7 +26,7 @@ inline constexpr std::size_t new_property_count = 5;
 /// Bounds of log(measured / predicted) of the throughput: -(slower + log(1 + slower_op / op)) and
 /// faster + log(1 + faster_op / op), where `op` is the job's mean kernel. The second terms are time of every
 /// op that predictions lack: hosts that launch, small kernels.
-struct ErrorBounds {
+struct PropertyBounds {
   double slower = 0, faster = 0;
   Seconds slower_op, faster_op;
 };
@@ -36,8 +36,8 @@ struct LogBounds {
 };
 
 struct NewCircumstances {
-  ErrorBounds known = {};  ///< of jobs without a new property
-  std::array<ErrorBounds, new_property_count> by_property = {};
+  PropertyBounds known = {};  ///< of jobs without a new property
+  std::array<PropertyBounds, new_property_count> by_property = {};
   std::array<int, new_property_count> runs = {};  ///< that the bounds rest on
 
   /// Of a job with these properties: what each adds to `slower` and `faster` of known jobs adds up in

@@ -64,16 +64,16 @@ struct ValidateOptions {
 };
 
 struct RowsByKind {
-  std::vector<PublishedRow> collectives, training, layouts, targets;
+  std::vector<PublishedRow> collectives, training, layouts, targets, reports;
 
   /// `parallel`: processes that share it.
   [[nodiscard]] Work work(int parallel) const {
     return {.predicted_runs = static_cast<double>(training.size() + targets.size()) / parallel,
-            .predicted_layouts = static_cast<double>(layouts.size()) / parallel};
+            .predicted_layouts = static_cast<double>(layouts.size() + reports.size()) / parallel};
   }
 };
 
-/// Rows with layout columns, about trainings to a target, about collectives, and the others.
+/// Rows with layout columns, about trainings to a target, reports, about collectives, and the others.
 RowsByKind parted(const std::vector<PublishedRow>& rows) {
   RowsByKind parts;
   for (const PublishedRow& row : rows) {
@@ -81,6 +81,8 @@ RowsByKind parted(const std::vector<PublishedRow>& rows) {
       parts.layouts.push_back(row);
     else if (row.to_target)
       parts.targets.push_back(row);
+    else if (row.report)
+      parts.reports.push_back(row);
     else
       (is_about_a_collective(row) ? parts.collectives : parts.training).push_back(row);
   }
@@ -89,7 +91,7 @@ RowsByKind parted(const std::vector<PublishedRow>& rows) {
 
 /// The rules of a kind, unless others are named.
 std::string rules_of(RowKind kind, const std::string& named) {
-  if (kind == RowKind::training || named != ValidateOptions{}.runs) return named;
+  if (kind == RowKind::training || kind == RowKind::reports || named != ValidateOptions{}.runs) return named;
   return kind == RowKind::layouts ? "layouts" : "to_target";
 }
 
@@ -111,9 +113,10 @@ std::string missed(const std::string& one, const std::string& many, const std::o
 std::string missed(const Validation& validation, Fit asked, double limit) {
   const Fit fit = fit_for(validation.kind, asked);
   if (has_totals(validation)) {
-    const std::string_view runs = validation.kind == RowKind::layouts
-                                      ? "run{} whose ranks share a model with fit {}"
-                                      : "eligible training run{} with fit {}";
+    const std::string_view runs =
+        validation.kind == RowKind::layouts   ? "run{} whose ranks share a model with fit {}"
+        : validation.kind == RowKind::reports ? "complete report{} with fit {}"
+                                              : "eligible training run{} with fit {}";
     const auto named = [&](std::string_view plural) {
       return fmt::format(fmt::runtime(runs), plural, config::name_of(fit));
     };
@@ -189,7 +192,7 @@ std::filesystem::path curve_error_file(const ValidateOptions& options) {
   return std::filesystem::path(*options.errors) / "collectives.csv";
 }
 
-constexpr std::array kinds{RowKind::training, RowKind::layouts, RowKind::targets};
+constexpr std::array kinds{RowKind::training, RowKind::layouts, RowKind::targets, RowKind::reports};
 
 /// Refuses files that exist before anything slow is done.
 void check_files(const ValidateOptions& options, const std::vector<Fit>& asked) {
@@ -211,8 +214,17 @@ std::vector<Validation> validated(const config::Catalogue& catalogue, const Vali
                                   RowsByKind rows, bool has_training, int parallel,
                                   const PredictionOptions& predictions) {
   const auto rows_of = [](RowsByKind& of, RowKind kind) -> std::vector<PublishedRow>& {
-    if (kind == RowKind::training) return of.training;
-    return kind == RowKind::layouts ? of.layouts : of.targets;
+    switch (kind) {
+      case RowKind::training:
+        return of.training;
+      case RowKind::layouts:
+        return of.layouts;
+      case RowKind::targets:
+        return of.targets;
+      case RowKind::reports:
+        break;
+    }
+    return of.reports;
   };
   const bool has_others =
       std::ranges::any_of(kinds, [&](RowKind kind) { return !rows_of(rows, kind).empty(); });
@@ -223,15 +235,20 @@ std::vector<Validation> validated(const config::Catalogue& catalogue, const Vali
   for (const RowKind kind : kinds) {
     std::vector<PublishedRow>& its = rows_of(rows, kind);
     if (its.empty() && (kind != RowKind::training || !has_training)) continue;
-    const auto data = std::make_shared<const PublishedData>(
-        PublishedData{.machine_rules = read_machine_rules(catalogue, rules_of(kind, options.machines)),
-                      .run_rules = read_run_rules(catalogue, rules_of(kind, options.runs)),
-                      .rows = std::move(its),
-                      .lookup = kind == RowKind::targets ? std::vector<PublishedRow>()
-                                                         : std::move(rows_of(shipped, kind))});
+    const auto data = std::make_shared<const PublishedData>(PublishedData{
+        .machine_rules = read_machine_rules(catalogue, rules_of(kind, options.machines)),
+        .run_rules = read_run_rules(catalogue, rules_of(kind, options.runs)),
+        .rows = std::move(its),
+        .lookup = kind == RowKind::training || kind == RowKind::layouts ? std::move(rows_of(shipped, kind))
+                                                                        : std::vector<PublishedRow>()});
     validations.push_back(validate_rows(catalogue, kind, data, parallel, predictions));
   }
   return validations;
+}
+
+const char* member_of(RowKind kind) {
+  if (kind == RowKind::layouts) return "layouts";
+  return kind == RowKind::targets ? "targets" : "reports";
 }
 
 /// Training if there is any, with the results of the other kinds as members.
@@ -245,7 +262,7 @@ nlohmann::ordered_json json_of(const std::vector<Validation>& validations,
     if (validation.kind == RowKind::training)
       json.update(its);
     else
-      json[validation.kind == RowKind::layouts ? "layouts" : "targets"] = std::move(its);
+      json[member_of(validation.kind)] = std::move(its);
   }
   if (collectives != nullptr) json["collectives"] = validation_json(*collectives);
   if (memory != nullptr) json["memory"] = memory_outcomes_json(*memory);
@@ -295,8 +312,8 @@ void validate(const ValidateOptions& options) {
   expect_no_more();
   if (options.experiments) check_experiment_files(options, rows);
   const bool has_collectives = !rows.collectives.empty();
-  const bool has_training =
-      !rows.training.empty() || (!has_collectives && rows.layouts.empty() && rows.targets.empty());
+  const bool has_training = !rows.training.empty() || (!has_collectives && rows.layouts.empty() &&
+                                                       rows.targets.empty() && rows.reports.empty());
   const auto collective_data = std::make_shared<const PublishedData>(
       PublishedData{.machine_rules = machines, .run_rules = runs, .rows = std::move(rows.collectives)});
   const auto curves = collective_curves(collective_data);
@@ -375,18 +392,17 @@ void add_validate(CLI::App& program) {
             "draw predicted against measured training runs as SVG into this file");
   add_value(command, "--csv", options->csv, "FILE",
             "write measured, predicted, error and interval of every training run, those whose ranks share a "
-            "model too, with one fit (default: 1gpu) into this CSV file");
+            "model and reports too, with one fit (default: 1gpu) into this CSV file");
   add_value(command, "--errors", options->errors, "DIR",
             "write the error of every training run into this folder, a file for each fit, and others for "
             "runs whose ranks share a model; expected errors of predictions come from these");
   add_value(command, "--experiments", options->experiments, "DIR",
             "write every published run of a training step that can be predicted into this folder as an "
             "experiment, with what was measured as a comment");
-  add_value(
-      command, "--limit", options->limit, "PERCENT",
-      "exit with 1 if a mean error exceeds this percentage: for collectives, the mean over "
-      "curves from 1 MiB up; for training, over all eligible runs with one fit (default: 1gpu), and over "
-      "those whose ranks share a model");
+  add_value(command, "--limit", options->limit, "PERCENT",
+            "exit with 1 if a mean error exceeds this percentage: for collectives, the mean over "
+            "curves from 1 MiB up; for training, over all eligible runs with one fit (default: 1gpu), over "
+            "those whose ranks share a model, and over complete reports with an experiment each");
   add_limit_options(command, options->limits);
   command.add_flag("--json", options->json, "print JSON instead of the table; errors are ratios");
   command.add_flag(

@@ -2,6 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "experiment/experiment.hpp"
+#include "experiment/keys_meant.hpp"
 #include "platform/load.hpp"
 #include "published/layout_rows.hpp"
 #include "published/row_numbers.hpp"
@@ -51,8 +52,8 @@ std::string read_training(Case& run, bool timed) {
   run.precision = measured.precision;
   run.sequence_length = measured.sequence_length;
   if (!timed) return {};
-  run.measured = measured.throughput.value_or(0);
-  run.epoch_time = measured.epoch_time;
+  if (measured.epoch_time) run.stated = StatedSpeed::epoch_time;
+  run.measured = measured.epoch_time ? *measured.epoch_time : measured.throughput.value_or(0);
   run.rounding = measured.rounding;
   return {};
 }
@@ -79,10 +80,35 @@ std::string text_of(const Case& of, const MachineRule& machine) {
                     fmt::join(parallelism.stages, ", "));
 }
 
+/// Its memory is ignored as well.
+ResolvedExperiment inputs_of(const config::Catalogue& catalogue, const CaseExperiment& its, InputFiles& files,
+                             const Overrides& further) {
+  Overrides asked = its.set;
+  asked.emplace_back("memory", config::name_of(MemoryCheck::ignore));
+  asked.insert(asked.end(), further.begin(), further.end());
+  files.wants_published_errors = true;  // its interval is the one that `run` prints
+  return resolve_with_totals(catalogue, its.file, asked, files);
+}
+
 }  // namespace
 
 double Case::batch() const {
   return 1.0 * batch_per_gpu * micro_batches * (layout ? layout->replicas : row->gpus_total);
+}
+
+std::string Case::platform_name() const {
+  if (experiment) return experiment->platform;
+  return machine == nullptr ? std::string() : machine->platform;
+}
+
+std::string Case::model_name() const {
+  if (experiment) return experiment->model;
+  return model == nullptr ? std::string() : model->model;
+}
+
+std::string Case::stack_name() const {
+  if (experiment) return experiment->stack;
+  return stack == nullptr ? std::string() : stack->stack;
 }
 
 std::string read_settings(Case& run) {
@@ -99,6 +125,7 @@ std::string read_settings(Case& run) {
 std::variant<Case, std::string> case_of(const std::shared_ptr<const PublishedData>& data,
                                         const PublishedRow& row, bool timed) {
   const RunRules& rules = data->run_rules;
+  if (row.report) return "a report with an experiment of its own";
   if (const ExclusionRule* excluded = first_match(rules.excluded, row)) return excluded->reason;
   Case run{.data = data,
            .row = &row,
@@ -125,26 +152,32 @@ std::variant<Case, std::string> case_of(const std::shared_ptr<const PublishedDat
   return run;
 }
 
-ResolvedExperiment inputs_of(const config::Catalogue& catalogue, const Case& of, const MachineRule& machine,
+ResolvedExperiment inputs_of(const config::Catalogue& catalogue, const Case& of, const MachineRule* machine,
                              InputFiles& files, const Overrides& further) {
+  if (of.experiment) return inputs_of(catalogue, *of.experiment, files, further);
   Overrides overrides;
-  for (const auto& [key, value] : machine.set) overrides.emplace_back("platform." + key, value);
+  for (const auto& [key, value] : machine->set) overrides.emplace_back("platform." + key, value);
   if (of.sequence_length) {
     if (const std::string key = sequence_key(catalogue, of.model->model); !key.empty())
       overrides.emplace_back(key, std::to_string(*of.sequence_length));
   }
   for (const auto& [key, value] : of.settings)
-    overrides.emplace_back(key, with_cpus(value, catalogue, machine));
+    overrides.emplace_back(key, with_cpus(value, catalogue, *machine));
   overrides.insert(overrides.end(), further.begin(), further.end());
   files.machines_exist = true;
   const std::string name = fmt::format("{}:{}", of.row->file, of.row->line);
-  return resolve(catalogue, config::parse(name, text_of(of, machine)), {}, overrides, files);
+  return resolve(catalogue, config::parse(name, text_of(of, *machine)), {}, overrides, files);
 }
 
-std::string identity_of(const Case& of, const MachineRule& machine) {
-  std::string text = text_of(of, machine);
+std::string identity_of(const Case& of, const MachineRule* machine) {
+  if (of.experiment) {
+    std::string text = fmt::format("experiment: {}\n", of.experiment->file);
+    for (const auto& [key, value] : of.experiment->set) text += fmt::format("{}: {}\n", key, value);
+    return text;
+  }
+  std::string text = text_of(of, *machine);
   if (of.sequence_length) text += fmt::format("sequence: {}\n", *of.sequence_length);
-  for (const RowSettings* settings : {&machine.set, &of.settings}) {
+  for (const RowSettings* settings : {&machine->set, &of.settings}) {
     for (const auto& [key, value] : *settings) text += fmt::format("{}: {}\n", key, value);
   }
   return text;

@@ -150,6 +150,19 @@ void add_fitted(ErrorTable& table, const Validation& validation, const KernelTim
              .predicted = of.batch() / step_time(times, software)});
 }
 
+/// Of a row with an experiment: from the lowest to the highest end, each with its own bounds.
+std::optional<CaseInterval> report_interval(const PredictedCase& its, double predicted) {
+  if (!its.bounds) return std::nullopt;
+  CaseInterval interval{
+      .ratio = *its.measured / predicted - 1, .low = its.bounds->low, .high = its.bounds->high};
+  for (const PredictedEnd& end : its.ends) {
+    if (!end.bounds) return std::nullopt;
+    interval.low = std::min(interval.low, end.value * (1 + end.bounds->low) / predicted - 1);
+    interval.high = std::max(interval.high, end.value * (1 + end.bounds->high) / predicted - 1);
+  }
+  return interval;
+}
+
 }  // namespace
 
 bool is_inside(const CaseInterval& interval) {
@@ -170,27 +183,42 @@ std::vector<std::optional<CaseInterval>> case_intervals(const Validation& valida
     const ScoredCase& scored = validation.cases[i];
     if (!scored.is_scored(fit)) continue;
     const double predicted = *scored.predicted.by_fit[fit].value;
-    CaseInterval interval{.ratio = *scored.predicted.measured / predicted - 1};
-    if (scored.of.figure == CaseFigure::samples_to_target && scored.of.target->high > 0) {
-      interval.low = scored.of.target->low / predicted - 1;
-      interval.high = scored.of.target->high / predicted - 1;
-      intervals[i] = interval;
-    }
-    const bool is_layout = validation.kind == RowKind::layouts;
-    if (!shipped || scored.of.figure != CaseFigure::throughput || !scored.predicted.of ||
-        (is_layout && !scored.predicted.of->layout))
+    if (scored.of.experiment) {
+      intervals[i] = report_interval(scored.predicted, predicted);
       continue;
-    const auto printed = expected_error(*shipped, *scored.predicted.of);
+    }
+    const double ratio = *scored.predicted.measured / predicted - 1;
+    if (scored.of.figure == CaseFigure::samples_to_target && scored.of.target->high > 0) {
+      intervals[i].emplace(CaseInterval{.ratio = ratio,
+                                        .low = scored.of.target->low / predicted - 1,
+                                        .high = scored.of.target->high / predicted - 1});
+    }
+    if (scored.of.figure != CaseFigure::throughput || !scored.predicted.of) continue;
+    const bool is_layout = scored.predicted.of->layout.has_value();
+    if (validation.kind == RowKind::layouts && !is_layout) continue;
+    // a run of one GPU whose activations are computed again has a layout
+    const bool is_of_another_table = is_layout && validation.kind != RowKind::layouts;
+    const auto& its_errors = is_of_another_table ? validation.shipped_layout_errors[fit] : shipped;
+    if (!its_errors) continue;
+    const auto printed = expected_error(*its_errors, *scored.predicted.of);
     if (!printed) continue;
+    const auto without = is_of_another_table ? printed : held_out->error(scored, *printed);
+    CaseInterval& interval = intervals[i].emplace();
+    interval.ratio = ratio;
     interval.low = printed->low;
     interval.high = printed->high;
-    if (const auto without = held_out->error(scored, *printed)) {
-      interval.held_out = {without->low, without->high};
-      interval.mean_distance = without->mean_distance;
-    }
-    intervals[i] = interval;
+    if (!without) continue;
+    interval.held_out.emplace(without->low, without->high);
+    interval.mean_distance = without->mean_distance;
   }
   return intervals;
+}
+
+std::optional<bool> is_inside_without_ranges(const ScoredCase& scored, Fit fit) {
+  const std::optional<ErrorBounds>& bounds = scored.predicted.bounds;
+  if (!bounds || !scored.is_scored(fit)) return std::nullopt;
+  const double ratio = *scored.predicted.measured / *scored.predicted.by_fit[fit].value - 1;
+  return ratio >= bounds->low && ratio <= bounds->high;
 }
 
 IntervalCoverages interval_coverage(const Validation& validation, Fit fit) {
@@ -199,9 +227,10 @@ IntervalCoverages interval_coverage(const Validation& validation, Fit fit) {
   std::vector<const CaseInterval*> all;
   for (std::size_t i = 0; i < intervals.size(); ++i) {
     const ScoredCase& scored = validation.cases[i];
-    if (!intervals[i] || !scored.counts(fit) || scored.is_incomplete()) continue;
+    const bool is_left_out = !scored.counts(fit) || scored.is_incomplete();
+    if (!intervals[i] || (is_left_out && !scored.of.experiment)) continue;
     by_family[scored.family].push_back(&*intervals[i]);
-    all.push_back(&*intervals[i]);
+    if (scored.counts(fit)) all.push_back(&*intervals[i]);
   }
   IntervalCoverages coverages;
   for (const auto& family : validation.families) {

@@ -27,8 +27,13 @@ struct CaseInterval {
 bool is_inside(const CaseInterval& interval);
 bool is_inside_held_out(const CaseInterval& interval);
 
-/// By case; nothing without a prediction, or where no error is shipped.
+/// By case; of a report the widest over the ends of its ranges. Nothing without a prediction, or where no
+/// error is shipped.
 std::vector<std::optional<CaseInterval>> case_intervals(const Validation& validation, Fit fit);
+
+/// Whether what was measured lies in the interval of a report's experiment as it stands, without its ranges;
+/// nothing without an interval.
+std::optional<bool> is_inside_without_ranges(const ScoredCase& scored, Fit fit);
 
 /// How well the intervals of some cases hold.
 struct IntervalCoverage {
@@ -48,6 +53,7 @@ struct IntervalCoverages {
   std::vector<IntervalCoverage> quarters = {};
 };
 
+/// Reports count though they are incomplete: their ranges say what is not known.
 IntervalCoverages interval_coverage(const Validation& validation, Fit fit);
 
 /// How many published pairs lie in the interval that `compare` prints; empty for rows of a user.

@@ -41,9 +41,9 @@ inline constexpr std::array layout_columns{
     LayoutColumn{"recompute", &LayoutColumns::recompute},
     LayoutColumn{"stated_flops", &LayoutColumns::stated_flops}};
 
-/// Names of columns that such files share with the others, by another name there.
+/// A column that a file shares with others, by another name there.
 struct ColumnAlias {
-  std::string_view column, in_layouts;
+  std::string_view column, there;
 };
 
 inline constexpr std::array layout_aliases{

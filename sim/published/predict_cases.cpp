@@ -1,11 +1,14 @@
 #include "published/predict_cases.hpp"
 
+#include "accuracy/collective_error.hpp"
 #include "accuracy/published_errors.hpp"
+#include "collectives/operation.hpp"
 #include "compute/op_time.hpp"
 #include "experiment/experiment.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/software_use.hpp"
 #include "published/changed_stack.hpp"
+#include "published/validate.hpp"
 #include "run/child_processes.hpp"
 #include "run/closed_steps.hpp"
 #include "run/job_phases.hpp"
@@ -60,6 +63,73 @@ CaseMemory memory_of(const ResolvedExperiment& resolved) {
           .available = report.available,
           .gpu = report.gpu,
           .fits = report.fits};
+}
+
+/// A stated speed in samples per second of all GPUs.
+double samples_per_second(StatedSpeed stated, double speed, const ResolvedExperiment& its) {
+  const int ranks = its.cluster->ranks();
+  const double step = 1.0 * its.settings.batch_per_gpu * its.settings.accumulation * replicas(its);
+  const auto tokens = [&] {
+    if (!its.model || !its.model->sequence_length)
+      throw InputError("a speed in tokens, of a model that reads no sequences");
+    return *its.model->sequence_length;
+  };
+  const auto at_one_step_per_second = [&] {
+    const Known<MatrixWork> work = matrix_work(its, 1);
+    if (!work) throw InputError(work.error());
+    return *work;
+  };
+  switch (stated) {
+    case StatedSpeed::samples:
+      return speed;
+    case StatedSpeed::tokens:
+      return speed / tokens();
+    case StatedSpeed::gpu_tokens:
+      return speed * ranks / tokens();
+    case StatedSpeed::step_time:
+      return step / speed;
+    case StatedSpeed::epoch_time:
+      if (!its.samples_per_epoch)
+        throw InputError("the number of samples per epoch is not known for this model");
+      return *its.samples_per_epoch / speed;
+    case StatedSpeed::gpu_flops:
+      return step * speed / at_one_step_per_second().rate.si();
+    case StatedSpeed::utilization:
+      return step * speed / at_one_step_per_second().utilization;
+  }
+  return 0;
+}
+
+/// Throws InputError if a step has another number of them.
+const OpCommunication& only_collective(const ResolvedExperiment& its) {
+  const OpCommunication* found = nullptr;
+  for (const RankClass& one : its.classes) {
+    for (const Op& op : one.trace.ops) {
+      for (const OpCommunication& collective : op.communications) {
+        if (found != nullptr || collective.message)
+          throw InputError("the step of a bus bandwidth must have one collective and no messages");
+        found = &collective;
+      }
+    }
+  }
+  if (found == nullptr) throw InputError("the step of a bus bandwidth must have a collective");
+  return *found;
+}
+
+/// The bounds that `collective` prints.
+std::optional<ErrorBounds> bandwidth_bounds(const config::Catalogue& catalogue,
+                                            const ResolvedExperiment& its) {
+  const auto errors = shipped_collective_errors(catalogue);
+  if (!errors || is_of_hosts(its.library.library)) return std::nullopt;
+  const OpCommunication& collective = only_collective(its);
+  const CurveSubject of{.operation = std::string(config::name_of(collective.operation)),
+                        .platform = its.platform.name,
+                        .links = std::string(config::name_of(family_of(*its.cluster))),
+                        .compute_capability = its.library.compute_capability,
+                        .gpus = its.cluster->ranks(),
+                        .nodes = its.cluster->nodes};
+  const auto error = collective_error(*errors, of, range_of(collective.size));
+  return error ? std::optional(ErrorBounds{error->low, error->high}) : std::nullopt;
 }
 
 double figure_of(const CaseMemory& memory, CaseFigure figure) {
@@ -136,41 +206,44 @@ public:
       else if (!asked.references[fit].empty())
         predicted.by_fit[fit] = fitted(of, asked.references[fit]);
     }
+    if (of.experiment && predicted.by_fit[Fit::software].value) add_ends(of, predicted);
     return predicted;
   }
 
   KernelTimes kernel_times(const Case& run) {
     KernelTimes times{.row = run.row, .series = run.series, .rounding = run.rounding};
     const int few = std::min(run.micro_batches, few_micro_batches);
-    add_kernels(resolved(run, *run.machine, few), 1, times);
+    add_kernels(resolved(run, run.machine, few), 1, times);
     if (run.micro_batches > few) {  // each further micro-batch adds the same
-      add_kernels(resolved(run, *run.machine, few), run.micro_batches - few, times);
-      add_kernels(resolved(run, *run.machine, few - 1), few - run.micro_batches, times);
+      add_kernels(resolved(run, run.machine, few), run.micro_batches - few, times);
+      add_kernels(resolved(run, run.machine, few - 1), few - run.micro_batches, times);
     }
-    times.of = circumstances_of(resolved(run, *run.machine, few));
-    times.measured = run.batch() / measured(run, *run.machine);
-    times.rest = run.batch() / throughput(run, *run.machine, {.factors = Factors::none});
+    times.of = circumstances_of(resolved(run, run.machine, few));
+    times.measured = run.batch() / measured(run, run.machine);
+    times.rest = run.batch() / throughput(run, run.machine, {.factors = Factors::none});
     for (const double kernels : times.kernels.values) times.rest -= kernels;
     return times;
   }
 
   OneRun solve(const Case& run) {
-    return {.measured = measured(run, *run.machine),
-            .predicted = throughput(run, *run.machine, {}),
-            .scale = scale_of(run, *run.machine)};
+    return {.measured = measured(run, run.machine),
+            .predicted = throughput(run, run.machine, {}),
+            .scale = scale_of(run, run.machine)};
   }
 
 private:
   /// All that needs the experiment and no fit.
   void read(const Case& of, const AskedCase& asked, PredictedCase& predicted) {
-    ResolvedExperiment& its = resolved(of, *of.machine, few_of(of));
-    predicted.measured =
-        is_memory(of.figure) || is_to_target(of.figure) ? of.measured : measured(of, *of.machine);
-    predicted.of = circumstances_of(its);
-    std::string left_out = property_of(options_.left_out, *predicted.of, of.row->source, of.series);
-    if (left_out != left_out_) throughputs_.clear();
-    left_out_ = std::move(left_out);
-    if (of.layout || is_memory(of.figure)) {
+    ResolvedExperiment& its = resolved(of, of.machine, few_of(of));
+    check_ranks(of, its);
+    predicted.measured = measured(of, of.machine);
+    if (!of.experiment) {
+      predicted.of = circumstances_of(its);
+      std::string left_out = property_of(options_.left_out, *predicted.of, of.row->source, of.series);
+      if (left_out != left_out_) throughputs_.clear();
+      left_out_ = std::move(left_out);
+    }
+    if (of.layout || of.experiment || is_memory(of.figure)) {
       const std::string reason = reason_against([&] { predicted.memory = memory_of(its); });
       if (!predicted.memory && is_memory(of.figure)) throw InputError(reason);
     }
@@ -178,8 +251,45 @@ private:
       predicted.linear[fit] = linear(of, asked.references[fit]);
   }
 
+  /// An experiment that a row names may be another one than the row describes.
+  static void check_ranks(const Case& of, const ResolvedExperiment& its) {
+    if (of.experiment && of.row->gpus_total > 0 && of.row->gpus_total != its.cluster->ranks())
+      throw InputError("the experiment has another number of GPUs than its row");
+  }
+
+  /// All of a row with an experiment but its prediction.
+  void add_ends(const Case& of, PredictedCase& predicted) {
+    predicted.bounds = bounds(of);
+    predicted.without_ends = reason_against([&] {
+      for (const Overrides& end : of.experiment->ends) {
+        Case there = of;
+        there.experiment->set = end;
+        const double value = is_memory(of.figure)
+                                 ? figure_of(memory_of(resolved(there, nullptr, of.micro_batches)), of.figure)
+                                 : this->value(there, {});
+        const double its = measured(there, nullptr);
+        predicted.ends.push_back({.value = is_memory(of.figure) ? value : value / its * *predicted.measured,
+                                  .bounds = bounds(there)});
+      }
+    });
+    if (!predicted.without_ends.empty()) predicted.ends.clear();
+  }
+
+  std::optional<ErrorBounds> bounds(const Case& of) {
+    const ResolvedExperiment& its = resolved(of, of.machine, of.micro_batches);
+    if (of.figure == CaseFigure::bus_bandwidth) return bandwidth_bounds(catalogue_, its);
+    if (of.figure != CaseFigure::throughput) return std::nullopt;
+    const Known<ExpectedError> error = prediction_error(its);
+    return error ? std::optional(ErrorBounds{error->low, error->high}) : std::nullopt;
+  }
+
   /// Whether software may have been fitted to cases of the same series.
-  static bool is_of_software_fit(const Case& of) { return !of.layout && !is_to_target(of.figure); }
+  static bool is_of_software_fit(const Case& of) {
+    return !of.layout && !of.experiment && !is_to_target(of.figure);
+  }
+
+  /// Whether each further micro-batch of a step adds the same time, so that few of them are simulated.
+  static bool adds_up(const Case& of) { return !of.layout && !of.experiment; }
 
   /// The fit to the runs that do not have the case's property which is left out.
   const Software& software_of_others() {
@@ -199,12 +309,12 @@ private:
   }
 
   static int few_of(const Case& of) {
-    const bool adds_up = !of.layout && of.figure == CaseFigure::throughput;
-    return adds_up ? std::min(of.micro_batches, few_micro_batches) : of.micro_batches;
+    return adds_up(of) && of.figure == CaseFigure::throughput ? std::min(of.micro_batches, few_micro_batches)
+                                                              : of.micro_batches;
   }
 
   /// The case with this number of micro-batches per step.
-  Kept& kept(const Case& of, const MachineRule& machine, int micro_batches) {
+  Kept& kept(const Case& of, const MachineRule* machine, int micro_batches) {
     Case few = of;
     few.micro_batches = micro_batches;
     std::string key = identity_of(few, machine);
@@ -213,11 +323,11 @@ private:
     ResolvedExperiment read = inputs_of(catalogue_, few, machine, files_);
     if (const Overrides changed = changes_of(read, of); !changed.empty())
       read = inputs_of(catalogue_, few, machine, files_, changed);
-    if (!of.layout) read.settings.steps = few_steps;
+    if (!of.layout && !of.experiment) read.settings.steps = few_steps;
     return *kept_.emplace(std::move(key), std::make_unique<Kept>(std::move(read))).first->second;
   }
 
-  ResolvedExperiment& resolved(const Case& of, const MachineRule& machine, int micro_batches) {
+  ResolvedExperiment& resolved(const Case& of, const MachineRule* machine, int micro_batches) {
     return kept(of, machine, micro_batches).resolved;
   }
 
@@ -227,25 +337,24 @@ private:
     for (const FileChange& change : options_.changes) {
       const bool is_used = (change.kind == config::Kind::platform && change.name == read.platform.name) ||
                            (change.kind == config::Kind::gpu && change.name == read.gpu.name) ||
-                           (change.kind == config::Kind::stack && change.name == of.stack->stack) ||
-                           (change.kind == config::Kind::model && change.name == of.model->model);
+                           (change.kind == config::Kind::stack && change.name == of.stack_name()) ||
+                           (change.kind == config::Kind::model && change.name == of.model_name());
       if (is_used) changes.emplace_back(path_of(change), change.value);
     }
     return changes;
   }
 
-  /// Samples per second, as published.
-  double measured(const Case& run, const MachineRule& machine) {
-    if (!run.epoch_time) return run.measured;
-    const std::optional<double> samples = resolved(run, machine, 1).samples_per_epoch;
-    if (!samples) throw InputError("the number of samples per epoch is not known for this model");
-    return *samples / *run.epoch_time;
+  /// As published, in the figure's unit.
+  double measured(const Case& run, const MachineRule* machine) {
+    if (run.stated == StatedSpeed::samples) return run.measured;
+    const int micro_batches = run.stated == StatedSpeed::epoch_time ? 1 : run.micro_batches;
+    return samples_per_second(run.stated, run.measured, resolved(run, machine, micro_batches));
   }
 
   std::optional<double> linear(const Case& run, const std::vector<const Case*>& from) {
     if (from.empty()) return std::nullopt;
     std::vector<double> per_gpu;
-    for (const Case* one : from) per_gpu.push_back(measured(*one, *run.machine) / one->row->gpus_total);
+    for (const Case* one : from) per_gpu.push_back(measured(*one, run.machine) / one->row->gpus_total);
     return geometric_mean(per_gpu) * run.row->gpus_total;
   }
 
@@ -260,18 +369,16 @@ private:
     if (factors == Factors::none || options_.equal_gpus) stack.slowest_gpu = 1;
   }
 
-  double throughput(const Case& of, const MachineRule& machine, const Change& change) {
-    if (of.layout || of.micro_batches <= few_micro_batches)
+  double throughput(const Case& of, const MachineRule* machine, const Change& change) {
+    if (!adds_up(of) || of.micro_batches <= few_micro_batches)
       return throughput(of, machine, change, of.micro_batches);
-    // Each further micro-batch adds the same time, so steps with thousands of them need not be simulated op
-    // by op.
     const auto time_of = [&](int few) { return few / throughput(of, machine, change, few); };
     const double last = time_of(few_micro_batches);
     const double each = last - time_of(few_micro_batches - 1);
     return of.micro_batches / (last + (of.micro_batches - few_micro_batches) * each);
   }
 
-  double throughput(const Case& of, const MachineRule& machine, const Change& change, int micro_batches) {
+  double throughput(const Case& of, const MachineRule* machine, const Change& change, int micro_batches) {
     Kept& its = kept(of, machine, micro_batches);
     const auto key = std::tuple(&its, change.factors, change.scale);
     if (const auto known = throughputs_.find(key); known != throughputs_.end()) return known->second;
@@ -290,22 +397,32 @@ private:
 
   /// The figure with a change.
   double value(const Case& of, const Change& change) {
-    if (of.figure == CaseFigure::throughput) return throughput(of, *of.machine, change);
+    if (of.figure == CaseFigure::throughput) return throughput(of, of.machine, change);
+    if (of.figure == CaseFigure::bus_bandwidth) return bus_bandwidth(of, change);
     if (of.figure == CaseFigure::energy_to_train) return energy_to_train(of, change);
-    const double time = time_to_train(of, *of.machine, change);
+    const double time = time_to_train(of, of.machine, change);
     return of.figure == CaseFigure::time_to_train ? time : cost(of, time);
+  }
+
+  /// In bytes per second: the step is the collective.
+  double bus_bandwidth(const Case& of, const Change& change) {
+    const ResolvedExperiment& its = resolved(of, of.machine, of.micro_batches);
+    const OpCommunication& collective = only_collective(its);
+    const double samples = 1.0 * its.settings.batch_per_gpu * its.settings.accumulation * replicas(its);
+    const Seconds step{samples / throughput(of, of.machine, change)};
+    return busbw(collective.operation, its.cluster->ranks(), collective.size, step).si();
   }
 
   /// In USD.
   double cost(const Case& of, double seconds) {
     const Known<double> rent =
-        rent_per_hour(resolved(of, *of.machine, of.micro_batches).platform, of.row->nodes);
+        rent_per_hour(resolved(of, of.machine, of.micro_batches).platform, of.row->nodes);
     if (!rent) throw InputError(rent.error());
     constexpr double hour = 3600;
     return *rent * seconds / hour;
   }
 
-  double time_to_train(const Case& of, const MachineRule& machine, const Change& change) {
+  double time_to_train(const Case& of, const MachineRule* machine, const Change& change) {
     Kept& its = kept(of, machine, of.micro_batches);
     const double speed = throughput(of, machine, change, of.micro_batches);
     const auto key = std::tuple(&its, of.target->evaluated, change.factors, change.scale);
@@ -319,7 +436,7 @@ private:
   }
 
   double energy_to_train(const Case& of, const Change& change) {
-    ResolvedExperiment& its = resolved(of, *of.machine, of.micro_batches);
+    ResolvedExperiment& its = resolved(of, of.machine, of.micro_batches);
     const ChangedStack stack(its);
     change_stack(its.stack, its, change);
     const ForwardPass evaluated = evaluation_of(of, its);
@@ -356,7 +473,7 @@ private:
     std::string first_reason;
     for (const Case* reference : references) {
       std::optional<double> scale;
-      std::string reason = reason_against([&] { scale = scale_of(*reference, *of.machine); });
+      std::string reason = reason_against([&] { scale = scale_of(*reference, of.machine); });
       if (scale)
         scales.push_back(std::log(*scale));
       else if (first_reason.empty())
@@ -368,8 +485,8 @@ private:
   }
 
   /// The scale at which the run on this machine is as fast as published.
-  std::optional<double> scale_of(const Case& run, const MachineRule& machine) {
-    const auto key = std::pair(&run, &machine);
+  std::optional<double> scale_of(const Case& run, const MachineRule* machine) {
+    const auto key = std::pair(&run, machine);
     const auto known = scales_.find(key);
     if (known != scales_.end()) return known->second;
     if (is_to_target(run.figure)) {
@@ -421,6 +538,14 @@ Json json_of(const std::optional<CaseMemory>& memory) {
           {"fits", memory->fits}};
 }
 
+Json json_of(const std::optional<ErrorBounds>& bounds) {
+  return bounds ? Json{bounds->low, bounds->high} : Json();
+}
+
+std::optional<ErrorBounds> bounds_of(const Json& json) {
+  return json.is_null() ? std::nullopt : std::optional(ErrorBounds{json[0], json[1]});
+}
+
 Json json_of(const PredictedCase& predicted) {
   Json by_fit = Json::array();
   for (std::size_t i = 0; i < fit_count; ++i) {
@@ -430,9 +555,12 @@ Json json_of(const PredictedCase& predicted) {
                       {"reason", one.reason},
                       {"linear", json_of(predicted.linear.values[i])}});
   }
-  return {{"measured", json_of(predicted.measured)},
-          {"by_fit", std::move(by_fit)},
-          {"of", json_of(predicted.of)},
+  Json ends = Json::array();
+  for (const PredictedEnd& end : predicted.ends)
+    ends.push_back({{"value", end.value}, {"bounds", json_of(end.bounds)}});
+  return {{"measured", json_of(predicted.measured)}, {"by_fit", std::move(by_fit)},
+          {"bounds", json_of(predicted.bounds)},     {"ends", std::move(ends)},
+          {"without_ends", predicted.without_ends},  {"of", json_of(predicted.of)},
           {"memory", json_of(predicted.memory)}};
 }
 
@@ -444,6 +572,10 @@ PredictedCase predicted_case(const Json& json) {
         .value = number_of(one["value"]), .compute_scale = one["scale"], .reason = one["reason"]};
     predicted.linear.values[i] = number_of(one["linear"]);
   }
+  predicted.bounds = bounds_of(json["bounds"]);
+  for (const Json& end : json["ends"])
+    predicted.ends.push_back({.value = end["value"], .bounds = bounds_of(end["bounds"])});
+  predicted.without_ends = json["without_ends"];
   if (const Json& of = json["of"]; !of.is_null()) predicted.of = read_circumstances(of);
   if (const Json& memory = json["memory"]; !memory.is_null())
     predicted.memory = CaseMemory{.state = Bytes{memory["state"].get<double>()},

@@ -39,9 +39,25 @@ struct CaseMemory {
   bool fits = true;
 };
 
+/// Ends of measured / predicted - 1 between which comparable measurements lie.
+struct ErrorBounds {
+  double low = 0, high = 0;
+};
+
+/// At one end of the ranges of a row with an experiment.
+struct PredictedEnd {
+  double value = 0;  ///< as much above or below `measured` as this experiment's prediction is
+  std::optional<ErrorBounds> bounds = {};
+};
+
 struct PredictedCase {
   std::optional<double> measured = {};  ///< nothing if no experiment could be made
   ByFit<Prediction> by_fit = {};
+  /// Of a row with an experiment: the bounds that `run` prints with it, or `collective`; and what is
+  /// predicted at the ends of its ranges, or why that is impossible.
+  std::optional<ErrorBounds> bounds = {};
+  std::vector<PredictedEnd> ends = {};
+  std::string without_ends = {};
   std::optional<Circumstances> of = {};      ///< likewise
   ByFit<std::optional<double>> linear = {};  ///< the references' throughput per GPU times the number of GPUs
   std::optional<CaseMemory> memory = {};     ///< if it can be computed; of throughputs and figures of memory

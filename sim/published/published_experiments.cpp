@@ -42,10 +42,10 @@ std::vector<PublishedExperiment> published_experiments(const config::Catalogue& 
   files.wants_published_errors = false;
   for (const ScoredCase& scored : validation.cases) {
     const Case& of = scored.of;
-    if (of.figure != CaseFigure::throughput || !scored.predicted.of) continue;
+    if (of.figure != CaseFigure::throughput || !scored.predicted.of || of.experiment) continue;
     if (of.layout && !scored.predicted.memory) continue;
     all.push_back(
-        experiment_of(*of.row, *scored.predicted.measured, inputs_of(catalogue, of, *of.machine, files)));
+        experiment_of(*of.row, *scored.predicted.measured, inputs_of(catalogue, of, of.machine, files)));
   }
   return all;
 }

@@ -2,6 +2,7 @@
 
 #include "config/suggest.hpp"
 #include "published/collective_rows.hpp"
+#include "published/report_cases.hpp"
 #include "published/target_rows.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
@@ -12,6 +13,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <map>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -26,7 +28,16 @@ public:
   Header(const CsvRow& header, CsvProblems& problems) : line_(header.line), problems_(problems) {
     for (const CsvCell& cell : header.cells) names_.push_back(cell.text);
     has_layouts_ = has("tp") && has("pp");
-    if (has_layouts_) use_aliases();
+    has_reports_ = !has_layouts_ && (has("experiment") ||
+                                     std::ranges::all_of(columns_of_reports,
+                                                         [&](std::string_view name) { return has(name); }));
+    if (has_layouts_) use(layout_aliases);
+    if (has_reports_) {
+      for (const std::string_view name : {"id", "layout", "experiment", "ranges"}) place(name);
+      use(report_aliases);
+      place("metric");
+      require({"metric"});
+    }
     for (const LayoutColumn& column : layout_columns) place(column.name);
     for (const PublishedColumn& column : published_columns) {
       if (!place(column.name) && column.is_required) require({column.name});
@@ -48,6 +59,7 @@ public:
     return !places_.contains("nodes") && places_.contains("gpus_total") != places_.contains("gpus_per_node");
   }
   [[nodiscard]] bool has_layouts() const { return has_layouts_; }
+  [[nodiscard]] bool has_reports() const { return has_reports_; }
   [[nodiscard]] const ColumnPlaces& places() const { return places_; }
   [[nodiscard]] bool is_complete() const { return is_complete_; }
 
@@ -64,9 +76,9 @@ private:
     return true;
   }
 
-  void use_aliases() {
-    for (const ColumnAlias& alias : layout_aliases) {
-      const auto found = std::ranges::find(names_, alias.in_layouts);
+  void use(std::span<const ColumnAlias> aliases) {
+    for (const ColumnAlias& alias : aliases) {
+      const auto found = std::ranges::find(names_, alias.there);
       if (found != names_.end() && !has(alias.column)) *found = alias.column;
     }
   }
@@ -77,6 +89,7 @@ private:
   ColumnPlaces places_;
   bool is_complete_ = true;
   bool has_layouts_ = false;
+  bool has_reports_ = false;
 };
 
 class RowReader {
@@ -105,7 +118,8 @@ public:
   }
 
   [[nodiscard]] double value() const {
-    if (text("value").empty()) return 0;
+    if (text("value").empty() || text("value") == ran_out) return 0;
+    if (text("value") == ran) return 1;
     if (const Parsed<double> number = parse_number(text("value"))) return *number;
     error("value", "a number is needed, not " + in_quotes(text("value")));
     return 0;
@@ -122,7 +136,25 @@ public:
     return std::pow(10.0, static_cast<double>(power.value_or(0)) - static_cast<double>(decimals));
   }
 
+  /// Checks what only a row with an experiment must state.
+  [[nodiscard]] ReportColumns report() const {
+    ReportColumns read{.id = text("id"), .layout = text("layout"), .experiment = text("experiment")};
+    if (read.experiment.empty()) return read;
+    auto ranges = ranges_of(text("ranges"));
+    if (ranges)
+      read.ranges = *std::move(ranges);
+    else
+      error("ranges", ranges.error());
+    if (std::string problem = unit_problem(text("metric"), text("unit")); !problem.empty())
+      error("unit", std::move(problem));
+    return read;
+  }
+
 private:
+  // verdicts of reports about memory
+  static constexpr std::string_view ran = "fits";
+  static constexpr std::string_view ran_out = "OOM";
+
   [[nodiscard]] const CsvCell& cell(std::string_view column) const {
     static const CsvCell absent;
     const auto place = places_.find(column);
@@ -198,10 +230,12 @@ std::vector<PublishedRow> rows_of(const std::string& name, const CsvFile& file, 
       read.layout = layout_of(row);
       complete_nodes(read);
     }
-    if (header.has_one_node()) read.nodes = 1;
+    if (header.has_reports()) read.report = row.report();
+    if (header.has_one_node() && !header.has_reports()) read.nodes = 1;
     complete_counts(read);
   }
-  if (std::ranges::any_of(rows, [](const PublishedRow& row) { return !is_about_a_collective(row); })) {
+  const auto is_of_rules = [](const PublishedRow& row) { return !row.report && !is_about_a_collective(row); };
+  if (std::ranges::any_of(rows, is_of_rules)) {
     for (const std::string_view column : {"framework", "precision", "batch_per_gpu"})
       header.require({column});
   }

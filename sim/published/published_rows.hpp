@@ -4,6 +4,7 @@
 // rows.
 
 #include "published/layout_columns.hpp"
+#include "published/report_columns.hpp"
 #include "published/table_forms.hpp"
 #include "published/target_columns.hpp"
 
@@ -35,6 +36,7 @@ struct PublishedRow {
   std::string update;                   ///< the framework's option for updating variables; usually not stated
   std::optional<LayoutColumns> layout;  ///< if the file has columns of layouts
   std::optional<TargetColumns> to_target = {};  ///< if the row is about a training to a target
+  std::optional<ReportColumns> report = {};     ///< if the row is a report with an experiment of its own
 };
 
 /// A column and the member that holds its text or its whole number; `value` is read otherwise.
@@ -78,8 +80,8 @@ inline constexpr std::array published_columns{
 /// `metric`, a rate is a throughput and a time in ms or us that of a step. With only one column of numbers of
 /// GPUs they are on one node. A row about a training run needs a framework, a precision and a batch. A file
 /// with the columns of layout_columns.hpp has the names of layout_aliases; without `nodes` its GPUs are on
-/// full nodes of eight. Throws one InputError with all errors: missing columns, and counts and values that
-/// are not numbers.
+/// full nodes of eight. One with the columns of reports has those of report_aliases. Throws one InputError
+/// with all errors: missing columns, and counts and values that are not numbers.
 std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text,
                                               const TableForms& forms = {});
 

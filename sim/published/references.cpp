@@ -104,7 +104,7 @@ std::vector<AskedCase> asked_layouts(const std::vector<ScoredCase>& cases) {
   constexpr std::size_t most = 7;
   std::vector<AskedCase> asked(cases.size());
   const auto gpus = [&](std::size_t i) { return cases[i].of.row->gpus_total; };
-  const auto identity = [&](std::size_t i) { return identity_of(cases[i].of, *cases[i].of.machine); };
+  const auto identity = [&](std::size_t i) { return identity_of(cases[i].of, cases[i].of.machine); };
   for (const auto& [series, its] : by_series(cases)) {
     std::vector<std::size_t> timed;
     for (const std::size_t i : its) {

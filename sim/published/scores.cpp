@@ -26,7 +26,7 @@ bool is_selected(const CaseSelection& selection, const Family* family, const Pub
 bool is_selected(const CaseSelection& selection, const ScoredCase& scored) {
   if (!is_selected(selection, scored.family, *scored.of.row)) return false;
   if (selection.figure ? scored.of.figure != *selection.figure : is_memory(scored.of.figure)) return false;
-  return !selection.stack || scored.of.stack->stack == *selection.stack;
+  return !selection.stack || scored.of.stack_name() == *selection.stack;
 }
 
 /// Whether a fit applies to rows with this number of GPUs and nodes.
@@ -99,7 +99,7 @@ MemoryVerdicts verdicts_of(const Validation& validation) {
   for (const ScoredCase& scored : validation.cases) {
     if (!scored.predicted.memory) continue;
     const bool fits = scored.predicted.memory->fits;
-    if (scored.of.figure == CaseFigure::throughput) {
+    if (scored.of.figure == CaseFigure::throughput || scored.of.figure == CaseFigure::within_memory) {
       if (scored.is_repeated) continue;
       ++verdicts.ran;
       verdicts.accepted += fits ? 1 : 0;

@@ -6,6 +6,7 @@
 #include "published/layout_rows.hpp"
 #include "published/linear_scaling.hpp"
 #include "published/references.hpp"
+#include "published/report_cases.hpp"
 #include "published/target_cases.hpp"
 #include "published/training_rows.hpp"
 
@@ -88,6 +89,30 @@ public:
     }
   }
 
+  void add_reports(const config::Catalogue& catalogue) {
+    std::vector<Diagnostic> errors;
+    for (const PublishedRow& row : into_.data->rows) {
+      const std::string_view name = report_family(row);
+      const Family& family = add_family(
+          std::string(name), is_about_collectives(name) ? "bandwidths, not speeds of training" : "");
+      try {
+        auto read = report_case_of(catalogue, into_.data, row);
+        if (const auto* reason = std::get_if<std::string>(&read)) {
+          ++into_.excluded[*reason];
+          if (states_a_speed(row) && is_to_be_predicted(row))
+            into_.missed.push_back({.row = &row, .family = &family});
+        } else if (!is_to_be_predicted(row)) {
+          ++into_.excluded[std::string(set_aside(row))];
+        } else {
+          into_.cases.push_back({.of = std::get<Case>(std::move(read)), .family = &family});
+        }
+      } catch (const InputError& error) {
+        errors.insert(errors.end(), error.diagnostics().begin(), error.diagnostics().end());
+      }
+    }
+    if (!errors.empty()) throw InputError(std::move(errors));
+  }
+
   void add_targets(const config::Catalogue& catalogue) {
     TargetCaseReader reader(catalogue, into_.data);
     std::set<std::tuple<std::string, std::string, std::string, std::string, double>> metered;
@@ -136,7 +161,7 @@ private:
     const PublishedRow& row = *run.row;
     const bool is_repeated =
         run.layout &&
-        !experiments_.insert(identity_of(run, *run.machine) + std::to_string(static_cast<int>(run.figure)))
+        !experiments_.insert(identity_of(run, run.machine) + std::to_string(static_cast<int>(run.figure)))
              .second;
     into_.cases.push_back({.of = std::move(run),
                            .family = family_of(row),
@@ -238,7 +263,8 @@ void judge_outcomes(Validation& validation) {
 void leave_out_unknown_memory(Validation& validation) {
   std::erase_if(validation.cases, [&](const ScoredCase& scored) {
     if (!is_memory(scored.of.figure) || scored.predicted.memory) return false;
-    ++validation.excluded["a figure of memory: " + scored.predicted.by_fit[Fit::nothing].reason];
+    const Fit any = fits_of(validation.kind).front();
+    ++validation.excluded["a figure of memory: " + scored.predicted.by_fit[any].reason];
     return true;
   });
 }
@@ -253,11 +279,14 @@ std::vector<Fit> fits_of(RowKind kind) {
       return {Fit::nothing, Fit::software, Fit::one_layout};
     case RowKind::targets:
       return {Fit::nothing, Fit::software, Fit::one_system};
+    case RowKind::reports:
+      return {Fit::software};
   }
   return {};
 }
 
 Fit fit_for(RowKind kind, Fit asked) {
+  if (kind == RowKind::reports) return Fit::software;
   if (!has_reference(asked)) return asked;
   if (kind != RowKind::training) return fits_of(kind).back();
   return asked == Fit::one_node ? asked : Fit::one_gpu;
@@ -291,9 +320,11 @@ Validation validate_rows(const config::Catalogue& catalogue, RowKind kind,
   };
   InputFiles files;
   for (const Fit fit : {Fit::nothing, Fit::software, Fit::one_gpu}) {
-    if (kind != RowKind::targets && is_wanted(fit))
+    if ((kind == RowKind::training || kind == RowKind::layouts) && is_wanted(fit))
       validation.shipped_errors[fit] =
           known_errors(catalogue, config::name_of(fit), kind == RowKind::layouts, files);
+    if (kind == RowKind::training && !has_reference(fit) && is_wanted(fit))
+      validation.shipped_layout_errors[fit] = known_errors(catalogue, config::name_of(fit), true, files);
   }
   Gathering gathering(validation);
   std::deque<Case> kept;
@@ -319,6 +350,10 @@ Validation validate_rows(const config::Catalogue& catalogue, RowKind kind,
     case RowKind::targets:
       gathering.add_targets(catalogue);
       asked = asked_targets(validation.cases, kept);
+      break;
+    case RowKind::reports:
+      gathering.add_reports(catalogue);
+      for (const ScoredCase& scored : validation.cases) asked.push_back({.of = &scored.of});
       break;
   }
   std::vector<PredictedCase> predicted = predict_cases(catalogue, asked, parallel, predictions);

@@ -17,12 +17,12 @@
 namespace trainyard {
 
 /// Rows that are read by the same rules.
-enum class RowKind { training, layouts, targets };
+enum class RowKind { training, layouts, targets, reports };
 
 std::vector<Fit> fits_of(RowKind kind);
 
 /// The kind's own fit where another kind's is asked for: layouts and trainings to a target have one
-/// reference.
+/// reference, and reports are predicted as `run` does it.
 Fit fit_for(RowKind kind, Fit asked);
 
 /// The result of a fit for a case.
@@ -77,6 +77,8 @@ struct Validation {
   std::shared_ptr<const SoftwareFit> software = {};  ///< if the fit `software` was requested for training
   /// The errors from which `run` takes its intervals; null where none are installed.
   ByFit<std::shared_ptr<const PublishedErrors>> shipped_errors = {};
+  /// Of training: those of the layouts that runs have whose activations are computed again.
+  ByFit<std::shared_ptr<const PublishedErrors>> shipped_layout_errors = {};
 };
 
 /// False for a row that may be fitted to, or whose source is incomplete or contradictory.

@@ -60,15 +60,20 @@ void add_interval(Json& row, const std::optional<CaseInterval>& interval) {
 
 /// The names of a case's files and settings; null where its figure needs none.
 Json job_json(const Case& of) {
-  Json row{{"platform", of.machine == nullptr ? Json() : Json(of.machine->platform)},
-           {"model", of.model->model},
-           {"stack", of.stack == nullptr ? Json() : Json(of.stack->stack)},
+  const auto name_or_null = [](const std::string& name) { return name.empty() ? Json() : Json(name); };
+  Json row{{"platform", name_or_null(of.platform_name())},
+           {"model", of.model_name()},
+           {"stack", name_or_null(of.stack_name())},
            {"precision", config::name_of(of.precision)},
            {"batch_per_gpu", of.batch_per_gpu},
            {"accumulation", of.micro_batches},
            {"gpus", of.row->gpus_total},
-           {"nodes", of.row->nodes}};
+           {"nodes", of.row->nodes > 0 ? Json(of.row->nodes) : Json()}};
   if (of.row->to_target) row["round"] = of.row->to_target->round;
+  if (of.row->report) {
+    row["id"] = of.row->report->id;
+    row["experiment"] = of.row->report->experiment;
+  }
   if (of.layout) {
     const Parallelism& its = of.layout->parallelism;
     row["layout"] = {{"tensor", its.tensor},     {"context", its.context},
@@ -83,6 +88,14 @@ std::string_view unit_of(CaseFigure figure) {
     if (value == figure) return unit;
   }
   return {};
+}
+
+/// What is predicted at the ends of a report's ranges, the lower value first.
+void add_ends(Json& row, const PredictedCase& predicted) {
+  const auto [low, high] = ends_of(predicted);
+  row["predicted_low"] = number_or_null(low);
+  row["predicted_high"] = number_or_null(high);
+  if (!predicted.without_ends.empty()) row["without_ends"] = predicted.without_ends;
 }
 
 Json row_json(const ScoredCase& scored, Fit fit, const std::optional<CaseInterval>& interval) {
@@ -102,8 +115,13 @@ Json row_json(const ScoredCase& scored, Fit fit, const std::optional<CaseInterva
   row["compute_scale"] = prediction.compute_scale;
   row["linear_from_one_gpu"] = number_or_null(scored.predicted.linear[Fit::one_gpu]);
   row["linear_from_one_node"] = number_or_null(scored.predicted.linear[Fit::one_node]);
-  row["error"] = is_scored && of.figure != CaseFigure::out_of_memory ? Json(scored.error(fit)) : Json();
+  row["error"] = is_scored && !is_verdict(of.figure) ? Json(scored.error(fit)) : Json();
   add_interval(row, interval);
+  if (of.experiment && !of.experiment->ends.empty()) {
+    add_ends(row, scored.predicted);
+    const std::optional<bool> inside = is_inside_without_ranges(scored, fit);
+    row["inside_without_ranges"] = inside ? Json(*inside) : Json();
+  }
   row["scored"] = is_scored && verdict.outcome.empty();
   if (scored.predicted.memory) row["fits"] = scored.predicted.memory->fits;
   const std::string& reason = verdict.excluded.empty() ? verdict.outcome : verdict.excluded;
@@ -135,9 +153,9 @@ Json coverage_json(const IntervalCoverage& its) {
 
 Json intervals_json(const Validation& validation, Fit fit) {
   const IntervalCoverages coverages = interval_coverage(validation, fit);
-  if (!coverages.all) return nullptr;
+  if (coverages.families.empty()) return nullptr;
   Json json{{"share", expected_share}};
-  if (has_totals(validation)) json["overall"] = coverage_json(*coverages.all);
+  if (has_totals(validation) && coverages.all) json["overall"] = coverage_json(*coverages.all);
   json["families"] = Json::object();
   for (const IntervalCoverage& its : coverages.families) json["families"][its.name] = coverage_json(its);
   json["quarters"] = Json::object();
@@ -194,7 +212,7 @@ Json memory_json(const Validation& validation, Fit fit) {
   Json json{{"ran", {{"runs", verdicts.ran}, {"accepted", verdicts.accepted}}},
             {"failed", {{"runs", verdicts.failed}, {"refused", verdicts.refused}}}};
   for (const auto& [name, figure, unit] : config::Names<CaseFigure>::table) {
-    if (is_memory(figure) && figure != CaseFigure::out_of_memory)
+    if (is_memory(figure) && !is_verdict(figure))
       json["figures"][std::string(name)] = errors_json(errors_of(validation, fit, {.figure = figure}));
   }
   return json;
@@ -225,10 +243,8 @@ Json case_validation_json(const Validation& validation, Fit fit) {
     json["ratio_error"] = ratio_intervals_json(validation, fit);
   }
   json["expected_error"] = intervals_json(validation, fit);
-  if (validation.kind == RowKind::layouts) {
-    json["pairs"] = pairs_json(validation, fit);
-    json["memory"] = memory_json(validation, fit);
-  }
+  if (validation.kind == RowKind::layouts) json["pairs"] = pairs_json(validation, fit);
+  if (has_memory(validation)) json["memory"] = memory_json(validation, fit);
   Json rows = Json::array();
   const auto intervals = case_intervals(validation, fit);
   for (std::size_t i = 0; i < validation.cases.size(); ++i)
@@ -241,10 +257,11 @@ Json case_validation_json(const Validation& validation, Fit fit) {
 
 std::string validated_cases_csv(const std::vector<Json>& validations) {
   constexpr std::array columns{
-      "file",         "line",          "family",          "incomplete",   "figure",  "platform", "model",
-      "stack",        "precision",     "batch_per_gpu",   "accumulation", "gpus",    "nodes",    "unit",
-      "measured",     "predicted",     "compute_scale",   "error",        "low",     "high",     "inside",
-      "low_held_out", "high_held_out", "inside_held_out", "scored",       "excluded"};
+      "file",   "line",     "family",    "incomplete",    "figure",        "platform",
+      "model",  "stack",    "precision", "batch_per_gpu", "accumulation",  "gpus",
+      "nodes",  "unit",     "measured",  "predicted",     "compute_scale", "error",
+      "low",    "high",     "inside",    "low_held_out",  "high_held_out", "inside_held_out",
+      "scored", "excluded", "id",        "experiment",    "predicted_low", "predicted_high"};
   std::string csv;
   for (const char* column : columns) csv += fmt::format("{}{}", csv.empty() ? "" : ",", column);
   csv += '\n';
@@ -288,7 +305,7 @@ Json memory_outcomes_json(const MemoryValidation& validation) {
                              {"line", row.line},
                              {"gpu", outcome.memory.gpu},
                              {"framework", row.framework},
-                             {"stack", outcome.of.stack->stack},
+                             {"stack", outcome.of.stack_name()},
                              {"model", row.model},
                              {"precision", config::name_of(outcome.of.precision)},
                              {"batch_per_gpu", outcome.of.batch_per_gpu},

@@ -21,8 +21,17 @@ namespace trainyard {
 namespace {
 
 std::string_view title_of(RowKind kind) {
-  if (kind == RowKind::training) return "training runs";
-  return kind == RowKind::layouts ? "runs whose ranks share a model" : "trainings to a target";
+  switch (kind) {
+    case RowKind::training:
+      return "training runs";
+    case RowKind::layouts:
+      return "runs whose ranks share a model";
+    case RowKind::targets:
+      return "trainings to a target";
+    case RowKind::reports:
+      return "reports with an experiment each";
+  }
+  return {};
 }
 
 /// Without heads the columns are those of the table before.
@@ -55,7 +64,10 @@ constexpr std::string_view meanings_of_columns[] = {
 
 void add_fit(std::string& text, const Validation& validation, Fit fit, const PrintStyle& style) {
   const auto row = std::ranges::find(config::Names<Fit>::table, fit, &config::Name<Fit>::value);
-  text += '\n' + comment(fmt::format("fit {}: {}; errors in %", row->text, row->doc), style.width);
+  const std::string fitted = validation.kind == RowKind::reports
+                                 ? "predicted as `run` does it, fitted to no report"
+                                 : fmt::format("fit {}: {}", row->text, row->doc);
+  text += '\n' + comment(fitted + "; errors in %", style.width);
   Table table = family_table();
   for (const Family* family : families_of(validation)) {
     const std::string mark = family->not_in_totals.empty() ? "" : " (not in totals)";
@@ -78,18 +90,22 @@ void add_fit(std::string& text, const Validation& validation, Fit fit, const Pri
 /// How many cases lie in the interval that `run` prints for them.
 void add_intervals(std::string& text, const Validation& validation, Fit fit, const PrintStyle& style) {
   const IntervalCoverages coverages = interval_coverage(validation, fit);
-  if (!coverages.all) return;
+  if (coverages.families.empty()) return;
+  const std::string held_out =
+      validation.kind == RowKind::reports
+          ? "incomplete sources count, with the widest interval over the ends of their ranges"
+          : fmt::format(
+                "held out: the same without the published errors of the row's own {}, in the last lines "
+                "by the distance of the runs that it comes from",
+                validation.kind == RowKind::layouts && validation.left_out == GroupLeftOut::series
+                    ? "family"
+                    : config::name_of(validation.left_out));
   text +=
       '\n' +
       comment(fmt::format(
                   "expected error with fit {}: share of the rows inside the interval that `run` prints for "
-                  "them, which is meant to hold {:.0f} %, and its median half width; held out: the same "
-                  "without the published errors of the row's own {}, in the last lines by the distance "
-                  "of the runs that it comes from; in %",
-                  config::name_of(fit), 100 * expected_share,
-                  validation.kind == RowKind::layouts && validation.left_out == GroupLeftOut::series
-                      ? "family"
-                      : config::name_of(validation.left_out)),
+                  "them, which is meant to hold {:.0f} %, and its median half width; {}; in %",
+                  config::name_of(fit), 100 * expected_share, held_out),
               style.width);
   Table table({text_column(40).wraps(16), number_column(4), number_column(7), number_column(11),
                number_column(8), number_column(11)},
@@ -102,9 +118,19 @@ void add_intervals(std::string& text, const Validation& validation, Fit fit, con
               is_held_out ? percent_cell(its.held_out_half_width) : "-");
   };
   std::ranges::for_each(coverages.families, add);
-  if (has_totals(validation)) add(*coverages.all);
+  if (has_totals(validation) && coverages.all) add(*coverages.all);
   std::ranges::for_each(coverages.quarters, add);
   text += table.text(style.width);
+  if (validation.kind != RowKind::reports) return;
+  int inside = 0;
+  int all = 0;
+  for (const ScoredCase& scored : validation.cases) {
+    const std::optional<bool> is_in = is_inside_without_ranges(scored, fit);
+    if (!is_in || !scored.counts(fit)) continue;
+    ++all;
+    inside += *is_in ? 1 : 0;
+  }
+  text += comment(fmt::format("{} of {} runs are inside without their ranges", inside, all), style.width);
 }
 
 /// How many published pairs lie in the interval that `compare` prints.
@@ -174,9 +200,9 @@ void add_cases(std::string& text, const Validation& validation, const PrintStyle
     if (is_memory(of.figure)) continue;
     std::vector<std::string> cells{
         place_of(*of.row),
-        of.machine == nullptr ? "-" : of.machine->platform,
-        of.stack == nullptr ? "-" : of.stack->stack,
-        of.model->model,
+        of.machine == nullptr ? "-" : of.platform_name(),
+        of.stack == nullptr ? "-" : of.stack_name(),
+        of.model_name(),
         job_in_words(of),
         of.machine == nullptr ? of.row->global_batch : batch_in_words(of),
         std::to_string(of.row->gpus_total),
@@ -184,6 +210,43 @@ void add_cases(std::string& text, const Validation& validation, const PrintStyle
     for (const Fit fit : fits)
       cells.push_back(signed_cell(scored.is_scored(fit) ? std::optional(scored.error(fit)) : std::nullopt));
     table.add(cells);
+  }
+  text += table.text(style.width);
+}
+
+/// The ends of a report's ranges have a column of their own.
+void add_reports(std::string& text, const Validation& validation, const PrintStyle& style) {
+  if (validation.cases.empty()) return;
+  text += comment(
+      fmt::format("{}: measured and predicted samples per second of all GPUs, GB/s of collectives, GB "
+                  "of memory, or 1 if a run fits into it and 0 if not; range: predictions at both ends "
+                  "of what the source omits; error in %; inside the expected error",
+                  title_of(validation.kind)),
+      style.width);
+  Table table({text_column(35).wraps(16), text_column(16).wraps(8).drops(1), number_column(5).drops(2),
+               number_column(8), number_column(9), text_column(12), number_column(6), text_column(6)},
+              {.indent = 0, .gap = 1, .elsewhere = "--json"});
+  table.row("report", "platform", "GPUs", "measured", "predicted", "range", "error", "inside");
+  constexpr Fit fit = Fit::software;
+  const auto intervals = case_intervals(validation, fit);
+  for (std::size_t i = 0; i < validation.cases.size(); ++i) {
+    const ScoredCase& scored = validation.cases[i];
+    const CaseFigure figure = scored.of.figure;
+    constexpr double giga = 1e9;
+    const bool is_in_giga = figure == CaseFigure::bus_bandwidth || (is_memory(figure) && !is_verdict(figure));
+    const auto number = [&](const std::optional<double>& value) {
+      return value ? fmt::format("{:.5g}", is_in_giga ? *value / giga : *value) : std::string("-");
+    };
+    const auto [low, high] = ends_of(scored.predicted);
+    const bool has_error = scored.is_scored(fit) && !is_verdict(figure);
+    std::string inside = "-";
+    if (intervals[i]) inside = is_inside(*intervals[i]) ? "yes" : "no";
+    const std::string& id = scored.of.row->report->id;
+    table.row(id.empty() ? place_of(*scored.of.row) : id, scored.of.platform_name(),
+              scored.of.row->gpus_total, number(scored.predicted.measured),
+              number(scored.predicted.by_fit[fit].value),
+              low ? fmt::format("{} to {}", number(low), number(high)) : "",
+              signed_cell(has_error ? std::optional(scored.error(fit)) : std::nullopt), inside);
   }
   text += table.text(style.width);
 }
@@ -219,7 +282,7 @@ void add_outliers(std::string& text, const Validation& validation, Fit fit, cons
 /// Nothing is fitted to the runs of a stack on several GPUs, so each is predicted without knowledge of it.
 void add_stacks(std::string& text, const Validation& validation, Fit fit, const PrintStyle& style) {
   std::set<std::string> stacks;
-  for (const ScoredCase& scored : validation.cases) stacks.insert(scored.of.stack->stack);
+  for (const ScoredCase& scored : validation.cases) stacks.insert(scored.of.stack_name());
   text += '\n' + comment(fmt::format("errors by stack with fit {}, over the runs in the totals",
                                      config::name_of(fit)),
                          style.width);
@@ -264,10 +327,14 @@ void add_memory(std::string& text, const Validation& validation, Fit fit, const 
                               "ran out of memory are not",
                               verdicts.accepted, verdicts.ran, verdicts.refused, verdicts.failed),
                   style.width);
+  const auto is_size = [](const ScoredCase& scored) {
+    return is_memory(scored.of.figure) && !is_verdict(scored.of.figure);
+  };
+  if (std::ranges::none_of(validation.cases, is_size)) return;
   text += "# errors of published figures in %\n";
   Table table = family_table();
   for (const auto& [name, figure, unit] : config::Names<CaseFigure>::table) {
-    if (!is_memory(figure) || figure == CaseFigure::out_of_memory) continue;
+    if (!is_memory(figure) || is_verdict(figure)) continue;
     const CaseErrors errors = errors_of(validation, fit, {.figure = figure});
     if (errors.rows > 0) add_line(table, name, errors);
   }
@@ -280,7 +347,10 @@ std::string case_validation_text(const Validation& validation, const std::vector
                                  bool only_families, const PrintStyle& style) {
   const bool is_training = validation.kind == RowKind::training;
   std::string text;
-  if (!only_families) add_cases(text, validation, style);
+  if (!only_families && validation.kind == RowKind::reports)
+    add_reports(text, validation, style);
+  else if (!only_families)
+    add_cases(text, validation, style);
   text += '\n' + comment(std::string(title_of(validation.kind)), style.width);
   if (is_training) {
     for (const std::string_view meaning : meanings_of_columns)
@@ -299,10 +369,8 @@ std::string case_validation_text(const Validation& validation, const std::vector
   for (const Fit fit : fits) {
     if (fit != Fit::nothing && is_training) add_outliers(text, validation, fit, style);
   }
-  if (validation.kind == RowKind::layouts) {
-    add_pairs(text, validation, fits, style);
-    add_memory(text, validation, fits.front(), style);
-  }
+  if (validation.kind == RowKind::layouts) add_pairs(text, validation, fits, style);
+  if (has_memory(validation)) add_memory(text, validation, fits.front(), style);
   for (const Fit fit : fits) {
     text += fmt::format("\n# {}: published rows left out with fit {}\n", title_of(validation.kind),
                         config::name_of(fit));

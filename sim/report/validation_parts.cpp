@@ -24,6 +24,16 @@ std::vector<const Family*> families_of(const Validation& validation) {
 
 bool has_totals(const Validation& validation) { return validation.kind != RowKind::targets; }
 
+bool has_memory(const Validation& validation) {
+  return validation.kind == RowKind::layouts || validation.kind == RowKind::reports;
+}
+
+std::pair<std::optional<double>, std::optional<double>> ends_of(const PredictedCase& predicted) {
+  if (predicted.ends.empty()) return {};
+  const auto [low, high] = std::ranges::minmax_element(predicted.ends, {}, &PredictedEnd::value);
+  return {low->value, high->value};
+}
+
 bool is_always_named(const ScoredCase& scored) {
   return scored.outlier != nullptr && scored.outlier->always_named;
 }

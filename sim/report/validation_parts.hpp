@@ -5,6 +5,7 @@
 #include "published/validation.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,12 @@ std::vector<const Family*> families_of(const Validation& validation);
 
 /// Errors of different figures have no total.
 bool has_totals(const Validation& validation);
+
+/// Whether the memory of the runs is compared with what is known of it.
+bool has_memory(const Validation& validation);
+
+/// The least and the most that is predicted at the ends of a report's ranges; nothing without ends.
+std::pair<std::optional<double>, std::optional<double>> ends_of(const PredictedCase& predicted);
 
 /// Scored cases with a large error or always named by a rule, the worst first.
 std::vector<const ScoredCase*> outliers_of(const Validation& validation, Fit fit);

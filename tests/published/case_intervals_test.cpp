@@ -48,8 +48,7 @@ Validation validated_runs(const std::set<int>& lines) {
 /// What `run` prints for the experiment of a run without software.
 ExpectedError printed_by_run(const Case& run) {
   InputFiles files;
-  return *prediction_error(
-      inputs_of(interval_catalogue(), run, *run.machine, files, {{"software", "ideal"}}));
+  return *prediction_error(inputs_of(interval_catalogue(), run, run.machine, files, {{"software", "ideal"}}));
 }
 
 void check_same(const CaseInterval& interval, const ExpectedError& printed) {
@@ -141,7 +140,7 @@ TEST_CASE("the interval of a published layout is what `run` prints, and is held 
     for (std::size_t i = 0; i < intervals.size(); ++i) {
       REQUIRE(intervals[i]);
       const Case& run = validation.cases[i].of;
-      check_same(*intervals[i], *prediction_error(inputs_of(interval_catalogue(), run, *run.machine, files)));
+      check_same(*intervals[i], *prediction_error(inputs_of(interval_catalogue(), run, run.machine, files)));
       REQUIRE(intervals[i]->held_out);
       CHECK(intervals[i]->held_out->first != intervals[i]->low);
     }

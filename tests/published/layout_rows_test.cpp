@@ -67,7 +67,7 @@ TEST_CASE("experts are divided as the row says") {
   CHECK(run.measured == doctest::Approx(5810.0 * 64 / 4096));
   InputFiles files;
   files.wants_published_errors = false;
-  const ResolvedExperiment resolved = inputs_of(layout_catalogue(), run, *run.machine, files);
+  const ResolvedExperiment resolved = inputs_of(layout_catalogue(), run, run.machine, files);
   CHECK(resolved.layout->grid.expert == 8);
 }
 

@@ -195,7 +195,7 @@ TEST_CASE("every shipped row is predicted with the memory that the name of its G
   int stating = 0;
   for (const PublishedRow& row : read_published_files(shipped_catalogue(), {})) {
     const double stated = stated_memory(row.gpu);
-    if (stated == 0) continue;
+    if (stated == 0 || row.report) continue;
     const char* rules = row.layout ? "layouts" : row.to_target ? "to_target" : "published";
     const MachineRule* rule = machine_of(rules_shipped_as(rules).machines.machines, row);
     if (rule == nullptr) continue;

@@ -396,7 +396,7 @@ TEST_CASE("steps of many micro-batches are as if each were simulated") {
     const auto rows = rows_of(run_line({{"gpus_total", gpus}, {"notes", "grad_accum=6"}}));
     const Case run = own_run(rows.front());
     InputFiles files;
-    const ResolvedExperiment resolved = inputs_of(run_catalogue(), run, *run.machine, files);
+    const ResolvedExperiment resolved = inputs_of(run_catalogue(), run, run.machine, files);
     REQUIRE(resolved.settings.accumulation == 6);
     const double op_by_op = simulate(resolved, {.fidelity = Fidelity::closed}).pace.throughput;
     CHECK(solve_one_run(run_catalogue(), run).predicted == doctest::Approx(op_by_op).epsilon(1e-9));
@@ -557,7 +557,7 @@ TEST_CASE("systems that nobody here has seen meet the shipped rules by their col
     const auto& known = std::get<Case>(run);
     CHECK(first_match(rules.families, *known.row) != nullptr);
     InputFiles files;
-    const ResolvedExperiment resolved = inputs_of(run_catalogue(), known, *known.machine, files);
+    const ResolvedExperiment resolved = inputs_of(run_catalogue(), known, known.machine, files);
     return fmt::format("{} {} {} {}", known.machine->platform, resolved.model->name, resolved.stack.name,
                        resolved.cluster->ranks());
   };
@@ -650,7 +650,7 @@ families: []
   const auto resolved = [&](const std::string& model) {
     const Case run = std::get<Case>(run_of(model));
     InputFiles files;
-    return inputs_of(run_catalogue(), run, *run.machine, files);
+    return inputs_of(run_catalogue(), run, run.machine, files);
   };
   const ResolvedExperiment given = resolved("VGG-16 image=160 classes=77");
   CHECK(given.model->layers.front().in_shape == std::vector<int>{3, 160, 160});

@@ -318,6 +318,48 @@ struct SampleTargets {
   }
 };
 
+/// Three reports made by hand: a speed with ranges, one without, and a run out of memory that is predicted to
+/// fit.
+struct SampleReports {
+  Validation validation{.kind = RowKind::reports};
+
+  SampleReports() {
+    PublishedData data;
+    data.rows.resize(3);
+    for (PublishedRow& row : data.rows) {
+      row.file = "mine.csv";
+      row.line = 2 + static_cast<int>(&row - data.rows.data());
+      row.gpus_total = 8;
+      row.clean = "partial";
+      row.report = ReportColumns{.id = "issue-" + std::to_string(row.line), .experiment = "its.yaml"};
+    }
+    validation.data = std::make_shared<const PublishedData>(std::move(data));
+    validation.families.push_back(std::make_unique<const Family>(Family{"replicas on one node", {}}));
+    PredictedCase& ranged = add(CaseFigure::throughput, 100, 110);
+    ranged.bounds = ErrorBounds{-0.05, 0.05};
+    ranged.ends = {{.value = 130, .bounds = ErrorBounds{-0.1, 0.1}},
+                   {.value = 90, .bounds = ErrorBounds{-0.1, 0.1}}};
+    validation.cases.back().of.experiment->ends = {{}, {}};
+    add(CaseFigure::throughput, 50, 60).bounds = ErrorBounds{-0.05, 0.05};
+    add(CaseFigure::out_of_memory, 0, 1);
+    validation.excluded = {{"cannot be said: LoRA", 2}};
+  }
+
+  PredictedCase& add(CaseFigure figure, double measured, double predicted) {
+    const PublishedRow& row = validation.data->rows[validation.cases.size()];
+    ScoredCase& scored = validation.cases.emplace_back(
+        ScoredCase{.of = {.data = validation.data, .row = &row, .figure = figure, .measured = measured}});
+    scored.of.experiment =
+        CaseExperiment{.file = "its.yaml", .platform = "box", .model = "net", .stack = "ddp"};
+    scored.family = validation.families.front().get();
+    scored.predicted.measured = measured;
+    scored.predicted.by_fit[Fit::software].value = predicted;
+    scored.predicted.memory = CaseMemory{.fits = true};
+    scored.verdicts[Fit::software].is_asked = true;
+    return scored.predicted;
+  }
+};
+
 /// One batch that ran for each of the first two numbers, and one that failed for each of the others.
 MemoryValidation sample_outcomes(const SampleRuns& sample, int accepted, int wrongly_refused, int refused,
                                  int wrongly_accepted) {
@@ -381,6 +423,45 @@ TEST_CASE("the table of trainings to a target has a line for each family and fit
   const std::string all = case_validation_text(sample.validation, {Fit::one_system}, false);
   CHECK(all.find("rows.csv:2") != std::string::npos);
   CHECK(all.find("1  it is fitted to") != std::string::npos);
+}
+
+TEST_CASE("JSON of reports has their names, the ends of their ranges and how many lie within these") {
+  const SampleReports sample;
+  const auto json = case_validation_json(sample.validation, Fit::software);
+  REQUIRE(json["rows"].size() == 3);
+  const auto& ranged = json["rows"][0];
+  CHECK(ranged["id"] == "issue-2");
+  CHECK(ranged["experiment"] == "its.yaml");
+  CHECK(ranged["platform"] == "box");
+  CHECK(ranged["stack"] == "ddp");
+  CHECK(ranged["predicted_low"] == 90);
+  CHECK(ranged["predicted_high"] == 130);
+  CHECK(ranged["low"].get<double>() == doctest::Approx(90 * 0.9 / 110 - 1));
+  CHECK(ranged["high"].get<double>() == doctest::Approx(130 * 1.1 / 110 - 1));
+  CHECK(ranged["inside"] == true);
+  CHECK(ranged["inside_without_ranges"] == false);
+  CHECK_FALSE(json["rows"][1].contains("predicted_low"));
+  CHECK(json["rows"][1]["inside"] == false);
+  CHECK(json["rows"][2]["error"].is_null());
+  CHECK(json["rows"][2]["inside"].is_null());
+  CHECK(json["expected_error"]["overall"]["coverage"] == 0.5);
+  CHECK(json["overall"]["incomplete"]["rows"] == 2);
+  CHECK(json["memory"]["ran"]["accepted"] == 2);
+  CHECK(json["memory"]["failed"]["refused"] == 0);
+  const std::string csv = validated_cases_csv({json});
+  CHECK(csv.find("issue-2,its.yaml,90,130\n") != std::string::npos);
+}
+
+TEST_CASE("the text of reports has a line for each, its range, and the reasons of others") {
+  const SampleReports sample;
+  const std::string text = case_validation_text(sample.validation, {Fit::software}, false);
+  for (const std::string part :
+       {"issue-2", "130", "+10.0", "yes", "+20.0", "no", "replicas on one node, incomplete",
+        "0 of 1 that ran out of memory", "0 of 2 runs are inside without", "2  cannot be said: LoRA"}) {
+    CAPTURE(part);
+    CHECK(text.find(part) != std::string::npos);
+  }
+  CHECK(case_validation_text(sample.validation, {Fit::software}, true).find("issue-2") == std::string::npos);
 }
 
 TEST_CASE("rows of several kinds make one CSV with the same columns") {

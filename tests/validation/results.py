@@ -42,7 +42,8 @@ MODELINE = "# yaml-language-server: $schema=../schema/software.json\n"
 LINE = re.compile(r"(\S.*?)\s+(\d+)" + r"\s+(-|[-+]?[\d.]+)" * 9)
 
 
-KINDS = {"training runs": "training", "runs whose ranks share a model": "layouts", "trainings to a target": "targets"}
+KINDS = {"training runs": "training", "runs whose ranks share a model": "layouts", "trainings to a target": "targets",
+         "reports with an experiment each": "reports"}
 
 
 def parts(text):
