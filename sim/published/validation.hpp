@@ -27,10 +27,10 @@ Fit fit_for(RowKind kind, Fit asked);
 
 /// The result of a fit for a case.
 struct Verdict {
-  bool is_asked = false;    ///< the fit applies to the case, and it has a reference (R4)
-  std::string excluded;     ///< why it is not scored; empty: scored
-  std::string outcome;      ///< the rule about outcomes (R7, R8) that leaves it out; usually empty
-  bool is_rounded = false;  ///< R6: it or a reference is printed too coarsely to be judged the worst
+  bool is_asked = false;      ///< the fit applies to the case, and it has a reference (R4)
+  std::string excluded = {};  ///< why it is not scored; empty: scored
+  std::string outcome = {};   ///< the rule about outcomes (R7, R8) that leaves it out; usually empty
+  bool is_rounded = false;    ///< R6: it or a reference is printed too coarsely to be judged the worst
 };
 
 /// The line of the table to which a case belongs.
