@@ -153,12 +153,14 @@ void add_fitted(ErrorTable& table, const Validation& validation, const KernelTim
 /// Of a row with an experiment: from the lowest to the highest end, each with its own bounds.
 std::optional<CaseInterval> report_interval(const PredictedCase& its, double predicted) {
   if (!its.bounds) return std::nullopt;
-  CaseInterval interval{
-      .ratio = *its.measured / predicted - 1, .low = its.bounds->low, .high = its.bounds->high};
+  std::optional<CaseInterval> interval(std::in_place);
+  interval->ratio = *its.measured / predicted - 1;
+  interval->low = its.bounds->low;
+  interval->high = its.bounds->high;
   for (const PredictedEnd& end : its.ends) {
     if (!end.bounds) return std::nullopt;
-    interval.low = std::min(interval.low, end.value * (1 + end.bounds->low) / predicted - 1);
-    interval.high = std::max(interval.high, end.value * (1 + end.bounds->high) / predicted - 1);
+    interval->low = std::min(interval->low, end.value * (1 + end.bounds->low) / predicted - 1);
+    interval->high = std::max(interval->high, end.value * (1 + end.bounds->high) / predicted - 1);
   }
   return interval;
 }
