@@ -60,9 +60,10 @@ def tables(text):
     """The printed tables: fit -> family -> its numbers as text."""
     found, fit = {}, None
     for line in text.splitlines():
-        if line.startswith("#"):
-            start = re.match(r"# fit (\w+):", line)
-            fit = start and start.group(1)
+        if start := re.match(r"# fit (\w+):", line):
+            fit = start.group(1)
+        elif not line:
+            fit = None
         elif fit and (match := LINE.fullmatch(line.rstrip())):
             found.setdefault(fit, {})[match.group(1)] = numbers_of(match)
     return found
@@ -111,7 +112,8 @@ def side_by_side(found, fits, name):
     cells = []
     for fit in fits:
         its = found.get(fit, {}).get(name)
-        cells += [f"{its['mape']} / {its['median']} / {its['p90']}", its["bias"]] if its else ["", ""]
+        is_known = its and its["mape"] != "-"
+        cells += [f"{its['mape']} / {its['median']} / {its['p90']}", its["bias"]] if is_known else ["", ""]
     return cells
 
 
@@ -356,7 +358,7 @@ def hard_figures(software, errors, steps, source):
     lines += ["", f"{known} of the {runs} runs below have factors of other one-GPU runs with the same stack, model and precision; their errors say",
               f"little about other software. They date from {first} to {last}, on GPUs up to {newest}.",
               f"{steps}.",
-              "The intervals do not hold for such steps ([tests/validation/gpu](../tests/validation/gpu/README.md))."]
+              "No published run is like them, so theirs is the wide interval of new circumstances ([tests/validation/gpu](../tests/validation/gpu/README.md))."]
     return "\n".join(lines)
 
 
