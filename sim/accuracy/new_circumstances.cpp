@@ -64,8 +64,8 @@ private:
     for (std::size_t i = 0; i < bound_columns.size(); ++i) {
       const std::string& cell = row.cells[i + 1].text;
       const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), numbers[i]);
-      if (error != std::errc() || end != cell.data() + cell.size() || numbers[i] < bound_columns[i].least ||
-          numbers[i] > largest_bound)
+      if (error != std::errc() || end != cell.data() + cell.size() ||
+          !(numbers[i] >= bound_columns[i].least && numbers[i] <= largest_bound))
         problems_.error(row.line, row.cells[i + 1], bound_columns[i].name,
                         fmt::format("no usable {}", bound_columns[i].name), hint);
     }
@@ -99,6 +99,11 @@ private:
 }  // namespace
 
 LogBounds NewCircumstances::bounds(const std::vector<NewProperty>& properties, Seconds op) const {
+  const auto of_op = [&](Seconds lacking) { return op > Seconds{} ? std::log1p(lacking / op) : 0; };
+  if (properties == std::vector{NewProperty::kernels}) {  // in place of the errors of known jobs
+    const PropertyBounds& its = by_property[static_cast<std::size_t>(NewProperty::kernels)];
+    return {.low = -its.slower - of_op(its.slower_op), .high = its.faster + of_op(its.faster_op)};
+  }
   Seconds slower_op = known.slower_op;
   Seconds faster_op = known.faster_op;
   for (const NewProperty each : properties) {
@@ -106,7 +111,6 @@ LogBounds NewCircumstances::bounds(const std::vector<NewProperty>& properties, S
     slower_op = std::max(slower_op, its.slower_op);
     faster_op = std::max(faster_op, its.faster_op);
   }
-  const auto of_op = [&](Seconds lacking) { return op > Seconds{} ? std::log1p(lacking / op) : 0; };
   return {
       .low = -in_squares(known.slower, properties, by_property, &PropertyBounds::slower) - of_op(slower_op),
       .high = in_squares(known.faster, properties, by_property, &PropertyBounds::faster) + of_op(faster_op)};

@@ -306,8 +306,11 @@ LogBounds of_new_properties(const PublishedPairs& pairs, const Circumstances& a,
   if (!pairs.new_circumstances) return {};
   const LogBounds of_a = beyond_known(pairs, a);
   const LogBounds of_b = beyond_known(pairs, b);
-  if (is_new_alike(a, b))
-    return {.low = -std::abs(of_a.low - of_b.low), .high = std::abs(of_a.high - of_b.high)};
+  if (is_new_alike(a, b)) {  // their errors differ by as much as their bounds do
+    const double low = of_b.low - of_a.low;
+    const double high = of_b.high - of_a.high;
+    return {.low = std::min({0.0, low, high}), .high = std::max({0.0, low, high})};
+  }
   return {.low = -std::hypot(of_b.low, of_a.high), .high = std::hypot(of_b.high, of_a.low)};
 }
 

@@ -204,7 +204,7 @@ std::vector<std::optional<CaseInterval>> case_intervals(const Validation& valida
     if (!its_errors) continue;
     const auto printed = expected_error(*its_errors, *scored.predicted.of);
     if (!printed) continue;
-    const auto without = is_of_another_table ? printed : held_out->error(scored, *printed);
+    const auto without = is_of_another_table ? std::nullopt : held_out->error(scored, *printed);
     CaseInterval& interval = intervals[i].emplace();
     interval.ratio = ratio;
     interval.low = printed->low;
@@ -257,8 +257,8 @@ PublishedErrors error_table(const Validation& validation, Fit fit) {
     const bool is_claimed = scored.family != nullptr && scored.family->not_in_totals.empty();
     if (scored.of.figure != CaseFigure::throughput || !scored.is_scored(fit) ||
         !scored.verdicts[fit].outcome.empty() || !is_claimed ||
-        (!is_training && !scored.predicted.of->layout))
-      continue;
+        is_training == scored.predicted.of->layout.has_value())
+      continue;  // a table has runs with layouts or runs without
     table.add(scored.of, is_training ? scored.of.series : scored.family->name,
               {.of = *scored.predicted.of,
                .is_scored = !scored.is_incomplete(),

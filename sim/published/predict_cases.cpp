@@ -237,6 +237,8 @@ private:
     ResolvedExperiment& its = resolved(of, of.machine, few_of(of));
     check_ranks(of, its);
     predicted.measured = measured(of, of.machine);
+    if (!std::isfinite(*predicted.measured) || (*predicted.measured <= 0 && !is_memory(of.figure)))
+      throw InputError("the published figure is too large or too small");
     if (!of.experiment) {
       predicted.of = circumstances_of(its);
       std::string left_out = property_of(options_.left_out, *predicted.of, of.row->source, of.series);
@@ -267,7 +269,7 @@ private:
         const double value = is_memory(of.figure)
                                  ? figure_of(memory_of(resolved(there, nullptr, of.micro_batches)), of.figure)
                                  : this->value(there, {});
-        const double its = measured(there, nullptr);
+        const double its = finite(measured(there, nullptr));
         predicted.ends.push_back({.value = is_memory(of.figure) ? value : value / its * *predicted.measured,
                                   .bounds = bounds(there)});
       }
@@ -395,6 +397,11 @@ private:
     return (is_checked ? its.steps.checked_pace() : its.steps.pace()).throughput;
   }
 
+  static double finite(double figure) {
+    if (!std::isfinite(figure)) throw InputError("a figure is too large");
+    return figure;
+  }
+
   /// The figure with a change.
   double value(const Case& of, const Change& change) {
     if (of.figure == CaseFigure::throughput) return throughput(of, of.machine, change);
@@ -463,7 +470,7 @@ private:
     prediction.reason = reason_against([&] {
       const Change change = change_of();
       prediction.compute_scale = change.scale;
-      prediction.value = value(of, change);
+      prediction.value = finite(value(of, change));
     });
     return prediction;
   }

@@ -119,7 +119,7 @@ public:
 
   [[nodiscard]] double value() const {
     if (text("value").empty() || text("value") == ran_out) return 0;
-    if (text("value") == ran) return 1;
+    if (text("metric") == verdict) return verdict_value();
     if (const Parsed<double> number = parse_number(text("value"))) return *number;
     error("value", "a number is needed, not " + in_quotes(text("value")));
     return 0;
@@ -151,7 +151,14 @@ public:
   }
 
 private:
+  [[nodiscard]] double verdict_value() const {
+    if (text("value") == ran || text("value") == "1") return 1;
+    if (text("value") != "0") error("value", "1 if it ran, 0 if it ran out of memory");
+    return 0;
+  }
+
   // verdicts of reports about memory
+  static constexpr std::string_view verdict = "fits";
   static constexpr std::string_view ran = "fits";
   static constexpr std::string_view ran_out = "OOM";
 

@@ -89,8 +89,10 @@ std::string expected_error_in_words(const ExpectedError& expected) {
           ? fmt::format("measured relative to predicted in 80 % of comparable published runs ({} runs{})",
                         expected.runs, families)
           : fmt::format(
-                "no published run of {} has a known error; measured relative to predicted in 80 % of "
-                "runs whose own were left out in the same way",
+                "no published {} of {} has a known error; measured relative to predicted in 80 % of "
+                "published runs, each predicted without those of its own software, GPU generation or "
+                "kind of model",
+                expected.nearest.of.layout ? "run whose ranks share a model" : "data-parallel run",
                 fmt::join(expected.unmeasured, ", nor of "));
   if (expected.same) {
     return text + fmt::format(

@@ -98,7 +98,7 @@ Circumstances job(int gpus = 4, int batch = 32) {
 TEST_CASE("the properties in which two runs differ are told apart") {
   Circumstances other = job();
   CHECK(changes_between(job(), other).empty());
-  CHECK(kind_of({}) == RunChange::settings);
+  CHECK(kind_of(std::vector<RunChange>{}) == RunChange::settings);
   other.nodes = 2;
   CHECK(changes_between(job(), other) == std::vector{RunChange::gpus});
   other.use.stack = "horovod";

@@ -112,10 +112,11 @@ TEST_CASE("leaving runs out is fitting without them") {
 TEST_CASE("errors of runs left out are those of runs that the fit has not seen") {
   const MadeRuns made = made_runs(60, 0.1);
   const SoftwareFit fit(made.runs);
-  const LeftOutError by_series =
-      fit.left_out_error("series", [](const KernelTimes& run) { return run.series; });
-  const LeftOutError all = fit.left_out_error("everything", [](const KernelTimes&) { return std::string(); });
+  const LeftOutError by_series = fit.left_out_error(GroupLeftOut::series);
+  const LeftOutError all = fit.left_out_error(GroupLeftOut::publication);  // they are of one
+  CHECK(by_series.left_out == "series");
   CHECK(by_series.runs == 60);
+  CHECK(fit.left_out_error(GroupLeftOut::stack).mape > by_series.mape);  // whose launches cost as much
   CHECK(by_series.mape > 0.02);  // the noise
   CHECK(by_series.mape < 0.10);
   CHECK(all.mape > 0.3);  // nothing is known without all runs

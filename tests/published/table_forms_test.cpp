@@ -82,7 +82,7 @@ std::variant<ResolvedExperiment, std::string> experiment_of(const std::shared_pt
   if (auto* reason = std::get_if<std::string>(&read)) return std::move(*reason);
   const auto& run = std::get<Case>(read);
   InputFiles files;
-  return inputs_of(form_catalogue(), run, *run.machine, files);
+  return inputs_of(form_catalogue(), run, run.machine, files);
 }
 
 constexpr const char* step_columns =
@@ -236,6 +236,34 @@ TEST_CASE("every model of the tables of steps is predicted, with an interval, an
     CHECK(intervals[i].has_value());
   }
   CHECK(validation.excluded == std::map<std::string, int>{{"no layer table for the model", 1}});
+}
+
+TEST_CASE("steps with and without checkpoints have intervals of their own, and one table of errors") {
+  const std::string plain = step_line("gpt2_small", "1024");
+  const std::string checkpoints =
+      step_line("gpt2_small", "1024", "", "amp_bf16", "sdpa,eager,fused", "contiguous", "True");
+  for (const std::string& lines : {plain + checkpoints, checkpoints + plain}) {
+    const Validation validation =
+        validated(RowKind::training, shipped_data(step_columns + lines, "published"), Fit::nothing);
+    REQUIRE(validation.cases.size() == 2);
+    const auto intervals = case_intervals(validation, Fit::nothing);
+    CHECK(intervals[0]->low != intervals[1]->low);
+    const PublishedErrors errors = error_table(validation, Fit::nothing);
+    REQUIRE(errors.runs.size() == 1);  // the other one has the layout of its micro-batches
+    CHECK_FALSE(errors.runs.front().of.layout);
+    CHECK(read_published_errors("e.csv", published_errors_text(errors)).runs.size() == 1);
+  }
+}
+
+TEST_CASE("a figure beyond all numbers is left out with the reason") {
+  std::string line = step_line("gpt2_small", "1024");
+  line.replace(line.find(",0.1,"), 5, ",1e-310,");
+  const Validation validation =
+      validated(RowKind::training, shipped_data(step_columns + line, "published"), Fit::nothing);
+  REQUIRE(validation.cases.size() == 1);
+  CHECK_FALSE(validation.cases[0].is_scored(Fit::nothing));
+  CHECK(validation.cases[0].verdicts[Fit::nothing].excluded ==
+        "the published figure is too large or too small");
 }
 
 TEST_CASE("steps in the columns of tests/validation/gpu: options that it does not count are context") {

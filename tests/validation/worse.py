@@ -28,6 +28,7 @@ def main():
         print(__doc__.split("\n\n")[1], file=sys.stderr)
         sys.exit(2)
     source, commit = pathlib.Path(sys.argv[1]), (sys.argv[2:] + ["HEAD"])[0]
+    subprocess.run(["git", "-C", source, "rev-parse", "--quiet", "--verify", commit], stdout=subprocess.DEVNULL, check=True)
     for path in sorted((source / FOLDER).glob("*.csv")):
         if path.name in ("collectives.csv", "known_errors.csv", "new_circumstances.csv"):
             continue
