@@ -117,7 +117,7 @@ TEST_CASE("errors of runs left out are those of runs that the fit has not seen")
   CHECK(by_series.left_out == "series");
   CHECK(by_series.runs == 60);
   CHECK(fit.left_out_error(GroupLeftOut::stack).mape > by_series.mape);  // whose launches cost as much
-  CHECK(by_series.mape > 0.02);  // the noise
+  CHECK(by_series.mape > 0.02);                                          // the noise
   CHECK(by_series.mape < 0.10);
   CHECK(all.mape > 0.3);  // nothing is known without all runs
   CHECK(all.bias > 0.3);  // kernels alone are too fast

@@ -12,15 +12,12 @@
 using namespace trainyard;
 
 TEST_CASE("shipped models have the kind that they are known for") {
-  const std::vector<std::pair<std::string, ModelKind>> models{{"resnet50", ModelKind::convolutional},
-                                                              {"alexnet_tf", ModelKind::convolutional},
-                                                              {"bert_large", ModelKind::encoder},
-                                                              {"vit_b_16", ModelKind::encoder},
-                                                              {"gpt2_small", ModelKind::decoder},
-                                                              {"llama3_8b", ModelKind::decoder},
-                                                              {"t5_base", ModelKind::decoder},
-                                                              {"mixtral_8x7b", ModelKind::experts},
-                                                              {"wide_deep", ModelKind::recommender}};
+  const std::vector<std::pair<std::string, ModelKind>> models{
+      {"resnet50", ModelKind::convolutional}, {"alexnet_tf", ModelKind::convolutional},
+      {"bert_large", ModelKind::encoder},     {"vit_b_16", ModelKind::encoder},
+      {"gpt2_small", ModelKind::decoder},     {"llama3_8b", ModelKind::decoder},
+      {"t5_base", ModelKind::decoder},        {"mixtral_8x7b", ModelKind::experts},
+      {"wide_deep", ModelKind::recommender}};
   for (const auto& [name, kind] : models) {
     CAPTURE(name);
     CHECK(kind_of(testing::shipped_model(name).layers) == kind);
