@@ -64,8 +64,8 @@ private:
     for (std::size_t i = 0; i < bound_columns.size(); ++i) {
       const std::string& cell = row.cells[i + 1].text;
       const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), numbers[i]);
-      if (error != std::errc() || end != cell.data() + cell.size() ||
-          !(numbers[i] >= bound_columns[i].least && numbers[i] <= largest_bound))
+      if (error != std::errc() || end != cell.data() + cell.size() || std::isnan(numbers[i]) ||
+          numbers[i] < bound_columns[i].least || numbers[i] > largest_bound)
         problems_.error(row.line, row.cells[i + 1], bound_columns[i].name,
                         fmt::format("no usable {}", bound_columns[i].name), hint);
     }

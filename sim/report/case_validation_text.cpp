@@ -59,8 +59,8 @@ constexpr std::string_view meanings_of_columns[] = {
     "linear: mean error of the published run that is fitted to, times the number of GPUs",
     "coverage: predicted share of the eligible rows; of all: the same, counting rows without one to fit to",
     "MAPE all: with the rows that were left out, each with its error of linear scaling",
-    "incomplete: the source does not say everything; implausible: left out by rules R7 and R8 of "
-    "workloads/published/README.md"};
+    "incomplete: the source does not say everything",
+    "implausible: left out by rules R7 and R8 of workloads/published/README.md"};
 
 void add_fit(std::string& text, const Validation& validation, Fit fit, const PrintStyle& style) {
   const auto row = std::ranges::find(config::Names<Fit>::table, fit, &config::Name<Fit>::value);
