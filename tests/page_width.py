@@ -98,7 +98,7 @@ TABLES = {
     "collective": (r"^# +size ", ["time", "algbw", "busbw"]),
     "model": (r"^layer ", ["parameters", "MACs"]),
     "learn": (r"^ +time ", ["loss"]),
-    "validate --summary": (r"^family +runs ", ["runs", "MAPE", "bias"]),
+    "validate --summary": (r"^family +rows ", ["rows", "MAPE", "bias"]),
 }
 SWEEP = """experiment: resnet50_dgx2
 set: {fidelity: closed}
