@@ -80,8 +80,10 @@ printf '400 points on 4 nodes: %d.%02d s from --submit to the merged files\n' $(
 for try in 1 2 3 4 5; do
   folder=$work/lost$try
   submit "$folder"
+  # The processes are looked up before the shard is a tenth through: on a busy machine that takes as long as the rest.
+  wait_until 30 'no shard begins' test -e "$folder/slurm/shard-1.log"
+  shard=$(grep -lsxzF 1/4 /proc/[0-9]*/cmdline || :) # it finds itself too
   wait_until 30 'no shard begins' grep -qs '10 %' "$folder/slurm/shard-1.log"
-  shard=$(grep -lsxzF 1/4 /proc/[0-9]*/cmdline || :) # ended before the first signal: it finds itself too
   while IFS=/ read -r _ _ pid _; do
     kill -STOP "$pid" 2>/dev/null || :
   done <<<"$shard"
