@@ -41,7 +41,7 @@ struct Circumstances {
   ModelKind kind = ModelKind::other;
   /// A framework's ops were recorded on the GPU, so that no factor fitted to published runs holds for them.
   bool has_recorded_kernels = false;
-  Seconds mean_op = {};  ///< of a step's ops, kernels alone; of a micro-batch if ranks share the model
+  Seconds mean_op = {};  ///< of an op of forward and backward passes, kernels alone
   friend bool operator==(const Circumstances&, const Circumstances&) = default;
 };
 

@@ -8,6 +8,8 @@
 #include "experiment/prediction_error.hpp"
 #include "experiment/software_use.hpp"
 #include "published/changed_stack.hpp"
+#include "published/predicted_case_json.hpp"
+#include "published/solve_scale.hpp"
 #include "published/validate.hpp"
 #include "run/child_processes.hpp"
 #include "run/closed_steps.hpp"
@@ -521,80 +523,6 @@ private:
   std::map<std::string, Software> software_;  ///< fitted without the runs of a property
 };
 
-using Json = nlohmann::json;
-
-Json json_of(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
-
-std::optional<double> number_of(const Json& json) {
-  return json.is_null() ? std::nullopt : std::optional(json.get<double>());
-}
-
-Json json_of(const std::optional<Circumstances>& of) {
-  if (!of) return nullptr;
-  return circumstances_text(*of);
-}
-
-Json json_of(const std::optional<CaseMemory>& memory) {
-  if (!memory) return nullptr;
-  return {{"state", memory->state.si()},
-          {"activations", memory->activations.si()},
-          {"allocated", memory->allocated.si()},
-          {"in_use", memory->in_use.si()},
-          {"available", memory->available.si()},
-          {"gpu", memory->gpu},
-          {"fits", memory->fits}};
-}
-
-Json json_of(const std::optional<ErrorBounds>& bounds) {
-  return bounds ? Json{bounds->low, bounds->high} : Json();
-}
-
-std::optional<ErrorBounds> bounds_of(const Json& json) {
-  return json.is_null() ? std::nullopt : std::optional(ErrorBounds{json[0], json[1]});
-}
-
-Json json_of(const PredictedCase& predicted) {
-  Json by_fit = Json::array();
-  for (std::size_t i = 0; i < fit_count; ++i) {
-    const Prediction& one = predicted.by_fit.values[i];
-    by_fit.push_back({{"value", json_of(one.value)},
-                      {"scale", one.compute_scale},
-                      {"reason", one.reason},
-                      {"linear", json_of(predicted.linear.values[i])}});
-  }
-  Json ends = Json::array();
-  for (const PredictedEnd& end : predicted.ends)
-    ends.push_back({{"value", end.value}, {"bounds", json_of(end.bounds)}});
-  return {{"measured", json_of(predicted.measured)}, {"by_fit", std::move(by_fit)},
-          {"bounds", json_of(predicted.bounds)},     {"ends", std::move(ends)},
-          {"without_ends", predicted.without_ends},  {"of", json_of(predicted.of)},
-          {"memory", json_of(predicted.memory)}};
-}
-
-PredictedCase predicted_case(const Json& json) {
-  PredictedCase predicted{.measured = number_of(json["measured"])};
-  for (std::size_t i = 0; i < fit_count; ++i) {
-    const Json& one = json["by_fit"][i];
-    predicted.by_fit.values[i] = {
-        .value = number_of(one["value"]), .compute_scale = one["scale"], .reason = one["reason"]};
-    predicted.linear.values[i] = number_of(one["linear"]);
-  }
-  predicted.bounds = bounds_of(json["bounds"]);
-  for (const Json& end : json["ends"])
-    predicted.ends.push_back({.value = end["value"], .bounds = bounds_of(end["bounds"])});
-  predicted.without_ends = json["without_ends"];
-  if (const Json& of = json["of"]; !of.is_null()) predicted.of = read_circumstances(of);
-  if (const Json& memory = json["memory"]; !memory.is_null())
-    predicted.memory = CaseMemory{.state = Bytes{memory["state"].get<double>()},
-                                  .activations = Bytes{memory["activations"].get<double>()},
-                                  .allocated = Bytes{memory["allocated"].get<double>()},
-                                  .in_use = Bytes{memory["in_use"].get<double>()},
-                                  .available = Bytes{memory["available"].get<double>()},
-                                  .gpu = memory["gpu"],
-                                  .fits = memory["fits"]};
-  return predicted;
-}
-
 }  // namespace
 
 std::vector<PredictedCase> predict_cases(const config::Catalogue& catalogue,
@@ -606,13 +534,13 @@ std::vector<PredictedCase> predict_cases(const config::Catalogue& catalogue,
   for (auto& [series, cases] : by_series) jobs.push_back(std::move(cases));
   const std::vector<std::string> results = in_children(static_cast<int>(jobs.size()), parallel, [&](int job) {
     Series series(catalogue, options);
-    Json all = Json::array();
+    nlohmann::json all = nlohmann::json::array();
     for (const std::size_t i : jobs[at(job)]) all.push_back(json_of(series.predict(asked[i])));
     return all.dump();
   });
   std::vector<PredictedCase> predicted(asked.size());
   for (std::size_t job = 0; job < jobs.size(); ++job) {
-    const Json all = Json::parse(results[job]);
+    const nlohmann::json all = nlohmann::json::parse(results[job]);
     for (std::size_t k = 0; k < jobs[job].size(); ++k) predicted[jobs[job][k]] = predicted_case(all[k]);
   }
   return predicted;
@@ -631,36 +559,6 @@ std::vector<std::optional<KernelTimes>> kernel_times_of(const config::Catalogue&
 OneRun solve_one_run(const config::Catalogue& catalogue, const Case& run) {
   const PredictionOptions nothing_changed;
   return Series(catalogue, nothing_changed).solve(run);
-}
-
-std::optional<double> solve_scale(double wanted, const std::function<double(double)>& value_of) {
-  constexpr double least = 1.0 / 20;
-  constexpr double most = 20;
-  constexpr double enough = 1e-9;
-  constexpr double as_good_as = 1e-6;
-  double low = least;
-  double high = most;
-  double scale = 1;
-  double at_last = value_of(scale);
-  std::optional<std::pair<double, double>> before;  // a scale and its value
-  for (int i = 0; i < 60 && std::abs(at_last / wanted - 1) > enough; ++i) {
-    (at_last < wanted ? low : high) = scale;
-    // linear interpolation through the last two points; proportional at first
-    double next = scale * wanted / at_last;
-    if (before && before->second != at_last)
-      next = scale + (wanted - at_last) * (before->first - scale) / (before->second - at_last);
-    if (next <= low || next >= high) next = (low + high) / 2;
-    before = {scale, at_last};
-    scale = next;
-    at_last = value_of(scale);
-    if (high - low < enough * low) break;
-  }
-  if (std::abs(at_last / wanted - 1) <= as_good_as) return scale;
-  // If the value jumps over the wanted one (a framework's ticks), the scale at the jump is the best possible.
-  constexpr double of_a_jump = 0.05;
-  const bool is_at_jump = low > least && high < most && high - low < as_good_as * low;
-  if (!is_at_jump || std::abs(at_last / wanted - 1) > of_a_jump) return std::nullopt;
-  return scale;
 }
 
 }  // namespace trainyard

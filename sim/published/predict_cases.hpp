@@ -8,7 +8,6 @@
 #include "published/fit.hpp"
 #include "published/software_fit.hpp"
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -103,9 +102,5 @@ std::vector<std::optional<KernelTimes>> kernel_times_of(const config::Catalogue&
 
 /// Throws InputError or JobImpossible if the run cannot be simulated.
 OneRun solve_one_run(const config::Catalogue& catalogue, const Case& run);
-
-/// The factor x >= 0 at which `value_of(x)`, an increasing piecewise linear function, is `wanted`, to 1e-9 of
-/// it; nothing if it is not within 1/20 and 20.
-std::optional<double> solve_scale(double wanted, const std::function<double(double)>& value_of);
 
 }  // namespace trainyard

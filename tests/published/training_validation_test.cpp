@@ -9,6 +9,7 @@
 #include "published/published_files.hpp"
 #include "published/published_text.hpp"
 #include "published/scores.hpp"
+#include "published/solve_scale.hpp"
 #include "published/training_rows.hpp"
 #include "published/validation.hpp"
 #include "run/child_processes.hpp"
