@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace trainyard {
 
@@ -44,6 +45,9 @@ struct Circumstances {
   Seconds mean_op = {};  ///< of an op of forward and backward passes, kernels alone
   friend bool operator==(const Circumstances&, const Circumstances&) = default;
 };
+
+/// "bert_large" of "bert_large@384".
+constexpr std::string_view without_length(std::string_view model) { return model.substr(0, model.find('@')); }
 
 struct CircumstancesHash {
   std::size_t operator()(const Circumstances& of) const {

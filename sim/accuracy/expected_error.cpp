@@ -18,8 +18,6 @@ double weight(bool differs, double cost) { return differs ? cost : 0; }
 
 double octaves(double a, double b) { return std::abs(std::log2(a / b)); }
 
-std::string_view without_length(std::string_view model) { return model.substr(0, model.find('@')); }
-
 bool has_sequences(std::string_view model) { return model.find('@') != std::string_view::npos; }
 
 double log_ratio(const PublishedError& run) { return std::log(run.measured / run.predicted); }

@@ -123,25 +123,36 @@ NewCircumstances read_new_circumstances(const std::string& name, std::string_vie
 std::vector<NewProperty> new_properties(std::span<const PublishedError> runs, const Circumstances& of,
                                         std::optional<int> without_series) {
   bool has_kind = false;
+  bool has_model = of.layout.has_value();
   bool has_generation = false;
+  bool has_gpu = false;
   bool has_framework = false;
   bool has_stack = false;
+  const std::string_view model = without_length(of.use.model);
   for (const PublishedError& run : runs) {
     if (run.series == without_series) continue;
     has_kind = has_kind || run.of.kind == of.kind;
+    has_model = has_model || without_length(run.of.use.model) == model;
     if (run.of.use.generation != of.use.generation) continue;
     has_generation = true;
+    has_gpu = has_gpu || run.of.use.gpu == of.use.gpu;
     if (run.of.use.framework != of.use.framework) continue;
     has_framework = true;
     has_stack = has_stack || run.of.use.stack == of.use.stack;
   }
   std::vector<NewProperty> properties;
-  if (!has_kind) properties.push_back(NewProperty::kind);
+  if (!has_kind)
+    properties.push_back(NewProperty::kind);
+  else if (!has_model)
+    properties.push_back(NewProperty::model);
   if (!has_framework)
     properties.push_back(NewProperty::framework);
   else if (!has_stack)
     properties.push_back(NewProperty::stack);
-  if (!has_generation) properties.push_back(NewProperty::generation);
+  if (!has_generation)
+    properties.push_back(NewProperty::generation);
+  else if (!has_gpu)
+    properties.push_back(NewProperty::gpu);
   return properties;
 }
 
@@ -159,6 +170,10 @@ std::string property_in_words(NewProperty property, const Circumstances& of) {
       return fmt::format("{} on {}", of.use.framework, of.use.generation);
     case NewProperty::generation:
       return "any software on " + of.use.generation;
+    case NewProperty::gpu:
+      return of.use.gpu;
+    case NewProperty::model:
+      return std::string(without_length(of.use.model));
     case NewProperty::kind:
       return fmt::format("{} {}", of.kind == ModelKind::encoder || of.kind == ModelKind::other ? "an" : "a",
                          config::Names<ModelKind>::table[static_cast<std::size_t>(of.kind)].doc);

@@ -20,8 +20,8 @@ namespace trainyard {
 struct PublishedError;  // published_errors.hpp
 
 /// A property that no published run has, or `kernels`: kernel times that no run was fitted to.
-enum class NewProperty { stack, framework, generation, kind, kernels };
-inline constexpr std::size_t new_property_count = 5;
+enum class NewProperty { stack, framework, generation, gpu, kind, model, kernels };
+inline constexpr std::size_t new_property_count = 7;
 
 /// Bounds of log(measured / predicted) of the throughput: -(slower + log(1 + slower_op / op)) and
 /// faster + log(1 + faster_op / op), where `op` is the job's mean kernel. The second terms are time of every
@@ -49,7 +49,9 @@ struct NewCircumstances {
 /// Throws InputError with every problem found.
 NewCircumstances read_new_circumstances(const std::string& name, std::string_view text);
 
-/// The properties that no run has, without those of `without_series`. Empty: all were measured.
+/// The properties that no run has, without those of `without_series`. Empty: all were measured. A GPU counts in
+/// a known generation, a model in a known kind and in tables without layouts, whose models are often made from
+/// sizes.
 std::vector<NewProperty> new_properties(std::span<const PublishedError> runs, const Circumstances& of,
                                         std::optional<int> without_series = std::nullopt);
 
@@ -72,7 +74,9 @@ struct Names<NewProperty> {
       Name{"stack", NewProperty::stack, "no run of the stack on the GPU's generation"},
       Name{"framework", NewProperty::framework, "no run of the framework on the GPU's generation"},
       Name{"generation", NewProperty::generation, "no run on the GPU's generation"},
+      Name{"gpu", NewProperty::gpu, "no run on the GPU"},
       Name{"kind", NewProperty::kind, "no run of the kind of model"},
+      Name{"model", NewProperty::model, "no run of the model, with any length of sequences"},
       Name{"kernels", NewProperty::kernels, "no factor fitted to runs holds for the kernels"}};
 };
 

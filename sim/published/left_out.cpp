@@ -20,7 +20,7 @@ std::string property_of(GroupLeftOut left_out, const Circumstances& of, const st
     case GroupLeftOut::kind:
       return std::string(config::name_of(of.kind));
     case GroupLeftOut::model:
-      return of.use.model;
+      return std::string(without_length(of.use.model));
   }
   return {};
 }

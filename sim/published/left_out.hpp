@@ -33,7 +33,7 @@ struct Names<GroupLeftOut> {
       Name{"generation", GroupLeftOut::generation, "generation of the GPU"},
       Name{"gpu", GroupLeftOut::gpu, "GPU"},
       Name{"kind", GroupLeftOut::kind, "kind of model"},
-      Name{"model", GroupLeftOut::model, "model with its length of sequences"}};
+      Name{"model", GroupLeftOut::model, "model, with any length of sequences"}};
 };
 
 }  // namespace trainyard::config

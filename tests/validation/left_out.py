@@ -33,7 +33,9 @@ BOUNDS = {
     "stack": ("software", "stack", ("framework", "stack")),
     "framework": ("software", "framework", ("framework",)),
     "generation": ("software", "generation", ("generation",)),
+    "gpu": ("software", "gpu", ("gpu",)),
     "kind": ("software", "kind", ("kind",)),
+    "model": ("software", "model", ("model",)),
     "kernels": ("nothing", "series", ("framework", "stack")),
 }
 LEVELS = {"gpu": "its GPU", "stack": "its framework and stack", "model": "its model", "publication": "its publication",
