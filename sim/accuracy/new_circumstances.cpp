@@ -73,21 +73,27 @@ private:
                                 .faster = numbers[2],
                                 .slower_op = Seconds{1e-6 * numbers[1]},
                                 .faster_op = Seconds{1e-6 * numbers[3]}};
+    if (bounds.slower + bounds.faster < 0)
+      problems_.error(row.line, row.cells[1], "slower", "the lower bound is above the upper one", hint);
     const std::string& name = row.cells.front().text;
-    if (name == known_name) {
-      read_.known = bounds;
-      is_read_.back() = true;
+    const auto index = index_of(name);
+    if (!index) {
+      problems_.error(row.line, row.cells.front(), "new", fmt::format("unknown property '{}'", name), hint);
       return;
     }
+    if (is_read_[*index])
+      problems_.error(row.line, row.cells.front(), "new", fmt::format("a second line of '{}'", name), hint);
+    is_read_[*index] = true;
+    (*index < new_property_count ? read_.by_property[*index] : read_.known) = bounds;
+  }
+
+  /// Of the property in `is_read_`, where the last stands for known jobs.
+  static std::optional<std::size_t> index_of(std::string_view name) {
+    if (name == known_name) return new_property_count;
     for (const auto& property : config::Names<NewProperty>::table) {
-      if (name != property.text) continue;
-      const auto index = static_cast<std::size_t>(property.value);
-      read_.by_property[index] = bounds;
-      read_.runs[index] = static_cast<int>(numbers[4]);
-      is_read_[index] = true;
-      return;
+      if (name == property.text) return static_cast<std::size_t>(property.value);
     }
-    problems_.error(row.line, row.cells.front(), "new", fmt::format("unknown property '{}'", name), hint);
+    return std::nullopt;
   }
 
   std::string_view text_;
@@ -178,7 +184,7 @@ std::string property_in_words(NewProperty property, const Circumstances& of) {
       return fmt::format("{} {}", of.kind == ModelKind::encoder || of.kind == ModelKind::other ? "an" : "a",
                          config::Names<ModelKind>::table[static_cast<std::size_t>(of.kind)].doc);
     case NewProperty::kernels:
-      return "factors for these kernels";
+      break;  // stands for other properties, which have words
   }
   return {};
 }

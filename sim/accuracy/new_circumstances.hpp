@@ -38,7 +38,6 @@ struct LogBounds {
 struct NewCircumstances {
   PropertyBounds known = {};  ///< of jobs without a new property
   std::array<PropertyBounds, new_property_count> by_property = {};
-  std::array<int, new_property_count> runs = {};  ///< that the bounds rest on
 
   /// Of a job with these properties: what each adds to `slower` and `faster` of known jobs adds up in
   /// squares, as independent errors do; of the times of an op the longest counts.

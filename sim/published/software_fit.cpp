@@ -71,6 +71,16 @@ bool has_all(const SoftwareUse& use, const Columns& columns) {
   return std::ranges::none_of(columns, [&](auto column) { return (use.*column).empty(); });
 }
 
+/// Parts into which all series are divided: each is predicted by a fit to the others.
+constexpr std::size_t fold_count = 10;
+
+/// Without any factor.
+Software unfitted_software() {
+  Software software;
+  software.launch = {Seconds{usual_launch_cost}, Provenance::assumed, launch_source};
+  return software;
+}
+
 /// A factor to fit.
 struct FittedFactor {
   SoftwareUse use;
@@ -100,6 +110,211 @@ std::string lines_text(const std::set<int>& lines) {
   return text;
 }
 
+/// The most probable factors, where logarithms of times have normal noise.
+class Solution {
+public:
+  explicit Solution(const std::vector<KernelTimes>& runs) {
+    find_parameters(runs);
+    fitted_ = VectorXd::Zero(prior_.size());
+    fit(runs, steps_before_choice);
+    while (drop_factors(runs)) fit(runs, steps_of_choice);
+    fit(runs, most_steps);
+  }
+
+  /// The factors as a table; a launch is `usual_launch_cost` before its factors.
+  [[nodiscard]] Software software() const {
+    Software software = unfitted_software();
+    for (std::size_t j = 0; j < parameters_.size(); ++j) {
+      software.table.push_back({.use = parameters_[j].use,
+                                .ops = parameters_[j].ops,
+                                .factor = std::exp(fitted_[static_cast<Index>(j)])});
+    }
+    return software;
+  }
+
+  /// The same with the standard deviations of the factors and the rows that they rest on, rounded.
+  [[nodiscard]] Software described(const std::vector<KernelTimes>& runs) const {
+    constexpr int digits = 4;
+    const VectorXd variances = posterior(runs).variances();
+    Software result = software();
+    for (std::size_t j = 0; j < parameters_.size(); ++j) {
+      SoftwareFactor& line = result.table[j];
+      const auto index = static_cast<Index>(j);
+      line.factor = rounded(line.factor, digits);
+      line.sd = rounded(std::sqrt(variances[index]), 2);
+      line.runs = static_cast<int>(parameters_[j].rows.size());
+      line.rows = places_of(parameters_[j].rows);
+    }
+    return result;
+  }
+
+private:
+  std::vector<FittedFactor> parameters_;
+  std::vector<std::vector<std::size_t>> of_run_;  ///< the parameters that match each run
+  VectorXd prior_;                                ///< variance of each parameter
+  VectorXd fitted_;                               ///< logarithm of each factor
+
+  /// The normal distribution of the factors' logarithms in the linearised problem.
+  struct Posterior {
+    Eigen::LLT<MatrixXd> precision;  ///< inverse covariance
+    VectorXd mean;
+
+    [[nodiscard]] VectorXd variances() const {
+      const MatrixXd identity = MatrixXd::Identity(mean.size(), mean.size());
+      return precision.matrixL().solve(identity).colwise().squaredNorm().transpose();
+    }
+  };
+
+  static constexpr int most_steps = 100;
+  static constexpr int steps_before_choice = 8;
+  static constexpr int steps_of_choice = 2;
+  static constexpr double enough = 1e-6;
+  static constexpr std::size_t most_factors = 150;
+  static constexpr std::size_t fewest_dropped = 20;
+
+  /// Moves the factors towards the maximum, half of each Newton step: whole ones may jump to and fro across
+  /// it.
+  void fit(const std::vector<KernelTimes>& runs, int steps) {
+    for (int step = 0; step < steps; ++step) {
+      const VectorXd move = posterior(runs).mean - fitted_;
+      fitted_ += 0.5 * move;
+      if (move.cwiseAbs().maxCoeff() < enough) break;
+    }
+  }
+
+  /// Takes factors away, those first without which the marginal likelihood of the runs is greatest; some at a
+  /// time, as each can do what its neighbour did. Whether there were too many.
+  bool drop_factors(const std::vector<KernelTimes>& runs) {
+    if (parameters_.size() <= most_factors) return false;
+    const Posterior at = posterior(runs);
+    const VectorXd variances = at.variances();
+    std::vector<std::pair<double, std::size_t>> losses;  // of twice the logarithm of the likelihood
+    for (Index j = 0; j < prior_.size(); ++j) {
+      losses.emplace_back(std::log(variances[j] / prior_[j]) + at.mean[j] * at.mean[j] / variances[j],
+                          static_cast<std::size_t>(j));
+    }
+    std::ranges::sort(losses);
+    const std::size_t surplus = parameters_.size() - most_factors;
+    std::vector<bool> kept(parameters_.size(), true);
+    for (std::size_t i = 0; i < std::max(std::min(surplus, fewest_dropped), surplus / 3); ++i)
+      kept[losses[i].second] = false;
+    keep(kept);
+    return true;
+  }
+
+  void keep(const std::vector<bool>& kept) {
+    std::vector<FittedFactor> others;
+    std::vector<Index> old;
+    std::map<std::size_t, std::size_t> renumbered;
+    for (std::size_t j = 0; j < parameters_.size(); ++j) {
+      if (!kept[j]) continue;
+      renumbered[j] = others.size();
+      others.push_back(std::move(parameters_[j]));
+      old.push_back(static_cast<Index>(j));
+    }
+    parameters_ = std::move(others);
+    prior_ = VectorXd(prior_(old));
+    fitted_ = VectorXd(fitted_(old));
+    for (std::vector<std::size_t>& its : of_run_) {
+      std::vector<std::size_t> still;
+      for (const std::size_t j : its) {
+        if (const auto found = renumbered.find(j); found != renumbered.end()) still.push_back(found->second);
+      }
+      its = std::move(still);
+    }
+  }
+
+  void find_parameters(const std::vector<KernelTimes>& runs) {
+    std::map<std::tuple<std::size_t, SoftwareUse, FactorOps>, std::size_t> found;
+    for (const KernelTimes& run : runs) {
+      for (std::size_t level = 0; level < levels().size(); ++level) {
+        const Level& its = levels()[level];
+        if (!has_all(run.of.use, its.columns)) continue;
+        for (const FactorOps ops : its.ops) found[{level, part_of(run.of.use, its.columns), ops}] = 0;
+      }
+    }
+    prior_.resize(static_cast<Index>(found.size()));
+    for (auto& [key, index] : found) {
+      index = parameters_.size();
+      const double sd = levels()[std::get<0>(key)].sd;
+      prior_[static_cast<Index>(index)] = sd * sd;
+      parameters_.push_back({.use = std::get<1>(key), .ops = std::get<2>(key), .sd = sd, .rows = {}});
+    }
+    for (const KernelTimes& run : runs) {
+      std::vector<std::size_t>& its = of_run_.emplace_back();
+      for (std::size_t level = 0; level < levels().size(); ++level) {
+        if (!has_all(run.of.use, levels()[level].columns)) continue;
+        for (const FactorOps ops : levels()[level].ops) {
+          if (time_of(run, ops) <= 0) continue;  // the run says nothing about it
+          its.push_back(found.at({level, part_of(run.of.use, levels()[level].columns), ops}));
+          parameters_[its.back()].rows.push_back(run.row);
+        }
+      }
+    }
+  }
+
+  /// Time of the run that a factor for `ops` changes, before all factors.
+  static double time_of(const KernelTimes& run, FactorOps ops) {
+    if (ops == FactorOps::launch) return run.ops * usual_launch_cost;
+    double time = 0;
+    for (const OpGroup group : all_op_groups) time += holds_for(ops, group) ? run.kernels[group] : 0;
+    return time;
+  }
+
+  /// At the present factors.
+  [[nodiscard]] Posterior posterior(const std::vector<KernelTimes>& runs) const {
+    const auto n = static_cast<Index>(runs.size());
+    Eigen::SparseMatrix<double, Eigen::RowMajor> jacobian(n, prior_.size());  // over the sd of the noise
+    VectorXd seen(n);  // logarithms of times over it, as seen from 0
+    for (Index i = 0; i < n; ++i) {
+      const KernelTimes& run = runs[static_cast<std::size_t>(i)];
+      const std::vector<std::size_t>& its = of_run_[static_cast<std::size_t>(i)];
+      const Derivatives at = derivatives(run, its);
+      const double sd = std::sqrt(noise * noise + run.rounding * run.rounding);
+      seen[i] = std::log(run.measured / at.time) / sd;
+      for (std::size_t k = 0; k < its.size(); ++k) {
+        const auto j = static_cast<Index>(its[k]);
+        const double derivative = at.by_factor[k] / at.time / sd;
+        jacobian.coeffRef(i, j) = derivative;
+        seen[i] += derivative * fitted_[j];
+      }
+    }
+    const Eigen::SparseMatrix<double> transposed = jacobian.transpose();
+    MatrixXd precision = transposed * Eigen::SparseMatrix<double>(jacobian);
+    precision.diagonal() += prior_.cwiseInverse();
+    Posterior result{precision.llt(), {}};
+    result.mean = result.precision.solve(transposed * seen);
+    return result;
+  }
+
+  struct Derivatives {
+    double time = 0;                ///< of a run
+    std::vector<double> by_factor;  ///< derivatives of it by the logarithms
+  };
+
+  [[nodiscard]] Derivatives derivatives(const KernelTimes& run, const std::vector<std::size_t>& its) const {
+    ByOpGroup kernels = run.kernels;
+    double launches = run.ops * usual_launch_cost;
+    for (const std::size_t j : its) {
+      const double factor = std::exp(fitted_[static_cast<Index>(j)]);
+      if (parameters_[j].ops == FactorOps::launch) launches *= factor;
+      for (const OpGroup group : all_op_groups) {
+        if (holds_for(parameters_[j].ops, group)) kernels[group] *= factor;
+      }
+    }
+    Derivatives result{.time = run.rest + launches, .by_factor = {}};
+    for (const double group : kernels.values) result.time += group;
+    for (const std::size_t j : its) {
+      double& derivative = result.by_factor.emplace_back(0);
+      if (parameters_[j].ops == FactorOps::launch) derivative = launches;
+      for (const OpGroup group : all_op_groups) {
+        if (holds_for(parameters_[j].ops, group)) derivative += kernels[group];
+      }
+    }
+    return result;
+  }
+};
+
 }  // namespace
 
 std::string places_of(std::span<const PublishedRow* const> rows) {
@@ -119,198 +334,39 @@ double step_time(const KernelTimes& run, const Software& software) {
   return time;
 }
 
-/// The linearised problem at the fit: logarithms of times = jacobian x logarithms of factors + noise.
-struct SoftwareFit::Solution {
-  std::vector<FittedFactor> parameters;
-  std::vector<std::vector<std::size_t>> of_run;  ///< the parameters that match each run
-  VectorXd prior;                                ///< variance of each parameter
-  VectorXd noise_variance;                       ///< of each run
-  VectorXd fitted;                               ///< logarithm of each factor
-  MatrixXd jacobian;
-  MatrixXd weights;   ///< inverse covariance of the runs
-  VectorXd weighted;  ///< weights x (logarithms of times, as seen from 0)
-
-  explicit Solution(const std::vector<KernelTimes>& runs) {
-    find_parameters(runs);
-    const auto n = static_cast<Index>(runs.size());
-    noise_variance.resize(n);
-    for (Index i = 0; i < n; ++i) {
-      const double rounding = runs[static_cast<std::size_t>(i)].rounding;
-      noise_variance[i] = noise * noise + rounding * rounding;
-    }
-    fitted = VectorXd::Zero(prior.size());
-    for (int step = 0; step < most_steps; ++step) {
-      const Linearised at = linearised(runs);
-      weighted = at.covariance.solve(at.seen);
-      const VectorXd next = prior.cwiseProduct(jacobian.transpose() * weighted);
-      const double moved = (next - fitted).cwiseAbs().maxCoeff();
-      fitted = next;
-      if (moved < enough) break;
-    }
-    const Linearised at = linearised(runs);
-    weights = at.covariance.solve(MatrixXd::Identity(n, n));
-    weighted = weights * at.seen;
-  }
-
-  [[nodiscard]] VectorXd without(const std::vector<std::size_t>& left_out) const {
-    // Removing runs from a normal distribution: the weights of the others follow from a block inverse.
-    VectorXd others = weighted;
-    if (!left_out.empty()) {
-      const std::vector<Index> out(left_out.begin(), left_out.end());
-      const MatrixXd block = weights(out, out);
-      others -= weights(Eigen::all, out) * block.llt().solve(VectorXd(weighted(out)));
-      for (const Index i : out) others[i] = 0;
-    }
-    return prior.cwiseProduct(jacobian.transpose() * others);
-  }
-
-  [[nodiscard]] VectorXd deviations() const {
-    VectorXd variance = prior;
-    const MatrixXd weighted_jacobian = weights * jacobian;
-    for (Index j = 0; j < prior.size(); ++j)
-      variance[j] -= prior[j] * prior[j] * jacobian.col(j).dot(weighted_jacobian.col(j));
-    return variance.cwiseMax(0).cwiseSqrt();
-  }
-
-  /// The factors as a table; a launch is `usual_launch_cost` before its factors.
-  [[nodiscard]] Software software(const VectorXd& logarithms) const {
-    Software software;
-    software.launch = {Seconds{usual_launch_cost}, Provenance::assumed, launch_source};
-    for (std::size_t j = 0; j < parameters.size(); ++j) {
-      software.table.push_back({.use = parameters[j].use,
-                                .ops = parameters[j].ops,
-                                .factor = std::exp(logarithms[static_cast<Index>(j)])});
-    }
-    return software;
-  }
-
-private:
-  static constexpr int most_steps = 50;
-  static constexpr double enough = 1e-12;
-
-  void find_parameters(const std::vector<KernelTimes>& runs) {
-    std::map<std::tuple<std::size_t, SoftwareUse, FactorOps>, std::size_t> found;
-    for (const KernelTimes& run : runs) {
-      for (std::size_t level = 0; level < levels().size(); ++level) {
-        const Level& its = levels()[level];
-        if (!has_all(run.of.use, its.columns)) continue;
-        for (const FactorOps ops : its.ops) found[{level, part_of(run.of.use, its.columns), ops}] = 0;
-      }
-    }
-    prior.resize(static_cast<Index>(found.size()));
-    for (auto& [key, index] : found) {
-      index = parameters.size();
-      const double sd = levels()[std::get<0>(key)].sd;
-      prior[static_cast<Index>(index)] = sd * sd;
-      parameters.push_back({.use = std::get<1>(key), .ops = std::get<2>(key), .sd = sd, .rows = {}});
-    }
-    for (const KernelTimes& run : runs) {
-      std::vector<std::size_t>& its = of_run.emplace_back();
-      for (std::size_t level = 0; level < levels().size(); ++level) {
-        if (!has_all(run.of.use, levels()[level].columns)) continue;
-        for (const FactorOps ops : levels()[level].ops) {
-          if (time_of(run, ops) <= 0) continue;  // the run says nothing about it
-          its.push_back(found.at({level, part_of(run.of.use, levels()[level].columns), ops}));
-          parameters[its.back()].rows.push_back(run.row);
-        }
-      }
-    }
-  }
-
-  /// Time of the run that a factor for `ops` changes, before all factors.
-  static double time_of(const KernelTimes& run, FactorOps ops) {
-    if (ops == FactorOps::launch) return run.ops * usual_launch_cost;
-    double time = 0;
-    for (const OpGroup group : all_op_groups) time += holds_for(ops, group) ? run.kernels[group] : 0;
-    return time;
-  }
-
-  struct Linearised {
-    Eigen::LLT<MatrixXd> covariance;  ///< of the runs
-    VectorXd seen;                    ///< logarithms of times, as seen from 0
-  };
-
-  /// At the present factors; sets the jacobian.
-  Linearised linearised(const std::vector<KernelTimes>& runs) {
-    const auto n = static_cast<Index>(runs.size());
-    jacobian = MatrixXd::Zero(n, prior.size());
-    VectorXd seen(n);
-    for (Index i = 0; i < n; ++i) {
-      const KernelTimes& run = runs[static_cast<std::size_t>(i)];
-      const double time = add_derivatives(run, of_run[static_cast<std::size_t>(i)], i);
-      jacobian.row(i) /= time;
-      seen[i] = std::log(run.measured / time) + jacobian.row(i).dot(fitted);
-    }
-    // A run matches few of the parameters.
-    const Eigen::SparseMatrix<double, Eigen::RowMajor> few = jacobian.sparseView();
-    MatrixXd covariance = few * prior.asDiagonal() * Eigen::SparseMatrix<double>(few.transpose());
-    covariance.diagonal() += noise_variance;
-    return {covariance.llt(), seen};
-  }
-
-  /// Derivatives of a run's time by the logarithms of its factors, into a row of the jacobian; the time.
-  double add_derivatives(const KernelTimes& run, const std::vector<std::size_t>& its, Index row) {
-    ByOpGroup kernels = run.kernels;
-    double launches = run.ops * usual_launch_cost;
-    for (const std::size_t j : its) {
-      const double factor = std::exp(fitted[static_cast<Index>(j)]);
-      if (parameters[j].ops == FactorOps::launch) launches *= factor;
-      for (const OpGroup group : all_op_groups) {
-        if (holds_for(parameters[j].ops, group)) kernels[group] *= factor;
-      }
-    }
-    for (const std::size_t j : its) {
-      double& derivative = jacobian(row, static_cast<Index>(j));
-      if (parameters[j].ops == FactorOps::launch) derivative = launches;
-      for (const OpGroup group : all_op_groups) {
-        if (holds_for(parameters[j].ops, group)) derivative += kernels[group];
-      }
-    }
-    double time = run.rest + launches;
-    for (const double group : kernels.values) time += group;
-    return time;
-  }
-};
-
 SoftwareFit::SoftwareFit(std::vector<KernelTimes> runs) : runs_(std::move(runs)) {
   if (runs_.empty()) {
     throw InputError("no published one-GPU run can be fitted to",
                      "needed are runs with split 'calibrate' and gpus_total 1 that the rules in "
                      "workloads/published/runs cover");
   }
-  solution_ = std::make_unique<Solution>(runs_);
+  software_ = Solution(runs_).described(runs_);
+  for (const KernelTimes& run : runs_) fold_of_series_[run.series];
+  std::size_t next = 0;
+  for (auto& [series, fold] : fold_of_series_) fold = next++ % fold_count;
+  for (std::size_t fold = 0; fold < std::min(fold_count, fold_of_series_.size()); ++fold) {
+    without_fold_.push_back(
+        fitted_to_others([&](const KernelTimes& run) { return fold_of_series_.at(run.series) == fold; }));
+  }
 }
-SoftwareFit::~SoftwareFit() = default;
-SoftwareFit::SoftwareFit(SoftwareFit&&) noexcept = default;
-SoftwareFit& SoftwareFit::operator=(SoftwareFit&&) noexcept = default;
 
 const std::vector<KernelTimes>& SoftwareFit::runs() const { return runs_; }
 
-Software SoftwareFit::software() const {
-  constexpr int digits = 4;
-  Software software = solution_->software(solution_->fitted);
-  const VectorXd deviations = solution_->deviations();
-  for (std::size_t j = 0; j < software.table.size(); ++j) {
-    SoftwareFactor& line = software.table[j];
-    const std::vector<const PublishedRow*>& rows = solution_->parameters[j].rows;
-    line.factor = rounded(line.factor, digits);
-    line.sd = rounded(deviations[static_cast<Index>(j)], 2);
-    line.runs = static_cast<int>(rows.size());
-    line.rows = places_of(rows);
-  }
-  return software;
-}
-
-Software SoftwareFit::without(const std::vector<std::size_t>& left_out) const {
-  return solution_->software(solution_->without(left_out));
-}
+const Software& SoftwareFit::software() const { return software_; }
 
 Software SoftwareFit::without(GroupLeftOut left_out, const std::string& property) const {
-  std::vector<std::size_t> its;
-  for (std::size_t i = 0; i < runs_.size(); ++i) {
-    if (property_of(left_out, runs_[i]) == property) its.push_back(i);
+  if (left_out == GroupLeftOut::series) {
+    const auto found = fold_of_series_.find(property);
+    return found == fold_of_series_.end() ? software_ : without_fold_[found->second];
   }
-  return without(its);
+  const auto has_property = [&](const KernelTimes& run) { return property_of(left_out, run) == property; };
+  return std::ranges::none_of(runs_, has_property) ? software_ : fitted_to_others(has_property);
+}
+
+Software SoftwareFit::fitted_to_others(const std::function<bool(const KernelTimes&)>& is_left_out) const {
+  std::vector<KernelTimes> others;
+  std::ranges::remove_copy_if(runs_, std::back_inserter(others), is_left_out);
+  return others.empty() ? unfitted_software() : Solution(others).software();
 }
 
 LeftOutError SoftwareFit::left_out_error(GroupLeftOut left_out) const {
@@ -319,7 +375,7 @@ LeftOutError SoftwareFit::left_out_error(GroupLeftOut left_out) const {
   std::vector<double> errors;
   double sum = 0;
   for (const auto& [name, its] : groups) {
-    const Software software = without(its);
+    const Software software = without(left_out, name);
     for (const std::size_t i : its) {
       const double error = runs_[i].measured / step_time(runs_[i], software) - 1;
       sum += error;

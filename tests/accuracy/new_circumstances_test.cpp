@@ -22,7 +22,9 @@ constexpr const char* table =
     "stack,0.2,30,0.15,0,80\n"
     "framework,0.3,50,0.2,5,70\n"
     "generation,0.25,2,0.2,0,60\n"
+    "gpu,0.15,0,0.12,0,60\n"
     "kind,0.3,15,0.2,12,50\n"
+    "model,0.2,0,0.14,0,50\n"
     "kernels,0.4,50,-0.05,0,40\n";
 
 Circumstances usual_job() {
@@ -81,6 +83,28 @@ TEST_CASE("a new generation is named once, not with the framework too") {
   Circumstances of = usual_job();
   of.use.generation = "hopper";
   CHECK(expected_error(errors, of)->unmeasured == std::vector<std::string>{"any software on hopper"});
+}
+
+TEST_CASE("a new GPU counts in a known generation, a new model in a known kind and without a layout") {
+  const PublishedErrors errors = errors_with_bounds();
+  Circumstances of = usual_job();
+  of.use.gpu = "titan_v";
+  CHECK(std::log1p(expected_error(errors, of)->low) == doctest::Approx(-0.15));
+  CHECK(expected_error(errors, of)->unmeasured == std::vector<std::string>{"titan_v"});
+  of.use.generation = "ampere";
+  CHECK(expected_error(errors, of)->unmeasured == std::vector<std::string>{"any software on ampere"});
+  of = usual_job();
+  of.use.model = "resnet50@128";  // of another length
+  CHECK(expected_error(errors, of)->unmeasured.empty());
+  of.use.model = "vgg16";
+  CHECK(std::log1p(expected_error(errors, of)->high) == doctest::Approx(0.14));
+  CHECK(expected_error(errors, of)->unmeasured == std::vector<std::string>{"vgg16"});
+  of.kind = ModelKind::decoder;
+  CHECK(expected_error(errors, of)->unmeasured == std::vector<std::string>{"a decoder with attention"});
+  of = usual_job();
+  of.use.model = "vgg16";
+  of.layout.emplace();
+  CHECK(new_properties(errors.runs, of).empty());
 }
 
 TEST_CASE("without factors that hold for the job's kernels, the error is that of kernels alone") {
@@ -163,5 +187,8 @@ TEST_CASE("a table of new circumstances without a line, a column or a number is 
   CHECK(problems("kind,0.3,15,0.2,12,50\n", "").front().message == "not a line for each property");
   CHECK(problems("stack,0.2", "stack,x").front().line == 3);
   CHECK(problems("slower,slower_op_us", "slower_op_us,slower").front().line == 1);
+  CHECK(problems("model,", "gpu,").front().message == "a second line of 'gpu'");
+  CHECK(problems("model,0.2,0,0.14", "model,0.2,0,-0.3").front().message ==
+        "the lower bound is above the upper one");
   CHECK(problems("kernels", "kernel").front().message == "unknown property 'kernel'");
 }

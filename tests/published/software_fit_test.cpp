@@ -8,6 +8,7 @@
 #include "strategy/software.hpp"
 #include "workload/readme_keys.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -92,21 +93,40 @@ TEST_CASE("one run moves the factors of its own kind and hardly those of other f
   CHECK(slowdown_of(software, made.runs[0].of.use).factor[OpGroup::matrix_product] < own);
 }
 
-TEST_CASE("leaving runs out is fitting without them") {
+TEST_CASE("what was measured of a property does not matter where the property is left out") {
   const MadeRuns made = made_runs(60, 0.1);
   const SoftwareFit fit(made.runs);
-  for (const std::size_t first : {0, 10, 40}) {
-    const std::vector<std::size_t> left_out{first, first + 1, first + 2};
-    std::vector<KernelTimes> others;
-    for (std::size_t i = 0; i < made.runs.size(); ++i) {
-      if (i < first || i > first + 2) others.push_back(made.runs[i]);
+  for (const GroupLeftOut left_out : {GroupLeftOut::series, GroupLeftOut::stack, GroupLeftOut::model}) {
+    const auto property = [&](const KernelTimes& run) {
+      return property_of(left_out, run.of, run.row->source, run.series);
+    };
+    std::vector<KernelTimes> changed = made.runs;
+    for (KernelTimes& run : changed) {
+      if (property(run) == property(made.runs.front())) run.measured *= 3;
     }
-    const Software without = fit.without(left_out);
-    const Software again = SoftwareFit(others).software();
-    for (const std::size_t i : left_out)
-      CHECK(step_time(made.runs[i], without) ==
-            doctest::Approx(step_time(made.runs[i], again)).epsilon(0.003));
+    const SoftwareFit other(changed);
+    const KernelTimes& first = made.runs.front();
+    const double without = step_time(first, fit.without(left_out, property(first)));
+    CHECK(step_time(first, other.without(left_out, property(first))) == without);
+    CHECK(step_time(first, other.software()) > 1.01 * step_time(first, fit.software()));
+    CHECK(without != step_time(first, fit.software()));
   }
+  const KernelTimes& any = made.runs.front();
+  CHECK(step_time(any, fit.without(GroupLeftOut::stack, "none has it")) == step_time(any, fit.software()));
+}
+
+TEST_CASE("of many factors those stay that the runs need") {
+  MadeRuns made = made_runs(480, 0.02);
+  for (std::size_t i = 0; i < made.runs.size(); ++i) {
+    made.runs[i].of.use.model = fmt::format("model{}", i % 120);
+    if (i % 120 == 7) made.runs[i].measured *= 1.4;
+  }
+  const std::vector<SoftwareFactor> table = SoftwareFit(made.runs).software().table;
+  CHECK(table.size() == 150);
+  const auto is_seventh = [](const SoftwareFactor& line) { return line.use.model == "model7"; };
+  const auto seventh = std::ranges::find_if(table, is_seventh);
+  REQUIRE(seventh != table.end());
+  CHECK(seventh->factor > 1.05);
 }
 
 TEST_CASE("errors of runs left out are those of runs that the fit has not seen") {
