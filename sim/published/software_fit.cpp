@@ -10,6 +10,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -85,7 +86,7 @@ Software unfitted_software() {
 struct FittedFactor {
   SoftwareUse use;
   FactorOps ops{};
-  double sd = 0;
+  double sd = 0;  ///< of its logarithm after the fit to all
   std::vector<const PublishedRow*> rows;
 };
 
@@ -110,15 +111,35 @@ std::string lines_text(const std::set<int>& lines) {
   return text;
 }
 
-/// The most probable factors, where logarithms of times have normal noise.
+/// The most probable factors of runs, where logarithms of times have normal noise.
 class Solution {
 public:
-  explicit Solution(const std::vector<KernelTimes>& runs) {
-    find_parameters(runs);
+  explicit Solution(std::vector<KernelTimes> runs) : runs_(std::move(runs)) {
+    find_parameters();
     fitted_ = VectorXd::Zero(prior_.size());
-    fit(runs, steps_before_choice);
-    while (drop_factors(runs)) fit(runs, steps_of_choice);
-    fit(runs, most_steps);
+    fit(most_steps);
+    const VectorXd variances = posterior().variances();
+    for (std::size_t j = 0; j < parameters_.size(); ++j)
+      parameters_[j].sd = std::sqrt(variances[static_cast<Index>(j)]);
+  }
+
+  /// The `most_factors` factors that say nearly the same as all, of the runs and of jobs like them with
+  /// another stack, model or GPU, which fewer factors match: they are fitted to what all say (predictive
+  /// projection, Piironen and Vehtari 2017), so that measured times do not choose them directly.
+  [[nodiscard]] Solution projected() const {
+    using U = SoftwareUse;
+    static const std::vector<Columns> unknown{
+        {}, {&U::stack}, {&U::model}, {&U::gpu}, {&U::stack, &U::model}, {&U::stack, &U::model, &U::gpu}};
+    std::vector<KernelTimes> jobs;
+    jobs.reserve(unknown.size() * runs_.size());
+    for (const KernelTimes& run : runs_) {
+      for (const Columns& columns : unknown) {
+        KernelTimes& job = jobs.emplace_back(run);
+        job.rounding = 0;
+        for (const auto column : columns) (job.of.use.*column).clear();
+      }
+    }
+    return Solution(std::move(jobs), *this);
   }
 
   /// The factors as a table; a launch is `usual_launch_cost` before its factors.
@@ -133,15 +154,13 @@ public:
   }
 
   /// The same with the standard deviations of the factors and the rows that they rest on, rounded.
-  [[nodiscard]] Software described(const std::vector<KernelTimes>& runs) const {
+  [[nodiscard]] Software described() const {
     constexpr int digits = 4;
-    const VectorXd variances = posterior(runs).variances();
     Software result = software();
     for (std::size_t j = 0; j < parameters_.size(); ++j) {
       SoftwareFactor& line = result.table[j];
-      const auto index = static_cast<Index>(j);
       line.factor = rounded(line.factor, digits);
-      line.sd = rounded(std::sqrt(variances[index]), 2);
+      line.sd = rounded(parameters_[j].sd, 2);
       line.runs = static_cast<int>(parameters_[j].rows.size());
       line.rows = places_of(parameters_[j].rows);
     }
@@ -149,6 +168,17 @@ public:
   }
 
 private:
+  /// Of jobs that the factors of `all` predict.
+  Solution(std::vector<KernelTimes> jobs, const Solution& all) : runs_(std::move(jobs)) {
+    find_parameters();
+    parameters_ = all.parameters_;  // the same, in the same order, with their rows
+    fitted_ = all.fitted_;
+    for (std::size_t i = 0; i < runs_.size(); ++i) runs_[i].measured = derivatives(runs_[i], of_run_[i]).time;
+    while (drop_factors()) fit(steps_of_choice);
+    fit(most_steps);
+  }
+
+  std::vector<KernelTimes> runs_;
   std::vector<FittedFactor> parameters_;
   std::vector<std::vector<std::size_t>> of_run_;  ///< the parameters that match each run
   VectorXd prior_;                                ///< variance of each parameter
@@ -166,27 +196,31 @@ private:
   };
 
   static constexpr int most_steps = 100;
-  static constexpr int steps_before_choice = 8;
   static constexpr int steps_of_choice = 2;
   static constexpr double enough = 1e-6;
   static constexpr std::size_t most_factors = 150;
   static constexpr std::size_t fewest_dropped = 20;
 
-  /// Moves the factors towards the maximum, half of each Newton step: whole ones may jump to and fro across
+  /// Moves the factors to the maximum by Newton steps, by half ones when whole ones jump to and fro across
   /// it.
-  void fit(const std::vector<KernelTimes>& runs, int steps) {
+  void fit(int steps) {
+    double part = 1;
+    double before = std::numeric_limits<double>::infinity();
     for (int step = 0; step < steps; ++step) {
-      const VectorXd move = posterior(runs).mean - fitted_;
-      fitted_ += 0.5 * move;
-      if (move.cwiseAbs().maxCoeff() < enough) break;
+      const VectorXd move = posterior().mean - fitted_;
+      const double largest = move.cwiseAbs().maxCoeff();
+      if (largest > 0.5 * before) part = 0.5;
+      before = largest;
+      fitted_ += part * move;
+      if (largest < enough) break;
     }
   }
 
-  /// Takes factors away, those first without which the marginal likelihood of the runs is greatest; some at a
+  /// Takes factors away, those first without which the marginal likelihood is greatest; some at a
   /// time, as each can do what its neighbour did. Whether there were too many.
-  bool drop_factors(const std::vector<KernelTimes>& runs) {
+  bool drop_factors() {
     if (parameters_.size() <= most_factors) return false;
-    const Posterior at = posterior(runs);
+    const Posterior at = posterior();
     const VectorXd variances = at.variances();
     std::vector<std::pair<double, std::size_t>> losses;  // of twice the logarithm of the likelihood
     for (Index j = 0; j < prior_.size(); ++j) {
@@ -224,9 +258,9 @@ private:
     }
   }
 
-  void find_parameters(const std::vector<KernelTimes>& runs) {
+  void find_parameters() {
     std::map<std::tuple<std::size_t, SoftwareUse, FactorOps>, std::size_t> found;
-    for (const KernelTimes& run : runs) {
+    for (const KernelTimes& run : runs_) {
       for (std::size_t level = 0; level < levels().size(); ++level) {
         const Level& its = levels()[level];
         if (!has_all(run.of.use, its.columns)) continue;
@@ -238,9 +272,9 @@ private:
       index = parameters_.size();
       const double sd = levels()[std::get<0>(key)].sd;
       prior_[static_cast<Index>(index)] = sd * sd;
-      parameters_.push_back({.use = std::get<1>(key), .ops = std::get<2>(key), .sd = sd, .rows = {}});
+      parameters_.push_back({.use = std::get<1>(key), .ops = std::get<2>(key), .sd = 0, .rows = {}});
     }
-    for (const KernelTimes& run : runs) {
+    for (const KernelTimes& run : runs_) {
       std::vector<std::size_t>& its = of_run_.emplace_back();
       for (std::size_t level = 0; level < levels().size(); ++level) {
         if (!has_all(run.of.use, levels()[level].columns)) continue;
@@ -262,12 +296,12 @@ private:
   }
 
   /// At the present factors.
-  [[nodiscard]] Posterior posterior(const std::vector<KernelTimes>& runs) const {
-    const auto n = static_cast<Index>(runs.size());
+  [[nodiscard]] Posterior posterior() const {
+    const auto n = static_cast<Index>(runs_.size());
     Eigen::SparseMatrix<double, Eigen::RowMajor> jacobian(n, prior_.size());  // over the sd of the noise
     VectorXd seen(n);  // logarithms of times over it, as seen from 0
     for (Index i = 0; i < n; ++i) {
-      const KernelTimes& run = runs[static_cast<std::size_t>(i)];
+      const KernelTimes& run = runs_[static_cast<std::size_t>(i)];
       const std::vector<std::size_t>& its = of_run_[static_cast<std::size_t>(i)];
       const Derivatives at = derivatives(run, its);
       const double sd = std::sqrt(noise * noise + run.rounding * run.rounding);
@@ -340,7 +374,7 @@ SoftwareFit::SoftwareFit(std::vector<KernelTimes> runs) : runs_(std::move(runs))
                      "needed are runs with split 'calibrate' and gpus_total 1 that the rules in "
                      "workloads/published/runs cover");
   }
-  software_ = Solution(runs_).described(runs_);
+  software_ = Solution(runs_).projected().described();
   for (const KernelTimes& run : runs_) fold_of_series_[run.series];
   std::size_t next = 0;
   for (auto& [series, fold] : fold_of_series_) fold = next++ % fold_count;
@@ -366,7 +400,7 @@ Software SoftwareFit::without(GroupLeftOut left_out, const std::string& property
 Software SoftwareFit::fitted_to_others(const std::function<bool(const KernelTimes&)>& is_left_out) const {
   std::vector<KernelTimes> others;
   std::ranges::remove_copy_if(runs_, std::back_inserter(others), is_left_out);
-  return others.empty() ? unfitted_software() : Solution(others).software();
+  return others.empty() ? unfitted_software() : Solution(std::move(others)).projected().software();
 }
 
 LeftOutError SoftwareFit::left_out_error(GroupLeftOut left_out) const {

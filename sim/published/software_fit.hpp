@@ -4,8 +4,7 @@
 // factors that match, of its launches and of the rest. Every factor is drawn towards 1 as if its logarithm
 // were normal with the standard deviation of its level, so that factors with few runs hardly differ from 1
 // (maximum a posteriori; for the linearised problem the best linear unbiased prediction, Henderson 1975).
-// The 150 factors stay without which the runs would be least likely, by their marginal likelihood (Tipping
-// 2001 prunes alike).
+// Of them all, those 150 are kept that say nearly the same (predictive projection).
 
 #include "published/kernel_times.hpp"
 #include "published/left_out.hpp"
