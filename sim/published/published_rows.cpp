@@ -228,8 +228,7 @@ std::string metric_of(const std::string& unit) {
 }
 
 /// The rows of a table in the columns of workloads/published.
-std::vector<PublishedRow> rows_of(const std::string& name, const PublishedTable& table,
-                                  CsvProblems& problems) {
+std::vector<PublishedRow> rows_of(const std::string& name, const FormedTable& table, CsvProblems& problems) {
   const CsvFile& file = table.file;
   Header header(file.header, problems);
   std::vector<PublishedRow> rows;
@@ -276,7 +275,7 @@ std::vector<PublishedRow> read_published_rows(const std::string& name, std::stri
   if (is_of_targets(file.header)) {
     rows = target_rows(name, file, problems);
   } else {
-    for (const PublishedTable& table : in_published_columns(std::move(file), forms, problems)) {
+    for (const FormedTable& table : in_published_columns(std::move(file), forms, problems)) {
       std::vector<PublishedRow> read = rows_of(name, table, problems);
       std::ranges::move(read, std::back_inserter(rows));
     }

@@ -139,8 +139,8 @@ private:
   const CsvRow& row_;
 };
 
-PublishedTable rows_of(const CsvFile& table, const TableForm& form, const FormRow& row) {
-  PublishedTable made;
+FormedTable rows_of(const CsvFile& table, const TableForm& form, const FormRow& row) {
+  FormedTable made;
   made.file.header.line = table.header.line;
   for (const auto& [column, text] : row.cells) made.file.header.cells.push_back({.text = column});
   for (const CsvRow& line : table.rows) {
@@ -193,9 +193,8 @@ TableForms shipped_table_forms(const config::Catalogue& catalogue) {
   return file.empty() ? TableForms() : load_table_forms(config::load(file));
 }
 
-std::vector<PublishedTable> in_published_columns(CsvFile table, const TableForms& forms,
-                                                 CsvProblems& problems) {
-  std::vector<PublishedTable> all;
+std::vector<FormedTable> in_published_columns(CsvFile table, const TableForms& forms, CsvProblems& problems) {
+  std::vector<FormedTable> all;
   for (const TableForm& form : forms.forms) {
     if (!has_form(table.header, form)) continue;
     for (const CsvRow& row : table.rows) Line(table, form, row).check_counts(problems);

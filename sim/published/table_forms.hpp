@@ -49,7 +49,7 @@ TableForms load_table_forms(const config::Document& document);
 TableForms shipped_table_forms(const config::Catalogue& catalogue);
 
 /// A table in the columns of workloads/published.
-struct PublishedTable {
+struct FormedTable {
   CsvFile file;
   /// For each row, the word that the form does not know, without the file's name; empty without a form.
   std::vector<std::optional<Diagnostic>> unknown = {};
@@ -58,8 +58,7 @@ struct PublishedTable {
 /// One table for each row of the form that `table` has, with the lines that match; they keep their numbers,
 /// and cells that begin with a line's cell its place. The table itself if it has no form. Reports cells of
 /// the form's `counts` that are no such numbers; empty cells say nothing and are right everywhere.
-std::vector<PublishedTable> in_published_columns(CsvFile table, const TableForms& forms,
-                                                 CsvProblems& problems);
+std::vector<FormedTable> in_published_columns(CsvFile table, const TableForms& forms, CsvProblems& problems);
 
 }  // namespace trainyard
 
