@@ -179,13 +179,13 @@ TEST_CASE("an unknown word of a table in other columns is a warning beside other
   const std::string message = "unknown word 'Star' in the column algorithm";
   const Ended both = run_program({"validate", scratch.put("both.csv", columns + known + strange), "--json"});
   CHECK(both.code == 0);
-  CHECK(contains(both.err, "both.csv:3:38: warning: " + message));
+  CHECK(contains(both.err, "both.csv:3:40: warning: " + message));
   const auto json = nlohmann::json::parse(both.out);
   CHECK(json["schema_version"] == 4);  // as of training runs
   CHECK(json["excluded"][message] == 1);
   const Ended alone = run_program({"validate", scratch.put("alone.csv", columns + strange)});
   CHECK(alone.code == 3);
-  CHECK(contains(alone.err, "alone.csv:2:38: error: " + message));
+  CHECK(contains(alone.err, "alone.csv:2:40: error: " + message));
 }
 
 TEST_CASE("validate names ranges of reports that are not used") {
