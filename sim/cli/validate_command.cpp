@@ -95,7 +95,9 @@ std::string rules_of(RowKind kind, const std::string& named) {
   return kind == RowKind::layouts ? "layouts" : "to_target";
 }
 
-nlohmann::ordered_json head_of_json() { return {{"schema_version", 4}, {"trainyard_version", version()}}; }
+nlohmann::ordered_json head_of_json() {
+  return {{"schema_version", validation_schema_version}, {"trainyard_version", version()}};
+}
 
 /// Why the mean error of some rows misses the limit; empty if it does not.
 std::string missed(const std::string& one, const std::string& many, const std::optional<double>& error,
@@ -151,16 +153,19 @@ void check_limit(const CollectiveValidation& collectives, const std::vector<Vali
   if (!all.empty()) throw LimitMissed(all);
 }
 
-/// Names machines and frameworks that no rule recognises. Their rows are left out, with a warning; it is an
-/// error if nothing else is in the files, and so are then models, of which published rows have many others.
+/// Names machines and frameworks that no rule recognises, and `unknown` words of tables in other columns.
+/// Their rows are left out, with a warning; it is an error if nothing else is in the files, and so are then
+/// models, of which published rows have many others.
 void report_missing_rules(const PublishedData& collectives, const PublishedData& training,
-                          bool is_anything_predicted) {
-  std::vector<Diagnostic> missing = missing_machines(collectives);
+                          std::vector<Diagnostic> unknown, bool is_anything_predicted) {
+  std::vector<Diagnostic> missing = std::move(unknown);
+  std::ranges::move(missing_machines(collectives), std::back_inserter(missing));
   std::ranges::move(missing_rules(training), std::back_inserter(missing));
   if (!is_anything_predicted) std::ranges::move(missing_models(training), std::back_inserter(missing));
   if (missing.empty()) return;
+  for (Diagnostic& each : missing)
+    each.severity = is_anything_predicted ? Severity::warning : Severity::error;
   if (!is_anything_predicted) throw InputError(std::move(missing));
-  for (Diagnostic& each : missing) each.severity = Severity::warning;
   print_diagnostics(missing);
 }
 
@@ -200,6 +205,12 @@ void check_files(const ValidateOptions& options, const std::vector<Fit>& asked) 
     if (*file) check_out_file(**file, options.force);
   }
   if (!options.errors) return;
+  for (const std::string& file : options.files) {
+    if (std::filesystem::path(file).filename().string().find_first_of(",\"\n\r") != std::string::npos)
+      throw InputError(
+          fmt::format("--errors: '{}' has a comma, a quote or a line break in its name", file),
+          "another name: the tables of errors name their rows by file, in a column between commas");
+  }
   check_out_file(curve_error_file(options), options.force);
   for (const RowKind kind : kinds) {
     for (const Fit fit : asked) {
@@ -307,7 +318,9 @@ void validate(const ValidateOptions& options) {
   const Protocols constants =
       load_protocols(config::load(config::find(catalogue, config::Kind::protocols, options.protocols)));
   const RunRules runs = read_run_rules(catalogue, options.runs);
-  RowsByKind rows = parted(read_published_files(catalogue, options.files));
+  const std::vector<PublishedRow> read = read_published_files(catalogue, options.files);
+  const std::vector<Diagnostic> unknown = unknown_words(read);
+  RowsByKind rows = parted(read);
   expect(rows.work(parallel), "CSV files of fewer rows take less");
   expect_no_more();
   if (options.experiments) check_experiment_files(options, rows);
@@ -354,7 +367,7 @@ void validate(const ValidateOptions& options) {
         !curves.curves.empty() ||
         std::ranges::any_of(validations, [](const Validation& its) { return !its.cases.empty(); });
     report_missing_rules(*collective_data, has_training ? *validations.front().data : PublishedData(),
-                         is_anything_predicted);
+                         unknown, is_anything_predicted);
   }
   if (options.limit) check_limit(scored_curves, validations, fit, limit);
 }

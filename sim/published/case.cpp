@@ -126,6 +126,7 @@ std::variant<Case, std::string> case_of(const std::shared_ptr<const PublishedDat
                                         const PublishedRow& row, bool timed) {
   const RunRules& rules = data->run_rules;
   if (row.report) return "a report with an experiment of its own";
+  if (row.unknown) return row.unknown->message;
   if (const ExclusionRule* excluded = first_match(rules.excluded, row)) return excluded->reason;
   Case run{.data = data,
            .row = &row,

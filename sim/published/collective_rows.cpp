@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <string_view>
 #include <utility>
 
@@ -51,11 +53,24 @@ std::vector<Bytes> sizes_of(std::string_view text) {
   return sizes;
 }
 
+/// "allreduce" of "allreduce 1048576 B".
+std::string first_word_of_model(const PublishedRow& row) {
+  return in_small_letters(row.model.substr(0, row.model.find(' ')));
+}
+
+std::vector<std::string_view> names_of_operations() {
+  std::vector<std::string_view> names;
+  for (const auto& operation : config::Names<Operation>::table) names.push_back(operation.text);
+  return names;
+}
+
 }  // namespace
 
 bool is_about_a_collective(const PublishedRow& row) {
   const std::string metric = in_small_letters(row.metric);
-  return std::ranges::any_of(metric_words, [&](const auto& word) { return metric.starts_with(word.first); });
+  return std::ranges::any_of(metric_words,
+                             [&](const auto& word) { return metric.starts_with(word.first); }) ||
+         metric.starts_with(first_word_of_model(row) + '_');
 }
 
 std::variant<CollectiveMeasurement, std::string> collective_measurement(const PublishedRow& row) {
@@ -68,8 +83,12 @@ std::variant<CollectiveMeasurement, std::string> collective_measurement(const Pu
     rest = std::string_view(metric).substr(word.size());
     break;
   }
+  if (rest.empty() && is_about_a_collective(row))
+    return fmt::format("unknown collective {}: none of {}", in_quotes(first_word_of_model(row)),
+                       fmt::join(names_of_operations(), ", "));
   if (rest.empty()) return std::string(not_a_collective);
   if (row.split == "context") return std::string(only_context);
+  if (row.unknown) return row.unknown->message;
   if (rest.starts_with("ring_")) result.algorithm = Algorithm::ring;
   if (rest.starts_with("tree_")) result.algorithm = Algorithm::tree;
   const std::string_view model = row.model;

@@ -20,7 +20,8 @@ inline constexpr std::string_view not_a_collective = "not a collective";
 inline constexpr std::string_view only_context = "context, not a measurement";
 inline constexpr std::string_view no_gpus = "no number of GPUs";
 
-/// Whether the row's metric is about a collective.
+/// Whether the row's metric is about a collective: it begins with the name of one, or with the first word of
+/// the column `model`, whatever that is.
 bool is_about_a_collective(const PublishedRow& row);
 
 struct CollectiveMeasurement {

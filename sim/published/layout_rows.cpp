@@ -17,13 +17,14 @@
 namespace trainyard {
 namespace {
 
-/// What the column `zero` says that replicas divide.
-Sharded sharded_by(const std::string& zero) {
+/// What the column `zero` says that replicas divide; nothing if its words are unknown.
+std::optional<Sharded> sharded_by(const std::string& zero) {
   const auto says = [&](std::string_view word) { return zero.find(word) != std::string::npos; };
   if (zero.empty()) return Sharded::none;
   if (says("zero2") || says("shard_grad_op") || says("no reshard")) return Sharded::gradients;
   if (says("zero3") || says("fsdp") || says("hsdp")) return Sharded::parameters;
-  return Sharded::optimizer;
+  if (says("zero1") || says("optimizer")) return Sharded::optimizer;
+  return std::nullopt;
 }
 
 /// The number after "within " in the column `zero`: replicas that divide the state among themselves.
@@ -66,7 +67,13 @@ std::string read_sharding(Case& run) {
   if (run.layout->replicas * run.layout->parallelism.context == 1) return {};
   const std::string zero = in_small_letters(run.row->layout->zero);
   Parallelism& parallelism = run.layout->parallelism;
-  parallelism.shard = sharded_by(zero);
+  const std::optional<Sharded> shard = sharded_by(zero);
+  if (!shard)
+    return fmt::format(
+        "unknown word '{}' in the column zero: neither zero1 to zero3, nor "
+        "distributed_optimizer, fsdp or hsdp",
+        run.row->layout->zero);
+  parallelism.shard = *shard;
   const std::optional<int> group = group_of(zero);
   if (group && parallelism.pipeline == 1 && *group * parallelism.tensor != run.row->gpus_per_node)
     return "state is divided by replicas that are neither all nor those of a node";

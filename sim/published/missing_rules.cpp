@@ -41,6 +41,9 @@ public:
         "write it as shipped rows do (ResNet-50, BERT-Large), or add a rule for the model and name its file "
         "with --runs");
   }
+  void add(const Diagnostic& error) {
+    if (++rows_[error.message] == 1) errors_.push_back(error);
+  }
   [[nodiscard]] std::vector<Diagnostic> errors() && {
     for (Diagnostic& error : errors_) {
       if (const int rows = rows_.at(error.message); rows > 1)
@@ -51,14 +54,13 @@ public:
 
 private:
   void add(const PublishedRow& row, const char* column, std::string message, std::string hint) {
-    if (++rows_[message] > 1) return;
-    errors_.push_back({.file = row.file,
-                       .line = row.line,
-                       .column = 1,
-                       .key_path = column,
-                       .message = std::move(message),
-                       .hint = std::move(hint),
-                       .source_line = {}});
+    add({.file = row.file,
+         .line = row.line,
+         .column = 1,
+         .key_path = column,
+         .message = std::move(message),
+         .hint = std::move(hint),
+         .source_line = {}});
   }
 
   std::vector<Diagnostic> errors_;
@@ -81,6 +83,14 @@ std::vector<Diagnostic> missing_rules(const PublishedData& training) {
     if (!is_eligible(training, row)) continue;
     if (machine_of(training.machine_rules.machines, row) == nullptr) missing.add_machine(row);
     if (first_match(training.run_rules.stacks, row) == nullptr) missing.add_software(row);
+  }
+  return std::move(missing).errors();
+}
+
+std::vector<Diagnostic> unknown_words(const std::vector<PublishedRow>& rows) {
+  MissingRules missing;
+  for (const PublishedRow& row : rows) {
+    if (row.unknown) missing.add(*row.unknown);
   }
   return std::move(missing).errors();
 }

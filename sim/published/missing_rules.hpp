@@ -19,4 +19,7 @@ std::vector<Diagnostic> missing_models(const PublishedData& training);
 /// The same for rows about collectives, which need only a machine.
 std::vector<Diagnostic> missing_machines(const PublishedData& collectives);
 
+/// One error for each word that the form of a table does not know, at its first row.
+std::vector<Diagnostic> unknown_words(const std::vector<PublishedRow>& rows);
+
 }  // namespace trainyard

@@ -268,6 +268,7 @@ private:
       for (const Overrides& end : of.experiment->ends) {
         Case there = of;
         there.experiment->set = end;
+        check_ranks(there, resolved(there, nullptr, of.micro_batches));
         const double value = is_memory(of.figure)
                                  ? figure_of(memory_of(resolved(there, nullptr, of.micro_batches)), of.figure)
                                  : this->value(there, {});

@@ -36,6 +36,12 @@ std::vector<PublishedRow> read_published_files(const config::Catalogue& catalogu
     try {
       std::vector<PublishedRow> its =
           read_published_rows(path.string(), config::read_file(path, largest_csv), forms);
+      if (its.empty())
+        throw InputError(std::vector{Diagnostic{.file = path.string(),
+                                                .key_path = {},
+                                                .message = "the table has no row that is a measurement",
+                                                .hint = {},
+                                                .source_line = {}}});
       std::ranges::move(its, std::back_inserter(rows));
     } catch (const InputError& error) {
       errors.insert(errors.end(), error.diagnostics().begin(), error.diagnostics().end());

@@ -8,6 +8,7 @@
 #include "workload/csv.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <initializer_list>
@@ -147,7 +148,17 @@ public:
       error("ranges", ranges.error());
     if (std::string problem = unit_problem(text("metric"), text("unit")); !problem.empty())
       error("unit", std::move(problem));
+    constexpr double whole = 100;
+    if (text("metric") == "mfu_pct" && value() > whole)
+      error("value", "an MFU is at most 100 %, not " + text("value"));
     return read;
+  }
+
+  void check_clean() const {
+    constexpr std::array<std::string_view, 3> words{"yes", "partial", "no"};
+    const std::string& clean = text("clean");
+    if (!clean.empty() && std::ranges::find(words, clean) == words.end())
+      error("clean", "unknown word " + in_quotes(clean), config::suggest(clean, words));
   }
 
 private:
@@ -167,8 +178,8 @@ private:
     const auto place = places_.find(column);
     return place == places_.end() ? absent : row_.cells[place->second];
   }
-  void error(std::string_view column, std::string message) const {
-    problems_.error(row_.line, cell(column), column, std::move(message));
+  void error(std::string_view column, std::string message, std::string hint = {}) const {
+    problems_.error(row_.line, cell(column), column, std::move(message), std::move(hint));
   }
 
   const CsvRow& row_;
@@ -217,7 +228,8 @@ std::string metric_of(const std::string& unit) {
 }
 
 /// The rows of a table in the columns of workloads/published.
-std::vector<PublishedRow> rows_of(const std::string& name, const CsvFile& file, CsvProblems& problems) {
+std::vector<PublishedRow> rows_of(const std::string& name, const FormedTable& table, CsvProblems& problems) {
+  const CsvFile& file = table.file;
   Header header(file.header, problems);
   std::vector<PublishedRow> rows;
   if (!header.is_complete()) return rows;
@@ -226,6 +238,9 @@ std::vector<PublishedRow> rows_of(const std::string& name, const CsvFile& file, 
     PublishedRow& read = rows.emplace_back();
     read.file = name;
     read.line = csv.line;
+    if (!table.unknown.empty()) read.unknown = table.unknown[rows.size() - 1];
+    if (read.unknown) read.unknown->file = name;
+    row.check_clean();
     for (const PublishedColumn& column : published_columns) {
       if (column.text != nullptr) read.*column.text = row.text(column.name);
       if (column.count != nullptr) read.*column.count = row.count(column.name);
@@ -260,7 +275,7 @@ std::vector<PublishedRow> read_published_rows(const std::string& name, std::stri
   if (is_of_targets(file.header)) {
     rows = target_rows(name, file, problems);
   } else {
-    for (const CsvFile& table : in_published_columns(std::move(file), forms)) {
+    for (const FormedTable& table : in_published_columns(std::move(file), forms, problems)) {
       std::vector<PublishedRow> read = rows_of(name, table, problems);
       std::ranges::move(read, std::back_inserter(rows));
     }

@@ -3,6 +3,7 @@
 // README.md). Only numbers are interpreted here; collective_curves.hpp and training_rows.hpp interpret the
 // rows.
 
+#include "config/diagnostic.hpp"
 #include "published/layout_columns.hpp"
 #include "published/report_columns.hpp"
 #include "published/table_forms.hpp"
@@ -37,6 +38,8 @@ struct PublishedRow {
   std::optional<LayoutColumns> layout;  ///< if the file has columns of layouts
   std::optional<TargetColumns> to_target = {};  ///< if the row is about a training to a target
   std::optional<ReportColumns> report = {};     ///< if the row is a report with an experiment of its own
+  /// A word that the form of the table does not know: the row is left out.
+  std::optional<Diagnostic> unknown = {};
 };
 
 /// A column and the member that holds its text or its whole number; `value` is read otherwise.
@@ -81,7 +84,7 @@ inline constexpr std::array published_columns{
 /// GPUs they are on one node. A row about a training run needs a framework, a precision and a batch. A file
 /// with the columns of layout_columns.hpp has the names of layout_aliases; without `nodes` its GPUs are on
 /// full nodes of eight. One with the columns of reports has those of report_aliases. Throws one InputError
-/// with all errors: missing columns, and counts and values that are not numbers.
+/// with all errors: missing columns, counts and values that are not numbers, and unknown words in `clean`.
 std::vector<PublishedRow> read_published_rows(const std::string& name, std::string_view text,
                                               const TableForms& forms = {});
 

@@ -1,9 +1,16 @@
 #include "published/report_cases.hpp"
 
+#include "compute/gpu_profile.hpp"
+#include "compute/processor_profile.hpp"
 #include "config/diagnostic.hpp"
+#include "config/key_list.hpp"
+#include "config/schema.hpp"
 #include "experiment/experiment.hpp"
+#include "experiment/keys_meant.hpp"
+#include "platform/platform_file.hpp"
+#include "strategy/stack.hpp"
 #include "units/text.hpp"
-#include "units/trimmed.hpp"
+#include "workload/model_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -49,12 +56,23 @@ constexpr std::string_view other_metric = "other";
 constexpr std::string_view one_gpu_family = "one GPU";
 constexpr std::string_view one_node_family = "replicas on one node";
 constexpr std::string_view several_nodes_family = "replicas on several nodes";
+constexpr std::string_view unknown_size_family = "number of GPUs not stated";
 constexpr std::string_view shared_family = "ranks share a model";
 constexpr std::string_view collective_family = "collectives";
 
 const Metric* metric_named(std::string_view name) {
   const auto* const found = std::ranges::find(report_metrics, name, &Metric::name);
   return found == report_metrics.end() ? nullptr : found;
+}
+
+InputError error_at(const PublishedRow& row, std::string column, std::string message, std::string hint) {
+  return InputError(std::vector{Diagnostic{.file = row.file,
+                                           .line = row.line,
+                                           .column = 1,
+                                           .key_path = std::move(column),
+                                           .message = std::move(message),
+                                           .hint = std::move(hint),
+                                           .source_line = {}}});
 }
 
 /// The experiment's file.
@@ -68,14 +86,22 @@ std::string file_of(const config::Catalogue& catalogue, const PublishedRow& row)
   try {
     return config::find(catalogue, config::Kind::experiment, named).string();
   } catch (const InputError& error) {
-    Diagnostic diagnostic = error.diagnostics().front();
-    diagnostic.file = row.file;
-    diagnostic.line = row.line;
-    diagnostic.column = 1;
-    diagnostic.key_path = "experiment";
-    diagnostic.hint = fmt::format("a file in the folder '{}', or next to the table", table.stem().string());
-    throw InputError(std::vector{std::move(diagnostic)});
+    throw error_at(row, "experiment", error.diagnostics().front().message,
+                   fmt::format("a file in the folder '{}', or next to the table", table.stem().string()));
   }
+}
+
+/// Why the key of a range is none that --set takes; an empty message if it is one.
+config::UnknownKey unknown_key_of_experiments(const std::string& key) {
+  if (is_total(key)) return {};
+  const std::string_view file = file_named_by(key);
+  if (file.empty()) return config::unknown_key(config::shape_of<Experiment>({}), key);
+  const std::string_view path = std::string_view(key).substr(file.size() + 1);
+  if (file == "platform") return config::unknown_key(config::shape_of<PlatformFile>({}), path);
+  if (file == "gpu") return config::unknown_key(config::shape_of<GpuProfile>({}), path);
+  if (file == "processor") return config::unknown_key(config::shape_of<ProcessorFile>({}), path);
+  if (file == "model") return config::unknown_key(config::shape_of<ModelFile>({}), path);
+  return config::unknown_key(config::shape_of<Stack>({}), path);
 }
 
 /// "dgx_a100" of "platforms/dgx_a100.yaml".
@@ -96,8 +122,11 @@ void read_experiment(Case& of, std::string file) {
   Overrides low;
   Overrides high;
   for (const ReportRange& range : of.row->report->ranges) {
-    low.emplace_back(range.key, range.low);
-    high.emplace_back(range.key, range.high);
+    const std::string key = key_meant(range.key);
+    if (config::UnknownKey unknown = unknown_key_of_experiments(key); !unknown.message.empty())
+      throw error_at(*of.row, "ranges", std::move(unknown.message), std::move(unknown.hint));
+    low.emplace_back(key, range.low);
+    high.emplace_back(key, range.high);
   }
   named.ends = {std::move(low), std::move(high)};
 }
@@ -128,6 +157,7 @@ std::string_view report_family(const PublishedRow& row) {
   if (std::ranges::any_of(words,
                           [&](std::string_view word) { return layout.find(word) != std::string::npos; }))
     return shared_family;
+  if (row.gpus_total == 0 && row.nodes <= 1) return unknown_size_family;
   if (row.gpus_total == 1) return one_gpu_family;
   return row.nodes > 1 ? several_nodes_family : one_node_family;
 }
@@ -154,25 +184,6 @@ std::variant<Case, std::string> report_case_of(const config::Catalogue& catalogu
   if (!is_verdict(of.figure) && row.value <= 0) return "no value above 0";
   if (row.value > 0) of.rounding = row.last_digit / 2 / row.value;
   return of;
-}
-
-tl::expected<std::vector<ReportRange>, std::string> ranges_of(std::string_view cell) {
-  std::vector<ReportRange> ranges;
-  while (!trimmed(cell).empty()) {
-    const std::string_view part = cell.substr(0, cell.find(';'));
-    cell.remove_prefix(std::min(cell.size(), part.size() + 1));
-    const std::size_t equals = part.find('=');
-    const std::size_t dots = part.find("..", std::min(equals, part.size()));
-    if (equals == std::string_view::npos || dots == std::string_view::npos)
-      return tl::unexpected(fmt::format("a range is KEY=LOW..HIGH, not '{}'", trimmed(part)));
-    ReportRange& range = ranges.emplace_back();
-    range.key = trimmed(part.substr(0, equals));
-    range.low = trimmed(part.substr(equals + 1, dots - equals - 1));
-    range.high = trimmed(part.substr(dots + 2));
-    if (range.key.empty() || range.low.empty() || range.high.empty())
-      return tl::unexpected(fmt::format("a range is KEY=LOW..HIGH, not '{}'", trimmed(part)));
-  }
-  return ranges;
 }
 
 }  // namespace trainyard

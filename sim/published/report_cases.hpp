@@ -22,8 +22,8 @@ bool is_about_collectives(std::string_view family);
 bool states_a_speed(const PublishedRow& row);
 
 /// The case of a row, or why it cannot be predicted. Throws InputError if it names an experiment that is not
-/// there, or cannot be read. The file is one of the folder that is called as the table, otherwise next to the
-/// table, otherwise as everywhere.
+/// there, or cannot be read, or a range of an unknown key. The file is one of the folder that is called as
+/// the table, otherwise next to the table, otherwise as everywhere.
 std::variant<Case, std::string> report_case_of(const config::Catalogue& catalogue,
                                                const std::shared_ptr<const PublishedData>& data,
                                                const PublishedRow& row);

@@ -1,8 +1,10 @@
 #include "published/table_forms.hpp"
 
 #include "config/read.hpp"
+#include "config/suggest.hpp"
 #include "published/published_rows.hpp"
 #include "published/row_pattern.hpp"
+#include "units/text.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -17,6 +19,17 @@ bool has_form(const CsvRow& header, const TableForm& form) {
   return std::ranges::all_of(form.columns, [&](const std::string& column) {
     return std::ranges::find(header.cells, column, &CsvCell::text) != header.cells.end();
   });
+}
+
+/// "<=72" or ">72".
+bool is_bound(const std::string& text) { return text.starts_with("<=") || text.starts_with('>'); }
+
+/// Whether a cell is a number that the bound allows.
+bool is_within(const std::string& bound, const std::string& cell) {
+  const bool is_upper = bound.starts_with("<=");
+  const Parsed<double> limit = parse_number(bound.substr(is_upper ? 2 : 1));
+  const Parsed<double> number = parse_number(cell);
+  return limit && number && (is_upper ? *number <= *limit : *number > *limit);
 }
 
 /// The cells of one line by column, in the form's words.
@@ -36,8 +49,44 @@ public:
 
   [[nodiscard]] bool matches(const FormRow& row) const {
     return std::ranges::all_of(row.when, [&](const auto& condition) {
-      return trainyard::matches(condition.second, text(condition.first));
+      std::vector<std::string> texts = condition.second;
+      const std::string its = text(condition.first);
+      const auto is_met = [&](const std::string& bound) { return is_within(bound, its); };
+      const auto others = std::ranges::partition(texts, is_bound);
+      return std::ranges::all_of(texts.begin(), others.begin(), is_met) &&
+             trainyard::matches({others.begin(), others.end()}, its);
     });
+  }
+
+  /// The first word that the form does not know, with its place.
+  [[nodiscard]] std::optional<Diagnostic> unknown() const {
+    for (const auto& [column, words] : form_.known) {
+      const CsvCell* const cell = find(column);
+      if (cell == nullptr || cell->text.empty() || std::ranges::find(words, cell->text) != words.end())
+        continue;
+      const std::vector<std::string_view> names(words.begin(), words.end());
+      return Diagnostic{.file = {},
+                        .line = row_.line,
+                        .column = cell->column,
+                        .key_path = column,
+                        .message = "unknown word " + in_quotes(cell->text) + " in the column " + column,
+                        .hint = config::suggest(cell->text, names),
+                        .source_line = {},
+                        .width = cell->width,
+                        .severity = Severity::warning};
+    }
+    return std::nullopt;
+  }
+
+  void check_counts(CsvProblems& problems) const {
+    for (const std::string& column : form_.counts) {
+      const CsvCell* const cell = find(column);
+      if (cell == nullptr || cell->text.empty()) continue;
+      const Parsed<long long> number = parse_integer(cell->text);
+      if (!number || *number < 1)
+        problems.error(row_.line, *cell, column,
+                       "a whole number of at least 1 is needed, not " + in_quotes(cell->text));
+    }
   }
 
   /// `pattern` with the line's cells in place of braces; errors point to the cell that it begins with.
@@ -90,15 +139,16 @@ private:
   const CsvRow& row_;
 };
 
-CsvFile rows_of(const CsvFile& table, const TableForm& form, const FormRow& row) {
-  CsvFile made;
-  made.header.line = table.header.line;
-  for (const auto& [column, text] : row.cells) made.header.cells.push_back({.text = column});
+FormedTable rows_of(const CsvFile& table, const TableForm& form, const FormRow& row) {
+  FormedTable made;
+  made.file.header.line = table.header.line;
+  for (const auto& [column, text] : row.cells) made.file.header.cells.push_back({.text = column});
   for (const CsvRow& line : table.rows) {
     const Line cells(table, form, line);
     if (!cells.matches(row)) continue;
-    CsvRow& its = made.rows.emplace_back(CsvRow{.line = line.line, .cells = {}});
+    CsvRow& its = made.file.rows.emplace_back(CsvRow{.line = line.line, .cells = {}});
     for (const auto& [column, text] : row.cells) its.cells.push_back(cells.filled_in(text));
+    made.unknown.push_back(cells.unknown());
   }
   return made;
 }
@@ -108,11 +158,18 @@ bool is_published_column(const std::string& name) {
   return std::ranges::any_of(published_columns, is) || std::ranges::any_of(layout_columns, is);
 }
 
-/// Reports columns that no published row has.
-void check_columns(const TableForms& read, config::Problems& problems) {
+/// Reports columns that no published row has, and bounds that are no numbers.
+void check_rows(const TableForms& read, config::Problems& problems) {
   for (std::size_t i = 0; i < read.forms.size(); ++i) {
     const std::string form = config::join(config::join("forms", i), "rows");
     for (std::size_t k = 0; k < read.forms[i].rows.size(); ++k) {
+      const std::string when = config::join(config::join(form, k), "when");
+      for (const auto& [column, texts] : read.forms[i].rows[k].when) {
+        for (const std::string& text : texts) {
+          if (is_bound(text) && !parse_number(text.substr(text.starts_with('<') ? 2 : 1)))
+            problems.error(config::join(when, column), "a bound is <=NUMBER or >NUMBER");
+        }
+      }
       const std::string cells = config::join(config::join(form, k), "cells");
       for (const auto& [column, text] : read.forms[i].rows[k].cells) {
         if (!is_published_column(column))
@@ -127,7 +184,7 @@ void check_columns(const TableForms& read, config::Problems& problems) {
 TableForms load_table_forms(const config::Document& document) {
   return config::read<TableForms>(document, [](const TableForms& read, config::Problems& problems) {
     problems.check_name(read.name);
-    check_columns(read, problems);
+    check_rows(read, problems);
   });
 }
 
@@ -136,15 +193,15 @@ TableForms shipped_table_forms(const config::Catalogue& catalogue) {
   return file.empty() ? TableForms() : load_table_forms(config::load(file));
 }
 
-std::vector<CsvFile> in_published_columns(CsvFile table, const TableForms& forms) {
+std::vector<FormedTable> in_published_columns(CsvFile table, const TableForms& forms, CsvProblems& problems) {
+  std::vector<FormedTable> all;
   for (const TableForm& form : forms.forms) {
     if (!has_form(table.header, form)) continue;
-    std::vector<CsvFile> all;
+    for (const CsvRow& row : table.rows) Line(table, form, row).check_counts(problems);
     for (const FormRow& row : form.rows) all.push_back(rows_of(table, form, row));
     return all;
   }
-  std::vector<CsvFile> all;
-  all.push_back(std::move(table));
+  all.push_back({.file = std::move(table)});
   return all;
 }
 

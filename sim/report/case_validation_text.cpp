@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -219,16 +220,18 @@ void add_reports(std::string& text, const Validation& validation, const PrintSty
   if (validation.cases.empty()) return;
   text += comment(
       fmt::format("{}: measured and predicted samples per second of all GPUs, GB/s of collectives, GB "
-                  "of memory, or 1 if a run fits into it and 0 if not; range: predictions at both ends "
-                  "of what the source omits; error in %; inside the expected error",
+                  "of memory, or 1 if a run fits into it and 0 if not; at both ends: predictions with the "
+                  "lowest and the highest values of what the source omits; error in %; inside the expected "
+                  "error",
                   title_of(validation.kind)),
       style.width);
   Table table({text_column(35).wraps(16), text_column(16).wraps(8).drops(1), number_column(5).drops(2),
                number_column(8), number_column(9), text_column(12), number_column(6), text_column(6)},
               {.indent = 0, .gap = 1, .elsewhere = "--json"});
-  table.row("report", "platform", "GPUs", "measured", "predicted", "range", "error", "inside");
+  table.row("report", "platform", "GPUs", "measured", "predicted", "at both ends", "error", "inside");
   constexpr Fit fit = Fit::software;
   const auto intervals = case_intervals(validation, fit);
+  std::map<std::string, int> without_ends;  // reports by reason
   for (std::size_t i = 0; i < validation.cases.size(); ++i) {
     const ScoredCase& scored = validation.cases[i];
     const CaseFigure figure = scored.of.figure;
@@ -242,13 +245,19 @@ void add_reports(std::string& text, const Validation& validation, const PrintSty
     std::string inside = "-";
     if (intervals[i]) inside = is_inside(*intervals[i]) ? "yes" : "no";
     const std::string& id = scored.of.row->report->id;
+    const int gpus = scored.of.row->gpus_total;
+    if (!scored.predicted.without_ends.empty()) ++without_ends[scored.predicted.without_ends];
     table.row(id.empty() ? place_of(*scored.of.row) : id, scored.of.platform_name(),
-              scored.of.row->gpus_total, number(scored.predicted.measured),
+              gpus > 0 ? std::to_string(gpus) : "-", number(scored.predicted.measured),
               number(scored.predicted.by_fit[fit].value),
               low ? fmt::format("{} to {}", number(low), number(high)) : "",
               signed_cell(has_error ? std::optional(scored.error(fit)) : std::nullopt), inside);
   }
   text += table.text(style.width);
+  if (without_ends.empty()) return;
+  text += comment("reports whose ranges are not used, since an end cannot be run", style.width);
+  for (const auto& [reason, count] : without_ends)
+    text += hanging(fmt::format("{:>8}  ", count), reason, style.width);
 }
 
 /// Grouped by cause, the group with the worst case first.

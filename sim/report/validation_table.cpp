@@ -288,7 +288,7 @@ nlohmann::ordered_json validation_json(const CollectiveValidation& validation) {
     families[std::string(family.text)] = family_json(validation, family.value);
   nlohmann::ordered_json excluded = nlohmann::ordered_json::object();
   for (const auto& [reason, count] : validation.excluded) excluded[reason] = count;
-  return {{"schema_version", 2},
+  return {{"schema_version", validation_schema_version},
           {"trainyard_version", version()},
           {"overall", family_json(validation, {})},
           {"families", std::move(families)},

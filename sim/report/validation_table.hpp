@@ -11,6 +11,9 @@
 
 namespace trainyard {
 
+/// Of the JSON of `validate`, whatever it is about.
+inline constexpr int validation_schema_version = 4;
+
 /// Every size of every curve, then a line per curve, then families and all together, then the excluded rows.
 /// `only_curves` omits the sizes.
 std::string validation_table(const CollectiveValidation& validation, bool only_curves,

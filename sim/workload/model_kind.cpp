@@ -19,6 +19,11 @@ double rows_of(const std::vector<Layer>& layers, LayerKind kind) {
   return rows;
 }
 
+/// A linear layer of a whole sample, as an encoder's pooler and its classes are.
+bool is_of_sample(const Layer& layer) {
+  return layer.kind == LayerKind::linear && (layer.in_shape.size() < 2 || layer.in_shape.front() == 1);
+}
+
 }  // namespace
 
 ModelKind kind_of(const std::vector<Layer>& layers) {
@@ -32,7 +37,8 @@ ModelKind kind_of(const std::vector<Layer>& layers) {
     const double tokens = rows_of(layers, LayerKind::linear);
     const double predicted = rows_of(layers, LayerKind::softmax_cross_entropy);
     const bool reads_encoder = has([](const Layer& layer) { return layer.reads_encoder; });
-    return reads_encoder || (predicted > 1 && predicted >= tokens) ? ModelKind::decoder : ModelKind::encoder;
+    const bool predicts_all = predicted > 1 && predicted >= tokens && !has(is_of_sample);
+    return reads_encoder || predicts_all ? ModelKind::decoder : ModelKind::encoder;
   }
   if (has(is_convolution)) return ModelKind::convolutional;
   return has_kind(LayerKind::embedding) ? ModelKind::recommender : ModelKind::other;

@@ -12,7 +12,8 @@ namespace trainyard {
 enum class ModelKind { convolutional, encoder, decoder, experts, recommender, recurrent, other };
 
 /// By the first that fits: layers of experts; recurrences; attention (a decoder predicts every token of its
-/// sequence, an encoder fewer, or none); convolutions; embeddings.
+/// sequence; an encoder fewer, or none, or has a linear layer of the whole sample besides, as BERT with a
+/// head for all tokens); convolutions; embeddings.
 ModelKind kind_of(const std::vector<Layer>& layers);
 
 }  // namespace trainyard

@@ -164,8 +164,55 @@ TEST_CASE("measurements that cannot be read are errors with their place") {
   CHECK(done.code == 3);
   CHECK(contains(done.err, "bad.csv:2:"));
   CHECK(run_program({"validate", scratch / "none.csv"}).code == 5);
+  const Ended empty = run_program({"validate", scratch.put("empty.csv", columns_line)});
+  CHECK(empty.code == 3);
+  CHECK(contains(empty.err, "empty.csv"));
   CHECK(run_program({"validate", "--limit", "low"}).code == 2);
   CHECK(run_program({"validate", "--machines", "published2"}).code == 3);
+}
+
+TEST_CASE("an unknown word of a table in other columns is a warning beside other rows, alone an error") {
+  const Scratch scratch;
+  const std::string columns = "op,gpu,nodes,gpus,bytes,busbw_GBps,algorithm,nvls,tool\n";
+  const std::string known = "all_reduce,A100 SXM,1,8,1073741824,230,Ring,,nccl-tests\n";
+  const std::string strange = "all_reduce,A100 SXM,1,8,1073741824,230,Star,,nccl-tests\n";
+  const std::string message = "unknown word 'Star' in the column algorithm";
+  const Ended both = run_program({"validate", scratch.put("both.csv", columns + known + strange), "--json"});
+  CHECK(both.code == 0);
+  CHECK(contains(both.err, "both.csv:3:40: warning: " + message));
+  const auto json = nlohmann::json::parse(both.out);
+  CHECK(json["schema_version"] == 4);  // as of training runs
+  CHECK(json["excluded"][message] == 1);
+  const Ended alone = run_program({"validate", scratch.put("alone.csv", columns + strange)});
+  CHECK(alone.code == 3);
+  CHECK(contains(alone.err, "alone.csv:2:40: error: " + message));
+}
+
+TEST_CASE("validate names ranges of reports that are not used") {
+  const Scratch scratch;
+  (void)scratch.put("bert.yaml",
+                    "platform: dgx1v\nnodes: 1\nmodel: bert_base\nstack: pytorch_ddp\nprecision: amp\n"
+                    "batch_per_gpu: 8\noptimizer: adam\n");
+  const std::string rows = scratch.put("reports.csv",
+                                       "gpu,gpus,model,metric,value,unit,experiment,ranges\n"
+                                       "V100,8,BERT,step_ms,60,ms,bert.yaml,gpus=4..8\n"
+                                       "V100,8,BERT,step_ms,61,ms,bert.yaml,gpus=4..8\n"
+                                       "V100,8,BERT,step_ms,62,ms,bert.yaml,batch_per_gpu=4..8\n");
+  const Ended done = run_program({"validate", rows});
+  CAPTURE(done.out);
+  CHECK(done.code == 0);
+  CHECK(contains(done.out, "reports whose ranges are not used"));
+  CHECK(contains(done.out, "       2  the experiment has another number of GPUs"));
+}
+
+TEST_CASE("--errors refuses a file whose name would break the tables") {
+  const Scratch scratch;
+  const std::string rows =
+      scratch.put("a,b.csv", columns_line + measured_line("1073741824", "13870", "validate"));
+  const Ended done = run_program({"validate", rows, "--errors", scratch / "errors"});
+  CHECK(done.code == 3);
+  CHECK(contains(done.err, "a,b.csv"));
+  CHECK(run_program({"validate", rows}).code == 0);
 }
 
 TEST_CASE("training runs of a user are predicted, by families and in JSON, whatever the processes") {

@@ -2,6 +2,7 @@
 
 #include "published/case_intervals.hpp"
 
+#include "accuracy/expected_error.hpp"
 #include "config/read_file.hpp"
 #include "experiment/prediction_error.hpp"
 #include "published/published_text.hpp"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <map>
 #include <set>
 
 namespace trainyard {
@@ -37,8 +39,9 @@ std::shared_ptr<const PublishedData> subset(const std::string& name, const std::
   return data_of(chosen, rules_shipped_as(rules).machines, rules_shipped_as(rules).runs, all);
 }
 
-Validation validated(RowKind kind, std::shared_ptr<const PublishedData> data, Fit fit) {
-  return validate_rows(interval_catalogue(), kind, std::move(data), 1, {.fits = {fit}});
+Validation validated(RowKind kind, std::shared_ptr<const PublishedData> data, Fit fit,
+                     GroupLeftOut left_out = GroupLeftOut::series) {
+  return validate_rows(interval_catalogue(), kind, std::move(data), 1, {.fits = {fit}, .left_out = left_out});
 }
 
 Validation validated_runs(const std::set<int>& lines) {
@@ -145,6 +148,53 @@ TEST_CASE("the interval of a published layout is what `run` prints, and is held 
       CHECK(intervals[i]->held_out->first != intervals[i]->low);
     }
     CHECK(interval_coverage(validation, Fit::software).all->rows == static_cast<int>(chosen.size()));
+  }
+}
+
+/// The interval for a row from the shipped errors without those for which `is_left_out` holds.
+template <class Test>
+ExpectedError without(const PublishedErrors& shipped, const Circumstances& of, const Test& is_left_out) {
+  PublishedErrors rest = shipped;
+  const std::size_t all = rest.runs.size();
+  std::erase_if(rest.runs, is_left_out);
+  CHECK(rest.runs.size() < all);
+  rest.widening = widening_of(rest);
+  keep_expected_errors(rest);
+  return *expected_error(rest, of);
+}
+
+TEST_CASE("--left-out: the interval of a training run has no part of runs that share the property" *
+          doctest::skip(testing::is_sanitized)) {
+  for (const GroupLeftOut left_out : {GroupLeftOut::framework, GroupLeftOut::model}) {
+    const Validation validation =
+        validated(RowKind::training, subset("dlperf.csv", {7}, "published"), Fit::nothing, left_out);
+    const Circumstances& of = *validation.cases.at(0).predicted.of;
+    const auto shares = [&](const PublishedError& run) {
+      const bool is_looked_up = run.place.starts_with("dlperf.csv:");
+      return is_looked_up && (left_out == GroupLeftOut::model ? run.of.use.model == of.use.model
+                                                              : run.of.use.framework == of.use.framework);
+    };
+    check_held_out(*case_intervals(validation, Fit::nothing).front(),
+                   without(*validation.shipped_errors[Fit::nothing], of, shares));
+  }
+}
+
+TEST_CASE("--left-out: the interval of a layout has no part of runs that share the property" *
+          doctest::skip(testing::is_sanitized)) {
+  const auto data = subset("parallel.csv", {590}, "layouts");
+  std::map<std::string, std::string> sources;  // by place
+  for (const PublishedRow& row : data->lookup) sources[place_of(row)] = row.source;
+  for (const GroupLeftOut left_out : {GroupLeftOut::publication, GroupLeftOut::generation}) {
+    const Validation validation = validated(RowKind::layouts, data, Fit::software, left_out);
+    const Circumstances& of = *validation.cases.at(0).predicted.of;
+    const auto shares = [&](const PublishedError& run) {
+      const auto source = sources.find(run.place);
+      if (source == sources.end()) return false;
+      return left_out == GroupLeftOut::publication ? source->second == data->rows.front().source
+                                                   : run.of.use.generation == of.use.generation;
+    };
+    check_held_out(*case_intervals(validation, Fit::software).front(),
+                   without(*validation.shipped_errors[Fit::software], of, shares));
   }
 }
 

@@ -47,6 +47,20 @@ TEST_CASE("ranks that share tokens are no replicas") {
   CHECK(std::get<Case>(run).layout->replicas == 1);
 }
 
+TEST_CASE("unknown words about divided state are a reason, not the division of the optimizer") {
+  const auto shard = [](const std::string& zero) {
+    return std::get<Case>(layout_case_of(layout_line("2,2,,2,,," + zero + ",,full", "step_time,0.5,s")))
+        .layout->parallelism.shard;
+  };
+  CHECK(shard("") == Sharded::none);
+  CHECK(shard("zero1 over all ranks") == Sharded::optimizer);
+  CHECK(shard("distributed_optimizer") == Sharded::optimizer);
+  CHECK(shard("zero2") == Sharded::gradients);
+  CHECK(shard("megatron_fsdp") == Sharded::parameters);
+  CHECK(reason_for(layout_line("2,2,,2,,,quux,,full", "step_time,0.5,s")).find("'quux'") !=
+        std::string::npos);
+}
+
 TEST_CASE("what is not simulated is left out with its reason") {
   CHECK(
       reason_for("a1,a test,MoE layer,1,1024,16,1024,50257,H100-80GB,8,1,,1,1,,8,,8,,,,4,32,bf16,Megatron-LM,"

@@ -73,6 +73,11 @@ TEST_CASE("all that is wrong with a file of measurements is said at once, with i
   CHECK(errors[0].key_path == "nodes");
   CHECK(errors[1].line == 3);
   CHECK(errors[1].message == "a number is needed, not 'fast'");
+  const auto unclean = errors_of([] { rows_of(published_line({{"clean", "wurst"}})); });
+  REQUIRE(unclean.size() == 1);
+  CHECK(unclean[0].line == 2);
+  CHECK(unclean[0].key_path == "clean");
+  CHECK(unclean[0].hint == "one of yes, partial, no");
   const auto missing = errors_of([] { read_published_rows("r.csv", "source,gpus\n"); });
   REQUIRE(missing.size() == 5);  // gpu, model, value, unit, a number of GPUs
   CHECK(missing.front().message == "the column 'gpu' is missing");
@@ -105,6 +110,16 @@ TEST_CASE("columns that a row does not need may be absent, and the unit tells a 
     CHECK(one.gpus_per_node == 8);
     CHECK(one.gpus_total == 8);
   }
+}
+
+TEST_CASE("an unknown collective does not make a table one about training") {
+  const auto rows = read_published_rows("r.csv",
+                                        "gpu,gpus_total,nodes,metric,model,value,unit\n"
+                                        "V100,8,1,scatter_time,scatter 8 B,20,us\n"
+                                        "V100,8,1,allreduce_time,allreduce 8 B,20,us\n");
+  REQUIRE(rows.size() == 2);
+  CHECK(std::get<std::string>(collective_measurement(rows[0])).starts_with("unknown collective 'scatter'"));
+  CHECK(std::holds_alternative<CollectiveMeasurement>(collective_measurement(rows[1])));
 }
 
 TEST_CASE("rows about training runs need more columns than rows about collectives") {

@@ -152,6 +152,25 @@ TEST_CASE("an end that cannot be run leaves the row without its range") {
   CHECK_FALSE(validation.cases[0].predicted.without_ends.empty());
 }
 
+TEST_CASE("an end on another number of GPUs than the row states is none of the row") {
+  const Reports reports;
+  const Validation validation =
+      reports.validated(report_line("step_ms,60,ms", "bert.yaml", "gpus=4..8", "partial,"));
+  REQUIRE(validation.cases.size() == 1);
+  CHECK(validation.cases[0].is_scored(Fit::software));
+  CHECK(validation.cases[0].predicted.without_ends.find("number of GPUs") != std::string::npos);
+}
+
+TEST_CASE("a report without a number of GPUs is in a family of its own") {
+  const Reports reports;
+  std::string line = report_line("step_ms,60,ms");
+  line.replace(line.find("1,8,"), 4, ",,");
+  const Validation validation = reports.validated(line);
+  REQUIRE(validation.cases.size() == 1);
+  CHECK(validation.cases[0].is_scored(Fit::software));
+  CHECK(validation.cases[0].family->name == "number of GPUs not stated");
+}
+
 TEST_CASE("a row of other GPUs than its experiment is left out") {
   const Reports reports;
   std::string line = report_line("step_ms,60,ms");
@@ -247,6 +266,27 @@ TEST_CASE("what is wrong with a report is an error at its line") {
   CHECK(wrong[0].key_path == "unit");
   CHECK(wrong[1].line == 3);
   CHECK(wrong[2].key_path == "ranges");
+  const auto too_high = ::errors_of([&] { (void)reports.rows(report_line("mfu_pct,140,%")); });
+  REQUIRE(too_high.size() == 1);
+  CHECK(too_high[0].key_path == "value");
+  const auto twice = ::errors_of([&] {
+    (void)reports.rows(
+        report_line("tok_s,9,tokens/s", "bert.yaml", "batch_per_gpu=4..8;batch_per_gpu=2..8", "partial,"));
+  });
+  REQUIRE(twice.size() == 1);
+  CHECK(twice[0].key_path == "ranges");
+  const auto unknown = ::errors_of([&] {
+    (void)reports.validated(
+        report_line("tok_s,9,tokens/s", "bert.yaml", "ranks=8..8;tp=1..1;model.bert.layers=1..2") +
+        report_line("tok_s,9,tokens/s", "bert.yaml", "batch_per_gpus=4..8") +
+        report_line("tok_s,9,tokens/s", "bert.yaml", "platform.node.nic=4..8"));
+  });
+  REQUIRE(unknown.size() == 2);
+  CHECK(unknown[0].line == 3);
+  CHECK(unknown[0].key_path == "ranges");
+  CHECK(unknown[0].message.find("batch_per_gpus") != std::string::npos);
+  CHECK(unknown[0].hint.find("batch_per_gpu") != std::string::npos);
+  CHECK(unknown[1].line == 4);
   const auto errors_with = [](const std::string& names) {
     return ::errors_of([&] { (void)read_published_rows("mine.csv", names + "\n"); }).size();
   };

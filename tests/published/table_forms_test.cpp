@@ -7,6 +7,7 @@
 #include "published/case.hpp"
 #include "published/case_intervals.hpp"
 #include "published/collective_rows.hpp"
+#include "published/missing_rules.hpp"
 #include "published/published_text.hpp"
 #include "published/validation.hpp"
 #include "workload/model.hpp"
@@ -18,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -150,6 +152,56 @@ TEST_CASE("a form with a column that published rows do not have is an error") {
   });
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].key_path == "forms[0].rows[0].cells.valu");
+  const auto bounds = errors_of([] {
+    load_table_forms(config::parse(
+        "own.yaml",
+        "name: own\nforms: [{title: t, columns: [a], rows: [{when: {a: [<=x]}, cells: {value: '{a}'}}]}]\n"));
+  });
+  REQUIRE(bounds.size() == 1);
+  CHECK(bounds[0].key_path == "forms[0].rows[0].when.a");
+}
+
+TEST_CASE("a word that a form does not know leaves its row out, with its place and the known words") {
+  const auto data = shipped_data(
+      step_columns + step_line("resnet50") + step_line("resnet50", "", "", "tf32", "sdpa,blah,fused") +
+          step_line("gpt2_small", "512", "", "bf16", "quick,eager,fused") +
+          step_line("resnet50", "", "", "tf32", "sdpa,eager,fused", "channel_last") +
+          step_line("gpt2_small", "512", "", "bf16", "sdpa,eager,fused", "contiguous", "perhaps") +
+          step_line("resnet50", "", "", "tf32", ",,fused", ""),  // nothing is stated
+      "published");
+  CHECK(std::holds_alternative<ResolvedExperiment>(experiment_of(data, 0)));
+  CHECK(std::get<std::string>(experiment_of(data, 1)) == "unknown word 'blah' in the column mode");
+  const auto words = unknown_words(data->rows);
+  REQUIRE(words.size() == 4);
+  CHECK(words[0].file == "t.csv");
+  CHECK(words[0].line == 3);
+  CHECK(words[0].column == 25);
+  CHECK(words[0].key_path == "mode");
+  CHECK(words[0].hint == "one of eager, compile, cudagraph");
+  CHECK(words[1].key_path == "attn");
+  CHECK(words[2].hint == "did you mean 'channels_last'?");
+  CHECK(words[3].key_path == "ckpt");
+  CHECK(std::holds_alternative<ResolvedExperiment>(experiment_of(data, 5)));
+}
+
+TEST_CASE("a number of a table in other columns that is none is an error at its cell") {
+  const auto errors_with = [](const std::string& from, const std::string& to) {
+    std::string line = step_line("llama3_8b", "2048", "4", "bf16");
+    line.replace(line.find(from), from.size(), to);
+    return errors_of([&] { shipped_data(step_columns + line, "published"); });
+  };
+  const std::tuple<const char*, const char*, const char*> wrong[] = {{",2048,", ",-3,", "seq"},
+                                                                     {",4,2048", ",many,2048", "batch"},
+                                                                     {",2,False", ",abc,False", "accum"},
+                                                                     {",4,0.1", ",0,0.1", "layers"}};
+  for (const auto& [from, to, column] : wrong) {
+    CAPTURE(column);
+    const auto errors = errors_with(from, to);
+    REQUIRE(errors.size() == 1);
+    CHECK(errors[0].line == 2);
+    CHECK(errors[0].column > 1);
+    CHECK(errors[0].key_path == column);
+  }
 }
 
 TEST_CASE("workloads/published/README.md names every key of forms") {
@@ -244,7 +296,8 @@ TEST_CASE("steps with and without checkpoints have intervals of their own, and o
       step_line("gpt2_small", "1024", "", "amp_bf16", "sdpa,eager,fused", "contiguous", "True");
   for (const std::string& lines : {plain + checkpoints, checkpoints + plain}) {
     const Validation validation =
-        validated(RowKind::training, shipped_data(step_columns + lines, "published"), Fit::nothing);
+        validate_rows(form_catalogue(), RowKind::training, shipped_data(step_columns + lines, "published"), 1,
+                      {.fits = {Fit::nothing}});
     REQUIRE(validation.cases.size() == 2);
     const auto intervals = case_intervals(validation, Fit::nothing);
     CHECK(intervals[0]->low != intervals[1]->low);
@@ -259,7 +312,8 @@ TEST_CASE("a figure beyond all numbers is left out with the reason") {
   std::string line = step_line("gpt2_small", "1024");
   line.replace(line.find(",0.1,"), 5, ",1e-310,");
   const Validation validation =
-      validated(RowKind::training, shipped_data(step_columns + line, "published"), Fit::nothing);
+      validate_rows(form_catalogue(), RowKind::training, shipped_data(step_columns + line, "published"), 1,
+                    {.fits = {Fit::nothing}});
   REQUIRE(validation.cases.size() == 1);
   CHECK_FALSE(validation.cases[0].is_scored(Fit::nothing));
   CHECK(validation.cases[0].verdicts[Fit::nothing].excluded ==
@@ -334,6 +388,13 @@ TEST_CASE("steps of MLPerf have the layout of their launch file; a rack is one n
   CHECK(boxes.row->nodes == 2);
   CHECK(boxes.layout->replicas == 8);
   CHECK(std::get<std::string>(case_of(data, data->rows[3])).find("LoRA") != std::string::npos);
+  const auto racks = shipped_data(
+      columns +
+          "v9,llama31_8b,Llama 3.1 8B,GB300,4,18,72,NeMo 25.09,72,1,1,1,1,72,fp8,config_a.sh,8192,0.5\n" +
+          "v9,llama31_8b,Llama 3.1 8B,GB300,4,72,288,NeMo 25.09,288,1,1,1,1,288,fp8,config_b.sh,8192,0.5\n",
+      "layouts");
+  CHECK(racks->rows.at(0).nodes == 1);
+  CHECK(racks->rows.at(1).nodes == 72);
 }
 
 TEST_CASE("fine-tuning of all parameters is a layout; adapters and samples of many lengths are left out") {
@@ -343,7 +404,8 @@ TEST_CASE("fine-tuning of all parameters is a layout; adapters and samples of ma
       "a/Mistral-7B-v0.1,A100 80GB,2,full,none,FSDP full shard,bfloat16,2,4,5,4095,ran\n"
       "a/Mistral-7B-v0.1,A100 80GB,1,lora,none,single GPU,bfloat16,2,4,5,4096,ran\n"
       "a/Mistral-7B-v0.1,A100 80GB,1,full,none,single GPU,float16,2,4,5,289,ran\n"
-      "a/Mistral-7B-v0.1,A100 80GB,1,full,none,single GPU,bfloat16,64,1,,,no result (out of memory)\n",
+      "a/Mistral-7B-v0.1,A100 80GB,1,full,none,single GPU,bfloat16,64,1,,,no result (out of memory)\n"
+      "a/Mistral-7B-v0.1,A100 80GB,2,full,none,quux,bfloat16,2,4,5,4096,ran\n",
       "layouts");
   const auto run = std::get<Case>(case_of(data, data->rows.at(0)));
   CHECK(run.machine->platform == "dgx_a100");
@@ -353,7 +415,10 @@ TEST_CASE("fine-tuning of all parameters is a layout; adapters and samples of ma
   CHECK(run.micro_batches == 4);
   CHECK(run.measured == doctest::Approx(2 * 2 * 4 / 5.0));
   CHECK(run.settings.at("model.decoder.sequence_length") == "4096");
-  for (const auto& [row, reason] : {std::pair{1, "LoRA"}, {2, "many lengths"}, {3, "no result"}}) {
+  for (const auto& [row, reason] : {std::pair{1, "LoRA"},
+                                    {2, "many lengths"},
+                                    {3, "no result"},
+                                    {4, "'quux' in the column parallelism"}}) {
     CAPTURE(row);
     const auto left_out = case_of(data, data->rows.at(static_cast<std::size_t>(row)));
     CHECK(std::get<std::string>(left_out).find(reason) != std::string::npos);
@@ -364,9 +429,16 @@ TEST_CASE("collectives in the columns of others: only measured sizes, and the al
   const auto fitted = read_published_rows("t.csv",
                                           "op,nodes,gpus_per_node,gpus,bytes,time_us,fit,topology\n"
                                           "all_to_all,2,4,8,65536,50,sound,2x4\n"
-                                          "all_reduce,2,4,8,65536,50,interpolated,2x4\n",
+                                          "all_reduce,2,4,8,65536,50,interpolated,2x4\n"
+                                          "all_reduce,2,4,8,65536,50,superb,2x4\n"
+                                          "permute,2,4,8,65536,50,sound,2x4\n",
                                           shipped_forms());
-  REQUIRE(fitted.size() == 2);
+  REQUIRE(fitted.size() == 4);
+  CHECK(std::get<std::string>(collective_measurement(fitted[2])) ==
+        "unknown word 'superb' in the column fit");
+  CHECK(is_about_a_collective(fitted[3]));
+  CHECK(std::get<std::string>(collective_measurement(fitted[3]))
+            .starts_with("unknown collective 'permute': none of all_reduce, "));
   const auto timed = std::get<CollectiveMeasurement>(collective_measurement(fitted[0]));
   CHECK(timed.operation == Operation::all_to_all);
   CHECK(timed.sizes == std::vector{Bytes{65536}});
@@ -376,11 +448,14 @@ TEST_CASE("collectives in the columns of others: only measured sizes, and the al
   const auto box = read_published_rows("t.csv",
                                        "op,gpu,nodes,gpus,bytes,busbw_GBps,algorithm,nvls,tool\n"
                                        "all_reduce,H200 SXM,1,8,1048576,30,Ring,off,nccl-tests\n"
-                                       "all_gather,A100 SXM,1,8,1048576,30,,,nccl-tests\n",
+                                       "all_gather,A100 SXM,1,8,1048576,30,,,nccl-tests\n"
+                                       "all_reduce,A100 SXM,1,8,1048576,30,Star,,nccl-tests\n",
                                        shipped_forms());
   const auto ring = std::get<CollectiveMeasurement>(collective_measurement(box.at(0)));
   CHECK(ring.algorithm == Algorithm::ring);
   CHECK(ring.measured == doctest::Approx(30e9));
   CHECK(std::get<CollectiveMeasurement>(collective_measurement(box.at(1))).algorithm == Algorithm::automatic);
+  CHECK(std::get<std::string>(collective_measurement(box.at(2))) ==
+        "unknown word 'Star' in the column algorithm");
   CHECK(machine_of(rules_shipped_as("published").machines.machines, box[1])->platform == "dgx_a100");
 }

@@ -3,10 +3,12 @@
 
 usage: worse.py SOURCE_DIR [COMMIT]
 
-Compares workloads/published/errors with what COMMIT (default: HEAD) has, by fit and row. It fails nothing: a change that
-makes some rows worse may be right, but whoever lands it has seen them.
+Compares workloads/published/errors with what COMMIT (default: HEAD) has, by fit and run. A run is known by its file and
+by what its row states, not by its line: a row that is inserted moves all others. It fails nothing: a change that makes
+some rows worse may be right, but whoever lands it has seen them.
 """
 
+import collections
 import csv
 import pathlib
 import subprocess
@@ -15,12 +17,18 @@ import sys
 POINTS = 0.02
 FOLDER = "workloads/published/errors"
 SHOWN = 20
+STATED = ("platform", "nodes", "gpus", "batch_per_gpu", "framework", "stack", "gpu", "model", "precision", "measured",
+          "tensor", "context", "pipeline", "virtual_stages", "expert", "micro_batches", "recompute", "sharded")
 
 
 def errors(text):
-    """Predicted over measured - 1, by row."""
-    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
-    return {row["row"]: float(row["predicted"]) / float(row["measured"]) - 1 for row in rows}
+    """Predicted over measured - 1 and place by run: its file, what is stated of it, and its number among equal ones."""
+    found, equal = {}, collections.Counter()
+    for row in csv.DictReader(line for line in text.splitlines() if not line.startswith("#")):
+        run = (row["row"].rpartition(":")[0], *(row.get(column) for column in STATED))
+        equal[run] += 1
+        found[*run, equal[run]] = float(row["predicted"]) / float(row["measured"]) - 1, row["row"]
+    return found
 
 
 def main():
@@ -38,12 +46,13 @@ def main():
             print(f"{path.name}: not in {commit}")
             continue
         before, now = errors(shown.stdout), errors(path.read_text(encoding="utf-8"))
-        worse = sorted((abs(before[row]) - abs(now[row]), row) for row in now if row in before)
-        worse = [row for change, row in worse if change <= -POINTS]
+        worse = sorted((abs(before[run][0]) - abs(now[run][0]), now[run][1], run) for run in now if run in before)
+        worse = [run for change, _, run in worse if change <= -POINTS]
         print(f"{path.name}: {len(worse)} of {len(now)} rows are 2 points or more worse than in {commit}, "
               f"{len(set(now) - set(before))} are new, {len(set(before) - set(now))} gone")
-        for row in worse[:SHOWN]:
-            print(f"  {100 * before[row]:+6.1f} -> {100 * now[row]:+6.1f} %  {row}")
+        for run in worse[:SHOWN]:
+            (error, place), (old_error, _) = now[run], before[run]
+            print(f"  {100 * old_error:+6.1f} -> {100 * error:+6.1f} %  {place}")
         if len(worse) > SHOWN:
             print(f"  and {len(worse) - SHOWN} more")
 

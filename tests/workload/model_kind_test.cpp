@@ -3,6 +3,7 @@
 #include "workload/model_kind.hpp"
 
 #include "shipped_model.hpp"
+#include "workload/bert.hpp"
 
 #include <doctest/doctest.h>
 #include <string>
@@ -23,4 +24,19 @@ TEST_CASE("shipped models have the kind that they are known for") {
     CHECK(kind_of(testing::shipped_model(name).layers) == kind);
   }
   CHECK(kind_of({}) == ModelKind::other);
+}
+
+TEST_CASE("BERT is an encoder, however many tokens its head predicts") {
+  for (const int predicted : {1, 20, 128}) {
+    CAPTURE(predicted);
+    BertHyperparameters parameters;
+    parameters.layers = 2;
+    parameters.hidden = 64;
+    parameters.heads = 4;
+    parameters.positions = 128;
+    parameters.vocabulary = 1000;
+    parameters.sequence_length = 128;
+    parameters.predictions = {{"128", predicted}};
+    CHECK(kind_of(bert_layers(parameters)) == ModelKind::encoder);
+  }
 }
