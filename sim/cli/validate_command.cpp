@@ -391,7 +391,7 @@ void add_validate(CLI::App& program) {
   add_choice<GroupLeftOut>(
       command, "--left-out", options->left_out, "PROPERTY",
       "runs that have no part in a run's prediction and interval: those with which it shares "
-      "a property: {} (default: series)");
+      "a property: {}");
   add_jobs_option(command, options->jobs, "predictions");
   command.add_flag("--equal-gpus", options->equal_gpus,
                    "no step waits for the slowest of its GPUs: shows how much of the errors this explains");
