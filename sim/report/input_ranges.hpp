@@ -1,0 +1,18 @@
+#pragma once
+// Inputs given as ranges, and the range of results, in words and as JSON.
+
+#include "run/input_ranges.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace trainyard {
+
+/// The range of throughput and step time, how the inputs were combined, and each input with the results at
+/// its ends, the one that decides first.
+std::string ranges_in_words(const InputRanges& ranges);
+
+/// Adds `ranges`, a list of the inputs, and `range_of_results`.
+void add_ranges(nlohmann::ordered_json& json, const InputRanges& ranges);
+
+}  // namespace trainyard
