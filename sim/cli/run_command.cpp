@@ -11,6 +11,7 @@
 #include "experiment/job.hpp"
 #include "experiment/keys_meant.hpp"
 #include "experiment/resolve.hpp"
+#include "explain/assumed_inputs.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
 #include "report/summary_json.hpp"
@@ -117,6 +118,9 @@ void run_experiment(const RunOptions& options) {
   Run run = simulate_or_say_what_fits(resolved, how);
   if (!ends.inputs.empty())
     run.ranges = combined(std::move(ends.inputs), {run.pace.time, run.pace.throughput}, ends.together);
+  run.assumed = assumed_inputs(catalogue, options.what.experiment, overrides, run, files);
+  if (run.assumed && run.expected_error)
+    run.expected_error = widened(*run.expected_error, *run.assumed, run.pace.throughput);
   limits.reset();  // what is finished gets written
   if (run.memory && !fullest(*run.memory).fits)
     print_message("warning: " + ignored_verdict(fullest(*run.memory)));

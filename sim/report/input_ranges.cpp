@@ -48,6 +48,28 @@ std::string ranges_in_words(const InputRanges& ranges) {
   return text;
 }
 
+std::string assumed_in_words(const InputRanges& assumed) {
+  std::string text;
+  for (const InputRange& input : assumed.inputs) {
+    text += fmt::format(
+        "{} an assumed {} of {}{}: {} samples/s at {}, {} at {}",
+        text.empty() ? "the expected error includes that the step rests on" : "; and on", input.value,
+        input.key, input.places > 1 ? fmt::format(" and {} more", count(input.places - 1, "key")) : "",
+        rounded(input.at_low.throughput), input.low, rounded(input.at_high.throughput), input.high);
+  }
+  return text;
+}
+
+ordered_json assumed_json(const InputRanges& assumed) {
+  ordered_json inputs = ordered_json::array();
+  for (const InputRange& input : assumed.inputs) {
+    ordered_json& json = inputs.emplace_back(input_json(input));
+    json["reason"] = input.reason;
+    json["places"] = input.places;
+  }
+  return inputs;
+}
+
 void add_ranges(ordered_json& json, const InputRanges& ranges) {
   ordered_json& inputs = json["ranges"] = ordered_json::array();
   for (const InputRange& input : ranges.inputs) inputs.push_back(input_json(input));

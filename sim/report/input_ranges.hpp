@@ -12,6 +12,13 @@ namespace trainyard {
 /// its ends, the one that decides first.
 std::string ranges_in_words(const InputRanges& ranges);
 
+/// "the expected error includes that the step rests on an assumed 10 GB/s of
+/// platform.node.effective.qpi: 9.33 samples/s at 5 GB/s, 21.9 at 20 GB/s".
+std::string assumed_in_words(const InputRanges& assumed);
+
+/// The field `assumed_inputs`: a list of the inputs.
+nlohmann::ordered_json assumed_json(const InputRanges& assumed);
+
 /// Adds `ranges`, a list of the inputs, and `range_of_results`.
 void add_ranges(nlohmann::ordered_json& json, const InputRanges& ranges);
 
