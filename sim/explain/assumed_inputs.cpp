@@ -153,25 +153,48 @@ void set(const AssumedInput& input, const std::string& value, Overrides& changes
   for (const std::string& key : input.keys) changes.emplace_back(key, value);
 }
 
-/// Keeps the inputs that alone make the step slower by least_effect_of_assumed. Halves whose inputs together
-/// do not are left out at once.
-void keep_effective(std::span<AssumedInput> inputs, Paces& paces, const Pace& base,
-                    std::vector<AssumedInput>& kept) {
-  if (inputs.empty()) return;
-  Overrides changes;
-  for (const AssumedInput& input : inputs)
-    set(input, input.is_slow_at_high ? input.ends.high : input.ends.low, changes);
-  const std::optional<Pace> pace = paces.with(changes);
-  if (pace && pace->time < (1 + least_effect_of_assumed) * base.time) return;
-  if (inputs.size() > 1) {
-    const std::size_t half = inputs.size() / 2;
-    keep_effective(inputs.first(half), paces, base, kept);
-    keep_effective(inputs.subspan(half), paces, base, kept);
-  } else if (pace) {
+/// The inputs that alone make the step slower by least_effect_of_assumed.
+class EffectiveInputs {
+public:
+  EffectiveInputs(Paces& paces, const Pace& base) : paces_(paces), base_(base) {}
+
+  /// Takes in those of a list; false if all of them together do not have that effect, so that each is left
+  /// out without a simulation of its own. `is_known`: they have it together.
+  bool take_in(std::span<AssumedInput> inputs, bool is_known = false) {
+    if (inputs.empty()) return false;
+    if (inputs.size() > 1 && is_known) return take_in_halves(inputs);
+    Overrides changes;
+    for (const AssumedInput& input : inputs)
+      set(input, input.is_slow_at_high ? input.ends.high : input.ends.low, changes);
+    const std::optional<Pace> pace = paces_.with(changes);
+    if (pace && pace->time < (1 + least_effect_of_assumed) * base_.time) return false;
+    if (inputs.size() > 1) return take_in_halves(inputs);
+    if (!pace) return false;  // a refused end is impossible
     inputs.front().slow = *pace;
-    kept.push_back(std::move(inputs.front()));
+    found_.push_back(std::move(inputs.front()));
+    return true;
   }
-}
+
+  /// Those with the largest effects, the largest first.
+  std::vector<AssumedInput> largest(std::size_t most) && {
+    std::ranges::stable_sort(found_, std::ranges::greater{},
+                             [](const AssumedInput& input) { return input.slow.time; });
+    if (found_.size() > most) found_.resize(most);
+    return std::move(found_);
+  }
+
+private:
+  bool take_in_halves(std::span<AssumedInput> inputs) {
+    const std::size_t half = inputs.size() / 2;
+    const bool is_in_first = take_in(inputs.first(half));
+    take_in(inputs.subspan(half), !is_in_first);
+    return true;
+  }
+
+  Paces& paces_;
+  const Pace& base_;
+  std::vector<AssumedInput> found_ = {};
+};
 
 /// Without ".value", which is a detail of the file.
 std::string key_for_readers(const std::string& key) {
@@ -203,13 +226,11 @@ std::optional<InputRanges> assumed_inputs(const config::Catalogue& catalogue, co
   const bool is_closed = network_engine(run).value_or(NetworkEngine::formulas) == NetworkEngine::formulas;
   const std::optional<Pace> base = is_closed ? run.pace : paces.with({});
   if (!base) return std::nullopt;
-  std::vector<AssumedInput> kept;
   // Latencies rarely matter: next to each other they are left out together.
   std::ranges::stable_sort(inputs, {}, &AssumedInput::kind);
-  keep_effective(inputs, paces, *base, kept);
-  std::ranges::stable_sort(kept, std::ranges::greater{},
-                           [](const AssumedInput& input) { return input.slow.time; });
-  if (kept.size() > most_assumed_inputs) kept.resize(most_assumed_inputs);
+  EffectiveInputs effective(paces, *base);
+  effective.take_in(inputs);
+  const std::vector<AssumedInput> kept = std::move(effective).largest(most_assumed_inputs);
   if (kept.empty()) return std::nullopt;
 
   const StepSpeed of_run{run.pace.time, run.pace.throughput};
@@ -220,7 +241,7 @@ std::optional<InputRanges> assumed_inputs(const config::Catalogue& catalogue, co
   const auto at_fast_end = [&](const AssumedInput& input) {
     Overrides changes;
     set(input, input.is_slow_at_high ? input.ends.low : input.ends.high, changes);
-    return of_pace(paces.with(changes).value_or(*base));  // a refused end is impossible, too
+    return of_pace(paces.with(changes).value_or(*base));
   };
   std::vector<InputRange> ranges;
   for (const AssumedInput& input : kept) {
