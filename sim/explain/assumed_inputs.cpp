@@ -54,7 +54,8 @@ std::optional<RangeEnds> plausible_range(const config::AssumedValue& assumed) {
     return RangeEnds{shortest(value->number - change), shortest(value->number + change)};
   }
   const double high = (1 + part_of_ratios) * value->number;
-  return RangeEnds{times(1 - part_of_ratios), value->number <= 1 && high > 1 ? "1" : shortest(high)};
+  return RangeEnds{digits12((1 - part_of_ratios) * value->number),
+                   digits12(value->number <= 1 ? std::min(high, 1.0) : high)};
 }
 
 /// Whether published runs with known errors were predicted with a file: `is_same` tells which.

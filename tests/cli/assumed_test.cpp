@@ -2,8 +2,11 @@
 
 #include "process.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 using namespace trainyard;
 using Json = nlohmann::json;
@@ -96,6 +99,37 @@ TEST_CASE("the effect of an assumed rate is added to the expected error in quadr
             .epsilon(1e-6));
   CHECK(run["throughput_low_samples_per_s"].get<double>() <
         known["throughput_low_samples_per_s"].get<double>());
+}
+
+TEST_CASE("the two assumed inputs with the largest effects count, whichever of their ends is the slow one") {
+  const Scratch scratch;
+  std::string text = machine("assumed", "{value: 5 Gbps, assumed: a guess, range: 2..20 Gbps}");
+  const auto assume = [&](const std::string& from, const std::string& range) {
+    const std::size_t at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    const std::size_t source = text.find_first_of("ms", at + from.size());  // measured, specified
+    text.replace(source, text.find(':', source) - source, "range: " + range + "\n    assumed");
+  };
+  assume("value: 0.95", "0.8..0.99");
+  assume("value: 48 us", "40..4000 us");
+  const std::string file = scratch.put("assumed.yaml", text);
+  const Json run = run_on(file);
+  REQUIRE(run["assumed_inputs"].size() == 2);
+  std::set<std::string> keys;
+  for (const Json& input : run["assumed_inputs"]) keys.insert(input["key"]);
+  CHECK(keys == std::set<std::string>{"platform.fabric.latency", "platform.fabric.nic"});
+  const double slow = run_on(file, {"platform.fabric.latency=4000 us"})["step_time_s"];
+  const double nic = run_on(file, {"platform.fabric.nic=2 Gbps"})["step_time_s"];
+  const double less = run_on(file, {"platform.fabric.efficiency=0.8"})["step_time_s"];
+  const double as_it_is = run["step_time_s"];
+  CHECK(less > 1.02 * as_it_is);
+  CHECK(less < std::min(slow, nic));
+  CHECK(run["assumed_inputs"][0]["key"] == (slow > nic ? "platform.fabric.latency" : "platform.fabric.nic"));
+  for (const Json& input : run["assumed_inputs"]) {
+    const bool is_latency = input["key"] == "platform.fabric.latency";
+    CHECK(input[is_latency ? "step_time_at_high_s" : "step_time_at_low_s"].get<double>() ==
+          doctest::Approx(is_latency ? slow : nic).epsilon(1e-9));
+  }
 }
 
 TEST_CASE(
