@@ -165,7 +165,8 @@ Overrides overrides_of_a(const config::Catalogue& catalogue, const CompareOption
   Overrides overrides = overrides_of(with_one_gpu({}, options.one_gpu));
   if (options.a != no_file) return overrides;
   return with_default_batch(catalogue, no_file,
-                            changed_by(overrides_of(with_keys({}, options.keys)), overrides), "A");
+                            changed_by(single_values(overrides_of(with_keys({}, options.keys))), overrides),
+                            "A");
 }
 
 /// Throws CLI::ValidationError for options that do not belong together.
@@ -219,7 +220,7 @@ void compare_runs(const CompareOptions& options) {
   const std::vector<ChangeLimit> limits = read_limits(options.fail_above);
   // Without A the options of keys describe it, otherwise they change it as --set does.
   const Overrides set =
-      overrides_of(options.a == no_file ? options.set : with_keys(options.set, options.keys));
+      single_values(overrides_of(options.a == no_file ? options.set : with_keys(options.set, options.keys)));
   const config::Catalogue catalogue = config::find_catalogue();
   check_options(options, set);
   const auto require_experiment = [&](const char* option) {

@@ -139,7 +139,7 @@ Overrides with_default_batch(const config::Catalogue& catalogue, const std::stri
   return overrides;
 }
 
-void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
+void add_experiment_options(CLI::App& command, ExperimentOptions& options, const std::string& of_values) {
   command.add_option(
       "EXPERIMENT", options.experiment,
       "name of a shipped experiment, or the path of a YAML file (default: --model and --platform)");
@@ -147,7 +147,8 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
   add_repeatable(command, "--set", options.set, "KEY=VALUE",
                  "KEY=VALUE, repeatable: overrides a key of the experiment (nodes=4) or of a file it names "
                  "(platform.fabric.nic=\"25 Gbps\", stack.bucket_cap=\"50 MiB\"); none leaves a key out "
-                 "('trainyard keys' prints them)");
+                 "('trainyard keys' prints them)" +
+                     of_values);
   add_one_gpu_option(command, options.one_gpu);
 }
 
@@ -173,13 +174,13 @@ Overrides overrides_of(const config::Catalogue& catalogue, const ExperimentOptio
                        const std::string& argument) {
   const std::vector<std::string> set = with_one_gpu(with_keys(options.set, options.keys), options.one_gpu);
   require_experiment_file(catalogue, options.experiment);
-  return with_default_batch(catalogue, options.experiment, overrides_of(set), argument);
+  return with_default_batch(catalogue, options.experiment, single_values(overrides_of(set)), argument);
 }
 
 Platform platform_with(const std::filesystem::path& file, const std::vector<std::string>& set) {
   config::Document document = config::load(file);
   constexpr std::string_view prefix = "platform.";
-  for (const auto& [key, value] : overrides_of(set)) {
+  for (const auto& [key, value] : single_values(overrides_of(set))) {
     if (!key.starts_with(prefix))
       throw CLI::ValidationError(
           "--set", "'" + key + "' is not a key of the platform; its keys begin with 'platform.'");

@@ -77,8 +77,8 @@ Overrides with_default_batch(const config::Catalogue& catalogue, const std::stri
                              Overrides overrides, const std::string& argument);
 
 /// Adds EXPERIMENT, which may be left out, the options of keys, --set and --one-gpu. `options` must live as
-/// long as the command.
-void add_experiment_options(CLI::App& command, ExperimentOptions& options);
+/// long as the command. `of_values`: what --set takes in addition.
+void add_experiment_options(CLI::App& command, ExperimentOptions& options, const std::string& of_values = {});
 
 /// A platform's file with the texts of --set, whose keys begin with "platform.", as for experiments. Prints
 /// warnings. Throws CLI::ValidationError for another key.

@@ -124,7 +124,7 @@ void add_usual_software(const config::Catalogue& catalogue, const Overrides& ove
 
 PlanRequest request_of(const config::Catalogue& catalogue, const PlanOptions& options, InputFiles& files) {
   PlanRequest request;
-  request.set = overrides_of(with_one_gpu(options.set, options.one_gpu));
+  request.set = single_values(overrides_of(with_one_gpu(options.set, options.one_gpu)));
   const auto add = [&](const char* key, const std::optional<std::string>& value) {
     if (value) request.set.emplace_back(key, *value);
   };

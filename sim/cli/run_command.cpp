@@ -1,5 +1,6 @@
 #include "cli/assertion.hpp"
 #include "cli/commands.hpp"
+#include "cli/given_ranges.hpp"
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
 #include "cli/options.hpp"
@@ -10,6 +11,7 @@
 #include "experiment/job.hpp"
 #include "experiment/keys_meant.hpp"
 #include "experiment/resolve.hpp"
+#include "explain/assumed_inputs.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
 #include "report/summary_json.hpp"
@@ -19,6 +21,7 @@
 #include "run/simulate.hpp"
 
 #include <CLI/Error.hpp>
+#include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -85,8 +88,9 @@ void run_experiment(const RunOptions& options) {
   how.rows = options.out.has_value();
   const config::Catalogue catalogue = config::find_catalogue();
   if (options.out) check_out_dir(*options.out, run_file_names(), options.force);
+  GivenRanges given = given_ranges(catalogue, options.what);
   const Overrides asked =
-      with_target(with_epochs(overrides_of(catalogue, options.what), options.epochs), options.target);
+      with_target(with_epochs(overrides_of(catalogue, given.what), options.epochs), options.target);
   InputFiles files;
   const Overrides overrides = without_totals(catalogue, options.what.experiment, asked, files);
   std::optional<LimitsKept> limits(std::in_place, limits_of(options.limits), announce_work);
@@ -108,7 +112,15 @@ void run_experiment(const RunOptions& options) {
                                 .resolved = resolved,
                                 .files = files},
                                how);
-  const Run run = simulate_or_say_what_fits(resolved, how);
+  SpeedsAtEnds ends;
+  if (!given.inputs.empty() && is_simulated(resolved))  // else the run will say so
+    ends = simulate_ends(catalogue, options.what.experiment, asked, std::move(given.inputs), files, how);
+  Run run = simulate_or_say_what_fits(resolved, how);
+  if (!ends.inputs.empty())
+    run.ranges = combined(std::move(ends.inputs), {run.pace.time, run.pace.throughput}, ends.together);
+  run.assumed = assumed_inputs(catalogue, options.what.experiment, overrides, run, files);
+  if (run.assumed && run.expected_error)
+    run.expected_error = widened(*run.expected_error, *run.assumed, run.pace.throughput);
   limits.reset();  // what is finished gets written
   if (run.memory && !fullest(*run.memory).fits)
     print_message("warning: " + ignored_verdict(fullest(*run.memory)));
@@ -131,7 +143,12 @@ void run_experiment(const RunOptions& options) {
 void add_run(CLI::App& program) {
   auto options = std::make_shared<RunOptions>();
   CLI::App& command = *program.add_subcommand("run", "simulate one training step and report what limits it");
-  add_experiment_options(command, options->what);
+  add_experiment_options(
+      command, options->what,
+      fmt::format("; a range, nodes=2..8 or platform.fabric.nic=\"25..100 Gbps\", is answered "
+                  "with the results at its ends, too: up to {} keys; the run itself has the "
+                  "value of the file if that lies in the range, otherwise the low end",
+                  most_ranges));
   add_value(
       command, "--out", options->out, "DIR",
       "write the result to this folder: report.html (a page for a browser, for which changes that would help "
@@ -164,6 +181,7 @@ void add_run(CLI::App& program) {
        "trainyard run resnet50_dgx2 --nodes 64 --set platform.fabric.nic=\"25 Gbps\"",
        "trainyard run resnet50_dgx2 --batch 64 --out results",
        "trainyard run resnet50_dgx2 --set precision=amp --one-gpu \"803 samples/s\"",
+       "trainyard run bert_base_p3dn --nodes 8 --set \"platform.fabric.nic=25..100 Gbps\"",
        "trainyard run resnet50_p3_16xlarge_x2 --epochs 90",
        "trainyard run resnet50_p3_16xlarge_x2 --target \"75.9 % top-1\"",
        "trainyard run bert_base_p3dn --fidelity rounds --json",

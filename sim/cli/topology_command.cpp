@@ -34,7 +34,7 @@ struct TopologyOptions {
 
 void show_groups(const TopologyOptions& options) {
   const ResolvedExperiment resolved =
-      resolve(config::find_catalogue(), options.platform, overrides_of(options.set));
+      resolve(config::find_catalogue(), options.platform, single_values(overrides_of(options.set)));
   print_diagnostics(resolved.warnings);
   if (resolved.settings.traces || resolved.grid)
     throw InputError("groups are shown of layouts that are computed from a model, not of traces",

@@ -262,7 +262,7 @@ void validate_trace(const ValidateTraceOptions& options) {
   const std::size_t most = options.ops == "all"
                                ? std::numeric_limits<std::size_t>::max()
                                : static_cast<std::size_t>(whole_number("--ops", options.ops, 0));
-  Overrides given = overrides_of(with_keys(options.set, options.keys));
+  Overrides given = single_values(overrides_of(with_keys(options.set, options.keys)));
   if (limits.model && !sets_key(given, "model"))
     throw CLI::ValidationError(fail_above_step, "limits the model's step: add --model MODEL");
   if (options.csv) check_out_file(*options.csv, options.force);

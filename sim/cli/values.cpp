@@ -1,6 +1,7 @@
 #include "cli/values.hpp"
 
 #include "experiment/keys_meant.hpp"
+#include "sweep/value_range.hpp"
 #include "units/text.hpp"
 
 #include <CLI/Error.hpp>
@@ -90,6 +91,19 @@ std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<
                                                               const std::string& option) {
   auto overrides = name_values(option, texts, "KEY=VALUE");
   for (auto& [key, value] : overrides) key = key_meant(key);
+  return overrides;
+}
+
+std::vector<std::pair<std::string, std::string>> single_values(
+    std::vector<std::pair<std::string, std::string>> overrides) {
+  for (const auto& [key, value] : overrides) {
+    if (!ends_of_range(value)) continue;
+    throw CLI::ValidationError(
+        "--set",
+        fmt::format("{}={} is a range: 'trainyard run' answers with the results at its ends, 'trainyard "
+                    "sweep' with those of all values; give one value here",
+                    key, value));
+  }
   return overrides;
 }
 

@@ -52,6 +52,11 @@ std::vector<std::pair<std::string, std::string>> name_values(const std::string& 
 std::vector<std::pair<std::string, std::string>> overrides_of(const std::vector<std::string>& texts,
                                                               const std::string& option = "--set");
 
+/// The overrides, for commands that answer for one value of each key. Throws CLI::ValidationError if a value
+/// is a range.
+std::vector<std::pair<std::string, std::string>> single_values(
+    std::vector<std::pair<std::string, std::string>> overrides);
+
 /// The value named `text`. An unknown name is the same error as in a file: throws InputError.
 template <class E>
 E choice(const std::string& text) {

@@ -5,7 +5,8 @@
 #include "config/document.hpp"
 #include "config/path.hpp"
 #include "config/write.hpp"
-#include "experiment/resolve.hpp"
+#include "experiment/overrides.hpp"
+#include "run/run.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -32,6 +33,11 @@ std::optional<std::string> text_of(const Node& node) {
     if (const auto found = values.find(path); found != values.end()) return found->second;
   }
   return std::nullopt;
+}
+
+std::map<std::string, std::string> keys_by_path(const Experiment& settings) {
+  const auto keys = resolved_keys(settings);
+  return {keys.begin(), keys.end()};
 }
 
 /// A place in a file and the type of its value. Where the file ends, defaults continue.
@@ -78,7 +84,8 @@ std::optional<std::string> value_at(KeyPlace place, std::string_view path) {
 
 class ValuesInForce::Files {
 public:
-  Files(const config::Catalogue& catalogue, const RunSummary& run) : catalogue_(catalogue), run_(run) {}
+  Files(const config::Catalogue& catalogue, std::map<std::string, std::string> keys, long ranks, long nodes)
+      : catalogue_(catalogue), keys_(std::move(keys)), ranks_(ranks), nodes_(nodes) {}
 
   std::optional<std::string> value(const std::string& path) {
     if (const auto given = key(path)) return given;
@@ -92,16 +99,14 @@ public:
 
 private:
   [[nodiscard]] std::optional<std::string> key(const std::string& path) const {
-    const auto found = run_.experiment_keys.find(path);
-    return found == run_.experiment_keys.end() ? std::nullopt : std::optional(found->second);
+    const auto found = keys_.find(path);
+    return found == keys_.end() ? std::nullopt : std::optional(found->second);
   }
 
   /// An experiment's defaults are among its keys, except those that follow from others.
   [[nodiscard]] std::optional<std::string> value_of_experiment(const std::string& path) const {
-    const auto whole = [&](const char* field) { return std::llround(number_of(run_, field)); };
-    if (path == "gpus") return std::to_string(whole("ranks"));
-    if (path == "gpus_per_node" && whole("ranks") % whole("nodes") == 0)
-      return std::to_string(whole("ranks") / whole("nodes"));
+    if (path == "gpus") return std::to_string(ranks_);
+    if (path == "gpus_per_node" && ranks_ % nodes_ == 0) return std::to_string(ranks_ / nodes_);
     constexpr std::string_view block = "parallelism.";
     if (!path.starts_with(block)) return std::nullopt;
     // Without the block every rank holds the whole model, as with a block of defaults.
@@ -126,7 +131,7 @@ private:
   Document read(const std::string& file, config::Kind kind) {
     Document document = config::load(path_of(file, kind));
     const std::string prefix = file + ".";
-    for (const auto& [path, value] : run_.experiment_keys) {
+    for (const auto& [path, value] : keys_) {
       if (path.starts_with(prefix)) config::set(document, path.substr(prefix.size()), value, prefix);
     }
     return document;
@@ -142,12 +147,18 @@ private:
   }
 
   const config::Catalogue& catalogue_;
-  const RunSummary& run_;
+  std::map<std::string, std::string> keys_;
+  long ranks_, nodes_;
   std::map<std::string, std::optional<Document>> documents_;
 };
 
 ValuesInForce::ValuesInForce(const config::Catalogue& catalogue, const RunSummary& run)
-    : files_(std::make_unique<Files>(catalogue, run)) {}
+    : files_(std::make_unique<Files>(catalogue, run.experiment_keys, std::lround(number_of(run, "ranks")),
+                                     std::lround(number_of(run, "nodes")))) {}
+
+ValuesInForce::ValuesInForce(const config::Catalogue& catalogue, const ResolvedExperiment& resolved)
+    : files_(std::make_unique<Files>(catalogue, keys_by_path(resolved.settings), resolved.cluster->ranks(),
+                                     resolved.cluster->nodes)) {}
 
 ValuesInForce::~ValuesInForce() = default;
 

@@ -2,6 +2,7 @@
 // The value of a key that a run's experiment does not set: that of the file which it names, or the default.
 
 #include "config/catalogue.hpp"
+#include "experiment/resolved_experiment.hpp"
 #include "run/run_summary.hpp"
 
 #include <memory>
@@ -15,6 +16,8 @@ namespace trainyard {
 class ValuesInForce {
 public:
   ValuesInForce(const config::Catalogue& catalogue, const RunSummary& run);
+  /// Of an experiment that is not simulated.
+  ValuesInForce(const config::Catalogue& catalogue, const ResolvedExperiment& resolved);
   ~ValuesInForce();
 
   /// The value that `path` had in the run ("platform.fabric.nic"), as text; none if nothing sets the key, or

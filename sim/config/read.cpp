@@ -1,6 +1,8 @@
 #include "config/read.hpp"
 
+#include "config/assumed_values.hpp"
 #include "config/suggest.hpp"
+#include "units/range_text.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -240,12 +242,32 @@ bool open_list(Reader& reader, const Node& node) {
                 node.kind == Node::Kind::scalar ? "[" + node.scalar + "]" : "");
 }
 
+namespace {
+
+/// The range in which an assumed value may lie.
+void check_assumed_range(Reader& reader, const Node& sourced, const Node& range) {
+  if (!expect(reader, range, Node::Kind::scalar, "a range such as 5..20 GB/s")) return;
+  if (sourced.find("assumed") == nullptr)
+    return report(reader, range, "only an assumed value has a range", "assumed: why it is this value");
+  const std::optional<RangeEnds> ends = plain_range(range.scalar);
+  if (!ends)
+    return report(reader, range, in_quotes(range.scalar) + " is not a range",
+                  "two numbers, the lower one first, and their unit: 5..20 GB/s");
+  const Node* const value = sourced.find("value");
+  if (value != nullptr && (value->kind != Node::Kind::scalar || !lies_in(value->scalar, *ends)))
+    report(reader, range, "the value does not lie in its range",
+           "a range around the value, in units of the same kind");
+}
+
+}  // namespace
+
 const Node* open_sourced(Reader& reader, const Node& node, Provenance& provenance, std::string& source) {
   constexpr std::string_view hint = "one of measured, fitted, specified, assumed";
   std::vector<KeyInfo> keys{{"value", true}};
   for (const std::string_view name : provenance_keys) {
     if (!name.empty()) keys.push_back({name});
   }
+  keys.push_back({assumed_range_key});
   open_mapping(reader, node, keys);
   std::vector<std::size_t> stated;
   for (std::size_t i = 1; i < provenance_keys.size(); ++i) {
@@ -269,6 +291,10 @@ const Node* open_sourced(Reader& reader, const Node& node, Provenance& provenanc
       provenance = static_cast<Provenance>(stated[0]);
       source = text.scalar;
     }
+  }
+  if (const Node* const range = node.find(assumed_range_key)) {
+    const Step step(reader, assumed_range_key);
+    check_assumed_range(reader, node, *range);
   }
   return node.find("value");
 }

@@ -1,5 +1,7 @@
 #include "config/schema.hpp"
 
+#include "config/assumed_values.hpp"
+
 #include <algorithm>
 #include <utility>
 #include <variant>
@@ -148,8 +150,10 @@ ordered_json bare_json(const Shape& shape) {
   return {};
 }
 
-/// A plain value, or one with exactly one statement of its source.
-ordered_json sourced_json(ordered_json value) {
+/// A plain value, or one with a statement of its source; an assumed number also with its range. That there is
+/// one source, and a range only next to `assumed`, is left to the reader: in JSON Schema it takes ten lines
+/// for each key.
+ordered_json sourced_json(ordered_json value, bool is_number) {
   ordered_json json = ordered_json::object();
   if (value.contains("description")) json["description"] = value["description"];
   value.erase("description");
@@ -162,13 +166,19 @@ ordered_json sourced_json(ordered_json value) {
   for (const std::string_view key : provenance_keys) {
     if (!key.empty()) with_source["properties"][std::string(key)] = {{"type", "string"}, {"minLength", 1}};
   }
+  if (is_number) {
+    with_source["properties"][std::string(assumed_range_key)] = {{"type", "string"}};
+    with_source["maxProperties"] = 3;
+  }
   json["anyOf"] = {value, with_source};
   return json;
 }
 
 ordered_json json_of(const Shape& shape) {
   ordered_json json = bare_json(shape);
-  return shape.is_sourced ? sourced_json(json) : json;
+  if (!shape.is_sourced) return json;
+  constexpr Shape::Kind numbers[] = {Shape::Kind::integer, Shape::Kind::number, Shape::Kind::quantity};
+  return sourced_json(json, std::ranges::find(numbers, shape.kind) != std::ranges::end(numbers));
 }
 
 /// Adds the definitions of all references in a shape.

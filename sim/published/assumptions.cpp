@@ -1,8 +1,7 @@
 #include "published/assumptions.hpp"
 
-#include "config/document.hpp"
+#include "config/assumed_values.hpp"
 #include "published/scores.hpp"
-#include "units/text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,35 +13,6 @@
 
 namespace trainyard {
 namespace {
-
-// Top-level keys of files that do not affect any throughput.
-constexpr std::string_view not_about_time[] = {"power",   "price",    "tdp",
-                                               "context", "capacity", "fragmentation"};
-
-bool is_about_time(const std::string& path) {
-  const std::string all = "." + path + ".";
-  return std::ranges::none_of(not_about_time, [&](std::string_view key) {
-    return all.find("." + std::string(key) + ".") != std::string::npos;
-  });
-}
-
-using Found = std::map<std::string, Assumption>;  // by reason
-
-void gather(const config::Node& node, const std::string& path, config::Kind kind, const std::string& name,
-            Found& found) {
-  const config::Node* value = node.find("value");
-  const config::Node* reason = node.find("assumed");
-  if (value != nullptr && reason != nullptr && is_about_time(path) && scaled_text(value->scalar, 1)) {
-    Assumption& its = found[reason->scalar];
-    its.reason = reason->scalar;
-    its.places.push_back({kind, name, config::join(path, "value"), value->scalar});
-    return;
-  }
-  for (const config::Node::Entry& entry : node.entries)
-    gather(entry.value, path.empty() ? entry.key : config::join(path, entry.key), kind, name, found);
-  for (std::size_t i = 0; i < node.items.size(); ++i)
-    gather(node.items[i], config::join(path, i), kind, name, found);
-}
 
 /// A file that runs use: its kind and its name.
 using File = std::pair<config::Kind, std::string>;
@@ -79,24 +49,20 @@ Validation runs_with(const Assumption& assumption, const Validation& validation,
 
 }  // namespace
 
-std::optional<std::string> scaled_text(const std::string& text, double factor) {
-  const std::size_t end = text.find_first_not_of("0123456789.+-eE");
-  std::string number = text.substr(0, end);
-  // the "e" of an adjacent unit is not part of the number
-  while (!number.empty() && (number.back() == 'e' || number.back() == 'E')) number.pop_back();
-  const Parsed<double> value = parse_number(number);
-  if (value.value_or(0) == 0) return std::nullopt;
-  return shortest(*value * factor) + text.substr(number.size());
-}
-
 std::vector<Assumption> assumptions_of(const config::Catalogue& catalogue, const Validation& validation) {
   std::set<File> files;
   for (const ScoredCase& scored : validation.cases) {
     for (File& file : files_of(catalogue, scored.of)) files.insert(std::move(file));
   }
-  Found found;
-  for (const auto& [kind, name] : files)
-    gather(config::load(config::find(catalogue, kind, name)).root, {}, kind, name, found);
+  std::map<std::string, Assumption> found;  // by reason
+  for (const auto& [kind, name] : files) {
+    const config::Document document = config::load(config::find(catalogue, kind, name));
+    for (config::AssumedValue& value : config::assumed_values(document.root)) {
+      Assumption& its = found[value.reason];
+      its.reason = std::move(value.reason);
+      its.places.push_back({kind, name, std::move(value.path), std::move(value.value)});
+    }
+  }
   std::vector<Assumption> assumptions;
   for (auto& [reason, assumption] : found) assumptions.push_back(std::move(assumption));
   return assumptions;
@@ -122,7 +88,7 @@ std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalo
       PredictionOptions options = as_predicted;
       options.fits = {fit};
       for (FileChange place : assumption.places) {
-        place.value = *scaled_text(place.value, factor);
+        place.value = *config::scaled_text(place.value, factor);
         options.changes.push_back(std::move(place));
       }
       return errors_of(validate_rows(catalogue, RowKind::training, data, parallel, options), fit,

@@ -28,9 +28,6 @@ struct AssumptionEffect {
 /// prices and memory, which do not affect any throughput.
 std::vector<Assumption> assumptions_of(const config::Catalogue& catalogue, const Validation& validation);
 
-/// `text`, a number with or without a unit, times the factor; nothing if it is not a number or is 0.
-std::optional<std::string> scaled_text(const std::string& text, double factor);
-
 /// Predicts the runs of each assumption again with a smaller and a larger value, under one fit; returns
 /// the effects, largest first. `as_predicted`: the options of the validation.
 std::vector<AssumptionEffect> assumption_effects(const config::Catalogue& catalogue,

@@ -5,6 +5,7 @@
 #include "explain/network_limit.hpp"
 #include "learn/learn.hpp"
 #include "report/expected_error.hpp"
+#include "report/input_ranges.hpp"
 #include "report/memory_table.hpp"
 #include "run/learning.hpp"
 #include "run/step_parts.hpp"
@@ -97,16 +98,9 @@ void add_layout(Json& json, const Run& run) {
   }
 }
 
-/// The resolved experiment by key; `set` as on the command line ("platform.fabric.nic").
 void add_experiment(Json& json, const Run& run) {
-  config::Node tree = config::to_node(run.experiment.settings);
   Json& keys = json["resolved_experiment"] = Json::object();
-  for (const config::Node::Entry& entry : tree.entries) {
-    if (entry.key != "set") continue;
-    for (const config::Node::Entry& one : entry.value.entries) keys[one.key] = one.value.scalar;
-  }
-  std::erase_if(tree.entries, [](const config::Node::Entry& entry) { return entry.key == "set"; });
-  for (const auto& [path, value] : config::values_by_path(tree)) keys[path] = value;
+  for (const auto& [path, value] : resolved_keys(run.experiment.settings)) keys[path] = value;
 }
 
 /// By which published runs are compared with this one; read back by `compare`.
@@ -272,6 +266,8 @@ Json summary_json(const Run& run, const std::optional<ResourceUsage>& usage, std
   add_figures(json, run, table);
   json["expected_error"] = run.expected_error ? expected_error_json(*run.expected_error) : Json();
   json["comparable_by"] = run.predicted_job ? comparable_json(*run.predicted_job) : Json();
+  if (run.assumed) json["assumed_inputs"] = assumed_json(*run.assumed);
+  if (run.ranges) add_ranges(json, *run.ranges);
   add_servers(json, run);
   if (run.faults) json["faults"] = faults_json(*run.faults);
   if (run.job) json["job"] = job_json(*run.job);

@@ -1,6 +1,7 @@
 #include "report/summary_text.hpp"
 
 #include "report/expected_error.hpp"
+#include "report/input_ranges.hpp"
 #include "report/kernel_kinds.hpp"
 #include "report/layout_summary.hpp"
 #include "report/limits.hpp"
@@ -37,6 +38,8 @@ void write_headline(Page& out, const Run& run) {
     out.row("expected error", error_range(*run.expected_error), expected_error_in_words(*run.expected_error));
   else if (run.experiment.layout)
     out.row("expected error", "unknown", run.expected_error.error());
+  if (run.assumed) out.text_row("assumed inputs", assumed_in_words(*run.assumed));
+  if (run.ranges) out.text_row("if inputs vary", ranges_in_words(*run.ranges));
   if (run.ranks == 1 || shares_model(run.experiment)) return;
   out.row("one GPU alone", estimate(run.pace.one_rank),
           fmt::format("{} samples/s with the same batch per GPU",

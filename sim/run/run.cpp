@@ -59,6 +59,18 @@ double goodput(const Run& run) { return run.pace.throughput * (run.faults ? run.
 
 std::string resolved_text(const Run& run) { return config::write(run.experiment.settings); }
 
+std::vector<std::pair<std::string, std::string>> resolved_keys(const Experiment& settings) {
+  config::Node tree = config::to_node(settings);
+  std::vector<std::pair<std::string, std::string>> keys;
+  for (const config::Node::Entry& entry : tree.entries) {
+    if (entry.key != "set") continue;
+    for (const config::Node::Entry& one : entry.value.entries) keys.emplace_back(one.key, one.value.scalar);
+  }
+  std::erase_if(tree.entries, [](const config::Node::Entry& entry) { return entry.key == "set"; });
+  for (const auto& [path, value] : config::values_by_path(tree)) keys.emplace_back(path, value);
+  return keys;
+}
+
 const std::vector<TimelineEvent>& timeline_of(const Run& run) {
   const Updates* updates = updates_of(run);
   return updates != nullptr ? updates->bars : step_of(run).bars;

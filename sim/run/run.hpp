@@ -5,6 +5,7 @@
 #include "experiment/prediction_error.hpp"
 #include "experiment/resolve.hpp"
 #include "run/fault_report.hpp"
+#include "run/input_ranges.hpp"
 #include "run/input_report.hpp"
 #include "run/link_rows.hpp"
 #include "run/memory_verdict.hpp"
@@ -18,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -91,9 +93,11 @@ struct Run {
   Known<PredictedJob> predicted_job = unknown({});        ///< for comparisons with other jobs
   Known<EnergyUse> energy = unknown({});
   Known<EpochCost> cost = unknown({});
-  std::optional<InputReport> input;          ///< for runs that read real data
-  std::optional<FaultReport> faults;         ///< for jobs with faults
-  std::optional<WholeJob> job;               ///< for experiments with a `job`
+  std::optional<InputReport> input;    ///< for runs that read real data
+  std::optional<InputRanges> ranges;   ///< of inputs given as ranges
+  std::optional<InputRanges> assumed;  ///< of assumed inputs, whose effect is part of the expected error
+  std::optional<FaultReport> faults;   ///< for jobs with faults
+  std::optional<WholeJob> job;         ///< for experiments with a `job`
   std::shared_ptr<const Learning> learning;  ///< for experiments with `learn`; null if it was not replayed
   std::vector<std::string> calibrated_on;    ///< end-to-end runs on which any parameter was fitted
   std::vector<std::string> notes;            ///< for the reader: warnings, assumptions
@@ -136,6 +140,10 @@ double goodput(const Run& run);
 
 /// experiment.resolved.yaml: every key with its value, defaults filled in.
 std::string resolved_text(const Run& run);
+
+/// The same keys by path, as text; overrides of other files as on the command line ("platform.fabric.nic"),
+/// first.
+std::vector<std::pair<std::string, std::string>> resolved_keys(const Experiment& settings);
 
 /// The bars of trace.json: those of the steady step, or the first ranks' activities over many updates.
 const std::vector<TimelineEvent>& timeline_of(const Run& run);

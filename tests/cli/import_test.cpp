@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+using namespace trainyard;
+
 namespace {
 
 const std::string profile = TRAINYARD_SOURCE_DIR "/tests/imports/worker0.pt.trace.json";

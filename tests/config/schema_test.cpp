@@ -46,7 +46,7 @@ TEST_CASE("a quantity is text with a unit, its bounds told in words") {
   CHECK_FALSE(std::regex_match("1.2 GB", pattern));
 }
 
-TEST_CASE("a sourced value is a value, or a mapping with one source") {
+TEST_CASE("a sourced value is a value, or a mapping with one source; an assumed number may have a range") {
   const auto bandwidth = schema<Yard>("Yard")["properties"]["links"]["items"]["properties"]["bandwidth"];
   REQUIRE(bandwidth["anyOf"].size() == 2);
   CHECK(bandwidth["anyOf"][0]["type"] == "string");
@@ -54,10 +54,11 @@ TEST_CASE("a sourced value is a value, or a mapping with one source") {
   CHECK(mapping["properties"]["value"] == bandwidth["anyOf"][0]);
   CHECK(mapping["required"] == nlohmann::ordered_json{"value"});
   CHECK(mapping["minProperties"] == 2);
-  CHECK(mapping["maxProperties"] == 2);
+  CHECK(mapping["maxProperties"] == 3);
   for (const char* key : {"measured", "fitted", "specified", "assumed"}) {
     CHECK(mapping["properties"][key]["minLength"] == 1);
   }
+  CHECK(mapping["properties"]["range"]["type"] == "string");
 }
 
 TEST_CASE("short forms are alternatives, and a type that contains itself is defined once") {

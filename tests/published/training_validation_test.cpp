@@ -2,6 +2,7 @@
 // rows count. Rows and rules are made by hand, so that nothing here depends on how good predictions are.
 
 #include "calibration/fit_stack.hpp"
+#include "config/assumed_values.hpp"
 #include "config/write.hpp"
 #include "errors_of.hpp"
 #include "published/assumptions.hpp"
@@ -265,10 +266,10 @@ TEST_CASE("a scale is found on straight pieces, and nothing where there is none"
 }
 
 TEST_CASE("an assumed value is scaled with its unit, and what is no number is not") {
-  CHECK(scaled_text("10 GB/s", 1.3) == "13 GB/s");
-  CHECK(scaled_text("0.5", 0.5) == "0.25");
-  CHECK_FALSE(scaled_text("true", 1.3));
-  CHECK_FALSE(scaled_text("0 us", 1.3));  // 30 % of nothing
+  CHECK(config::scaled_text("10 GB/s", 1.3) == "13 GB/s");
+  CHECK(config::scaled_text("0.5", 0.5) == "0.25");
+  CHECK_FALSE(config::scaled_text("true", 1.3));
+  CHECK_FALSE(config::scaled_text("0 us", 1.3));  // 30 % of nothing
 }
 
 TEST_CASE("the assumptions of a run are those of its platform, GPU, stack and model") {

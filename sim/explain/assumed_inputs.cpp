@@ -1,0 +1,274 @@
+#include "explain/assumed_inputs.hpp"
+
+#include "config/assumed_values.hpp"
+#include "experiment/one_gpu.hpp"
+#include "experiment/overrides.hpp"
+#include "run/simulate.hpp"
+#include "units/range_text.hpp"
+#include "units/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double factor_of_rates = 2;
+constexpr double part_of_ratios = 0.3;
+
+/// An assumed number, which may stand in several places of a file.
+struct AssumedInput {
+  std::vector<std::string> keys;  ///< as overrides name them
+  std::string value, reason;
+  RangeEnds ends;
+  std::string_view kind = {};  ///< of quantity
+  bool is_slow_at_high = false;
+  Pace slow = {};  ///< at the slow end
+};
+
+/// Ratios above 1 that make a step slower the larger they are.
+bool is_slowing(const std::string& path) { return path.find("oversubscription") != std::string::npos; }
+
+/// The plausible range of an assumed value; nothing for sizes and other kinds that are no rate.
+std::optional<RangeEnds> plausible_range(const config::AssumedValue& assumed) {
+  if (assumed.range) return plain_range(*assumed.range);
+  const std::optional<PlainValue> value = plain_value(assumed.value);
+  if (!value || value->number <= 0) return std::nullopt;
+  const auto times = [&](double factor) { return config::scaled_text(assumed.value, factor).value_or(""); };
+  if (!value->kind.empty()) {
+    const bool is_rate = value->kind == quantity_name<Bandwidth>() ||
+                         value->kind == quantity_name<FlopRate>() || value->kind == quantity_name<Seconds>();
+    return is_rate ? std::optional(RangeEnds{times(1 / factor_of_rates), times(factor_of_rates)})
+                   : std::nullopt;
+  }
+  if (parse_integer(assumed.value) && value->number > 1) {
+    const double change = std::max(1.0, std::round(part_of_ratios * value->number));
+    return RangeEnds{shortest(value->number - change), shortest(value->number + change)};
+  }
+  const double high = (1 + part_of_ratios) * value->number;
+  return RangeEnds{digits12((1 - part_of_ratios) * value->number),
+                   digits12(value->number <= 1 ? std::min(high, 1.0) : high)};
+}
+
+/// Whether published runs with known errors were predicted with a file: `is_same` tells which.
+template <class Is>
+bool is_in_errors(const Run& run, Is is_same) {
+  const PublishedErrors* const errors = run.experiment.published_errors.get();
+  return errors != nullptr &&
+         std::ranges::any_of(errors->runs, [&](const PublishedError& error) { return is_same(error.of); });
+}
+
+/// The assumed numbers of a file, those with the same value and reason together.
+void add_inputs(const config::Document& document, const std::string& prefix,
+                std::vector<AssumedInput>& inputs) {
+  const std::size_t first = inputs.size();
+  for (config::AssumedValue& value : config::assumed_values(document.root)) {
+    const auto known = std::find_if(inputs.begin() + static_cast<std::ptrdiff_t>(first), inputs.end(),
+                                    [&](const AssumedInput& input) {
+                                      return input.reason == value.reason && input.value == value.value;
+                                    });
+    if (known != inputs.end()) {
+      known->keys.push_back(prefix + value.path);
+      continue;
+    }
+    std::optional<RangeEnds> ends = plausible_range(value);
+    const std::optional<PlainValue> number = plain_value(value.value);
+    if (!ends || !number) continue;
+    const bool is_slow_at_high = number->kind == quantity_name<Seconds>() || is_slowing(value.path);
+    inputs.push_back({.keys = {prefix + value.path},
+                      .value = std::move(value.value),
+                      .reason = std::move(value.reason),
+                      .ends = *std::move(ends),
+                      .kind = number->kind,
+                      .is_slow_at_high = is_slow_at_high});
+  }
+}
+
+/// All candidates of a run.
+std::vector<AssumedInput> inputs_of(const config::Catalogue& catalogue, const Run& run, InputFiles& files) {
+  const ResolvedExperiment& resolved = run.experiment;
+  FileOverrides overrides;
+  for (const auto& [key, value] : resolved.settings.set) overrides[key] = {value, std::nullopt};
+  const fs::path platform = find_once(files, catalogue, config::Kind::platform, resolved.settings.platform);
+  std::vector<AssumedInput> inputs;
+  const auto add = [&](const fs::path& file, const std::string& kind) {
+    add_inputs(load_with(files, file, kind, overrides), kind + '.', inputs);
+  };
+  const auto has_platform = [&](const Circumstances& of) {
+    return of.platform == resolved.platform.name && (run.nodes == 1 || of.nodes > 1);
+  };
+  if (!is_in_errors(run, has_platform)) add(platform, "platform");
+  // A measurement of one GPU is what the kernels take, whatever its profile says.
+  const auto has_profile = [&](const Circumstances& of) { return of.use.gpu == resolved.gpu.name; };
+  if (!resolved.settings.one_gpu && !is_in_errors(run, has_profile)) {
+    const config::Kind kind = profile_kind(resolved.platform);
+    const std::string& named = resolved.platform.gpu_profile;
+    add(find_once(files, catalogue, kind, config::is_path(named) ? named : resolved.gpu.name, platform),
+        kind == config::Kind::gpu ? "gpu" : "processor");
+  }
+  const auto has_model = [&](const Circumstances& of) {
+    return of.use.model.substr(0, of.use.model.find('@')) == resolved.model->name;
+  };
+  if (!is_in_errors(run, has_model))
+    add(find_once(files, catalogue, config::Kind::model, *resolved.settings.model), "model");
+  if (!is_in_errors(run, [&](const Circumstances& of) { return of.use.stack == resolved.stack.name; }))
+    add(find_once(files, catalogue, config::Kind::stack, resolved.settings.stack), "stack");
+  return inputs;
+}
+
+/// Closed paces of the experiment with some inputs changed.
+class Paces {
+public:
+  Paces(const config::Catalogue& catalogue, const std::string& experiment, Overrides overrides,
+        InputFiles& files)
+      : catalogue_(catalogue), experiment_(experiment), overrides_(std::move(overrides)), files_(files) {}
+
+  /// Nothing if the values are refused.
+  std::optional<Pace> with(const Overrides& changes) {
+    Overrides all = overrides_;
+    all.insert(all.end(), changes.begin(), changes.end());
+    try {
+      return closed_pace(resolve(catalogue_, experiment_, all, files_));
+    } catch (const InputError&) {
+    } catch (const JobImpossible&) {
+    }
+    return std::nullopt;
+  }
+
+private:
+  const config::Catalogue& catalogue_;
+  const std::string& experiment_;
+  Overrides overrides_;
+  InputFiles& files_;
+};
+
+void set(const AssumedInput& input, const std::string& value, Overrides& changes) {
+  for (const std::string& key : input.keys) changes.emplace_back(key, value);
+}
+
+/// The inputs that alone make the step slower by least_effect_of_assumed.
+class EffectiveInputs {
+public:
+  EffectiveInputs(Paces& paces, const Pace& base) : paces_(paces), base_(base) {}
+
+  /// Takes in those of a list; false if all of them together do not have that effect, so that each is left
+  /// out without a simulation of its own. `is_known`: they have it together.
+  bool take_in(std::span<AssumedInput> inputs, bool is_known = false) {
+    if (inputs.empty()) return false;
+    if (inputs.size() > 1 && is_known) return take_in_halves(inputs);
+    Overrides changes;
+    for (const AssumedInput& input : inputs)
+      set(input, input.is_slow_at_high ? input.ends.high : input.ends.low, changes);
+    const std::optional<Pace> pace = paces_.with(changes);
+    if (pace && pace->time < (1 + least_effect_of_assumed) * base_.time) return false;
+    if (inputs.size() > 1) return take_in_halves(inputs);
+    if (!pace) return false;  // a refused end is impossible
+    inputs.front().slow = *pace;
+    found_.push_back(std::move(inputs.front()));
+    return true;
+  }
+
+  /// Those with the largest effects, the largest first.
+  std::vector<AssumedInput> largest(std::size_t most) && {
+    std::ranges::stable_sort(found_, std::ranges::greater{},
+                             [](const AssumedInput& input) { return input.slow.time; });
+    if (found_.size() > most) found_.resize(most);
+    return std::move(found_);
+  }
+
+private:
+  bool take_in_halves(std::span<AssumedInput> inputs) {
+    const std::size_t half = inputs.size() / 2;
+    const bool is_in_first = take_in(inputs.first(half));
+    take_in(inputs.subspan(half), !is_in_first);
+    return true;
+  }
+
+  Paces& paces_;
+  const Pace& base_;
+  std::vector<AssumedInput> found_ = {};
+};
+
+/// Without ".value", which is a detail of the file.
+std::string key_for_readers(const std::string& key) {
+  constexpr std::string_view end = ".value";
+  return key.ends_with(end) ? key.substr(0, key.size() - end.size()) : key;
+}
+
+/// A run whose step closed forms give at every value of its inputs.
+bool has_closed_form(const Run& run) {
+  const ResolvedExperiment& resolved = run.experiment;
+  return updates_of(run) == nullptr && resolved.model && resolved.neighbours.empty() &&
+         resolved.settings.background.empty();
+}
+
+}  // namespace
+
+std::optional<InputRanges> assumed_inputs(const config::Catalogue& catalogue, const std::string& experiment,
+                                          const Overrides& overrides, const Run& run, InputFiles& files) {
+  if (!has_closed_form(run)) return std::nullopt;
+  std::vector<AssumedInput> inputs = inputs_of(catalogue, run, files);
+  if (inputs.empty()) return std::nullopt;
+  Overrides unchanged = overrides;
+  if (run.experiment.settings.one_gpu) {
+    std::erase_if(unchanged, [](const auto& entry) { return entry.first.starts_with("one_gpu"); });
+    for (auto& kept : kept_one_gpu(run.experiment)) unchanged.push_back(std::move(kept));
+  }
+  Paces paces(catalogue, experiment, std::move(unchanged), files);
+  // Where the run has the times of closed forms, its own pace is the base, to the bit.
+  const bool is_closed = network_engine(run).value_or(NetworkEngine::formulas) == NetworkEngine::formulas;
+  const std::optional<Pace> base = is_closed ? run.pace : paces.with({});
+  if (!base) return std::nullopt;
+  // Latencies rarely matter: next to each other they are left out together.
+  std::ranges::stable_sort(inputs, {}, &AssumedInput::kind);
+  EffectiveInputs effective(paces, *base);
+  effective.take_in(inputs);
+  const std::vector<AssumedInput> kept = std::move(effective).largest(most_assumed_inputs);
+  if (kept.empty()) return std::nullopt;
+
+  const StepSpeed of_run{run.pace.time, run.pace.throughput};
+  const auto of_pace = [&](const Pace& pace) {
+    return StepSpeed{pace.time / base->time * of_run.time,
+                     pace.throughput / base->throughput * of_run.throughput};
+  };
+  const auto at_fast_end = [&](const AssumedInput& input) {
+    Overrides changes;
+    set(input, input.is_slow_at_high ? input.ends.low : input.ends.high, changes);
+    return of_pace(paces.with(changes).value_or(*base));
+  };
+  std::vector<InputRange> ranges;
+  for (const AssumedInput& input : kept) {
+    StepSpeed low = of_pace(input.slow), high = at_fast_end(input);
+    if (input.is_slow_at_high) std::swap(low, high);
+    ranges.push_back({.key = key_for_readers(input.keys.front()),
+                      .range = input.ends.low + ".." + input.ends.high,
+                      .low = input.ends.low,
+                      .high = input.ends.high,
+                      .value = input.value,
+                      .at_low = low,
+                      .at_high = high,
+                      .reason = input.reason,
+                      .places = static_cast<int>(input.keys.size())});
+  }
+  return combined(std::move(ranges), of_run);
+}
+
+ExpectedError widened(ExpectedError expected, const InputRanges& inputs, double throughput) {
+  const double low = std::log(1 + expected.low), high = std::log(1 + expected.high);
+  const double middle = (low + high) / 2;
+  const double slower = std::log(inputs.slowest.throughput / throughput);
+  const double faster = std::log(inputs.fastest.throughput / throughput);
+  expected.low = std::exp(middle - std::hypot(middle - low, slower)) - 1;
+  expected.high = std::exp(middle + std::hypot(high - middle, faster)) - 1;
+  return expected;
+}
+
+}  // namespace trainyard
