@@ -117,7 +117,7 @@ GivenRanges given_ranges(const config::Catalogue& catalogue, const ExperimentOpt
         continue;  // the file keeps its value, with its source
       }
     }
-    given.what.set.push_back(key + '=' + its);
+    given.what.set.push_back(fmt::format("{}={}", key, its));
   }
   return given;
 }
