@@ -48,9 +48,9 @@ struct NewCircumstances {
 /// Throws InputError with every problem found.
 NewCircumstances read_new_circumstances(const std::string& name, std::string_view text);
 
-/// The properties that no run has, without those of `without_series`. Empty: all were measured. A GPU counts in
-/// a known generation, a model in a known kind and in tables without layouts, whose models are often made from
-/// sizes.
+/// The properties that no run has, without those of `without_series`. Empty: all were measured. A GPU counts
+/// in a known generation, a model in a known kind and in tables without layouts, whose models are often made
+/// from sizes.
 std::vector<NewProperty> new_properties(std::span<const PublishedError> runs, const Circumstances& of,
                                         std::optional<int> without_series = std::nullopt);
 
