@@ -227,8 +227,10 @@ std::optional<InputRanges> assumed_inputs(const config::Catalogue& catalogue, co
   const bool is_closed = network_engine(run).value_or(NetworkEngine::formulas) == NetworkEngine::formulas;
   const std::optional<Pace> base = is_closed ? run.pace : paces.with({});
   if (!base) return std::nullopt;
-  // Latencies rarely matter: next to each other they are left out together.
-  std::ranges::stable_sort(inputs, {}, &AssumedInput::kind);
+  // The order of keys in a file does not count. Latencies rarely matter: next to each other they are left out
+  // together.
+  for (AssumedInput& input : inputs) std::ranges::sort(input.keys);
+  std::ranges::sort(inputs, {}, [](const AssumedInput& input) { return std::pair(input.kind, input.keys); });
   EffectiveInputs effective(paces, *base);
   effective.take_in(inputs);
   const std::vector<AssumedInput> kept = std::move(effective).largest(most_assumed_inputs);

@@ -386,7 +386,7 @@ SoftwareFit::SoftwareFit(std::vector<KernelTimes> runs) : runs_(std::move(runs))
 
 const std::vector<KernelTimes>& SoftwareFit::runs() const { return runs_; }
 
-const Software& SoftwareFit::software() const { return software_; }
+Software SoftwareFit::software() const { return software_; }
 
 Software SoftwareFit::without(GroupLeftOut left_out, const std::string& property) const {
   if (left_out == GroupLeftOut::series) {

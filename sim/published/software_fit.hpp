@@ -27,7 +27,7 @@ public:
   [[nodiscard]] const std::vector<KernelTimes>& runs() const;
 
   /// All factors, with the rows they rest on.
-  [[nodiscard]] const Software& software() const;
+  [[nodiscard]] Software software() const;
 
   /// The factors, also chosen, as if the runs with this property had not been there. Of a series: without a
   /// tenth of all series, to which it belongs.

@@ -91,6 +91,7 @@ std::set<std::string> all_fields() {
   job.rent = Dollars(1);
   job.target = {.target = "t", .samples = 1, .samples_low = 1, .samples_high = 1, .epochs = 1};
   job.accuracy = JobAccuracy{};
+  many.assumed = many.ranges = InputRanges{.inputs = {InputRange{.key = "platform.node.nics"}}};
   std::set<std::string> fields;
   for (const Run& run : {sample_result(), many}) {
     const OrderedJson json = summary_json(run, {});
