@@ -3,6 +3,7 @@
 #include "cli/file_kind.hpp"
 #include "config/diagnostic.hpp"
 #include "experiment/keys_meant.hpp"
+#include "experiment/known_keys.hpp"
 #include "experiment/resolve.hpp"
 
 #include <algorithm>
@@ -47,11 +48,6 @@ const KeyGroup& group_of(std::string_view path) {
   return *std::ranges::find_if(key_groups(), [&](const KeyGroup& its) {
     return file.empty() ? its.prefix.empty() : its.prefix.starts_with(file);
   });
-}
-
-config::UnknownKey unknown_experiment_key(std::string_view path) {
-  const KeyGroup& group = group_of(path);
-  return config::unknown_key(shape_of(group.kind), path.substr(group.prefix.size()));
 }
 
 void require_known_keys(const std::vector<std::string>& paths) {

@@ -29,9 +29,6 @@ std::vector<config::ListedKey> keys_of(const KeyGroup& group);
 /// Keys that --set takes and no file has (experiment/keys_meant.hpp).
 const std::vector<config::ListedKey>& total_keys();
 
-/// Why a path is no key; an empty message if it is one.
-config::UnknownKey unknown_experiment_key(std::string_view path);
-
 /// Throws InputError if a path is none.
 void require_known_keys(const std::vector<std::string>& paths);
 

@@ -115,7 +115,7 @@ std::vector<AssumedInput> inputs_of(const config::Catalogue& catalogue, const Ru
         kind == config::Kind::gpu ? "gpu" : "processor");
   }
   const auto has_model = [&](const Circumstances& of) {
-    return of.use.model.substr(0, of.use.model.find('@')) == resolved.model->name;
+    return without_length(of.use.model) == resolved.model->name;
   };
   if (!is_in_errors(run, has_model))
     add(find_once(files, catalogue, config::Kind::model, *resolved.settings.model), "model");

@@ -1,16 +1,10 @@
 #include "published/report_cases.hpp"
 
-#include "compute/gpu_profile.hpp"
-#include "compute/processor_profile.hpp"
 #include "config/diagnostic.hpp"
-#include "config/key_list.hpp"
-#include "config/schema.hpp"
 #include "experiment/experiment.hpp"
 #include "experiment/keys_meant.hpp"
-#include "platform/platform_file.hpp"
-#include "strategy/stack.hpp"
+#include "experiment/known_keys.hpp"
 #include "units/text.hpp"
-#include "workload/model_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -91,19 +85,6 @@ std::string file_of(const config::Catalogue& catalogue, const PublishedRow& row)
   }
 }
 
-/// Why the key of a range is none that --set takes; an empty message if it is one.
-config::UnknownKey unknown_key_of_experiments(const std::string& key) {
-  if (is_total(key)) return {};
-  const std::string_view file = file_named_by(key);
-  if (file.empty()) return config::unknown_key(config::shape_of<Experiment>({}), key);
-  const std::string_view path = std::string_view(key).substr(file.size() + 1);
-  if (file == "platform") return config::unknown_key(config::shape_of<PlatformFile>({}), path);
-  if (file == "gpu") return config::unknown_key(config::shape_of<GpuProfile>({}), path);
-  if (file == "processor") return config::unknown_key(config::shape_of<ProcessorFile>({}), path);
-  if (file == "model") return config::unknown_key(config::shape_of<ModelFile>({}), path);
-  return config::unknown_key(config::shape_of<Stack>({}), path);
-}
-
 /// "dgx_a100" of "platforms/dgx_a100.yaml".
 std::string name_of_file(const std::string& named) { return fs::path(named).stem().string(); }
 
@@ -123,7 +104,8 @@ void read_experiment(Case& of, std::string file) {
   Overrides high;
   for (const ReportRange& range : of.row->report->ranges) {
     const std::string key = key_meant(range.key);
-    if (config::UnknownKey unknown = unknown_key_of_experiments(key); !unknown.message.empty())
+    if (config::UnknownKey unknown = is_total(key) ? config::UnknownKey{} : unknown_experiment_key(key);
+        !unknown.message.empty())
       throw error_at(*of.row, "ranges", std::move(unknown.message), std::move(unknown.hint));
     low.emplace_back(key, range.low);
     high.emplace_back(key, range.high);

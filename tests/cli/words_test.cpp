@@ -4,6 +4,7 @@
 #include "cli/word_search.hpp"
 #include "experiment/experiment.hpp"
 #include "experiment/keys_meant.hpp"
+#include "experiment/known_keys.hpp"
 
 #include <doctest/doctest.h>
 #include <string>

@@ -25,9 +25,8 @@ TABLES = {
 def fitted_values(node, key=()):
     """(dotted key, value, source) of every value with `fitted`; settings may be YAML in a string."""
     if isinstance(node, dict):
-        if "fitted" in node and len(node) == 2:
-            value = next(its for name, its in node.items() if name != "fitted")
-            yield ".".join(key), value, node["fitted"]
+        if "fitted" in node:
+            yield ".".join(key), node.get("value", "a table"), node["fitted"]
             return
         for name, its in node.items():
             yield from fitted_values(its, key + (str(name),))
