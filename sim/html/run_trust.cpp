@@ -44,7 +44,8 @@ Html trust_html(const Run& run, const PageOrigin& origin) {
         subheading("Expected error") + paragraph(fmt::format("{}: {}.", error_range(*run.expected_error),
                                                              expected_error_in_words(*run.expected_error)));
   }
-  if (run.assumed) html += subheading("Assumed inputs") + paragraph(assumed_in_words(*run.assumed) + ".");
+  if (run.assumed)
+    html += subheading("Assumed inputs") + paragraph("In this run " + assumed_in_words(*run.assumed) + ".");
   if (run.ranges) html += subheading("If inputs vary") + paragraph(ranges_in_words(*run.ranges) + ".");
   if (!run.notes.empty()) html += subheading("Notes") + list_of(run.notes);
   const auto reasons = unmodelled(run);
