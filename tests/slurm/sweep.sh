@@ -76,22 +76,34 @@ took=$((($(date +%s%N) - begun) / 10000000))
 check "$odd"
 printf '400 points on 4 nodes: %d.%02d s from --submit to the merged files\n' $((took / 100)) $((took % 100))
 
-# Held still, so that a fast sweep does not end before its node does; one that has ended all the same is tried again.
+# hold_shard FOLDER: stops the processes of the first shard once a tenth of it is done; false if it ended before. It runs
+# in short bursts until then: on a busy machine it would end while this script looks.
+# shellcheck disable=SC2086 # a list of processes
+hold_shard() {
+  local log=$1/slurm/shard-1.log pids=
+  wait_until 30 'no shard begins' test -e "$log"
+  while [ -z "$pids" ]; do
+    ! grep -qs '100 %' "$log" || return 1
+    pids=$({ grep -lsxz '1[/]4' /proc/[0-9]*/cmdline || :; } | cut -d/ -f3)
+  done
+  while kill -STOP $pids 2>/dev/null && ! grep -qs '100 %' "$log"; do
+    ! grep -qs '10 %' "$log" || return 0
+    kill -CONT $pids
+    sleep 0.02
+  done
+  kill -CONT $pids 2>/dev/null || :
+  return 1
+}
+
 for try in 1 2 3 4 5; do
   folder=$work/lost$try
   submit "$folder"
-  # The processes are looked up before the shard is a tenth through: on a busy machine that takes as long as the rest.
-  wait_until 30 'no shard begins' test -e "$folder/slurm/shard-1.log"
-  shard=$(grep -lsxzF 1/4 /proc/[0-9]*/cmdline || :) # it finds itself too
-  wait_until 30 'no shard begins' grep -qs '10 %' "$folder/slurm/shard-1.log"
-  while IFS=/ read -r _ _ pid _; do
-    kill -STOP "$pid" 2>/dev/null || :
-  done <<<"$shard"
-  lost=$(squeue -h -t RUNNING -j "${array}_1" -o %N)
-  [ -z "$lost" ] || break
+  ! hold_shard "$folder" || break
+  folder=''
   await_merge
 done
-[ -n "$lost" ] || die 'every first shard ended before its node could be lost'
+[ -n "$folder" ] || die 'every first shard ended before its node could be lost'
+lost=$(squeue -h -t RUNNING -j "${array}_1" -o %N)
 lose_node "$lost"
 begun=$SECONDS
 await_merge
