@@ -91,7 +91,9 @@ std::set<std::string> all_fields() {
   job.rent = Dollars(1);
   job.target = {.target = "t", .samples = 1, .samples_low = 1, .samples_high = 1, .epochs = 1};
   job.accuracy = JobAccuracy{};
-  many.assumed = many.ranges = InputRanges{.inputs = {InputRange{.key = "platform.node.nics"}}};
+  InputRanges ranges;
+  ranges.inputs.emplace_back().key = "platform.node.nics";
+  many.assumed = many.ranges = ranges;
   std::set<std::string> fields;
   for (const Run& run : {sample_result(), many}) {
     const OrderedJson json = summary_json(run, {});

@@ -80,14 +80,16 @@ printf '400 points on 4 nodes: %d.%02d s from --submit to the merged files\n' $(
 # in short bursts until then: on a busy machine it would end while this script looks.
 # shellcheck disable=SC2086 # a list of processes
 hold_shard() {
-  local log=$1/slurm/shard-1.log pids=
+  local log=$1/slurm/shard-1.log pids='' last=$((SECONDS + 60))
   wait_until 30 'no shard begins' test -e "$log"
   while [ -z "$pids" ]; do
     ! grep -qs '100 %' "$log" || return 1
+    [ $SECONDS -lt $last ] || die 'no shard begins'
     pids=$({ grep -lsxz '1[/]4' /proc/[0-9]*/cmdline || :; } | cut -d/ -f3)
   done
   while kill -STOP $pids 2>/dev/null && ! grep -qs '100 %' "$log"; do
     ! grep -qs '10 %' "$log" || return 0
+    [ $SECONDS -lt $last ] || die 'the shard gets no further'
     kill -CONT $pids
     sleep 0.02
   done
