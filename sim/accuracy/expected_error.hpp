@@ -4,8 +4,9 @@
 // Method: their 10 % and 90 % quantiles, widened with the mean distance and by one factor for all, chosen so
 // that of all runs, each without those of its series, 80 % lie in their intervals (locally weighted conformal
 // prediction, Lei et al. 2018, section 5.2, with leave-one-out in place of a split).
-// A job with a property that no run has, such as a new stack or GPU generation, has the interval of runs that
-// were predicted as if that had been new for them too (new_circumstances.hpp).
+// A job with a property that no run has, such as a new stack or GPU generation, has on each side the wider of
+// that interval and that of runs which were predicted as if the property had been new for them too
+// (new_circumstances.hpp).
 // Runs whose ranks share a model have tables of their own, whose series are the families of `validate`: an
 // interval comes from several families, and each run's without all of its family.
 

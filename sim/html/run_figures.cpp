@@ -108,6 +108,13 @@ constexpr TileText tile_texts[] = {
                                                                    : "rent of all nodes");
      }}};
 
+/// The remark and the figure's interval; that of the throughput stands in percent in its remark.
+std::string with_interval(const Run& run, const Figure& figure, const std::string& remark) {
+  const bool is_said = figure.field == "throughput_samples_per_s" || figure.field == "step_time_s";
+  const std::string words = is_said ? std::string() : bounds_in_words(run, figure.field);
+  return words.empty() ? remark : remark + "; " + words;
+}
+
 }  // namespace
 
 Html figures_html(const Run& run, std::span<const Figure> table) {
@@ -120,7 +127,7 @@ Html figures_html(const Run& run, std::span<const Figure> table) {
     const Known<FigureValue> value = figure.of(run);
     if (!value) continue;
     tiles += tile(figure.label, in_unit(*value, figure.unit),
-                  has_text ? text->remark(run) : std::string(figure.doc));
+                  with_interval(run, figure, has_text ? text->remark(run) : std::string(figure.doc)));
   }
   return element("dl", Html{"\n"} + tiles, " class=\"tiles\"") + Html{"\n"};
 }

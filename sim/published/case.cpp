@@ -44,7 +44,7 @@ std::string with_cpus(std::string value, const config::Catalogue& catalogue, con
 }
 
 std::string read_training(Case& run, bool timed) {
-  auto read = training_measurement(*run.row);
+  auto read = training_measurement(*run.row, timed);
   if (auto* reason = std::get_if<std::string>(&read); reason != nullptr) return std::move(*reason);
   const auto& measured = std::get<TrainingMeasurement>(read);
   run.batch_per_gpu = measured.batch_per_gpu;

@@ -195,6 +195,10 @@ std::vector<std::optional<CaseInterval>> case_intervals(const Validation& valida
                                         .low = scored.of.target->low / predicted - 1,
                                         .high = scored.of.target->high / predicted - 1});
     }
+    if (fit == Fit::software && scored.predicted.bounds)  // of a time, energy or cost to train
+      intervals[i] = {.ratio = ratio, .low = scored.predicted.bounds->low, .high = scored.predicted.bounds->high};
+    if (is_memory(scored.of.figure) && !is_verdict(scored.of.figure))
+      intervals[i] = {.ratio = ratio, .low = memory_bounds.low, .high = memory_bounds.high};
     if (scored.of.figure != CaseFigure::throughput || !scored.predicted.of) continue;
     const bool is_layout = scored.predicted.of->layout.has_value();
     if (validation.kind == RowKind::layouts && !is_layout) continue;
@@ -227,8 +231,13 @@ IntervalCoverages interval_coverage(const Validation& validation, Fit fit) {
   const auto intervals = case_intervals(validation, fit);
   std::map<const Family*, std::vector<const CaseInterval*>> by_family;
   std::vector<const CaseInterval*> all;
+  std::vector<const CaseInterval*> sizes;
   for (std::size_t i = 0; i < intervals.size(); ++i) {
     const ScoredCase& scored = validation.cases[i];
+    if (intervals[i] && is_memory(scored.of.figure)) {
+      sizes.push_back(&*intervals[i]);
+      continue;
+    }
     const bool is_left_out = !scored.counts(fit) || scored.is_incomplete();
     if (!intervals[i] || (is_left_out && !scored.of.experiment)) continue;
     by_family[scored.family].push_back(&*intervals[i]);
@@ -240,6 +249,7 @@ IntervalCoverages interval_coverage(const Validation& validation, Fit fit) {
       coverages.families.push_back(coverage_of(family->name, found->second));
   }
   if (!all.empty()) coverages.all = coverage_of({}, all);
+  if (!sizes.empty()) coverages.sizes = coverage_of({}, sizes);
   coverages.quarters = quarters_of(std::move(all));
   return coverages;
 }

@@ -1,6 +1,7 @@
 #include "published/layout_rows.hpp"
 
 #include "config/fields.hpp"
+#include "published/memory_figures.hpp"
 #include "published/row_numbers.hpp"
 #include "published/stated_software.hpp"
 #include "published/training_rows.hpp"
@@ -193,32 +194,6 @@ std::string read_layout_speed(Case& run) {
     return {};
   }
   return std::string(not_a_throughput);
-}
-
-std::string read_layout_memory(Case& run) {
-  const PublishedRow& row = *run.row;
-  if (row.metric == "out_of_memory") {
-    run.figure = CaseFigure::out_of_memory;
-    return {};
-  }
-  if (row.metric == "peak_memory") {
-    const bool is_in_use = in_small_letters(row.notes).find("whole gpu") != std::string::npos;
-    run.figure = is_in_use ? CaseFigure::memory_in_use : CaseFigure::memory_allocated;
-  } else if (row.metric == "memory_activations") {
-    run.figure = CaseFigure::memory_of_activations;
-  } else if (row.metric == "memory_parameters_and_optimizer") {
-    run.figure = CaseFigure::memory_of_state;
-  } else {
-    return std::string(no_size);
-  }
-  const Parsed<Bytes> size = parse_quantity<Bytes>(shortest(row.value) + " " + row.unit);
-  if (!size) return std::string(no_size);
-  run.measured = size->si();
-  return {};
-}
-
-bool is_about_memory(const PublishedRow& row) {
-  return row.metric == "peak_memory" || row.metric == "out_of_memory" || row.metric.starts_with("memory_");
 }
 
 bool is_time(const PublishedRow& row) { return row.metric == "step_time" || row.metric == "throughput"; }

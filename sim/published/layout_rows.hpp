@@ -11,9 +11,6 @@ namespace trainyard {
 /// Another row gives the time of the same run.
 inline constexpr std::string_view given_as_time = "another row gives the time of the same run";
 
-/// A row about memory that states a ratio, or a size in an unknown unit.
-inline constexpr std::string_view no_size = "a figure of memory that is no size";
-
 /// Why no layout here can represent the row; empty if one can.
 std::string layout_refusal(const PublishedRow& row);
 
@@ -21,17 +18,13 @@ std::string layout_refusal(const PublishedRow& row);
 std::string layout_series(const PublishedRow& row);
 
 /// Fills in layout, batch and precision from the row's columns and the settings of its rules, which must be
-/// known. The next two fill in the figure: a throughput, or memory. All return the reason if that is
-/// impossible, or an empty text.
+/// known. read_layout_speed() fills in a throughput. Both return the reason if that is impossible, or an empty
+/// text.
 std::string read_layout_columns(Case& run);
 std::string read_layout_speed(Case& run);
-std::string read_layout_memory(Case& run);
 
 /// What makes rows figures of one run: everything but metric, value and notes.
 std::string identity_of(const PublishedRow& row);
-
-/// Whether the row's figure is a size or a verdict of memory.
-bool is_about_memory(const PublishedRow& row);
 
 /// Whether the row states how long a step takes, directly or as a throughput.
 bool is_time(const PublishedRow& row);

@@ -187,6 +187,7 @@ public:
         predicted.by_fit[fit].value = of.target->samples;
       return predicted;
     }
+    files_.wants_published_errors = is_to_target(of.figure);  // for the bounds
     const std::string reason = reason_against([&] { read(of, asked, predicted); });
     if (!reason.empty()) {
       predicted.measured.reset();
@@ -208,7 +209,9 @@ public:
       else if (!asked.references[fit].empty())
         predicted.by_fit[fit] = fitted(of, asked.references[fit]);
     }
-    if (of.experiment && predicted.by_fit[Fit::software].value) add_ends(of, predicted);
+    if (!predicted.by_fit[Fit::software].value) return predicted;
+    if (is_to_target(of.figure)) predicted.bounds = target_bounds(of);
+    if (of.experiment) add_ends(of, predicted);
     return predicted;
   }
 
@@ -286,6 +289,18 @@ private:
     if (of.figure != CaseFigure::throughput) return std::nullopt;
     const Known<ExpectedError> error = prediction_error(its);
     return error ? std::optional(ErrorBounds{error->low, error->high}) : std::nullopt;
+  }
+
+  /// Of a time to train, or of what is in proportion to it.
+  std::optional<ErrorBounds> target_bounds(const Case& of) {
+    const Known<ExpectedError> speed = prediction_error(resolved(of, of.machine, of.micro_batches));
+    if (!speed) return std::nullopt;
+    const CaseTarget& target = *of.target;
+    ErrorBounds samples;
+    if (target.high > 0)
+      samples = {.low = target.low / target.samples - 1, .high = target.high / target.samples - 1};
+    const ErrorBounds time = job_time_bounds(samples, {.low = speed->low, .high = speed->high});
+    return of.figure == CaseFigure::energy_to_train ? of_product(time, power_bounds) : time;
   }
 
   /// Whether software may have been fitted to cases of the same series.

@@ -3,6 +3,7 @@
 // a child process.
 
 #include "accuracy/circumstances.hpp"
+#include "accuracy/error_bounds.hpp"
 #include "config/catalogue.hpp"
 #include "published/case.hpp"
 #include "published/fit.hpp"
@@ -38,11 +39,6 @@ struct CaseMemory {
   bool fits = true;
 };
 
-/// Ends of measured / predicted - 1 between which comparable measurements lie.
-struct ErrorBounds {
-  double low = 0, high = 0;
-};
-
 /// At one end of the ranges of a row with an experiment.
 struct PredictedEnd {
   double value = 0;  ///< as much above or below `measured` as this experiment's prediction is
@@ -52,12 +48,13 @@ struct PredictedEnd {
 struct PredictedCase {
   std::optional<double> measured = {};  ///< nothing if no experiment could be made
   ByFit<Prediction> by_fit = {};
-  /// Of a row with an experiment: the bounds that `run` prints with it, or `collective`; and what is
-  /// predicted at the ends of its ranges, or why that is impossible.
+  /// Of a row with an experiment, and of a time, energy or cost to a target: the bounds that `run` prints with
+  /// it, or `collective`.
   std::optional<ErrorBounds> bounds = {};
+  /// Of a row with an experiment: what is predicted at the ends of its ranges, or why that is impossible.
   std::vector<PredictedEnd> ends = {};
   std::string without_ends = {};
-  std::optional<Circumstances> of = {};      ///< likewise
+  std::optional<Circumstances> of = {};      ///< of a row without an experiment
   ByFit<std::optional<double>> linear = {};  ///< the references' throughput per GPU times the number of GPUs
   std::optional<CaseMemory> memory = {};     ///< if it can be computed; of throughputs and figures of memory
 };

@@ -81,6 +81,7 @@ std::vector<const Case*> References::smallest_of(const Runs& runs, const Case& t
 
 AskedCase References::asked(const Case& of) const {
   AskedCase asked{.of = &of};
+  if (is_memory(of.figure)) return asked;
   const auto seek = [&](const auto& test) {
     auto found = those_of(given_, of, test);
     return found.empty() ? those_of(others_, of, test) : found;

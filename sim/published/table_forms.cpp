@@ -139,15 +139,18 @@ private:
   const CsvRow& row_;
 };
 
-FormedTable rows_of(const CsvFile& table, const TableForm& form, const FormRow& row) {
+/// The rows of one figure. `is_another`: lines that do not state it are left out.
+FormedTable rows_of(const CsvFile& table, const TableForm& form, const FormRow& row,
+                    const std::map<std::string, std::string>& its_cells, bool is_another) {
   FormedTable made;
   made.file.header.line = table.header.line;
-  for (const auto& [column, text] : row.cells) made.file.header.cells.push_back({.text = column});
+  for (const auto& [column, text] : its_cells) made.file.header.cells.push_back({.text = column});
   for (const CsvRow& line : table.rows) {
     const Line cells(table, form, line);
     if (!cells.matches(row)) continue;
+    if (is_another && cells.filled_in(its_cells.at("value")).text.empty()) continue;
     CsvRow& its = made.file.rows.emplace_back(CsvRow{.line = line.line, .cells = {}});
-    for (const auto& [column, text] : row.cells) its.cells.push_back(cells.filled_in(text));
+    for (const auto& [column, text] : its_cells) its.cells.push_back(cells.filled_in(text));
     made.unknown.push_back(cells.unknown());
   }
   return made;
@@ -158,7 +161,16 @@ bool is_published_column(const std::string& name) {
   return std::ranges::any_of(published_columns, is) || std::ranges::any_of(layout_columns, is);
 }
 
-/// Reports columns that no published row has, and bounds that are no numbers.
+/// Reports columns that no published row has.
+void check_columns(const std::map<std::string, std::string>& cells, const std::string& path,
+                   config::Problems& problems) {
+  for (const auto& [column, text] : cells) {
+    if (!is_published_column(column))
+      problems.error(config::join(path, column), "published rows have no such column");
+  }
+}
+
+/// Reports such columns, bounds that are no numbers, and other figures without a value.
 void check_rows(const TableForms& read, config::Problems& problems) {
   for (std::size_t i = 0; i < read.forms.size(); ++i) {
     const std::string form = config::join(config::join("forms", i), "rows");
@@ -170,10 +182,12 @@ void check_rows(const TableForms& read, config::Problems& problems) {
             problems.error(config::join(when, column), "a bound is <=NUMBER or >NUMBER");
         }
       }
-      const std::string cells = config::join(config::join(form, k), "cells");
-      for (const auto& [column, text] : read.forms[i].rows[k].cells) {
-        if (!is_published_column(column))
-          problems.error(config::join(cells, column), "published rows have no such column");
+      check_columns(read.forms[i].rows[k].cells, config::join(config::join(form, k), "cells"), problems);
+      const auto& also = read.forms[i].rows[k].also;
+      for (std::size_t n = 0; n < also.size(); ++n) {
+        const std::string path = config::join(config::join(config::join(form, k), "also"), n);
+        check_columns(also[n], path, problems);
+        if (!also[n].contains("value")) problems.error(path, "another figure needs a value");
       }
     }
   }
@@ -198,7 +212,13 @@ std::vector<FormedTable> in_published_columns(CsvFile table, const TableForms& f
   for (const TableForm& form : forms.forms) {
     if (!has_form(table.header, form)) continue;
     for (const CsvRow& row : table.rows) Line(table, form, row).check_counts(problems);
-    for (const FormRow& row : form.rows) all.push_back(rows_of(table, form, row));
+    for (const FormRow& row : form.rows) {
+      all.push_back(rows_of(table, form, row, row.cells, false));
+      for (std::map<std::string, std::string> other : row.also) {
+        other.insert(row.cells.begin(), row.cells.end());
+        all.push_back(rows_of(table, form, row, other, true));
+      }
+    }
     return all;
   }
   all.push_back({.file = std::move(table)});

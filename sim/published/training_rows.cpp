@@ -107,7 +107,7 @@ bool counts_contradict(const PublishedRow& row) {
   return row.gpus_total < 1 || row.gpus_total > product || (row.nodes > 1 && row.gpus_total != product);
 }
 
-std::variant<TrainingMeasurement, std::string> training_measurement(const PublishedRow& row) {
+std::variant<TrainingMeasurement, std::string> training_measurement(const PublishedRow& row, bool timed) {
   TrainingMeasurement read;
   if (row.value <= 0) return "no value above 0";
   if (row.gpus_total < 1 || row.nodes < 1) return "no number of GPUs";
@@ -121,7 +121,9 @@ std::variant<TrainingMeasurement, std::string> training_measurement(const Publis
     read.batch_per_gpu = *batch;
     read.accumulation = accumulation_of(row, *batch);
   }
-  if (std::string reason = read_figure(row, read); !reason.empty()) return reason;
+  if (timed) {
+    if (std::string reason = read_figure(row, read); !reason.empty()) return reason;
+  }
   if (!batch) return "no batch per GPU";
   read.rounding = row.last_digit / 2 / row.value;
   return read;

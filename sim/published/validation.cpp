@@ -5,6 +5,7 @@
 #include "published/kernel_times.hpp"
 #include "published/layout_rows.hpp"
 #include "published/linear_scaling.hpp"
+#include "published/memory_figures.hpp"
 #include "published/references.hpp"
 #include "published/report_cases.hpp"
 #include "published/target_cases.hpp"
@@ -43,6 +44,10 @@ public:
     for (const PublishedRow& row : into_.data->rows) {
       if (!is_to_be_predicted(row)) {
         ++into_.excluded[std::string(set_aside(row))];
+        continue;
+      }
+      if (is_about_memory(row)) {
+        add_memory(row);
         continue;
       }
       auto read = case_of(into_.data, row);
@@ -172,7 +177,7 @@ private:
   void add_memory(const PublishedRow& row) {
     auto read = case_of(into_.data, row, false);
     auto* const run = std::get_if<Case>(&read);
-    std::string reason = run == nullptr ? std::get<std::string>(read) : read_layout_memory(*run);
+    std::string reason = run == nullptr ? std::get<std::string>(read) : read_memory_figure(*run);
     if (reason.empty())
       add(std::move(*run));
     else
@@ -250,8 +255,10 @@ void judge_outcomes(const std::vector<ScoredCase*>& series) {
 
 void judge_outcomes(Validation& validation) {
   std::map<std::pair<std::string, std::string>, std::vector<ScoredCase*>> by_series;  // and platform
-  for (ScoredCase& scored : validation.cases)
+  for (ScoredCase& scored : validation.cases) {
+    if (is_memory(scored.of.figure)) continue;
     by_series[{scored.of.series, scored.of.machine->platform}].push_back(&scored);
+  }
   for (const auto& [key, series] : by_series) judge_outcomes(series);
   std::vector<const PublishedRow*> missed;
   for (const MissedRow& row : validation.missed) missed.push_back(row.row);

@@ -215,6 +215,8 @@ Json memory_json(const Validation& validation, Fit fit) {
     if (is_memory(figure) && !is_verdict(figure))
       json["figures"][std::string(name)] = errors_json(errors_of(validation, fit, {.figure = figure}));
   }
+  const IntervalCoverages coverages = interval_coverage(validation, fit);
+  json["inside"] = coverages.sizes ? coverage_json(*coverages.sizes) : Json();
   return json;
 }
 

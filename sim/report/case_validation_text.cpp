@@ -4,6 +4,7 @@
 #include "published/layout_pairs.hpp"
 #include "published/scores.hpp"
 #include "report/case_validation.hpp"
+#include "report/expected_error.hpp"
 #include "report/ratio_error.hpp"
 #include "report/text_layout.hpp"
 #include "report/validation_parts.hpp"
@@ -331,16 +332,17 @@ void add_pairs(std::string& text, const Validation& validation, const std::vecto
 
 void add_memory(std::string& text, const Validation& validation, Fit fit, const PrintStyle& style) {
   const MemoryVerdicts verdicts = verdicts_of(validation);
-  text += '\n' +
-          comment(fmt::format("memory of these runs: {} of {} that ran are predicted to fit, {} of {} that "
-                              "ran out of memory are not",
-                              verdicts.accepted, verdicts.ran, verdicts.refused, verdicts.failed),
-                  style.width);
+  text += '\n';
+  if (verdicts.ran + verdicts.failed > 0)
+    text += comment(fmt::format("memory of these runs: {} of {} that ran are predicted to fit, {} of {} that "
+                                "ran out of memory are not",
+                                verdicts.accepted, verdicts.ran, verdicts.refused, verdicts.failed),
+                    style.width);
   const auto is_size = [](const ScoredCase& scored) {
     return is_memory(scored.of.figure) && !is_verdict(scored.of.figure);
   };
   if (std::ranges::none_of(validation.cases, is_size)) return;
-  text += "# errors of published figures in %\n";
+  text += "# errors of published sizes of memory in %\n";
   Table table = family_table();
   for (const auto& [name, figure, unit] : config::Names<CaseFigure>::table) {
     if (!is_memory(figure) || is_verdict(figure)) continue;
@@ -348,6 +350,12 @@ void add_memory(std::string& text, const Validation& validation, Fit fit, const 
     if (errors.rows > 0) add_line(table, name, errors);
   }
   text += table.text(style.width);
+  const IntervalCoverages coverages = interval_coverage(validation, fit);
+  if (coverages.sizes)
+    text += comment(fmt::format("{} % of these {} sizes are {} to {} % off, the interval that `run` prints",
+                                percent_cell(coverages.sizes->covered), coverages.sizes->rows,
+                                whole_percent(memory_bounds.low), whole_percent(memory_bounds.high)),
+                    style.width);
 }
 
 }  // namespace

@@ -1,13 +1,16 @@
 #include "report/expected_error.hpp"
 
+#include "report/figure_text.hpp"
 #include "report/page.hpp"
 #include "report/text_layout.hpp"
+#include "run/expected_bounds.hpp"
 #include "units/text.hpp"
 
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 namespace trainyard {
@@ -113,6 +116,19 @@ nlohmann::ordered_json expected_error_json(const ExpectedError& expected) {
   json["unmeasured"] = expected.unmeasured;
   json["nearest"] = published_run_json(expected.nearest);
   json["published"] = expected.same ? published_run_json(*expected.same) : nlohmann::ordered_json();
+  return json;
+}
+
+std::string bounds_in_words(const Run& run, std::string_view field) {
+  const std::optional<FigureBounds> bounds = expected_bounds(run, field);
+  if (!bounds) return {};
+  const FigureUnit unit = figures()[index_of(field)].unit;
+  return fmt::format("{} to {} expected", in_unit(bounds->low, unit), in_unit(bounds->high, unit));
+}
+
+nlohmann::ordered_json expected_bounds_json(const Run& run) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const auto& [field, low, high] : expected_bounds(run)) json[field] = {{"low", low}, {"high", high}};
   return json;
 }
 

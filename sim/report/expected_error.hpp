@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 namespace trainyard {
 
@@ -25,5 +26,11 @@ nlohmann::ordered_json published_run_json(const PublishedError& run);
 /// low, high, share, runs, families (if ranks share the model), nearest and published (null: this job is not
 /// published).
 nlohmann::ordered_json expected_error_json(const ExpectedError& expected);
+
+/// "7.2 GB to 12.9 GB expected": the interval of a figure of summary.json; empty if it has none.
+std::string bounds_in_words(const Run& run, std::string_view field);
+
+/// field -> {low, high} of every figure with an interval.
+nlohmann::ordered_json expected_bounds_json(const Run& run);
 
 }  // namespace trainyard

@@ -1,3 +1,4 @@
+#include "report/expected_error.hpp"
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "units/text.hpp"
@@ -28,8 +29,9 @@ void write_faults(Page& out, const Run& run) {
   const FaultReport& faults = *run.faults;
   out.heading("faults and checkpoints", faults.runs > 1 ? fmt::format("mean of {} runs", faults.runs) : "");
   out.row("goodput", rounded(run.pace.throughput * faults.share) + " samples/s",
-          fmt::format("{}; {} of work take {}", goodput_in_words(faults), human(faults.work),
-                      estimate(faults.wall)),
+          fmt::format("{}{}; {} of work take {}",
+                      run.expected_error ? bounds_in_words(run, "goodput_samples_per_s") + "; " : "",
+                      goodput_in_words(faults), human(faults.work), estimate(faults.wall)),
           true);
   const auto share = [&](std::string_view label, Seconds time, std::string_view colour) {
     out.share(label, time, faults.wall, colour);

@@ -1,6 +1,7 @@
 #include "report/figure_text.hpp"
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
+#include "run/expected_bounds.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
@@ -57,23 +58,24 @@ std::string needs_in_words(const Known<Joules>& energy, const Known<Dollars>& re
 /// Time, and cost and energy, to the target with their intervals.
 void write_target(Page& out, const Run& run) {
   const WholeJob& job = *run.job;
-  const Known<FactorRange> range = range_of_target(run);
-  const auto row = [&](const char* label, const auto& value, const auto& in_words, std::string_view what) {
+  const auto row = [&](const char* label, const auto& value, const auto& in_words,
+                       const Known<ErrorBounds>& bounds, std::string_view what = {}) {
     std::string remark;
-    if (range)
-      remark = fmt::format("{} to {}{}", in_words(range->low * value), in_words(range->high * value), what);
+    if (bounds)
+      remark = fmt::format("{} to {} expected{}", in_words((1 + bounds->low) * value),
+                           in_words((1 + bounds->high) * value), what);
     out.row(label, in_words(value), remark);
   };
   row(
-      "to target", time_of_epochs(job), [](Seconds time) { return estimate(time); },
-      " expected for 80 % of runs");
+      "to target", time_of_epochs(job), [](Seconds time) { return estimate(time); }, bounds_of_target(run),
+      " for 80 % of runs");
   if (const Known<Dollars> rent = rent_of_epochs(job))
     row(
-        "cost", *rent, [](Dollars cost) { return rounded(cost.si()) + " USD"; },
+        "cost", *rent, [](Dollars cost) { return rounded(cost.si()) + " USD"; }, bounds_of_target(run),
         is_rent_assumed(run.experiment.platform) ? ", assumed price" : "");
   if (const Known<Joules> energy = energy_of_epochs(job))
     row(
-        "energy", *energy, [](Joules its) { return estimate(its); }, ", without the error of the power");
+        "energy", *energy, [](Joules its) { return estimate(its); }, energy_bounds_of_target(run));
 }
 
 }  // namespace

@@ -265,6 +265,7 @@ Json summary_json(const Run& run, const std::optional<ResourceUsage>& usage, std
   Json json{{"schema_version", summary_schema_version}, {"trainyard_version", version()}};
   add_figures(json, run, table);
   json["expected_error"] = run.expected_error ? expected_error_json(*run.expected_error) : Json();
+  json["expected_bounds"] = expected_bounds_json(run);
   json["comparable_by"] = run.predicted_job ? comparable_json(*run.predicted_job) : Json();
   if (run.assumed) json["assumed_inputs"] = assumed_json(*run.assumed);
   if (run.ranges) add_ranges(json, *run.ranges);

@@ -161,6 +161,12 @@ std::string server_memory_in_words(const ServerMemory& memory) {
   return text;
 }
 
+/// "; 7.2 GB to 12.9 GB expected"; empty for a figure without an interval.
+std::string interval_of(const Run& run, std::string_view field) {
+  const std::string words = bounds_in_words(run, field);
+  return words.empty() ? words : "; " + words;
+}
+
 /// The memory of each class, or of the fullest stage.
 void write_memory(Page& out, const Run& run) {
   const std::vector<MemoryReport>& reports = *run.memory;
@@ -169,9 +175,10 @@ void write_memory(Page& out, const Run& run) {
     if (has_stages && &memory != &fullest(reports)) continue;
     const std::string whose = reports.size() > 1 ? memory.ranks + ": " : std::string();
     out.row("memory", gpu_memory(memory.peak),
-            fmt::format("{}of {} per GPU ({}): {}{}", whose, gpu_memory(memory.capacity),
+            fmt::format("{}of {} per GPU ({}): {}{}{}", whose, gpu_memory(memory.capacity),
                         percent(memory.utilization), largest_terms(memory.terms),
-                        largest_batch_in_words(run, memory)));
+                        largest_batch_in_words(run, memory),
+                        &memory == &fullest(reports) ? interval_of(run, "memory_peak_bytes") : ""));
   }
   if (has_stages) out.text_row("by stage", memory_by_stage(reports));
   const std::optional<ServerMemory>& server = fullest(reports).server;
@@ -184,14 +191,16 @@ void write_needs(Page& out, const Run& run) {
   if (run.memory) write_memory(out, run);
   if (run.energy) {
     out.row("energy", estimate(run.energy->per_step),
-            fmt::format("per {}; {} on average for all GPUs and nodes{}", updates_of(run) ? "update" : "step",
-                        estimate(run.energy->average), wasted_in_words(run)));
+            fmt::format("per {}; {} on average for all GPUs and nodes{}{}",
+                        updates_of(run) ? "update" : "step", estimate(run.energy->average),
+                        wasted_in_words(run), interval_of(run, "energy_per_step_j")));
   }
   if (run.cost) {
     out.row(
         "cost", rounded(run.cost->per_epoch.si()) + " USD",
-        fmt::format("per epoch, at {} USD per node and hour ({}{})", shortest(run.cost->per_node_hour.si()),
-                    run.cost->date, run.cost->is_assumed ? ", assumed" : ""));
+        fmt::format("per epoch, at {} USD per node and hour ({}{}){}",
+                    shortest(run.cost->per_node_hour.si()), run.cost->date,
+                    run.cost->is_assumed ? ", assumed" : "", interval_of(run, "cost_per_epoch_usd")));
   }
 }
 

@@ -25,7 +25,9 @@ std::vector<const Family*> families_of(const Validation& validation) {
 bool has_totals(const Validation& validation) { return validation.kind != RowKind::targets; }
 
 bool has_memory(const Validation& validation) {
-  return validation.kind == RowKind::layouts || validation.kind == RowKind::reports;
+  return validation.kind == RowKind::layouts || validation.kind == RowKind::reports ||
+         std::ranges::any_of(validation.cases,
+                             [](const ScoredCase& scored) { return is_memory(scored.of.figure); });
 }
 
 std::pair<std::optional<double>, std::optional<double>> ends_of(const PredictedCase& predicted) {

@@ -1,4 +1,5 @@
 #include "learn/learn.hpp"
+#include "run/expected_bounds.hpp"
 #include "run/figure_getters.hpp"
 #include "run/figure_groups.hpp"
 
@@ -27,14 +28,15 @@ Value epochs_to_target(const Run& run) {
   return epochs ? to_value(*epochs) : Value(unknown("the model does not state the samples of an epoch"));
 }
 
-/// An end of the interval of what is in proportion to the time to the target.
+/// An end of the interval of a figure of the time to the target.
 template <class Get>
-Getter target_end(double FactorRange::*end, Get get) {
+Getter target_end(double ErrorBounds::*end, Known<ErrorBounds> (*bounds_of)(const Run&), Get get) {
   return of_target_job([=](const Run& run) -> Value {
     const Value value = to_value(get(*run.job));
-    const Known<FactorRange> range = range_of_target(run);
+    const Known<ErrorBounds> bounds = bounds_of(run);
     if (!value) return value;
-    return range ? to_value((*range).*end * std::get<double>(*value)) : Value(unknown(range.error()));
+    return bounds ? to_value((1 + (*bounds).*end) * std::get<double>(*value))
+                  : Value(unknown(bounds.error()));
   });
 }
 
@@ -209,10 +211,10 @@ std::vector<Figure> figures_of_the_target() {
              "`time_to_target_high_s`: from the expected error of the throughput and the interval of the "
              "samples; with `learn` from the quartiles of the repeats",
              "", of_reached_in_tables,
-             of_time(&Quartiles::low, target_end(&FactorRange::low, time_of_epochs))},
+             of_time(&Quartiles::low, target_end(&ErrorBounds::low, bounds_of_target, time_of_epochs))},
       Figure{"time_to_target_high_s", "time to target, high", FigureUnit::time,
              "upper end of that interval; with `learn` null if fewer than three quarters get there", "",
-             of_reached_in_tables, of_time(&Quartiles::high, target_end(&FactorRange::high, time_of_epochs))},
+             of_reached_in_tables, of_time(&Quartiles::high, target_end(&ErrorBounds::high, bounds_of_target, time_of_epochs))},
       Figure{"to_target_interval_share", "share of runs in the intervals to target", share,
              "share of single runs between `..._to_target_low` and `..._to_target_high`: 0.8 with "
              "`job.target`; 0.5 with `learn`, whose ends are the quartiles of the repeats",
@@ -221,18 +223,19 @@ std::vector<Figure> figures_of_the_target() {
              "with `job.target`: nodes x `node.price.hour` x hours of `time_to_target_s`", "cost", of_target,
              of_target_job([](const Run& run) { return rent_of_epochs(*run.job); })},
       Figure{"cost_to_target_low_usd", "cost to target, low", usd, "the same at `time_to_target_low_s`", "",
-             of_target_in_tables, target_end(&FactorRange::low, rent_of_epochs)},
+             of_target_in_tables, target_end(&ErrorBounds::low, bounds_of_target, rent_of_epochs)},
       Figure{"cost_to_target_high_usd", "cost to target, high", usd, "the same at `time_to_target_high_s`",
-             "", of_target_in_tables, target_end(&FactorRange::high, rent_of_epochs)},
+             "", of_target_in_tables, target_end(&ErrorBounds::high, bounds_of_target, rent_of_epochs)},
       Figure{"energy_to_target_j", "energy to target", energy,
              "with `job.target`: energy of all GPUs with a rank and of their nodes over `time_to_target_s`",
              "energy", of_target, of_target_job([](const Run& run) { return energy_of_epochs(*run.job); })},
       Figure{"energy_to_target_low_j", "energy to target, low", energy,
-             "the same if the time is `time_to_target_low_s` at the same power, whose error is not known", "",
-             of_target_in_tables, target_end(&FactorRange::low, energy_of_epochs)},
+             "80 % of runs are expected to need between this and `energy_to_target_high_j`: the interval of the "
+             "time and 30 % for the power", "",
+             of_target_in_tables, target_end(&ErrorBounds::low, energy_bounds_of_target, energy_of_epochs)},
       Figure{"energy_to_target_high_j", "energy to target, high", energy,
-             "the same at `time_to_target_high_s`", "", of_target_in_tables,
-             target_end(&FactorRange::high, energy_of_epochs)}};
+             "upper end of that interval", "", of_target_in_tables,
+             target_end(&ErrorBounds::high, energy_bounds_of_target, energy_of_epochs)}};
 }
 
 std::vector<Figure> figures_of_fixed_epochs() {

@@ -329,31 +329,11 @@ Known<Q> sum_of_epochs(const WholeJob& job, Known<Q> JobPart::*need) {
   return sum;
 }
 
-/// An interval of a factor, as the middle and half the width of its logarithm.
-struct LogInterval {
-  double middle = 0, half = 0;
-};
-
-LogInterval log_interval(double low, double high) {
-  return {.middle = (std::log(high) + std::log(low)) / 2, .half = (std::log(high) - std::log(low)) / 2};
-}
-
 }  // namespace
 
 Known<Joules> energy_of_epochs(const WholeJob& job) { return sum_of_epochs(job, &JobPart::energy); }
 
 Known<Dollars> rent_of_epochs(const WholeJob& job) { return sum_of_epochs(job, &JobPart::rent); }
-
-Known<FactorRange> range_of_target(const Run& run) {
-  if (!run.expected_error) return unknown(run.expected_error.error());
-  const ReachedTarget& target = run.job->target.value();
-  const LogInterval samples =
-      log_interval(target.samples_low / target.samples, target.samples_high / target.samples);
-  const LogInterval speed = log_interval(1 + run.expected_error->low, 1 + run.expected_error->high);
-  const double middle = samples.middle - speed.middle;
-  const double half = std::hypot(samples.half, speed.half);
-  return FactorRange{.low = std::exp(middle - half), .high = std::exp(middle + half)};
-}
 
 Known<double> samples_of_epoch(const Run& run) {
   if (!run.experiment.samples_per_epoch)

@@ -72,17 +72,6 @@ Seconds time_of_epochs(const WholeJob& job);
 Known<Joules> energy_of_epochs(const WholeJob& job);
 Known<Dollars> rent_of_epochs(const WholeJob& job);
 
-/// Two factors, the second at least as large.
-struct FactorRange {
-  double low = 1, high = 1;
-};
-
-/// The time to the target over the predicted one, at the ends of the interval that the expected error of the
-/// throughput and the interval of the samples give together, taken as independent. Cost is in proportion, and
-/// energy as far as the power is right, whose error is not known. The reason if either is unknown. Requires a
-/// job with a target.
-Known<FactorRange> range_of_target(const Run& run);
-
 /// The assumptions of the job's phases, for the reader. Requires a run with `job`.
 std::vector<std::string> job_notes(const Run& run);
 

@@ -62,6 +62,10 @@ double deviation_at(const std::vector<ConvergencePoint>& points, double batch) {
 /// Of |log(a / b)|; the points' numbers are far from the ends of doubles.
 double log_ratio(double a, double b) { return std::abs(std::log(a / b)); }
 
+/// What settings that a recipe leaves open change at most, such as warm-up, as a logarithm. Chosen with the samples
+/// of MLPerf's BERT submissions in view.
+constexpr double of_other_settings = 0.02;
+
 /// Half the width of the interval that the curve itself has at the batch, as a logarithm.
 double half_of_curve(const std::vector<ConvergencePoint>& points, double batch) {
   const ConvergencePoint& first = points.front();
@@ -169,8 +173,8 @@ Known<SamplesToTarget> samples_to_target(const Convergence& convergence, double 
       normal_of_80_percent * deviation_at(points, within) * std::sqrt(1.0 / runs + 1 / published_runs);
   const double of_curve = half_of_curve(points, batch);
   const double half = std::hypot(of_runs, of_curve);
-  found.low = found.samples * std::exp(-std::hypot(half, saved_below(points, batch)));
-  found.high = found.samples * std::exp(half);
+  found.low = found.samples * std::exp(-std::hypot(half, saved_below(points, batch)) - of_other_settings);
+  found.high = found.samples * std::exp(half + of_other_settings);
   if (convergence.evaluate && convergence.evaluate->every_samples) {
     const double between = samples_between(*convergence.evaluate, batch, {}).value();
     // one evaluation earlier, but none before the first

@@ -88,6 +88,7 @@ inline constexpr double most_extrapolation = 2;
 ///   the points, of the law outside), t Student's quantile for 80 %. Outside, e grows by sqrt(1 + x/g), x the
 ///   distance to the points and g the mean gap between them, in the logarithm of the batch. Two points: the
 ///   log of the ratio of their samples in place of t e; one: nothing is known;
+/// - settings that the recipe leaves open: 2 % beyond both ends;
 /// - evaluations every so many samples from the start: an end can be at them only, and a small difference
 ///   moves it to the next. So there is at least one such interval on both sides.
 /// Below the points, the lower half has a third part: the log of what the law would save (with one point: a

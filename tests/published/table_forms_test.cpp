@@ -9,6 +9,7 @@
 #include "published/collective_rows.hpp"
 #include "published/missing_rules.hpp"
 #include "published/published_text.hpp"
+#include "published/scores.hpp"
 #include "published/validation.hpp"
 #include "workload/model.hpp"
 #include "workload/readme_keys.hpp"
@@ -56,6 +57,8 @@ forms:
           metric: step_time
           value: "{ms}"
           unit: ms
+        also:
+          - {metric: peak_memory, value: "{mb}", unit: MB}
       - when: {net: [twice]}
         cells: *step
 )"));
@@ -134,6 +137,17 @@ TEST_CASE("a line becomes every row whose conditions it meets, in the order of t
   CHECK(rows[1].line == 2);
   CHECK(rows[2].line == 4);
   CHECK(rows[2].file == "t.csv");
+}
+
+TEST_CASE("other figures of a line are rows of their own, where the line states them") {
+  const auto rows = table_rows("net,ms,mb\na,1,\nb,2,300\n");
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].metric == "step_time");
+  CHECK(rows[1].metric == "step_time");
+  CHECK(rows[2].metric == "peak_memory");
+  CHECK(rows[2].line == rows[1].line);
+  CHECK(rows[2].value == 300);
+  CHECK(rows[2].model == rows[1].model);
 }
 
 TEST_CASE("an error in a cell points to its place in the table") {
@@ -458,4 +472,28 @@ TEST_CASE("collectives in the columns of others: only measured sizes, and the al
   CHECK(std::get<std::string>(collective_measurement(box.at(2))) ==
         "unknown word 'Star' in the column algorithm");
   CHECK(machine_of(rules_shipped_as("published").machines.machines, box[1])->platform == "dgx_a100");
+}
+
+TEST_CASE("the memory of a step is a size of its own, which no error of speeds counts") {
+  const std::string columns =
+      "id,model,batch,seq,prec,attn,mode,opt,fmt,accum,ckpt,layers,step_time_s,peak_allocated_bytes\n";
+  const std::string line = "x,bert_base,8,128,amp_bf16,eager,eager,fused,contiguous,1,False,,0.05,{}\n";
+  const auto validated = [&](const std::string& bytes) {
+    return validate_rows(form_catalogue(), RowKind::training,
+                         shipped_data(columns + fmt::format(fmt::runtime(line), bytes), "published"), 1,
+                         {.fits = {Fit::software}});
+  };
+  const Validation with = validated("3e9");
+  REQUIRE(with.cases.size() == 2);
+  CHECK(with.cases[1].of.figure == CaseFigure::memory_allocated);
+  CHECK(with.cases[1].predicted.measured == 3e9);
+  CHECK(with.cases[1].predicted.by_fit[Fit::software].value.value() ==
+        with.cases[1].predicted.memory->allocated.si());
+  CHECK(errors_of(with, Fit::software).rows == errors_of(validated(""), Fit::software).rows);
+  const IntervalCoverages coverages = interval_coverage(with, Fit::software);
+  REQUIRE(coverages.sizes);
+  CHECK(coverages.sizes->rows == 1);
+  CHECK(validated("").cases.size() == 1);
+  // far from any prediction
+  CHECK(interval_coverage(validated("9e10"), Fit::software).sizes->covered == 0);
 }

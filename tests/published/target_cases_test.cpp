@@ -304,12 +304,36 @@ TEST_CASE("errors are above 0 if predictions are too large") {
   CHECK(errors.coverage == 1.0);
   CHECK(errors.bias.value() == doctest::Approx(45037948.0 / 4e7 - 1));
   CHECK(errors.mape.value() == doctest::Approx(errors.bias.value()));
-  // only samples have an interval
   const auto coverage = interval_coverage(its, Fit::software);
-  REQUIRE(coverage.families.size() == 1);
-  CHECK(coverage.families.front().name == "samples to target, ResNet-50");
-  CHECK(coverage.families.front().covered == 0);
-  CHECK(coverage.all->rows == 1);
+  REQUIRE(coverage.families.size() == 2);  // of samples and of the time
+  const auto samples = std::ranges::find(coverage.families, "samples to target, ResNet-50", &IntervalCoverage::name);
+  REQUIRE(samples != coverage.families.end());
+  CHECK(samples->covered == 0);
+  CHECK(coverage.all->rows == 2);
+}
+
+TEST_CASE("a time to train has the interval that `run` prints for it, the energy a wider one") {
+  std::vector<PublishedRow> rows =
+      read_published_rows("energy.csv", energy_header + "v2.0,Somebody,box,resnet,1,3264,9e6,validate\n");
+  const auto others = target_rows_of(one_box);
+  complete_energy_rows(rows, others);
+  rows.push_back(others.front());
+  const auto its = validated_targets(std::move(rows));
+  const auto intervals = case_intervals(its, Fit::software);
+  const auto width_of = [&](CaseFigure figure) {
+    const ScoredCase& scored = figure_in(its, figure);
+    const auto& interval = intervals.at(static_cast<std::size_t>(&scored - its.cases.data()));
+    REQUIRE(interval);
+    CHECK(interval->low == scored.predicted.bounds->low);
+    CHECK(interval->high == scored.predicted.bounds->high);
+    return std::log((1 + interval->high) / (1 + interval->low));
+  };
+  const double time = width_of(CaseFigure::time_to_train);
+  const double of_power = std::log((1 + power_bounds.high) / (1 + power_bounds.low));
+  CHECK(width_of(CaseFigure::energy_to_train) == doctest::Approx(std::hypot(time, of_power)).epsilon(1e-9));
+  // other fits have no interval of times
+  const auto others_of = case_intervals(its, Fit::nothing);
+  CHECK_FALSE(others_of.at(static_cast<std::size_t>(&figure_in(its, CaseFigure::time_to_train) - its.cases.data())));
 }
 
 TEST_CASE("the energy of a training is that of its steps and evaluations") {

@@ -138,7 +138,7 @@ def layout_tables(text):
     for name, its in layout_pairs(text).items():
         cells = [its[fit][2] if fit in its else "" for fit in LAYOUT_FITS]
         lines.append("| " + " | ".join([name, *its["nothing"][:2], *cells]) + " |")
-    _, _, memory = text.partition("# errors of published figures")
+    _, _, memory = text.partition("# errors of published sizes of memory in %")
     lines += ["", "| memory | rows | mean | median | p90 | worst | bias |", "|---" * 7 + "|"]
     for line in memory.partition("\n\n")[0].splitlines():
         if match := LINE.fullmatch(line.rstrip()):

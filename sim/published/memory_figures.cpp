@@ -1,0 +1,33 @@
+#include "published/memory_figures.hpp"
+
+#include "units/text.hpp"
+
+namespace trainyard {
+
+std::string read_memory_figure(Case& run) {
+  const PublishedRow& row = *run.row;
+  if (row.metric == "out_of_memory") {
+    run.figure = CaseFigure::out_of_memory;
+    return {};
+  }
+  if (row.metric == "peak_memory") {
+    const bool is_in_use = in_small_letters(row.notes).find("whole gpu") != std::string::npos;
+    run.figure = is_in_use ? CaseFigure::memory_in_use : CaseFigure::memory_allocated;
+  } else if (row.metric == "memory_activations") {
+    run.figure = CaseFigure::memory_of_activations;
+  } else if (row.metric == "memory_parameters_and_optimizer") {
+    run.figure = CaseFigure::memory_of_state;
+  } else {
+    return std::string(no_size);
+  }
+  const Parsed<Bytes> size = parse_quantity<Bytes>(shortest(row.value) + " " + row.unit);
+  if (!size) return std::string(no_size);
+  run.measured = size->si();
+  return {};
+}
+
+bool is_about_memory(const PublishedRow& row) {
+  return row.metric == "peak_memory" || row.metric == "out_of_memory" || row.metric.starts_with("memory_");
+}
+
+}  // namespace trainyard
