@@ -29,6 +29,12 @@ ErrorBounds of_product(const ErrorBounds& a, const ErrorBounds& b) {
   return {.low = std::expm1(middle - half), .high = std::expm1(middle + half)};
 }
 
+ErrorBounds widened(const ErrorBounds& bounds, double low, double high) {
+  const auto [middle, half] = log_interval(bounds);
+  return {.low = std::expm1(middle - std::hypot(half, std::log(low))),
+          .high = std::expm1(middle + std::hypot(half, std::log(high)))};
+}
+
 ErrorBounds job_time_bounds(const ErrorBounds& samples, const ErrorBounds& throughput) {
   const ErrorBounds steps = of_product(samples, of_inverse(throughput));
   return {.low = (1 + steps.low) * (1 + beyond_steps.low) - 1,

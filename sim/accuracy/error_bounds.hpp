@@ -1,6 +1,6 @@
 #pragma once
-// Intervals of measured / predicted - 1 in which 80 % of measurements are expected, for figures that are not a
-// throughput: where their constants come from, and how intervals of independent figures are combined.
+// Intervals of measured / predicted - 1 in which 80 % of measurements are expected, for figures that are not
+// a throughput: where their constants come from, and how intervals of independent figures are combined.
 
 namespace trainyard {
 
@@ -11,9 +11,9 @@ struct ErrorBounds {
   friend bool operator==(const ErrorBounds&, const ErrorBounds&) = default;
 };
 
-/// Of the memory of a GPU: half a width of 0.25 of the logarithm, in steps of 0.05 the narrowest that covers 80 %
-/// of each of three sets: published sizes of jobs whose ranks share a model, steps of tests/validation/gpu, steps
-/// of other software on an H100 (docs/parameters.md).
+/// Of the memory of a GPU: half a width of 0.25 of the logarithm, in steps of 0.05 the narrowest that covers
+/// 80 % of each of three sets: published sizes of jobs whose ranks share a model, steps of
+/// tests/validation/gpu, steps of other software on an H100 (docs/parameters.md).
 inline constexpr ErrorBounds memory_bounds{-0.22, 0.28};
 
 /// Of the average power of GPUs and nodes: at most 30 % either way. The law of gpu_energy() has no fitted
@@ -30,6 +30,10 @@ ErrorBounds of_inverse(const ErrorBounds& of);
 /// Of a product of two independent quantities: the middles of their logarithms add up, half their widths in
 /// squares.
 ErrorBounds of_product(const ErrorBounds& a, const ErrorBounds& b);
+
+/// With an independent effect that makes the quantity lower and higher by these factors at most, low <= 1 <=
+/// high: it adds up with each side of the middle in squares.
+ErrorBounds widened(const ErrorBounds& bounds, double low, double high);
 
 /// Of the time of a job, given those of its samples and of its throughput: both are independent, and the rest
 /// of the job is `beyond_steps`.

@@ -9,6 +9,7 @@
 #include "accuracy/published_pairs.hpp"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace trainyard {
@@ -20,6 +21,7 @@ struct RatioError {
   int pairs = 0;                        ///< published pairs it comes from, of all changes together
   PublishedError nearest_a = {};        ///< of the pair most like A and B, for the first change
   PublishedError nearest_b = {};
+  std::vector<std::string> assumed = {};  ///< keys of assumed inputs whose effect is part of it
 };
 
 /// The changes whose pairs an interval of A and B uses: those between them; without any, `gpus`, because then

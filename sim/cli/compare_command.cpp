@@ -12,6 +12,7 @@
 #include "experiment/one_gpu.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/resolve.hpp"
+#include "explain/assumed_inputs.hpp"
 #include "explain/comparison_error.hpp"
 #include "html/comparison_html.hpp"
 #include "report/comparison_table.hpp"
@@ -60,18 +61,22 @@ struct CompareOptions {
 struct Side {
   std::string letter;                          ///< "A" or "B"
   std::optional<ResolvedExperiment> resolved;  ///< for an experiment
-  std::optional<RunSummary> run;               ///< for a saved run
+  std::string experiment;                      ///< where that is from, and its changes without totals
+  Overrides overrides;
+  std::optional<RunSummary> run;  ///< for a saved run
 };
 
 Side side_of(const config::Catalogue& catalogue, std::string letter, const std::string& text,
              const Overrides& overrides) {
-  Side side{.letter = std::move(letter), .resolved = {}, .run = {}};
+  Side side{.letter = std::move(letter), .resolved = {}, .experiment = text, .overrides = {}, .run = {}};
   if (const std::optional<fs::path> file = summary_file(catalogue, text))
     side.run = read_run(*file);
   else {
     require_experiment_file(catalogue, text);
     InputFiles files;
-    side.resolved = resolve_with_totals(catalogue, text, overrides, files);
+    side.overrides = without_totals(catalogue, text, overrides, files);
+    side.resolved = resolve(catalogue, text, side.overrides, files);
+    side.resolved->changed = overrides;
   }
   return side;
 }
@@ -107,10 +112,13 @@ void print_diagnostics_of(const std::vector<Side>& sides) {
 
 /// The summary that `run --out` would write, so that saved and fresh runs are equal. Error messages name the
 /// side.
-std::string simulated_summary(const Side& side) {
+std::string simulated_summary(const config::Catalogue& catalogue, const Side& side) {
   const std::string name = fmt::format("{} ({})", side.letter, side.resolved->name);
   try {
-    return json_text(summary_json(simulate(*side.resolved, {.rows = false}), {}));
+    Run run = simulate(*side.resolved, {.rows = false});
+    InputFiles files;
+    add_assumed_inputs(catalogue, side.experiment, side.overrides, run, files);
+    return json_text(summary_json(run, {}));
   } catch (const JobImpossible& error) {
     throw JobImpossible(fmt::format("{}: {}", name, error.what()));
   } catch (const InputError& error) {
@@ -119,13 +127,13 @@ std::string simulated_summary(const Side& side) {
 }
 
 /// Simulates the sides that are not simulated yet, each in its own process.
-void complete(std::vector<Side>& sides) {
+void complete(const config::Catalogue& catalogue, std::vector<Side>& sides) {
   std::vector<Side*> fresh;
   for (Side& side : sides) {
     if (!side.run) fresh.push_back(&side);
   }
   const auto count = static_cast<int>(fresh.size());
-  const auto in_child = [&](int i) { return simulated_summary(*fresh[at(i)]); };
+  const auto in_child = [&](int i) { return simulated_summary(catalogue, *fresh[at(i)]); };
   const std::vector<std::string> texts = in_children(count, std::min(count, processors()), in_child);
   for (std::size_t i = 0; i < texts.size(); ++i) fresh[i]->run = read_summary(fresh[i]->letter, texts[i]);
 }
@@ -235,7 +243,7 @@ void compare_runs(const CompareOptions& options) {
   std::optional<LimitsKept> kept(std::in_place, limits_of(options.limits), announce_work);
   std::vector<Side> sides = sides_of(catalogue, options, set);
   print_diagnostics_of(sides);
-  complete(sides);
+  complete(catalogue, sides);
   kept.reset();
   std::vector<RunSummary> runs;
   for (Side& side : sides) runs.push_back(*std::move(side.run));

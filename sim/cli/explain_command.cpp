@@ -7,6 +7,7 @@
 #include "cli/tried_changes.hpp"
 #include "cli/values.hpp"
 #include "experiment/keys_meant.hpp"
+#include "explain/assumed_inputs.hpp"
 #include "explain/explain_step.hpp"
 #include "explain/what_would_help.hpp"
 #include "report/explanation.hpp"
@@ -104,6 +105,7 @@ void explain_run(const ExplainOptions& options) {
   Explained simulated = simulate_and_explain(std::move(resolved));
   explained.run = std::move(simulated.run);
   explained.explanation = std::move(simulated.explanation);
+  add_assumed_inputs(catalogue, asked.experiment, overrides, explained.run, files, all_assumed_inputs);
   drop_chosen(explained.run, explained.changes);
   drop_needless_pairs(explained.changes);
   std::vector<std::string> words;

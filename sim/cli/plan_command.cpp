@@ -8,6 +8,8 @@
 #include "cli/values.hpp"
 #include "config/other_names.hpp"
 #include "config/read.hpp"
+#include "experiment/keys_meant.hpp"
+#include "explain/assumed_inputs.hpp"
 #include "html/plan_html.hpp"
 #include "plan/run_plan.hpp"
 #include "plan/search_end.hpp"
@@ -220,6 +222,9 @@ void print_plan(const PlanOptions& options, const config::Catalogue& catalogue, 
     const PlanSpace& space = answer.space;
     const std::size_t point = answer.result.rows[*answer.best].point;
     best = simulate(read_point(catalogue, space.sweep, space.sweep.points[point], files), {.rows = false});
+    const PointSource source = source_of_point(catalogue, space.sweep, space.sweep.points[point], files);
+    add_assumed_inputs(catalogue, source.experiment,
+                       without_totals(catalogue, source.experiment, source.overrides, files), *best, files);
     print_diagnostics(best->experiment.warnings);
     details.best = &*best;
     details.command = command_of(space, point);

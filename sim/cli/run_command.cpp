@@ -118,9 +118,7 @@ void run_experiment(const RunOptions& options) {
   Run run = simulate_or_say_what_fits(resolved, how);
   if (!ends.inputs.empty())
     run.ranges = combined(std::move(ends.inputs), {run.pace.time, run.pace.throughput}, ends.together);
-  run.assumed = assumed_inputs(catalogue, options.what.experiment, overrides, run, files);
-  if (run.assumed && run.expected_error)
-    run.expected_error = widened(*run.expected_error, *run.assumed, run.pace.throughput);
+  add_assumed_inputs(catalogue, options.what.experiment, overrides, run, files);
   limits.reset();  // what is finished gets written
   if (run.memory && !fullest(*run.memory).fits)
     print_message("warning: " + ignored_verdict(fullest(*run.memory)));

@@ -13,6 +13,7 @@
 #include "report/out_files.hpp"
 #include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
+#include "sweep/assumed_points.hpp"
 #include "sweep/efficiency_error.hpp"
 #include "sweep/job_points.hpp"
 #include "sweep/point_figures.hpp"
@@ -113,17 +114,21 @@ SweepOutcome run_left(const SweepOptions& options, const Sweep& sweep, SweepStor
       std::ranges::count_if(finished, [](const SweepRow& row) { return !is_limit_reason(row.reason); }));
   SweepProgress progress(kept_rows + left.size(), kept_rows);
   const InterruptNoted interrupts;
-  SweepRun run{
-      .parallel = options.jobs,
-      .figures = [&](std::size_t,
-                     ResolvedExperiment resolved) { return simulated_figures(sweep, std::move(resolved)); },
-      .done =
-          [&](const SweepRow& row, const std::vector<std::string>& files) {
-            store.add(row, files);
-            progress.add(empty, row);
-          },
-      .is_interrupted = InterruptNoted::is_asked};
-  return run_points(config::find_catalogue(), sweep, left, run);
+  const config::Catalogue catalogue = config::find_catalogue();
+  AssumedOfPoints assumed(catalogue, sweep);
+  SweepRun run{.parallel = options.jobs,
+               .figures =
+                   [&](std::size_t point, ResolvedExperiment resolved) {
+                     return simulated_figures(sweep, std::move(resolved),
+                                              [&](Run& its) { assumed.widen(point, its); });
+                   },
+               .done =
+                   [&](const SweepRow& row, const std::vector<std::string>& files) {
+                     store.add(row, files);
+                     progress.add(empty, row);
+                   },
+               .is_interrupted = InterruptNoted::is_asked};
+  return run_points(catalogue, sweep, left, run);
 }
 
 /// Throws CLI::ValidationError unless the key of --by is varied.

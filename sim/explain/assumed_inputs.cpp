@@ -1,5 +1,6 @@
 #include "explain/assumed_inputs.hpp"
 
+#include "accuracy/error_bounds.hpp"
 #include "config/assumed_values.hpp"
 #include "experiment/one_gpu.hpp"
 #include "experiment/overrides.hpp"
@@ -8,7 +9,6 @@
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -92,6 +92,21 @@ void add_inputs(const config::Document& document, const std::string& prefix,
   }
 }
 
+/// Speeds of parts that nobody built, as the job sets them.
+void add_hypothetical(const Experiment& settings, std::vector<AssumedInput>& inputs) {
+  for (const auto& [key, value] : settings.set) {
+    const bool is_speed = key == "gpu.speed" || key.starts_with("platform.node.speed.");
+    const std::optional<PlainValue> speed = is_speed ? plain_value(value) : std::nullopt;
+    if (!speed || speed->number == 1) continue;
+    inputs.push_back({.keys = {key},
+                      .value = value,
+                      .reason = "hypothetical",
+                      .ends = {.low = digits12((1 - part_of_ratios) * speed->number),
+                               .high = digits12((1 + part_of_ratios) * speed->number)},
+                      .kind = speed->kind});
+  }
+}
+
 /// All candidates of a run.
 std::vector<AssumedInput> inputs_of(const config::Catalogue& catalogue, const Run& run, InputFiles& files) {
   const ResolvedExperiment& resolved = run.experiment;
@@ -99,6 +114,7 @@ std::vector<AssumedInput> inputs_of(const config::Catalogue& catalogue, const Ru
   for (const auto& [key, value] : resolved.settings.set) overrides[key] = {value, std::nullopt};
   const fs::path platform = find_once(files, catalogue, config::Kind::platform, resolved.settings.platform);
   std::vector<AssumedInput> inputs;
+  add_hypothetical(resolved.settings, inputs);
   const auto add = [&](const fs::path& file, const std::string& kind) {
     add_inputs(load_with(files, file, kind, overrides), kind + '.', inputs);
   };
@@ -213,7 +229,8 @@ bool has_closed_form(const Run& run) {
 }  // namespace
 
 std::optional<InputRanges> assumed_inputs(const config::Catalogue& catalogue, const std::string& experiment,
-                                          const Overrides& overrides, const Run& run, InputFiles& files) {
+                                          const Overrides& overrides, const Run& run, InputFiles& files,
+                                          std::size_t most) {
   if (!has_closed_form(run)) return std::nullopt;
   std::vector<AssumedInput> inputs = inputs_of(catalogue, run, files);
   if (inputs.empty()) return std::nullopt;
@@ -233,7 +250,7 @@ std::optional<InputRanges> assumed_inputs(const config::Catalogue& catalogue, co
   std::ranges::sort(inputs, {}, [](const AssumedInput& input) { return std::pair(input.kind, input.keys); });
   EffectiveInputs effective(paces, *base);
   effective.take_in(inputs);
-  const std::vector<AssumedInput> kept = std::move(effective).largest(most_assumed_inputs);
+  const std::vector<AssumedInput> kept = std::move(effective).largest(most);
   if (kept.empty()) return std::nullopt;
 
   const StepSpeed of_run{run.pace.time, run.pace.throughput};
@@ -263,14 +280,19 @@ std::optional<InputRanges> assumed_inputs(const config::Catalogue& catalogue, co
   return combined(std::move(ranges), of_run);
 }
 
-ExpectedError widened(ExpectedError expected, const InputRanges& inputs, double throughput) {
-  const double low = std::log(1 + expected.low), high = std::log(1 + expected.high);
-  const double middle = (low + high) / 2;
-  const double slower = std::log(inputs.slowest.throughput / throughput);
-  const double faster = std::log(inputs.fastest.throughput / throughput);
-  expected.low = std::exp(middle - std::hypot(middle - low, slower)) - 1;
-  expected.high = std::exp(middle + std::hypot(high - middle, faster)) - 1;
-  return expected;
+void widen_by(const InputRanges& inputs, double throughput, Run& run) {
+  if (!run.expected_error) return;
+  const ErrorBounds bounds =
+      widened({.low = run.expected_error->low, .high = run.expected_error->high},
+              inputs.slowest.throughput / throughput, inputs.fastest.throughput / throughput);
+  run.expected_error->low = bounds.low;
+  run.expected_error->high = bounds.high;
+}
+
+void add_assumed_inputs(const config::Catalogue& catalogue, const std::string& experiment,
+                        const Overrides& overrides, Run& run, InputFiles& files, std::size_t most) {
+  run.assumed = assumed_inputs(catalogue, experiment, overrides, run, files, most);
+  if (run.assumed) widen_by(*run.assumed, run.pace.throughput, run);
 }
 
 }  // namespace trainyard

@@ -16,10 +16,14 @@ inline constexpr double least_effect_of_assumed = 0.02;
 /// The most assumed inputs whose effect is part of the expected error: those with the largest.
 inline constexpr std::size_t most_assumed_inputs = 2;
 
+/// Where a page has room for each.
+inline constexpr std::size_t all_assumed_inputs = static_cast<std::size_t>(-1);
+
 /// The assumed inputs on which a steady step rests, with the results at the ends of their ranges, combined in
 /// quadrature; nothing if there are none. Looks at the files of the platform, its GPU or processor, the model
 /// and the stack. A file with which published runs with known errors were predicted does not count: its error
-/// is part of theirs. For a job on several nodes those of the platform must be on several, too.
+/// is part of theirs. For a job on several nodes those of the platform must be on several, too. Speeds of
+/// hypothetical parts that the job sets (gpu.speed, platform.node.speed) count as well.
 ///
 /// The range is the one that the file states, otherwise a factor of two for rates and times, and 30 % for
 /// ratios and counts. The results are those of closed_pace() relative to that of the run: first with all
@@ -27,9 +31,16 @@ inline constexpr std::size_t most_assumed_inputs = 2;
 /// parts of them, so that no simulation is needed for inputs that do not matter. `experiment` and `overrides`
 /// are the source of the run, without totals.
 std::optional<InputRanges> assumed_inputs(const config::Catalogue& catalogue, const std::string& experiment,
-                                          const Overrides& overrides, const Run& run, InputFiles& files);
+                                          const Overrides& overrides, const Run& run, InputFiles& files,
+                                          std::size_t most = most_assumed_inputs);
 
-/// The expected error with the effect of inputs added in quadrature to both sides of its middle.
-ExpectedError widened(ExpectedError expected, const InputRanges& inputs, double throughput);
+/// The same as part of the run, whose expected error they widen: their effect adds up with both sides of its
+/// middle in squares.
+void add_assumed_inputs(const config::Catalogue& catalogue, const std::string& experiment,
+                        const Overrides& overrides, Run& run, InputFiles& files,
+                        std::size_t most = most_assumed_inputs);
+
+/// Widens the expected error of a run by inputs of another run, relative to whose `throughput` they are.
+void widen_by(const InputRanges& inputs, double throughput, Run& run);
 
 }  // namespace trainyard

@@ -1,8 +1,12 @@
 #include "explain/comparison_error.hpp"
 
+#include "accuracy/error_bounds.hpp"
+
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <initializer_list>
+#include <iterator>
 #include <string_view>
 
 namespace trainyard {
@@ -39,11 +43,55 @@ bool is_about_kernels(const ComparedKey& key) {
   return begins_with_one_of(key.path, {"gpu.", "stack.compute_scale", "stack.op_overhead", "random.gpus"});
 }
 
-/// The fit, unless the speed of kernels differs.
+bool is_assumed(const Comparison& comparison, const std::string& key) {
+  return std::ranges::find(comparison.a.assumed, key, &AssumedEffect::key) != comparison.a.assumed.end() ||
+         std::ranges::find(comparison.b.assumed, key, &AssumedEffect::key) != comparison.b.assumed.end();
+}
+
+/// The fit, unless the speed of kernels differs by more than an assumed factor, whose effect is known.
 Known<std::string> unless_kernels_differ(Known<std::string> fit, const Comparison& comparison) {
-  const auto kernels = std::ranges::find_if(comparison.keys, is_about_kernels);
+  const auto kernels = std::ranges::find_if(comparison.keys, [&](const ComparedKey& key) {
+    return is_about_kernels(key) && !is_assumed(comparison, key.path);
+  });
   if (!fit || kernels == comparison.keys.end()) return fit;
   return unknown("no published runs differ in " + kernels->path);
+}
+
+/// An input that both runs assume alike, such as a rate of the machine that they share, moves both; any other
+/// moves one.
+bool is_same(const AssumedEffect& a, const AssumedEffect& b) {
+  return a.key == b.key && a.value == b.value && a.low == b.low && a.high == b.high;
+}
+
+/// Factors on the ratio B over A at the ends of each assumed input.
+std::vector<AssumedEffect> effects_on_ratio(const RunSummary& a, const RunSummary& b) {
+  std::vector<AssumedEffect> effects = b.assumed;
+  for (const AssumedEffect& of_a : a.assumed) {
+    auto both = std::ranges::find_if(effects, [&](const AssumedEffect& of_b) { return is_same(of_a, of_b); });
+    if (both == effects.end()) {
+      effects.push_back(of_a);
+      both = std::prev(effects.end());
+      both->at_low = both->at_high = 1;
+    }
+    both->at_low /= of_a.at_low;
+    both->at_high /= of_a.at_high;
+  }
+  return effects;
+}
+
+/// Independent effects add up in squares, those that make the ratio lower and those that make it higher each
+/// for themselves.
+void add_assumed(const RunSummary& a, const RunSummary& b, RatioError& error) {
+  double lower = 0, higher = 0;  // squares
+  for (const AssumedEffect& effect : effects_on_ratio(a, b)) {
+    lower += std::pow(std::log(std::min({1.0, effect.at_low, effect.at_high})), 2);
+    higher += std::pow(std::log(std::max({1.0, effect.at_low, effect.at_high})), 2);
+    error.assumed.push_back(effect.key);
+  }
+  const ErrorBounds bounds = widened({.low = error.low, .high = error.high}, std::exp(-std::sqrt(lower)),
+                                     std::exp(std::sqrt(higher)));
+  error.low = bounds.low;
+  error.high = bounds.high;
 }
 
 }  // namespace
@@ -72,8 +120,9 @@ Known<RatioError> comparison_error(const Comparison& comparison, const Published
   const OtherChange other = std::ranges::all_of(comparison.keys, is_about_communication)
                                 ? OtherChange::communication
                                 : OtherChange::settings;
-  const auto error = ratio_error(published_pairs(errors, changes_used(a, b)), a, b, other);
+  auto error = ratio_error(published_pairs(errors, changes_used(a, b)), a, b, other);
   if (!error) return unknown("too few published pairs of runs differ in the same way");
+  add_assumed(comparison.a, comparison.b, *error);
   return *error;
 }
 

@@ -4,6 +4,7 @@
 #include "html/plan_sections.hpp"
 #include "html/time_unit.hpp"
 #include "report/expected_error.hpp"
+#include "report/input_ranges.hpp"
 #include "report/limits.hpp"
 #include "report/plan_words.hpp"
 #include "report/sweep_words.hpp"
@@ -31,9 +32,10 @@ Html unordered(const Html& items) { return element("ul", Html{"\n"} + items) + H
 
 Html error_of_plan(const Run& best) {
   if (!best.expected_error) return paragraph("Expected error unknown: " + best.expected_error.error() + ".");
-  return paragraph(
-      fmt::format("Expected error of samples/s: {}, within which 80 % of {} comparable published runs lie.",
-                  error_range(*best.expected_error), best.expected_error->runs));
+  return paragraph(fmt::format(
+             "Expected error of samples/s: {}, within which 80 % of {} comparable published runs lie.",
+             error_range(*best.expected_error), best.expected_error->runs)) +
+         (best.assumed ? paragraph("In this plan " + assumed_in_words(*best.assumed) + ".") : Html());
 }
 
 Html tie_html(const PlanAnswer& answer) {

@@ -1,5 +1,6 @@
 #include "report/expected_error.hpp"
 #include "report/explanation.hpp"
+#include "report/input_ranges.hpp"
 #include "report/json_text.hpp"
 #include "report/summary_json.hpp"
 #include "run/step_parts.hpp"
@@ -118,6 +119,7 @@ Json explanation_json(const ExplainedRun& explained) {
   json["saved_step_time_s"] = explained.saved_step_time ? Json(explained.saved_step_time->si()) : Json();
   json["throughput_samples_per_s"] = run.pace.throughput;
   json["expected_error"] = run.expected_error ? expected_error_json(*run.expected_error) : Json();
+  if (run.assumed) json["assumed_inputs"] = assumed_json(*run.assumed);
   json["lower_bound_s"] = is_step ? Json(step_of(run).lower_bound.si()) : Json();
   json["critical_path"] = is_step ? path_json(run, *explained.explanation) : Json();
   json["parts"] = is_step ? gap_json(run, *explained.explanation) : Json();

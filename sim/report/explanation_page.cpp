@@ -1,5 +1,6 @@
 #include "report/expected_error.hpp"
 #include "report/explanation.hpp"
+#include "report/input_ranges.hpp"
 #include "report/layout_summary.hpp"
 #include "report/page.hpp"
 #include "report/run_words.hpp"
@@ -260,6 +261,7 @@ std::string explanation_page(const ExplainedRun& explained, const PrintStyle& st
     out.row("throughput", rounded(run.pace.throughput) + " samples/s",
             fmt::format("expected error {}: {}", error_range(*run.expected_error),
                         expected_error_in_words(*run.expected_error)));
+    if (run.assumed) out.text_row("assumed inputs", assumed_in_words(*run.assumed));
     out.line("");
   }
   out.paragraph(explained.explanation ? path_in_words(run, *explained.explanation) : updates_in_words(run),

@@ -1,4 +1,5 @@
 #include "report/expected_error.hpp"
+#include "report/input_ranges.hpp"
 #include "report/limits.hpp"
 #include "report/page.hpp"
 #include "report/plan_report.hpp"
@@ -65,6 +66,8 @@ private:
                  ? "expected error of the throughput " + error_range(*details_.best->expected_error)
                  : std::string("expected error unknown: ") + details_.best->expected_error.error(),
              true);
+    if (const auto& assumed = details_.best->assumed)
+      out_.text_row("assumed inputs", assumed_in_words(*assumed));
     for (const LabelledText& one : robustness_in_words(answer_)) out_.text_row(one.label, one.text);
     write_rates(best);
     write_costs(best);

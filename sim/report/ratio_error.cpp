@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace trainyard {
@@ -57,9 +58,14 @@ std::string ratio_source_in_words(const RatioError& error) {
   const double ratio = (error.nearest_b.measured / error.nearest_a.measured) /
                        (error.nearest_b.predicted / error.nearest_a.predicted);
   return fmt::format(
-      "measured relative to predicted ratio in 80 % of comparable published pairs ({} pairs {}); nearest: {} "
+      "measured relative to predicted ratio in 80 % of comparable published pairs ({} pairs {}){}; nearest: "
+      "{} "
       "against {}, whose ratio was measured {} % from that predicted for them",
-      error.pairs, which, published_run_in_words(error.nearest_b), published_run_in_words(error.nearest_a),
+      error.pairs, which,
+      error.assumed.empty() ? ""
+                            : fmt::format(", and what changes if assumed numbers are others: {}",
+                                          fmt::join(error.assumed, ", ")),
+      published_run_in_words(error.nearest_b), published_run_in_words(error.nearest_a),
       whole_percent(ratio - 1));
 }
 
@@ -75,6 +81,7 @@ nlohmann::ordered_json ratio_error_json(const Comparison& comparison) {
             {"throughput_ratio_high", nullptr},
             {"verdict", nullptr},
             {"nearest", nullptr},
+            {"assumed", nullptr},
             {"reason", comparison.ratio_error.error()}};
   }
   const RatioError& error = *comparison.ratio_error;
@@ -91,6 +98,7 @@ nlohmann::ordered_json ratio_error_json(const Comparison& comparison) {
       {"throughput_ratio_high", highest_ratio(comparison)},
       {"verdict", verdict_word(comparison)},
       {"nearest", {{"a", published_run_json(error.nearest_a)}, {"b", published_run_json(error.nearest_b)}}},
+      {"assumed", error.assumed},
       {"reason", nullptr}};
 }
 

@@ -25,8 +25,8 @@ std::string changes_in_words(const std::vector<RunChange>& changes);
 /// The pairs that the interval comes from, and the nearest.
 std::string ratio_source_in_words(const RatioError& error);
 
-/// low, high, share, pairs, kind, differ, throughput_ratio_low and _high, verdict, nearest; where the error
-/// is unknown, those are null and `reason` says why.
+/// low, high, share, pairs, kind, differ, throughput_ratio_low and _high, verdict, nearest, assumed; where
+/// the error is unknown, those are null and `reason` says why.
 nlohmann::ordered_json ratio_error_json(const Comparison& comparison);
 
 }  // namespace trainyard

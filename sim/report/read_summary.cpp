@@ -197,6 +197,21 @@ void as_part_of_an_update(RunSummary& run) {
   }
 }
 
+/// Summaries without assumed inputs do not have the field.
+void read_assumed(const Fields& fields, RunSummary& run) {
+  constexpr const char* assumed_inputs = "assumed_inputs";
+  if (!fields.has(assumed_inputs)) return;
+  const double throughput = fields.positive("throughput_samples_per_s");
+  for (const Fields& one : fields.objects(assumed_inputs)) {
+    run.assumed.push_back({.key = one.text("key"),
+                           .value = one.text("value"),
+                           .low = one.text("low"),
+                           .high = one.text("high"),
+                           .at_low = one.positive("throughput_at_low_samples_per_s") / throughput,
+                           .at_high = one.positive("throughput_at_high_samples_per_s") / throughput});
+  }
+}
+
 /// A scalar as YAML writes it: a path is in double quotes.
 std::string without_quotes(const std::string& text) {
   if (!text.starts_with('"')) return text;
@@ -223,6 +238,7 @@ RunSummary read_summary(const std::string& file, std::string_view text, std::spa
   if (version == 2) as_part_of_an_update(run);
   const Fields keys = fields.object("resolved_experiment");
   for (const std::string& path : keys.names()) run.experiment_keys[path] = without_quotes(keys.text(path));
+  read_assumed(fields, run);
   run.predicted_job = read_job(fields);
   return run;
 }

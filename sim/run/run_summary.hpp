@@ -24,6 +24,12 @@ struct NamedExposure {
   Seconds exposed;
 };
 
+/// An assumed input, and the throughput with it at each end of its range over the run's.
+struct AssumedEffect {
+  std::string key, value, low, high;
+  double at_low = 1, at_high = 1;
+};
+
 struct RunSummary {
   std::span<const Figure> table = trainyard::figures();
   Figures figures;  ///< in the table's order
@@ -31,6 +37,7 @@ struct RunSummary {
   std::vector<NamedExposure> collectives;
   /// maps path to value, as in experiment.resolved.yaml
   std::map<std::string, std::string> experiment_keys;
+  std::vector<AssumedEffect> assumed;  ///< those that count in its expected error
   /// Which published runs are comparable, and under which fit; or why that is unknown.
   Known<PredictedJob> predicted_job =
       unknown("the summary does not say to which published runs it is comparable");

@@ -18,8 +18,11 @@ std::vector<std::string> figures_of_points(const Sweep& sweep) {
   return sweep_columns(parts_of_points(sweep));
 }
 
-std::vector<std::optional<double>> simulated_figures(const Sweep& sweep, ResolvedExperiment resolved) {
-  return sweep_row(simulate(std::move(resolved), {.timeline = false, .rows = false}), parts_of_points(sweep));
+std::vector<std::optional<double>> simulated_figures(const Sweep& sweep, ResolvedExperiment resolved,
+                                                     const std::function<void(Run&)>& complete) {
+  Run run = simulate(std::move(resolved), {.timeline = false, .rows = false});
+  if (complete) complete(run);
+  return sweep_row(run, parts_of_points(sweep));
 }
 
 StoredSweep stored_sweep(const Sweep& sweep) {

@@ -6,6 +6,7 @@
 #include "sweep/sweep.hpp"
 #include "sweep/sweep_store.hpp"
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -17,8 +18,9 @@ SweepOf parts_of_points(const Sweep& sweep);
 /// The names of the figures.
 std::vector<std::string> figures_of_points(const Sweep& sweep);
 
-/// Simulates a point. Throws as simulate().
-std::vector<std::optional<double>> simulated_figures(const Sweep& sweep, ResolvedExperiment resolved);
+/// Simulates a point; `complete` sees the run before its figures are taken. Throws as simulate().
+std::vector<std::optional<double>> simulated_figures(const Sweep& sweep, ResolvedExperiment resolved,
+                                                     const std::function<void(Run&)>& complete = {});
 
 /// The common properties of the store for this sweep, as this version of the program writes it.
 StoredSweep stored_sweep(const Sweep& sweep);

@@ -14,14 +14,8 @@ namespace {
 
 constexpr const char* one_gpu_scale_key = "one_gpu_scale";
 
-/// The settings of a point.
-struct Asked {
-  std::string experiment;
-  Overrides overrides;
-};
-
-Asked asked_of(const Sweep& sweep, const PointValues& values) {
-  Asked asked{.experiment = sweep.experiment, .overrides = {}};
+PointSource asked_of(const Sweep& sweep, const PointValues& values) {
+  PointSource asked{.experiment = sweep.experiment, .overrides = {}};
   const auto take = [&](const std::string& key, const std::string& value) {
     if (value == default_value) return;
     if (key == experiment_key)
@@ -34,18 +28,24 @@ Asked asked_of(const Sweep& sweep, const PointValues& values) {
   return asked;
 }
 
-ResolvedExperiment read_asked(const config::Catalogue& catalogue, const Asked& asked, InputFiles& files) {
+ResolvedExperiment read_asked(const config::Catalogue& catalogue, const PointSource& asked,
+                              InputFiles& files) {
   return resolve_with_totals(catalogue, asked.experiment, asked.overrides, files);
 }
 
 }  // namespace
 
-ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& sweep,
-                              const PointValues& values, InputFiles& files) {
-  Asked asked = asked_of(sweep, values);
+PointSource source_of_point(const config::Catalogue& catalogue, const Sweep& sweep, const PointValues& values,
+                            InputFiles& files) {
+  PointSource asked = asked_of(sweep, values);
   if (const std::optional<double> scale = kept_one_gpu_scale(catalogue, sweep, values, files))
     asked.overrides.emplace_back(one_gpu_scale_key, shortest(*scale));
-  return read_asked(catalogue, asked, files);
+  return asked;
+}
+
+ResolvedExperiment read_point(const config::Catalogue& catalogue, const Sweep& sweep,
+                              const PointValues& values, InputFiles& files) {
+  return read_asked(catalogue, source_of_point(catalogue, sweep, values, files), files);
 }
 
 std::optional<double> kept_one_gpu_scale(const config::Catalogue& catalogue, const Sweep& sweep,
@@ -56,7 +56,7 @@ std::optional<double> kept_one_gpu_scale(const config::Catalogue& catalogue, con
     if (sweep.keys[i] == one_gpu_key || sweep.keys[i] == one_gpu_scale_key) return std::nullopt;
     unvaried[i] = default_value;
   }
-  const Asked asked = asked_of(sweep, unvaried);
+  const PointSource asked = asked_of(sweep, unvaried);
   if (!has_one_gpu(catalogue, asked.experiment, asked.overrides, files)) return std::nullopt;
   try {
     return read_asked(catalogue, asked, files).settings.one_gpu_scale;

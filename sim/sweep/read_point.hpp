@@ -6,8 +6,19 @@
 #include "sweep/sweep.hpp"
 
 #include <optional>
+#include <string>
 
 namespace trainyard {
+
+/// What a point is read from.
+struct PointSource {
+  std::string experiment;
+  Overrides overrides;
+};
+
+/// With the factor on kernel times that the point keeps. Throws like read_point.
+PointSource source_of_point(const config::Catalogue& catalogue, const Sweep& sweep, const PointValues& values,
+                            InputFiles& files);
 
 /// The sweep's experiment with the point's values. Throws like resolve, and InputError if a global batch
 /// cannot be split evenly or the sweep's own keys contradict the experiment's.

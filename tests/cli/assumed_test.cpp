@@ -154,6 +154,54 @@ TEST_CASE("a machine with published runs has the errors of its assumed values in
   CHECK_FALSE(Json::parse(one.out).contains("assumed_inputs"));
 }
 
+TEST_CASE("the speed of a part that nobody built is an assumed input") {
+  const Json run = Json::parse(run_program({"run", "resnet50_dgx2", "--json", "--set", "gpu.speed=3"}).out);
+  REQUIRE(run.contains("assumed_inputs"));
+  const Json& input = run["assumed_inputs"][0];
+  CHECK(input["key"] == "gpu.speed");
+  CHECK(input["reason"] == "hypothetical");
+  CHECK(input["low"] == "2.1");
+  CHECK(input["high"] == "3.9");
+  const Json slow = Json::parse(run_program({"run", "resnet50_dgx2", "--json", "--set", "gpu.speed=2.1"}).out);
+  CHECK(input["throughput_at_low_samples_per_s"].get<double>() ==
+        doctest::Approx(slow["throughput_samples_per_s"].get<double>()).epsilon(1e-9));
+  CHECK_FALSE(Json::parse(run_program({"run", "resnet50_dgx2", "--json", "--set", "gpu.speed=1"}).out)
+                  .contains("assumed_inputs"));
+  const Ended compared = run_program({"compare", "resnet50_dgx2", "--set", "gpu.speed=3"});
+  REQUIRE(compared.code == 0);
+  CHECK(contains(compared.out, "gpu.speed"));
+  CHECK_FALSE(contains(compared.out, "no published runs differ"));
+}
+
+TEST_CASE("comparisons, explanations and sweeps have assumed inputs in their errors, as runs have") {
+  const Scratch scratch;
+  const std::string file =
+      scratch.put("assumed.yaml", machine("assumed", "{value: 5 Gbps, assumed: a guess, range: 2..20 Gbps}"));
+  const Json run = run_on(file);
+  const std::vector<std::string> on{"--set", "platform=" + file, "--set", "nodes=2"};
+  const auto json_of = [&](std::vector<std::string> words) {
+    words.insert(words.end(), on.begin(), on.end());
+    const Ended ended = run_program(words);
+    CAPTURE(ended.err);
+    REQUIRE(ended.code == 0);
+    return ended.out;
+  };
+  const Json explained = Json::parse(json_of({"explain", "resnet50_p3_16xlarge_x2", "--json"}));
+  CHECK(explained["assumed_inputs"][0] == run["assumed_inputs"][0]);
+  CHECK(explained["expected_error"]["low"] == run["expected_error"]["low"]);
+
+  // A is the shipped machine, B the one with the assumed card
+  const Json compared = Json::parse(json_of({"compare", "resnet50_p3_16xlarge_x2", "--json"}));
+  CHECK(compared["ratio_error"]["assumed"] == Json::array({"platform.fabric.nic"}));
+  CHECK(contains(json_of({"compare", "resnet50_p3_16xlarge_x2"}), "if assumed numbers are others"));
+
+  const Json swept = Json::parse(json_of({"sweep", "resnet50_p3_16xlarge_x2", "--batch", "32,128",
+                                          "--json", "--out", scratch / "sweep"}));
+  const Json own = run_on(file, {"batch_per_gpu=32"});
+  CHECK(swept["rows"][0]["throughput_low_samples_per_s"].get<double>() ==
+        doctest::Approx(own["throughput_low_samples_per_s"].get<double>()).epsilon(1e-9));
+}
+
 TEST_CASE("a range belongs to an assumed number and lies around it") {
   const Scratch scratch;
   const auto check = [&](const std::string& nic, const std::string& message) {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <doctest/doctest.h>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace trainyard;
 
@@ -102,4 +104,56 @@ TEST_CASE("a change is beyond its expected error if both ends lie on the predict
   comparison.throughput_ratio = 1.05;
   comparison.ratio_error->high = -0.06;  // pairs like it became slower
   CHECK_FALSE(is_beyond_error(comparison));
+}
+
+TEST_CASE("assumed inputs widen the interval of a ratio by what they change of it") {
+  PublishedErrors errors;
+  for (int series = 0; series < 12; ++series) {
+    for (const int gpus : {4, 8}) {
+      PublishedError& run = errors.runs.emplace_back();
+      run.of.gpus = gpus;
+      run.series = series;
+      run.predicted = run.measured = 100.0 * gpus;
+      run.place = "a.csv:" + std::to_string(errors.runs.size());
+    }
+  }
+  Comparison comparison = comparison_of(job_with("software"), job_with("software"));
+  comparison.keys = {{.path = "sync.algorithm", .a = "ring", .b = "tree"}};
+  const auto ends_of = [&] {
+    const auto error = comparison_error(comparison, errors);
+    REQUIRE(error);
+    return std::pair(std::log1p(error->low), std::log1p(error->high));
+  };
+  const auto [low, high] = ends_of();
+  const double middle = (low + high) / 2;
+  const double half = (high - low) / 2;
+  const AssumedEffect nic{.key = "platform.fabric.nic",
+                          .value = "10 Gbps",
+                          .low = "5 Gbps",
+                          .high = "20 Gbps",
+                          .at_low = std::exp(-0.3),
+                          .at_high = std::exp(0.2)};
+  comparison.b.assumed = {nic};
+  CHECK(ends_of().first == doctest::Approx(middle - std::hypot(half, 0.3)).epsilon(1e-9));
+  CHECK(ends_of().second == doctest::Approx(middle + std::hypot(half, 0.2)).epsilon(1e-9));
+  CHECK(comparison_error(comparison, errors)->assumed == std::vector<std::string>{"platform.fabric.nic"});
+  // what both assume alike moves both runs
+  comparison.a.assumed = {nic};
+  CHECK(ends_of().first == doctest::Approx(low).epsilon(1e-9));
+  CHECK(ends_of().second == doctest::Approx(high).epsilon(1e-9));
+  // of another machine: A alone and B alone
+  comparison.a.assumed.front().value = "12 Gbps";
+  CHECK(ends_of().first ==
+        doctest::Approx(middle - std::hypot(half, std::hypot(0.3, 0.2))).epsilon(1e-9));
+  CHECK(ends_of().second ==
+        doctest::Approx(middle + std::hypot(half, std::hypot(0.2, 0.3))).epsilon(1e-9));
+}
+
+TEST_CASE("a hypothetical speed of kernels is an assumed input, so that its comparison has an error") {
+  Comparison comparison = comparison_of(job_with("software"), job_with("software"));
+  comparison.keys = {{.path = "gpu.speed", .a = "1", .b = "3"}};
+  comparison.b.assumed = {{.key = "gpu.speed", .value = "3", .low = "2.1", .high = "3.9"}};
+  CHECK(fit_of_comparison(comparison) == "software");
+  comparison.keys.push_back({.path = "stack.op_overhead", .a = "1 us", .b = "2 us"});
+  CHECK(fit_of_comparison(comparison).error() == "no published runs differ in stack.op_overhead");
 }

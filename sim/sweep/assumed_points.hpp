@@ -1,0 +1,42 @@
+#pragma once
+// Assumed inputs in the expected errors of a sweep's points.
+
+#include "config/catalogue.hpp"
+#include "run/run.hpp"
+#include "sweep/sweep.hpp"
+
+#include <cstddef>
+#include <optional>
+
+namespace trainyard {
+
+/// Sweeps of more points take the effects of their first one that can be simulated for all: each point's own
+/// would cost as much as the sweep.
+inline constexpr std::size_t most_points_with_own_assumed = 100;
+
+/// Widens the expected errors of points, in a worker.
+class AssumedOfPoints {
+public:
+  AssumedOfPoints(const config::Catalogue& catalogue, const Sweep& sweep)
+      : catalogue_(catalogue), sweep_(sweep) {}
+
+  /// `run`: of the point.
+  void widen(std::size_t point, Run& run);
+
+private:
+  /// The effects for all points, and the throughput to which they are relative.
+  struct Common {
+    std::optional<InputRanges> inputs = {};
+    double throughput = 1;
+  };
+
+  void add_own(std::size_t point, Run& run);
+  Common common_of_first();
+
+  const config::Catalogue& catalogue_;
+  const Sweep& sweep_;
+  InputFiles files_ = {};
+  std::optional<Common> common_ = {};
+};
+
+}  // namespace trainyard
