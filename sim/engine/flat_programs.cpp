@@ -112,11 +112,28 @@ RankSpan FlatPrograms::busy_in(const Compute& task, Seconds taken) const {
   return busy;
 }
 
+void FlatPrograms::reserve(const Program& program, FlatProgram& flat) const {
+  std::vector<std::size_t> sizes;
+  for (const std::vector<Task>& stream : program.streams) sizes.push_back(stream.size());
+  for (const Task& task : program.of(Stream::compute)) {
+    const auto* run = std::get_if<RunSegment>(&task);
+    if (run == nullptr || alone_[at(run->segment)]) continue;
+    const Program& segment = graph_.segments[at(run->segment)].program;
+    sizes.resize(std::max(sizes.size(), segment.streams.size()));
+    for (std::size_t i = 0; i < segment.streams.size(); ++i) sizes[i] += segment.streams[i].size();
+  }
+  flat.program.streams.resize(sizes.size());
+  flat.task_of.resize(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    flat.program.streams[i].reserve(sizes[i]);
+    flat.task_of[i].reserve(sizes[i]);
+  }
+}
+
 FlatPrograms::FlatProgram FlatPrograms::flattened(const Program& program) const {
   FlatProgram flat;
   flat.program.events = program.events;
-  flat.program.streams.resize(program.streams.size());
-  flat.task_of.resize(program.streams.size());
+  reserve(program, flat);
   constexpr auto compute = static_cast<std::size_t>(Stream::compute);
   std::vector<bool> is_ahead(at(program.events));  // events of the compute stream that are still to come
   for (const Task& task : program.streams[compute]) {
@@ -154,9 +171,6 @@ FlatPrograms::FlatProgram FlatPrograms::flattened(const Program& program) const 
 void FlatPrograms::write_out(const Segment& segment, int origin, FlatProgram& flat) const {
   const int first_event = std::exchange(flat.program.events, flat.program.events + segment.program.events);
   constexpr auto compute = static_cast<std::size_t>(Stream::compute);
-  const std::size_t streams = std::max(flat.program.streams.size(), segment.program.streams.size());
-  flat.program.streams.resize(streams);
-  flat.task_of.resize(streams);
   for (std::size_t stream = 0; stream < segment.program.streams.size(); ++stream) {
     for (Task task : segment.program.streams[stream]) {
       if (auto* record = std::get_if<Record>(&task)) record->event += first_event;

@@ -177,8 +177,6 @@ public:
   }
 
   PredictedCase predict(const AskedCase& asked) {
-    constexpr std::size_t most_kept = 64;
-    if (kept_.size() > most_kept) forget();
     PredictedCase predicted;
     const Case& of = *asked.of;
     if (of.figure == CaseFigure::samples_to_target) {
@@ -333,7 +331,7 @@ private:
                                                               : of.micro_batches;
   }
 
-  /// The case with this number of micro-batches per step.
+  /// The case with this number of micro-batches per step; valid until another one is asked for.
   Kept& kept(const Case& of, const MachineRule* machine, int micro_batches) {
     Case few = of;
     few.micro_batches = micro_batches;
@@ -343,6 +341,7 @@ private:
     ResolvedExperiment read = inputs_of(catalogue_, few, machine, files_);
     if (const Overrides changed = changes_of(read, of); !changed.empty())
       read = inputs_of(catalogue_, few, machine, files_, changed);
+    if (is_full()) forget();
     if (!of.layout && !of.experiment) read.settings.steps = few_steps;
     return *kept_.emplace(std::move(key), std::make_unique<Kept>(std::move(read))).first->second;
   }
@@ -520,6 +519,15 @@ private:
     }
     const auto time_of = [&](double scale) { return 1 / throughput(run, machine, {.scale = scale}); };
     return scales_[key] = solve_scale(1 / measured(run, machine), time_of);
+  }
+
+  /// Steps of thousands of micro-batches on a thousand GPUs have a million tasks.
+  [[nodiscard]] bool is_full() const {
+    constexpr std::size_t most_steps = 64;
+    constexpr std::size_t most_tasks = 200'000;
+    std::size_t tasks = 0;
+    for (const auto& [identity, its] : kept_) tasks += its->steps.tasks();
+    return kept_.size() > most_steps || tasks > most_tasks;
   }
 
   void forget() {

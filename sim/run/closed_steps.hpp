@@ -6,6 +6,7 @@
 #include "run/run.hpp"
 #include "schedule/step_plan.hpp"
 
+#include <cstddef>
 #include <optional>
 
 namespace trainyard {
@@ -21,6 +22,9 @@ public:
 
   /// checked_closed_pace(), likewise.
   Pace checked_pace();
+
+  /// Tasks of the plan that is kept: some 200 bytes each.
+  [[nodiscard]] std::size_t tasks() const;
 
 private:
   /// With the times of now, and checked to fit into memory.

@@ -331,6 +331,14 @@ Pace ClosedSteps::checked_pace() {
   return pace;
 }
 
+std::size_t ClosedSteps::tasks() const {
+  std::size_t sum = 0;
+  if (!plan_) return sum;
+  for (const Program& program : plan_->graph.programs)
+    for (const std::vector<Task>& stream : program.streams) sum += stream.size();
+  return sum;
+}
+
 Pace closed_pace(const ResolvedExperiment& resolved) { return ClosedSteps(resolved).pace(); }
 
 Seconds least_step(const ResolvedExperiment& resolved) {
