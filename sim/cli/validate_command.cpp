@@ -340,10 +340,7 @@ void validate(const ValidateOptions& options) {
   std::vector<AssumptionEffect> effects;
   if (has_training) {
     const Validation& training = validations.front();
-    memory = validate_memory(
-        catalogue, training.data,
-        options.files.empty() ? shipped_memory_outcomes(catalogue) : std::vector<PublishedOutcome>(),
-        parallel);
+    memory = validate_memory(catalogue, training.data, parallel);
     if (options.assumed) effects = assumption_effects(catalogue, training, parallel, fit, predictions);
   }
   write_files(catalogue, options, validations, collectives, asked, fit);

@@ -196,7 +196,8 @@ std::vector<std::optional<CaseInterval>> case_intervals(const Validation& valida
                                         .high = scored.of.target->high / predicted - 1});
     }
     if (fit == Fit::software && scored.predicted.bounds)  // of a time, energy or cost to train
-      intervals[i] = {.ratio = ratio, .low = scored.predicted.bounds->low, .high = scored.predicted.bounds->high};
+      intervals[i] = {
+          .ratio = ratio, .low = scored.predicted.bounds->low, .high = scored.predicted.bounds->high};
     if (is_memory(scored.of.figure) && !is_verdict(scored.of.figure))
       intervals[i] = {.ratio = ratio, .low = memory_bounds.low, .high = memory_bounds.high};
     if (scored.of.figure != CaseFigure::throughput || !scored.predicted.of) continue;

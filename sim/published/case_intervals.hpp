@@ -48,7 +48,7 @@ struct IntervalCoverage {
 struct IntervalCoverages {
   std::vector<IntervalCoverage> families = {};  ///< in the order of the rules
   std::optional<IntervalCoverage> all = {};     ///< nothing without cases
-  std::optional<IntervalCoverage> sizes = {};  ///< of published sizes of memory; nothing without any
+  std::optional<IntervalCoverage> sizes = {};   ///< of published sizes of memory; nothing without any
   /// Of the four quarters of all cases that have an interval held out, by the distance of the runs that it
   /// comes from: the nearest first. Empty with fewer than 40 such cases.
   std::vector<IntervalCoverage> quarters = {};

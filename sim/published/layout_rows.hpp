@@ -18,8 +18,8 @@ std::string layout_refusal(const PublishedRow& row);
 std::string layout_series(const PublishedRow& row);
 
 /// Fills in layout, batch and precision from the row's columns and the settings of its rules, which must be
-/// known. read_layout_speed() fills in a throughput. Both return the reason if that is impossible, or an empty
-/// text.
+/// known. read_layout_speed() fills in a throughput. Both return the reason if that is impossible, or an
+/// empty text.
 std::string read_layout_columns(Case& run);
 std::string read_layout_speed(Case& run);
 

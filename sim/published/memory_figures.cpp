@@ -3,11 +3,17 @@
 #include "units/text.hpp"
 
 namespace trainyard {
+namespace {
+
+constexpr std::string_view out_of_memory = "out_of_memory";
+constexpr std::string_view within_memory = "within_memory";
+
+}  // namespace
 
 std::string read_memory_figure(Case& run) {
   const PublishedRow& row = *run.row;
-  if (row.metric == "out_of_memory") {
-    run.figure = CaseFigure::out_of_memory;
+  if (is_memory_verdict(row)) {
+    run.figure = row.metric == out_of_memory ? CaseFigure::out_of_memory : CaseFigure::within_memory;
     return {};
   }
   if (row.metric == "peak_memory") {
@@ -27,7 +33,11 @@ std::string read_memory_figure(Case& run) {
 }
 
 bool is_about_memory(const PublishedRow& row) {
-  return row.metric == "peak_memory" || row.metric == "out_of_memory" || row.metric.starts_with("memory_");
+  return row.metric == "peak_memory" || is_memory_verdict(row) || row.metric.starts_with("memory_");
+}
+
+bool is_memory_verdict(const PublishedRow& row) {
+  return row.metric == out_of_memory || row.metric == within_memory;
 }
 
 }  // namespace trainyard

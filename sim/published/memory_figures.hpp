@@ -13,6 +13,9 @@ inline constexpr std::string_view no_size = "a figure of memory that is no size"
 /// Whether the row's figure is a size or a verdict of memory.
 bool is_about_memory(const PublishedRow& row);
 
+/// Whether it only says that a batch fitted into memory, or did not.
+bool is_memory_verdict(const PublishedRow& row);
+
 /// Fills in the figure; returns the reason if that is impossible, or an empty text. "whole GPU" in the notes:
 /// the size is all that is in use, otherwise what the framework's allocator has handed out.
 std::string read_memory_figure(Case& run);

@@ -48,8 +48,8 @@ struct PredictedEnd {
 struct PredictedCase {
   std::optional<double> measured = {};  ///< nothing if no experiment could be made
   ByFit<Prediction> by_fit = {};
-  /// Of a row with an experiment, and of a time, energy or cost to a target: the bounds that `run` prints with
-  /// it, or `collective`.
+  /// Of a row with an experiment, and of a time, energy or cost to a target: the bounds that `run` prints
+  /// with it, or `collective`.
   std::optional<ErrorBounds> bounds = {};
   /// Of a row with an experiment: what is predicted at the ends of its ranges, or why that is impossible.
   std::vector<PredictedEnd> ends = {};

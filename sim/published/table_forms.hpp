@@ -23,8 +23,8 @@ struct FormRow {
   /// Columns of workloads/published and their text: {COLUMN} stands for the line's cell, {COLUMN|TEXT} for
   /// TEXT if that is empty or missing, {#KEY} for the value of a comment "# KEY: value" of the table.
   std::map<std::string, std::string> cells;
-  /// Other figures of the same run: each is a row with the same cells but these. A line that does not state the
-  /// figure (an empty `value`) has none.
+  /// Other figures of the same run: each is a row with the same cells but these. A line that does not state
+  /// the figure (an empty `value`) has none.
   std::vector<std::map<std::string, std::string>> also = {};
 };
 
@@ -58,10 +58,10 @@ struct FormedTable {
   std::vector<std::optional<Diagnostic>> unknown = {};
 };
 
-/// One table for each row of the form that `table` has, and for each of its other figures, with the lines that
-/// match; they keep their numbers, and cells that begin with a line's cell its place. The table itself if it
-/// has no form. Reports cells of the form's `counts` that are no such numbers; empty cells say nothing and are
-/// right everywhere.
+/// One table for each row of the form that `table` has, and for each of its other figures, with the lines
+/// that match; they keep their numbers, and cells that begin with a line's cell its place. The table itself
+/// if it has no form. Reports cells of the form's `counts` that are no such numbers; empty cells say nothing
+/// and are right everywhere.
 std::vector<FormedTable> in_published_columns(CsvFile table, const TableForms& forms, CsvProblems& problems);
 
 }  // namespace trainyard
@@ -78,8 +78,9 @@ struct Keys<FormRow> {
             "occur in it; '<=72' and '>72' compare numbers"),
         required("cells", &FormRow::cells,
                  "columns of workloads/published and their text, in which {COLUMN} stands for a cell"),
-        optional("also", &FormRow::also,
-                 "other figures that a line states, each with the cells that differ; none if 'value' is empty"));
+        optional(
+            "also", &FormRow::also,
+            "other figures that a line states, each with the cells that differ; none if 'value' is empty"));
   }
 };
 

@@ -29,11 +29,10 @@ struct TrainingMeasurement {
 /// Whether the number of GPUs is unclear: gpus_total is not nodes x gpus_per_node, nor a part of one node.
 bool counts_contradict(const PublishedRow& row);
 
-/// The row's measurement, or why it has none. `timed`: it must be a speed; otherwise the figure is left aside.
-/// Accumulation is "grad_accum=4" in the notes, otherwise
-/// global_batch / (batch_per_gpu x GPUs).
+/// The row's measurement, or why it has none. `timed`: it must be a speed; otherwise the figure is left
+/// aside. Accumulation is "grad_accum=4" in the notes, otherwise global_batch / (batch_per_gpu x GPUs).
 std::variant<TrainingMeasurement, std::string> training_measurement(const PublishedRow& row,
-                                                              bool timed = true);
+                                                                    bool timed = true);
 
 /// Words that distinguish series (run_rules.hpp), and words that do not.
 struct SeriesWords {

@@ -47,7 +47,7 @@ public:
         continue;
       }
       if (is_about_memory(row)) {
-        add_memory(row);
+        if (!is_memory_verdict(row)) add_memory(row);  // memory_outcomes.hpp has the others
         continue;
       }
       auto read = case_of(into_.data, row);

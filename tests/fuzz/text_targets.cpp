@@ -3,12 +3,13 @@
 #include "accuracy/published_errors.hpp"
 #include "compute/kernel_table.hpp"
 #include "compute/recording.hpp"
+#include "config/catalogue.hpp"
 #include "experiment/read_factors.hpp"
 #include "fuzz/targets.hpp"
 #include "learn/samples.hpp"
 #include "plan.hpp"
-#include "published/memory_outcomes.hpp"
 #include "published/published_rows.hpp"
+#include "published/table_forms.hpp"
 #include "recording.hpp"
 #include "report/summary_json.hpp"
 #include "strategy/software.hpp"
@@ -90,6 +91,11 @@ std::string idx_files() {
   return images + std::string("\0\0\x08\x01\0\0\0\x02\0\x01", 10) + std::string(14, '\0');
 }
 
+void read_table_in_form(const std::string& input) {
+  static const TableForms forms = shipped_table_forms(config::find_catalogue());
+  (void)read_published_rows("p.csv", input, forms);
+}
+
 constexpr std::array of_texts{
     Target{"units", read_units, "tests/fuzz/corpus/units/*"},
     Target{"trace", read_trace_file, "workloads/traces/*.csv tests/validation/gpu/h200_traces/vgg16*.csv"},
@@ -99,8 +105,8 @@ constexpr std::array of_texts{
     Target{"plan", [](const std::string& input) { (void)cuda::parse_plan("p.csv", input); }, ""},
     Target{"published", [](const std::string& input) { (void)read_published_rows("p.csv", input); },
            "workloads/published/*.csv"},
-    Target{"memory_outcomes", [](const std::string& input) { (void)read_memory_outcomes("m.csv", input); },
-           "workloads/published/memory/*.csv"},
+    Target{"tables_in_forms", read_table_in_form,
+           "workloads/published/memory_outcomes.csv tests/validation/gpu/*_steps.csv"},
     Target{"published_errors", [](const std::string& input) { (void)read_published_errors("e.csv", input); },
            "workloads/published/errors/*.csv"},
     Target{"software_table", read_software_table, "workloads/software/*.csv"},

@@ -1,11 +1,13 @@
 // Verdicts about memory against published outcomes. Every published training run ran, so its batch must fit
-// its GPU; the batches in workloads/published/memory that failed should not.
+// its GPU; the batches of memory_outcomes.csv that failed should not.
 
 #include "published/memory_outcomes.hpp"
 
 #include "errors_of.hpp"
 #include "published/published_files.hpp"
 #include "published/published_text.hpp"
+#include "published/table_forms.hpp"
+#include "published/validation.hpp"
 #include "sanitized.hpp"
 
 #include <doctest/doctest.h>
@@ -28,8 +30,7 @@ std::shared_ptr<const PublishedData> with_shipped_rules(std::vector<PublishedRow
 
 const MemoryValidation& shipped_outcomes() {
   static const MemoryValidation all =
-      validate_memory(outcome_files(), with_shipped_rules(read_published_files(outcome_files(), {})),
-                      shipped_memory_outcomes(outcome_files()), 1);
+      validate_memory(outcome_files(), with_shipped_rules(read_published_files(outcome_files(), {})), 1);
   return all;
 }
 
@@ -47,8 +48,12 @@ Counts counts_in(const MemoryValidation& validation) {
   return counts;
 }
 
+std::vector<PublishedRow> outcome_rows(const std::string& text) {
+  return read_published_rows("o.csv", text, shipped_table_forms(outcome_files()));
+}
+
 MemoryValidation outcomes_of(const std::string& text) {
-  return validate_memory(outcome_files(), with_shipped_rules({}), read_memory_outcomes("o.csv", text), 1);
+  return validate_memory(outcome_files(), with_shipped_rules(outcome_rows(text)), 1);
 }
 
 const std::string header =
@@ -61,18 +66,24 @@ std::string outcome_line(const std::string& batch, const std::string& outcome) {
 
 }  // namespace
 
-TEST_CASE("a file of outcomes is read, and its mistakes are errors with their place") {
-  const auto outcomes =
-      read_memory_outcomes("o.csv", header + outcome_line("128", "ran") + outcome_line("1024", "failed"));
-  REQUIRE(outcomes.size() == 2);
-  CHECK(outcomes[0].ran);
-  CHECK_FALSE(outcomes[1].ran);
-  CHECK(outcomes[1].row.line == 3);
-  CHECK(outcomes[1].row.batch_per_gpu == "1024");
-  const auto wrong = errors_of([] { read_memory_outcomes("o.csv", header + outcome_line("128", "maybe")); });
+TEST_CASE("a file of outcomes is read, and its mistakes are named with their place") {
+  const auto rows = outcome_rows(header + outcome_line("128", "ran") + outcome_line("1024", "failed"));
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].metric == "within_memory");
+  CHECK(rows[1].metric == "out_of_memory");
+  CHECK(rows[1].line == 3);
+  CHECK(rows[1].batch_per_gpu == "1024");
+  const auto wrong = errors_of([] { outcome_rows(header + outcome_line("many", "ran")); });
   REQUIRE(wrong.size() == 1);
   CHECK(wrong.front().line == 2);
-  CHECK(errors_of([] { read_memory_outcomes("o.csv", "source,outcome\n"); }).size() > 5);
+}
+
+TEST_CASE("in a file of outcomes no row is a speed, and none lowers the coverage of speeds") {
+  const Validation validation = validate_rows(
+      outcome_files(), RowKind::training,
+      with_shipped_rules(outcome_rows(header + outcome_line("128", "ran"))), 1, {.fits = {Fit::nothing}});
+  CHECK(validation.cases.empty());
+  CHECK(validation.missed.empty());
 }
 
 TEST_CASE("both kinds of error are counted") {

@@ -306,7 +306,8 @@ TEST_CASE("errors are above 0 if predictions are too large") {
   CHECK(errors.mape.value() == doctest::Approx(errors.bias.value()));
   const auto coverage = interval_coverage(its, Fit::software);
   REQUIRE(coverage.families.size() == 2);  // of samples and of the time
-  const auto samples = std::ranges::find(coverage.families, "samples to target, ResNet-50", &IntervalCoverage::name);
+  const auto samples =
+      std::ranges::find(coverage.families, "samples to target, ResNet-50", &IntervalCoverage::name);
   REQUIRE(samples != coverage.families.end());
   CHECK(samples->covered == 0);
   CHECK(coverage.all->rows == 2);
@@ -333,7 +334,8 @@ TEST_CASE("a time to train has the interval that `run` prints for it, the energy
   CHECK(width_of(CaseFigure::energy_to_train) == doctest::Approx(std::hypot(time, of_power)).epsilon(1e-9));
   // other fits have no interval of times
   const auto others_of = case_intervals(its, Fit::nothing);
-  CHECK_FALSE(others_of.at(static_cast<std::size_t>(&figure_in(its, CaseFigure::time_to_train) - its.cases.data())));
+  CHECK_FALSE(
+      others_of.at(static_cast<std::size_t>(&figure_in(its, CaseFigure::time_to_train) - its.cases.data())));
 }
 
 TEST_CASE("the energy of a training is that of its steps and evaluations") {
