@@ -126,10 +126,10 @@ std::optional<ExpectedError> found_error(const PublishedErrors& errors, const Ci
   if (!unmeasured.empty()) {
     const std::vector<NewProperty> bounding = bounding_properties(errors.fit, of, unmeasured);
     const LogBounds its = errors.new_circumstances->bounds(bounding, of.mean_op);
-    // the nearest runs may say more, but nothing if no factor holds for the job's kernels
-    const bool is_alone = bounding == std::vector{NewProperty::kernels};
-    bounds = is_alone ? its
-                      : LogBounds{.low = std::min(its.low, bounds.low), .high = std::max(its.high, bounds.high)};
+    if (is_of_kernels_alone(bounding))
+      bounds = its;
+    else
+      bounds = {.low = std::min(its.low, bounds.low), .high = std::max(its.high, bounds.high)};
   }
   ExpectedError expected{.low = std::exp(bounds.low) - 1,
                          .high = std::exp(bounds.high) - 1,

@@ -10,6 +10,7 @@
 // Runs whose ranks share a model have tables of their own, whose series are the families of `validate`: an
 // interval comes from several families, and each run's without all of its family.
 
+#include "accuracy/error_bounds.hpp"
 #include "accuracy/published_errors.hpp"
 
 #include <cstddef>
@@ -54,9 +55,13 @@ struct ExpectedError {
   PublishedError nearest = {};
   std::optional<PublishedError> same =
       {};  ///< a published run in the same circumstances, the nearest in batch
-  /// "horovod on hopper", "a decoder": the properties that no run has, from which the interval comes.
+  /// "horovod on hopper", "a decoder": the properties that no run has, whose bounds count, too.
   std::vector<std::string> unmeasured = {};
 };
+
+inline ErrorBounds bounds_of(const ExpectedError& expected) {
+  return {.low = expected.low, .high = expected.high};
+}
 
 /// 0 for the same circumstances; a difference in an important property, such as the machine, counts 1. If
 /// ranks share both models, the way they do takes the place of the model: whether layers are divided, whether

@@ -106,7 +106,7 @@ private:
 
 LogBounds NewCircumstances::bounds(const std::vector<NewProperty>& properties, Seconds op) const {
   const auto of_op = [&](Seconds lacking) { return op > Seconds{} ? std::log1p(lacking / op) : 0; };
-  if (properties == std::vector{NewProperty::kernels}) {  // in place of the errors of known jobs
+  if (is_of_kernels_alone(properties)) {  // in place of the errors of known jobs
     const PropertyBounds& its = by_property[static_cast<std::size_t>(NewProperty::kernels)];
     return {.low = -its.slower - of_op(its.slower_op), .high = its.faster + of_op(its.faster_op)};
   }

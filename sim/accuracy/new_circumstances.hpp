@@ -59,6 +59,11 @@ std::vector<NewProperty> new_properties(std::span<const PublishedError> runs, co
 std::vector<NewProperty> bounding_properties(std::string_view fit, const Circumstances& of,
                                              const std::vector<NewProperty>& properties);
 
+/// Whether only the errors of predictions from kernels alone say anything about the job.
+inline bool is_of_kernels_alone(const std::vector<NewProperty>& bounding) {
+  return bounding.size() == 1 && bounding.front() == NewProperty::kernels;
+}
+
 /// "horovod on hopper", "a decoder": the property of a job that no run has.
 std::string property_in_words(NewProperty property, const Circumstances& of);
 

@@ -9,7 +9,9 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <fmt/format.h>
 #include <iterator>
 #include <map>
 #include <span>
@@ -92,19 +94,30 @@ void add_inputs(const config::Document& document, const std::string& prefix,
   }
 }
 
-/// Speeds of parts that nobody built, as the job sets them.
-void add_hypothetical(const Experiment& settings, std::vector<AssumedInput>& inputs) {
-  for (const auto& [key, value] : settings.set) {
-    const bool is_speed = key == "gpu.speed" || key.starts_with("platform.node.speed.");
-    const std::optional<PlainValue> speed = is_speed ? plain_value(value) : std::nullopt;
-    if (!speed || speed->number == 1) continue;
+/// The factors that keys of speeds allow.
+constexpr double least_speed = 0.01, most_speed = GpuProfile::highest_speed;
+
+/// Speeds of parts that nobody built. What the factor does is uncertain by 30 % of its logarithm. Those that
+/// are given as ranges are answered with them.
+void add_hypothetical(const Run& run, std::vector<AssumedInput>& inputs) {
+  const auto add = [&](const char* key, double speed) {
+    const auto is_range = [&](const InputRange& range) { return range.key == key; };
+    if (speed == 1 || (run.ranges && std::ranges::any_of(run.ranges->inputs, is_range))) return;
+    const auto allowed = [](double factor) { return std::clamp(factor, least_speed, most_speed); };
+    const double ends[]{allowed(std::pow(speed, 1 - part_of_ratios)),
+                        allowed(std::pow(speed, 1 + part_of_ratios))};
     inputs.push_back({.keys = {key},
-                      .value = value,
+                      .value = shortest(speed),
                       .reason = "hypothetical",
-                      .ends = {.low = digits12((1 - part_of_ratios) * speed->number),
-                               .high = digits12((1 + part_of_ratios) * speed->number)},
-                      .kind = speed->kind});
-  }
+                      .ends = {.low = fmt::format("{:.4g}", std::ranges::min(ends)),
+                               .high = fmt::format("{:.4g}", std::ranges::max(ends))}});
+  };
+  const LinkSpeeds& links = run.experiment.platform.speeds;
+  // a measurement of one GPU is what the kernels take, whatever their speed
+  if (!run.experiment.settings.one_gpu) add("gpu.speed", run.experiment.gpu.has_speed);
+  add("platform.node.speed.nvlink", links.nvlink);
+  add("platform.node.speed.pcie", links.pcie);
+  add("platform.node.speed.sockets", links.sockets);
 }
 
 /// All candidates of a run.
@@ -114,7 +127,7 @@ std::vector<AssumedInput> inputs_of(const config::Catalogue& catalogue, const Ru
   for (const auto& [key, value] : resolved.settings.set) overrides[key] = {value, std::nullopt};
   const fs::path platform = find_once(files, catalogue, config::Kind::platform, resolved.settings.platform);
   std::vector<AssumedInput> inputs;
-  add_hypothetical(resolved.settings, inputs);
+  add_hypothetical(run, inputs);
   const auto add = [&](const fs::path& file, const std::string& kind) {
     add_inputs(load_with(files, file, kind, overrides), kind + '.', inputs);
   };
@@ -219,6 +232,11 @@ std::string key_for_readers(const std::string& key) {
   return key.ends_with(end) ? key.substr(0, key.size() - end.size()) : key;
 }
 
+bool has_hypothetical_speed(const ResolvedExperiment& resolved) {
+  const LinkSpeeds& links = resolved.platform.speeds;
+  return resolved.gpu.has_speed != 1 || links.nvlink != 1 || links.pcie != 1 || links.sockets != 1;
+}
+
 /// A run whose step closed forms give at every value of its inputs.
 bool has_closed_form(const Run& run) {
   const ResolvedExperiment& resolved = run.experiment;
@@ -250,7 +268,7 @@ std::optional<InputRanges> assumed_inputs(const config::Catalogue& catalogue, co
   std::ranges::sort(inputs, {}, [](const AssumedInput& input) { return std::pair(input.kind, input.keys); });
   EffectiveInputs effective(paces, *base);
   effective.take_in(inputs);
-  const std::vector<AssumedInput> kept = std::move(effective).largest(most);
+  std::vector<AssumedInput> kept = std::move(effective).largest(most);
   if (kept.empty()) return std::nullopt;
 
   const StepSpeed of_run{run.pace.time, run.pace.throughput};
@@ -258,13 +276,18 @@ std::optional<InputRanges> assumed_inputs(const config::Catalogue& catalogue, co
     return StepSpeed{pace.time / base->time * of_run.time,
                      pace.throughput / base->throughput * of_run.throughput};
   };
-  const auto at_fast_end = [&](const AssumedInput& input) {
+  // An end that is refused, such as more than a link's bandwidth, is impossible: then the value itself is the
+  // end.
+  const auto at_fast_end = [&](AssumedInput& input) {
+    std::string& end = input.is_slow_at_high ? input.ends.low : input.ends.high;
     Overrides changes;
-    set(input, input.is_slow_at_high ? input.ends.low : input.ends.high, changes);
-    return of_pace(paces.with(changes).value_or(*base));
+    set(input, end, changes);
+    const std::optional<Pace> pace = paces.with(changes);
+    if (!pace) end = input.value;
+    return of_pace(pace.value_or(*base));
   };
   std::vector<InputRange> ranges;
-  for (const AssumedInput& input : kept) {
+  for (AssumedInput& input : kept) {
     StepSpeed low = of_pace(input.slow), high = at_fast_end(input);
     if (input.is_slow_at_high) std::swap(low, high);
     ranges.push_back({.key = key_for_readers(input.keys.front()),
@@ -282,15 +305,19 @@ std::optional<InputRanges> assumed_inputs(const config::Catalogue& catalogue, co
 
 void widen_by(const InputRanges& inputs, double throughput, Run& run) {
   if (!run.expected_error) return;
-  const ErrorBounds bounds =
-      widened({.low = run.expected_error->low, .high = run.expected_error->high},
-              inputs.slowest.throughput / throughput, inputs.fastest.throughput / throughput);
+  const ErrorBounds bounds = widened(bounds_of(*run.expected_error), inputs.slowest.throughput / throughput,
+                                     inputs.fastest.throughput / throughput);
   run.expected_error->low = bounds.low;
   run.expected_error->high = bounds.high;
 }
 
 void add_assumed_inputs(const config::Catalogue& catalogue, const std::string& experiment,
                         const Overrides& overrides, Run& run, InputFiles& files, std::size_t most) {
+  if (!has_closed_form(run) && has_hypothetical_speed(run.experiment)) {
+    run.expected_error =
+        unknown("the job has a hypothetical speed, whose effect is known for steady steps alone");
+    return;
+  }
   run.assumed = assumed_inputs(catalogue, experiment, overrides, run, files, most);
   if (run.assumed) widen_by(*run.assumed, run.pace.throughput, run);
 }

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace trainyard {
 
@@ -18,6 +19,11 @@ inline constexpr std::size_t most_assumed_inputs = 2;
 
 /// Where a page has room for each.
 inline constexpr std::size_t all_assumed_inputs = static_cast<std::size_t>(-1);
+
+/// Keys of hypothetical speeds of parts.
+constexpr bool is_hypothetical_speed(std::string_view key) {
+  return key == "gpu.speed" || key.starts_with("platform.node.speed.");
+}
 
 /// The assumed inputs on which a steady step rests, with the results at the ends of their ranges, combined in
 /// quadrature; nothing if there are none. Looks at the files of the platform, its GPU or processor, the model

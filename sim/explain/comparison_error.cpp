@@ -1,6 +1,7 @@
 #include "explain/comparison_error.hpp"
 
 #include "accuracy/error_bounds.hpp"
+#include "explain/assumed_inputs.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -43,31 +44,32 @@ bool is_about_kernels(const ComparedKey& key) {
   return begins_with_one_of(key.path, {"gpu.", "stack.compute_scale", "stack.op_overhead", "random.gpus"});
 }
 
-bool is_assumed(const Comparison& comparison, const std::string& key) {
-  return std::ranges::find(comparison.a.assumed, key, &AssumedEffect::key) != comparison.a.assumed.end() ||
-         std::ranges::find(comparison.b.assumed, key, &AssumedEffect::key) != comparison.b.assumed.end();
-}
-
-/// The fit, unless the speed of kernels differs by more than an assumed factor, whose effect is known.
+/// The fit, unless the speed of kernels differs by more than a hypothetical factor, which is an assumed
+/// input.
 Known<std::string> unless_kernels_differ(Known<std::string> fit, const Comparison& comparison) {
   const auto kernels = std::ranges::find_if(comparison.keys, [&](const ComparedKey& key) {
-    return is_about_kernels(key) && !is_assumed(comparison, key.path);
+    return is_about_kernels(key) && !is_hypothetical_speed(key.path);
   });
   if (!fit || kernels == comparison.keys.end()) return fit;
   return unknown("no published runs differ in " + kernels->path);
 }
 
-/// An input that both runs assume alike, such as a rate of the machine that they share, moves both; any other
-/// moves one.
-bool is_same(const AssumedEffect& a, const AssumedEffect& b) {
-  return a.key == b.key && a.value == b.value && a.low == b.low && a.high == b.high;
+/// Whether both runs have the file to which a key belongs.
+bool is_of_same_file(const RunSummary& a, const RunSummary& b, std::string_view key) {
+  for (const char* const file : {"platform", "model", "stack"}) {
+    if (key.starts_with(file)) return key_of(a, file) == key_of(b, file);
+  }
+  return a.predicted_job->of.use.gpu == b.predicted_job->of.use.gpu;
 }
 
 /// Factors on the ratio B over A at the ends of each assumed input.
 std::vector<AssumedEffect> effects_on_ratio(const RunSummary& a, const RunSummary& b) {
   std::vector<AssumedEffect> effects = b.assumed;
   for (const AssumedEffect& of_a : a.assumed) {
-    auto both = std::ranges::find_if(effects, [&](const AssumedEffect& of_b) { return is_same(of_a, of_b); });
+    // what both assume alike, such as a rate of the machine that they share, moves both
+    auto both = std::ranges::find_if(effects, [&](const AssumedEffect& of_b) {
+      return of_a.key == of_b.key && of_a.value == of_b.value && is_of_same_file(a, b, of_a.key);
+    });
     if (both == effects.end()) {
       effects.push_back(of_a);
       both = std::prev(effects.end());

@@ -35,7 +35,7 @@ Html error_of_plan(const Run& best) {
   return paragraph(fmt::format(
              "Expected error of samples/s: {}, within which 80 % of {} comparable published runs lie.",
              error_range(*best.expected_error), best.expected_error->runs)) +
-         (best.assumed ? paragraph("In this plan " + assumed_in_words(*best.assumed) + ".") : Html());
+         (best.assumed ? paragraph("In this plan " + assumed_in_words(best) + ".") : Html());
 }
 
 Html tie_html(const PlanAnswer& answer) {
@@ -179,7 +179,7 @@ Html plan_next_html(const PlanAnswer& answer, const PlanDetails& details) {
   }
   Html html = paragraph("Listed are " + listed_in_words(answer) + ".") + table.html();
   if (!details.losses.empty()) html += losses_by_part(details.losses);
-  const std::string errors = expected_errors_in_words(answer.result, "plan.csv");
+  const std::string errors = plan_errors_in_words(answer, details.best, "plan.csv");
   if (!errors.empty())
     html += paragraph("A tie: the intervals of the expected errors overlap. Expected error" +
                       errors.substr(std::string_view("expected error").size()) + ".");

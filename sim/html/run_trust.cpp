@@ -45,7 +45,7 @@ Html trust_html(const Run& run, const PageOrigin& origin) {
                                                              expected_error_in_words(*run.expected_error)));
   }
   if (run.assumed)
-    html += subheading("Assumed inputs") + paragraph("In this run " + assumed_in_words(*run.assumed) + ".");
+    html += subheading("Assumed inputs") + paragraph("In this run " + assumed_in_words(run) + ".");
   if (run.ranges) html += subheading("If inputs vary") + paragraph(ranges_in_words(*run.ranges) + ".");
   if (!run.notes.empty()) html += subheading("Notes") + list_of(run.notes);
   const auto reasons = unmodelled(run);

@@ -27,8 +27,8 @@ struct CaseInterval {
 bool is_inside(const CaseInterval& interval);
 bool is_inside_held_out(const CaseInterval& interval);
 
-/// By case; of a report the widest over the ends of its ranges. Nothing without a prediction, or where no
-/// error is shipped.
+/// By case: of throughputs, figures of targets and sizes of memory; of a report the widest over the ends of
+/// its ranges. Nothing without a prediction, or where no error is shipped.
 std::vector<std::optional<CaseInterval>> case_intervals(const Validation& validation, Fit fit);
 
 /// Whether what was measured lies in the interval of a report's experiment as it stands, without its ranges;

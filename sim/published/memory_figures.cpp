@@ -27,7 +27,7 @@ std::string read_memory_figure(Case& run) {
     return std::string(no_size);
   }
   const Parsed<Bytes> size = parse_quantity<Bytes>(shortest(row.value) + " " + row.unit);
-  if (!size) return std::string(no_size);
+  if (!size || *size <= Bytes{}) return std::string(no_size);
   run.measured = size->si();
   return {};
 }

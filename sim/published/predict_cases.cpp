@@ -177,6 +177,7 @@ public:
   }
 
   PredictedCase predict(const AskedCase& asked) {
+    if (is_full()) forget();
     PredictedCase predicted;
     const Case& of = *asked.of;
     if (of.figure == CaseFigure::samples_to_target) {
@@ -284,9 +285,10 @@ private:
   std::optional<ErrorBounds> bounds(const Case& of) {
     const ResolvedExperiment& its = resolved(of, of.machine, of.micro_batches);
     if (of.figure == CaseFigure::bus_bandwidth) return bandwidth_bounds(catalogue_, its);
+    if (is_memory(of.figure) && !is_verdict(of.figure)) return memory_bounds;
     if (of.figure != CaseFigure::throughput) return std::nullopt;
     const Known<ExpectedError> error = prediction_error(its);
-    return error ? std::optional(ErrorBounds{error->low, error->high}) : std::nullopt;
+    return error ? std::optional(bounds_of(*error)) : std::nullopt;
   }
 
   /// Of a time to train, or of what is in proportion to it.
@@ -297,8 +299,8 @@ private:
     ErrorBounds samples;
     if (target.high > 0)
       samples = {.low = target.low / target.samples - 1, .high = target.high / target.samples - 1};
-    const ErrorBounds time = job_time_bounds(samples, {.low = speed->low, .high = speed->high});
-    return of.figure == CaseFigure::energy_to_train ? of_product(time, power_bounds) : time;
+    const ErrorBounds time = job_time_bounds(samples, bounds_of(*speed));
+    return of.figure == CaseFigure::energy_to_train ? energy_bounds(time) : time;
   }
 
   /// Whether software may have been fitted to cases of the same series.
@@ -331,7 +333,7 @@ private:
                                                               : of.micro_batches;
   }
 
-  /// The case with this number of micro-batches per step; valid until another one is asked for.
+  /// The case with this number of micro-batches per step.
   Kept& kept(const Case& of, const MachineRule* machine, int micro_batches) {
     Case few = of;
     few.micro_batches = micro_batches;
@@ -341,7 +343,6 @@ private:
     ResolvedExperiment read = inputs_of(catalogue_, few, machine, files_);
     if (const Overrides changed = changes_of(read, of); !changed.empty())
       read = inputs_of(catalogue_, few, machine, files_, changed);
-    if (is_full()) forget();
     if (!of.layout && !of.experiment) read.settings.steps = few_steps;
     return *kept_.emplace(std::move(key), std::make_unique<Kept>(std::move(read))).first->second;
   }

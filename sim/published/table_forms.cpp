@@ -148,7 +148,7 @@ FormedTable rows_of(const CsvFile& table, const TableForm& form, const FormRow& 
   for (const CsvRow& line : table.rows) {
     const Line cells(table, form, line);
     if (!cells.matches(row)) continue;
-    if (is_another && cells.filled_in(its_cells.at("value")).text.empty()) continue;
+    if (is_another && (cells.unknown() || cells.filled_in(its_cells.at("value")).text.empty())) continue;
     CsvRow& its = made.file.rows.emplace_back(CsvRow{.line = line.line, .cells = {}});
     for (const auto& [column, text] : its_cells) its.cells.push_back(cells.filled_in(text));
     made.unknown.push_back(cells.unknown());

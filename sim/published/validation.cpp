@@ -213,7 +213,7 @@ void judge(const AskedCase& asked, RowKind kind, ScoredCase& scored) {
     Verdict& verdict = scored.verdicts[fit];
     verdict.is_asked = true;
     verdict.is_rounded = is_rounded(&scored.of) || std::ranges::any_of(references, is_rounded);
-    if (has_reference(fit) && references.empty()) {
+    if (has_reference(fit) && references.empty() && !is_memory(scored.of.figure)) {
       verdict.excluded = without_reference(fit, scored.of);
       verdict.is_asked = verdict.excluded.empty();
     }

@@ -352,10 +352,11 @@ void add_memory(std::string& text, const Validation& validation, Fit fit, const 
   text += table.text(style.width);
   const IntervalCoverages coverages = interval_coverage(validation, fit);
   if (coverages.sizes)
-    text += comment(fmt::format("{} % of these {} sizes are {} to {} % off, the interval that `run` prints",
-                                percent_cell(coverages.sizes->covered), coverages.sizes->rows,
-                                whole_percent(memory_bounds.low), whole_percent(memory_bounds.high)),
-                    style.width);
+    text += comment(
+        fmt::format("{} % of {} lie in the interval that `run` prints: measured {} to {} % of predicted",
+                    percent_cell(coverages.sizes->covered), plural(coverages.sizes->rows, "size"),
+                    whole_percent(memory_bounds.low), whole_percent(memory_bounds.high)),
+        style.width);
 }
 
 }  // namespace

@@ -261,7 +261,7 @@ std::string explanation_page(const ExplainedRun& explained, const PrintStyle& st
     out.row("throughput", rounded(run.pace.throughput) + " samples/s",
             fmt::format("expected error {}: {}", error_range(*run.expected_error),
                         expected_error_in_words(*run.expected_error)));
-    if (run.assumed) out.text_row("assumed inputs", assumed_in_words(*run.assumed));
+    if (run.assumed) out.text_row("assumed inputs", assumed_in_words(run));
     out.line("");
   }
   out.paragraph(explained.explanation ? path_in_words(run, *explained.explanation) : updates_in_words(run),

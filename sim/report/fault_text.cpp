@@ -28,9 +28,9 @@ std::string goodput_in_words(const FaultReport& faults) {
 void write_faults(Page& out, const Run& run) {
   const FaultReport& faults = *run.faults;
   out.heading("faults and checkpoints", faults.runs > 1 ? fmt::format("mean of {} runs", faults.runs) : "");
+  const std::string interval = bounds_in_words(run, "goodput_samples_per_s");
   out.row("goodput", rounded(run.pace.throughput * faults.share) + " samples/s",
-          fmt::format("{}{}; {} of work take {}",
-                      run.expected_error ? bounds_in_words(run, "goodput_samples_per_s") + "; " : "",
+          fmt::format("{}{}; {} of work take {}", interval.empty() ? "" : interval + "; ",
                       goodput_in_words(faults), human(faults.work), estimate(faults.wall)),
           true);
   const auto share = [&](std::string_view label, Seconds time, std::string_view colour) {

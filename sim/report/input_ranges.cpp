@@ -48,13 +48,16 @@ std::string ranges_in_words(const InputRanges& ranges) {
   return text;
 }
 
-std::string assumed_in_words(const InputRanges& assumed) {
+std::string assumed_in_words(const Run& run) {
   std::string text;
-  for (const InputRange& input : assumed.inputs) {
+  for (const InputRange& input : run.assumed->inputs) {
     text += fmt::format(
-        "{} an assumed {} of {}{}: {} samples/s at {}, {} at {}",
-        text.empty() ? "the expected error includes that the step rests on" : "; and on", input.value,
-        input.key, input.places > 1 ? fmt::format(" and {} more", count(input.places - 1, "key")) : "",
+        "{} {} {} of {}{}: {} samples/s at {}, {} at {}",
+        !text.empty()        ? "; and on"
+        : run.expected_error ? "the expected error includes that the step rests on"
+                             : "the step rests on",
+        input.reason == "hypothetical" ? "a hypothetical" : "an assumed", input.value, input.key,
+        input.places > 1 ? fmt::format(" and {} more", count(input.places - 1, "key")) : "",
         rounded(input.at_low.throughput), input.low, rounded(input.at_high.throughput), input.high);
   }
   return text;

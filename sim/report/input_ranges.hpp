@@ -1,7 +1,7 @@
 #pragma once
 // Inputs given as ranges, and the range of results, in words and as JSON.
 
-#include "run/input_ranges.hpp"
+#include "run/run.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -12,9 +12,9 @@ namespace trainyard {
 /// its ends, the one that decides first.
 std::string ranges_in_words(const InputRanges& ranges);
 
-/// "the expected error includes that the step rests on an assumed 10 GB/s of
+/// Requires assumed inputs. "the expected error includes that the step rests on an assumed 10 GB/s of
 /// platform.node.effective.qpi: 9.33 samples/s at 5 GB/s, 21.9 at 20 GB/s".
-std::string assumed_in_words(const InputRanges& assumed);
+std::string assumed_in_words(const Run& run);
 
 /// The field `assumed_inputs`: a list of the inputs.
 nlohmann::ordered_json assumed_json(const InputRanges& assumed);

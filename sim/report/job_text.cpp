@@ -1,3 +1,4 @@
+#include "report/expected_error.hpp"
 #include "report/figure_text.hpp"
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
@@ -111,7 +112,10 @@ void write_job(Page& out, const Run& run) {
   const WholeJob& job = *run.job;
   const bool is_assumed = is_rent_assumed(run.experiment.platform);
   out.heading("the whole job", job_in_words(run));
-  out.row("total", estimate(job.time), needs_in_words(job.energy, job.rent, is_assumed), true);
+  std::string needs = needs_in_words(job.energy, job.rent, is_assumed);
+  if (const std::string interval = bounds_in_words(run, "job_time_s"); !interval.empty())
+    needs += (needs.empty() ? "" : "; ") + interval;
+  out.row("total", estimate(job.time), needs, true);
   for (const JobPart& part : job.parts) {
     std::string name(config::name_of(part.phase));
     std::ranges::replace(name, '_', ' ');

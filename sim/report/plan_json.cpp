@@ -1,3 +1,4 @@
+#include "report/input_ranges.hpp"
 #include "report/json_text.hpp"
 #include "report/plan_report.hpp"
 #include "report/plan_words.hpp"
@@ -157,6 +158,13 @@ Json plan_json(const PlanAnswer& answer, const PlanDetails& details) {
             {"goal", config::name_of(answer.space.request.settings.goal)}};
   if (answer.robustness) json["robustness"] = robustness_json(answer);
   json["best"] = answer.best ? point_json(answer, *answer.best) : Json();
+  if (details.best != nullptr && details.best->assumed) {  // which the stored points lack
+    for (const char* const field : {"throughput_low_samples_per_s", "throughput_high_samples_per_s"}) {
+      if (const auto value = figures()[index_of(field)].of(*details.best))
+        json["best"][field] = std::get<double>(*value);
+    }
+    json["best"]["assumed_inputs"] = assumed_json(*details.best->assumed);
+  }
   json["command"] = details.command.empty() ? Json() : Json(details.command);
   json["binds"] = details.best == nullptr ? Json() : binds_json(plan_binds(*details.best));
   json["price_turn"] = turn_json(answer);

@@ -66,8 +66,7 @@ private:
                  ? "expected error of the throughput " + error_range(*details_.best->expected_error)
                  : std::string("expected error unknown: ") + details_.best->expected_error.error(),
              true);
-    if (const auto& assumed = details_.best->assumed)
-      out_.text_row("assumed inputs", assumed_in_words(*assumed));
+    if (details_.best->assumed) out_.text_row("assumed inputs", assumed_in_words(*details_.best));
     for (const LabelledText& one : robustness_in_words(answer_)) out_.text_row(one.label, one.text);
     write_rates(best);
     write_costs(best);
@@ -152,7 +151,7 @@ private:
       table.add(cells);
     }
     out_.table(table);
-    const std::string errors = expected_errors_in_words(answer_.result, "--json");
+    const std::string errors = plan_errors_in_words(answer_, details_.best, "--json");
     if (!errors.empty()) out_.paragraph(errors, 2);
     write_losses(largest);
   }

@@ -426,4 +426,11 @@ std::string change_in_words(const PlanAnswer& answer, const PlanChange& change) 
                      signed_percent(change.step_s / plan_figure(answer, *answer.best, "step_time_s") - 1));
 }
 
+std::string plan_errors_in_words(const PlanAnswer& answer, const Run* best, std::string_view of_each) {
+  const std::string errors = expected_errors_in_words(answer.result, of_each);
+  const bool rests_on_assumed = best != nullptr && best->assumed;
+  return errors.empty() || !rests_on_assumed ? errors
+                                             : errors + "; assumed inputs widen that of the best plan alone";
+}
+
 }  // namespace trainyard

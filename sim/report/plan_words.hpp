@@ -142,4 +142,8 @@ PlanMap plan_map(const PlanAnswer& answer);
 /// "the same layout is the best, step 5.06 s (+0.4 %)". Requires a best plan.
 std::string change_in_words(const PlanAnswer& answer, const PlanChange& change);
 
+/// The widest expected error of the plan's simulated layouts; empty if none is known. `of_each`: what has
+/// each.
+std::string plan_errors_in_words(const PlanAnswer& answer, const Run* best, std::string_view of_each);
+
 }  // namespace trainyard

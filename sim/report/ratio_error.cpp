@@ -63,8 +63,7 @@ std::string ratio_source_in_words(const RatioError& error) {
       "against {}, whose ratio was measured {} % from that predicted for them",
       error.pairs, which,
       error.assumed.empty() ? ""
-                            : fmt::format(", and what changes if assumed numbers are others: {}",
-                                          fmt::join(error.assumed, ", ")),
+                            : fmt::format(", plus the effect of assumed {}", fmt::join(error.assumed, ", ")),
       published_run_in_words(error.nearest_b), published_run_in_words(error.nearest_a),
       whole_percent(ratio - 1));
 }

@@ -57,7 +57,9 @@ public:
   }
   [[nodiscard]] double positive(const std::string& name) const {
     const double value = number(name);
-    if (value <= 0 || value > largest_figure) refuse(name, "a number above 0");
+    if (value <= 0) refuse(name, "a number above 0");
+    if (value < 1 / largest_figure || value > largest_figure)
+      refuse(name, fmt::format("a number from {:g} to {:g}", 1 / largest_figure, largest_figure));
     return value;
   }
   [[nodiscard]] Fields object(const std::string& name) const { return {file_, at(name), name}; }
@@ -203,10 +205,10 @@ void read_assumed(const Fields& fields, RunSummary& run) {
   if (!fields.has(assumed_inputs)) return;
   const double throughput = fields.positive("throughput_samples_per_s");
   for (const Fields& one : fields.objects(assumed_inputs)) {
+    if (std::ranges::find(run.assumed, one.text("key"), &AssumedEffect::key) != run.assumed.end())
+      one.refuse("key", "given once");
     run.assumed.push_back({.key = one.text("key"),
                            .value = one.text("value"),
-                           .low = one.text("low"),
-                           .high = one.text("high"),
                            .at_low = one.positive("throughput_at_low_samples_per_s") / throughput,
                            .at_high = one.positive("throughput_at_high_samples_per_s") / throughput});
   }

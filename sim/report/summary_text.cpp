@@ -10,6 +10,7 @@
 #include "report/run_words.hpp"
 #include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
+#include "run/expected_bounds.hpp"
 #include "run/figures.hpp"
 #include "run/layout_parts.hpp"
 #include "units/text.hpp"
@@ -38,7 +39,7 @@ void write_headline(Page& out, const Run& run) {
     out.row("expected error", error_range(*run.expected_error), expected_error_in_words(*run.expected_error));
   else if (run.experiment.layout)
     out.row("expected error", "unknown", run.expected_error.error());
-  if (run.assumed) out.text_row("assumed inputs", assumed_in_words(*run.assumed));
+  if (run.assumed) out.text_row("assumed inputs", assumed_in_words(run));
   if (run.ranges) out.text_row("if inputs vary", ranges_in_words(*run.ranges));
   if (run.ranks == 1 || shares_model(run.experiment)) return;
   out.row("one GPU alone", estimate(run.pace.one_rank),
@@ -167,6 +168,15 @@ std::string interval_of(const Run& run, std::string_view field) {
   return words.empty() ? words : "; " + words;
 }
 
+/// ", 10.0 GB to 16.5 GB expected: it may not fit".
+std::string memory_interval(const Run& run, const MemoryReport& memory) {
+  constexpr const char* field = "memory_peak_bytes";
+  const auto bounds = expected_bounds(run, field);
+  if (!bounds) return {};
+  const bool may_not_fit = memory.fits && bounds->high > memory.available.si();
+  return fmt::format(", {}{}", bounds_in_words(run, field), may_not_fit ? ", so it may not fit" : "");
+}
+
 /// The memory of each class, or of the fullest stage.
 void write_memory(Page& out, const Run& run) {
   const std::vector<MemoryReport>& reports = *run.memory;
@@ -175,10 +185,10 @@ void write_memory(Page& out, const Run& run) {
     if (has_stages && &memory != &fullest(reports)) continue;
     const std::string whose = reports.size() > 1 ? memory.ranks + ": " : std::string();
     out.row("memory", gpu_memory(memory.peak),
-            fmt::format("{}of {} per GPU ({}): {}{}{}", whose, gpu_memory(memory.capacity),
-                        percent(memory.utilization), largest_terms(memory.terms),
-                        largest_batch_in_words(run, memory),
-                        &memory == &fullest(reports) ? interval_of(run, "memory_peak_bytes") : ""));
+            fmt::format("{}of {} per GPU ({}){}: {}{}", whose, gpu_memory(memory.capacity),
+                        percent(memory.utilization),
+                        &memory == &fullest(reports) ? memory_interval(run, memory) : "",
+                        largest_terms(memory.terms), largest_batch_in_words(run, memory)));
   }
   if (has_stages) out.text_row("by stage", memory_by_stage(reports));
   const std::optional<ServerMemory>& server = fullest(reports).server;
@@ -196,11 +206,10 @@ void write_needs(Page& out, const Run& run) {
                         wasted_in_words(run), interval_of(run, "energy_per_step_j")));
   }
   if (run.cost) {
-    out.row(
-        "cost", rounded(run.cost->per_epoch.si()) + " USD",
-        fmt::format("per epoch, at {} USD per node and hour ({}{}){}",
-                    shortest(run.cost->per_node_hour.si()), run.cost->date,
-                    run.cost->is_assumed ? ", assumed" : "", interval_of(run, "cost_per_epoch_usd")));
+    out.row("cost", rounded(run.cost->per_epoch.si()) + " USD",
+            fmt::format("per epoch, at {} USD per node and hour ({}{}){}",
+                        shortest(run.cost->per_node_hour.si()), run.cost->date,
+                        run.cost->is_assumed ? ", assumed" : "", interval_of(run, "cost_per_epoch_usd")));
   }
 }
 

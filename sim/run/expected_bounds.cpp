@@ -12,35 +12,33 @@ namespace {
 
 using Bounds = std::optional<ErrorBounds>;
 
-Bounds of_speed(const Run& run) {
-  if (!run.expected_error) return std::nullopt;
-  return ErrorBounds{run.expected_error->low, run.expected_error->high};
+/// Bounds of what follows from the throughput, as `from` says.
+template <class From>
+Bounds from_speed(const Run& run, From from) {
+  return run.expected_error ? Bounds(from(bounds_of(*run.expected_error))) : std::nullopt;
 }
 
-Bounds of_time(const Run& run) {
-  const Bounds speed = of_speed(run);
-  return speed ? Bounds(of_inverse(*speed)) : std::nullopt;
+Bounds speed_bounds(const Run& run) {
+  return from_speed(run, [](const ErrorBounds& speed) { return speed; });
 }
-
-Bounds of_energy(const Run& run) {
-  const Bounds time = of_time(run);
-  return time ? Bounds(of_product(*time, power_bounds)) : std::nullopt;
+Bounds time_bounds(const Run& run) { return from_speed(run, of_inverse); }
+Bounds step_energy_bounds(const Run& run) {
+  return from_speed(run, [](const ErrorBounds& speed) { return energy_bounds(of_inverse(speed)); });
 }
-
-Bounds of_job_time(const Run& run) {
-  const Bounds speed = of_speed(run);
-  return speed ? Bounds(job_time_bounds({}, *speed)) : std::nullopt;
+/// That of a job which trains to a target has the error of its samples (bounds_of_target).
+Bounds whole_job_bounds(const Run& run) {
+  if (run.job->target) return std::nullopt;
+  return from_speed(run, [](const ErrorBounds& speed) { return job_time_bounds({}, speed); });
 }
-
-Bounds of_job_energy(const Run& run) {
-  const Bounds time = of_job_time(run);
-  return time ? Bounds(of_product(*time, power_bounds)) : std::nullopt;
+Bounds whole_job_energy_bounds(const Run& run) {
+  const Bounds time = whole_job_bounds(run);
+  return time ? Bounds(energy_bounds(*time)) : std::nullopt;
 }
-
-Bounds of_power(const Run&) { return power_bounds; }
-
+Bounds average_power_bounds(const Run&) { return power_bounds; }
 /// A trace states its memory.
-Bounds of_memory(const Run& run) { return run.experiment.model ? Bounds(memory_bounds) : std::nullopt; }
+Bounds peak_memory_bounds(const Run& run) {
+  return run.experiment.model ? Bounds(memory_bounds) : std::nullopt;
+}
 
 /// By figure. Faults count as declared: the error of their rate is not known.
 struct BoundedFigure {
@@ -48,62 +46,57 @@ struct BoundedFigure {
   Bounds (*bounds)(const Run&);
 };
 
-constexpr std::array bounded_figures{BoundedFigure{"step_time_s", of_time},
-                                     BoundedFigure{"throughput_samples_per_s", of_speed},
-                                     BoundedFigure{"throughput_tokens_per_s", of_speed},
-                                     BoundedFigure{"goodput_samples_per_s", of_speed},
-                                     BoundedFigure{"epoch_time_s", of_time},
-                                     BoundedFigure{"memory_peak_bytes", of_memory},
-                                     BoundedFigure{"energy_per_step_j", of_energy},
-                                     BoundedFigure{"average_power_w", of_power},
-                                     BoundedFigure{"cost_per_epoch_usd", of_time},
-                                     BoundedFigure{"job_time_s", of_job_time},
-                                     BoundedFigure{"job_epochs_time_s", of_job_time},
-                                     BoundedFigure{"job_energy_j", of_job_energy},
-                                     BoundedFigure{"job_cost_usd", of_job_time}};
+constexpr std::array bounded_figures{BoundedFigure{"step_time_s", time_bounds},
+                                     BoundedFigure{"throughput_samples_per_s", speed_bounds},
+                                     BoundedFigure{"throughput_tokens_per_s", speed_bounds},
+                                     BoundedFigure{"goodput_samples_per_s", speed_bounds},
+                                     BoundedFigure{"epoch_time_s", time_bounds},
+                                     BoundedFigure{"memory_peak_bytes", peak_memory_bounds},
+                                     BoundedFigure{"energy_per_step_j", step_energy_bounds},
+                                     BoundedFigure{"average_power_w", average_power_bounds},
+                                     BoundedFigure{"cost_per_epoch_usd", time_bounds},
+                                     BoundedFigure{"job_time_s", whole_job_bounds},
+                                     BoundedFigure{"job_epochs_time_s", whole_job_bounds},
+                                     BoundedFigure{"job_energy_j", whole_job_energy_bounds},
+                                     BoundedFigure{"job_cost_usd", whole_job_bounds}};
 
-/// Nothing where the figure has no value, or its measured value no bounds.
-std::optional<FigureBounds> bounds_of(const Run& run, const Figure& figure) {
+std::optional<FigureBounds> expected_bounds_of(const Run& run, const Figure& figure) {
   const auto* const found = std::ranges::find(bounded_figures, figure.field, &BoundedFigure::field);
   if (found == bounded_figures.end()) return std::nullopt;
   const Known<FigureValue> value = figure.of(run);
+  if (!value) return std::nullopt;
   const Bounds bounds = found->bounds(run);
-  if (!value || !bounds) return std::nullopt;
+  if (!bounds) return std::nullopt;
   const double number = std::get<double>(*value);
   return FigureBounds{
       .field = figure.field, .low = (1 + bounds->low) * number, .high = (1 + bounds->high) * number};
 }
-
-/// A job that trains to a target has an interval of its own, with that of the samples.
-bool is_of_whole_job(std::string_view field) { return field.starts_with("job_"); }
 
 }  // namespace
 
 std::vector<FigureBounds> expected_bounds(const Run& run) {
   std::vector<FigureBounds> all;
   for (const Figure& figure : figures()) {
-    if (const auto bounds = expected_bounds(run, figure.field)) all.push_back(*bounds);
+    if (const auto bounds = expected_bounds_of(run, figure)) all.push_back(*bounds);
   }
   return all;
 }
 
 std::optional<FigureBounds> expected_bounds(const Run& run, std::string_view field) {
-  if (is_of_whole_job(field) && run.job && run.job->target) return std::nullopt;
-  return bounds_of(run, figures()[index_of(field)]);
+  return expected_bounds_of(run, figures()[index_of(field)]);
 }
 
 Known<ErrorBounds> bounds_of_target(const Run& run) {
   if (!run.expected_error) return unknown(run.expected_error.error());
   const ReachedTarget& target = run.job->target.value();
-  return job_time_bounds({.low = target.samples_low / target.samples - 1,
-                          .high = target.samples_high / target.samples - 1},
-                         {.low = run.expected_error->low, .high = run.expected_error->high});
+  return job_time_bounds(
+      {.low = target.samples_low / target.samples - 1, .high = target.samples_high / target.samples - 1},
+      bounds_of(*run.expected_error));
 }
 
 Known<ErrorBounds> energy_bounds_of_target(const Run& run) {
   const Known<ErrorBounds> time = bounds_of_target(run);
-  if (!time) return time;
-  return of_product(*time, power_bounds);
+  return time ? Known<ErrorBounds>(energy_bounds(*time)) : time;
 }
 
 }  // namespace trainyard

@@ -26,7 +26,7 @@ struct NamedExposure {
 
 /// An assumed input, and the throughput with it at each end of its range over the run's.
 struct AssumedEffect {
-  std::string key, value, low, high;
+  std::string key, value;
   double at_low = 1, at_high = 1;
 };
 

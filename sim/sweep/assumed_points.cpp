@@ -5,6 +5,10 @@
 #include "run/simulate.hpp"
 #include "sweep/read_point.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace trainyard {
 
 void AssumedOfPoints::widen(std::size_t point, Run& run) {
@@ -12,8 +16,22 @@ void AssumedOfPoints::widen(std::size_t point, Run& run) {
     add_own(point, run);
     return;
   }
-  if (!common_) common_ = common_of_first();
-  if (common_->inputs) widen_by(*common_->inputs, common_->throughput, run);
+  const std::string its = likeness(point);
+  auto known = common_.find(its);
+  if (known == common_.end()) known = common_.emplace(its, common_of(its)).first;
+  if (known->second.inputs) widen_by(*known->second.inputs, known->second.throughput, run);
+}
+
+/// The point's values of the keys on which effects of assumed inputs depend most.
+std::string AssumedOfPoints::likeness(std::size_t point) const {
+  constexpr std::array<std::string_view, 9> keys{experiment_key,  "platform", "platform.node.gpus.profile",
+                                                 "nodes",         "gpus",     "ranks",
+                                                 "gpus_per_node", "model",    "stack"};
+  std::string text;
+  for (std::size_t i = 0; i < sweep_.keys.size(); ++i) {
+    if (std::ranges::find(keys, sweep_.keys[i]) != keys.end()) text += sweep_.points[point][i] + '\n';
+  }
+  return text;
 }
 
 void AssumedOfPoints::add_own(std::size_t point, Run& run) {
@@ -22,8 +40,9 @@ void AssumedOfPoints::add_own(std::size_t point, Run& run) {
   add_assumed_inputs(catalogue_, source.experiment, overrides, run, files_);
 }
 
-AssumedOfPoints::Common AssumedOfPoints::common_of_first() {
+AssumedOfPoints::Common AssumedOfPoints::common_of(const std::string& likeness) {
   for (std::size_t point = 0; point < sweep_.points.size(); ++point) {
+    if (this->likeness(point) != likeness) continue;
     try {
       Run run = simulate(read_point(catalogue_, sweep_, sweep_.points[point], files_),
                          {.timeline = false, .rows = false});

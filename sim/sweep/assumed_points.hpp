@@ -6,12 +6,14 @@
 #include "sweep/sweep.hpp"
 
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <string>
 
 namespace trainyard {
 
-/// Sweeps of more points take the effects of their first one that can be simulated for all: each point's own
-/// would cost as much as the sweep.
+/// In sweeps of more points, those with the same machine, number of nodes and GPUs, model and stack take the
+/// effects of the first of them that can be simulated: each point's own would cost as much as the sweep.
 inline constexpr std::size_t most_points_with_own_assumed = 100;
 
 /// Widens the expected errors of points, in a worker.
@@ -24,19 +26,20 @@ public:
   void widen(std::size_t point, Run& run);
 
 private:
-  /// The effects for all points, and the throughput to which they are relative.
+  /// The effects for like points, and the throughput to which they are relative.
   struct Common {
     std::optional<InputRanges> inputs = {};
     double throughput = 1;
   };
 
   void add_own(std::size_t point, Run& run);
-  Common common_of_first();
+  [[nodiscard]] std::string likeness(std::size_t point) const;
+  Common common_of(const std::string& likeness);
 
   const config::Catalogue& catalogue_;
   const Sweep& sweep_;
   InputFiles files_ = {};
-  std::optional<Common> common_ = {};
+  std::map<std::string, Common> common_ = {};  ///< by likeness
 };
 
 }  // namespace trainyard

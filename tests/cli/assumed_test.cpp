@@ -160,13 +160,21 @@ TEST_CASE("the speed of a part that nobody built is an assumed input") {
   const Json& input = run["assumed_inputs"][0];
   CHECK(input["key"] == "gpu.speed");
   CHECK(input["reason"] == "hypothetical");
-  CHECK(input["low"] == "2.1");
-  CHECK(input["high"] == "3.9");
-  const Json slow = Json::parse(run_program({"run", "resnet50_dgx2", "--json", "--set", "gpu.speed=2.1"}).out);
+  CHECK(input["low"] == "2.158");
+  CHECK(input["high"] == "4.171");
+  const Json slow =
+      Json::parse(run_program({"run", "resnet50_dgx2", "--json", "--set", "gpu.speed=2.158"}).out);
   CHECK(input["throughput_at_low_samples_per_s"].get<double>() ==
         doctest::Approx(slow["throughput_samples_per_s"].get<double>()).epsilon(1e-9));
   CHECK_FALSE(Json::parse(run_program({"run", "resnet50_dgx2", "--json", "--set", "gpu.speed=1"}).out)
                   .contains("assumed_inputs"));
+  // a range is answered as one
+  const Json range =
+      Json::parse(run_program({"run", "resnet50_dgx2", "--json", "--set", "gpu.speed=2..4"}).out);
+  CHECK_FALSE(range.contains("assumed_inputs"));
+  const Json links = Json::parse(
+      run_program({"run", "resnet50_dgx2", "--json", "--set", "platform.node.speed.nvlink=0.02"}).out);
+  CHECK(links["assumed_inputs"][0]["key"] == "platform.node.speed.nvlink");
   const Ended compared = run_program({"compare", "resnet50_dgx2", "--set", "gpu.speed=3"});
   REQUIRE(compared.code == 0);
   CHECK(contains(compared.out, "gpu.speed"));
@@ -193,13 +201,40 @@ TEST_CASE("comparisons, explanations and sweeps have assumed inputs in their err
   // A is the shipped machine, B the one with the assumed card
   const Json compared = Json::parse(json_of({"compare", "resnet50_p3_16xlarge_x2", "--json"}));
   CHECK(compared["ratio_error"]["assumed"] == Json::array({"platform.fabric.nic"}));
-  CHECK(contains(json_of({"compare", "resnet50_p3_16xlarge_x2"}), "if assumed numbers are others"));
+  CHECK(contains(json_of({"compare", "resnet50_p3_16xlarge_x2"}),
+                 "plus the effect of assumed platform.fabric.nic"));
 
-  const Json swept = Json::parse(json_of({"sweep", "resnet50_p3_16xlarge_x2", "--batch", "32,128",
-                                          "--json", "--out", scratch / "sweep"}));
+  const Json swept = Json::parse(json_of(
+      {"sweep", "resnet50_p3_16xlarge_x2", "--batch", "32,128", "--json", "--out", scratch / "sweep"}));
   const Json own = run_on(file, {"batch_per_gpu=32"});
   CHECK(swept["rows"][0]["throughput_low_samples_per_s"].get<double>() ==
         doctest::Approx(own["throughput_low_samples_per_s"].get<double>()).epsilon(1e-9));
+}
+
+TEST_CASE("points of a large sweep have the assumed inputs of the first point like them") {
+  const Scratch scratch;
+  const std::string file =
+      scratch.put("assumed.yaml", machine("assumed", "{value: 5 Gbps, assumed: a guess, range: 2..20 Gbps}"));
+  // the first point is one node, which needs no card; 4096 samples do not fit
+  std::string batches = "4096";
+  for (int batch = 1; batch <= 51; ++batch) batches += "," + std::to_string(batch);
+  const Ended swept = run_program({"sweep", "resnet50_p3_16xlarge_x2", "--set", "platform=" + file, "--nodes",
+                                   "1,2", "--batch", batches, "--json", "--out", scratch / "sweep"});
+  CAPTURE(swept.err);
+  const Json rows = Json::parse(swept.out)["rows"];
+  const auto width_of = [&](int nodes) {
+    for (const Json& row : rows) {
+      if (row["keys"]["nodes"] == std::to_string(nodes) && row["keys"]["batch_per_gpu"] == "1")
+        return row["throughput_low_samples_per_s"].get<double>() /
+               row["throughput_samples_per_s"].get<double>();
+    }
+    return 0.0;
+  };
+  const Json own = run_on(file, {"batch_per_gpu=1"});
+  const double its =
+      own["throughput_low_samples_per_s"].get<double>() / own["throughput_samples_per_s"].get<double>();
+  CHECK(width_of(2) == doctest::Approx(its).epsilon(1e-6));
+  CHECK(width_of(1) > width_of(2));
 }
 
 TEST_CASE("a range belongs to an assumed number and lies around it") {

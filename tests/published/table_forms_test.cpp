@@ -354,7 +354,7 @@ TEST_CASE("steps in the columns of tests/validation/gpu: options that it does no
   CHECK(of_tokens(1));
   CHECK_FALSE(of_tokens(2));
   CHECK(data->rows[2].split == "context");
-  CHECK(std::get<std::string>(case_of(data, data->rows[3])) == "no value above 0");
+  CHECK(data->rows[3].metric == "out_of_memory");
 }
 
 TEST_CASE("timm's models are recognised by their whole names, with the size of their images") {
@@ -494,6 +494,13 @@ TEST_CASE("the memory of a step is a size of its own, which no error of speeds c
   REQUIRE(coverages.sizes);
   CHECK(coverages.sizes->rows == 1);
   CHECK(validated("").cases.size() == 1);
+  // the measurement of a memory needs no reference, whatever the fit
+  const Validation of_reference =
+      validate_rows(form_catalogue(), RowKind::training,
+                    shipped_data(columns + fmt::format(fmt::runtime(line), "3e9"), "published"), 1,
+                    {.fits = {Fit::one_gpu}});
+  CHECK(of_reference.cases[1].is_scored(Fit::one_gpu));
+  CHECK(validated("0").cases.size() == 1);
   // far from any prediction
   CHECK(interval_coverage(validated("9e10"), Fit::software).sizes->covered == 0);
 }
