@@ -214,7 +214,8 @@ std::vector<Figure> figures_of_the_target() {
              of_time(&Quartiles::low, target_end(&ErrorBounds::low, bounds_of_target, time_of_epochs))},
       Figure{"time_to_target_high_s", "time to target, high", FigureUnit::time,
              "upper end of that interval; with `learn` null if fewer than three quarters get there", "",
-             of_reached_in_tables, of_time(&Quartiles::high, target_end(&ErrorBounds::high, bounds_of_target, time_of_epochs))},
+             of_reached_in_tables,
+             of_time(&Quartiles::high, target_end(&ErrorBounds::high, bounds_of_target, time_of_epochs))},
       Figure{"to_target_interval_share", "share of runs in the intervals to target", share,
              "share of single runs between `..._to_target_low` and `..._to_target_high`: 0.8 with "
              "`job.target`; 0.5 with `learn`, whose ends are the quartiles of the repeats",
@@ -229,13 +230,13 @@ std::vector<Figure> figures_of_the_target() {
       Figure{"energy_to_target_j", "energy to target", energy,
              "with `job.target`: energy of all GPUs with a rank and of their nodes over `time_to_target_s`",
              "energy", of_target, of_target_job([](const Run& run) { return energy_of_epochs(*run.job); })},
-      Figure{"energy_to_target_low_j", "energy to target, low", energy,
-             "80 % of runs are expected to need between this and `energy_to_target_high_j`: the interval of the "
-             "time and 30 % for the power", "",
-             of_target_in_tables, target_end(&ErrorBounds::low, energy_bounds_of_target, energy_of_epochs)},
-      Figure{"energy_to_target_high_j", "energy to target, high", energy,
-             "upper end of that interval", "", of_target_in_tables,
-             target_end(&ErrorBounds::high, energy_bounds_of_target, energy_of_epochs)}};
+      Figure{
+          "energy_to_target_low_j", "energy to target, low", energy,
+          "80 % of runs are expected to need between this and `energy_to_target_high_j`: the interval of the "
+          "time and 30 % for the power",
+          "", of_target_in_tables, target_end(&ErrorBounds::low, energy_bounds_of_target, energy_of_epochs)},
+      Figure{"energy_to_target_high_j", "energy to target, high", energy, "upper end of that interval", "",
+             of_target_in_tables, target_end(&ErrorBounds::high, energy_bounds_of_target, energy_of_epochs)}};
 }
 
 std::vector<Figure> figures_of_fixed_epochs() {

@@ -17,7 +17,8 @@ TEST_CASE("the bounds of a time are those of the speed, turned round") {
 TEST_CASE("half widths of independent factors add up in squares, middles as they are") {
   const double e = std::exp(1.0);
   // logarithms -1..3 and 0..3: middles 1 and 1.5, halves 2 and 1.5
-  const ErrorBounds product = of_product({.low = 1 / e - 1, .high = e * e * e - 1}, {.low = 0, .high = e * e * e - 1});
+  const ErrorBounds product =
+      of_product({.low = 1 / e - 1, .high = e * e * e - 1}, {.low = 0, .high = e * e * e - 1});
   CHECK(std::log1p(product.low) == doctest::Approx(0).epsilon(1e-12));
   CHECK(std::log1p(product.high) == doctest::Approx(5).epsilon(1e-12));
 }

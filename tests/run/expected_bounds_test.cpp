@@ -15,7 +15,8 @@ using namespace trainyard;
 namespace {
 
 Run bounded_run(const Overrides& overrides = {}) {
-  return simulate(testing::shipped_experiment("resnet50_p3_16xlarge_x2", overrides), {.fidelity = Fidelity::closed});
+  return simulate(testing::shipped_experiment("resnet50_p3_16xlarge_x2", overrides),
+                  {.fidelity = Fidelity::closed});
 }
 
 /// Both ends over the figure.
@@ -33,7 +34,8 @@ void check_same(const ErrorBounds& bounds, const ErrorBounds& others) {
 
 }  // namespace
 
-TEST_CASE("times and rents have the interval of the throughput, turned round; energy also that of the power") {
+TEST_CASE(
+    "times and rents have the interval of the throughput, turned round; energy also that of the power") {
   const Run run = bounded_run({{"platform.node.power.overhead", "1 kW"}});
   REQUIRE(run.expected_error);
   const ErrorBounds speed{run.expected_error->low, run.expected_error->high};

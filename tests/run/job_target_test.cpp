@@ -123,8 +123,7 @@ TEST_CASE("cost to the target has the interval of the time, energy a wider one w
         doctest::Approx(high).epsilon(1e-12));
   const double of_energy =
       std::log(figure_of(run, "energy_to_target_high_j") / figure_of(run, "energy_to_target_low_j"));
-  CHECK(of_energy ==
-        doctest::Approx(std::hypot(std::log(high / low), std::log(1.3 / 0.7))).epsilon(1e-9));
+  CHECK(of_energy == doctest::Approx(std::hypot(std::log(high / low), std::log(1.3 / 0.7))).epsilon(1e-9));
 }
 
 TEST_CASE("the range of the samples says whether the published runs have such batches") {
