@@ -83,6 +83,8 @@ std::vector<FigureBounds> expected_bounds(const Run& run) {
 }
 
 std::optional<FigureBounds> expected_bounds(const Run& run, std::string_view field) {
+  if (std::ranges::find(bounded_figures, field, &BoundedFigure::field) == bounded_figures.end())
+    return std::nullopt;  // also of a figure of another table
   return expected_bounds_of(run, figures()[index_of(field)]);
 }
 

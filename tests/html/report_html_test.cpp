@@ -225,7 +225,7 @@ TEST_CASE("a key figure of the table is a tile, with its definition, where the r
 TEST_CASE("tiles have times as people write them, and no code") {
   const std::string tiles = figures_html(sample_result()).markup;
   CHECK(has(tiles, "<dt>epoch</dt><dd class=\"value\">2 min 10 s</dd>"));
-  CHECK(has(tiles, "<dd class=\"remark\">rent of all nodes</dd>"));
+  CHECK(has(tiles, "<dd class=\"remark\">rent of all nodes; 0.102 USD to 0.126 USD expected</dd>"));
   CHECK(has(tiles, "80 % of 12 comparable published runs within -12 to +8 %"));
   CHECK_FALSE(has(tiles, "`"));
 }

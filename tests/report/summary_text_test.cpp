@@ -64,10 +64,13 @@ what limits it
   matrix FLOPs    3.38 TFLOP/s per GPU, 21.0 % of the fp32 peak (model FLOPs utilization)
 
 resources
-  memory          4.99 GB           of 14.9 GB per GPU (33.5 %): activations 2.79 GB, optimizer
-                                    state 0.75 GB, parameters 0.37 GB; largest batch that fits: 290
-  energy          6.50 J            per step; 500 W on average for all GPUs and nodes
-  cost            0.111 USD         per epoch, at 3.06 USD per node and hour (2020-09)
+  memory          4.99 GB           of 14.9 GB per GPU (33.5 %), 3.89 GB to 6.39 GB expected:
+                                    activations 2.79 GB, optimizer state 0.75 GB, parameters
+                                    0.37 GB; largest batch that fits: 290
+  energy          6.50 J            per step; 500 W on average for all GPUs and nodes; 4.59 J to
+                                    8.81 J expected
+  cost            0.111 USD         per epoch, at 3.06 USD per node and hour (2020-09); 0.102 USD to
+                                    0.126 USD expected
 
 basis of the numbers
   compute times   75.0 % measured kernels, 0.0 % curves fitted to kernels, 25.0 % roofline
