@@ -1,5 +1,6 @@
 #include "published/memory_figures.hpp"
 
+#include "published/stated_software.hpp"
 #include "units/text.hpp"
 
 namespace trainyard {
