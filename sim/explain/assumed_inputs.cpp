@@ -237,19 +237,17 @@ bool has_hypothetical_speed(const ResolvedExperiment& resolved) {
   return resolved.gpu.has_speed != 1 || links.nvlink != 1 || links.pcie != 1 || links.sockets != 1;
 }
 
-/// A run whose step closed forms give at every value of its inputs.
-bool has_closed_form(const Run& run) {
-  const ResolvedExperiment& resolved = run.experiment;
-  return updates_of(run) == nullptr && resolved.model && resolved.neighbours.empty() &&
+}  // namespace
+
+bool has_closed_steps(const ResolvedExperiment& resolved) {
+  return !is_multi_update(resolved.settings) && resolved.model && resolved.neighbours.empty() &&
          resolved.settings.background.empty();
 }
-
-}  // namespace
 
 std::optional<InputRanges> assumed_inputs(const config::Catalogue& catalogue, const std::string& experiment,
                                           const Overrides& overrides, const Run& run, InputFiles& files,
                                           std::size_t most) {
-  if (!has_closed_form(run)) return std::nullopt;
+  if (!has_closed_steps(run.experiment)) return std::nullopt;
   std::vector<AssumedInput> inputs = inputs_of(catalogue, run, files);
   if (inputs.empty()) return std::nullopt;
   Overrides unchanged = overrides;
@@ -313,7 +311,7 @@ void widen_by(const InputRanges& inputs, double throughput, Run& run) {
 
 void add_assumed_inputs(const config::Catalogue& catalogue, const std::string& experiment,
                         const Overrides& overrides, Run& run, InputFiles& files, std::size_t most) {
-  if (!has_closed_form(run) && has_hypothetical_speed(run.experiment)) {
+  if (!has_closed_steps(run.experiment) && has_hypothetical_speed(run.experiment)) {
     run.expected_error =
         unknown("the job has a hypothetical speed, whose effect is known for steady steps alone");
     return;

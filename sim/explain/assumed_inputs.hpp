@@ -25,6 +25,10 @@ constexpr bool is_hypothetical_speed(std::string_view key) {
   return key == "gpu.speed" || key.starts_with("platform.node.speed.");
 }
 
+/// Whether closed forms give its step at every value of its inputs, as assumed_inputs() needs: steady steps
+/// of a model, alone on the network.
+bool has_closed_steps(const ResolvedExperiment& resolved);
+
 /// The assumed inputs on which a steady step rests, with the results at the ends of their ranges, combined in
 /// quadrature; nothing if there are none. Looks at the files of the platform, its GPU or processor, the model
 /// and the stack. A file with which published runs with known errors were predicted does not count: its error

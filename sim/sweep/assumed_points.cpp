@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace trainyard {
 
@@ -44,8 +45,11 @@ AssumedOfPoints::Common AssumedOfPoints::common_of(const std::string& likeness) 
   for (std::size_t point = 0; point < sweep_.points.size(); ++point) {
     if (this->likeness(point) != likeness) continue;
     try {
-      Run run = simulate(read_point(catalogue_, sweep_, sweep_.points[point], files_),
-                         {.timeline = false, .rows = false});
+      ResolvedExperiment resolved = read_point(catalogue_, sweep_, sweep_.points[point], files_);
+      if (!has_closed_steps(resolved)) return {};
+      // Effects are those of closed forms; and SimGrid runs once in a process, for the point itself.
+      Run run = simulate(std::move(resolved),
+                         {.fidelity = Fidelity::closed, .timeline = false, .rows = false, .learn = false});
       add_own(point, run);
       return {.inputs = run.assumed, .throughput = run.pace.throughput};
     } catch (const InputError&) {

@@ -237,6 +237,15 @@ TEST_CASE("points of a large sweep have the assumed inputs of the first point li
   CHECK(width_of(1) > width_of(2));
 }
 
+// SimGrid runs once in a process: the effects of like points must not need it.
+TEST_CASE("a large sweep whose points are simulated in rounds takes the effects of closed forms") {
+  const Scratch scratch;
+  const Ended ended = run_program({"sweep", "resnet50_p3_16xlarge_x2", "--set", "fidelity=rounds", "--batch",
+                                   "1..101 step 1", "--out", scratch / "sweep"});
+  CAPTURE(ended.err);
+  CHECK(ended.code == 0);
+}
+
 TEST_CASE("a range belongs to an assumed number and lies around it") {
   const Scratch scratch;
   const auto check = [&](const std::string& nic, const std::string& message) {
