@@ -20,7 +20,7 @@ inline constexpr ErrorBounds memory_bounds{-0.22, 0.28};
 /// parameter; chosen with the energies of the same steps in view.
 inline constexpr ErrorBounds power_bounds{-0.3, 0.3};
 
-/// What a job has beyond its steps and evaluations, and logs count: 8 % beyond both ends. Chosen with
+/// The part of a job beyond its steps and evaluations, which logs count: 8 % beyond both ends. Chosen with
 /// MLPerf's times to train in view: 89 % of 115 lie inside, with 7 % it would be 78.
 inline constexpr ErrorBounds beyond_steps{-0.08, 0.08};
 

@@ -50,7 +50,7 @@ private:
 
   [[nodiscard]] bool has_disturbed_segment(const Program& program) const;
   [[nodiscard]] FlatProgram flattened(const Program& program) const;
-  /// Makes room for all tasks: there may be millions, of which a growing list would need twice the memory.
+  /// Makes room for all tasks: there may be millions, and a growing list takes twice the memory.
   void reserve(const Program& program, FlatProgram& flat) const;
   void write_out(const Segment& segment, int origin, FlatProgram& flat) const;
   void restore_spans(Timeline& timeline) const;

@@ -97,8 +97,8 @@ void add_inputs(const config::Document& document, const std::string& prefix,
 /// The factors that keys of speeds allow.
 constexpr double least_speed = 0.01, most_speed = GpuProfile::highest_speed;
 
-/// Speeds of parts that nobody built. What the factor does is uncertain by 30 % of its logarithm. Those that
-/// are given as ranges are answered with them.
+/// Speeds of parts that nobody built. The effect of the factor is uncertain by 30 % of its logarithm. Those
+/// that are given as ranges are answered with them.
 void add_hypothetical(const Run& run, std::vector<AssumedInput>& inputs) {
   const auto add = [&](const char* key, double speed) {
     const auto is_range = [&](const InputRange& range) { return range.key == key; };
@@ -312,8 +312,11 @@ void widen_by(const InputRanges& inputs, double throughput, Run& run) {
 void add_assumed_inputs(const config::Catalogue& catalogue, const std::string& experiment,
                         const Overrides& overrides, Run& run, InputFiles& files, std::size_t most) {
   if (!has_closed_steps(run.experiment) && has_hypothetical_speed(run.experiment)) {
-    run.expected_error =
-        unknown("the job has a hypothetical speed, whose effect is known for steady steps alone");
+    const std::string why =
+        "the effect of its hypothetical speed is known only for steady steps of a model, "
+        "alone on the network";
+    run.expected_error = unknown(why);
+    run.predicted_job = unknown(why);  // nor that of a comparison
     return;
   }
   run.assumed = assumed_inputs(catalogue, experiment, overrides, run, files, most);

@@ -10,8 +10,7 @@ namespace trainyard {
 /// The fit whose published errors hold for the comparison: that of both runs. A measurement of one GPU of A
 /// that B keeps says nothing about B's kernels if batch, precision, software, model or machine differ; then
 /// it is the fit of software. Unknown, with the reason, if the runs have different fits or the experiments
-/// are the same, or if speeds of kernels differ
-/// that are no assumed inputs (assumed_inputs.hpp).
+/// are the same, or if speeds of kernels differ that are no assumed inputs (assumed_inputs.hpp).
 Known<std::string> fit_of_comparison(const Comparison& comparison);
 
 /// `errors`: of fit_of_comparison, which must be known. Assumed inputs of the runs widen the interval by what

@@ -1,6 +1,6 @@
 #pragma once
 // Verdicts about memory against published outcomes: batches that ran, which are the rows of published
-// training runs, and batches of which nothing else is known (workloads/published/memory_outcomes.csv).
+// training runs, and batches about which nothing else is known (workloads/published/memory_outcomes.csv).
 // Nothing is simulated.
 
 #include "config/catalogue.hpp"

@@ -13,7 +13,7 @@
 namespace trainyard {
 
 void AssumedOfPoints::widen(std::size_t point, Run& run) {
-  if (sweep_.points.size() <= most_points_with_own_assumed) {
+  if (sweep_.points.size() <= most_points_with_own_assumed || !has_closed_steps(run.experiment)) {
     add_own(point, run);
     return;
   }
@@ -23,14 +23,23 @@ void AssumedOfPoints::widen(std::size_t point, Run& run) {
   if (known->second.inputs) widen_by(*known->second.inputs, known->second.throughput, run);
 }
 
-/// The point's values of the keys on which effects of assumed inputs depend most.
+namespace {
+
+/// Whether effects of assumed inputs depend much on the key: the machine and its parts, its numbers, the
+/// model.
+bool is_decisive(std::string_view key) {
+  constexpr std::array<std::string_view, 7> keys{experiment_key,  "nodes", "gpus", "ranks",
+                                                 "gpus_per_node", "model", "stack"};
+  return std::ranges::find(keys, key) != keys.end() || key.starts_with("platform") || key.starts_with("gpu.");
+}
+
+}  // namespace
+
+/// The point's values of decisive keys.
 std::string AssumedOfPoints::likeness(std::size_t point) const {
-  constexpr std::array<std::string_view, 9> keys{experiment_key,  "platform", "platform.node.gpus.profile",
-                                                 "nodes",         "gpus",     "ranks",
-                                                 "gpus_per_node", "model",    "stack"};
   std::string text;
   for (std::size_t i = 0; i < sweep_.keys.size(); ++i) {
-    if (std::ranges::find(keys, sweep_.keys[i]) != keys.end()) text += sweep_.points[point][i] + '\n';
+    if (is_decisive(sweep_.keys[i])) text += sweep_.points[point][i] + '\n';
   }
   return text;
 }

@@ -62,7 +62,7 @@ double deviation_at(const std::vector<ConvergencePoint>& points, double batch) {
 /// Of |log(a / b)|; the points' numbers are far from the ends of doubles.
 double log_ratio(double a, double b) { return std::abs(std::log(a / b)); }
 
-/// What settings that a recipe leaves open change at most, such as warm-up, as a logarithm. Chosen with the
+/// The largest effect of settings that a recipe leaves open, such as warm-up, as a logarithm. Chosen with the
 /// samples of MLPerf's BERT submissions in view.
 constexpr double of_other_settings = 0.02;
 

@@ -282,14 +282,20 @@ TEST_CASE("the shipped errors of layouts give intervals that cover 80 % of famil
     CHECK(errors.widening == doctest::Approx(widening_of(errors)).epsilon(1e-3));
     const std::string bounds = TRAINYARD_SOURCE_DIR "/workloads/published/errors/new_circumstances.csv";
     errors.new_circumstances = read_new_circumstances(bounds, config::read_file(bounds, largest_csv));
+    std::map<int, PublishedErrors> without;  // a family, which has no part in the widening either
+    for (const PublishedError& run : errors.runs) without.try_emplace(run.series, errors);
+    for (auto& [family, rest] : without) {
+      std::erase_if(rest.runs, [&](const PublishedError& run) { return run.series == family; });
+      rest.widening = widening_of(rest);
+    }
     int covered = 0;
     for (const PublishedError& run : errors.runs) {
       REQUIRE(run.of.layout);
-      covered += covers(*expected_error(errors, run.of, run.series), run.measured / run.predicted - 1);
+      covered += covers(*expected_error(without.at(run.series), run.of), run.measured / run.predicted - 1);
     }
     const double share = static_cast<double>(covered) / static_cast<double>(errors.runs.size());
     CHECK(share > 0.76);
-    CHECK(share < 0.86);  // wider where a property is new
+    CHECK(share < 0.84);
   }
 }
 

@@ -237,6 +237,35 @@ TEST_CASE("points of a large sweep have the assumed inputs of the first point li
   CHECK(width_of(1) > width_of(2));
 }
 
+TEST_CASE("a hypothetical speed of one point of a large sweep is not that of another") {
+  const Scratch scratch;
+  const Ended swept = run_program({"sweep", "resnet50_dgx2", "--set", "gpu.speed=1,3", "--batch",
+                                   "1..51 step 1", "--json", "--out", scratch / "sweep"});
+  REQUIRE(swept.code == 0);
+  const Json rows = Json::parse(swept.out)["rows"];
+  const auto low_of = [&](const char* speed) {
+    for (const Json& row : rows) {
+      if (row["keys"]["gpu.speed"] == speed && row["keys"]["batch_per_gpu"] == "32")
+        return row["throughput_low_samples_per_s"].get<double>() /
+               row["throughput_samples_per_s"].get<double>();
+    }
+    return 0.0;
+  };
+  CHECK(low_of("1") > 0.8);
+  CHECK(low_of("3") < 0.8);
+  CHECK(low_of("3") > 0.5);
+}
+
+TEST_CASE("a hypothetical speed in a run of many updates leaves its error and comparisons unknown") {
+  const Json run =
+      Json::parse(run_program({"run", "resnet50_p2_16xlarge_async", "--json", "--set", "gpu.speed=3"}).out);
+  CHECK(run["expected_error"].is_null());
+  CHECK(contains(run["unmodelled"]["expected_error"].get<std::string>(), "hypothetical speed"));
+  const Json compared = Json::parse(
+      run_program({"compare", "resnet50_p2_16xlarge_async", "--json", "--set", "gpu.speed=3"}).out);
+  CHECK(contains(compared["ratio_error"]["reason"].get<std::string>(), "hypothetical speed"));
+}
+
 // SimGrid runs once in a process: the effects of like points must not need it.
 TEST_CASE("a large sweep whose points are simulated in rounds takes the effects of closed forms") {
   const Scratch scratch;
