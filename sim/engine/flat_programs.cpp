@@ -13,6 +13,9 @@ namespace {
 
 constexpr int no_task = -1;
 
+/// Takes no time; it dates the end of a segment that ends with a wait.
+const Task end_of_segment = Compute{};
+
 /// A program for one rank alone, whose collectives take given times.
 struct SegmentGraph {
   TaskGraph graph;
@@ -74,7 +77,7 @@ Seconds overheads_of(Program& program) {
 }  // namespace
 
 FlatPrograms::FlatPrograms(const TaskGraph& graph, bool fold, const StepVariant& variant)
-    : graph_(graph), flat_(graph.programs.size()), alone_(graph.segments.size()) {
+    : graph_(graph), alone_(graph.segments.size()) {
   AloneTimes alone(graph, variant);
   for (std::size_t i = 0; fold && i < graph.segments.size(); ++i) {
     if (!graph.segments[i].is_undisturbed) continue;
@@ -92,16 +95,7 @@ FlatPrograms::FlatPrograms(const TaskGraph& graph, bool fold, const StepVariant&
                  .spans = timeline.collectives,
                  .tasks = timeline.spans};
   }
-  for (std::size_t i = 0; i < graph.programs.size(); ++i) {
-    if (has_disturbed_segment(graph.programs[i])) flat_[i] = flattened(graph.programs[i]);
-  }
-}
-
-bool FlatPrograms::has_disturbed_segment(const Program& program) const {
-  return std::ranges::any_of(program.of(Stream::compute), [&](const Task& task) {
-    const auto* run = std::get_if<RunSegment>(&task);
-    return run != nullptr && !alone_[at(run->segment)];
-  });
+  for (const Program& program : graph.programs) flat_.push_back(flattened(program));
 }
 
 RankSpan FlatPrograms::busy_in(const Compute& task, Seconds taken) const {
@@ -122,34 +116,29 @@ void FlatPrograms::reserve(const Program& program, FlatProgram& flat) const {
     sizes.resize(std::max(sizes.size(), segment.streams.size()));
     for (std::size_t i = 0; i < segment.streams.size(); ++i) sizes[i] += segment.streams[i].size();
   }
-  flat.program.streams.resize(sizes.size());
-  flat.task_of.resize(sizes.size());
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    flat.program.streams[i].reserve(sizes[i]);
-    flat.task_of[i].reserve(sizes[i]);
-  }
+  flat.streams.resize(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) flat.streams[i].reserve(sizes[i]);
 }
 
-FlatPrograms::FlatProgram FlatPrograms::flattened(const Program& program) const {
+FlatProgram FlatPrograms::flattened(const Program& program) const {
   FlatProgram flat;
-  flat.program.events = program.events;
+  flat.events = program.events;
   reserve(program, flat);
   constexpr auto compute = static_cast<std::size_t>(Stream::compute);
   std::vector<bool> is_ahead(at(program.events));  // events of the compute stream that are still to come
   for (const Task& task : program.streams[compute]) {
     if (const auto* record = std::get_if<Record>(&task)) is_ahead[at(record->event)] = true;
   }
-  const auto copy = [&](std::size_t stream, std::size_t i) {
-    flat.program.streams[stream].push_back(program.streams[stream][i]);
-    flat.task_of[stream].push_back(static_cast<int>(i));
+  const auto add = [&](std::size_t stream, std::size_t i) {
+    flat.streams[stream].push_back({&program.streams[stream][i], 0, static_cast<int>(i)});
   };
   std::vector<std::size_t> next(program.streams.size());
-  const auto copy_others = [&] {  // up to what waits for the compute stream
+  const auto add_others = [&] {  // up to what waits for the compute stream
     for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {
       for (; stream != compute && next[stream] < program.streams[stream].size(); ++next[stream]) {
         const auto* wait = std::get_if<Wait>(&program.streams[stream][next[stream]]);
         if (wait != nullptr && is_ahead[at(wait->event)]) break;
-        copy(stream, next[stream]);
+        add(stream, next[stream]);
       }
     }
   };
@@ -157,60 +146,34 @@ FlatPrograms::FlatProgram FlatPrograms::flattened(const Program& program) const 
     const Task& task = program.streams[compute][i];
     const auto* run = std::get_if<RunSegment>(&task);
     if (run != nullptr && !alone_[at(run->segment)]) {
-      copy_others();
+      add_others();
       write_out(graph_.segments[at(run->segment)], static_cast<int>(i), flat);
       continue;
     }
-    copy(compute, i);
+    add(compute, i);
     if (const auto* record = std::get_if<Record>(&task)) is_ahead[at(record->event)] = false;
   }
-  copy_others();
+  add_others();
   return flat;
 }
 
-void FlatPrograms::write_out(const Segment& segment, int origin, FlatProgram& flat) const {
-  const int first_event = std::exchange(flat.program.events, flat.program.events + segment.program.events);
+void FlatPrograms::write_out(const Segment& segment, int origin, FlatProgram& flat) {
+  const int first_event = std::exchange(flat.events, flat.events + segment.program.events);
   constexpr auto compute = static_cast<std::size_t>(Stream::compute);
   for (std::size_t stream = 0; stream < segment.program.streams.size(); ++stream) {
-    for (Task task : segment.program.streams[stream]) {
-      if (auto* record = std::get_if<Record>(&task)) record->event += first_event;
-      if (auto* wait = std::get_if<Wait>(&task)) wait->event += first_event;
-      flat.program.streams[stream].push_back(task);
-      flat.task_of[stream].push_back(stream == compute ? origin : no_task);
-    }
+    for (const Task& task : segment.program.streams[stream])
+      flat.streams[stream].push_back({&task, first_event, stream == compute ? origin : no_task});
   }
-  // Takes no time; it dates the end of a segment that ends with a wait.
-  flat.program.streams[compute].emplace_back(Compute{});
-  flat.task_of[compute].push_back(origin);
+  flat.streams[compute].push_back({&end_of_segment, first_event, origin});
 }
 
 void FlatPrograms::restore(Timeline& timeline, std::span<const double> first_start) const {
   if (graph_.segments.empty()) return;
-  restore_spans(timeline);
-  add_collectives(timeline, first_start);
-}
-
-void FlatPrograms::restore_spans(Timeline& timeline) const {
   timeline.segments.resize(alone_.size());
   for (std::size_t i = 0; i < alone_.size(); ++i) {
     if (alone_[i]) timeline.segments[i] = alone_[i]->tasks;
   }
-  if (std::ranges::none_of(flat_, [](const auto& flat) { return flat.has_value(); })) return;
-  std::vector<TaskSpan> restored;
-  for (TaskSpan one : timeline.spans) {
-    const std::optional<FlatProgram>& flat = flat_[at(graph_.program_of_rank[at(index(one.rank))])];
-    if (flat) one.task = flat->task_of[static_cast<std::size_t>(one.stream)][at(one.task)];
-    if (one.task == no_task) continue;
-    const bool is_same = !restored.empty() && restored.back().rank == one.rank &&
-                         restored.back().stream == one.stream && restored.back().task == one.task;
-    if (is_same) {
-      restored.back().end = one.end;
-      restored.back().busy += one.busy;
-    } else {
-      restored.push_back(one);
-    }
-  }
-  timeline.spans = std::move(restored);
+  add_collectives(timeline, first_start);
 }
 
 void FlatPrograms::add_collectives(Timeline& timeline, std::span<const double> first_start) const {

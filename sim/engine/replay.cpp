@@ -51,7 +51,11 @@ Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& c
   for (const Rank rank : recorded_) state(index(rank)).recorded = true;
 }
 
-const Program& Replay::program(int rank) const { return programs_.of(graph_.program_of_rank[at(rank)]); }
+const FlatProgram& Replay::program(int rank) const { return programs_.of(graph_.program_of_rank[at(rank)]); }
+
+const Task& Replay::task_of(int rank, int stream) const {
+  return *program(rank).streams[at(stream)][at(state(rank).cursors[at(stream)].task)].task;
+}
 
 void Replay::begin(CollectiveExecutor& executor) {
   executor_ = &executor;
@@ -99,9 +103,10 @@ void Replay::advance(int rank, int stream, double date) {
 void Replay::walk(int rank, int stream, double date) {
   RankState& its = state(rank);
   Cursor& cursor = its.cursors[at(stream)];
-  const std::vector<Task>& tasks = program(rank).streams[at(stream)];
+  const std::vector<FlatTask>& tasks = program(rank).streams[at(stream)];
   while (cursor.task < static_cast<int>(tasks.size())) {
-    const Task& task = tasks[at(cursor.task)];
+    const Task& task = *tasks[at(cursor.task)].task;
+    const int first_event = tasks[at(cursor.task)].first_event;
     if (const auto* compute = std::get_if<Compute>(&task)) {
       begin_kernel(rank, stream, *compute, date);
       return;
@@ -121,15 +126,16 @@ void Replay::walk(int rank, int stream, double date) {
       return;
     }
     if (const auto* wait = std::get_if<Wait>(&task)) {
-      if (!its.happened[at(wait->event)]) {
-        cursor.waiting_for = wait->event;
+      const int event = first_event + wait->event;
+      if (!its.happened[at(event)]) {
+        cursor.waiting_for = event;
         return;
       }
       ++cursor.task;
       continue;
     }
     ++cursor.task;
-    record(rank, std::get<Record>(task).event, date);
+    record(rank, first_event + std::get<Record>(task).event, date);
   }
   if (!jobs_[at(job_of(rank))].repeats) its.span.end = std::max(its.span.end, Seconds{date});
   end_stream(rank, date);
@@ -154,8 +160,8 @@ void Replay::end_kernel(int rank, int stream, double date) {
     }
     if (stream == static_cast<int>(Stream::communication)) its.span.communication += taken;
     if (its.recorded) {
-      spans_.push_back({Rank{rank}, static_cast<Stream>(stream), cursor.task,
-                        Seconds{cursor.kernel->launched()}, Seconds{date}, Seconds{}, busy.compute});
+      add_span({Rank{rank}, static_cast<Stream>(stream), cursor.task, Seconds{cursor.kernel->launched()},
+                Seconds{date}, Seconds{}, busy.compute});
     }
   }
   cursor.kernel.reset();
@@ -183,7 +189,7 @@ GpuUse Replay::taken_by(int rank, int stream) const {
   const Cursor& cursor = state(rank).cursors[at(stream)];
   if (cursor.kernel) return cursor.kernel->use();
   if (cursor.joined_at < 0) return {};
-  const Join& join = std::get<Join>(program(rank).streams[at(stream)][at(cursor.task)]);
+  const Join& join = std::get<Join>(task_of(rank, stream));
   const GpuUse use = use_of(join, slowed_by_);
   return is_complete(join.collective) ? use : GpuUse{.sms = use.sms, .memory = 0};
 }
@@ -198,7 +204,7 @@ GpuUse Replay::taken_beside(int rank, int stream, bool is_launch) const {
     GpuUse taken = taken_by(rank, other);
     const Cursor& cursor = state(rank).cursors[at(other)];
     if (is_launch && cursor.awaits_multiprocessors)
-      taken.sms = use_of(std::get<Join>(program(rank).streams[at(other)][at(cursor.task)]), slowed_by_).sms;
+      taken.sms = use_of(std::get<Join>(task_of(rank, other)), slowed_by_).sms;
     sum.sms = std::min(1.0, sum.sms + taken.sms);
     sum.memory = std::min(1.0, sum.memory + taken.memory);
   }
@@ -310,15 +316,15 @@ void Replay::leave(int collective, int rank, double date) {
   for (int stream = 0; stream < stream_number(rank); ++stream) {
     Cursor& cursor = its.cursors[at(stream)];
     if (cursor.joined_at < 0) continue;
-    const auto* join = std::get_if<Join>(&program(rank).streams[at(stream)][at(cursor.task)]);
+    const auto* join = std::get_if<Join>(&task_of(rank, stream));
     if (join == nullptr || join->collective != collective) continue;
     if (!jobs_[at(job_of(rank))].repeats) {
       // Waiting for late ranks is not communication.
       const double begun = std::max(cursor.joined_at, rendezvous.started);
       its.span.communication += Seconds{std::max(0.0, date - begun)};
       if (its.recorded) {
-        spans_.push_back({Rank{rank}, static_cast<Stream>(stream), cursor.task, Seconds{cursor.joined_at},
-                          Seconds{date}, Seconds{begun}});
+        add_span({Rank{rank}, static_cast<Stream>(stream), cursor.task, Seconds{cursor.joined_at},
+                  Seconds{date}, Seconds{begun}});
       }
     }
     cursor.joined_at = -1;

@@ -55,6 +55,7 @@ private:
     bool awaits_multiprocessors = false;  ///< a Join that a persistent kernel holds up
     double due = -1;  ///< date of the valid wake; other wakes in the calendar are ignored; -1: none
     std::optional<RunningKernel> kernel;
+    int span = -1;  ///< in `spans_`: the last one of this stream; -1: none yet
   };
   struct RankState {
     int rank = 0;
@@ -101,9 +102,12 @@ private:
   void end_round(int collective, double date);
   [[nodiscard]] int stream_number(int rank) const { return static_cast<int>(state(rank).cursors.size()); }
   void record(int rank, int event, double date);
+  void add_span(TaskSpan span);
   void end_stream(int rank, double date);
   void repeat(Job& job, double date);
-  [[nodiscard]] const Program& program(int rank) const;
+  [[nodiscard]] const FlatProgram& program(int rank) const;
+  /// At which the stream's cursor stands.
+  [[nodiscard]] const Task& task_of(int rank, int stream) const;
   [[nodiscard]] int job_of(int rank) const {
     return graph_.job_of_rank.empty() ? 0 : graph_.job_of_rank[at(rank)];
   }
@@ -117,7 +121,7 @@ private:
   std::vector<int> state_of_rank_;  ///< by rank: the index of the one simulated in its place
   std::vector<Job> jobs_{1};
   std::vector<Rendezvous> rendezvous_;
-  std::vector<TaskSpan> spans_;
+  std::vector<TaskSpan> spans_;  ///< of the graph's tasks: a segment that is written out has one
   std::vector<Rank> recorded_;
   std::vector<double> segment_start_;  ///< by segment: of its first run; -1: none yet
   double last_date_ = 0;

@@ -14,7 +14,7 @@ std::vector<int> Replay::waiting_collectives() const {
     for (int stream = 0; stream < stream_number(rank); ++stream) {
       const Cursor& cursor = state(rank).cursors[at(stream)];
       if (cursor.joined_at < 0) continue;
-      found.insert(std::get<Join>(program(rank).streams[at(stream)][at(cursor.task)]).collective);
+      found.insert(std::get<Join>(task_of(rank, stream)).collective);
     }
   }
   return {found.begin(), found.end()};
@@ -26,10 +26,9 @@ std::string Replay::who_waits() const {
   for (const int rank : jobs_[0].simulated) {
     for (int stream = 0; stream < stream_number(rank); ++stream) {
       const Cursor& cursor = state(rank).cursors[at(stream)];
-      const std::vector<Task>& tasks = program(rank).streams[at(stream)];
-      if (cursor.task >= static_cast<int>(tasks.size())) continue;
+      if (cursor.task >= static_cast<int>(program(rank).streams[at(stream)].size())) continue;
       if (++stuck > 8) continue;
-      const auto* join = std::get_if<Join>(&tasks[at(cursor.task)]);
+      const auto* join = std::get_if<Join>(&task_of(rank, stream));
       waiting += fmt::format("\n  rank {}, {} stream, task {}: waits for {} {}", rank,
                              config::name_of(static_cast<Stream>(stream)), cursor.task,
                              join != nullptr ? "collective" : "event",
@@ -40,6 +39,22 @@ std::string Replay::who_waits() const {
     }
   }
   return stuck == 0 ? std::string{} : fmt::format("{} streams wait forever{}", stuck, waiting);
+}
+
+/// Of a segment that is written out, millions of tasks become one span as they end.
+void Replay::add_span(TaskSpan span) {
+  const int rank = index(span.rank);
+  const auto stream = static_cast<std::size_t>(span.stream);
+  span.task = program(rank).streams[stream][at(span.task)].in_graph;
+  if (span.task < 0) return;
+  Cursor& cursor = state(rank).cursors[stream];
+  if (cursor.span >= 0 && spans_[at(cursor.span)].task == span.task) {
+    spans_[at(cursor.span)].end = span.end;
+    spans_[at(cursor.span)].busy += span.busy;
+    return;
+  }
+  cursor.span = static_cast<int>(spans_.size());
+  spans_.push_back(span);
 }
 
 Timeline Replay::finish(LinkValues<double> link_bytes) {
