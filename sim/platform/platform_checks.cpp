@@ -168,6 +168,20 @@ void check_lanes(const NodeFile& node, config::Problems& problems) {
                  "node.speed.pcie and node.speed.sockets are for the links it has");
 }
 
+/// A factor on links that the node has not changes nothing; sweeps of machines may set it all the same.
+void check_speeds(const NodeFile& node, config::Problems& problems) {
+  if (!problems.readable("node.links")) return;
+  const auto check = [&](const char* key, double speed, const char* links, bool (*is_meant)(LinkKind)) {
+    const auto is_one = [&](const LinkFile& link) { return is_meant(link.kind); };
+    if (speed == 1 || std::ranges::any_of(node.links, is_one)) return;
+    problems.warning(key, fmt::format("no effect: the node has no {}", links), "leave it out");
+  };
+  check("node.speed.nvlink", node.speed.nvlink, "NVLinks", is_nvlink);
+  check("node.speed.pcie", node.speed.pcie, "PCIe links", is_pcie);
+  check("node.speed.sockets", node.speed.sockets, "links between CPU sockets",
+        [](LinkKind kind) { return !is_nvlink(kind) && !is_pcie(kind); });
+}
+
 }  // namespace
 
 const Sourced<Bandwidth>* effective_per_lane(const EffectiveFile& effective, LinkKind kind) {
@@ -187,6 +201,7 @@ void check_platform_file(const PlatformFile& file, config::Problems& problems) {
   }
   check_effective(file.node, problems);
   check_lanes(file.node, problems);
+  check_speeds(file.node, problems);
   if (file.node.storage) check_storage(*file.node.storage, problems);
   if (file.node.power) check_power(*file.node.power, problems);
   if (file.node.price) check_price(*file.node.price, problems);

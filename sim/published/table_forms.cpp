@@ -139,7 +139,8 @@ private:
   const CsvRow& row_;
 };
 
-/// The rows of one figure. `is_another`: lines that do not state it are left out.
+/// The rows of one figure. `is_another`: lines that do not state it are left out. Lines with unknown words
+/// belong to the form's first row: no condition can say which row such a line would be.
 FormedTable rows_of(const CsvFile& table, const TableForm& form, const FormRow& row,
                     const std::map<std::string, std::string>& its_cells, bool is_another) {
   FormedTable made;
@@ -147,11 +148,13 @@ FormedTable rows_of(const CsvFile& table, const TableForm& form, const FormRow& 
   for (const auto& [column, text] : its_cells) made.file.header.cells.push_back({.text = column});
   for (const CsvRow& line : table.rows) {
     const Line cells(table, form, line);
-    if (!cells.matches(row)) continue;
-    if (is_another && (cells.unknown() || cells.filled_in(its_cells.at("value")).text.empty())) continue;
+    std::optional<Diagnostic> unknown = cells.unknown();
+    const bool is_here = unknown ? &row == &form.rows.front() && !is_another : cells.matches(row);
+    if (!is_here) continue;
+    if (is_another && cells.filled_in(its_cells.at("value")).text.empty()) continue;
     CsvRow& its = made.file.rows.emplace_back(CsvRow{.line = line.line, .cells = {}});
     for (const auto& [column, text] : its_cells) its.cells.push_back(cells.filled_in(text));
-    made.unknown.push_back(cells.unknown());
+    made.unknown.push_back(std::move(unknown));
   }
   return made;
 }

@@ -273,6 +273,11 @@ TEST_CASE("an effective rate for a kind of link that is not there has no effect,
   CHECK(warnings(box("", "  effective: {xbus: 25 GB/s}\n")) == All{{"node.effective.xbus", "", ""}});
 }
 
+TEST_CASE("a factor on links that a node has not has no effect, and says so") {
+  CHECK(warnings(box("", "  speed: {pcie: 2, nvlink: 2, sockets: 1}\n")) == All{{"node.speed.pcie", "", ""}});
+  CHECK(warnings(box("", "  speed: {sockets: 0.5}\n")) == All{{"node.speed.sockets", "", ""}});
+}
+
 TEST_CASE("a fabric needs its figures and a NIC") {
   CHECK(errors(box("", "fabric: {kind: fat_tree}\n")) ==
         All{{"fabric.nic", "'nic'", "100 12.5 GB/s"}, {"fabric.latency", "'latency'", "2"}});

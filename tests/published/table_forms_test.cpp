@@ -45,8 +45,10 @@ forms:
     columns: [net, ms]
     words:
       prec: {half: amp}
+    known:
+      prec: [half]
     rows:
-      - when: {net: ["!skip"]}
+      - when: {net: ["!skip"], prec: ["", amp]}
         cells: &step
           gpu: "{#gpu|V100}"
           gpus_total: "1"
@@ -137,6 +139,15 @@ TEST_CASE("a line becomes every row whose conditions it meets, in the order of t
   CHECK(rows[1].line == 2);
   CHECK(rows[2].line == 4);
   CHECK(rows[2].file == "t.csv");
+}
+
+TEST_CASE("a line with an unknown word is one row, left out, also where conditions ask for the word") {
+  const auto rows = table_rows("net,ms,prec\ntwice,1,halve\nsmall,3,half\n");
+  REQUIRE(rows.size() == 2);
+  const auto words = unknown_words(rows);
+  REQUIRE(words.size() == 1);
+  CHECK(words[0].line == 2);
+  CHECK(words[0].key_path == "prec");
 }
 
 TEST_CASE("other figures of a line are rows of their own, where the line states them") {
