@@ -36,6 +36,7 @@ struct DecoderHyperparameters {
   bool dropout = true;
   AttentionKernel attention = AttentionKernel::unfused;
   bool causal = true;                          ///< a flash kernel skips the masked half
+  bool joined_projections = false;             ///< no framework computes those of attention one by one
   std::optional<int> experts = {};             ///< of a block with experts; none: every block is dense
   std::optional<int> experts_per_token = {};   ///< required with experts
   std::optional<int> expert_ffn = {};          ///< default: ffn

@@ -122,6 +122,7 @@ struct BlockParts {
   bool inner_dropout = false;       ///< with dropout: also between the linear layers of the feed-forward half
   bool position_bias = false;       ///< a relative position bias is added to the scores
   int bias_buckets = 0;             ///< rows of its table, which one block of the model has
+  bool joined_projections = false;  ///< those of attention are one tensor in every framework
 };
 
 /// Queries times keys for each head: [sequence x width] times [width x kv_sequence]. Keeps both operands.
