@@ -315,9 +315,8 @@ OpTime product_time(const GpuProfile& gpu, Dtype dtype, const Op& op) {
   if (const GemmKernel* kernel = find_product(gpu.kernel_table, dtype, shape))
     return {kernel->duration, kernel->is_derived ? ComputeSource::fitted : ComputeSource::measured};
   const FlopRate peak = rates_of(gpu, dtype).peak.value;
-  const Multiprocessors gpu_of{.number = gpu.sms ? gpu.sms->value : 132,
-                               .peak = peak,
-                               .bandwidth = gpu.memory.bandwidth.value};
+  const Multiprocessors gpu_of{
+      .number = gpu.sms ? gpu.sms->value : 132, .peak = peak, .bandwidth = gpu.memory.bandwidth.value};
   const bool is_half = dtype == Dtype::fp16 || dtype == Dtype::bf16 || dtype == Dtype::fp8;
   return {tiled_time(gpu_of, shape, Bytes(is_half ? 2 : 4), *op.product, op.phase == Phase::backward),
           ComputeSource::fitted};

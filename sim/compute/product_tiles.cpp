@@ -13,10 +13,11 @@ struct Tile {
   double m, n, share;  ///< share: of what the best tiles reach
 };
 
-constexpr std::array tiles{Tile{256, 128, 1},    Tile{128, 256, 1},    Tile{192, 192, 1},    Tile{128, 192, 0.99},
-                           Tile{192, 128, 0.99}, Tile{128, 160, 0.98}, Tile{160, 128, 0.98}, Tile{128, 128, 0.95},
-                           Tile{96, 128, 0.90},  Tile{128, 96, 0.90},  Tile{128, 64, 0.88},  Tile{64, 128, 0.88},
-                           Tile{96, 64, 0.82},   Tile{64, 96, 0.82},   Tile{64, 64, 0.76},   Tile{64, 32, 0.5}};
+constexpr std::array tiles{
+    Tile{256, 128, 1},    Tile{128, 256, 1},    Tile{192, 192, 1},    Tile{128, 192, 0.99},
+    Tile{192, 128, 0.99}, Tile{128, 160, 0.98}, Tile{160, 128, 0.98}, Tile{128, 128, 0.95},
+    Tile{96, 128, 0.90},  Tile{128, 96, 0.90},  Tile{128, 64, 0.88},  Tile{64, 128, 0.88},
+    Tile{96, 64, 0.82},   Tile{64, 96, 0.82},   Tile{64, 64, 0.76},   Tile{64, 32, 0.5}};
 
 /// The share of the peak of a product of unaligned rows; none if all are aligned or too small to matter.
 std::optional<double> unaligned_share(const GemmShape& shape, Bytes size, const ProductRate& rate,
@@ -69,7 +70,8 @@ Seconds tiled_time(const Multiprocessors& gpu, const GemmShape& shape, Bytes siz
     for (const int parts : {1, 2, 4}) {
       if (parts > 1 && (k < shortest_part * parts || blocks * parts > most_blocks)) continue;
       const double rounds = std::ceil(blocks * parts / gpu.number);
-      const FlopRate of_one = gpu.peak * (rate.share * (is_backward ? rate.backward : 1) * tile.share / gpu.number);
+      const FlopRate of_one =
+          gpu.peak * (rate.share * (is_backward ? rate.backward : 1) * tile.share / gpu.number);
       Seconds time = rounds * (Flops(2 * tile.m * tile.n * k / parts) / of_one);
       if (parts > 1) time += split_time(gpu, shape, parts);
       best = std::min(best, time);

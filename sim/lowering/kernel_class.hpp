@@ -27,14 +27,17 @@ template <>
 struct Keys<KernelRate> {
   static auto table() {
     return keys(
-        optional("share", &KernelRate::share, "share of the memory bandwidth that the bytes move at").positive(2),
+        optional("share", &KernelRate::share, "share of the memory bandwidth that the bytes move at")
+            .positive(2),
         optional("limit", &KernelRate::limit, "what bounds the kernels"),
         optional("fixed", &KernelRate::fixed, "time of a kernel without bytes").at_least(0).at_most(1e-3),
-        optional("per_row", &KernelRate::per_row, "time per row of the values, if longer than that of the bytes")
+        optional("per_row", &KernelRate::per_row,
+                 "time per row of the values, if longer than that of the bytes")
             .at_least(0)
             .at_most(1e-6),
         optional("first", &KernelRate::first, "bytes that move at first_share").at_least(0).at_most(1e12),
-        optional("first_share", &KernelRate::first_share, "share of the bandwidth of these bytes").positive(2));
+        optional("first_share", &KernelRate::first_share, "share of the bandwidth of these bytes")
+            .positive(2));
   }
 };
 

@@ -3,8 +3,8 @@
 #include "config/diagnostic.hpp"
 #include "lowering/optimizer_kernels.hpp"
 #include "lowering/typed_layers.hpp"
-#include "workload/make_trace.hpp"
 #include "workload/layer_ops.hpp"
+#include "workload/make_trace.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -61,7 +61,8 @@ public:
         return parameter_elements(layer) + layer.tied_elements;
       case KernelValues::rows:
         return batch * layer.out_elements /
-               std::max(1, layer.kind == LayerKind::batch_norm ? layer.out_shape.front() : layer.out_shape.back());
+               std::max(
+                   1, layer.kind == LayerKind::batch_norm ? layer.out_shape.front() : layer.out_shape.back());
       case KernelValues::queries:
         return batch * query_elements();
       case KernelValues::keys:
@@ -71,7 +72,9 @@ public:
       case KernelValues::ends:
         return number(KernelValues::input) + number(KernelValues::output);
       case KernelValues::scores:
-        return batch * static_cast<double>(layer.gemm.batch) * layer.gemm.m * (layer.kind == LayerKind::batched_matmul && !layer.gemm.transpose_b ? layer.gemm.k : layer.gemm.n);
+        return batch * static_cast<double>(layer.gemm.batch) * layer.gemm.m *
+               (layer.kind == LayerKind::batched_matmul && !layer.gemm.transpose_b ? layer.gemm.k
+                                                                                   : layer.gemm.n);
       case KernelValues::statistics:
         return batch * static_cast<double>(layer.gemm.batch) * layer.gemm.m;
       case KernelValues::nothing:
@@ -80,17 +83,17 @@ public:
     return 0;
   }
 
-  [[nodiscard]] Bytes size(ValueType type) const {
+  [[nodiscard]] Bytes size(PassType type) const {
     switch (type) {
-      case ValueType::result:
+      case PassType::result:
         return typed_.result;
-      case ValueType::input:
+      case PassType::input:
         return typed_.input;
-      case ValueType::compute:
+      case PassType::compute:
         return sizes_.activation;
-      case ValueType::parameter:
+      case PassType::parameter:
         return sizes_.casts ? sizes_.parameter : sizes_.compute_weight;
-      case ValueType::single:
+      case PassType::single:
         return single;
     }
     return single;
@@ -194,7 +197,8 @@ public:
   std::vector<Op> ops() {
     for (const TypedLayer& typed : layers_) append(Phase::forward, typed);
     for (const TypedLayer& typed : layers_ | std::views::reverse) {
-      for (int i = 1; i < typed.layer.readers && gradient_exists(typed); ++i) append(Phase::backward, typed, rules_.gradient_sum);
+      for (int i = 1; i < typed.layer.readers && gradient_exists(typed); ++i)
+        append(Phase::backward, typed, rules_.gradient_sum);
       const std::size_t first = ops_.size();
       append(Phase::backward, typed);
       if (ops_.size() > first) ops_.back().gradients = gradients_of(typed.layer, step_.batch);
@@ -235,13 +239,15 @@ private:
     }
     const double number = values.number(rule.of);
     if (number < rule.above) return;
-    const Bytes each = number * (rule.passes * values.size(rule.type) + Bytes(rule.bytes)) + Bytes(rule.fixed_bytes);
+    const Bytes each =
+        number * (rule.passes * values.size(rule.type) + Bytes(rule.bytes)) + Bytes(rule.fixed_bytes);
     const bool is_single = values.size(rule.type) == Bytes(4);
     Op op = kernel(phase, typed.layer.name, class_of(rule.kernel, is_single), each, rule.count);
     if (op.kind == OpKind::elementwise) {
       // Tensors beyond 2^31 bytes need indices of 64 bits, which kernels avoid: they work on halves.
       const Bytes operand = number * (rule.passes > 0 ? values.size(rule.type) : Bytes(4));
-      for (; operand.si() * rule.count / op.launches >= rules_.largest_kernel && rules_.largest_kernel > 0;) op.launches *= 2;
+      for (; operand.si() * rule.count / op.launches >= rules_.largest_kernel && rules_.largest_kernel > 0;)
+        op.launches *= 2;
     }
     op.of_layer = typed.of_layer;
     op.shape = VectorShape{number};
@@ -253,7 +259,8 @@ private:
   /// A class may have another for 4-byte values.
   [[nodiscard]] std::string class_of(const std::string& name, bool is_single) const {
     const std::string other = name + "_single";
-    const bool has_other = is_single && std::ranges::find(rules_.kernels, other, &KernelClass::name) != rules_.kernels.end();
+    const bool has_other =
+        is_single && std::ranges::find(rules_.kernels, other, &KernelClass::name) != rules_.kernels.end();
     return has_other ? other : name;
   }
 
@@ -285,13 +292,15 @@ private:
 
   [[nodiscard]] std::optional<ProductRate> product_rate() const {
     for (const Products& products : rules_.products) {
-      if (std::ranges::find(products.precisions, step_.precision) != products.precisions.end()) return products.rate;
+      if (std::ranges::find(products.precisions, step_.precision) != products.precisions.end())
+        return products.rate;
     }
     return std::nullopt;
   }
 
   /// The share of the peak at which the op's FLOPs take as long as the library's tiles do.
-  [[nodiscard]] std::optional<KernelRate> attention_rate(Phase phase, const Layer& layer, const Op& op) const {
+  [[nodiscard]] std::optional<KernelRate> attention_rate(Phase phase, const Layer& layer,
+                                                         const Op& op) const {
     const bool is_half = sizes_.activation < Bytes(4);
     const auto found = std::ranges::find(rules_.attention, is_half, &FusedAttention::half);
     if (found == rules_.attention.end()) return std::nullopt;
@@ -345,7 +354,8 @@ private:
     };
     const auto found = std::ranges::find_if(rules_.optimizers, is_ours);
     if (found == rules_.optimizers.end())
-      throw InputError(fmt::format("{} has no rules for the optimizer {}", rules_.name, config::name_of(step_.optimizer)));
+      throw InputError(
+          fmt::format("{} has no rules for the optimizer {}", rules_.name, config::name_of(step_.optimizer)));
     const Bytes size = sizes_.casts ? sizes_.parameter : sizes_.compute_weight;
     for (const TensorPass& pass : found->passes) {
       const bool is_single = size == Bytes(4);

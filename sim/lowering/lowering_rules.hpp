@@ -5,6 +5,7 @@
 #include "config/document.hpp"
 #include "config/keys.hpp"
 #include "lowering/kernel_class.hpp"
+#include "lowering/optimizer_kernels.hpp"
 #include "workload/layer.hpp"
 #include "workload/trace.hpp"
 
@@ -18,69 +19,69 @@ namespace trainyard {
 
 /// The values that a kernel reads or writes, of the whole batch except parameters.
 enum class KernelValues {
-  input,        ///< of the layer
-  output,       ///< of the layer
-  one_output,   ///< of a single sample
-  weights,      ///< the matrix of a layer, or a table
+  input,       ///< of the layer
+  output,      ///< of the layer
+  one_output,  ///< of a single sample
+  weights,     ///< the matrix of a layer, or a table
   bias,
   parameters,
-  rows,         ///< of the output: tokens
-  queries,      ///< of attention, the same number as its result
-  keys,         ///< of attention, the same number as its values
-  operands,     ///< queries and keys of attention
-  ends,         ///< input and output
-  scores,       ///< of attention
-  statistics,   ///< a value per query and head
+  rows,        ///< of the output: tokens
+  queries,     ///< of attention, the same number as its result
+  keys,        ///< of attention, the same number as its values
+  operands,    ///< queries and keys of attention
+  ends,        ///< input and output
+  scores,      ///< of attention
+  statistics,  ///< a value per query and head
   nothing
 };
 
 /// The type of values.
-enum class ValueType {
-  result,     ///< that the layer writes
-  input,      ///< that the layer reads
-  compute,    ///< of matrix products
+enum class PassType {
+  result,   ///< that the layer writes
+  input,    ///< that the layer reads
+  compute,  ///< of matrix products
   parameter,
-  single      ///< 4 bytes
+  single  ///< 4 bytes
 };
 
 /// The type that a layer writes.
 enum class ResultType {
-  input,      ///< that it reads
+  input,  ///< that it reads
   compute,
   parameter,
-  wide        ///< fp32 under autocast, else that it reads; of a sum, the wider of both
+  wide  ///< fp32 under autocast, else that it reads; of a sum, the wider of both
 };
 
 /// A state of a layer or of the whole step under which a kernel is launched.
 enum class LaunchCondition {
   autocast,
-  half,             ///< products in 16 bits
-  single,           ///< products in 32 bits
-  wide_input,       ///< the layer reads 4-byte values while products have 2
-  narrow_input,     ///< the layer reads 2-byte values
-  single_input,     ///< the layer reads 4-byte values
-  mixed,            ///< a sum of a 2-byte and a 4-byte tensor
-  same,             ///< a sum of two tensors of one type
+  half,          ///< products in 16 bits
+  single,        ///< products in 32 bits
+  wide_input,    ///< the layer reads 4-byte values while products have 2
+  narrow_input,  ///< the layer reads 2-byte values
+  single_input,  ///< the layer reads 4-byte values
+  mixed,         ///< a sum of a 2-byte and a 4-byte tensor
+  same,          ///< a sum of two tensors of one type
   bias,
   input_gradient,
-  grouped_heads,    ///< fewer heads of keys than of queries
-  dropout,          ///< inside fused attention
-  adds_rows,        ///< of an embedding
-  replaces_rows,    ///< of an embedding: it begins the model's values
+  grouped_heads,  ///< fewer heads of keys than of queries
+  dropout,        ///< inside fused attention
+  adds_rows,      ///< of an embedding
+  replaces_rows,  ///< of an embedding: it begins the model's values
   of_positions,
-  of_words,         ///< of an embedding: rows of each token
-  tied,             ///< a table that another layer multiplies by
-  next_token,       ///< the model predicts the next token of each
-  any_token,        ///< the model does not
+  of_words,    ///< of an embedding: rows of each token
+  tied,        ///< a table that another layer multiplies by
+  next_token,  ///< the model predicts the next token of each
+  any_token,   ///< the model does not
   depthwise,
-  dense,            ///< a convolution that is not in groups
+  dense,  ///< a convolution that is not in groups
   reads_images,
-  reads_maps,       ///< a convolution that does not read the image
+  reads_maps,  ///< a convolution that does not read the image
   nhwc,
   nchw,
-  joined,           ///< a product of queries, keys and values in one
-  rotary,           ///< the model rotates queries and keys
-  windowed,         ///< of a pooling: windows, not the whole map
+  joined,    ///< a product of queries, keys and values in one
+  rotary,    ///< the model rotates queries and keys
+  windowed,  ///< of a pooling: windows, not the whole map
   whole_map
 };
 
@@ -89,15 +90,15 @@ enum class MatrixKernel { none, product, input_gradient, weight_gradient };
 
 /// Kernels that a layer launches in one phase.
 struct KernelRule {
-  std::string kernel = {};      ///< a class of the lowering; empty: `matrix`
+  std::string kernel = {};  ///< a class of the lowering; empty: `matrix`
   MatrixKernel matrix = MatrixKernel::none;
   KernelValues of = KernelValues::output;
-  double passes = 0;            ///< over values of `type`: each reads or writes all once
-  ValueType type = ValueType::result;
-  double bytes = 0;             ///< per value, besides the passes
-  double fixed_bytes = 0;       ///< in all
-  double above = 0;             ///< number of values from which the kernel is launched
-  int count = 1;                ///< such kernels
+  double passes = 0;  ///< over values of `type`: each reads or writes all once
+  PassType type = PassType::result;
+  double bytes = 0;                        ///< per value, besides the passes
+  double fixed_bytes = 0;                  ///< in all
+  double above = 0;                        ///< number of values from which the kernel is launched
+  int count = 1;                           ///< such kernels
   std::vector<LaunchCondition> when = {};  ///< all must hold
 };
 
@@ -110,14 +111,11 @@ struct LayerRules {
 
 /// One pass of an optimizer over lists of tensors: kernels of a limited number of tensors and blocks each.
 struct TensorPass {
-  int tensors = 110;   ///< at most, of a kernel
-  double passes = 1;   ///< over the parameters, of their type
-  double bytes = 0;    ///< per tensor, in place of passes
+  int tensors = 110;  ///< at most, of a kernel
+  double passes = 1;  ///< over the parameters, of their type
+  double bytes = 0;   ///< per tensor, in place of passes
   std::string kernel = {};
 };
-
-/// How an optimizer updates all tensors.
-enum class OptimizerKernels { foreach_, fused };
 
 struct OptimizerRules {
   std::vector<Optimizer> optimizers = {};
@@ -131,16 +129,16 @@ struct AttentionShares {
   double forward = 1, backward = 1;
 };
 
-/// Fused attention of one library: its time is that of the products of whole tiles of tokens, and of some more
-/// keys for each tile of queries.
+/// Fused attention of one library: its time is that of the products of whole tiles of tokens, and of some
+/// more keys for each tile of queries.
 struct FusedAttention {
   std::string name;
   bool half = true;  ///< of 16-bit values; false: of 4-byte ones, at a share of the fp32 peak
   Seconds fixed;
-  int tile = 128;         ///< tokens
+  int tile = 128;          ///< tokens
   int causal_extra = 128;  ///< keys that a causal mask leaves besides half of them, twice
   int smallest_head = 64;  ///< features: smaller heads take as long
-  double forward_start = 0, backward_start = 0;  ///< keys
+  double forward_start = 0, backward_start = 0;      ///< keys
   double forward_dropout = 1, backward_dropout = 1;  ///< factors on the shares
   std::vector<AttentionShares> shares;
   std::string source = {};
@@ -159,9 +157,9 @@ struct Lowering {
   std::vector<LayerRules> layers;
   std::vector<FusedAttention> attention;
   std::vector<Products> products;
-  KernelRule gradient_sum;           ///< of a tensor that several layers read: for each but the first
-  std::string clear = {};            ///< kernels before products of many tiles
-  double largest_kernel = 0;         ///< bytes of a tensor from which on its kernels are split in halves
+  KernelRule gradient_sum;    ///< of a tensor that several layers read: for each but the first
+  std::string clear = {};     ///< kernels before products of many tiles
+  double largest_kernel = 0;  ///< bytes of a tensor from which on its kernels are split in halves
   std::vector<OptimizerRules> optimizers = {};
   std::vector<std::string> source = {};
 };
@@ -192,13 +190,13 @@ struct Names<KernelValues> {
 };
 
 template <>
-struct Names<ValueType> {
+struct Names<PassType> {
   static constexpr std::string_view what = "type of values";
-  static constexpr std::array table{Name{"result", ValueType::result, "that the layer writes"},
-                                    Name{"input", ValueType::input, "that the layer reads"},
-                                    Name{"compute", ValueType::compute, "of matrix products"},
-                                    Name{"parameter", ValueType::parameter, "of parameters"},
-                                    Name{"single", ValueType::single, "4 bytes"}};
+  static constexpr std::array table{Name{"result", PassType::result, "that the layer writes"},
+                                    Name{"input", PassType::input, "that the layer reads"},
+                                    Name{"compute", PassType::compute, "of matrix products"},
+                                    Name{"parameter", PassType::parameter, "of parameters"},
+                                    Name{"single", PassType::single, "4 bytes"}};
 };
 
 template <>
@@ -258,25 +256,21 @@ struct Names<MatrixKernel> {
 };
 
 template <>
-struct Names<OptimizerKernels> {
-  static constexpr std::string_view what = "kernels of an optimizer";
-  static constexpr std::array table{
-      Name{"foreach", OptimizerKernels::foreach_, "one for each operation on lists of tensors"},
-      Name{"fused", OptimizerKernels::fused, "one for all operations on a list"}};
-};
-
-template <>
 struct Keys<KernelRule> {
   static auto table() {
     return keys(
         optional("kernel", &KernelRule::kernel, "class of the kernel"),
         optional("matrix", &KernelRule::matrix, "work of matrix units, in place of a class"),
         optional("of", &KernelRule::of, "values that it reads or writes"),
-        optional("passes", &KernelRule::passes, "times that it reads or writes them").at_least(0).at_most(100),
+        optional("passes", &KernelRule::passes, "times that it reads or writes them")
+            .at_least(0)
+            .at_most(100),
         optional("type", &KernelRule::type, "type of the passes"),
         optional("bytes", &KernelRule::bytes, "bytes per value besides the passes").at_least(0).at_most(1000),
         optional("fixed_bytes", &KernelRule::fixed_bytes, "further bytes in all").at_least(0).at_most(1e9),
-        optional("above", &KernelRule::above, "number of values from which it is launched").at_least(0).at_most(1e12),
+        optional("above", &KernelRule::above, "number of values from which it is launched")
+            .at_least(0)
+            .at_most(1e12),
         optional("count", &KernelRule::count, "such kernels in a row").between(1, 100),
         optional("when", &KernelRule::when, "conditions of the launch, all of which must hold"));
   }
@@ -296,9 +290,12 @@ struct Keys<LayerRules> {
 template <>
 struct Keys<AttentionShares> {
   static auto table() {
-    return keys(required("head_dim", &AttentionShares::head_dim, "largest number of features per head").at_least(1).at_most(1e6),
-                required("forward", &AttentionShares::forward, "share of the peak in forward").positive(2),
-                required("backward", &AttentionShares::backward, "share of the peak in backward").positive(2));
+    return keys(
+        required("head_dim", &AttentionShares::head_dim, "largest number of features per head")
+            .at_least(1)
+            .at_most(1e6),
+        required("forward", &AttentionShares::forward, "share of the peak in forward").positive(2),
+        required("backward", &AttentionShares::backward, "share of the peak in backward").positive(2));
   }
 };
 
@@ -306,18 +303,25 @@ template <>
 struct Keys<FusedAttention> {
   static auto table() {
     using F = FusedAttention;
-    return keys(required("name", &F::name, "library"),
-                optional("half", &F::half, "true: of 16-bit values, at a share of their peak; false: of 32-bit ones, at one of fp32's"),
-                required("fixed", &F::fixed, "time of a kernel without products").at_least(0).at_most(1e-3),
-                optional("tile", &F::tile, "tokens of a tile").between(1, 4096),
-                optional("causal_extra", &F::causal_extra, "keys besides half of them that a causal mask leaves, twice").between(0, 4096),
-                optional("smallest_head", &F::smallest_head, "features per head below which it gets no faster").between(1, 4096),
-                optional("forward_start", &F::forward_start, "keys' worth of time before a tile of queries").at_least(0).at_most(4096),
-                optional("backward_start", &F::backward_start, "the same in backward").at_least(0).at_most(4096),
-                optional("forward_dropout", &F::forward_dropout, "factor of dropout on the share").positive(1),
-                optional("backward_dropout", &F::backward_dropout, "the same in backward").positive(1),
-                required("shares", &F::shares, "shares of the peak by size of the heads, ascending"),
-                optional("source", &F::source, "measurement"));
+    return keys(
+        required("name", &F::name, "library"),
+        optional("half", &F::half,
+                 "true: of 16-bit values, at a share of their peak; false: of 32-bit ones, at one of fp32's"),
+        required("fixed", &F::fixed, "time of a kernel without products").at_least(0).at_most(1e-3),
+        optional("tile", &F::tile, "tokens of a tile").between(1, 4096),
+        optional("causal_extra", &F::causal_extra,
+                 "keys besides half of them that a causal mask leaves, twice")
+            .between(0, 4096),
+        optional("smallest_head", &F::smallest_head, "features per head below which it gets no faster")
+            .between(1, 4096),
+        optional("forward_start", &F::forward_start, "keys' worth of time before a tile of queries")
+            .at_least(0)
+            .at_most(4096),
+        optional("backward_start", &F::backward_start, "the same in backward").at_least(0).at_most(4096),
+        optional("forward_dropout", &F::forward_dropout, "factor of dropout on the share").positive(1),
+        optional("backward_dropout", &F::backward_dropout, "the same in backward").positive(1),
+        required("shares", &F::shares, "shares of the peak by size of the heads, ascending"),
+        optional("source", &F::source, "measurement"));
   }
 };
 
@@ -325,13 +329,18 @@ template <>
 struct Keys<ProductRate> {
   static auto table() {
     using P = ProductRate;
-    return keys(required("share", &P::share, "share of the peak that the best tiles reach").positive(1),
-                optional("backward", &P::backward, "factor on it in backward").positive(1),
-                optional("k_half", &P::k_half, "k at which a product takes twice as long per FLOP as with an endless one").at_least(0).at_most(1e5),
-                optional("fixed", &P::fixed, "time of a product without FLOPs").at_least(0).at_most(1e-3),
-                optional("odd", &P::odd, "share of the peak with odd rows or columns").positive(1),
-                optional("odd_backward", &P::odd_backward, "the same in backward").positive(1),
-                optional("unaligned", &P::unaligned, "the same with dimensions that are no multiple of 16 bytes").positive(1));
+    return keys(
+        required("share", &P::share, "share of the peak that the best tiles reach").positive(1),
+        optional("backward", &P::backward, "factor on it in backward").positive(1),
+        optional("k_half", &P::k_half,
+                 "k at which a product takes twice as long per FLOP as with an endless one")
+            .at_least(0)
+            .at_most(1e5),
+        optional("fixed", &P::fixed, "time of a product without FLOPs").at_least(0).at_most(1e-3),
+        optional("odd", &P::odd, "share of the peak with odd rows or columns").positive(1),
+        optional("odd_backward", &P::odd_backward, "the same in backward").positive(1),
+        optional("unaligned", &P::unaligned, "the same with dimensions that are no multiple of 16 bytes")
+            .positive(1));
   }
 };
 
@@ -346,10 +355,13 @@ struct Keys<Products> {
 template <>
 struct Keys<TensorPass> {
   static auto table() {
-    return keys(required("kernel", &TensorPass::kernel, "class of the kernels"),
-                optional("tensors", &TensorPass::tensors, "most tensors of a kernel").between(1, 10'000),
-                optional("passes", &TensorPass::passes, "passes over the parameters").at_least(0).at_most(100),
-                optional("bytes", &TensorPass::bytes, "bytes per tensor in place of passes").at_least(0).at_most(1000));
+    return keys(
+        required("kernel", &TensorPass::kernel, "class of the kernels"),
+        optional("tensors", &TensorPass::tensors, "most tensors of a kernel").between(1, 10'000),
+        optional("passes", &TensorPass::passes, "passes over the parameters").at_least(0).at_most(100),
+        optional("bytes", &TensorPass::bytes, "bytes per tensor in place of passes")
+            .at_least(0)
+            .at_most(1000));
   }
 };
 
@@ -372,9 +384,11 @@ struct Keys<Lowering> {
         required("layers", &Lowering::layers, "kernels of each kind of layer"),
         optional("attention", &Lowering::attention, "fused attention"),
         optional("products", &Lowering::products, "matrix products; default: as the GPU profile has them"),
-        required("gradient_sum", &Lowering::gradient_sum, "sum of the gradients of two layers that read a tensor"),
+        required("gradient_sum", &Lowering::gradient_sum,
+                 "sum of the gradients of two layers that read a tensor"),
         optional("clear", &Lowering::clear, "class of kernels before products of many tiles"),
-        optional("largest_kernel", &Lowering::largest_kernel, "bytes of a kernel from which on it is split in halves")
+        optional("largest_kernel", &Lowering::largest_kernel,
+                 "bytes of a kernel from which on it is split in halves")
             .at_least(0)
             .at_most(1e15),
         optional("optimizers", &Lowering::optimizers, "kernels of the update"),

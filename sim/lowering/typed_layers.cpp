@@ -35,7 +35,8 @@ std::vector<Layer> projections_of(const Layer& whole) {
     for (std::size_t k = 0; k < whole.parameters.size(); ++k) {
       const Parameter& tensor = whole.parameters[k];
       if (is_named && k / tensors == i) part.parameters.push_back(tensor);
-      if (!is_named) part.parameters.push_back({fmt::format("{}.{}", tensor.name, i), share * tensor.elements});
+      if (!is_named)
+        part.parameters.push_back({fmt::format("{}.{}", tensor.name, i), share * tensor.elements});
     }
     parts.push_back(std::move(part));
   }
@@ -76,7 +77,11 @@ std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Low
     Bytes result = result_of(its == nullptr ? ResultType::compute : its->result, input, sizes);
     if (layers[i].kind == LayerKind::add) result = std::max(input, shared);
     for (const Layer& part : parts)
-      typed.push_back({.layer = part, .of_layer = static_cast<int>(i), .input = input, .result = result, .other = shared});
+      typed.push_back({.layer = part,
+                       .of_layer = static_cast<int>(i),
+                       .input = input,
+                       .result = result,
+                       .other = shared});
     typed.back().layer.readers = layers[i].readers;
     before = result;
     if (layers[i].readers > 1) shared = result;

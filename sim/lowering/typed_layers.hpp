@@ -11,9 +11,9 @@ namespace trainyard {
 
 struct TypedLayer {
   Layer layer;
-  int of_layer = -1;     ///< index in the model's layers
-  Bytes input, result;   ///< bytes per value
-  Bytes other;           ///< of a sum: of the tensor that an earlier layer wrote
+  int of_layer = -1;    ///< index in the model's layers
+  Bytes input, result;  ///< bytes per value
+  Bytes other;          ///< of a sum: of the tensor that an earlier layer wrote
 };
 
 /// The layers with projections that are one product in the model computed one by one, so that the layer

@@ -68,6 +68,7 @@ std::vector<Layer> bert_layers(const BertHyperparameters& parameters) {
   const int tokens = parameters.sequence_length;
   const int hidden = parameters.hidden;
   const TransformerSize size{tokens, hidden, parameters.heads, parameters.intermediate.value_or(4 * hidden)};
+  const BlockParts parts{.attention = parameters.attention};
   std::vector<Layer> layers;
   append_embeddings(layers, parameters);
   for (int i = 0; i < parameters.layers; ++i) {
@@ -75,10 +76,11 @@ std::vector<Layer> bert_layers(const BertHyperparameters& parameters) {
     const std::size_t first = layers.size();
     layers.back().readers = 2;  // the attention and the residual sum
     append_attention(layers, prefix, size,
-                     split_linear_layer(prefix + ".attn.qkv", {tokens, hidden, 3 * hidden}, {"q", "k", "v"}));
+                     split_linear_layer(prefix + ".attn.qkv", {tokens, hidden, 3 * hidden}, {"q", "k", "v"}),
+                     parts);
     layers.push_back(token_norm(prefix + ".ln1", parameters));
     layers.back().readers = 2;
-    append_feed_forward(layers, prefix, size);
+    append_feed_forward(layers, prefix, size, parts);
     layers.push_back(token_norm(prefix + ".ln2", parameters));
     set_block(layers, first, i);
   }

@@ -74,20 +74,6 @@ struct Names<DecoderPosition> {
 };
 
 template <>
-struct Names<AttentionKernel> {
-  static constexpr std::string_view what = "attention kernel";
-  static constexpr std::array table{
-      Name{"unfused", AttentionKernel::unfused,
-           "scores, softmax, dropout and context as kernels of their own"},
-      Name{"flash", AttentionKernel::flash, "one kernel that keeps the scores on the chip"},
-      Name{"eager", AttentionKernel::unfused, ""},
-      Name{"flash_attention", AttentionKernel::flash, ""},
-      Name{"flash_attention_2", AttentionKernel::flash, ""},
-      Name{"flash_attn", AttentionKernel::flash, ""},
-      Name{"fused", AttentionKernel::flash, ""}};
-};
-
-template <>
 struct Keys<DecoderHyperparameters> {
   static auto table() {
     using D = DecoderHyperparameters;

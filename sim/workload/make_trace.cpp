@@ -468,7 +468,8 @@ Op matrix_op(LayerPass pass, const Layer& layer, int batch, const ElementSizes& 
   }
   const GemmShape forward = gemm_shape(layer, setting);
   if (is_forward) return op(matrix_kind(layer.kind), forward);
-  return op(OpKind::gemm, pass == LayerPass::input_gradient ? first_gradient(forward) : second_gradient(forward));
+  return op(OpKind::gemm,
+            pass == LayerPass::input_gradient ? first_gradient(forward) : second_gradient(forward));
 }
 
 std::vector<Op> layer_ops(Phase phase, const Layer& layer, int batch, Precision precision) {

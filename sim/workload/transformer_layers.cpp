@@ -308,9 +308,8 @@ void append_attention(std::vector<Layer>& layers, const std::string& prefix, con
   layers.push_back(with_split(std::move(qkv), TensorSplit::columns));
   layers.back().limited = limited_by_kv(size, 2);
   const int keys = kv_heads(size) * head_dim(size);
-  layers.back().projections = parts.joined_projections
-                                  ? std::vector{qkv_columns(size)}
-                                  : std::vector{size.heads * head_dim(size), keys, keys};
+  layers.back().projections = parts.joined_projections ? std::vector{qkv_columns(size)}
+                                                       : std::vector{size.heads * head_dim(size), keys, keys};
   if (parts.rope) {
     const int heads = size.heads + kv_heads(size);
     layers.push_back(with_split(rope_layer(prefix + ".attn.rope", {heads, size.sequence, head_dim(size)}),

@@ -3,10 +3,13 @@
 // bert.hpp and decoder.hpp. Cost rules as in layer.hpp: a multiply-accumulate is two FLOPs. Each function
 // says how tensor parallelism divides its layer (Layer::split).
 
+#include "config/keys.hpp"
 #include "workload/layer.hpp"
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -180,4 +183,21 @@ void append_residual(std::vector<Layer>& layers, const std::string& prefix, cons
 /// The vocabulary with entries added up to a multiple of `multiple`, so that ranks can divide it.
 int padded_vocabulary(int vocabulary, std::optional<int> multiple);
 
+namespace config {
+
+template <>
+struct Names<AttentionKernel> {
+  static constexpr std::string_view what = "attention kernel";
+  static constexpr std::array table{
+      Name{"unfused", AttentionKernel::unfused,
+           "scores, softmax, dropout and context as kernels of their own"},
+      Name{"flash", AttentionKernel::flash, "one kernel that keeps the scores on the chip"},
+      Name{"eager", AttentionKernel::unfused, ""},
+      Name{"flash_attention", AttentionKernel::flash, ""},
+      Name{"flash_attention_2", AttentionKernel::flash, ""},
+      Name{"flash_attn", AttentionKernel::flash, ""},
+      Name{"fused", AttentionKernel::flash, ""}};
+};
+
+}  // namespace config
 }  // namespace trainyard
