@@ -23,13 +23,14 @@ double elements(const std::vector<int>& shape) {
 
 /// What rules ask of a whole model.
 struct ModelTraits {
-  bool predicts_next_token = false, is_rotary = false, is_tied = false;
+  bool predicts_next_token = false, is_rotary = false, is_tied = false, is_joined = false;
 };
 
 ModelTraits traits_of(const std::vector<Layer>& layers) {
   ModelTraits traits;
   for (const Layer& layer : layers) {
     traits.predicts_next_token |= layer.predicts_next_token;
+    traits.is_joined |= layer.projections.size() == 1;
     traits.is_rotary |= layer.kind == LayerKind::rope;
     traits.is_tied |= layer.kind == LayerKind::linear && layer.tied_elements > 0;
   }
@@ -95,6 +96,8 @@ public:
         return sizes_.casts ? sizes_.parameter : sizes_.compute_weight;
       case PassType::single:
         return single;
+      case PassType::wide:
+        return sizes_.casts ? single : sizes_.activation;
     }
     return single;
   }
@@ -158,6 +161,12 @@ public:
         return layer.projections.size() == 1;
       case LaunchCondition::rotary:
         return model_.is_rotary;
+      case LaunchCondition::of_scores:
+        return layer.kind == LayerKind::batched_matmul && layer.gemm.transpose_b;
+      case LaunchCondition::of_context:
+        return layer.kind == LayerKind::batched_matmul && !layer.gemm.transpose_b;
+      case LaunchCondition::packed:
+        return model_.is_joined && !model_.predicts_next_token;
       case LaunchCondition::windowed:
         return layer.window.kernel_h > 0;
       case LaunchCondition::whole_map:
@@ -172,7 +181,9 @@ private:
   [[nodiscard]] bool has_bias() const {
     return typed_.layer.parameters.size() + (typed_.layer.tied_elements > 0 ? 1 : 0) > 1;
   }
-  [[nodiscard]] double query_elements() const { return typed_.layer.out_elements; }
+  [[nodiscard]] double query_elements() const {
+    return holds(LaunchCondition::of_scores) ? typed_.layer.in_elements : typed_.layer.out_elements;
+  }
   [[nodiscard]] double key_elements() const {
     const Layer& layer = typed_.layer;
     if (layer.kind == LayerKind::flash_attention) return (layer.in_elements - query_elements()) / 2;

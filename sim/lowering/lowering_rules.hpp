@@ -42,6 +42,8 @@ enum class PassType {
   compute,  ///< of matrix products
   parameter,
   single  ///< 4 bytes
+  ,
+  wide  ///< 4 bytes under autocast, else of products
 };
 
 /// The type that a layer writes.
@@ -50,6 +52,8 @@ enum class ResultType {
   compute,
   parameter,
   wide  ///< fp32 under autocast, else that it reads; of a sum, the wider of both
+  ,
+  probabilities  ///< fp32 under autocast, unless the model predicts next tokens: then it casts them back
 };
 
 /// A state of a layer or of the whole step under which a kernel is launched.
@@ -79,9 +83,12 @@ enum class LaunchCondition {
   reads_maps,  ///< a convolution that does not read the image
   nhwc,
   nchw,
-  joined,    ///< a product of queries, keys and values in one
-  rotary,    ///< the model rotates queries and keys
-  windowed,  ///< of a pooling: windows, not the whole map
+  joined,      ///< a product of queries, keys and values in one
+  rotary,      ///< the model rotates queries and keys
+  of_scores,   ///< a product of queries and keys
+  of_context,  ///< one of probabilities and values
+  packed,      ///< the model's projections of attention are one, and it predicts no next token
+  windowed,    ///< of a pooling: windows, not the whole map
   whole_map
 };
 
@@ -192,11 +199,13 @@ struct Names<KernelValues> {
 template <>
 struct Names<PassType> {
   static constexpr std::string_view what = "type of values";
-  static constexpr std::array table{Name{"result", PassType::result, "that the layer writes"},
-                                    Name{"input", PassType::input, "that the layer reads"},
-                                    Name{"compute", PassType::compute, "of matrix products"},
-                                    Name{"parameter", PassType::parameter, "of parameters"},
-                                    Name{"single", PassType::single, "4 bytes"}};
+  static constexpr std::array table{
+      Name{"result", PassType::result, "that the layer writes"},
+      Name{"input", PassType::input, "that the layer reads"},
+      Name{"compute", PassType::compute, "of matrix products"},
+      Name{"parameter", PassType::parameter, "of parameters"},
+      Name{"single", PassType::single, "4 bytes"},
+      Name{"wide", PassType::wide, "4 bytes under autocast, otherwise that of products"}};
 };
 
 template <>
@@ -206,6 +215,8 @@ struct Names<ResultType> {
       Name{"input", ResultType::input, "that of its input"},
       Name{"compute", ResultType::compute, "that of matrix products"},
       Name{"parameter", ResultType::parameter, "that of parameters"},
+      Name{"probabilities", ResultType::probabilities,
+           "fp32 under autocast, unless the model predicts next tokens"},
       Name{"wide", ResultType::wide, "fp32 under autocast, otherwise that of its input"}};
 };
 
@@ -241,6 +252,10 @@ struct Names<LaunchCondition> {
       Name{"nchw", C::nchw, "layout nchw"},
       Name{"joined", C::joined, "a product of queries, keys and values in one"},
       Name{"rotary", C::rotary, "the model rotates queries and keys"},
+      Name{"of_scores", C::of_scores, "a product of queries and keys"},
+      Name{"of_context", C::of_context, "a product of probabilities and values"},
+      Name{"packed", C::packed,
+           "torch.nn.MultiheadAttention: joined projections, and no next token is predicted"},
       Name{"windowed", C::windowed, "a pooling of windows"},
       Name{"whole_map", C::whole_map, "a pooling of the whole map"}};
 };

@@ -43,7 +43,7 @@ std::vector<Layer> projections_of(const Layer& whole) {
   return parts;
 }
 
-Bytes result_of(ResultType type, Bytes input, const ElementSizes& sizes) {
+Bytes result_of(ResultType type, Bytes input, bool predicts_next_token, const ElementSizes& sizes) {
   switch (type) {
     case ResultType::input:
       return input;
@@ -51,6 +51,8 @@ Bytes result_of(ResultType type, Bytes input, const ElementSizes& sizes) {
       return sizes.activation;
     case ResultType::parameter:
       return sizes.casts ? sizes.parameter : sizes.compute_weight;
+    case ResultType::probabilities:
+      return sizes.casts && !predicts_next_token ? sizes.parameter : sizes.activation;
     case ResultType::wide:
       return sizes.casts ? sizes.parameter : input;
   }
@@ -67,6 +69,7 @@ const LayerRules* rules_of(const Lowering& rules, LayerKind kind) {
 std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Lowering& rules,
                                      const ElementSizes& sizes) {
   std::vector<TypedLayer> typed;
+  const bool next_token = std::ranges::any_of(layers, &Layer::predicts_next_token);
   Bytes before = sizes.activation;  // of the layer before
   Bytes shared = sizes.activation;  // of the last tensor that several layers read
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -74,7 +77,7 @@ std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Low
     const Bytes input = layers[i].continues_previous ? before : shared;
     const std::vector<Layer> parts = projections_of(layers[i]);
     if (!typed.empty()) typed.back().layer.readers += static_cast<int>(parts.size()) - 1;
-    Bytes result = result_of(its == nullptr ? ResultType::compute : its->result, input, sizes);
+    Bytes result = result_of(its == nullptr ? ResultType::compute : its->result, input, next_token, sizes);
     if (layers[i].kind == LayerKind::add) result = std::max(input, shared);
     for (const Layer& part : parts)
       typed.push_back({.layer = part,
