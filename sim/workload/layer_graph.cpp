@@ -180,6 +180,7 @@ std::vector<Layer> LayerGraph::finished() {
   keep_read_outputs();
   for (const Tensor& tensor : tensors_) {
     if (tensor.readers.size() < 2) continue;
+    if (tensor.writer >= 0) layers_[at(tensor.writer)].readers = static_cast<int>(tensor.readers.size());
     for (const int reader : tensor.readers) {
       if (reader == tensor.writer + 1) layers_[at(reader)].continues_previous = false;
     }
