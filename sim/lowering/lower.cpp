@@ -208,21 +208,16 @@ public:
   std::vector<Op> ops() {
     for (const TypedLayer& typed : layers_) append(Phase::forward, typed);
     for (const TypedLayer& typed : layers_ | std::views::reverse) {
-      for (int i = 1; i < typed.layer.readers && gradient_exists(typed); ++i)
-        append(Phase::backward, typed, rules_.gradient_sum);
       const std::size_t first = ops_.size();
       append(Phase::backward, typed);
       if (ops_.size() > first) ops_.back().gradients = gradients_of(typed.layer, step_.batch);
+      append_gradient_sums(typed);
     }
     append_optimizer();
     return std::move(ops_);
   }
 
 private:
-  static bool gradient_exists(const TypedLayer& typed) {
-    return typed.layer.has_input_gradient || !typed.layer.parameters.empty();
-  }
-
   void append(Phase phase, const TypedLayer& typed) {
     const LayerRules* its = rules_of(rules_, typed.layer.kind);
     if (its == nullptr) {
@@ -231,6 +226,17 @@ private:
     }
     for (const KernelRule& rule : phase == Phase::forward ? its->forward : its->backward)
       append(phase, typed, rule);
+  }
+
+  void append_gradient_sums(const TypedLayer& typed) {
+    const int sums = typed.layer.input_sums;
+    if (sums == 0) return;
+    const KernelRule& rule = rules_.gradient_sum;
+    const double values = step_.batch * typed.layer.summed_elements;
+    ops_.push_back(kernel(Phase::backward, typed.layer.name, rule.kernel,
+                          rule.passes * values / sums * typed.input, sums));
+    ops_.back().of_layer = typed.of_layer;
+    ops_.back().shape = VectorShape{values};
   }
 
   void append_unruled(Phase phase, const TypedLayer& typed) {

@@ -21,7 +21,8 @@ std::vector<Layer> projections_of(const Layer& whole) {
     Layer part = whole;
     const double share = whole.projections[i] / columns;  // ranks that share the model have a part of each
     part.name = fmt::format("{}.{}", whole.name, i);
-    part.readers = 1;
+    part.input_sums = i == 0 ? whole.input_sums + static_cast<int>(whole.projections.size()) - 1 : 0;
+    part.summed_elements = part.input_sums * whole.in_elements;
     part.projections.clear();
     part.gemm.n = static_cast<int>(std::lround(share * whole.gemm.n));
     part.out_shape.back() = part.gemm.n;
@@ -76,7 +77,7 @@ std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Low
     const LayerRules* its = rules_of(rules, layers[i].kind);
     const Bytes input = layers[i].continues_previous ? before : shared;
     const std::vector<Layer> parts = projections_of(layers[i]);
-    if (!typed.empty()) typed.back().layer.readers += static_cast<int>(parts.size()) - 1;
+    if (layers[i].input_sums > 0) shared = input;
     Bytes result = result_of(its == nullptr ? ResultType::compute : its->result, input, next_token, sizes);
     if (layers[i].kind == LayerKind::add) result = std::max(input, shared);
     for (const Layer& part : parts)
@@ -85,9 +86,7 @@ std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Low
                        .input = input,
                        .result = result,
                        .other = shared});
-    typed.back().layer.readers = layers[i].readers;
     before = result;
-    if (layers[i].readers > 1) shared = result;
   }
   return typed;
 }

@@ -16,8 +16,7 @@ struct TypedLayer {
   Bytes other;          ///< of a sum: of the tensor that an earlier layer wrote
 };
 
-/// The layers with projections that are one product in the model computed one by one, so that the layer
-/// before has as many more readers.
+/// The layers, with projections that are one product in the model computed one by one: each reads the input.
 std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Lowering& rules,
                                      const ElementSizes& sizes);
 

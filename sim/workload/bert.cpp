@@ -74,14 +74,14 @@ std::vector<Layer> bert_layers(const BertHyperparameters& parameters) {
   for (int i = 0; i < parameters.layers; ++i) {
     const std::string prefix = "layer" + std::to_string(i);
     const std::size_t first = layers.size();
-    layers.back().readers = 2;  // the attention and the residual sum
     append_attention(layers, prefix, size,
                      split_linear_layer(prefix + ".attn.qkv", {tokens, hidden, 3 * hidden}, {"q", "k", "v"}),
                      parts);
     layers.push_back(token_norm(prefix + ".ln1", parameters));
-    layers.back().readers = 2;
+    const std::size_t middle = layers.size();
     append_feed_forward(layers, prefix, size, parts);
     layers.push_back(token_norm(prefix + ".ln2", parameters));
+    for (const std::size_t reader : {first, middle}) set_shares_input(layers[reader]);  // with a residual sum
     set_block(layers, first, i);
   }
   if (parameters.head == BertHead::question_answering)

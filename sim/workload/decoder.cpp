@@ -81,11 +81,11 @@ std::vector<Layer> decoder_layers(const DecoderHyperparameters& parameters) {
   for (int i = 0; i < parameters.layers; ++i) {
     const std::string prefix = "h" + std::to_string(i);
     const std::size_t first = layers.size();
-    layers.back().readers = 2;  // the norm and the residual sum
     append_norm(layers, prefix + ".ln1", parameters);
+    set_shares_input(layers.back());  // with the residual sum
     append_attention(layers, prefix, size, linear_layer(prefix + ".attn.qkv", qkv, parts.bias), parts);
-    layers.back().readers = 2;
     append_norm(layers, prefix + ".ln2", parameters);
+    set_shares_input(layers.back());
     if (has_experts(parameters, i))
       append_experts(layers, prefix, size, size_of_experts(parameters), parts);
     else

@@ -138,7 +138,10 @@ struct Layer {
   std::vector<int> projections = {};
   bool drops_probabilities = false;  ///< of fused attention: dropout inside its kernel
   bool predicts_next_token = false;  ///< of a loss: of every token but the first of a sample
-  int readers = 1;                   ///< layers that read its output, whose gradients are summed
+  /// Sums of gradients of its input, which other layers read too, if it is the first of them, and the values
+  /// of a sample in all of these sums.
+  int input_sums = 0;
+  double summed_elements = 0;
   TensorSplit split = TensorSplit::none;
   LimitedColumns limited = {};  ///< part of the outputs of a layer split by columns
   /// The axis whose groups hold copies of the parameters and sum their gradients; empty: no other rank has
@@ -221,6 +224,9 @@ Layer vector_layer(std::string name, LayerKind kind, const std::vector<int>& sha
 
 /// Marks the layer that reads the data: it has no gradient of its input.
 void set_reads_data(Layer& layer);
+
+/// Says that another layer reads a layer's input too, after it.
+void set_shares_input(Layer& layer);
 
 /// Sets the arithmetic of a layer with this many multiply-accumulates; backward has twice as many.
 void set_macs(Layer& layer, double macs);

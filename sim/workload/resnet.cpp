@@ -80,7 +80,6 @@ std::vector<Layer> resnet_layers(const ResnetHyperparameters& parameters) {
       const std::string prefix = "layer" + std::to_string(stage + 1) + "." + std::to_string(b) + ".";
       const int stride = stage > 0 && b == 0 ? 2 : 1;
       const std::size_t first = layers.size();
-      layers.back().readers = 2;  // both paths
       if (parameters.block == ResidualBlock::basic) {
         const bool changes_shape = stride > 1 || channels != map.channels;
         map = append_basic(layers, prefix, map, {channels, stride, changes_shape});
@@ -88,6 +87,7 @@ std::vector<Layer> resnet_layers(const ResnetHyperparameters& parameters) {
         map = append_bottleneck(layers, prefix, map, {channels, stride, b == 0},
                                 parameters.stride_on.value_or(StridePlace::conv2));
       }
+      set_shares_input(layers[first]);  // with the shortcut
       set_block(layers, first, block++);
     }
     channels *= 2;

@@ -43,12 +43,12 @@ std::vector<Layer> vit_layers(const VitHyperparameters& parameters) {
   for (int i = 0; i < parameters.layers; ++i) {
     const std::string prefix = "layer" + std::to_string(i);
     const std::size_t first = layers.size();
-    layers.back().readers = 2;  // the norm and the residual sum
     append_token_norm(layers, prefix + ".ln1", size);
+    set_shares_input(layers.back());  // with the residual sum
     append_attention(layers, prefix, size,
                      linear_layer(prefix + ".attn.qkv", {size.sequence, hidden, 3 * hidden}), parts);
-    layers.back().readers = 2;
     append_token_norm(layers, prefix + ".ln2", size);
+    set_shares_input(layers.back());
     append_feed_forward(layers, prefix, size, parts);
     set_block(layers, first, i);
   }

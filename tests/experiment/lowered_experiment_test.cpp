@@ -42,7 +42,7 @@ TEST_CASE("a stack with runtime eager has the kernels of its lowering, and no fa
   }));
   const ResolvedExperiment fused = on_h100({{"stack", "pytorch_ddp"}});
   CHECK(!fused.lowering);
-  CHECK(launches(fused) < 500);
+  CHECK(launches(fused) < 600);
 }
 
 TEST_CASE("the stack chooses attention unless somebody sets the model's") {

@@ -38,7 +38,9 @@ TEST_CASE("the shipped pytorch_ddp.yaml is PyTorch's defaults, each with its sou
 
 TEST_CASE("keys of one runtime have no effect or no place in the other") {
   std::vector<Diagnostic> warnings;
-  load_stack(config::parse("s.yaml", "name: s\nlowering: own\noptimizer_kernels: fused\n"), &warnings);
+  const Stack fused =
+      load_stack(config::parse("s.yaml", "name: s\nlowering: own\noptimizer_kernels: fused\n"), &warnings);
+  CHECK(fused.runtime == Runtime::fused);
   REQUIRE(warnings.size() == 2);
   CHECK(warnings[0].key_path == "lowering");
   CHECK(warnings[1].key_path == "optimizer_kernels");
