@@ -170,17 +170,18 @@ std::vector<std::string> persistent_notes(const ResolvedExperiment& resolved) {
       fmt::join(groups, " and "))};
 }
 
-/// Kernels of a lowering, and how long a host of the measured kind needs to launch them, which is not
-/// simulated.
+/// Launches of a lowering and the host's time for them.
 std::vector<std::string> launch_notes(const ResolvedExperiment& resolved) {
   if (!resolved.lowering) return {};
-  constexpr Seconds per_launch{40e-6};  // eager steps on a host of 16 virtual Xeon CPUs, 2026: 32 to 69 us
+  const Trace& trace = only_class(resolved).trace;
   int launches = 0;
-  for (const Op& op : only_class(resolved).trace.ops) launches += op.launches;
-  return {fmt::format(
-      "{} launched in a step, as by {}; the host that launches them is not simulated: at some 40 us each it "
-      "needs {}, and the GPU waits where that is longer",
-      plural(launches, "kernel"), resolved.lowering->name, human(launches * per_launch))};
+  Seconds host = trace.between_steps;
+  for (const Op& op : trace.ops) {
+    launches += op.launches;
+    host += op.host;
+  }
+  return {fmt::format("{} launched in a step, as by {}; a host like that of its profiles needs {} (assumed)",
+                      plural(launches, "kernel"), resolved.lowering->name, human(host))};
 }
 
 /// Whether slower GPUs need longer for the op: its time is computed here, or a trace says so.

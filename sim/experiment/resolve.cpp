@@ -27,12 +27,12 @@
 #include "experiment/software_use.hpp"
 #include "experiment/sparse_gradients.hpp"
 #include "experiment/stack_rules.hpp"
-#include "lowering/lowering_rules.hpp"
 #include "experiment/swapped_gpus.hpp"
 #include "experiment/torus_grid.hpp"
 #include "experiment/trace_checks.hpp"
 #include "experiment/whole_step.hpp"
 #include "learn/samples.hpp"
+#include "lowering/lowering_rules.hpp"
 #include "platform/channels.hpp"
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
@@ -238,8 +238,8 @@ private:
     has_stack_ = true;
     require_usable(resolved_.stack, settings_);
     if (resolved_.stack.runtime == Runtime::fused) return;
-    const fs::path rules =
-        find_once(files_, catalogue_, config::Kind::lowering, resolved_.stack.lowering, path);
+    const fs::path rules = find_once(files_, catalogue_, config::Kind::lowering,
+                                     resolved_.stack.lowering.value_or("pytorch_2_11"), path);
     resolved_.lowering = files_.lowerings.get(rules.string(), nullptr, [&](auto*) {
       return std::make_shared<const Lowering>(load_lowering(load_once(files_, rules)));
     });

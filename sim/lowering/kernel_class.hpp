@@ -18,6 +18,7 @@ struct KernelClass {
   std::string title;  ///< what its kernels do
   OpKind kind = OpKind::elementwise;
   KernelRate rate;
+  bool is_part = false;  ///< of a launch of another: it takes no host time of its own
   std::string source = {};
 };
 
@@ -59,6 +60,8 @@ struct Keys<KernelClass> {
                 optional("title", &KernelClass::title, "what its kernels do"),
                 optional("kind", &KernelClass::kind, "kind of op in traces and reports"),
                 optional("rate", &KernelClass::rate, "rate of its kernels"),
+                optional("is_part", &KernelClass::is_part,
+                         "true: part of another operation's launch, without host time of its own"),
                 optional("source", &KernelClass::source, "measurement or documentation"));
   }
 };

@@ -269,8 +269,15 @@ private:
     op.of_layer = typed.of_layer;
     op.shape = VectorShape{number};
     op.flops = Flops(number * rule.count);
+    op.synchronises = rule.synchronises;
     op.rows = values.number(KernelValues::rows);
     ops_.push_back(std::move(op));
+  }
+
+  /// Of a launch; in the update the host takes time for each tensor.
+  [[nodiscard]] Seconds host_of(Phase phase) const {
+    if (phase == Phase::optimizer) return {};
+    return phase == Phase::forward ? rules_.host.forward : rules_.host.backward;
   }
 
   /// A class may have another for 4-byte values.
@@ -290,6 +297,8 @@ private:
     op.rate = found->rate;
     op.launches = count;
     op.bytes = count * each;
+    op.gaps = count * rules_.host.gap;
+    if (!found->is_part) op.host = count * host_of(phase);
     return op;
   }
 
@@ -297,6 +306,8 @@ private:
     Op op = matrix_op(pass_of(rule.matrix), typed.layer, step_.batch, sizes_);
     op.of_layer = typed.of_layer;
     if (op.kind == OpKind::attention) op.rate = attention_rate(phase, typed.layer, op);
+    op.host = host_of(phase);
+    op.gaps = rules_.host.gap;
     if (op.kind == OpKind::gemm) op.product = product_rate();
     clear_counters(phase, typed, op);
     ops_.push_back(std::move(op));
@@ -374,6 +385,7 @@ private:
       throw InputError(
           fmt::format("{} has no rules for the optimizer {}", rules_.name, config::name_of(step_.optimizer)));
     const Bytes size = sizes_.casts ? sizes_.parameter : sizes_.compute_weight;
+    const std::size_t first = ops_.size();
     for (const TensorPass& pass : found->passes) {
       const bool is_single = size == Bytes(4);
       const std::vector<double> counters(tensors.size(), 1);  // a value of each
@@ -382,6 +394,11 @@ private:
         ops_.push_back(kernel(Phase::optimizer, "optimizer", class_of(pass.kernel, is_single), each, 1));
       }
     }
+    const bool is_separate =
+        step_.optimizer == Optimizer::adam && found->kernels == OptimizerKernels::foreach_;
+    const Seconds each = is_separate ? rules_.host.tensor : rules_.host.fused_tensor;
+    // The host looks at all tensors before it launches the first kernel.
+    if (ops_.size() > first) ops_[first].host = static_cast<double>(tensors.size()) * each;
   }
 
   const Lowering& rules_;
@@ -400,6 +417,7 @@ Trace lowered_trace(const Model& model, const Lowering& rules, const LoweredStep
           .precision = step.precision,
           .sequence_length = model.sequence_length,
           .samples_per_epoch = samples_per_epoch(model),
+          .between_steps = rules.host.step,
           .ops = Lowerer(model, rules, step).ops()};
 }
 

@@ -105,6 +105,7 @@ struct KernelRule {
   double bytes = 0;                        ///< per value, besides the passes
   double fixed_bytes = 0;                  ///< in all
   double above = 0;                        ///< number of values from which the kernel is launched
+  bool synchronises = false;               ///< the host waits for the kernel
   int count = 1;                           ///< such kernels
   std::vector<LaunchCondition> when = {};  ///< all must hold
 };
@@ -157,6 +158,15 @@ struct Products {
   ProductRate rate;
 };
 
+/// The time of the reference host's thread that launches kernels.
+struct HostCosts {
+  Seconds forward, backward;     ///< of a launch
+  Seconds tensor, fused_tensor;  ///< of a tensor in an update of adam by foreach kernels, and in any other
+  Seconds step;                  ///< between steps
+  Seconds gap;                   ///< of the GPU between two kernels
+  std::string source = {};
+};
+
 struct Lowering {
   std::string name;
   std::string title;
@@ -164,6 +174,7 @@ struct Lowering {
   std::vector<LayerRules> layers;
   std::vector<FusedAttention> attention;
   std::vector<Products> products;
+  HostCosts host;
   KernelRule gradient_sum;    ///< of a tensor that several layers read: for each but the first
   std::string clear = {};     ///< kernels before products of many tiles
   double largest_kernel = 0;  ///< bytes of a tensor from which on its kernels are split in halves
@@ -286,6 +297,7 @@ struct Keys<KernelRule> {
         optional("above", &KernelRule::above, "number of values from which it is launched")
             .at_least(0)
             .at_most(1e12),
+        optional("synchronises", &KernelRule::synchronises, "true: the host waits for its end"),
         optional("count", &KernelRule::count, "such kernels in a row").between(1, 100),
         optional("when", &KernelRule::when, "conditions of the launch, all of which must hold"));
   }
@@ -390,6 +402,22 @@ struct Keys<OptimizerRules> {
 };
 
 template <>
+struct Keys<HostCosts> {
+  static auto table() {
+    using H = HostCosts;
+    const auto time = [](auto key) { return key.at_least(0).at_most(1); };
+    return keys(
+        time(required("forward", &H::forward, "time of a launch in forward")),
+        time(required("backward", &H::backward, "time of a launch in backward")),
+        time(required("tensor", &H::tensor, "time of a tensor in an update of adam by foreach kernels")),
+        time(required("fused_tensor", &H::fused_tensor, "time of a tensor in any other update")),
+        time(required("step", &H::step, "time between steps")),
+        time(required("gap", &H::gap, "time of the GPU between two kernels")),
+        optional("source", &H::source, "measurement"));
+  }
+};
+
+template <>
 struct Keys<Lowering> {
   static auto table() {
     return keys(
@@ -399,6 +427,7 @@ struct Keys<Lowering> {
         required("layers", &Lowering::layers, "kernels of each kind of layer"),
         optional("attention", &Lowering::attention, "fused attention"),
         optional("products", &Lowering::products, "matrix products; default: as the GPU profile has them"),
+        required("host", &Lowering::host, "costs of the host that launches"),
         required("gradient_sum", &Lowering::gradient_sum,
                  "sum of the gradients of two layers that read a tensor"),
         optional("clear", &Lowering::clear, "class of kernels before products of many tiles"),

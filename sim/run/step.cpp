@@ -115,6 +115,7 @@ std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const std
   bars.reserve(timeline.spans.size());
   for (const TaskSpan& span : timeline.spans) {
     if (!std::ranges::binary_search(shown, span.rank)) continue;  // for the critical path
+    if (span.stream == Stream::launch) continue;                  // likewise
     const Program& program = plan.graph.programs[at(plan.graph.program_of_rank[at(index(span.rank))])];
     TimelineEvent& bar = bars.emplace_back();
     bar.rank = span.rank;

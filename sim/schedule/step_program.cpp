@@ -2,6 +2,7 @@
 
 #include "schedule/program_writer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -28,9 +29,10 @@ bool starts_with_op(const Launch& launch) { return launch.message && launch.op >
 class StepProgram {
 public:
   StepProgram(const Trace& trace, std::span<const OpTime> times, std::span<const Launch> launches, Role role)
-      : trace_(trace), times_(times), launches_(launches), role_(role) {}
+      : trace_(trace), times_(times), launches_(launches), role_(role), lead_(steady_lead()) {}
 
   Program write() {
+    add_host_work(trace_.between_steps, 0);
     launch_up_to(-1, false);
     for (int i = 0; at(i) < trace_.ops.size(); ++i) write_op(i);
     return writer_.take();
@@ -45,11 +47,57 @@ private:
       launch_up_to(i - 1, true);
       wait_for_launches(i, is_update);
     }
+    launch(i);
     writer_.add(Stream::compute, Compute{.duration = times_[at(i)].duration,
                                          .op = i,
                                          .use = times_[at(i)].use,
                                          .overhead = times_[at(i)].overhead});
+    synchronise(i);
     launch_up_to(i, false);
+  }
+
+  /// How far the host is ahead when a step begins, in steps like this one: the GPU still runs kernels of the
+  /// step before.
+  [[nodiscard]] Seconds steady_lead() const {
+    constexpr int steps = 4;  // three more than a host that waits for the GPU in each step needs
+    Seconds host;
+    Seconds gpu;
+    for (int step = 0; step < steps; ++step) {
+      host += trace_.between_steps;
+      for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
+        const Op& op = trace_.ops[i];
+        host += op.host;
+        if (op.host > Seconds()) gpu = std::max(gpu, host);
+        gpu += times_[i].duration;
+        if (op.synchronises) host = std::max(host, gpu);
+      }
+    }
+    return gpu - host;
+  }
+
+  /// The host's work in this step, without what it did before the step began.
+  void add_host_work(Seconds duration, int op) {
+    const Seconds done = std::min(duration, lead_);
+    lead_ -= done;
+    if (duration > done) writer_.add(Stream::launch, Compute{.duration = duration - done, .op = op});
+  }
+
+  /// The host launches an op, which waits for that.
+  void launch(int i) {
+    const Op& op = trace_.ops[at(i)];
+    if (op.host <= lead_) {
+      lead_ -= op.host;
+      return;
+    }
+    add_host_work(op.host, i);
+    writer_.order(Stream::launch, Stream::compute);
+  }
+
+  /// The host waits for an op.
+  void synchronise(int i) {
+    if (!trace_.ops[at(i)].synchronises) return;
+    lead_ = {};
+    writer_.order(Stream::compute, Stream::launch);
   }
 
   /// Whether the next launch is a message of the op about to run, which begins once the op's waits have
@@ -108,6 +156,7 @@ private:
   std::span<const OpTime> times_;
   std::span<const Launch> launches_;
   Role role_;
+  Seconds lead_;  ///< of the host: work of this step that it has done before
   ProgramWriter writer_;
   std::vector<int> ended_;                  ///< by launch written so far: the event of its end
   std::array<int, stream_count> waited_{};  ///< by stream: 1 + the last launch that compute has waited for

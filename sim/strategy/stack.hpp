@@ -71,7 +71,7 @@ struct Stack {
   std::string framework;                  ///< "pytorch"; fitted software depends on it
   std::optional<std::string> kernels_of;  ///< another stack, whose fitted factors hold for this one
   Runtime runtime = Runtime::fused;
-  std::string lowering = "pytorch_2_11";    ///< the rules of other runtimes than `fused`
+  std::optional<std::string> lowering;      ///< the rules of other runtimes; default: pytorch_2_11
   std::optional<StackAttention> attention;  ///< default: the model's
   OptimizerKernels optimizer_kernels = OptimizerKernels::foreach_;  ///< of a lowering
   std::optional<Sourced<Bytes>> bucket_first;                       ///< size at which the first bucket closes
@@ -231,7 +231,7 @@ struct Keys<Stack> {
         optional("lowering", &Stack::lowering,
                  "rules by which layers become kernels, unless the runtime is fused: a name in "
                  "workloads/lowering or a "
-                 "path"),
+                 "path; default: pytorch_2_11"),
         optional("attention", &Stack::attention,
                  "how attention is computed, whatever the model's file says; default: as that says"),
         optional("optimizer_kernels", &Stack::optimizer_kernels,

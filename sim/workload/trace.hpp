@@ -162,6 +162,9 @@ struct Op {
   std::optional<ProductRate> product = {};  ///< of such a matrix product
   double rows = 0;                          ///< of its values
   int launches = 1;                         ///< equal kernels; flops and bytes are those of all
+  Seconds host = {};                        ///< that the reference host needs to launch them
+  Seconds gaps = {};                        ///< of the GPU before them
+  bool synchronises = false;                ///< the host waits for their end
   Flops flops;                              ///< for the whole batch
   Bytes bytes;                              ///< read from and written to device memory
   std::vector<Gradient> gradients;          ///< complete when this op ends, in the order they become ready
@@ -203,6 +206,7 @@ struct Trace {
   std::optional<Bytes> memory = {};              ///< of a rank at the fullest moment of a step, if known
   std::string gpu =
       {};  ///< whose times the durations are: a profile's name, or the product's; empty: unknown
+  Seconds between_steps = {};  ///< host time, if ops have some
   std::vector<Op> ops;
   friend bool operator==(const Trace&, const Trace&) = default;
 };

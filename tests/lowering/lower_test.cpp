@@ -90,9 +90,11 @@ int tensors(const Trace& trace) {
 }
 
 Lowering rules_of_text(const std::string& layers, const std::string& more = "") {
-  return load_lowering(config::parse(
-      "own.yaml",
-      "name: own\nkernels: [{name: vector}]\ngradient_sum: {kernel: vector}\nlayers:\n" + layers + more));
+  return load_lowering(config::parse("own.yaml",
+                                     "name: own\nkernels: [{name: vector}]\ngradient_sum: {kernel: vector}\n"
+                                     "host: {forward: 1 us, backward: 1 us, tensor: 1 us, fused_tensor: 1 "
+                                     "us, step: 0 s, gap: 0 s}\nlayers:\n" +
+                                         layers + more));
 }
 
 }  // namespace
