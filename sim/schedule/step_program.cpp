@@ -1,6 +1,7 @@
 #include "schedule/step_program.hpp"
 
 #include "schedule/program_writer.hpp"
+#include "schedule/steady_launches.hpp"
 
 #include <algorithm>
 #include <array>
@@ -29,7 +30,11 @@ bool starts_with_op(const Launch& launch) { return launch.message && launch.op >
 class StepProgram {
 public:
   StepProgram(const Trace& trace, std::span<const OpTime> times, std::span<const Launch> launches, Role role)
-      : trace_(trace), times_(times), launches_(launches), role_(role), lead_(steady_lead()) {}
+      : trace_(trace),
+        times_(times),
+        launches_(launches),
+        role_(role),
+        lead_(steady_launches(trace, times).lead) {}
 
   Program write() {
     add_host_work(trace_.between_steps, 0);
@@ -54,25 +59,6 @@ private:
                                          .overhead = times_[at(i)].overhead});
     synchronise(i);
     launch_up_to(i, false);
-  }
-
-  /// How far the host is ahead when a step begins, in steps like this one: the GPU still runs kernels of the
-  /// step before.
-  [[nodiscard]] Seconds steady_lead() const {
-    constexpr int steps = 4;  // three more than a host that waits for the GPU in each step needs
-    Seconds host;
-    Seconds gpu;
-    for (int step = 0; step < steps; ++step) {
-      host += trace_.between_steps;
-      for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
-        const Op& op = trace_.ops[i];
-        host += op.host;
-        if (op.host > Seconds()) gpu = std::max(gpu, host);
-        gpu += times_[i].duration;
-        if (op.synchronises) host = std::max(host, gpu);
-      }
-    }
-    return gpu - host;
   }
 
   /// The host's work in this step, without what it did before the step began.
