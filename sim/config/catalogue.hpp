@@ -21,7 +21,6 @@ enum class Kind {
   machines,
   model,
   stack,
-  lowering,
   software,
   experiment,
   sweep,

@@ -14,8 +14,7 @@ std::vector<Layer> gpt2_layers(const Gpt2Hyperparameters& parameters) {
                          .positions = parameters.positions,
                          .sequence_length = parameters.sequence_length,
                          .attention = parameters.attention,
-                         .causal = parameters.attention == AttentionKernel::flash,
-                         .joined_projections = true});
+                         .causal = parameters.attention == AttentionKernel::flash});
 }
 
 }  // namespace trainyard
