@@ -9,6 +9,7 @@
 #include "config/catalogue.hpp"
 #include "config/read_file.hpp"
 #include "experiment/resolve.hpp"
+#include "lowering/lowering_rules.hpp"
 #include "platform/load.hpp"
 #include "published/machine_rules.hpp"
 #include "published/run_rules.hpp"
@@ -54,6 +55,7 @@ constexpr Reader readers[] = {
     {config::Kind::runs, [](const auto& file, Warnings&) { load_run_rules(file, config::find_catalogue()); }},
     {config::Kind::model, [](const auto& file, Warnings& warnings) { load_model(file, &warnings); }},
     {config::Kind::stack, [](const auto& file, Warnings& warnings) { load_stack(file, &warnings); }},
+    {config::Kind::lowering, [](const auto& file, Warnings&) { load_lowering(file); }},
     {config::Kind::software, [](const auto& file, Warnings& warnings) { load_software(file, &warnings); }},
     {config::Kind::sweep, [](const auto& file, Warnings&) { load_sweep(file); }}};
 

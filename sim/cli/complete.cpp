@@ -116,6 +116,7 @@ std::optional<config::Kind> kind_named_by(std::string_view key) {
   if (key == "platform.node.gpus.profile") return config::Kind::gpu;
   if (key == "model") return config::Kind::model;
   if (key == "stack") return config::Kind::stack;
+  if (key == "stack.lowering") return config::Kind::lowering;
   if (key == "software") return config::Kind::software;
   return std::nullopt;
 }

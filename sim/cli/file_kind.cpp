@@ -9,6 +9,7 @@
 #include "config/schema.hpp"
 #include "config/suggest.hpp"
 #include "experiment/experiment.hpp"
+#include "lowering/lowering_rules.hpp"
 #include "platform/platform_file.hpp"
 #include "published/machine_rules.hpp"
 #include "published/run_rules.hpp"
@@ -36,7 +37,8 @@ using config::Kind;
 
 /// The structs of the kinds, in the order of kind_words.
 using FileTypes = std::tuple<PlatformFile, GpuProfile, ProcessorFile, Protocols, MachineRules, ModelFile,
-                             Stack, Software, Experiment, SweepFile, RunRules>;
+                             Stack, Lowering, Software, Experiment, SweepFile, RunRules>;
+static_assert(std::tuple_size_v<FileTypes> == kind_words.size());
 
 /// The result of `use` for an empty value of the struct for files of this kind.
 template <class Result, class Use>
@@ -121,8 +123,9 @@ Kind kind_of(const std::filesystem::path& file, const config::Document& document
     throw InputError({Diagnostic{
         .file = document.name,
         .key_path = {},
-        .message = "no key of this file belongs to a platform, GPU or processor profile, protocol "
-                   "constants, machine rules, run rules, model, stack, software, experiment or sweep",
+        .message =
+            "no key of this file belongs to a platform, GPU or processor profile, protocol "
+            "constants, machine rules, run rules, model, stack, lowering, software, experiment or sweep",
         .hint = "'trainyard schema platform' prints the keys of a platform",
         .source_line = {}}});
   }

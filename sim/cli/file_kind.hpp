@@ -28,6 +28,7 @@ inline constexpr std::array kind_words{KindWord{"platform", "platforms", config:
                                        KindWord{"machines", "machines", config::Kind::machines},
                                        KindWord{"model", "models", config::Kind::model},
                                        KindWord{"stack", "stacks", config::Kind::stack},
+                                       KindWord{"lowering", "lowerings", config::Kind::lowering},
                                        KindWord{"software", "software", config::Kind::software},
                                        KindWord{"experiment", "experiments", config::Kind::experiment},
                                        KindWord{"sweep", "sweeps", config::Kind::sweep},

@@ -2,6 +2,7 @@
 
 #include "compute/curves.hpp"
 #include "compute/nearest.hpp"
+#include "compute/product_tiles.hpp"
 #include "config/diagnostic.hpp"
 
 #include <algorithm>
@@ -279,9 +280,52 @@ FlopRate peak_rate(const GpuProfile& gpu, Precision precision) {
 
 namespace {
 
+/// Values that are not of this GPU are those of an H100 SXM5, whose kernels the rates were measured with.
+OpTime rated_time(const GpuProfile& gpu, Dtype dtype, const Op& op) {
+  constexpr Bandwidth h100_bandwidth{3.35e12};
+  constexpr FlopRate h100_single{67e12};
+  constexpr Bytes cache{50e6};
+  constexpr double free_in_cache = 0.1;
+  constexpr double most_of_bandwidth = 0.9;
+  const KernelRate& rate = *op.rate;
+  const Bytes each = op.bytes / op.launches;
+  const Bandwidth bandwidth = gpu.memory.bandwidth.value;
+  const Bandwidth issued = h100_bandwidth * (rates_of(gpu, Dtype::fp32).peak.value / h100_single);
+  Seconds time;
+  if (rate.limit == KernelLimit::matrix || rate.limit == KernelLimit::single) {
+    const Dtype type = rate.limit == KernelLimit::matrix ? dtype : Dtype::fp32;
+    time = rate.fixed + op.flops / op.launches / (rate.share * rates_of(gpu, type).peak.value);
+  } else if (rate.first > Bytes()) {
+    const Bytes first = std::min(each, rate.first);
+    time = rate.fixed + first / (rate.first_share * issued) + (each - first) / (rate.share * bandwidth);
+  } else {
+    const Bandwidth reached = rate.limit == KernelLimit::memory
+                                  ? rate.share * bandwidth
+                                  : std::min(rate.share * issued, most_of_bandwidth * bandwidth);
+    const Bytes moved = each - free_in_cache * std::min(each, cache);
+    time = rate.per_row > Seconds() ? std::max(rate.fixed + op.rows * rate.per_row, each / reached)
+                                    : rate.fixed + moved / reached;
+  }
+  return {op.launches * time, ComputeSource::fitted};
+}
+
+/// A measured time of the same shape, otherwise that of tiles.
+OpTime product_time(const GpuProfile& gpu, Dtype dtype, const Op& op) {
+  const GemmShape& shape = std::get<GemmShape>(op.shape);
+  if (const GemmKernel* kernel = find_product(gpu.kernel_table, dtype, shape))
+    return {kernel->duration, kernel->is_derived ? ComputeSource::fitted : ComputeSource::measured};
+  const FlopRate peak = rates_of(gpu, dtype).peak.value;
+  const Multiprocessors gpu_of{
+      .number = gpu.sms ? gpu.sms->value : 132, .peak = peak, .bandwidth = gpu.memory.bandwidth.value};
+  const bool is_half = dtype == Dtype::fp16 || dtype == Dtype::bf16 || dtype == Dtype::fp8;
+  return {tiled_time(gpu_of, shape, Bytes(is_half ? 2 : 4), *op.product, op.phase == Phase::backward),
+          ComputeSource::fitted};
+}
+
 OpTime computed_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout layout) {
   const Dtype fastest = matrix_dtype(gpu, precision);
   const Dtype dtype = fastest == Dtype::fp8 ? dtype_of(precision, op) : fastest;
+  if (op.rate) return rated_time(gpu, dtype, op);
   const Work work{op.flops, op.bytes};
   switch (op.kind) {
     case OpKind::conv_forward:
@@ -292,6 +336,7 @@ OpTime computed_time(const GpuProfile& gpu, Precision precision, const Op& op, L
       return fastest_conv_time(gpu, {op.kind, dtype, known_layout(gpu, dtype, layout), *shape}, work);
     }
     case OpKind::gemm:
+      if (op.product) return product_time(gpu, dtype, op);
       return gemm_time(gpu, dtype, op.shape, work);
     case OpKind::attention:
       return attention_time(gpu, dtype, op);
@@ -315,6 +360,11 @@ OpTime op_time(const GpuProfile& gpu, Precision precision, const Op& op, Layout 
                                      .layout = layout,
                                      .kind = op.kind,
                                      .in_8_bits = op.in_8_bits,
+                                     .phase = op.product ? op.phase : Phase::forward,
+                                     .rate = op.rate,
+                                     .product = op.product,
+                                     .rows = op.rows,
+                                     .launches = op.launches,
                                      .shape = op.shape,
                                      .flops = op.flops,
                                      .bytes = op.bytes},

@@ -46,6 +46,8 @@ FlopRate peak_rate(const GpuProfile& gpu, Precision precision);
 /// - attention: the profile's efficiency, with causal attention (is_causal_attention) over n keys
 ///   1 + attention_tokens / n times as long, forward and backward, and attention_key_time for each key;
 ///   without one, 0.6 of that of matrix products, assumed.
+/// - an op with a rate: its launches' fixed time and their bytes over the rate; a tenth of the bytes that the
+///   cache holds counts as free.
 /// - all others: bytes over the fraction of the memory bandwidth of their kind, corrected in the same way.
 /// A rate with provenance `assumed` or `specified` counts as roofline, a measured or fitted one as fitted.
 /// Throws as matrix_dtype, and InputError for an op of kind `measured` without a duration.
@@ -58,6 +60,11 @@ struct TimedOp {
   Layout layout{};
   OpKind kind{};
   bool in_8_bits = false;
+  Phase phase{};  ///< of a product with a rate, otherwise forward
+  std::optional<KernelRate> rate;
+  std::optional<ProductRate> product;
+  double rows = 0;
+  int launches = 1;
   Shape shape;
   Flops flops;
   Bytes bytes;

@@ -33,7 +33,7 @@ struct KindTexts {
 };
 
 const KindTexts& texts_of(Kind kind) {
-  static constexpr std::array<KindTexts, 11> all{{
+  static constexpr std::array<KindTexts, 12> all{{
       {Kind::platform, "platform", "platforms"},
       {Kind::gpu, "GPU profile", "platforms/gpus"},
       {Kind::processor, "processor profile", "platforms/processors"},
@@ -41,6 +41,7 @@ const KindTexts& texts_of(Kind kind) {
       {Kind::machines, "machine rules", "workloads/published/machines"},
       {Kind::model, "model", "workloads/models"},
       {Kind::stack, "stack", "workloads/stacks"},
+      {Kind::lowering, "lowering", "workloads/lowering"},
       {Kind::software, "software", "workloads/software"},
       {Kind::experiment, "experiment", "workloads/experiments"},
       {Kind::sweep, "sweep", "workloads/sweeps"},

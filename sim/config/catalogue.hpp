@@ -21,6 +21,7 @@ enum class Kind {
   machines,
   model,
   stack,
+  lowering,
   software,
   experiment,
   sweep,

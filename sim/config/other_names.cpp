@@ -24,7 +24,6 @@ constexpr std::array all_other_names{
     OtherName{Kind::gpu, "MI250X OAM", "mi250x_gcd_64gb"},
     OtherName{Kind::stack, "ddp", "pytorch_ddp"},
     OtherName{Kind::stack, "torch", "pytorch_ddp"},
-    OtherName{Kind::stack, "pytorch", "pytorch_ddp"},
     OtherName{Kind::stack, "torch_ddp", "pytorch_ddp"},
     OtherName{Kind::stack, "distributed_data_parallel", "pytorch_ddp"},
     OtherName{Kind::stack, "fsdp", "pytorch_fsdp"},

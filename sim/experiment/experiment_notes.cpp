@@ -3,6 +3,7 @@
 #include "config/same_gpu.hpp"
 #include "experiment/input_copy.hpp"
 #include "experiment/slowest_gpu.hpp"
+#include "lowering/lowering_rules.hpp"
 #include "strategy/batch_norm_buffers.hpp"
 #include "strategy/experts.hpp"
 #include "strategy/micro_batches.hpp"
@@ -169,6 +170,20 @@ std::vector<std::string> persistent_notes(const ResolvedExperiment& resolved) {
       fmt::join(groups, " and "))};
 }
 
+/// Launches of a lowering and the host's time for them.
+std::vector<std::string> launch_notes(const ResolvedExperiment& resolved) {
+  if (!resolved.lowering) return {};
+  const Trace& trace = only_class(resolved).trace;
+  int launches = 0;
+  Seconds host = trace.between_steps;
+  for (const Op& op : trace.ops) {
+    launches += op.launches;
+    host += op.host;
+  }
+  return {fmt::format("{} launched in a step, as by {}; a host like that of its profiles needs {} (assumed)",
+                      plural(launches, "kernel"), resolved.lowering->name, human(host))};
+}
+
 /// Whether slower GPUs need longer for the op: its time is computed here, or a trace says so.
 bool depends_on_gpu(const Op& op) { return op.duration ? op.kernel > Seconds() : op.kind != OpKind::host; }
 
@@ -191,6 +206,7 @@ std::vector<std::string> experiment_notes(const ResolvedExperiment& resolved, bo
   if (bypasses_gpu_links && resolved.cluster->gpus_on_node.front() > 1)
     all.push_back(staging_note(resolved.stack));
   if (const auto& note = resolved.library.note; note && resolved.cluster->ranks() > 1) all.push_back(*note);
+  add(launch_notes(resolved));
   add(profile_notes(resolved));
   add(speed_notes(resolved));
   add(persistent_notes(resolved));

@@ -26,6 +26,7 @@
 namespace trainyard {
 
 struct LearningSets;  // learn/samples.hpp
+struct Lowering;      // lowering/lowering_rules.hpp
 
 /// Values by source: a path and the overrides in it. Errors are not kept: they occur again.
 template <class T>
@@ -58,6 +59,7 @@ struct InputFiles {
   Cache<Platform> platforms;
   Cache<GpuProfile> gpus;
   Cache<Stack> stacks;
+  Cache<std::shared_ptr<const Lowering>> lowerings;
   Cache<Software> software;
   Cache<Model> models;
   Cache<std::shared_ptr<const LearningSets>> learning_sets;

@@ -1,6 +1,7 @@
 #include "experiment/model_trace.hpp"
 
 #include "experiment/input_copy.hpp"
+#include "lowering/lower.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/repeated_rows.hpp"
 #include "strategy/stack_ops.hpp"
@@ -14,6 +15,14 @@ namespace trainyard {
 
 Trace model_trace(const ResolvedExperiment& resolved, int batch) {
   const std::vector<Layer>& layers = resolved.model->layers;
+  if (resolved.lowering) {
+    return lowered_trace(*resolved.model, *resolved.lowering,
+                         {.batch = batch,
+                          .precision = resolved.settings.precision,
+                          .optimizer = resolved.settings.optimizer,
+                          .optimizer_kernels = resolved.stack.optimizer_kernels,
+                          .layout = resolved.stack.layout});
+  }
   Trace trace = make_trace(*resolved.model, batch, resolved.settings.precision, resolved.settings.optimizer);
   if (resolved.stack.fused_elementwise) fuse_elementwise(trace, layers);
   add_layer_work(trace, layers, resolved.stack.layer_work);

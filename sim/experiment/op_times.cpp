@@ -29,7 +29,7 @@ std::vector<OpTime> op_times(const Trace& trace, const GpuProfile& gpu, const St
       const double slowdown = stack.slowdown.factor[group_of(op.kind)];
       const double scale = stack.compute_scale.value * attention_scale(stack, op);
       time.kernel = scale * slowdown * time.duration;
-      time.duration = time.kernel + overhead;
+      time.duration = time.kernel + overhead + op.gaps;
     }
     time.slowest_gpu = (stack.slowest_gpu - 1) * time.kernel;
     time.duration += time.slowest_gpu;

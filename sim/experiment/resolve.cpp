@@ -32,6 +32,7 @@
 #include "experiment/trace_checks.hpp"
 #include "experiment/whole_step.hpp"
 #include "learn/samples.hpp"
+#include "lowering/lowering_rules.hpp"
 #include "platform/channels.hpp"
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
@@ -236,11 +237,30 @@ private:
     resolved_.stack = read(files_.stacks, path, "stack", load_stack);
     has_stack_ = true;
     require_usable(resolved_.stack, settings_);
+    if (resolved_.stack.runtime == Runtime::fused) return;
+    const fs::path rules = find_once(files_, catalogue_, config::Kind::lowering,
+                                     resolved_.stack.lowering.value_or("pytorch_2_11"), path);
+    resolved_.lowering = files_.lowerings.get(rules.string(), nullptr, [&](auto*) {
+      return std::make_shared<const Lowering>(load_lowering(load_once(files_, rules)));
+    });
+  }
+
+  /// The stack decides about attention, unless somebody sets it for this run.
+  void choose_attention(const fs::path& model) {
+    if (!has_stack_ || !resolved_.stack.attention) return;
+    const config::Node* const family = load_once(files_, model).root.find("family");
+    constexpr std::array<std::string_view, 4> with_attention{"gpt2", "bert", "decoder", "vit"};
+    if (family == nullptr || std::ranges::find(with_attention, family->scalar) == with_attention.end())
+      return;
+    const bool is_fused = *resolved_.stack.attention == StackAttention::sdpa;
+    set_.try_emplace(fmt::format("model.{}.attention", family->scalar),
+                     FileOverride{.value = is_fused ? "flash" : "unfused", .written_at = {}});
   }
 
   void read_software() {
     // The factors rest on runs of GPUs.
     if (has_platform_ && resolved_.platform.ranks_on_processors) return;
+    if (resolved_.lowering) return;  // which has what they stand for
     const fs::path path = find(config::Kind::software, settings_.software);
     const Software& software = files_.software.get(path.string(), &resolved_.warnings, [&](auto* warnings) {
       return load_software(load_once(files_, path), warnings);
@@ -329,6 +349,7 @@ private:
 
   void trace_model() {
     const fs::path path = find(config::Kind::model, *settings_.model);
+    choose_attention(path);
     const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
     resolved_.samples_per_epoch = samples_per_epoch(model);
     if (!is_given("optimizer")) settings_.optimizer = model.optimizer;
@@ -408,8 +429,14 @@ private:
       if (!settings_.traces) resolved_.classes.front().ranks = all_ranks(*resolved_.cluster);
     });
     if (!resolved_.cluster) return;
-    if (settings_.parallelism && has_stack_ && resolved_.model)
-      errors_.run(document_, "parallelism", [&] { lay_out(resolved_); });
+    if (settings_.parallelism && has_stack_ && resolved_.model) {
+      errors_.run(document_, "parallelism", [&] {
+        if (resolved_.lowering)
+          throw InputError("ranks that share a model have only stacks with runtime: fused",
+                           "a stack like torchtitan, pytorch_fsdp or megatron_lm");
+        lay_out(resolved_);
+      });
+    }
     if (settings_.parallelism && settings_.trace) {
       errors_.run(document_, "parallelism",
                   [&] { resolved_.grid = make_grid(*settings_.parallelism, resolved_.cluster->ranks()); });

@@ -21,6 +21,7 @@
 namespace trainyard {
 
 struct LearningSets;  // learn/samples.hpp
+struct Lowering;      // lowering/lowering_rules.hpp
 
 struct ResolvedExperiment {
   std::string name;  ///< name of the experiment: its file's stem; what runs on what, if there is no file
@@ -30,9 +31,10 @@ struct ResolvedExperiment {
   Platform platform;
   GpuProfile gpu;
   Stack stack;
-  CollectiveSoftware library;        ///< the stack's communication library on this platform
-  std::optional<RankLayout> layout;  ///< if the ranks share a model
-  std::optional<Grid> grid;          ///< the groups of a trace's collectives
+  std::shared_ptr<const Lowering> lowering = {};  ///< the stack's; null if its runtime is fused
+  CollectiveSoftware library;                     ///< the stack's communication library on this platform
+  std::optional<RankLayout> layout;               ///< if the ranks share a model
+  std::optional<Grid> grid;                       ///< the groups of a trace's collectives
   /// At least one; of all ranks, each rank in one; in the order of their first ranks.
   std::vector<RankClass> classes = std::vector<RankClass>(1);
   std::optional<Model> model;  ///< the source of the traces; none if the experiment replays a trace

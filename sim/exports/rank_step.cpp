@@ -85,7 +85,7 @@ ExportedStep rank_step(const Run& run, Rank rank, const std::string& what) {
     if (bar.rank == rank && bar.segment >= 0) add_pass(run, bar, made.of_passes);
   }
   for (const TimelineEvent& bar : step.bars) {
-    if (bar.rank == rank && bar.segment < 0) add_bar(bar, made);
+    if (bar.rank == rank && bar.segment < 0 && bar.stream != Stream::launch) add_bar(bar, made);
   }
   for (const TimelineEvent& event : made.of_passes) add_bar(event, made);
   if (made.compute.empty())

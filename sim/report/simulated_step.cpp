@@ -30,7 +30,7 @@ struct BarsByPart {
 BarsByPart parts_of_bars(const Step& step, const ClassStep& one) {
   BarsByPart parts;
   for (const TimelineEvent& bar : step.bars) {
-    if (bar.rank != one.first) continue;
+    if (bar.rank != one.first || bar.stream == Stream::launch) continue;
     if (bar.is_collective) {
       parts.collectives.push_back(interval_of(bar));
     } else if (bar.op < 0) {

@@ -44,7 +44,7 @@ constexpr double visible = 1e-6;
 std::vector<const TimelineEvent*> bars_in_order(const Step& step, Rank rank) {
   std::vector<const TimelineEvent*> bars;
   for (const TimelineEvent& bar : step.bars) {
-    if (bar.rank == rank) bars.push_back(&bar);
+    if (bar.rank == rank && bar.stream != Stream::launch) bars.push_back(&bar);
   }
   std::ranges::stable_sort(bars, {}, [](const TimelineEvent* bar) { return bar->start; });
   return bars;

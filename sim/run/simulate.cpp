@@ -11,6 +11,7 @@
 #include "run/learning.hpp"
 #include "run/other_traffic.hpp"
 #include "schedule/layout_plan.hpp"
+#include "schedule/steady_launches.hpp"
 #include "schedule/step_variants.hpp"
 #include "schedule/trace_plan.hpp"
 #include "strategy/stack_ops.hpp"
@@ -76,8 +77,20 @@ Seconds sum_of_ops(const ClassStep& one, const Trace& trace, Wanted is_wanted) {
   return sum;
 }
 
+/// Whether a host launches the ops of a trace.
+bool has_host(const Trace& trace) {
+  return std::ranges::any_of(trace.ops, [](const Op& op) { return op.host > Seconds(); });
+}
+
 /// The step of one GPU alone: the mean one, not the slowest of the job.
 Seconds one_mean_gpu(const RankClass& one, std::span<const OpTime> times, int micro_batches) {
+  if (has_host(one.trace)) {
+    std::vector<OpTime> mean(times.begin(), times.end());
+    for (std::size_t i = 0; i < mean.size(); ++i)
+      mean[i].duration =
+          has_one_rank(one.trace.ops[i]) ? times[i].duration - times[i].slowest_gpu : Seconds();
+    return steady_launches(one.trace, mean).step;
+  }
   Seconds sum;
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (has_one_rank(one.trace.ops[i]))
@@ -87,7 +100,8 @@ Seconds one_mean_gpu(const RankClass& one, std::span<const OpTime> times, int mi
 }
 
 /// The times of the class's first rank.
-void add_times_of(const Trace& trace, const Timeline& timeline, ClassStep& one) {
+void add_times_of(const Trace& trace, std::span<const OpTime> times, const Timeline& timeline,
+                  ClassStep& one) {
   const RankSpan& rank = timeline.ranks[at(index(one.first))];
   one.compute = rank.compute;
   for (const OpRow& op : one.ops) {
@@ -97,7 +111,8 @@ void add_times_of(const Trace& trace, const Timeline& timeline, ClassStep& one) 
   const Seconds of_ranks = sum_of_ops(one, trace, [](const Op& op) { return !has_one_rank(op); });
   one.slowed = std::max(Seconds{}, rank.compute - alone - of_ranks);
   one.communication = rank.communication;
-  one.exposed = std::max(Seconds{}, timeline.makespan - rank.compute);
+  const Seconds waits = has_host(trace) ? steady_launches(trace, times).waits : Seconds{};
+  one.exposed = std::max(Seconds{}, timeline.makespan - rank.compute - waits);
   one.end = rank.end;
 }
 
@@ -120,7 +135,7 @@ void add_times(const ResolvedExperiment& resolved, const std::optional<DataLoadi
   step.time = with_input(makespan, input, settings);
   step.lower_bound = with_input(step.lower_bound, input, settings);
   for (std::size_t i = 0; i < step.classes.size(); ++i)
-    add_times_of(resolved.classes[i].trace, step.timeline, step.classes[i]);
+    add_times_of(resolved.classes[i].trace, step.plan.op_times[i], step.timeline, step.classes[i]);
   if (has_bubbles(resolved)) set_exposed(resolved, step);
   const Seconds without = closed_makespan(step.plan.graph, without_network(step.plan));
   step.network_gain = std::max(Seconds{}, step.time - with_input(without, input, settings));

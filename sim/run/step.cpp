@@ -137,7 +137,8 @@ std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const std
     } else if (compute != nullptr) {
       const Op& op = classes[at(bar.rank_class)].trace.ops[at(compute->op)];
       bar.op = compute->op;
-      bar.category = std::string(config::name_of(op.phase));
+      bar.category = std::string(span.stream == Stream::launch ? config::name_of(span.stream)
+                                                               : config::name_of(op.phase));
     } else {
       bar.collective = std::get<Join>(task).collective;
       bar.category = "communication";
@@ -163,7 +164,7 @@ void date_segment(const Segment& segment, const std::vector<TaskSpan>& tasks, Se
 void date_ops(const StepPlan& plan, const std::vector<std::set<std::size_t>>& classes_of, Step& step) {
   for (const TimelineEvent& bar : step.bars) {
     ClassStep& one = step.classes[at(bar.rank_class)];
-    if (bar.rank != one.first || bar.op < 0) continue;
+    if (bar.rank != one.first || bar.op < 0 || bar.stream == Stream::launch) continue;
     OpRow& op = one.ops[at(bar.op)];
     if (op.runs > 1 && op.end > Seconds{}) continue;  // a later micro-batch's
     if (bar.segment >= 0) {

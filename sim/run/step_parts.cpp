@@ -76,12 +76,15 @@ StepParts parts_of_step(const Step& step, Rank rank, Seconds input) {
   add_kernels(step, bars, times);
   StepParts parts;
   std::vector<Interval> gaps = gaps_of(bars, step.time - input);
+  for (const TimelineEvent* bar : bars) {
+    if (bar->stream == Stream::launch) gaps = without(gaps, *bar, times[StepPart::host]);
+  }
   std::map<int, Seconds> exposed;
   for (const TimelineEvent* bar : bars) {
     if (bar->is_collective) gaps = without(gaps, *bar, exposed[bar->collective]);
   }
   for (const TimelineEvent* bar : bars) {
-    if (bar->stream != Stream::compute && !bar->is_collective)
+    if (bar->stream != Stream::compute && bar->stream != Stream::launch && !bar->is_collective)
       gaps = without(gaps, *bar, times[StepPart::framework]);
   }
   for (const Interval& gap : gaps) times[StepPart::waiting] += gap.end - gap.start;

@@ -1,7 +1,9 @@
 #include "schedule/step_program.hpp"
 
 #include "schedule/program_writer.hpp"
+#include "schedule/steady_launches.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -28,9 +30,14 @@ bool starts_with_op(const Launch& launch) { return launch.message && launch.op >
 class StepProgram {
 public:
   StepProgram(const Trace& trace, std::span<const OpTime> times, std::span<const Launch> launches, Role role)
-      : trace_(trace), times_(times), launches_(launches), role_(role) {}
+      : trace_(trace),
+        times_(times),
+        launches_(launches),
+        role_(role),
+        lead_(steady_launches(trace, times).lead) {}
 
   Program write() {
+    add_host_work(trace_.between_steps, 0);
     launch_up_to(-1, false);
     for (int i = 0; at(i) < trace_.ops.size(); ++i) write_op(i);
     return writer_.take();
@@ -45,11 +52,38 @@ private:
       launch_up_to(i - 1, true);
       wait_for_launches(i, is_update);
     }
+    launch(i);
     writer_.add(Stream::compute, Compute{.duration = times_[at(i)].duration,
                                          .op = i,
                                          .use = times_[at(i)].use,
                                          .overhead = times_[at(i)].overhead});
+    synchronise(i);
     launch_up_to(i, false);
+  }
+
+  /// The host's work in this step, without what it did before the step began.
+  void add_host_work(Seconds duration, int op) {
+    const Seconds done = std::min(duration, lead_);
+    lead_ -= done;
+    if (duration > done) writer_.add(Stream::launch, Compute{.duration = duration - done, .op = op});
+  }
+
+  /// The host launches an op, which waits for that.
+  void launch(int i) {
+    const Op& op = trace_.ops[at(i)];
+    if (op.host <= lead_) {
+      lead_ -= op.host;
+      return;
+    }
+    add_host_work(op.host, i);
+    writer_.order(Stream::launch, Stream::compute);
+  }
+
+  /// The host waits for an op.
+  void synchronise(int i) {
+    if (!trace_.ops[at(i)].synchronises) return;
+    lead_ = {};
+    writer_.order(Stream::compute, Stream::launch);
   }
 
   /// Whether the next launch is a message of the op about to run, which begins once the op's waits have
@@ -108,6 +142,7 @@ private:
   std::span<const OpTime> times_;
   std::span<const Launch> launches_;
   Role role_;
+  Seconds lead_;  ///< of the host: work of this step that it has done before
   ProgramWriter writer_;
   std::vector<int> ended_;                  ///< by launch written so far: the event of its end
   std::array<int, stream_count> waited_{};  ///< by stream: 1 + the last launch that compute has waited for

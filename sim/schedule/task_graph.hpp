@@ -18,7 +18,8 @@
 namespace trainyard {
 
 /// A GPU stream runs its tasks in order, as in CUDA; streams meet through events and collectives.
-/// `communication` reduces gradients; `host` is the framework's communication thread on the CPU. The others
+/// `communication` reduces gradients; `host` is the framework's communication thread on the CPU, `launch` the
+/// one that launches the kernels. The others
 /// are those of jobs whose ranks share a model: `layers` for collectives that run beside kernels of their own
 /// layer, `parameters` for gathering sharded parameters, and one for each direction in which a stage of a
 /// pipeline sends and receives.
@@ -31,15 +32,18 @@ enum class Stream : int {
   send_forward,
   receive_forward,
   send_backward,
-  receive_backward
+  receive_backward,
+  launch
 };
-inline constexpr int stream_count = 9;
+inline constexpr int stream_count = 10;
 
 /// Every program has these, even if they are empty: compute, communication and host.
 inline constexpr int usual_streams = 3;
 
 /// Whether work on the stream occupies the GPU.
-constexpr bool is_on_gpu(int stream) { return stream != static_cast<int>(Stream::host); }
+constexpr bool is_on_gpu(int stream) {
+  return stream != static_cast<int>(Stream::host) && stream != static_cast<int>(Stream::launch);
+}
 
 /// Occupies the stream for a time: a kernel, slowed by concurrent work on the other GPU streams, or work on
 /// `host`, which is never slowed. For the reports: `op` is the index in the trace, or `collective` that of
@@ -182,7 +186,8 @@ struct Names<Stream> {
       Name{"send forward", Stream::send_forward, "activations to the next stage"},
       Name{"receive forward", Stream::receive_forward, "activations from the previous stage"},
       Name{"send backward", Stream::send_backward, "gradients to the previous stage"},
-      Name{"receive backward", Stream::receive_backward, "gradients from the next stage"}};
+      Name{"receive backward", Stream::receive_backward, "gradients from the next stage"},
+      Name{"launch", Stream::launch, "launches of kernels by the host"}};
 };
 
 }  // namespace trainyard::config

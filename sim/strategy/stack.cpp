@@ -43,6 +43,20 @@ void check_kept(const Stack& stack, config::Problems& problems) {
   }
 }
 
+/// Keys of one runtime alone.
+void check_runtime(const Stack& stack, config::Problems& problems) {
+  const bool is_fused = stack.runtime == Runtime::fused;
+  for (const char* const key : {"lowering", "optimizer_kernels"}) {
+    if (is_fused && problems.written(key))
+      problems.warning(key, "no effect: the runtime is fused", "leave it out, or runtime: eager");
+  }
+  for (const char* const key : {"fused_elementwise", "layer_work"}) {
+    if (!is_fused && problems.written(key))
+      problems.error(key, "rules of the lowering say which kernels a layer has",
+                     "leave it out, or runtime: fused");
+  }
+}
+
 void validate(const Stack& stack, config::Problems& problems) {
   problems.check_name(stack.name);
   if (stack.servers.partition && stack.servers.spread_above) {
@@ -53,6 +67,7 @@ void validate(const Stack& stack, config::Problems& problems) {
     problems.error("broadcast_buffers", "Horovod broadcasts no buffers in a step",
                    "leave one of the two keys out");
   }
+  check_runtime(stack, problems);
   check_gradient_work(stack, problems);
   check_layer_work(stack, problems);
   check_kept(stack, problems);

@@ -5,6 +5,7 @@
 #include "collectives/library.hpp"
 #include "config/document.hpp"
 #include "config/keys.hpp"
+#include "lowering/optimizer_kernels.hpp"
 #include "strategy/gradient_pass.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/op_slowdown.hpp"
@@ -57,14 +58,25 @@ struct InputCopy {
   std::string source = {};     ///< its documentation
 };
 
+/// How a layer of the model becomes kernels: one per layer and pass, as the software of 2017 to 2021 and
+/// NVIDIA's examples did by their own fused kernels, or those of the rules of a lowering.
+enum class Runtime { fused, eager };
+
+/// The attention that a stack computes, whatever a model's file says.
+enum class StackAttention { sdpa, eager };
+
 struct Stack {
   std::string name;
   std::string title;
-  std::string framework;                       ///< "pytorch"; fitted software depends on it
-  std::optional<std::string> kernels_of;       ///< another stack, whose fitted factors hold for this one
-  std::optional<Sourced<Bytes>> bucket_first;  ///< size at which the first bucket closes
-  std::optional<Sourced<Bytes>> bucket_cap;    ///< size at which the other buckets close
-  std::optional<Fusion> fusion;                ///< instead of buckets
+  std::string framework;                  ///< "pytorch"; fitted software depends on it
+  std::optional<std::string> kernels_of;  ///< another stack, whose fitted factors hold for this one
+  Runtime runtime = Runtime::fused;
+  std::optional<std::string> lowering;      ///< the rules of other runtimes; default: pytorch_2_11
+  std::optional<StackAttention> attention;  ///< default: the model's
+  OptimizerKernels optimizer_kernels = OptimizerKernels::foreach_;  ///< of a lowering
+  std::optional<Sourced<Bytes>> bucket_first;                       ///< size at which the first bucket closes
+  std::optional<Sourced<Bytes>> bucket_cap;                         ///< size at which the other buckets close
+  std::optional<Fusion> fusion;                                     ///< instead of buckets
   GradientDtype gradient_dtype = GradientDtype::as_computed;
   ServerRules servers;                   ///< how tensors are spread over parameter servers
   bool overlap = true;                   ///< true: buckets are reduced during backward; false: after it
@@ -126,6 +138,23 @@ struct Names<GradientDtype> {
       Name{"fp16_with_amp", GradientDtype::fp16_with_amp,
            "2 bytes per value in 16 bits, also with amp and amp_bf16, 4 with fp32 "
            "and tf32"}};
+};
+
+template <>
+struct Names<Runtime> {
+  static constexpr std::string_view what = "runtime";
+  static constexpr std::array table{
+      Name{"fused", Runtime::fused, "one kernel per layer and pass"},
+      Name{"eager", Runtime::eager,
+           "every operation of a layer as kernels of its own, by the rules of `lowering`"}};
+};
+
+template <>
+struct Names<StackAttention> {
+  static constexpr std::string_view what = "attention of a stack";
+  static constexpr std::array table{
+      Name{"sdpa", StackAttention::sdpa, "in one kernel, where its scores have no trained bias"},
+      Name{"eager", StackAttention::eager, "scores, softmax, dropout and context in kernels of their own"}};
 };
 
 template <>
@@ -198,6 +227,15 @@ struct Keys<Stack> {
             "kernels_of", &Stack::kernels_of,
             "a stack with the same kernels, whose factors (key software of an experiment) hold for this one; "
             "default: this stack"),
+        optional("runtime", &Stack::runtime, "how a layer becomes kernels"),
+        optional("lowering", &Stack::lowering,
+                 "rules by which layers become kernels, unless the runtime is fused: a name in "
+                 "workloads/lowering or a "
+                 "path; default: pytorch_2_11"),
+        optional("attention", &Stack::attention,
+                 "how attention is computed, whatever the model's file says; default: as that says"),
+        optional("optimizer_kernels", &Stack::optimizer_kernels,
+                 "kernels of the update, unless the runtime is fused"),
         optional("bucket_first", &Stack::bucket_first, "size at which the first gradient bucket closes")
             .above(0)
             .at_most(most_bucket),

@@ -25,6 +25,7 @@ void append_embeddings(std::vector<Layer>& layers, const BertHyperparameters& pa
   const int hidden = parameters.hidden;
   layers.push_back(embedding_layer("emb.word", {tokens, entries_of(parameters), hidden}));
   layers.push_back(added_embedding_layer("emb.pos", {tokens, parameters.positions, hidden}));
+  layers.back().of_positions = true;
   layers.push_back(added_embedding_layer("emb.type", {tokens, parameters.segments, hidden}));
   layers.push_back(token_norm("emb.ln", parameters));
   layers.push_back(dropout_layer("emb.drop", {tokens, hidden}));
@@ -67,16 +68,20 @@ std::vector<Layer> bert_layers(const BertHyperparameters& parameters) {
   const int tokens = parameters.sequence_length;
   const int hidden = parameters.hidden;
   const TransformerSize size{tokens, hidden, parameters.heads, parameters.intermediate.value_or(4 * hidden)};
+  const BlockParts parts{.attention = parameters.attention};
   std::vector<Layer> layers;
   append_embeddings(layers, parameters);
   for (int i = 0; i < parameters.layers; ++i) {
     const std::string prefix = "layer" + std::to_string(i);
     const std::size_t first = layers.size();
     append_attention(layers, prefix, size,
-                     split_linear_layer(prefix + ".attn.qkv", {tokens, hidden, 3 * hidden}, {"q", "k", "v"}));
+                     split_linear_layer(prefix + ".attn.qkv", {tokens, hidden, 3 * hidden}, {"q", "k", "v"}),
+                     parts);
     layers.push_back(token_norm(prefix + ".ln1", parameters));
-    append_feed_forward(layers, prefix, size);
+    const std::size_t middle = layers.size();
+    append_feed_forward(layers, prefix, size, parts);
     layers.push_back(token_norm(prefix + ".ln2", parameters));
+    for (const std::size_t reader : {first, middle}) set_shares_input(layers[reader]);  // with a residual sum
     set_block(layers, first, i);
   }
   if (parameters.head == BertHead::question_answering)

@@ -5,6 +5,7 @@
 
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
+#include "workload/transformer_layers.hpp"
 
 #include <array>
 #include <map>
@@ -30,6 +31,7 @@ struct BertHyperparameters {
   int sequence_length = 128;
   std::map<std::string, int> predictions;  ///< by sequence length
   BertHead head = BertHead::pretraining;
+  AttentionKernel attention = AttentionKernel::unfused;
 };
 
 /// Predicted tokens per sequence: from `predictions` for its length, otherwise 15 % of the length, rounded up
@@ -84,7 +86,8 @@ struct Keys<BertHyperparameters> {
                  "rounded up")
             .at_least(1)
             .at_most(1e6),
-        optional("head", &B::head, "task that is trained"));
+        optional("head", &B::head, "task that is trained"),
+        optional("attention", &B::attention, "kernels of attention"));
   }
 };
 

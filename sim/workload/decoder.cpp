@@ -23,7 +23,8 @@ BlockParts parts_of_block(const DecoderHyperparameters& parameters) {
           .rope = parameters.position == DecoderPosition::rope,
           .activation = parameters.gated ? Activation::silu_product : Activation::gelu,
           .attention = parameters.attention,
-          .causal = parameters.causal};
+          .causal = parameters.causal,
+          .joined_projections = parameters.joined_projections};
 }
 
 ExpertSize size_of_experts(const DecoderHyperparameters& parameters) {
@@ -47,6 +48,7 @@ void append_embedding(std::vector<Layer>& layers, const DecoderHyperparameters& 
   if (parameters.position == DecoderPosition::learned) {
     layers.push_back(
         added_embedding_layer("wpe", {tokens, parameters.positions.value_or(tokens), parameters.hidden}));
+    layers.back().of_positions = true;
   }
   if (parameters.embedding_norm) append_norm(layers, "ln_emb", parameters);
   if (!parameters.dropout) return;
@@ -80,8 +82,10 @@ std::vector<Layer> decoder_layers(const DecoderHyperparameters& parameters) {
     const std::string prefix = "h" + std::to_string(i);
     const std::size_t first = layers.size();
     append_norm(layers, prefix + ".ln1", parameters);
+    set_shares_input(layers.back());  // with the residual sum
     append_attention(layers, prefix, size, linear_layer(prefix + ".attn.qkv", qkv, parts.bias), parts);
     append_norm(layers, prefix + ".ln2", parameters);
+    set_shares_input(layers.back());
     if (has_experts(parameters, i))
       append_experts(layers, prefix, size, size_of_experts(parameters), parts);
     else
@@ -91,6 +95,7 @@ std::vector<Layer> decoder_layers(const DecoderHyperparameters& parameters) {
   append_norm(layers, "ln_f", parameters);
   layers.push_back(last_projection(parameters, entries));
   layers.push_back(softmax_cross_entropy_layer("loss", size.sequence, entries));
+  layers.back().predicts_next_token = true;
   return layers;
 }
 

@@ -36,6 +36,7 @@ struct DecoderHyperparameters {
   bool dropout = true;
   AttentionKernel attention = AttentionKernel::unfused;
   bool causal = true;                          ///< a flash kernel skips the masked half
+  bool joined_projections = false;             ///< no framework computes those of attention one by one
   std::optional<int> experts = {};             ///< of a block with experts; none: every block is dense
   std::optional<int> experts_per_token = {};   ///< required with experts
   std::optional<int> expert_ffn = {};          ///< default: ffn
@@ -70,20 +71,6 @@ struct Names<DecoderPosition> {
       Name{"rope", DecoderPosition::rope, "rotation of queries and keys"},
       Name{"alibi", DecoderPosition::alibi, "a bias of the attention scores by distance"},
       Name{"none", DecoderPosition::none, "no position encoding"}};
-};
-
-template <>
-struct Names<AttentionKernel> {
-  static constexpr std::string_view what = "attention kernel";
-  static constexpr std::array table{
-      Name{"unfused", AttentionKernel::unfused,
-           "scores, softmax, dropout and context as kernels of their own"},
-      Name{"flash", AttentionKernel::flash, "one kernel that keeps the scores on the chip"},
-      Name{"eager", AttentionKernel::unfused, ""},
-      Name{"flash_attention", AttentionKernel::flash, ""},
-      Name{"flash_attention_2", AttentionKernel::flash, ""},
-      Name{"flash_attn", AttentionKernel::flash, ""},
-      Name{"fused", AttentionKernel::flash, ""}};
 };
 
 template <>

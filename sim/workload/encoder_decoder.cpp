@@ -74,7 +74,9 @@ private:
 
   /// A norm of T5, in front of a part of a block.
   void append_norm_before(std::string name, const TransformerSize& size) {
-    if (is_t5()) append_norm(std::move(name), size);
+    if (!is_t5()) return;
+    append_norm(std::move(name), size);
+    set_shares_input(layers_.back());  // with the residual sum
   }
 
   /// A norm of the original Transformer, behind a part of a block.

@@ -14,7 +14,8 @@ std::vector<Layer> gpt2_layers(const Gpt2Hyperparameters& parameters) {
                          .positions = parameters.positions,
                          .sequence_length = parameters.sequence_length,
                          .attention = parameters.attention,
-                         .causal = parameters.attention == AttentionKernel::flash});
+                         .causal = parameters.attention == AttentionKernel::flash,
+                         .joined_projections = true});
 }
 
 }  // namespace trainyard

@@ -119,7 +119,8 @@ struct Layer {
   double weight_rw_elements = 0;  ///< the weights in forward_rw_elements: moved once per batch
   double tied_elements = 0;       ///< weights shared with another layer: not in the counts above
   std::string tied_to;            ///< the layer whose table these are; empty: the model's word embedding
-  bool adds_rows = false;         ///< of an embedding: its rows are added to the previous ones (positions)
+  bool adds_rows = false;         ///< of an embedding: its rows are added to the previous ones
+  bool of_positions = false;      ///< of such an embedding: every sample looks up the same rows
   bool stays_in_16_bits = false;  ///< in fp8: a linear layer that is no part of a transformer block
   /// Values of each table of an embedding that a sample looks up, if only their gradients are computed and
   /// only they are updated (sparse gradients); 0: gradients of all parameters.
@@ -132,6 +133,15 @@ struct Layer {
   bool reads_encoder = false;
   LayerGemm gemm;
   bool keeps_wide_input = false;  ///< a product's input stays in 16 bits besides: fused attention reads it
+  /// Columns of the projections that are one product here and that a framework may compute one by one: of
+  /// queries, keys and values, of gate and up. One: no framework does. Empty: it is not of that kind.
+  std::vector<int> projections = {};
+  bool drops_probabilities = false;  ///< of fused attention: dropout inside its kernel
+  bool predicts_next_token = false;  ///< of a loss: of every token but the first of a sample
+  /// Sums of gradients of its input, which other layers read too, if it is the first of them, and the values
+  /// of a sample in all of these sums.
+  int input_sums = 0;
+  double summed_elements = 0;
   TensorSplit split = TensorSplit::none;
   LimitedColumns limited = {};  ///< part of the outputs of a layer split by columns
   /// The axis whose groups hold copies of the parameters and sum their gradients; empty: no other rank has
@@ -214,6 +224,9 @@ Layer vector_layer(std::string name, LayerKind kind, const std::vector<int>& sha
 
 /// Marks the layer that reads the data: it has no gradient of its input.
 void set_reads_data(Layer& layer);
+
+/// Says that another layer reads a layer's input too, after it.
+void set_shares_input(Layer& layer);
 
 /// Sets the arithmetic of a layer with this many multiply-accumulates; backward has twice as many.
 void set_macs(Layer& layer, double macs);

@@ -180,6 +180,12 @@ std::vector<Layer> LayerGraph::finished() {
   keep_read_outputs();
   for (const Tensor& tensor : tensors_) {
     if (tensor.readers.size() < 2) continue;
+    if (tensor.has_gradient) {
+      Layer& first = layers_[at(tensor.readers.front())];
+      const int sums = static_cast<int>(tensor.readers.size()) - 1;
+      first.input_sums += sums;
+      first.summed_elements += sums * tensor.elements;
+    }
     for (const int reader : tensor.readers) {
       if (reader == tensor.writer + 1) layers_[at(reader)].continues_previous = false;
     }

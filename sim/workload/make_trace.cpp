@@ -2,6 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "workload/eight_bits.hpp"
+#include "workload/layer_ops.hpp"
 
 #include <cassert>
 #include <cstdint>
@@ -30,14 +31,8 @@ Op make_op(Phase phase, std::string layer, OpKind kind, Shape shape, Flops flops
   return op;
 }
 
-/// A layer's gradients in the order in which backward completes them: last registered first.
 std::vector<Gradient> gradients_of(const Layer& layer, const Setting& setting) {
-  std::vector<Gradient> gradients;
-  for (const Parameter& parameter : layer.parameters | std::views::reverse) {
-    gradients.push_back(
-        {parameter.name, gradient_elements(layer, parameter, setting.batch), layer.summed_over});
-  }
-  return gradients;
+  return trainyard::gradients_of(layer, setting.batch);
 }
 
 /// The convolution of a layer; of a transposed one, the convolution from its output to its input.
@@ -454,5 +449,41 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
 }
 
 bool is_cast(const Op& op, const Layer& layer) { return is_matrix(layer) && !is_matrix(op.kind); }
+
+Op matrix_op(LayerPass pass, const Layer& layer, int batch, const ElementSizes& sizes) {
+  const Setting setting{batch, sizes, false};
+  const bool is_forward = pass == LayerPass::output;
+  const Phase phase = is_forward ? Phase::forward : Phase::backward;
+  const auto op = [&](OpKind kind, Shape shape) {
+    return make_op(phase, layer.name, kind, shape, batch * layer.forward_flops, matrix_bytes(layer, setting));
+  };
+  if (layer.kind == LayerKind::flash_attention && !is_forward)
+    return make_op(phase, layer.name, OpKind::attention, gemm_shape(layer, setting),
+                   batch * layer.backward_flops, batch * layer.backward_rw_elements * sizes.activation);
+  if (is_convolution(layer)) {
+    const ConvShape shape = conv_shape(layer, batch);
+    if (is_forward) return op(matrix_kind(layer.kind), shape);
+    if (pass == LayerPass::weight_gradient) return op(OpKind::conv_wgrad, shape);
+    return op(layer.kind == LayerKind::conv_transpose ? OpKind::conv_forward : OpKind::conv_dgrad, shape);
+  }
+  const GemmShape forward = gemm_shape(layer, setting);
+  if (is_forward) return op(matrix_kind(layer.kind), forward);
+  return op(OpKind::gemm,
+            pass == LayerPass::input_gradient ? first_gradient(forward) : second_gradient(forward));
+}
+
+std::vector<Op> layer_ops(Phase phase, const Layer& layer, int batch, Precision precision) {
+  const Setting setting{batch, element_sizes(precision), false};
+  std::vector<Op> ops;
+  phase == Phase::forward ? append_forward(ops, layer, setting) : append_backward(ops, layer, setting);
+  return ops;
+}
+
+std::vector<Gradient> gradients_of(const Layer& layer, int batch) {
+  std::vector<Gradient> gradients;
+  for (const Parameter& parameter : layer.parameters | std::views::reverse)
+    gradients.push_back({parameter.name, gradient_elements(layer, parameter, batch), layer.summed_over});
+  return gradients;
+}
 
 }  // namespace trainyard

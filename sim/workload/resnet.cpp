@@ -87,6 +87,7 @@ std::vector<Layer> resnet_layers(const ResnetHyperparameters& parameters) {
         map = append_bottleneck(layers, prefix, map, {channels, stride, b == 0},
                                 parameters.stride_on.value_or(StridePlace::conv2));
       }
+      set_shares_input(layers[first]);  // with the shortcut
       set_block(layers, first, block++);
     }
     channels *= 2;

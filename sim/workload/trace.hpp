@@ -118,6 +118,38 @@ enum class OpRole {
   recompute,       ///< a forward op repeated in backward; not told apart in files
 };
 
+/// The rate of a GPU of which a kernel of a framework reaches a share.
+enum class KernelLimit {
+  memory,           ///< memory bandwidth
+  multiprocessors,  ///< they issue too few accesses; share of an H100's bandwidth, scaled by the fp32 rate
+  matrix,           ///< the peak of matrix units in the type of products
+  single            ///< the peak in fp32
+};
+
+/// The time of a kernel of a framework, instead of the profile's for its kind of op: `fixed`, and its bytes
+/// (or FLOPs) at a share of the limit.
+struct KernelRate {
+  double share = 1;
+  KernelLimit limit = KernelLimit::memory;
+  Seconds fixed{1.3e-6};
+  Seconds per_row = {};  ///< of rows one after the other: fixed + per_row x rows, if longer than the bytes
+  Bytes first = {};      ///< of few blocks: these bytes move at first_share of the multiprocessors' limit
+  double first_share = 1;
+  friend bool operator==(const KernelRate&, const KernelRate&) = default;
+};
+
+/// The time of a matrix product of a library, where none of its shape was measured: waves of tiles on the
+/// multiprocessors at a share of the peak (compute/product_tiles.hpp).
+struct ProductRate {
+  double share = 1;     ///< of the peak that the best tiles reach
+  double backward = 1;  ///< factor on the share of gradients
+  double k_half = 0;    ///< k at which a product takes twice as long per FLOP as with an endless one
+  Seconds fixed{2.2e-6};
+  double odd = 1, odd_backward = 1;  ///< shares of products of odd rows or columns
+  double unaligned = 1;              ///< share of those of dimensions that are no multiple of 16 bytes
+  friend bool operator==(const ProductRate&, const ProductRate&) = default;
+};
+
 struct Op {
   Phase phase{};
   std::string layer;
@@ -125,10 +157,17 @@ struct Op {
   OpRole role = OpRole::layer;  ///< traces in files tell it by the layer's name: role_of()
   int of_layer = -1;            ///< index in the model's layers, -1 for none; not part of a trace file
   Shape shape;
-  bool in_8_bits = false;           ///< a matrix product in 8 bits, of a step in fp8
-  Flops flops;                      ///< for the whole batch
-  Bytes bytes;                      ///< read from and written to device memory
-  std::vector<Gradient> gradients;  ///< complete when this op ends, in the order they become ready
+  bool in_8_bits = false;                   ///< a matrix product in 8 bits, of a step in fp8
+  std::optional<KernelRate> rate = {};      ///< of a kernel that a lowering made
+  std::optional<ProductRate> product = {};  ///< of such a matrix product
+  double rows = 0;                          ///< of its values
+  int launches = 1;                         ///< equal kernels; flops and bytes are those of all
+  Seconds host = {};                        ///< that the reference host needs to launch them
+  Seconds gaps = {};                        ///< of the GPU before them
+  bool synchronises = false;                ///< the host waits for their end
+  Flops flops;                              ///< for the whole batch
+  Bytes bytes;                              ///< read from and written to device memory
+  std::vector<Gradient> gradients;          ///< complete when this op ends, in the order they become ready
   /// Measured by a user, or computed by an earlier run, on a GPU of mean speed. Empty for host time of
   /// several ranks: their number and the stack decide.
   std::optional<Seconds> duration;
@@ -167,6 +206,7 @@ struct Trace {
   std::optional<Bytes> memory = {};              ///< of a rank at the fullest moment of a step, if known
   std::string gpu =
       {};  ///< whose times the durations are: a profile's name, or the product's; empty: unknown
+  Seconds between_steps = {};  ///< host time, if ops have some
   std::vector<Op> ops;
   friend bool operator==(const Trace&, const Trace&) = default;
 };

@@ -248,6 +248,7 @@ void append_core(std::vector<Layer>& layers, const std::string& name, const Tran
   };
   if (parts.attention == AttentionKernel::flash) {
     append(flash_attention_layer(name + ".flash", size, parts.causal));
+    layers.back().drops_probabilities = parts.dropout && parts.probability_dropout;
     return;
   }
   append(attention_scores_layer(name + ".qk", size));
@@ -306,6 +307,9 @@ void append_attention(std::vector<Layer>& layers, const std::string& prefix, con
                       Layer qkv, const BlockParts& parts) {
   layers.push_back(with_split(std::move(qkv), TensorSplit::columns));
   layers.back().limited = limited_by_kv(size, 2);
+  const int keys = kv_heads(size) * head_dim(size);
+  layers.back().projections = parts.joined_projections ? std::vector{qkv_columns(size)}
+                                                       : std::vector{size.heads * head_dim(size), keys, keys};
   if (parts.rope) {
     const int heads = size.heads + kv_heads(size);
     layers.push_back(with_split(rope_layer(prefix + ".attn.rope", {heads, size.sequence, head_dim(size)}),
@@ -325,6 +329,7 @@ void append_cross_attention(std::vector<Layer>& layers, const std::string& prefi
   Layer keys = with_split(linear_layer(name + ".kv", of_keys, parts.bias), TensorSplit::columns);
   keys.saved_elements = 0;
   keys.reads_encoder = true;
+  keys.projections = {width, width};
   layers.push_back(std::move(keys));
   append_core_and_projection(layers, prefix, name, "2", size, parts);
 }
@@ -333,6 +338,7 @@ void append_mlp(std::vector<Layer>& layers, const std::string& prefix, const Tra
                 int features, const BlockParts& parts) {
   const LinearSize up{size.sequence, size.hidden, is_gated(parts.activation) ? 2 * features : features};
   layers.push_back(with_split(linear_layer(prefix + ".fc1", up, parts.bias), TensorSplit::columns));
+  if (is_gated(parts.activation)) layers.back().projections = {features, features};
   layers.push_back(with_split(activation_layer(prefix, size.sequence, features, parts), TensorSplit::inner));
   if (parts.dropout && parts.inner_dropout)
     layers.push_back(

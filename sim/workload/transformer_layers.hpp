@@ -3,10 +3,13 @@
 // bert.hpp and decoder.hpp. Cost rules as in layer.hpp: a multiply-accumulate is two FLOPs. Each function
 // says how tensor parallelism divides its layer (Layer::split).
 
+#include "config/keys.hpp"
 #include "workload/layer.hpp"
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -122,6 +125,7 @@ struct BlockParts {
   bool inner_dropout = false;       ///< with dropout: also between the linear layers of the feed-forward half
   bool position_bias = false;       ///< a relative position bias is added to the scores
   int bias_buckets = 0;             ///< rows of its table, which one block of the model has
+  bool joined_projections = false;  ///< those of attention are one tensor in every framework
 };
 
 /// Queries times keys for each head: [sequence x width] times [width x kv_sequence]. Keeps both operands.
@@ -179,4 +183,21 @@ void append_residual(std::vector<Layer>& layers, const std::string& prefix, cons
 /// The vocabulary with entries added up to a multiple of `multiple`, so that ranks can divide it.
 int padded_vocabulary(int vocabulary, std::optional<int> multiple);
 
+namespace config {
+
+template <>
+struct Names<AttentionKernel> {
+  static constexpr std::string_view what = "attention kernel";
+  static constexpr std::array table{
+      Name{"unfused", AttentionKernel::unfused,
+           "scores, softmax, dropout and context as kernels of their own"},
+      Name{"flash", AttentionKernel::flash, "one kernel that keeps the scores on the chip"},
+      Name{"eager", AttentionKernel::unfused, ""},
+      Name{"flash_attention", AttentionKernel::flash, ""},
+      Name{"flash_attention_2", AttentionKernel::flash, ""},
+      Name{"flash_attn", AttentionKernel::flash, ""},
+      Name{"fused", AttentionKernel::flash, ""}};
+};
+
+}  // namespace config
 }  // namespace trainyard

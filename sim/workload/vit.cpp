@@ -17,6 +17,7 @@ void append_patches(std::vector<Layer>& layers, const VitHyperparameters& parame
   set_reads_data(layers.back());
   layers.push_back(added_embedding_layer("pos_embedding", {tokens, tokens, parameters.hidden}));
   layers.back().parameters.push_back({"class_token", static_cast<double>(parameters.hidden)});
+  layers.back().of_positions = true;
   if (!parameters.dropout) return;
   layers.push_back(dropout_layer("drop", {tokens, parameters.hidden}));
   layers.back().split = TensorSplit::tokens;
@@ -35,16 +36,19 @@ std::vector<Layer> vit_layers(const VitHyperparameters& parameters) {
                              .hidden = hidden,
                              .heads = parameters.heads,
                              .intermediate = parameters.ffn.value_or(4 * hidden)};
-  const BlockParts parts{.dropout = parameters.dropout, .attention = parameters.attention};
+  const BlockParts parts{
+      .dropout = parameters.dropout, .attention = parameters.attention, .joined_projections = true};
   std::vector<Layer> layers;
   append_patches(layers, parameters, size.sequence);
   for (int i = 0; i < parameters.layers; ++i) {
     const std::string prefix = "layer" + std::to_string(i);
     const std::size_t first = layers.size();
     append_token_norm(layers, prefix + ".ln1", size);
+    set_shares_input(layers.back());  // with the residual sum
     append_attention(layers, prefix, size,
                      linear_layer(prefix + ".attn.qkv", {size.sequence, hidden, 3 * hidden}), parts);
     append_token_norm(layers, prefix + ".ln2", size);
+    set_shares_input(layers.back());
     append_feed_forward(layers, prefix, size, parts);
     set_block(layers, first, i);
   }

@@ -112,7 +112,7 @@ TEST_CASE("frameworks and ways to share a model are stacks, or say what to write
     return summary_of({"resnet50_dgx2", "--stack", name})["stack"].get<std::string>();
   };
   CHECK(stack("ddp") == "pytorch_ddp");
-  CHECK(stack("PyTorch") == "pytorch_ddp");
+  CHECK(stack("PyTorch") == "pytorch");
   CHECK(stack("fsdp") == "pytorch_fsdp");
   CHECK(stack("FSDP2") == "torchtitan");
   CHECK(stack("Horovod") == "horovod");

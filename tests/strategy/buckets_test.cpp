@@ -112,7 +112,7 @@ TEST_CASE("a cap above the model is one flat bucket after the first") {
 
 TEST_CASE("a bucket of 0 bytes is an input error") {
   Stack stack;
-  stack.bucket_cap = Sourced<Bytes>{Bytes(0)};
+  stack.bucket_cap.emplace();
   CHECK_THROWS_AS(ddp_buckets(gradients_of({4}), stack, single), InputError);
 }
 

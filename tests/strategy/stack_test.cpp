@@ -36,6 +36,20 @@ TEST_CASE("the shipped pytorch_ddp.yaml is PyTorch's defaults, each with its sou
   CHECK(stack.framework == "pytorch");
 }
 
+TEST_CASE("keys of one runtime have no effect or no place in the other") {
+  std::vector<Diagnostic> warnings;
+  const Stack fused =
+      load_stack(config::parse("s.yaml", "name: s\nlowering: own\noptimizer_kernels: fused\n"), &warnings);
+  CHECK(fused.runtime == Runtime::fused);
+  REQUIRE(warnings.size() == 2);
+  CHECK(warnings[0].key_path == "lowering");
+  CHECK(warnings[1].key_path == "optimizer_kernels");
+  const auto errors = stack_errors("name: s\nruntime: eager\nfused_elementwise: true\n");
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].key_path == "fused_elementwise");
+  CHECK(stack_errors("name: s\nruntime: compiled\n").front().key_path == "runtime");
+}
+
 TEST_CASE("Horovod's fusion by version, and Megatron's one flat fp16 buffer") {
   const auto shipped = [](const std::string& name) {
     return load_stack(config::load(TRAINYARD_SOURCE_DIR "/workloads/stacks/" + name + ".yaml"));

@@ -1,0 +1,23 @@
+#pragma once
+// From a model's layers to the kernels that a framework launches for them in one training step, by the rules
+// of a lowering.
+
+#include "lowering/lowering_rules.hpp"
+#include "workload/model.hpp"
+
+namespace trainyard {
+
+struct LoweredStep {
+  int batch = 1;  ///< samples of a micro-batch
+  Precision precision{};
+  Optimizer optimizer{};
+  OptimizerKernels optimizer_kernels = OptimizerKernels::foreach_;
+  Layout layout = Layout::nchw;
+};
+
+/// The trace of one step of one micro-batch, an op for each kernel or for equal ones in a row. Gradients
+/// complete as in make_trace. Layers of a kind without rules have the ops of make_trace. Throws InputError as
+/// make_trace does, and for an optimizer without rules.
+Trace lowered_trace(const Model& model, const Lowering& rules, const LoweredStep& step);
+
+}  // namespace trainyard

@@ -1,0 +1,444 @@
+#pragma once
+// The rules by which a framework turns a layer into kernels (workloads/lowering/*.yaml): tables per kind of
+// layer of one version of the framework's libraries, which hold for every model.
+
+#include "config/document.hpp"
+#include "config/keys.hpp"
+#include "lowering/kernel_class.hpp"
+#include "lowering/optimizer_kernels.hpp"
+#include "workload/layer.hpp"
+#include "workload/trace.hpp"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+/// The values that a kernel reads or writes, of the whole batch except parameters.
+enum class KernelValues {
+  input,       ///< of the layer
+  output,      ///< of the layer
+  one_output,  ///< of a single sample
+  weights,     ///< the matrix of a layer, or a table
+  bias,
+  parameters,
+  rows,        ///< of the output: tokens
+  queries,     ///< of attention, the same number as its result
+  keys,        ///< of attention, the same number as its values
+  operands,    ///< queries and keys of attention
+  ends,        ///< input and output
+  scores,      ///< of attention
+  statistics,  ///< a value per query and head
+  nothing
+};
+
+/// The type of values.
+enum class PassType {
+  result,   ///< that the layer writes
+  input,    ///< that the layer reads
+  compute,  ///< of matrix products
+  parameter,
+  single  ///< 4 bytes
+  ,
+  wide  ///< 4 bytes under autocast, else of products
+};
+
+/// The type that a layer writes.
+enum class ResultType {
+  input,  ///< that it reads
+  compute,
+  parameter,
+  wide  ///< fp32 under autocast, else that it reads; of a sum, the wider of both
+  ,
+  probabilities  ///< fp32 under autocast, unless the model predicts next tokens: then it casts them back
+};
+
+/// A state of a layer or of the whole step under which a kernel is launched.
+enum class LaunchCondition {
+  autocast,
+  half,          ///< products in 16 bits
+  single,        ///< products in 32 bits
+  wide_input,    ///< the layer reads 4-byte values while products have 2
+  narrow_input,  ///< the layer reads 2-byte values
+  single_input,  ///< the layer reads 4-byte values
+  mixed,         ///< a sum of a 2-byte and a 4-byte tensor
+  same,          ///< a sum of two tensors of one type
+  bias,
+  input_gradient,
+  grouped_heads,  ///< fewer heads of keys than of queries
+  dropout,        ///< inside fused attention
+  adds_rows,      ///< of an embedding
+  replaces_rows,  ///< of an embedding: it begins the model's values
+  of_positions,
+  of_words,    ///< of an embedding: rows of each token
+  tied,        ///< a table that another layer multiplies by
+  next_token,  ///< the model predicts the next token of each
+  any_token,   ///< the model does not
+  depthwise,
+  dense,  ///< a convolution that is not in groups
+  reads_images,
+  reads_maps,  ///< a convolution that does not read the image
+  nhwc,
+  nchw,
+  joined,      ///< a product of queries, keys and values in one
+  rotary,      ///< the model rotates queries and keys
+  of_scores,   ///< a product of queries and keys
+  of_context,  ///< one of probabilities and values
+  packed,      ///< the model's projections of attention are one, and it predicts no next token
+  windowed,    ///< of a pooling: windows, not the whole map
+  whole_map
+};
+
+/// What a rule launches besides a class of kernels.
+enum class MatrixKernel { none, product, input_gradient, weight_gradient };
+
+/// Kernels that a layer launches in one phase.
+struct KernelRule {
+  std::string kernel = {};  ///< a class of the lowering; empty: `matrix`
+  MatrixKernel matrix = MatrixKernel::none;
+  KernelValues of = KernelValues::output;
+  double passes = 0;  ///< over values of `type`: each reads or writes all once
+  PassType type = PassType::result;
+  double bytes = 0;                        ///< per value, besides the passes
+  double fixed_bytes = 0;                  ///< in all
+  double above = 0;                        ///< number of values from which the kernel is launched
+  bool synchronises = false;               ///< the host waits for the kernel
+  int count = 1;                           ///< such kernels
+  std::vector<LaunchCondition> when = {};  ///< all must hold
+};
+
+struct LayerRules {
+  LayerKind layer{};
+  ResultType result = ResultType::input;
+  std::vector<KernelRule> forward = {}, backward = {};
+  std::string source = {};
+};
+
+/// One pass of an optimizer over lists of tensors: kernels of a limited number of tensors and blocks each.
+struct TensorPass {
+  int tensors = 110;  ///< at most, of a kernel
+  double passes = 1;  ///< over the parameters, of their type
+  double bytes = 0;   ///< per tensor, in place of passes
+  std::string kernel = {};
+};
+
+struct OptimizerRules {
+  std::vector<Optimizer> optimizers = {};
+  OptimizerKernels kernels = OptimizerKernels::foreach_;
+  std::vector<TensorPass> passes = {};
+};
+
+/// Shares of the peak that fused attention reaches with heads of up to `head_dim` features.
+struct AttentionShares {
+  int head_dim = 64;
+  double forward = 1, backward = 1;
+};
+
+/// Fused attention of one library: its time is that of the products of whole tiles of tokens, and of some
+/// more keys for each tile of queries.
+struct FusedAttention {
+  std::string name;
+  bool half = true;  ///< of 16-bit values; false: of 4-byte ones, at a share of the fp32 peak
+  Seconds fixed;
+  int tile = 128;          ///< tokens
+  int causal_extra = 128;  ///< keys that a causal mask leaves besides half of them, twice
+  int smallest_head = 64;  ///< features: smaller heads take as long
+  double forward_start = 0, backward_start = 0;      ///< keys
+  double forward_dropout = 1, backward_dropout = 1;  ///< factors on the shares
+  std::vector<AttentionShares> shares;
+  std::string source = {};
+};
+
+/// Matrix products of a library in some precisions.
+struct Products {
+  std::vector<Precision> precisions = {};
+  ProductRate rate;
+};
+
+/// The time of the reference host's thread that launches kernels.
+struct HostCosts {
+  Seconds forward, backward;     ///< of a launch
+  Seconds tensor, fused_tensor;  ///< of a tensor in an update of adam by foreach kernels, and in any other
+  Seconds step;                  ///< between steps
+  Seconds gap;                   ///< of the GPU between two kernels
+  std::string source = {};
+};
+
+struct Lowering {
+  std::string name;
+  std::string title;
+  std::vector<KernelClass> kernels;
+  std::vector<LayerRules> layers;
+  std::vector<FusedAttention> attention;
+  std::vector<Products> products;
+  HostCosts host;
+  KernelRule gradient_sum;    ///< of a tensor that several layers read: for each but the first
+  std::string clear = {};     ///< kernels before products of many tiles
+  double largest_kernel = 0;  ///< bytes of a tensor from which on its kernels are split in halves
+  std::vector<OptimizerRules> optimizers = {};
+  std::vector<std::string> source = {};
+};
+
+/// Reads and checks a file. Throws InputError with every problem found.
+Lowering load_lowering(const config::Document& document);
+
+namespace config {
+
+template <>
+struct Names<KernelValues> {
+  static constexpr std::string_view what = "values of a kernel";
+  static constexpr std::array table{
+      Name{"input", KernelValues::input, "the layer's input"},
+      Name{"output", KernelValues::output, "the layer's output"},
+      Name{"one_output", KernelValues::one_output, "the output of one sample"},
+      Name{"weights", KernelValues::weights, "the matrix of the layer, or its table"},
+      Name{"bias", KernelValues::bias, "the layer's bias"},
+      Name{"parameters", KernelValues::parameters, "all parameters of the layer"},
+      Name{"rows", KernelValues::rows, "one value per row of the output"},
+      Name{"queries", KernelValues::queries, "the queries of attention"},
+      Name{"keys", KernelValues::keys, "the keys of attention"},
+      Name{"operands", KernelValues::operands, "queries and keys of attention"},
+      Name{"ends", KernelValues::ends, "input and output of the layer"},
+      Name{"scores", KernelValues::scores, "the scores of attention"},
+      Name{"statistics", KernelValues::statistics, "one value per query and head"},
+      Name{"nothing", KernelValues::nothing, "one value"}};
+};
+
+template <>
+struct Names<PassType> {
+  static constexpr std::string_view what = "type of values";
+  static constexpr std::array table{
+      Name{"result", PassType::result, "that the layer writes"},
+      Name{"input", PassType::input, "that the layer reads"},
+      Name{"compute", PassType::compute, "of matrix products"},
+      Name{"parameter", PassType::parameter, "of parameters"},
+      Name{"single", PassType::single, "4 bytes"},
+      Name{"wide", PassType::wide, "4 bytes under autocast, otherwise that of products"}};
+};
+
+template <>
+struct Names<ResultType> {
+  static constexpr std::string_view what = "type of a layer's output";
+  static constexpr std::array table{
+      Name{"input", ResultType::input, "that of its input"},
+      Name{"compute", ResultType::compute, "that of matrix products"},
+      Name{"parameter", ResultType::parameter, "that of parameters"},
+      Name{"probabilities", ResultType::probabilities,
+           "fp32 under autocast, unless the model predicts next tokens"},
+      Name{"wide", ResultType::wide, "fp32 under autocast, otherwise that of its input"}};
+};
+
+template <>
+struct Names<LaunchCondition> {
+  using C = LaunchCondition;
+  static constexpr std::string_view what = "condition of a kernel";
+  static constexpr std::array table{
+      Name{"autocast", C::autocast, "precision amp or amp_bf16"},
+      Name{"half", C::half, "products in 16 bits"},
+      Name{"single", C::single, "products in 32 bits"},
+      Name{"wide_input", C::wide_input, "the input has 4 bytes per value, products have 2"},
+      Name{"narrow_input", C::narrow_input, "the input has 2 bytes per value"},
+      Name{"single_input", C::single_input, "the input has 4 bytes per value"},
+      Name{"mixed", C::mixed, "a sum of tensors of 2 and of 4 bytes per value"},
+      Name{"same", C::same, "a sum of tensors of one type"},
+      Name{"bias", C::bias, "the layer has a bias"},
+      Name{"input_gradient", C::input_gradient, "a layer with parameters precedes"},
+      Name{"grouped_heads", C::grouped_heads, "fewer heads of keys than of queries"},
+      Name{"dropout", C::dropout, "dropout inside fused attention"},
+      Name{"adds_rows", C::adds_rows, "an embedding whose rows are added"},
+      Name{"replaces_rows", C::replaces_rows, "an embedding that begins the values"},
+      Name{"of_positions", C::of_positions, "an embedding of positions"},
+      Name{"of_words", C::of_words, "an embedding of each token's own row"},
+      Name{"tied", C::tied, "a table that the last layer multiplies by"},
+      Name{"next_token", C::next_token, "the model predicts every next token"},
+      Name{"any_token", C::any_token, "the model does not"},
+      Name{"depthwise", C::depthwise, "a convolution in groups"},
+      Name{"dense", C::dense, "a convolution that is not in groups"},
+      Name{"reads_images", C::reads_images, "the convolution that reads the image"},
+      Name{"reads_maps", C::reads_maps, "any other convolution"},
+      Name{"nhwc", C::nhwc, "layout nhwc"},
+      Name{"nchw", C::nchw, "layout nchw"},
+      Name{"joined", C::joined, "a product of queries, keys and values in one"},
+      Name{"rotary", C::rotary, "the model rotates queries and keys"},
+      Name{"of_scores", C::of_scores, "a product of queries and keys"},
+      Name{"of_context", C::of_context, "a product of probabilities and values"},
+      Name{"packed", C::packed,
+           "torch.nn.MultiheadAttention: joined projections, and no next token is predicted"},
+      Name{"windowed", C::windowed, "a pooling of windows"},
+      Name{"whole_map", C::whole_map, "a pooling of the whole map"}};
+};
+
+template <>
+struct Names<MatrixKernel> {
+  static constexpr std::string_view what = "work of matrix units";
+  static constexpr std::array table{
+      Name{"none", MatrixKernel::none, "none"},
+      Name{"product", MatrixKernel::product, "the layer's product, convolution or fused attention"},
+      Name{"input_gradient", MatrixKernel::input_gradient, "the gradient of its input"},
+      Name{"weight_gradient", MatrixKernel::weight_gradient, "that of its weights, or of a second operand"}};
+};
+
+template <>
+struct Keys<KernelRule> {
+  static auto table() {
+    return keys(
+        optional("kernel", &KernelRule::kernel, "class of the kernel"),
+        optional("matrix", &KernelRule::matrix, "work of matrix units, in place of a class"),
+        optional("of", &KernelRule::of, "values that it reads or writes"),
+        optional("passes", &KernelRule::passes, "times that it reads or writes them")
+            .at_least(0)
+            .at_most(100),
+        optional("type", &KernelRule::type, "type of the passes"),
+        optional("bytes", &KernelRule::bytes, "bytes per value besides the passes").at_least(0).at_most(1000),
+        optional("fixed_bytes", &KernelRule::fixed_bytes, "further bytes in all").at_least(0).at_most(1e9),
+        optional("above", &KernelRule::above, "number of values from which it is launched")
+            .at_least(0)
+            .at_most(1e12),
+        optional("synchronises", &KernelRule::synchronises, "true: the host waits for its end"),
+        optional("count", &KernelRule::count, "such kernels in a row").between(1, 100),
+        optional("when", &KernelRule::when, "conditions of the launch, all of which must hold"));
+  }
+};
+
+template <>
+struct Keys<LayerRules> {
+  static auto table() {
+    return keys(required("layer", &LayerRules::layer, "kind of layer"),
+                optional("result", &LayerRules::result, "type of its output"),
+                optional("forward", &LayerRules::forward, "kernels in forward, in order"),
+                optional("backward", &LayerRules::backward, "kernels in backward, in order"),
+                optional("source", &LayerRules::source, "where the rules were read"));
+  }
+};
+
+template <>
+struct Keys<AttentionShares> {
+  static auto table() {
+    return keys(
+        required("head_dim", &AttentionShares::head_dim, "largest number of features per head")
+            .at_least(1)
+            .at_most(1e6),
+        required("forward", &AttentionShares::forward, "share of the peak in forward").positive(2),
+        required("backward", &AttentionShares::backward, "share of the peak in backward").positive(2));
+  }
+};
+
+template <>
+struct Keys<FusedAttention> {
+  static auto table() {
+    using F = FusedAttention;
+    return keys(
+        required("name", &F::name, "library"),
+        optional("half", &F::half,
+                 "true: of 16-bit values, at a share of their peak; false: of 32-bit ones, at one of fp32's"),
+        required("fixed", &F::fixed, "time of a kernel without products").at_least(0).at_most(1e-3),
+        optional("tile", &F::tile, "tokens of a tile").between(1, 4096),
+        optional("causal_extra", &F::causal_extra,
+                 "keys besides half of them that a causal mask leaves, twice")
+            .between(0, 4096),
+        optional("smallest_head", &F::smallest_head, "features per head below which it gets no faster")
+            .between(1, 4096),
+        optional("forward_start", &F::forward_start, "keys' worth of time before a tile of queries")
+            .at_least(0)
+            .at_most(4096),
+        optional("backward_start", &F::backward_start, "the same in backward").at_least(0).at_most(4096),
+        optional("forward_dropout", &F::forward_dropout, "factor of dropout on the share").positive(1),
+        optional("backward_dropout", &F::backward_dropout, "the same in backward").positive(1),
+        required("shares", &F::shares, "shares of the peak by size of the heads, ascending"),
+        optional("source", &F::source, "measurement"));
+  }
+};
+
+template <>
+struct Keys<ProductRate> {
+  static auto table() {
+    using P = ProductRate;
+    return keys(
+        required("share", &P::share, "share of the peak that the best tiles reach").positive(1),
+        optional("backward", &P::backward, "factor on it in backward").positive(1),
+        optional("k_half", &P::k_half,
+                 "k at which a product takes twice as long per FLOP as with an endless one")
+            .at_least(0)
+            .at_most(1e5),
+        optional("fixed", &P::fixed, "time of a product without FLOPs").at_least(0).at_most(1e-3),
+        optional("odd", &P::odd, "share of the peak with odd rows or columns").positive(1),
+        optional("odd_backward", &P::odd_backward, "the same in backward").positive(1),
+        optional("unaligned", &P::unaligned, "the same with dimensions that are no multiple of 16 bytes")
+            .positive(1));
+  }
+};
+
+template <>
+struct Keys<Products> {
+  static auto table() {
+    return keys(required("precisions", &Products::precisions, "precisions of the step"),
+                required("rate", &Products::rate, "time of products that were not measured"));
+  }
+};
+
+template <>
+struct Keys<TensorPass> {
+  static auto table() {
+    return keys(
+        required("kernel", &TensorPass::kernel, "class of the kernels"),
+        optional("tensors", &TensorPass::tensors, "most tensors of a kernel").between(1, 10'000),
+        optional("passes", &TensorPass::passes, "passes over the parameters").at_least(0).at_most(100),
+        optional("bytes", &TensorPass::bytes, "bytes per tensor in place of passes")
+            .at_least(0)
+            .at_most(1000));
+  }
+};
+
+template <>
+struct Keys<OptimizerRules> {
+  static auto table() {
+    return keys(required("optimizers", &OptimizerRules::optimizers, "update rules"),
+                required("kernels", &OptimizerRules::kernels, "how tensors share kernels"),
+                required("passes", &OptimizerRules::passes, "kernels of an update, in order"));
+  }
+};
+
+template <>
+struct Keys<HostCosts> {
+  static auto table() {
+    using H = HostCosts;
+    const auto time = [](auto key) { return key.at_least(0).at_most(1); };
+    return keys(
+        time(required("forward", &H::forward, "time of a launch in forward")),
+        time(required("backward", &H::backward, "time of a launch in backward")),
+        time(required("tensor", &H::tensor, "time of a tensor in an update of adam by foreach kernels")),
+        time(required("fused_tensor", &H::fused_tensor, "time of a tensor in any other update")),
+        time(required("step", &H::step, "time between steps")),
+        time(required("gap", &H::gap, "time of the GPU between two kernels")),
+        optional("source", &H::source, "measurement"));
+  }
+};
+
+template <>
+struct Keys<Lowering> {
+  static auto table() {
+    return keys(
+        required("name", &Lowering::name, "the file's name without .yaml"),
+        optional("title", &Lowering::title, "name for reports"),
+        required("kernels", &Lowering::kernels, "classes of kernels"),
+        required("layers", &Lowering::layers, "kernels of each kind of layer"),
+        optional("attention", &Lowering::attention, "fused attention"),
+        optional("products", &Lowering::products, "matrix products; default: as the GPU profile has them"),
+        required("host", &Lowering::host, "costs of the host that launches"),
+        required("gradient_sum", &Lowering::gradient_sum,
+                 "sum of the gradients of two layers that read a tensor"),
+        optional("clear", &Lowering::clear, "class of kernels before products of many tiles"),
+        optional("largest_kernel", &Lowering::largest_kernel,
+                 "bytes of a kernel from which on it is split in halves")
+            .at_least(0)
+            .at_most(1e15),
+        optional("optimizers", &Lowering::optimizers, "kernels of the update"),
+        optional("source", &Lowering::source, "library versions and measurements"));
+  }
+};
+
+}  // namespace config
+}  // namespace trainyard

@@ -1,0 +1,94 @@
+#include "lowering/typed_layers.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <numeric>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+/// The projections of a layer as layers of their own.
+std::vector<Layer> projections_of(const Layer& whole) {
+  if (whole.projections.size() < 2) return {whole};
+  const double columns = std::accumulate(whole.projections.begin(), whole.projections.end(), 0.0);
+  const bool has_tensors = whole.parameters.size() % whole.projections.size() == 0;  // some are named already
+  const std::size_t tensors = has_tensors ? whole.parameters.size() / whole.projections.size() : 0;
+  const bool is_named = tensors > 0 && whole.parameters.size() > 2;
+  std::vector<Layer> parts;
+  for (std::size_t i = 0; i < whole.projections.size(); ++i) {
+    Layer part = whole;
+    const double share = whole.projections[i] / columns;  // ranks that share the model have a part of each
+    part.name = fmt::format("{}.{}", whole.name, i);
+    part.input_sums = i == 0 ? whole.input_sums + static_cast<int>(whole.projections.size()) - 1 : 0;
+    part.summed_elements = part.input_sums * whole.in_elements;
+    part.projections.clear();
+    part.gemm.n = static_cast<int>(std::lround(share * whole.gemm.n));
+    part.out_shape.back() = part.gemm.n;
+    part.out_elements = share * whole.out_elements;
+    part.forward_macs = share * whole.forward_macs;
+    part.forward_flops = share * whole.forward_flops;
+    part.backward_flops = share * whole.backward_flops;
+    part.weight_rw_elements = share * whole.weight_rw_elements;
+    part.forward_rw_elements = part.in_elements + part.out_elements + part.weight_rw_elements;
+    part.parameters.clear();
+    for (std::size_t k = 0; k < whole.parameters.size(); ++k) {
+      const Parameter& tensor = whole.parameters[k];
+      if (is_named && k / tensors == i) part.parameters.push_back(tensor);
+      if (!is_named)
+        part.parameters.push_back({fmt::format("{}.{}", tensor.name, i), share * tensor.elements});
+    }
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+Bytes result_of(ResultType type, Bytes input, bool predicts_next_token, const ElementSizes& sizes) {
+  switch (type) {
+    case ResultType::input:
+      return input;
+    case ResultType::compute:
+      return sizes.activation;
+    case ResultType::parameter:
+      return sizes.casts ? sizes.parameter : sizes.compute_weight;
+    case ResultType::probabilities:
+      return sizes.casts && !predicts_next_token ? sizes.parameter : sizes.activation;
+    case ResultType::wide:
+      return sizes.casts ? sizes.parameter : input;
+  }
+  return input;
+}
+
+}  // namespace
+
+const LayerRules* rules_of(const Lowering& rules, LayerKind kind) {
+  const auto found = std::ranges::find(rules.layers, kind, &LayerRules::layer);
+  return found == rules.layers.end() ? nullptr : &*found;
+}
+
+std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Lowering& rules,
+                                     const ElementSizes& sizes) {
+  std::vector<TypedLayer> typed;
+  const bool next_token = std::ranges::any_of(layers, &Layer::predicts_next_token);
+  Bytes before = sizes.activation;  // of the layer before
+  Bytes shared = sizes.activation;  // of the last tensor that several layers read
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const LayerRules* its = rules_of(rules, layers[i].kind);
+    const Bytes input = layers[i].continues_previous ? before : shared;
+    const std::vector<Layer> parts = projections_of(layers[i]);
+    if (layers[i].input_sums > 0) shared = input;
+    Bytes result = result_of(its == nullptr ? ResultType::compute : its->result, input, next_token, sizes);
+    if (layers[i].kind == LayerKind::add) result = std::max(input, shared);
+    for (const Layer& part : parts)
+      typed.push_back({.layer = part,
+                       .of_layer = static_cast<int>(i),
+                       .input = input,
+                       .result = result,
+                       .other = shared});
+    before = result;
+  }
+  return typed;
+}
+
+}  // namespace trainyard

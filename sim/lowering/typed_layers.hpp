@@ -1,0 +1,26 @@
+#pragma once
+// The layers of a model as a framework computes them, with the types of the tensors between them.
+
+#include "lowering/lowering_rules.hpp"
+#include "workload/layer.hpp"
+#include "workload/make_trace.hpp"
+
+#include <vector>
+
+namespace trainyard {
+
+struct TypedLayer {
+  Layer layer;
+  int of_layer = -1;    ///< index in the model's layers
+  Bytes input, result;  ///< bytes per value
+  Bytes other;          ///< of a sum: of the tensor that an earlier layer wrote
+};
+
+/// The layers, with projections that are one product in the model computed one by one: each reads the input.
+std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Lowering& rules,
+                                     const ElementSizes& sizes);
+
+/// The rules for a kind of layer; nullptr if there are none.
+const LayerRules* rules_of(const Lowering& rules, LayerKind kind);
+
+}  // namespace trainyard

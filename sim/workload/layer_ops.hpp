@@ -1,0 +1,23 @@
+#pragma once
+// The ops of single layers, of which make_trace makes a step and a lowering takes those of matrix units.
+
+#include "workload/make_trace.hpp"
+
+#include <vector>
+
+namespace trainyard {
+
+/// What a layer's matrix work computes.
+enum class LayerPass { output, input_gradient, weight_gradient };
+
+/// The product, convolution or fused attention of a layer of matrix work for a whole batch; the gradients of
+/// fused attention are one op. Throws InputError as make_trace.
+Op matrix_op(LayerPass pass, const Layer& layer, int batch, const ElementSizes& sizes);
+
+/// The ops of a layer in make_trace, without those of products in 8 bits.
+std::vector<Op> layer_ops(Phase phase, const Layer& layer, int batch, Precision precision);
+
+/// The gradients of a layer's parameters in the order in which backward completes them.
+std::vector<Gradient> gradients_of(const Layer& layer, int batch);
+
+}  // namespace trainyard

@@ -1,0 +1,57 @@
+#include "config/diagnostic.hpp"
+#include "shipped_experiment.hpp"
+#include "workload/layer.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <numeric>
+
+using namespace trainyard;
+
+namespace {
+
+ResolvedExperiment on_h100(Overrides more = {}) {
+  Overrides overrides{{"platform", "dgx_h100"},
+                      {"model", "bert_base"},
+                      {"precision", "amp_bf16"},
+                      {"batch_per_gpu", "8"},
+                      {"stack", "pytorch"}};
+  overrides.insert(overrides.end(), more.begin(), more.end());
+  return testing::shipped_experiment("resnet50_dgx2", overrides);
+}
+
+bool has_fused_attention(const ResolvedExperiment& resolved) {
+  return std::ranges::find(resolved.model->layers, LayerKind::flash_attention, &Layer::kind) !=
+         resolved.model->layers.end();
+}
+
+int launches(const ResolvedExperiment& resolved) {
+  const auto& ops = resolved.classes.front().trace.ops;
+  return std::accumulate(ops.begin(), ops.end(), 0, [](int sum, const Op& op) { return sum + op.launches; });
+}
+
+}  // namespace
+
+TEST_CASE("a stack with runtime eager has the kernels of its lowering, and no factors of older software") {
+  const ResolvedExperiment eager = on_h100();
+  REQUIRE(eager.lowering);
+  CHECK(launches(eager) > 1000);
+  CHECK(eager.stack.slowdown.launch == Seconds());
+  CHECK(std::ranges::any_of(eager.notes, [](const std::string& note) {
+    return note.find("launched in a step") != std::string::npos;
+  }));
+  const ResolvedExperiment fused = on_h100({{"stack", "pytorch_ddp"}});
+  CHECK(!fused.lowering);
+  CHECK(launches(fused) < 600);
+}
+
+TEST_CASE("the stack chooses attention unless somebody sets the model's") {
+  CHECK(has_fused_attention(on_h100()));
+  CHECK(!has_fused_attention(on_h100({{"stack.attention", "eager"}})));
+  CHECK(!has_fused_attention(on_h100({{"model.bert.attention", "unfused"}})));
+  CHECK(!has_fused_attention(on_h100({{"stack", "pytorch_ddp"}})));
+}
+
+TEST_CASE("ranks that share a model have no stack with runtime eager") {
+  CHECK_THROWS_AS(on_h100({{"parallelism.tensor", "2"}}), InputError);
+}

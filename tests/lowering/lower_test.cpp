@@ -1,0 +1,216 @@
+#include "lowering/lower.hpp"
+
+#include "compute/op_time.hpp"
+#include "errors_of.hpp"
+#include "lowering/optimizer_kernels.hpp"
+#include "workload/decoder.hpp"
+#include "workload/gpt2.hpp"
+#include "workload/model_file.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <numeric>
+#include <string>
+
+using namespace trainyard;
+
+namespace {
+
+const Lowering& pytorch() {
+  static const Lowering rules = load_lowering(
+      config::load(std::string(TRAINYARD_SOURCE_DIR) + "/workloads/lowering/pytorch_2_11.yaml"));
+  return rules;
+}
+
+const GpuProfile& h100() {
+  static const GpuProfile gpu = load_gpu_profile(
+      config::load(std::string(TRAINYARD_SOURCE_DIR) + "/platforms/gpus/h100_measured.yaml"));
+  return gpu;
+}
+
+struct Launches {
+  int kernels = 0, clears = 0;
+  double gigabytes = 0;  ///< of kernels that no matrix units limit
+  double milliseconds = 0;
+};
+
+Launches launches(const Trace& trace, Phase phase, Layout layout = Layout::nchw) {
+  Launches sum;
+  for (const Op& op : trace.ops) {
+    if (op.phase != phase) continue;
+    (op.layer.ends_with("clear") ? sum.clears : sum.kernels) += op.launches;
+    if (!is_matrix(op.kind)) sum.gigabytes += op.bytes.si() / 1e9;
+    sum.milliseconds += 1e3 * op_time(h100(), *trace.precision, op, layout).duration.si();
+  }
+  return sum;
+}
+
+Model gpt2(int layers, int hidden, int heads) {
+  Model model;
+  model.layers = gpt2_layers({.layers = layers,
+                              .hidden = hidden,
+                              .heads = heads,
+                              .vocabulary = 50257,
+                              .pad_vocabulary = {},
+                              .positions = 1024,
+                              .sequence_length = 1024,
+                              .attention = AttentionKernel::flash});
+  return model;
+}
+
+Model llama3_8b_of_4_layers() {
+  DecoderHyperparameters parameters;
+  parameters.layers = 4;
+  parameters.hidden = 4096;
+  parameters.heads = 32;
+  parameters.kv_heads = 8;
+  parameters.ffn = 14336;
+  parameters.gated = true;
+  parameters.norm = DecoderNorm::rms_norm;
+  parameters.bias = false;
+  parameters.position = DecoderPosition::rope;
+  parameters.vocabulary = 128256;
+  parameters.sequence_length = 4096;
+  parameters.tied = false;
+  parameters.dropout = false;
+  parameters.attention = AttentionKernel::flash;
+  Model model;
+  model.layers = decoder_layers(parameters);
+  return model;
+}
+
+Model shipped(const std::string& name) {
+  return load_model(config::load(std::string(TRAINYARD_SOURCE_DIR) + "/workloads/models/" + name + ".yaml"));
+}
+
+int tensors(const Trace& trace) {
+  int sum = 0;
+  for (const Op& op : trace.ops) sum += static_cast<int>(op.gradients.size());
+  return sum;
+}
+
+Lowering rules_of_text(const std::string& layers, const std::string& more = "") {
+  return load_lowering(config::parse("own.yaml",
+                                     "name: own\nkernels: [{name: vector}]\ngradient_sum: {kernel: vector}\n"
+                                     "host: {forward: 1 us, backward: 1 us, tensor: 1 us, fused_tensor: 1 "
+                                     "us, step: 0 s, gap: 0 s}\nlayers:\n" +
+                                         layers + more));
+}
+
+}  // namespace
+
+// Launches and bytes: profiles of PyTorch 2.11 on an H100, counted by rules whose sums these profiles
+// confirm.
+TEST_CASE("GPT-2 small under autocast launches the kernels of a profile") {
+  const Trace trace =
+      lowered_trace(gpt2(12, 768, 12), pytorch(),
+                    {.batch = 16, .precision = Precision::amp_bf16, .optimizer = Optimizer::adam});
+  const Launches forward = launches(trace, Phase::forward);
+  CHECK(forward.kernels == 290);  // and 12 of random numbers, which count as clears
+  CHECK(forward.gigabytes == doctest::Approx(30.53).epsilon(0.001));
+  CHECK(forward.milliseconds == doctest::Approx(31.13).epsilon(0.01));
+  const Launches backward = launches(trace, Phase::backward);
+  CHECK(backward.kernels == 484);
+  CHECK(backward.gigabytes == doctest::Approx(49.61).epsilon(0.001));
+  CHECK(backward.milliseconds == doctest::Approx(48.54).epsilon(0.01));
+  CHECK(forward.clears + backward.clears == 181 + 12);
+  const Launches optimizer = launches(trace, Phase::optimizer);
+  CHECK(optimizer.kernels == 56);
+  CHECK(optimizer.gigabytes == doctest::Approx(9.96).epsilon(0.001));
+  CHECK(tensors(trace) == 148);
+}
+
+TEST_CASE("GPT-2 medium in TF32 has attention of another library and no casts") {
+  const Trace trace = lowered_trace(gpt2(24, 1024, 16), pytorch(),
+                                    {.batch = 4, .precision = Precision::tf32, .optimizer = Optimizer::adam});
+  CHECK(launches(trace, Phase::forward).kernels == 310);
+  CHECK(launches(trace, Phase::forward).gigabytes == doctest::Approx(12.50).epsilon(0.001));
+  CHECK(launches(trace, Phase::backward).kernels == 683);
+  CHECK(launches(trace, Phase::backward).gigabytes == doctest::Approx(27.10).epsilon(0.001));
+  CHECK(launches(trace, Phase::backward).milliseconds == doctest::Approx(59.69).epsilon(0.01));
+  CHECK(launches(trace, Phase::optimizer).kernels == 144);
+}
+
+TEST_CASE("a decoder computes its projections one by one, and its norms and rotations in many kernels") {
+  const Trace trace = lowered_trace(llama3_8b_of_4_layers(), pytorch(),
+                                    {.batch = 2,
+                                     .precision = Precision::pure_bf16,
+                                     .optimizer = Optimizer::adam,
+                                     .optimizer_kernels = OptimizerKernels::fused});
+  CHECK(launches(trace, Phase::forward).kernels == 187);
+  CHECK(launches(trace, Phase::forward).gigabytes == doctest::Approx(43.82).epsilon(0.002));
+  CHECK(launches(trace, Phase::backward).kernels == 355);
+  CHECK(launches(trace, Phase::backward).gigabytes == doctest::Approx(78.01).epsilon(0.001));
+  CHECK(launches(trace, Phase::backward).milliseconds == doctest::Approx(94.90).epsilon(0.01));
+  CHECK(launches(trace, Phase::optimizer).kernels == 93);
+  CHECK(tensors(trace) == 4 * 9 + 3);
+}
+
+TEST_CASE("ResNet-50 in NHWC launches a batch norm in five kernels and adds gradients of both paths") {
+  const LoweredStep step{.batch = 128,
+                         .precision = Precision::amp_bf16,
+                         .optimizer = Optimizer::momentum,
+                         .layout = Layout::nhwc};
+  const Trace trace = lowered_trace(shipped("resnet50"), pytorch(), step);
+  CHECK(launches(trace, Phase::forward, Layout::nhwc).kernels == 446);  // a profile has 448
+  CHECK(launches(trace, Phase::forward, Layout::nhwc).gigabytes == doctest::Approx(18.45).epsilon(0.001));
+  CHECK(launches(trace, Phase::backward, Layout::nhwc).kernels == 448);
+  CHECK(launches(trace, Phase::backward, Layout::nhwc).gigabytes == doctest::Approx(26.57).epsilon(0.001));
+  CHECK(launches(trace, Phase::optimizer, Layout::nhwc).kernels == 9);
+}
+
+TEST_CASE("all gradients of a model are complete once, whatever its projections") {
+  for (const char* const name : {"bert_base", "vit_b_16", "llama2_7b", "mobilenet_v2", "t5_base"}) {
+    const Model model = shipped(name);
+    const Trace trace =
+        lowered_trace(model, pytorch(), {.precision = Precision::tf32, .optimizer = Optimizer::adam});
+    double sum = 0;
+    for (const Op& op : trace.ops) {
+      for (const Gradient& gradient : op.gradients) sum += gradient.elements;
+    }
+    double parameters = 0;
+    for (const Layer& layer : model.layers) parameters += parameter_elements(layer);
+    CHECK_MESSAGE(sum == doctest::Approx(parameters).epsilon(1e-9), name);
+  }
+}
+
+TEST_CASE("a kernel of tensors beyond 2^31 bytes is launched for each half") {
+  const auto casts = [](int batch) {
+    const Trace trace =
+        lowered_trace(gpt2(1, 768, 12), pytorch(),
+                      {.batch = batch, .precision = Precision::amp_bf16, .optimizer = Optimizer::adam});
+    const auto cast = std::ranges::find(trace.ops, "loss.mixed", &Op::layer);
+    return cast->launches;
+  };
+  CHECK(casts(10) == 1);  // 2.06e9 bytes of fp32 logits
+  CHECK(casts(11) == 2);
+}
+
+TEST_CASE("lists of tensors fill kernels of 320 chunks or as many tensors as fit") {
+  const auto numbers = [](const std::vector<double>& tensors, int most) {
+    std::vector<double> values;
+    for (const TensorLaunch& launch : tensor_launches(tensors, most)) values.push_back(launch.values);
+    return values;
+  };
+  CHECK(numbers({10, 20, 30}, 2) == std::vector<double>{30, 30});
+  CHECK(numbers({65536.0 * 320 + 1}, 110) == std::vector<double>{65536.0 * 320, 1});
+  CHECK(numbers({65536.0 * 320, 5}, 110) == std::vector<double>{65536.0 * 320, 5});
+  CHECK(numbers({}, 110).empty());
+  const std::vector<double> many(1000, 70000);
+  const auto launches = tensor_launches(many, 110);
+  CHECK(std::accumulate(launches.begin(), launches.end(), 0.0,
+                        [](double sum, const TensorLaunch& one) { return sum + one.values; }) == 7e7);
+}
+
+TEST_CASE("rules of unknown classes, of two kinds of work and optimizers without rules are refused") {
+  CHECK(errors_of([] { rules_of_text("  - {layer: relu, forward: [{kernel: vectr, passes: 2}]}\n"); })
+            .front()
+            .key_path == "layers[0].forward[0].kernel");
+  CHECK(errors_of([] { rules_of_text("  - {layer: relu, forward: [{kernel: vector, matrix: product}]}\n"); })
+            .front()
+            .key_path == "layers[0].forward[0]");
+  CHECK(errors_of([] { rules_of_text("  - {layer: relu}\n", "clear: memset\n"); }).front().key_path ==
+        "clear");
+  const Lowering rules = rules_of_text("  - {layer: relu, forward: [{kernel: vector, passes: 2}]}\n");
+  CHECK_THROWS_AS(lowered_trace(shipped("resnet18"), rules, {.optimizer = Optimizer::momentum}), InputError);
+}
