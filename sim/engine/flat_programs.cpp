@@ -98,6 +98,13 @@ FlatPrograms::FlatPrograms(const TaskGraph& graph, bool fold, const StepVariant&
   for (const Program& program : graph.programs) flat_.push_back(flattened(program));
 }
 
+bool FlatPrograms::has_disturbed_segment(const Program& program) const {
+  return std::ranges::any_of(program.of(Stream::compute), [&](const Task& task) {
+    const auto* run = std::get_if<RunSegment>(&task);
+    return run != nullptr && !alone_[at(run->segment)];
+  });
+}
+
 RankSpan FlatPrograms::busy_in(const Compute& task, Seconds taken) const {
   RankSpan busy{.compute = taken, .communication = {}, .end = {}};
   if (task.segment < 0) return busy;
@@ -123,6 +130,10 @@ void FlatPrograms::reserve(const Program& program, FlatProgram& flat) const {
 FlatProgram FlatPrograms::flattened(const Program& program) const {
   FlatProgram flat;
   flat.events = program.events;
+  if (!has_disturbed_segment(program)) {
+    for (const std::vector<Task>& stream : program.streams) flat.streams.emplace_back(stream);
+    return flat;
+  }
   reserve(program, flat);
   constexpr auto compute = static_cast<std::size_t>(Stream::compute);
   std::vector<bool> is_ahead(at(program.events));  // events of the compute stream that are still to come

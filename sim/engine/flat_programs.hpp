@@ -5,21 +5,42 @@
 #include "engine/engine.hpp"
 #include "schedule/task_graph.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace trainyard::engine {
 
-/// A task as it is replayed, at home in the graph: a step may run millions of them out of few segments.
+/// A task as it is replayed. The graph stores it: a step may run millions of tasks from a few segments.
 struct FlatTask {
   const Task* task;
-  int first_event;  ///< to be added to the number of its event
-  int in_graph;  ///< index of the task of which it is a part; -1: in a segment and not on the compute stream
+  int first_event;  ///< added to the number of the task's event
+  int in_graph;  ///< index of the graph's task that it belongs to; -1: in a segment, on another stream than
+                 ///< compute
 };
 
+/// The tasks of a stream: those of the graph's program, or a list with segments written out.
+class FlatStream {
+public:
+  FlatStream() = default;
+  explicit FlatStream(std::span<const Task> whole) : whole_(whole) {}
+
+  [[nodiscard]] std::size_t size() const { return whole_.size() + written_.size(); }
+  [[nodiscard]] FlatTask operator[](std::size_t i) const {
+    return written_.empty() ? FlatTask{&whole_[i], 0, static_cast<int>(i)} : written_[i];
+  }
+  void reserve(std::size_t tasks) { written_.reserve(tasks); }
+  void push_back(const FlatTask& task) { written_.push_back(task); }
+
+private:
+  std::span<const Task> whole_;  ///< empty if tasks are written out
+  std::vector<FlatTask> written_;
+};
+
+/// All tasks of a rank.
 struct FlatProgram {
-  std::vector<std::vector<FlatTask>> streams;
+  std::vector<FlatStream> streams;
   int events = 0;
 };
 
@@ -39,8 +60,7 @@ public:
   [[nodiscard]] RankSpan busy_in(const Compute& task, Seconds taken) const;
 
   /// Adds to the outcome of the replay the tasks, collectives and bytes of segments that were replayed as one
-  /// task. `first_start`: by segment, the date of its first run;
-  /// -1 where it is unknown.
+  /// task. `first_start`: by segment, the date of its first run; -1 where it is unknown.
   void restore(Timeline& timeline, std::span<const double> first_start) const;
 
 private:
@@ -53,6 +73,7 @@ private:
     std::vector<TaskSpan> tasks;
   };
 
+  [[nodiscard]] bool has_disturbed_segment(const Program& program) const;
   [[nodiscard]] FlatProgram flattened(const Program& program) const;
   /// Makes room for all tasks: there may be millions, and a growing list takes twice the memory.
   void reserve(const Program& program, FlatProgram& flat) const;

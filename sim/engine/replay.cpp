@@ -40,7 +40,7 @@ Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& c
     if (fold) same = kind == last ? state_of_rank_.back() : first_alike.try_emplace(kind, next).first->second;
     last = kind;
     state_of_rank_.push_back(same);
-    if (same == next) ranks_.push_back({.rank = rank});
+    if (same == next) ranks_.push_back({.rank = rank, .program = &programs_.of(kind.second)});
     ++ranks_[at(same)].weight;
     if (same != next) continue;
     if (kind.first >= static_cast<int>(jobs_.size())) jobs_.resize(at(kind.first + 1));
@@ -51,10 +51,9 @@ Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& c
   for (const Rank rank : recorded_) state(index(rank)).recorded = true;
 }
 
-const FlatProgram& Replay::program(int rank) const { return programs_.of(graph_.program_of_rank[at(rank)]); }
-
 const Task& Replay::task_of(int rank, int stream) const {
-  return *program(rank).streams[at(stream)][at(state(rank).cursors[at(stream)].task)].task;
+  const RankState& its = state(rank);
+  return *its.program->streams[at(stream)][at(its.cursors[at(stream)].task)].task;
 }
 
 void Replay::begin(CollectiveExecutor& executor) {
@@ -103,10 +102,10 @@ void Replay::advance(int rank, int stream, double date) {
 void Replay::walk(int rank, int stream, double date) {
   RankState& its = state(rank);
   Cursor& cursor = its.cursors[at(stream)];
-  const std::vector<FlatTask>& tasks = program(rank).streams[at(stream)];
+  const FlatStream& tasks = program(rank).streams[at(stream)];
   while (cursor.task < static_cast<int>(tasks.size())) {
-    const Task& task = *tasks[at(cursor.task)].task;
-    const int first_event = tasks[at(cursor.task)].first_event;
+    const FlatTask next = tasks[at(cursor.task)];
+    const Task& task = *next.task;
     if (const auto* compute = std::get_if<Compute>(&task)) {
       begin_kernel(rank, stream, *compute, date);
       return;
@@ -126,7 +125,7 @@ void Replay::walk(int rank, int stream, double date) {
       return;
     }
     if (const auto* wait = std::get_if<Wait>(&task)) {
-      const int event = first_event + wait->event;
+      const int event = next.first_event + wait->event;
       if (!its.happened[at(event)]) {
         cursor.waiting_for = event;
         return;
@@ -135,7 +134,7 @@ void Replay::walk(int rank, int stream, double date) {
       continue;
     }
     ++cursor.task;
-    record(rank, first_event + std::get<Record>(task).event, date);
+    record(rank, next.first_event + std::get<Record>(task).event, date);
   }
   if (!jobs_[at(job_of(rank))].repeats) its.span.end = std::max(its.span.end, Seconds{date});
   end_stream(rank, date);

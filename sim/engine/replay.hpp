@@ -59,6 +59,7 @@ private:
   };
   struct RankState {
     int rank = 0;
+    const FlatProgram* program = nullptr;
     int weight = 0;                    ///< number of identical ranks that this one stands for
     std::vector<Cursor> cursors = {};  ///< by stream
     std::vector<bool> happened = {};
@@ -105,8 +106,8 @@ private:
   void add_span(TaskSpan span);
   void end_stream(int rank, double date);
   void repeat(Job& job, double date);
-  [[nodiscard]] const FlatProgram& program(int rank) const;
-  /// At which the stream's cursor stands.
+  [[nodiscard]] const FlatProgram& program(int rank) const { return *state(rank).program; }
+  /// The task at which the stream's cursor stands.
   [[nodiscard]] const Task& task_of(int rank, int stream) const;
   [[nodiscard]] int job_of(int rank) const {
     return graph_.job_of_rank.empty() ? 0 : graph_.job_of_rank[at(rank)];
@@ -121,7 +122,7 @@ private:
   std::vector<int> state_of_rank_;  ///< by rank: the index of the one simulated in its place
   std::vector<Job> jobs_{1};
   std::vector<Rendezvous> rendezvous_;
-  std::vector<TaskSpan> spans_;  ///< of the graph's tasks: a segment that is written out has one
+  std::vector<TaskSpan> spans_;  ///< of the graph's tasks; a segment that is written out has one span
   std::vector<Rank> recorded_;
   std::vector<double> segment_start_;  ///< by segment: of its first run; -1: none yet
   double last_date_ = 0;

@@ -41,13 +41,13 @@ std::string Replay::who_waits() const {
   return stuck == 0 ? std::string{} : fmt::format("{} streams wait forever{}", stuck, waiting);
 }
 
-/// Of a segment that is written out, millions of tasks become one span as they end.
+/// A segment that is written out has one span, which grows as its tasks end: there may be millions.
 void Replay::add_span(TaskSpan span) {
-  const int rank = index(span.rank);
+  RankState& its = state(index(span.rank));
   const auto stream = static_cast<std::size_t>(span.stream);
-  span.task = program(rank).streams[stream][at(span.task)].in_graph;
+  span.task = its.program->streams[stream][at(span.task)].in_graph;
   if (span.task < 0) return;
-  Cursor& cursor = state(rank).cursors[stream];
+  Cursor& cursor = its.cursors[stream];
   if (cursor.span >= 0 && spans_[at(cursor.span)].task == span.task) {
     spans_[at(cursor.span)].end = span.end;
     spans_[at(cursor.span)].busy += span.busy;

@@ -30,11 +30,6 @@ Sourced<T> with_source(Sourced<T> figure, const std::string& source) {
   return figure;
 }
 
-double speed_of(LinkKind kind, const LinkSpeeds& speed) {
-  if (is_nvlink(kind)) return speed.nvlink;
-  return is_pcie(kind) ? speed.pcie : speed.sockets;
-}
-
 /// The result is assumed: nobody has specified or measured it.
 void make_faster(Sourced<Bandwidth>& bandwidth, double speed) {
   bandwidth = {.value = speed * bandwidth.value,
@@ -73,7 +68,7 @@ Link build_link(const LinkFile& file, const NodeFile& node) {
     link.effective.value = lane->value * file.lanes;
   }
   if (node.lanes.nvlink && is_nvlink(file.kind)) set_lanes(link, *node.lanes.nvlink);
-  if (const double speed = speed_of(file.kind, node.speed); speed != 1) {
+  if (const double speed = node.speed.*speed_key(file.kind); speed != 1) {
     make_faster(link.bandwidth, speed);
     make_faster(link.effective, speed);
   }
@@ -122,7 +117,7 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
     const Link link = build_link(file.node.links[entry], file.node);
     for (const auto& [one, other] : pairs[entry]) add_edge(ids.at(one), ids.at(other), link, platform.node);
   }
-  platform.speeds = file.node.speed;
+  platform.speeds = used_speeds(file.node);
   if (changes_lanes(file.node)) platform.lanes = file.node.lanes;
   platform.has_peer_to_peer = file.node.peer_to_peer;
   if (file.node.effective.staged) platform.staged = *file.node.effective.staged;

@@ -168,21 +168,31 @@ void check_lanes(const NodeFile& node, config::Problems& problems) {
                  "node.speed.pcie and node.speed.sockets are for the links it has");
 }
 
-/// A factor on links that the node has not changes nothing; sweeps of machines may set it all the same.
+/// A warning, not an error: a sweep of machines may set the factor for all of them.
 void check_speeds(const NodeFile& node, config::Problems& problems) {
   if (!problems.readable("node.links")) return;
-  const auto check = [&](const char* key, double speed, const char* links, bool (*is_meant)(LinkKind)) {
-    const auto is_one = [&](const LinkFile& link) { return is_meant(link.kind); };
-    if (speed == 1 || std::ranges::any_of(node.links, is_one)) return;
-    problems.warning(key, fmt::format("no effect: the node has no {}", links), "leave it out");
+  const LinkSpeeds used = used_speeds(node);
+  const auto check = [&](const char* key, double LinkSpeeds::*speed, const char* links) {
+    if (node.speed.*speed == used.*speed) return;
+    problems.warning(key, fmt::format("{} has no effect: the node has no {}", key, links), "leave it out");
   };
-  check("node.speed.nvlink", node.speed.nvlink, "NVLinks", is_nvlink);
-  check("node.speed.pcie", node.speed.pcie, "PCIe links", is_pcie);
-  check("node.speed.sockets", node.speed.sockets, "links between CPU sockets",
-        [](LinkKind kind) { return !is_nvlink(kind) && !is_pcie(kind); });
+  check("node.speed.nvlink", &LinkSpeeds::nvlink, "NVLinks");
+  check("node.speed.pcie", &LinkSpeeds::pcie, "PCIe links");
+  check("node.speed.sockets", &LinkSpeeds::sockets, "links between CPU sockets");
 }
 
 }  // namespace
+
+double LinkSpeeds::*speed_key(LinkKind kind) {
+  if (is_nvlink(kind)) return &LinkSpeeds::nvlink;
+  return is_pcie(kind) ? &LinkSpeeds::pcie : &LinkSpeeds::sockets;
+}
+
+LinkSpeeds used_speeds(const NodeFile& node) {
+  LinkSpeeds used;
+  for (const LinkFile& link : node.links) used.*speed_key(link.kind) = node.speed.*speed_key(link.kind);
+  return used;
+}
 
 const Sourced<Bandwidth>* effective_per_lane(const EffectiveFile& effective, LinkKind kind) {
   const Sourced<Bandwidth>* found = nullptr;

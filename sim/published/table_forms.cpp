@@ -139,8 +139,8 @@ private:
   const CsvRow& row_;
 };
 
-/// The rows of one figure. `is_another`: lines that do not state it are left out. Lines with unknown words
-/// belong to the form's first row: no condition can say which row such a line would be.
+/// The rows of one figure. `is_another`: lines that do not state it are left out. A line with an
+/// unknown word belongs to the form's first row: conditions cannot tell its row.
 FormedTable rows_of(const CsvFile& table, const TableForm& form, const FormRow& row,
                     const std::map<std::string, std::string>& its_cells, bool is_another) {
   FormedTable made;

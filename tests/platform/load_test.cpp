@@ -273,9 +273,12 @@ TEST_CASE("an effective rate for a kind of link that is not there has no effect,
   CHECK(warnings(box("", "  effective: {xbus: 25 GB/s}\n")) == All{{"node.effective.xbus", "", ""}});
 }
 
-TEST_CASE("a factor on links that a node has not has no effect, and says so") {
-  CHECK(warnings(box("", "  speed: {pcie: 2, nvlink: 2, sockets: 1}\n")) == All{{"node.speed.pcie", "", ""}});
-  CHECK(warnings(box("", "  speed: {sockets: 0.5}\n")) == All{{"node.speed.sockets", "", ""}});
+TEST_CASE("a factor for links that a node lacks is a warning, and not a what-if") {
+  CHECK(warnings(box("", "  speed: {pcie: 2, nvlink: 2, sockets: 1}\n")) == All{{"node.speed.pcie", "node.speed.pcie", ""}});
+  CHECK(warnings(box("", "  speed: {sockets: 0.5}\n")) == All{{"node.speed.sockets", "node.speed.sockets", ""}});
+  const LinkSpeeds speeds = load_box(box("", "  speed: {pcie: 2, nvlink: 3}\n")).speeds;
+  CHECK(speeds.pcie == 1);
+  CHECK(speeds.nvlink == 3);
 }
 
 TEST_CASE("a fabric needs its figures and a NIC") {
