@@ -274,8 +274,10 @@ TEST_CASE("an effective rate for a kind of link that is not there has no effect,
 }
 
 TEST_CASE("a factor for links that a node lacks is a warning, and not a what-if") {
-  CHECK(warnings(box("", "  speed: {pcie: 2, nvlink: 2, sockets: 1}\n")) == All{{"node.speed.pcie", "node.speed.pcie", ""}});
-  CHECK(warnings(box("", "  speed: {sockets: 0.5}\n")) == All{{"node.speed.sockets", "node.speed.sockets", ""}});
+  CHECK(warnings(box("", "  speed: {pcie: 2, nvlink: 2, sockets: 1}\n")) ==
+        All{{"node.speed.pcie", "node.speed.pcie", ""}});
+  CHECK(warnings(box("", "  speed: {sockets: 0.5}\n")) ==
+        All{{"node.speed.sockets", "node.speed.sockets", ""}});
   const LinkSpeeds speeds = load_box(box("", "  speed: {pcie: 2, nvlink: 3}\n")).speeds;
   CHECK(speeds.pcie == 1);
   CHECK(speeds.nvlink == 3);
