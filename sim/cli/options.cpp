@@ -39,7 +39,7 @@ constexpr std::array<KeyOption, std::tuple_size_v<decltype(KeyOptions::values)>>
     {{"--model", "model", "MODEL", "the model to train, with its own optimizer"},
      {"--platform", "platform", "PLATFORM", "the machine"},
      {"--gpu", "platform.node.gpus.profile", "GPU", "the GPUs of its nodes, such as \"NVIDIA L40S\""},
-     {"--stack", "stack", "STACK", "the software (without an experiment: pytorch_ddp)"},
+     {"--stack", "stack", "STACK", "the software (without an experiment: pytorch, on older GPUs pytorch_ddp)"},
      {"--nodes", "nodes", "N", "number of nodes"},
      {"--gpus", "gpus", "N", "total number of GPUs"},
      {"--batch", "batch_per_gpu", "N", "samples per GPU and micro-batch"},

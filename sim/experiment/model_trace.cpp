@@ -21,7 +21,9 @@ Trace model_trace(const ResolvedExperiment& resolved, int batch) {
                           .precision = resolved.settings.precision,
                           .optimizer = resolved.settings.optimizer,
                           .optimizer_kernels = resolved.stack.optimizer_kernels,
-                          .layout = resolved.stack.layout});
+                          .layout = resolved.stack.layout,
+                          .runtime = resolved.stack.runtime,
+                          .recomputes = resolved.recomputes});
   }
   Trace trace = make_trace(*resolved.model, batch, resolved.settings.precision, resolved.settings.optimizer);
   if (resolved.stack.fused_elementwise) fuse_elementwise(trace, layers);

@@ -80,6 +80,7 @@ public:
     };
     if (sets("one_gpu") && !sets("one_gpu_scale")) settings_.one_gpu_scale.reset();
     gpus_replace_nodes_ = sets("gpus") && !sets("nodes");
+    set_stack_ = sets("stack");
     for (const auto& [key, item] : set_) settings_.set[key] = item.value;
     errors_.run(document_, "platform", [&] { read_platform(); });
     errors_.run(document_, "stack", [&] { read_stack(); });
@@ -232,7 +233,17 @@ private:
     errors_.run(document_, "platform", [&] { throw InputError({problem}); });
   }
 
+  /// What people run today on a GPU of today, if nobody names the software: PyTorch 2 came with GPUs of 2022.
+  [[nodiscard]] bool has_software_of_today() const {
+    constexpr int first_year = 2022;
+    constexpr std::array with_rules{Optimizer::sgd, Optimizer::momentum, Optimizer::adam};
+    return settings_.model && !settings_.parallelism && has_platform_ && settings_.precision != Precision::fp8 &&
+           settings_.sync.kind == SyncKind::all_reduce && resolved_.gpu.year.value_or(0) >= first_year &&
+           std::ranges::find(with_rules, settings_.optimizer) != with_rules.end();
+  }
+
   void read_stack() {
+    if (file_.empty() && !set_stack_ && has_software_of_today()) settings_.stack = "pytorch";
     const fs::path path = find(config::Kind::stack, settings_.stack);
     resolved_.stack = read(files_.stacks, path, "stack", load_stack);
     has_stack_ = true;
@@ -249,10 +260,15 @@ private:
   void choose_attention(const fs::path& model) {
     if (!has_stack_ || !resolved_.stack.attention) return;
     const config::Node* const family = load_once(files_, model).root.find("family");
-    constexpr std::array<std::string_view, 4> with_attention{"gpt2", "bert", "decoder", "vit"};
+    constexpr std::array<std::string_view, 5> with_attention{"gpt2", "bert", "decoder", "vit",
+                                                             "encoder_decoder"};
     if (family == nullptr || std::ranges::find(with_attention, family->scalar) == with_attention.end())
       return;
-    const bool is_fused = *resolved_.stack.attention == StackAttention::sdpa;
+    bool is_fused = *resolved_.stack.attention == StackAttention::sdpa;
+    if (resolved_.lowering && resolved_.lowering->compiler && resolved_.stack.runtime != Runtime::eager) {
+      const auto& separate = resolved_.lowering->compiler->separate_attention;
+      is_fused = is_fused && std::ranges::find(separate, family->scalar) == separate.end();
+    }
     set_.try_emplace(fmt::format("model.{}.attention", family->scalar),
                      FileOverride{.value = is_fused ? "flash" : "unfused", .written_at = {}});
   }
@@ -274,6 +290,16 @@ private:
   void read_published_errors() {
     resolved_.published_errors =
         known_errors(catalogue_, fit_of(resolved_), has_layout_errors(resolved_), files_);
+  }
+
+  /// The layout of a stack with a lowering: all ranks are replicas, which may recompute their blocks.
+  void replicate() {
+    Parallelism others = *settings_.parallelism;
+    resolved_.recomputes = std::exchange(others.recompute, Recompute::none) == Recompute::full;
+    if (settings_.parallelism->recompute == Recompute::selective || !changes_nothing(others))
+      throw InputError("ranks that share a model have only stacks with runtime: fused",
+                       "recompute: full alone, or a stack like torchtitan, pytorch_fsdp or megatron_lm");
+    settings_.parallelism.reset();
   }
 
   [[nodiscard]] Trace& trace() { return resolved_.classes.front().trace; }
@@ -432,9 +458,9 @@ private:
     if (settings_.parallelism && has_stack_ && resolved_.model) {
       errors_.run(document_, "parallelism", [&] {
         if (resolved_.lowering)
-          throw InputError("ranks that share a model have only stacks with runtime: fused",
-                           "a stack like torchtitan, pytorch_fsdp or megatron_lm");
-        lay_out(resolved_);
+          replicate();
+        else
+          lay_out(resolved_);
       });
     }
     if (settings_.parallelism && settings_.trace) {
@@ -484,6 +510,7 @@ private:
   fs::path gpu_file_;
   std::optional<std::string> gpu_note_;  ///< on price and power of swapped GPUs
   bool gpus_replace_nodes_ = false;
+  bool set_stack_ = false;
   bool has_platform_ = false;
   bool has_stack_ = false;
   bool bypasses_gpu_links_ = false;  ///< the stack copies through host memory instead of using the platform's

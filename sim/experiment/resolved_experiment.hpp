@@ -32,9 +32,10 @@ struct ResolvedExperiment {
   GpuProfile gpu;
   Stack stack;
   std::shared_ptr<const Lowering> lowering = {};  ///< the stack's; null if its runtime is fused
-  CollectiveSoftware library;                     ///< the stack's communication library on this platform
-  std::optional<RankLayout> layout;               ///< if the ranks share a model
-  std::optional<Grid> grid;                       ///< the groups of a trace's collectives
+  bool recomputes = false;           ///< with a lowering: each block computes its forward pass twice
+  CollectiveSoftware library;        ///< the stack's communication library on this platform
+  std::optional<RankLayout> layout;  ///< if the ranks share a model
+  std::optional<Grid> grid;          ///< the groups of a trace's collectives
   /// At least one; of all ranks, each rank in one; in the order of their first ranks.
   std::vector<RankClass> classes = std::vector<RankClass>(1);
   std::optional<Model> model;  ///< the source of the traces; none if the experiment replays a trace

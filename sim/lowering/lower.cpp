@@ -3,6 +3,7 @@
 #include "config/diagnostic.hpp"
 #include "lowering/optimizer_kernels.hpp"
 #include "lowering/typed_layers.hpp"
+#include "workload/accumulate.hpp"
 #include "workload/layer_ops.hpp"
 #include "workload/make_trace.hpp"
 
@@ -36,6 +37,9 @@ ModelTraits traits_of(const std::vector<Layer>& layers) {
   }
   return traits;
 }
+
+/// Whether libraries have only slow kernels for products of so many columns.
+bool is_unaligned(int columns) { return columns > 64 && columns % 8 != 0; }
 
 /// What the values of one layer are, for its rules.
 class LayerValues {
@@ -171,6 +175,18 @@ public:
         return layer.window.kernel_h > 0;
       case LaunchCondition::whole_map:
         return layer.window.kernel_h == 0;
+      case LaunchCondition::untied:
+        return !holds(LaunchCondition::tied);
+      case LaunchCondition::no_autocast:
+        return !sizes_.casts;
+      case LaunchCondition::unaligned:
+        return is_unaligned(layer.gemm.n);
+      case LaunchCondition::after_product:
+        return typed_.is_after_product;
+      case LaunchCondition::sum_follows:
+        return typed_.is_before_sum;
+      case LaunchCondition::no_sum_follows:
+        return !typed_.is_before_sum;
     }
     return false;
   }
@@ -203,34 +219,49 @@ public:
         step_(step),
         sizes_(element_sizes(step.precision)),
         layers_(typed_layers(model.layers, rules, sizes_)),
-        model_(traits_of(model.layers)) {}
+        model_(traits_of(model.layers)) {
+    if (is_compiled() && !rules.compiler)
+      throw InputError(fmt::format("{} has no rules of a compiler", rules.name), "runtime: eager");
+  }
 
   std::vector<Op> ops() {
     for (const TypedLayer& typed : layers_) append(Phase::forward, typed);
+    launch_as_graph(0);
+    const std::size_t backward = ops_.size();
+    std::optional<int> block;
     for (const TypedLayer& typed : layers_ | std::views::reverse) {
+      if (step_.recomputes && typed.layer.block != block) recompute(typed.layer.block);
+      block = typed.layer.block;
       const std::size_t first = ops_.size();
       append(Phase::backward, typed);
       if (ops_.size() > first) ops_.back().gradients = gradients_of(typed.layer, step_.batch);
       append_gradient_sums(typed);
     }
+    launch_as_graph(backward);
+    append_scaler();
     append_optimizer();
     return std::move(ops_);
   }
 
 private:
   void append(Phase phase, const TypedLayer& typed) {
-    const LayerRules* its = rules_of(rules_, typed.layer.kind);
+    const LayerRules* its = rules_of(rules_, typed.layer);
     if (its == nullptr) {
       append_unruled(phase, typed);
       return;
     }
-    for (const KernelRule& rule : phase == Phase::forward ? its->forward : its->backward)
-      append(phase, typed, rule);
+    const bool is_forward = phase == Phase::forward;
+    const auto& eager = is_forward ? its->forward : its->backward;
+    const bool is_other = is_compiled() && its->compiled;
+    const auto& compiled = is_other && is_forward ? its->compiled->forward
+                           : is_other             ? its->compiled->backward
+                                                  : eager;
+    for (const KernelRule& rule : compiled) append(phase, typed, rule);
   }
 
   void append_gradient_sums(const TypedLayer& typed) {
     const int sums = typed.layer.input_sums;
-    if (sums == 0) return;
+    if (sums == 0 || is_compiled()) return;
     const KernelRule& rule = rules_.gradient_sum;
     const double values = step_.batch * typed.layer.summed_elements;
     ops_.push_back(kernel(Phase::backward, typed.layer.name, rule.kernel,
@@ -256,19 +287,21 @@ private:
     }
     const double number = values.number(rule.of);
     if (number < rule.above) return;
+    const int count = rule.per_tensor ? std::max(1, typed.layer.joins) : rule.count;
+    const double part = rule.per_tensor ? number / count : number;
     const Bytes each =
-        number * (rule.passes * values.size(rule.type) + Bytes(rule.bytes)) + Bytes(rule.fixed_bytes);
+        part * (rule.passes * values.size(rule.type) + Bytes(rule.bytes)) + Bytes(rule.fixed_bytes);
     const bool is_single = values.size(rule.type) == Bytes(4);
-    Op op = kernel(phase, typed.layer.name, class_of(rule.kernel, is_single), each, rule.count);
+    Op op = kernel(phase, typed.layer.name, class_of(rule.kernel, is_single), each, count);
     if (op.kind == OpKind::elementwise) {
       // Tensors beyond 2^31 bytes need indices of 64 bits, which kernels avoid: they work on halves.
-      const Bytes operand = number * (rule.passes > 0 ? values.size(rule.type) : Bytes(4));
-      for (; operand.si() * rule.count / op.launches >= rules_.largest_kernel && rules_.largest_kernel > 0;)
+      const Bytes operand = part * (rule.passes > 0 ? values.size(rule.type) : Bytes(4));
+      for (; operand.si() * count / op.launches >= rules_.largest_kernel && rules_.largest_kernel > 0;)
         op.launches *= 2;
     }
     op.of_layer = typed.of_layer;
     op.shape = VectorShape{number};
-    op.flops = Flops(number * rule.count);
+    op.flops = Flops(part * count);
     op.synchronises = rule.synchronises;
     op.rows = values.number(KernelValues::rows);
     ops_.push_back(std::move(op));
@@ -277,7 +310,9 @@ private:
   /// Of a launch; in the update the host takes time for each tensor.
   [[nodiscard]] Seconds host_of(Phase phase) const {
     if (phase == Phase::optimizer) return {};
-    return phase == Phase::forward ? rules_.host.forward : rules_.host.backward;
+    const bool is_forward = phase == Phase::forward;
+    if (is_compiled()) return is_forward ? rules_.compiler->forward : rules_.compiler->backward;
+    return is_forward ? rules_.host.forward : rules_.host.backward;
   }
 
   /// A class may have another for 4-byte values.
@@ -304,6 +339,8 @@ private:
 
   void append_matrix(Phase phase, const TypedLayer& typed, const KernelRule& rule) {
     Op op = matrix_op(pass_of(rule.matrix), typed.layer, step_.batch, sizes_);
+    pad_columns(op, rule);
+    if (rule.type == PassType::single) op.bytes = op.bytes * (Bytes(4) / sizes_.activation);
     op.of_layer = typed.of_layer;
     if (op.kind == OpKind::attention) op.rate = attention_rate(phase, typed.layer, op);
     op.host = host_of(phase);
@@ -311,6 +348,17 @@ private:
     if (op.kind == OpKind::gemm) op.product = product_rate();
     clear_counters(phase, typed, op);
     ops_.push_back(std::move(op));
+  }
+
+  /// Of the weights, which a compiler pads: a product's columns, or what its input's gradient sums over.
+  static void pad_columns(Op& op, const KernelRule& rule) {
+    auto* const product = std::get_if<GemmShape>(&op.shape);
+    if (rule.pads <= 1 || product == nullptr) return;
+    int& columns = rule.matrix == MatrixKernel::product ? product->n : product->k;
+    if (!is_unaligned(columns)) return;
+    const int padded = (columns + rule.pads - 1) / rule.pads * rule.pads;
+    op.flops = op.flops * (1.0 * padded / columns);
+    columns = padded;
   }
 
   static LayerPass pass_of(MatrixKernel kernel) {
@@ -336,7 +384,9 @@ private:
     const auto in_tiles = [&](int tokens) { return std::ceil(1.0 * tokens / found->tile) * found->tile; };
     const int head = layer.gemm.k;
     double keys = in_tiles(layer.gemm.n);
-    if (is_causal_attention(op)) keys = (keys + found->causal_extra) / 2;
+    const bool is_causal = is_causal_attention(op);
+    const bool reads_mask = layer.masks_keys || (is_causal && is_compiled() && rules_.compiler->masks_causal);
+    if (is_causal && !reads_mask) keys = (keys + found->causal_extra) / 2;
     keys += is_forward ? found->forward_start : found->backward_start;
     constexpr double flops_per_product = 4;  // two products
     constexpr double backward_products = 2.5;
@@ -346,6 +396,7 @@ private:
     auto shares = std::ranges::find_if(found->shares, fits);
     if (shares == found->shares.end()) shares = std::prev(found->shares.end());
     double share = is_forward ? shares->forward : shares->backward;
+    if (reads_mask) share *= is_forward ? shares->masked_forward : shares->masked_backward;
     if (layer.drops_probabilities) share *= is_forward ? found->forward_dropout : found->backward_dropout;
     return KernelRate{.share = share * op.flops.si() / flops,
                       .limit = is_half ? KernelLimit::matrix : KernelLimit::single,
@@ -371,11 +422,60 @@ private:
     ops_.back().of_layer = typed.of_layer;
   }
 
-  void append_optimizer() {
-    std::vector<double> tensors;
+  [[nodiscard]] bool is_compiled() const { return step_.runtime != Runtime::eager; }
+
+  /// Launches all ops from `first` on together.
+  void launch_as_graph(std::size_t first) {
+    if (step_.runtime != Runtime::cuda_graph || first == ops_.size()) return;
+    for (std::size_t i = first; i < ops_.size(); ++i) ops_[i].host = {};
+    ops_[first].host = rules_.host.graph;
+  }
+
+  /// The forward kernels of a block again.
+  void recompute(std::optional<int> block) {
+    if (!block) return;
+    const std::size_t first = ops_.size();
     for (const TypedLayer& typed : layers_) {
-      for (const Parameter& parameter : typed.layer.parameters) tensors.push_back(parameter.elements);
+      if (typed.layer.block == block) append(Phase::forward, typed);
     }
+    for (std::size_t i = first; i < ops_.size(); ++i) {
+      Op& op = ops_[i];
+      op.phase = Phase::backward;
+      op.role = OpRole::recompute;
+      op.layer += ".recompute";
+      if (op.host > Seconds()) op.host = op.host / host_of(Phase::forward) * host_of(Phase::backward);
+    }
+  }
+
+  [[nodiscard]] std::vector<double> tensors() const {
+    std::vector<double> all;
+    for (const TypedLayer& typed : layers_) {
+      for (const Parameter& parameter : typed.layer.parameters) all.push_back(parameter.elements);
+    }
+    return all;
+  }
+
+  /// In the optimizer's phase, the launches of passes over all tensors.
+  void append_passes(const std::vector<TensorPass>& passes, const std::vector<double>& tensors, Bytes size) {
+    const std::vector<double> counters(tensors.size(), 1);  // a value of each
+    for (const TensorPass& pass : passes) {
+      for (const TensorLaunch& launch : tensor_launches(pass.bytes > 0 ? counters : tensors, pass.tensors)) {
+        const Bytes each = launch.values * (pass.bytes > 0 ? Bytes(pass.bytes) : pass.passes * size);
+        ops_.push_back(
+            kernel(Phase::optimizer, "optimizer", class_of(pass.kernel, size == Bytes(4)), each, 1));
+      }
+    }
+  }
+
+  /// Gradients in fp16 autocast: scaled back, and the host waits to hear whether all are finite.
+  void append_scaler() {
+    if (step_.precision != Precision::amp || rules_.scaler.empty()) return;
+    append_passes(rules_.scaler, tensors(), sizes_.parameter);
+    ops_.back().synchronises = true;
+  }
+
+  void append_optimizer() {
+    const std::vector<double> tensors = this->tensors();
     const auto is_ours = [&](const OptimizerRules& one) {
       return one.kernels == step_.optimizer_kernels &&
              std::ranges::find(one.optimizers, step_.optimizer) != one.optimizers.end();
@@ -386,14 +486,7 @@ private:
           fmt::format("{} has no rules for the optimizer {}", rules_.name, config::name_of(step_.optimizer)));
     const Bytes size = sizes_.casts ? sizes_.parameter : sizes_.compute_weight;
     const std::size_t first = ops_.size();
-    for (const TensorPass& pass : found->passes) {
-      const bool is_single = size == Bytes(4);
-      const std::vector<double> counters(tensors.size(), 1);  // a value of each
-      for (const TensorLaunch& launch : tensor_launches(pass.bytes > 0 ? counters : tensors, pass.tensors)) {
-        const Bytes each = launch.values * (pass.bytes > 0 ? Bytes(pass.bytes) : pass.passes * size);
-        ops_.push_back(kernel(Phase::optimizer, "optimizer", class_of(pass.kernel, is_single), each, 1));
-      }
-    }
+    append_passes(found->passes, tensors, size);
     const bool is_separate =
         step_.optimizer == Optimizer::adam && found->kernels == OptimizerKernels::foreach_;
     const Seconds each = is_separate ? rules_.host.tensor : rules_.host.fused_tensor;
@@ -419,6 +512,22 @@ Trace lowered_trace(const Model& model, const Lowering& rules, const LoweredStep
           .samples_per_epoch = samples_per_epoch(model),
           .between_steps = rules.host.step,
           .ops = Lowerer(model, rules, step).ops()};
+}
+
+void lower_additions(Trace& trace, const Lowering& rules) {
+  int tensors = 0;
+  for (const Op& op : trace.ops | std::views::reverse) {
+    if (is_gradient_addition(op)) break;
+    tensors += static_cast<int>(op.gradients.size());
+  }
+  const auto vector = std::ranges::find(rules.kernels, rules.gradient_sum.kernel, &KernelClass::name);
+  for (Op& op : trace.ops) {
+    if (!is_gradient_addition(op)) continue;
+    op.rate = vector->rate;
+    op.launches = tensors;
+    op.host = tensors * rules.host.backward;
+    op.gaps = tensors * rules.host.gap;
+  }
 }
 
 }  // namespace trainyard

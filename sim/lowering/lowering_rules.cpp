@@ -18,6 +18,10 @@ public:
       const std::string path = fmt::format("layers[{}]", i);
       check(rules_.layers[i].forward, path + ".forward");
       check(rules_.layers[i].backward, path + ".backward");
+      if (rules_.layers[i].compiled) {
+        check(rules_.layers[i].compiled->forward, path + ".compiled.forward");
+        check(rules_.layers[i].compiled->backward, path + ".compiled.backward");
+      }
     }
     check(rules_.gradient_sum, "gradient_sum");
     if (!rules_.clear.empty()) check_class(rules_.clear, "clear");
@@ -26,6 +30,8 @@ public:
       for (std::size_t k = 0; k < passes.size(); ++k)
         check_class(passes[k].kernel, fmt::format("optimizers[{}].passes[{}].kernel", i, k));
     }
+    for (std::size_t i = 0; i < rules_.scaler.size(); ++i)
+      check_class(rules_.scaler[i].kernel, fmt::format("scaler[{}].kernel", i));
     for (std::size_t i = 0; i < rules_.attention.size(); ++i) {
       if (rules_.attention[i].shares.empty())
         problems_.error(fmt::format("attention[{}].shares", i), "no shares of the peak", "give one or more");

@@ -89,7 +89,20 @@ enum class LaunchCondition {
   of_context,  ///< one of probabilities and values
   packed,      ///< the model's projections of attention are one, and it predicts no next token
   windowed,    ///< of a pooling: windows, not the whole map
-  whole_map
+  whole_map,
+  untied,
+  no_autocast,
+  unaligned,      ///< a product of more than 64 columns that are no multiple of 8
+  after_product,  ///< the layer before is a product or a convolution
+  sum_follows,    ///< the layer after is a sum
+  no_sum_follows
+};
+
+/// Layers of a kind that have rules of their own.
+enum class LayerVariant {
+  none,
+  biased_scores,  ///< of attention with a trained bias, which is not fused
+  heads           ///< a norm of heads
 };
 
 /// What a rule launches besides a class of kernels.
@@ -106,14 +119,22 @@ struct KernelRule {
   double fixed_bytes = 0;                  ///< in all
   double above = 0;                        ///< number of values from which the kernel is launched
   bool synchronises = false;               ///< the host waits for the kernel
+  bool per_tensor = false;                 ///< one for each tensor that a concatenation joins, of its part
+  int pads = 1;                            ///< a product's columns become a multiple of this
   int count = 1;                           ///< such kernels
   std::vector<LaunchCondition> when = {};  ///< all must hold
 };
 
+struct PassRules {
+  std::vector<KernelRule> forward = {}, backward = {};  ///< in order
+};
+
 struct LayerRules {
   LayerKind layer{};
+  LayerVariant variant = LayerVariant::none;  ///< none: of all others of this kind
   ResultType result = ResultType::input;
   std::vector<KernelRule> forward = {}, backward = {};
+  std::optional<PassRules> compiled = {};  ///< by a compiler; default: the same
   std::string source = {};
 };
 
@@ -135,6 +156,7 @@ struct OptimizerRules {
 struct AttentionShares {
   int head_dim = 64;
   double forward = 1, backward = 1;
+  double masked_forward = 1, masked_backward = 1;  ///< factors of a mask that is read
 };
 
 /// Fused attention of one library: its time is that of the products of whole tiles of tokens, and of some
@@ -164,6 +186,15 @@ struct HostCosts {
   Seconds tensor, fused_tensor;  ///< of a tensor in an update of adam by foreach kernels, and in any other
   Seconds step;                  ///< between steps
   Seconds gap;                   ///< of the GPU between two kernels
+  Seconds graph;                 ///< of the launch of a graph
+  std::string source = {};
+};
+
+/// What a compiler does besides the rules of layers.
+struct CompilerRules {
+  Seconds forward, backward;  ///< of the host for a launch
+  bool masks_causal = false;  ///< true: a causal mask is a tensor, so that attention computes all scores
+  std::vector<std::string> separate_attention = {};  ///< families whose attention is not fused
   std::string source = {};
 };
 
@@ -178,7 +209,9 @@ struct Lowering {
   KernelRule gradient_sum;    ///< of a tensor that several layers read: for each but the first
   std::string clear = {};     ///< kernels before products of many tiles
   double largest_kernel = 0;  ///< bytes of a tensor from which on its kernels are split in halves
+  std::optional<CompilerRules> compiler = {};  ///< none: it has no compiled runtime
   std::vector<OptimizerRules> optimizers = {};
+  std::vector<TensorPass> scaler = {};  ///< of the loss in fp16 autocast, between backward and the update
   std::vector<std::string> source = {};
 };
 
@@ -268,7 +301,22 @@ struct Names<LaunchCondition> {
       Name{"packed", C::packed,
            "torch.nn.MultiheadAttention: joined projections, and no next token is predicted"},
       Name{"windowed", C::windowed, "a pooling of windows"},
-      Name{"whole_map", C::whole_map, "a pooling of the whole map"}};
+      Name{"whole_map", C::whole_map, "a pooling of the whole map"},
+      Name{"untied", C::untied, "a table that no other layer multiplies by"},
+      Name{"no_autocast", C::no_autocast, "any other precision"},
+      Name{"unaligned", C::unaligned, "a product of more than 64 columns that are no multiple of 8"},
+      Name{"after_product", C::after_product, "the layer before is a product or a convolution"},
+      Name{"sum_follows", C::sum_follows, "the layer after is a sum"},
+      Name{"no_sum_follows", C::no_sum_follows, "it is not"}};
+};
+
+template <>
+struct Names<LayerVariant> {
+  static constexpr std::string_view what = "variant of a layer";
+  static constexpr std::array table{
+      Name{"none", LayerVariant::none, "all others of the kind"},
+      Name{"biased_scores", LayerVariant::biased_scores, "of attention with a trained bias of its scores"},
+      Name{"heads", LayerVariant::heads, "a norm of heads"}};
 };
 
 template <>
@@ -298,8 +346,20 @@ struct Keys<KernelRule> {
             .at_least(0)
             .at_most(1e12),
         optional("synchronises", &KernelRule::synchronises, "true: the host waits for its end"),
+        optional("per_tensor", &KernelRule::per_tensor,
+                 "true: one for each tensor that a concatenation joins, of its part"),
+        optional("pads", &KernelRule::pads, "of a product: its columns become a multiple of this")
+            .between(1, 1024),
         optional("count", &KernelRule::count, "such kernels in a row").between(1, 100),
         optional("when", &KernelRule::when, "conditions of the launch, all of which must hold"));
+  }
+};
+
+template <>
+struct Keys<PassRules> {
+  static auto table() {
+    return keys(optional("forward", &PassRules::forward, "kernels in forward, in order"),
+                optional("backward", &PassRules::backward, "kernels in backward, in order"));
   }
 };
 
@@ -307,9 +367,11 @@ template <>
 struct Keys<LayerRules> {
   static auto table() {
     return keys(required("layer", &LayerRules::layer, "kind of layer"),
+                optional("variant", &LayerRules::variant, "layers of the kind that these rules are for"),
                 optional("result", &LayerRules::result, "type of its output"),
                 optional("forward", &LayerRules::forward, "kernels in forward, in order"),
                 optional("backward", &LayerRules::backward, "kernels in backward, in order"),
+                optional("compiled", &LayerRules::compiled, "the same by a compiler; default: no other"),
                 optional("source", &LayerRules::source, "where the rules were read"));
   }
 };
@@ -322,7 +384,10 @@ struct Keys<AttentionShares> {
             .at_least(1)
             .at_most(1e6),
         required("forward", &AttentionShares::forward, "share of the peak in forward").positive(2),
-        required("backward", &AttentionShares::backward, "share of the peak in backward").positive(2));
+        required("backward", &AttentionShares::backward, "share of the peak in backward").positive(2),
+        optional("masked_forward", &AttentionShares::masked_forward, "factor on it with a mask that is read")
+            .positive(1),
+        optional("masked_backward", &AttentionShares::masked_backward, "the same in backward").positive(1));
   }
 };
 
@@ -413,7 +478,23 @@ struct Keys<HostCosts> {
         time(required("fused_tensor", &H::fused_tensor, "time of a tensor in any other update")),
         time(required("step", &H::step, "time between steps")),
         time(required("gap", &H::gap, "time of the GPU between two kernels")),
+        time(optional("graph", &H::graph, "time of the launch of a graph")),
         optional("source", &H::source, "measurement"));
+  }
+};
+
+template <>
+struct Keys<CompilerRules> {
+  static auto table() {
+    using C = CompilerRules;
+    const auto time = [](auto key) { return key.at_least(0).at_most(1); };
+    return keys(
+        time(required("forward", &C::forward, "time of a launch in forward")),
+        time(required("backward", &C::backward, "time of a launch in backward")),
+        optional("masks_causal", &C::masks_causal,
+                 "true: a causal mask is a tensor, and attention computes all scores"),
+        optional("separate_attention", &C::separate_attention, "families whose attention is not fused"),
+        optional("source", &C::source, "measurement"));
   }
 };
 
@@ -429,13 +510,15 @@ struct Keys<Lowering> {
         optional("products", &Lowering::products, "matrix products; default: as the GPU profile has them"),
         required("host", &Lowering::host, "costs of the host that launches"),
         required("gradient_sum", &Lowering::gradient_sum,
-                 "sum of the gradients of two layers that read a tensor"),
+                 "sum of the gradients of two layers that read a tensor; a compiler fuses it"),
+        optional("compiler", &Lowering::compiler, "what a compiler does; default: it has none"),
         optional("clear", &Lowering::clear, "class of kernels before products of many tiles"),
         optional("largest_kernel", &Lowering::largest_kernel,
                  "bytes of a kernel from which on it is split in halves")
             .at_least(0)
             .at_most(1e15),
         optional("optimizers", &Lowering::optimizers, "kernels of the update"),
+        optional("scaler", &Lowering::scaler, "kernels that scale gradients and look for overflow, in amp"),
         optional("source", &Lowering::source, "library versions and measurements"));
   }
 };

@@ -60,11 +60,26 @@ Bytes result_of(ResultType type, Bytes input, bool predicts_next_token, const El
   return input;
 }
 
+LayerVariant variant_of(const Layer& layer) {
+  if (layer.has_biased_scores) return LayerVariant::biased_scores;
+  const bool is_of_heads = layer.kind == LayerKind::rms_norm && layer.in_shape.size() == 3;
+  return is_of_heads ? LayerVariant::heads : LayerVariant::none;
+}
+
+bool is_product(const Layer& layer) { return layer.kind == LayerKind::linear || is_convolution(layer); }
+
 }  // namespace
 
-const LayerRules* rules_of(const Lowering& rules, LayerKind kind) {
-  const auto found = std::ranges::find(rules.layers, kind, &LayerRules::layer);
-  return found == rules.layers.end() ? nullptr : &*found;
+const LayerRules* rules_of(const Lowering& rules, const Layer& layer) {
+  const auto seek = [&](LayerVariant variant) {
+    const auto is_its = [&](const LayerRules& one) {
+      return one.layer == layer.kind && one.variant == variant;
+    };
+    const auto found = std::ranges::find_if(rules.layers, is_its);
+    return found == rules.layers.end() ? nullptr : &*found;
+  };
+  const LayerRules* const its = seek(variant_of(layer));
+  return its == nullptr ? seek(LayerVariant::none) : its;
 }
 
 std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Lowering& rules,
@@ -74,7 +89,7 @@ std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Low
   Bytes before = sizes.activation;  // of the layer before
   Bytes shared = sizes.activation;  // of the last tensor that several layers read
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const LayerRules* its = rules_of(rules, layers[i].kind);
+    const LayerRules* its = rules_of(rules, layers[i]);
     const Bytes input = layers[i].continues_previous ? before : shared;
     const std::vector<Layer> parts = projections_of(layers[i]);
     if (layers[i].input_sums > 0) shared = input;
@@ -85,7 +100,9 @@ std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Low
                        .of_layer = static_cast<int>(i),
                        .input = input,
                        .result = result,
-                       .other = shared});
+                       .other = shared,
+                       .is_after_product = i > 0 && is_product(layers[i - 1]),
+                       .is_before_sum = i + 1 < layers.size() && layers[i + 1].kind == LayerKind::add});
     before = result;
   }
   return typed;

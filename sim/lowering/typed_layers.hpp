@@ -14,13 +14,14 @@ struct TypedLayer {
   int of_layer = -1;    ///< index in the model's layers
   Bytes input, result;  ///< bytes per value
   Bytes other;          ///< of a sum: of the tensor that an earlier layer wrote
+  bool is_after_product = false, is_before_sum = false;
 };
 
 /// The layers, with projections that are one product in the model computed one by one: each reads the input.
 std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Lowering& rules,
                                      const ElementSizes& sizes);
 
-/// The rules for a kind of layer; nullptr if there are none.
-const LayerRules* rules_of(const Lowering& rules, LayerKind kind);
+/// The rules for a layer; nullptr if there are none.
+const LayerRules* rules_of(const Lowering& rules, const Layer& layer);
 
 }  // namespace trainyard

@@ -64,13 +64,21 @@ Layer rows_part(Layer layer, int ranks) {
 
 /// How often the limited values are part of a layer's counts.
 struct LimitedShare {
-  int in = 0, out = 0, saved = 0, forward = 0, backward = 0, flops = 0;
+  int in = 0, out = 0, saved = 0, forward = 0, backward = 0, forward_flops = 0, backward_flops = 0;
 };
 
 LimitedShare limited_share(LayerKind kind) {
   switch (kind) {
     case LayerKind::rope:  // the keys
-      return {.in = 1, .out = 1, .forward = 2, .backward = 2, .flops = 3};
+      return {.in = 1, .out = 1, .forward = 2, .backward = 2, .forward_flops = 3, .backward_flops = 3};
+    case LayerKind::rms_norm:  // the same
+      return {.in = 1,
+              .out = 1,
+              .saved = 1,
+              .forward = 2,
+              .backward = 3,
+              .forward_flops = 4,
+              .backward_flops = 9};
     case LayerKind::flash_attention:  // keys and values, and their gradients
       return {.in = 1, .saved = 1, .forward = 1, .backward = 2};
     case LayerKind::batched_matmul:  // keys or values, and their gradient
@@ -80,12 +88,15 @@ LimitedShare limited_share(LayerKind kind) {
   }
 }
 
+/// Whether layers of a kind have heads of queries and of keys in one.
+bool is_of_heads_of_both(LayerKind kind) { return kind == LayerKind::rope || kind == LayerKind::rms_norm; }
+
 void divide_heads_or_features(std::vector<int>& shape, const Layer& layer, int ranks) {
   if (shape.size() < 3) {
     shape.back() /= ranks;
     return;
   }
-  const int limited = layer.kind == LayerKind::rope ? layer.limited.parts : 0;
+  const int limited = is_of_heads_of_both(layer.kind) ? layer.limited.parts : 0;
   shape.front() = own_columns(shape.front(), {limited, limited}, ranks);
 }
 
@@ -96,8 +107,8 @@ Layer inner_part(Layer layer, int ranks) {
   const double copies = values / limited_ranks - values / ranks;  // beyond an equal part
   const LimitedShare share = limited_share(layer.kind);
   layer.forward_macs /= ranks;
-  layer.forward_flops = layer.forward_flops / ranks + Flops(share.flops * copies);
-  layer.backward_flops = layer.backward_flops / ranks + Flops(share.flops * copies);
+  layer.forward_flops = layer.forward_flops / ranks + Flops(share.forward_flops * copies);
+  layer.backward_flops = layer.backward_flops / ranks + Flops(share.backward_flops * copies);
   layer.in_elements = layer.in_elements / ranks + share.in * copies;
   layer.out_elements = layer.out_elements / ranks + share.out * copies;
   layer.saved_elements = layer.saved_elements / ranks + share.saved * copies;
@@ -269,7 +280,7 @@ void require_divisor(const Layer& layer, int count, std::string_view what, int r
 }
 
 bool has_heads(const Layer& layer) {
-  return layer.split == TensorSplit::inner && layer.in_shape.size() == 3 && layer.kind != LayerKind::rope;
+  return layer.split == TensorSplit::inner && layer.in_shape.size() == 3 && !is_of_heads_of_both(layer.kind);
 }
 
 void require_vocabulary(const Layer& layer, int entries, int ranks) {

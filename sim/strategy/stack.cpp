@@ -48,7 +48,7 @@ void check_runtime(const Stack& stack, config::Problems& problems) {
   const bool is_fused = stack.runtime == Runtime::fused;
   for (const char* const key : {"lowering", "optimizer_kernels"}) {
     if (is_fused && problems.written(key))
-      problems.warning(key, "no effect: the runtime is fused", "leave it out, or runtime: eager");
+      problems.warning(key, "no effect: the runtime is fused", "leave it out, or runtime: eager or compiled");
   }
   for (const char* const key : {"fused_elementwise", "layer_work"}) {
     if (!is_fused && problems.written(key))

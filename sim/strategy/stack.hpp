@@ -6,6 +6,7 @@
 #include "config/document.hpp"
 #include "config/keys.hpp"
 #include "lowering/optimizer_kernels.hpp"
+#include "lowering/runtime.hpp"
 #include "strategy/gradient_pass.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/op_slowdown.hpp"
@@ -57,10 +58,6 @@ struct InputCopy {
   double bytes_per_value = 4;  ///< of the model's input: an image's channels x height x width
   std::string source = {};     ///< its documentation
 };
-
-/// How a layer of the model becomes kernels: one per layer and pass, as the software of 2017 to 2021 and
-/// NVIDIA's examples did by their own fused kernels, or those of the rules of a lowering.
-enum class Runtime { fused, eager };
 
 /// The attention that a stack computes, whatever a model's file says.
 enum class StackAttention { sdpa, eager };
@@ -141,20 +138,13 @@ struct Names<GradientDtype> {
 };
 
 template <>
-struct Names<Runtime> {
-  static constexpr std::string_view what = "runtime";
-  static constexpr std::array table{
-      Name{"fused", Runtime::fused, "one kernel per layer and pass"},
-      Name{"eager", Runtime::eager,
-           "every operation of a layer as kernels of its own, by the rules of `lowering`"}};
-};
-
-template <>
 struct Names<StackAttention> {
   static constexpr std::string_view what = "attention of a stack";
   static constexpr std::array table{
       Name{"sdpa", StackAttention::sdpa, "in one kernel, where its scores have no trained bias"},
-      Name{"eager", StackAttention::eager, "scores, softmax, dropout and context in kernels of their own"}};
+      Name{"eager", StackAttention::eager, "scores, softmax, dropout and context in kernels of their own"},
+      Name{"flash", StackAttention::sdpa, ""},
+      Name{"unfused", StackAttention::eager, ""}};
 };
 
 template <>

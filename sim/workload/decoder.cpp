@@ -24,6 +24,7 @@ BlockParts parts_of_block(const DecoderHyperparameters& parameters) {
           .activation = parameters.gated ? Activation::silu_product : Activation::gelu,
           .attention = parameters.attention,
           .causal = parameters.causal,
+          .norm_heads = parameters.qk_norm,
           .joined_projections = parameters.joined_projections};
 }
 

@@ -37,6 +37,7 @@ struct DecoderHyperparameters {
   AttentionKernel attention = AttentionKernel::unfused;
   bool causal = true;                          ///< a flash kernel skips the masked half
   bool joined_projections = false;             ///< no framework computes those of attention one by one
+  bool qk_norm = false;                        ///< an RMS norm of each head of queries and keys
   std::optional<int> experts = {};             ///< of a block with experts; none: every block is dense
   std::optional<int> experts_per_token = {};   ///< required with experts
   std::optional<int> expert_ffn = {};          ///< default: ffn
@@ -115,6 +116,7 @@ struct Keys<DecoderHyperparameters> {
                  "true: dropout after the embedding, of the attention probabilities and before the residual "
                  "sums"),
         optional("attention", &D::attention, "kernels of the attention"),
+        optional("qk_norm", &D::qk_norm, "true: an RMS norm of each head of queries and keys (Qwen 3)"),
         optional("causal", &D::causal, "true: a flash kernel skips the masked half of the scores"),
         optional("experts", &D::experts,
                  "experts in place of the feed-forward half of a block (mixture of experts); default: none")

@@ -112,6 +112,7 @@ private:
     BlockParts parts{.bias = !is_t5(),
                      .dropout = parameters_.dropout,
                      .activation = parameters_.gated ? Activation::gelu_product : Activation::relu,
+                     .attention = is_t5() ? AttentionKernel::unfused : parameters_.attention,
                      .probability_dropout = is_t5(),
                      .inner_dropout = is_t5(),
                      .position_bias = is_t5(),
@@ -138,6 +139,8 @@ private:
     append_norm_before(prefix + ".ln2", size);
     size.kv_sequence = encoder_.sequence;
     parts.position_bias = false;
+    parts.masks_keys = is_t5();
+    parts.attention = parameters_.attention;
     const std::size_t keys = layers_.size() + 1;  // behind the queries
     append_cross_attention(layers_, prefix, size, parts);
     layers_[keys] = with_tensors(std::move(layers_[keys]), {"k", "v"});

@@ -5,6 +5,7 @@
 
 #include "config/keys.hpp"
 #include "workload/layer.hpp"
+#include "workload/transformer_layers.hpp"
 
 #include <array>
 #include <optional>
@@ -34,6 +35,7 @@ struct EncoderDecoderHyperparameters {
   std::optional<int> decoder_sequence_length = {};  ///< tokens that the decoder predicts; default: as many
   bool tied = true;  ///< the last projection multiplies by the word embedding, which both halves share
   bool dropout = true;
+  AttentionKernel attention = AttentionKernel::unfused;  ///< of T5 only that of the encoder's output
 };
 
 /// The layers in forward order: the encoder ("encoder.h0.ln1" ... "encoder.norm"), the decoder
@@ -104,6 +106,8 @@ struct Keys<EncoderDecoderHyperparameters> {
                  "tokens per sample that the decoder predicts; default: sequence_length")
             .at_least(1)
             .at_most(1e7),
+        optional("attention", &E::attention,
+                 "kernels of the attention; T5 has flash only for that of the encoder's output"),
         optional("tied", &E::tied, "true: the last projection multiplies by the word embedding"),
         optional(
             "dropout", &E::dropout,

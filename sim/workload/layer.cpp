@@ -75,16 +75,16 @@ bool do_the_same(const Layer& a, const Layer& b) {
                  forward_macs, forward_flops, backward_flops, in_elements, out_elements, saved_elements,
                  saved_fixed, forward_rw_elements, backward_rw_elements, weight_rw_elements, tied_elements,
                  tied_to, adds_rows, of_positions, stays_in_16_bits, sparse_elements, repeated_rows, steps,
-                 reads_encoder, gemm, keeps_wide_input, projections, drops_probabilities, predicts_next_token,
-                 input_sums, summed_elements, split, limited, summed_over, drawn, normalises_weights, experts,
-                 load, continues_previous, block] = layer;
+                 reads_encoder, gemm, keeps_wide_input, projections, drops_probabilities, masks_keys,
+                 has_biased_scores, joins, predicts_next_token, input_sums, summed_elements, split, limited,
+                 summed_over, drawn, normalises_weights, experts, load, continues_previous, block] = layer;
     return std::tie(kind, in_shape, out_shape, window, groups, has_input_gradient, forward_macs,
                     forward_flops, backward_flops, in_elements, out_elements, saved_elements, saved_fixed,
                     forward_rw_elements, backward_rw_elements, weight_rw_elements, tied_elements, tied_to,
                     adds_rows, of_positions, stays_in_16_bits, sparse_elements, repeated_rows, steps,
-                    reads_encoder, gemm, keeps_wide_input, projections, drops_probabilities,
-                    predicts_next_token, input_sums, summed_elements, split, limited, summed_over, drawn,
-                    normalises_weights, experts, load, continues_previous);
+                    reads_encoder, gemm, keeps_wide_input, projections, drops_probabilities, masks_keys,
+                    has_biased_scores, joins, predicts_next_token, input_sums, summed_elements, split,
+                    limited, summed_over, drawn, normalises_weights, experts, load, continues_previous);
   };
   return compared(a) == compared(b) &&
          std::ranges::equal(a.parameters, b.parameters, {}, &Parameter::elements, &Parameter::elements);

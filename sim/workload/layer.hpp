@@ -137,6 +137,9 @@ struct Layer {
   /// queries, keys and values, of gate and up. One: no framework does. Empty: it is not of that kind.
   std::vector<int> projections = {};
   bool drops_probabilities = false;  ///< of fused attention: dropout inside its kernel
+  bool masks_keys = false;           ///< of fused attention: a mask says which keys a sample has
+  bool has_biased_scores = false;    ///< of attention in separate products: a trained bias is added
+  int joins = 0;                     ///< tensors that a concatenation joins, also those joined before it
   bool predicts_next_token = false;  ///< of a loss: of every token but the first of a sample
   /// Sums of gradients of its input, which other layers read too, if it is the first of them, and the values
   /// of a sample in all of these sums.

@@ -112,6 +112,11 @@ bool LayerGraph::is_loss(int tensor) const {
   return writer >= 0 && trainyard::is_loss(layers_[at(writer)].kind);
 }
 
+int LayerGraph::joined_in(int tensor) const {
+  const int writer = tensors_[at(tensor)].writer;
+  return writer < 0 ? 1 : std::max(1, layers_[at(writer)].joins);
+}
+
 void LayerGraph::add_group(std::size_t first) { groups_.push_back({first, layers_.size()}); }
 
 void LayerGraph::require_readers() const {

@@ -26,6 +26,8 @@ public:
   [[nodiscard]] bool is_input(int tensor) const { return tensors_[at(tensor)].writer < 0; }
   /// Whether a tensor is a loss.
   [[nodiscard]] bool is_loss(int tensor) const;
+  /// Tensors that a concatenation, if one wrote this tensor, has joined; otherwise 1.
+  [[nodiscard]] int joined_in(int tensor) const;
   [[nodiscard]] std::size_t size() const { return layers_.size(); }
 
   /// Throws InputError at a layer, other than the last and losses, whose output nobody reads.

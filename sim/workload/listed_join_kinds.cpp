@@ -29,7 +29,9 @@ ListedValues ListedKinds::append(const std::string& name, const ListedJoin& join
                in);
   }
   std::vector<int> shape = joined_shape(join, in);
-  return add(concat_layer(name, shape), shape, in);
+  Layer joined = concat_layer(name, shape);
+  for (const Values& values : in) joined.joins += graph_.joined_in(values.tensor);
+  return add(std::move(joined), shape, in);
 }
 
 ListedValues ListedKinds::add_interaction(const std::string& name, const ListedJoin& join,

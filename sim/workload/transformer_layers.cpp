@@ -79,6 +79,14 @@ Layer rms_norm_layer(std::string name, int rows, int features) {
   return layer;
 }
 
+Layer head_norm_layer(std::string name, const std::vector<int>& shape) {
+  Layer layer =
+      vector_layer(std::move(name), LayerKind::rms_norm, shape, {.forward_flops = 4, .backward_flops = 9});
+  const double features = shape.back();
+  layer.parameters = {{layer.name + ".q.weight", features}, {layer.name + ".k.weight", features}};
+  return layer;
+}
+
 Layer gelu_layer(std::string name, std::vector<int> shape) {
   return vector_layer(std::move(name), LayerKind::gelu, shape, {.forward_flops = 8, .backward_flops = 12});
 }
@@ -249,8 +257,10 @@ void append_core(std::vector<Layer>& layers, const std::string& name, const Tran
   if (parts.attention == AttentionKernel::flash) {
     append(flash_attention_layer(name + ".flash", size, parts.causal));
     layers.back().drops_probabilities = parts.dropout && parts.probability_dropout;
+    layers.back().masks_keys = parts.masks_keys;
     return;
   }
+  const std::size_t first = layers.size();
   append(attention_scores_layer(name + ".qk", size));
   if (parts.position_bias) append(position_bias_layer(name + ".bias", score_shape(size), parts.bias_buckets));
   append(softmax_layer(name + ".softmax", score_shape(size)));
@@ -259,6 +269,7 @@ void append_core(std::vector<Layer>& layers, const std::string& name, const Tran
     layers.back().saved_elements = layers.back().out_elements;  // operand of the next product
   }
   append(attention_context_layer(name + ".av", size));
+  for (std::size_t i = first; i < layers.size(); ++i) layers[i].has_biased_scores = parts.position_bias;
 }
 
 }  // namespace
@@ -310,8 +321,13 @@ void append_attention(std::vector<Layer>& layers, const std::string& prefix, con
   const int keys = kv_heads(size) * head_dim(size);
   layers.back().projections = parts.joined_projections ? std::vector{qkv_columns(size)}
                                                        : std::vector{size.heads * head_dim(size), keys, keys};
+  const int heads = size.heads + kv_heads(size);
+  if (parts.norm_heads) {
+    layers.push_back(with_split(
+        head_norm_layer(prefix + ".attn.norm", {heads, size.sequence, head_dim(size)}), TensorSplit::inner));
+    layers.back().limited = limited_by_kv(size, 1);
+  }
   if (parts.rope) {
-    const int heads = size.heads + kv_heads(size);
     layers.push_back(with_split(rope_layer(prefix + ".attn.rope", {heads, size.sequence, head_dim(size)}),
                                 TensorSplit::inner));
     layers.back().limited = limited_by_kv(size, 1);

@@ -39,6 +39,10 @@ Layer layer_norm_layer(std::string name, int rows, int features, bool has_bias =
 /// FLOPs per value, counted from the formula and its derivative; passes as layer_norm_layer. Keeps its input.
 Layer rms_norm_layer(std::string name, int rows, int features);
 
+/// RMS norms of each head of queries and of keys, shape {heads of both, tokens, features}, with one scale for
+/// all queries and one for all keys (Qwen 3). Costs as rms_norm_layer.
+Layer head_norm_layer(std::string name, const std::vector<int>& shape);
+
 /// 8 and 12 FLOPs per value, two passes forward, three backward. Keeps its input.
 Layer gelu_layer(std::string name, std::vector<int> shape);
 
@@ -124,6 +128,8 @@ struct BlockParts {
   bool probability_dropout = true;  ///< with dropout: also of the attention probabilities
   bool inner_dropout = false;       ///< with dropout: also between the linear layers of the feed-forward half
   bool position_bias = false;       ///< a relative position bias is added to the scores
+  bool masks_keys = false;          ///< a mask says which keys a sample has
+  bool norm_heads = false;          ///< an RMS norm of each head of queries and keys
   int bias_buckets = 0;             ///< rows of its table, which one block of the model has
   bool joined_projections = false;  ///< those of attention are one tensor in every framework
 };

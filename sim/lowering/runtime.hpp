@@ -1,0 +1,31 @@
+#pragma once
+// How a layer of the model becomes kernels.
+
+#include "config/keys.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace trainyard {
+
+/// `fused`: one kernel per layer and pass, as the software of 2017 to 2021 and NVIDIA's examples had by their
+/// own fused kernels. The others go by the rules of a lowering: each operation in kernels of its own, those
+/// that a compiler fuses, or the latter launched as one graph in forward and one in backward.
+enum class Runtime { fused, eager, compiled, cuda_graph };
+
+namespace config {
+
+template <>
+struct Names<Runtime> {
+  static constexpr std::string_view what = "runtime";
+  static constexpr std::array table{
+      Name{"fused", Runtime::fused, "one kernel per layer and pass"},
+      Name{"eager", Runtime::eager,
+           "every operation of a layer as kernels of its own, by the rules of `lowering`"},
+      Name{"compiled", Runtime::compiled, "operations between two products as one kernel: torch.compile"},
+      Name{"cuda_graph", Runtime::cuda_graph,
+           "the same, launched as graphs: torch.compile with mode reduce-overhead"}};
+};
+
+}  // namespace config
+}  // namespace trainyard
