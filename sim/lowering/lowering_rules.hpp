@@ -32,6 +32,7 @@ enum class KernelValues {
   ends,        ///< input and output
   scores,      ///< of attention
   statistics,  ///< a value per query and head
+  saved,       ///< that the layer keeps for backward at least
   nothing
 };
 
@@ -88,6 +89,8 @@ enum class LaunchCondition {
   of_scores,   ///< a product of queries and keys
   of_context,  ///< one of probabilities and values
   packed,      ///< the model's projections of attention are one, and it predicts no next token
+  new_input,   ///< no earlier layer keeps the values that it reads in the type of products
+  clamped,     ///< a ReLU with an upper limit
   windowed,    ///< of a pooling: windows, not the whole map
   whole_map
 };
@@ -110,10 +113,21 @@ struct KernelRule {
   std::vector<LaunchCondition> when = {};  ///< all must hold
 };
 
+/// A tensor in device memory, or several.
+struct TensorRule {
+  KernelValues of = KernelValues::output;
+  double passes = 0;  ///< values of `type` for each
+  PassType type = PassType::result;
+  double bytes = 0;                        ///< for each, besides
+  std::vector<LaunchCondition> when = {};  ///< all must hold
+};
+
 struct LayerRules {
   LayerKind layer{};
   ResultType result = ResultType::input;
   std::vector<KernelRule> forward = {}, backward = {};
+  std::vector<TensorRule> kept = {};                      ///< from forward until backward has used them
+  std::vector<TensorRule> held = {}, held_backward = {};  ///< besides, while the phase is in the layer
   std::string source = {};
 };
 
@@ -128,6 +142,7 @@ struct TensorPass {
 struct OptimizerRules {
   std::vector<Optimizer> optimizers = {};
   OptimizerKernels kernels = OptimizerKernels::foreach_;
+  double held = 0;  ///< values of temporary tensors per parameter
   std::vector<TensorPass> passes = {};
 };
 
@@ -179,6 +194,7 @@ struct Lowering {
   std::string clear = {};     ///< kernels before products of many tiles
   double largest_kernel = 0;  ///< bytes of a tensor from which on its kernels are split in halves
   std::vector<OptimizerRules> optimizers = {};
+  Bytes workspace;  ///< of the libraries of products
   std::vector<std::string> source = {};
 };
 
@@ -204,6 +220,7 @@ struct Names<KernelValues> {
       Name{"ends", KernelValues::ends, "input and output of the layer"},
       Name{"scores", KernelValues::scores, "the scores of attention"},
       Name{"statistics", KernelValues::statistics, "one value per query and head"},
+      Name{"saved", KernelValues::saved, "those that the layer keeps for backward at least"},
       Name{"nothing", KernelValues::nothing, "one value"}};
 };
 
@@ -267,6 +284,8 @@ struct Names<LaunchCondition> {
       Name{"of_context", C::of_context, "a product of probabilities and values"},
       Name{"packed", C::packed,
            "torch.nn.MultiheadAttention: joined projections, and no next token is predicted"},
+      Name{"new_input", C::new_input, "no earlier layer keeps the input in the type of products"},
+      Name{"clamped", C::clamped, "a rectified linear unit with an upper limit"},
       Name{"windowed", C::windowed, "a pooling of windows"},
       Name{"whole_map", C::whole_map, "a pooling of the whole map"}};
 };
@@ -304,12 +323,28 @@ struct Keys<KernelRule> {
 };
 
 template <>
+struct Keys<TensorRule> {
+  static auto table() {
+    return keys(
+        optional("of", &TensorRule::of, "values that it has"),
+        optional("passes", &TensorRule::passes, "times that it has them").at_least(0).at_most(100),
+        optional("type", &TensorRule::type, "type of the values"),
+        optional("bytes", &TensorRule::bytes, "bytes per value in addition").at_least(0).at_most(1000),
+        optional("when", &TensorRule::when, "conditions, all of which must hold"));
+  }
+};
+
+template <>
 struct Keys<LayerRules> {
   static auto table() {
     return keys(required("layer", &LayerRules::layer, "kind of layer"),
                 optional("result", &LayerRules::result, "type of its output"),
                 optional("forward", &LayerRules::forward, "kernels in forward, in order"),
                 optional("backward", &LayerRules::backward, "kernels in backward, in order"),
+                optional("kept", &LayerRules::kept, "tensors kept from forward for backward"),
+                optional("held", &LayerRules::held, "further tensors while forward is in the layer"),
+                optional("held_backward", &LayerRules::held_backward,
+                         "further tensors while backward is in the layer"),
                 optional("source", &LayerRules::source, "where the rules were read"));
   }
 };
@@ -397,6 +432,9 @@ struct Keys<OptimizerRules> {
   static auto table() {
     return keys(required("optimizers", &OptimizerRules::optimizers, "update rules"),
                 required("kernels", &OptimizerRules::kernels, "how tensors share kernels"),
+                optional("held", &OptimizerRules::held, "values of temporary tensors per parameter")
+                    .at_least(0)
+                    .at_most(100),
                 required("passes", &OptimizerRules::passes, "kernels of an update, in order"));
   }
 };
@@ -436,6 +474,9 @@ struct Keys<Lowering> {
             .at_least(0)
             .at_most(1e15),
         optional("optimizers", &Lowering::optimizers, "kernels of the update"),
+        optional("workspace", &Lowering::workspace, "scratch space of the libraries of products")
+            .at_least(0)
+            .at_most(1e12),
         optional("source", &Lowering::source, "library versions and measurements"));
   }
 };

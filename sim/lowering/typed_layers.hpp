@@ -14,6 +14,8 @@ struct TypedLayer {
   int of_layer = -1;    ///< index in the model's layers
   Bytes input, result;  ///< bytes per value
   Bytes other;          ///< of a sum: of the tensor that an earlier layer wrote
+  /// Whether the layer before, or a projection before of the same layer, keeps the tensor that it reads.
+  bool keeps_before = false;
 };
 
 /// The layers, with projections that are one product in the model computed one by one: each reads the input.
@@ -22,5 +24,8 @@ std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Low
 
 /// The rules for a kind of layer; nullptr if there are none.
 const LayerRules* rules_of(const Lowering& rules, LayerKind kind);
+
+/// The same for an update.
+const OptimizerRules* rules_of(const Lowering& rules, Optimizer optimizer, OptimizerKernels kernels);
 
 }  // namespace trainyard
