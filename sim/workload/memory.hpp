@@ -14,8 +14,8 @@
 
 namespace trainyard {
 
-/// Bytes of one rank at the fullest moment of a step: backward has just begun, and every activation is still
-/// kept.
+/// Bytes of one rank at the fullest moment of a step: FullestMoment's, or, without it, when backward has just
+/// begun and every activation is still kept.
 struct MemoryTerms {
   Bytes parameters;
   Bytes gradients;

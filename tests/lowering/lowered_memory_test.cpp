@@ -97,19 +97,19 @@ TEST_CASE("after backward only the gradients are left, and foreach kernels of Ad
 
 TEST_CASE("a layer keeps its tensors until its backward, and holds others while a phase is in it") {
   const std::vector<Layer> layers{linear_layer("a", {3, 10, 20}), linear_layer("b", {3, 20, 5})};
-  const LoweredStep step{.batch = 2, .precision = Precision::fp32, .optimizer = Optimizer::sgd};
+  const LoweredStep step{.batch = 200, .precision = Precision::fp32, .optimizer = Optimizer::sgd};
   const auto activations = [&](const std::string& rules) {
     const Lowering lowering = lowering_of("  - {layer: linear, " + rules + "}\n");
     MemorySetting setting = setting_of(step);
     setting.has_earlier_gradients = true;  // so that the moment does not depend on them
     return fullest_moment(layers, lowering, step, setting).activations.si();
   };
-  CHECK(activations("kept: [{of: input, passes: 1}]") == 4 * 2 * (30 + 60));
-  CHECK(activations("kept: [{of: input, bytes: 1}, {of: weights, bytes: 2, when: [autocast]}]") == 2 * 90);
-  CHECK(activations("held: [{passes: 2}]") == 2 * 4 * 2 * 60);  // of the first
-  CHECK(activations("held: [{passes: 1}], held_backward: [{passes: 2}]") == 2 * 4 * 2 * 60);
+  CHECK(activations("kept: [{of: input, passes: 1}]") == 4 * 200 * (30 + 60));
+  CHECK(activations("kept: [{of: input, bytes: 1}, {of: weights, bytes: 2, when: [autocast]}]") == 200 * 90);
+  CHECK(activations("held: [{passes: 2}]") == 2 * 4 * 200 * 60);  // of the first
+  CHECK(activations("held: [{passes: 1}], held_backward: [{passes: 2}]") == 2 * 4 * 200 * 60);
   CHECK(activations("kept: [{of: input, passes: 1}], held_backward: [{passes: 3}]") ==
-        4 * 2 * 30 + 3 * 4 * 2 * 60);  // the second has freed its own
+        4 * 200 * 30 + 3 * 4 * 200 * 60);  // the second has freed its own
 }
 
 TEST_CASE("of projections that read one tensor, those that cast it keep a copy each") {
@@ -120,14 +120,14 @@ TEST_CASE("of projections that read one tensor, those that cast it keep a copy e
   std::vector<Layer> layers{embedding_layer("words", {8, 1, 16}), linear_layer("qkv", {8, 16, 48})};
   layers.back().projections = {16, 16, 16};
   const auto kept = [&](Precision precision) {
-    const LoweredStep step{.batch = 1, .precision = precision, .optimizer = Optimizer::sgd};
+    const LoweredStep step{.batch = 100, .precision = precision, .optimizer = Optimizer::sgd};
     MemorySetting setting = setting_of(step);
     setting.has_earlier_gradients = true;
     return fullest_moment(layers, rules, step, setting).activations.si();
   };
-  CHECK(kept(Precision::tf32) == 4 * 128);
-  CHECK(kept(Precision::pure_bf16) == 2 * 128);
-  CHECK(kept(Precision::amp_bf16) == 3 * 2 * 128);
+  CHECK(kept(Precision::tf32) == 100 * 4 * 128);
+  CHECK(kept(Precision::pure_bf16) == 100 * 2 * 128);
+  CHECK(kept(Precision::amp_bf16) == 100 * 3 * 2 * 128);
 }
 
 TEST_CASE("a ReLU with an upper limit keeps a copy of its input") {
