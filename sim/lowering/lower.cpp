@@ -1,6 +1,7 @@
 #include "lowering/lower.hpp"
 
 #include "config/diagnostic.hpp"
+#include "lowering/layer_values.hpp"
 #include "lowering/optimizer_kernels.hpp"
 #include "lowering/typed_layers.hpp"
 #include "workload/accumulate.hpp"
@@ -15,202 +16,6 @@
 
 namespace trainyard {
 namespace {
-
-double elements(const std::vector<int>& shape) {
-  double product = 1;
-  for (const int size : shape) product *= size;
-  return product;
-}
-
-/// What rules ask of a whole model.
-struct ModelTraits {
-  bool predicts_next_token = false, is_rotary = false, is_tied = false, is_joined = false;
-};
-
-ModelTraits traits_of(const std::vector<Layer>& layers) {
-  ModelTraits traits;
-  for (const Layer& layer : layers) {
-    traits.predicts_next_token |= layer.predicts_next_token;
-    traits.is_joined |= layer.projections.size() == 1;
-    traits.is_rotary |= layer.kind == LayerKind::rope;
-    traits.is_tied |= layer.kind == LayerKind::linear && layer.tied_elements > 0;
-  }
-  return traits;
-}
-
-/// Whether libraries have only slow kernels for products of so many columns.
-bool is_unaligned(int columns) { return columns > 64 && columns % 8 != 0; }
-
-/// What the values of one layer are, for its rules.
-class LayerValues {
-public:
-  LayerValues(const TypedLayer& typed, const LoweredStep& step, const ElementSizes& sizes,
-              const ModelTraits& model)
-      : typed_(typed), step_(step), sizes_(sizes), model_(model) {}
-
-  [[nodiscard]] double number(KernelValues of) const {
-    const Layer& layer = typed_.layer;
-    const double batch = step_.batch;
-    switch (of) {
-      case KernelValues::input:
-        return batch * elements(layer.in_shape);
-      case KernelValues::output:
-        return batch * layer.out_elements;
-      case KernelValues::one_output:
-        return layer.out_elements;
-      case KernelValues::weights:
-        return parameter_elements(layer) + layer.tied_elements - number(KernelValues::bias);
-      case KernelValues::bias:
-        return has_bias() ? layer.parameters.back().elements : 0;
-      case KernelValues::parameters:
-        return parameter_elements(layer) + layer.tied_elements;
-      case KernelValues::rows:
-        return batch * layer.out_elements /
-               std::max(
-                   1, layer.kind == LayerKind::batch_norm ? layer.out_shape.front() : layer.out_shape.back());
-      case KernelValues::queries:
-        return batch * query_elements();
-      case KernelValues::keys:
-        return batch * key_elements();
-      case KernelValues::operands:
-        return batch * (query_elements() + key_elements());
-      case KernelValues::ends:
-        return number(KernelValues::input) + number(KernelValues::output);
-      case KernelValues::scores:
-        return batch * static_cast<double>(layer.gemm.batch) * layer.gemm.m *
-               (layer.kind == LayerKind::batched_matmul && !layer.gemm.transpose_b ? layer.gemm.k
-                                                                                   : layer.gemm.n);
-      case KernelValues::statistics:
-        return batch * static_cast<double>(layer.gemm.batch) * layer.gemm.m;
-      case KernelValues::nothing:
-        return 1;
-    }
-    return 0;
-  }
-
-  [[nodiscard]] Bytes size(PassType type) const {
-    switch (type) {
-      case PassType::result:
-        return typed_.result;
-      case PassType::input:
-        return typed_.input;
-      case PassType::compute:
-        return sizes_.activation;
-      case PassType::parameter:
-        return sizes_.casts ? sizes_.parameter : sizes_.compute_weight;
-      case PassType::single:
-        return single;
-      case PassType::wide:
-        return sizes_.casts ? single : sizes_.activation;
-    }
-    return single;
-  }
-
-  [[nodiscard]] bool holds(LaunchCondition condition) const {
-    const Layer& layer = typed_.layer;
-    const bool is_half = sizes_.activation < single;
-    const bool is_mixed = typed_.input != typed_.other;
-    switch (condition) {
-      case LaunchCondition::autocast:
-        return sizes_.casts;
-      case LaunchCondition::half:
-        return is_half;
-      case LaunchCondition::single:
-        return !is_half;
-      case LaunchCondition::wide_input:
-        return is_half && typed_.input == single;
-      case LaunchCondition::narrow_input:
-        return typed_.input < single;
-      case LaunchCondition::single_input:
-        return typed_.input == single;
-      case LaunchCondition::mixed:
-        return is_mixed;
-      case LaunchCondition::same:
-        return !is_mixed;
-      case LaunchCondition::bias:
-        return has_bias();
-      case LaunchCondition::input_gradient:
-        return layer.has_input_gradient;
-      case LaunchCondition::grouped_heads:
-        return key_elements() < query_elements() && layer.gemm.m == layer.gemm.n;
-      case LaunchCondition::dropout:
-        return layer.drops_probabilities;
-      case LaunchCondition::adds_rows:
-        return layer.adds_rows;
-      case LaunchCondition::replaces_rows:
-        return !layer.adds_rows;
-      case LaunchCondition::of_positions:
-        return layer.of_positions;
-      case LaunchCondition::of_words:
-        return !layer.of_positions;
-      case LaunchCondition::tied:
-        return model_.is_tied && !layer.adds_rows;
-      case LaunchCondition::next_token:
-        return model_.predicts_next_token;
-      case LaunchCondition::any_token:
-        return !model_.predicts_next_token;
-      case LaunchCondition::depthwise:
-        return layer.groups > 1;
-      case LaunchCondition::dense:
-        return layer.groups == 1;
-      case LaunchCondition::reads_images:
-        return is_convolution(layer) && !layer.has_input_gradient;
-      case LaunchCondition::reads_maps:
-        return is_convolution(layer) && layer.has_input_gradient;
-      case LaunchCondition::nhwc:
-        return step_.layout == Layout::nhwc;
-      case LaunchCondition::nchw:
-        return step_.layout == Layout::nchw;
-      case LaunchCondition::joined:
-        return layer.projections.size() == 1;
-      case LaunchCondition::rotary:
-        return model_.is_rotary;
-      case LaunchCondition::of_scores:
-        return layer.kind == LayerKind::batched_matmul && layer.gemm.transpose_b;
-      case LaunchCondition::of_context:
-        return layer.kind == LayerKind::batched_matmul && !layer.gemm.transpose_b;
-      case LaunchCondition::packed:
-        return model_.is_joined && !model_.predicts_next_token;
-      case LaunchCondition::windowed:
-        return layer.window.kernel_h > 0;
-      case LaunchCondition::whole_map:
-        return layer.window.kernel_h == 0;
-      case LaunchCondition::untied:
-        return !holds(LaunchCondition::tied);
-      case LaunchCondition::no_autocast:
-        return !sizes_.casts;
-      case LaunchCondition::unaligned:
-        return is_unaligned(layer.gemm.n);
-      case LaunchCondition::after_product:
-        return typed_.is_after_product;
-      case LaunchCondition::sum_follows:
-        return typed_.is_before_sum;
-      case LaunchCondition::no_sum_follows:
-        return !typed_.is_before_sum;
-    }
-    return false;
-  }
-
-private:
-  static constexpr Bytes single{4};
-
-  [[nodiscard]] bool has_bias() const {
-    return typed_.layer.parameters.size() + (typed_.layer.tied_elements > 0 ? 1 : 0) > 1;
-  }
-  [[nodiscard]] double query_elements() const {
-    return holds(LaunchCondition::of_scores) ? typed_.layer.in_elements : typed_.layer.out_elements;
-  }
-  [[nodiscard]] double key_elements() const {
-    const Layer& layer = typed_.layer;
-    if (layer.kind == LayerKind::flash_attention) return (layer.in_elements - query_elements()) / 2;
-    return query_elements();
-  }
-
-  const TypedLayer& typed_;
-  const LoweredStep& step_;
-  const ElementSizes& sizes_;
-  const ModelTraits& model_;
-};
 
 class Lowerer {
 public:
@@ -279,8 +84,7 @@ private:
 
   void append(Phase phase, const TypedLayer& typed, const KernelRule& rule) {
     const LayerValues values(typed, step_, sizes_, model_);
-    const auto holds = [&](LaunchCondition condition) { return values.holds(condition); };
-    if (!std::ranges::all_of(rule.when, holds)) return;
+    if (!values.hold(rule.when)) return;
     if (rule.matrix != MatrixKernel::none) {
       append_matrix(phase, typed, rule);
       return;
@@ -476,12 +280,8 @@ private:
 
   void append_optimizer() {
     const std::vector<double> tensors = this->tensors();
-    const auto is_ours = [&](const OptimizerRules& one) {
-      return one.kernels == step_.optimizer_kernels &&
-             std::ranges::find(one.optimizers, step_.optimizer) != one.optimizers.end();
-    };
-    const auto found = std::ranges::find_if(rules_.optimizers, is_ours);
-    if (found == rules_.optimizers.end())
+    const OptimizerRules* found = rules_of(rules_, step_.optimizer, step_.optimizer_kernels);
+    if (found == nullptr)
       throw InputError(
           fmt::format("{} has no rules for the optimizer {}", rules_.name, config::name_of(step_.optimizer)));
     const Bytes size = sizes_.casts ? sizes_.parameter : sizes_.compute_weight;

@@ -82,6 +82,14 @@ const LayerRules* rules_of(const Lowering& rules, const Layer& layer) {
   return its == nullptr ? seek(LayerVariant::none) : its;
 }
 
+const OptimizerRules* rules_of(const Lowering& rules, Optimizer optimizer, OptimizerKernels kernels) {
+  const auto is_ours = [&](const OptimizerRules& one) {
+    return one.kernels == kernels && std::ranges::find(one.optimizers, optimizer) != one.optimizers.end();
+  };
+  const auto found = std::ranges::find_if(rules.optimizers, is_ours);
+  return found == rules.optimizers.end() ? nullptr : &*found;
+}
+
 std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Lowering& rules,
                                      const ElementSizes& sizes) {
   std::vector<TypedLayer> typed;

@@ -15,6 +15,8 @@ struct TypedLayer {
   Bytes input, result;  ///< bytes per value
   Bytes other;          ///< of a sum: of the tensor that an earlier layer wrote
   bool is_after_product = false, is_before_sum = false;
+  /// Whether the layer before, or a projection before of the same layer, keeps the tensor that it reads.
+  bool keeps_before = false;
 };
 
 /// The layers, with projections that are one product in the model computed one by one: each reads the input.
@@ -23,5 +25,8 @@ std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Low
 
 /// The rules for a layer; nullptr if there are none.
 const LayerRules* rules_of(const Lowering& rules, const Layer& layer);
+
+/// The same for an update.
+const OptimizerRules* rules_of(const Lowering& rules, Optimizer optimizer, OptimizerKernels kernels);
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 #include "collectives/nccl_buffers.hpp"
 #include "collectives/nccl_tuning.hpp"
 #include "experiment/collective_software.hpp"
+#include "lowering/lowered_memory.hpp"
 #include "platform/channels.hpp"
 #include "schedule/shard_units.hpp"
 #include "strategy/buckets.hpp"
@@ -78,17 +79,28 @@ std::optional<int> fullest_block(const std::vector<Layer>& layers, Precision pre
 class HeldLayers {
 public:
   HeldLayers(const ResolvedExperiment& resolved, const RankClass& one, const MemorySetting& setting)
-      : all_(resolved.layout ? one.layers : resolved.model->layers) {
+      : resolved_(resolved), all_(resolved.layout ? one.layers : resolved.model->layers) {
     const Recompute recomputed = resolved.layout ? resolved.layout->parallelism.recompute : Recompute::none;
     if (recomputed == Recompute::none) return;
     now_ = kept_layers(all_, recomputed, fullest_block(all_, resolved.settings.precision));
     if (setting.earlier_micro_batches > 0) earlier_ = kept_layers(all_, recomputed);
   }
 
-  [[nodiscard]] const std::vector<Layer>& now() const { return now_ ? *now_ : all_; }
-  [[nodiscard]] const std::vector<Layer>& earlier() const { return earlier_ ? *earlier_ : all_; }
+  [[nodiscard]] MemoryTerms terms(MemorySetting setting) const {
+    const std::vector<Layer>& now = now_ ? *now_ : all_;
+    if (resolved_.lowering) {
+      const LoweredStep step{.batch = static_cast<int>(setting.batch),
+                             .precision = setting.precision,
+                             .optimizer = setting.optimizer,
+                             .optimizer_kernels = resolved_.stack.optimizer_kernels,
+                             .layout = resolved_.stack.layout};
+      setting.fullest = fullest_moment(now, *resolved_.lowering, step, setting);
+    }
+    return memory_per_rank(now, setting, earlier_ ? *earlier_ : all_);
+  }
 
 private:
+  const ResolvedExperiment& resolved_;
   const std::vector<Layer>& all_;
   std::optional<std::vector<Layer>> now_, earlier_;  ///< empty: all layers as they are
 };
@@ -150,7 +162,7 @@ int largest_batch(const HeldLayers& held, const MemorySetting& setting, Bytes av
   MemorySetting other = setting;
   const auto total_of = [&](int batch) {
     other.batch = batch;
-    return total(memory_per_rank(held.now(), other, held.earlier()));
+    return total(held.terms(other));
   };
   Bytes least = total_of(0);
   if (least > available) return 0;
@@ -217,17 +229,19 @@ bool is_assumed(const std::optional<Sourced<Bytes>>& figure) {
 std::vector<std::string> assumptions_of(const ResolvedExperiment& resolved, const MemoryTerms& terms) {
   const std::optional<MemoryRules>& rules = resolved.stack.memory;
   std::string assumed;
-  if (!rules || is_assumed(rules->workspace))
+  if (!resolved.lowering && (!rules || is_assumed(rules->workspace)))
     assumed = fmt::format("{} of workspace", gpu_memory(terms.workspace));
   const bool has_context = terms.context > Bytes();
   if (has_context && is_assumed(rules && rules->context ? rules->context : resolved.gpu.memory.context)) {
     assumed += fmt::format("{}{} of CUDA context", assumed.empty() ? "" : " and ", gpu_memory(terms.context));
   }
   if (!assumed.empty()) assumed += " assumed; ";
+  const std::string& keeper = resolved.lowering ? resolved.lowering->name : resolved.stack.name;
   return {"memory: " + assumed +
-          (rules ? fmt::format("activations as {} keeps them", resolved.stack.name)
-                 : std::string("the stack does not say what it keeps, so the least is counted; some "
-                               "frameworks keep up to 2.3 times as much"))};
+          (rules || resolved.lowering
+               ? fmt::format("activations as {} keeps them", keeper)
+               : std::string("the stack does not say what it keeps, so the least is counted; some "
+                             "frameworks keep up to 2.3 times as much"))};
 }
 
 /// Where servers are, as far as the report does not show it, or why they are not counted.
@@ -255,7 +269,8 @@ MemorySetting setting_of(const ResolvedExperiment& resolved, const RankClass& on
                         .server = {},
                         .has_optimizer = !has_server_optimizer(resolved.settings.sync),
                         .rules = resolved.stack.memory,
-                        .fused_elementwise = resolved.stack.fused_elementwise};
+                        .fused_elementwise = resolved.stack.fused_elementwise,
+                        .has_earlier_gradients = resolved.settings.accumulation > 1};
   if (server && server->is_on_gpu) setting.server = total(*server);
   if (resolved.layout) set_layout(resolved, one, setting);
   if (resolved.stack.gradient_buffers) {
@@ -272,7 +287,7 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
   MemorySetting setting = setting_of(resolved, one, server, nccl);
   const HeldLayers held(resolved, one, setting);
   MemoryReport report{.ranks = one.name,
-                      .terms = memory_per_rank(held.now(), setting, held.earlier()),
+                      .terms = held.terms(setting),
                       .of_least_batch = {},
                       .peak = {},
                       .capacity = resolved.gpu.memory.capacity.value,
@@ -290,7 +305,7 @@ MemoryReport memory_of(const ResolvedExperiment& resolved, const RankClass& one,
   report.assumptions = assumptions_of(resolved, report.terms);
   std::ranges::copy(server_notes(resolved, server), std::back_inserter(report.assumptions));
   setting.batch = report.least_batch;
-  report.of_least_batch = memory_per_rank(held.now(), setting, held.earlier());
+  report.of_least_batch = held.terms(setting);
   return report;
 }
 
@@ -360,7 +375,7 @@ MemoryPeak peak_of(const ResolvedExperiment& resolved, Bytes buffers, bool is_ro
       setting.rules->large_rounding.reset();
     }
     const HeldLayers held(resolved, one, setting);
-    peak.needed = std::max(peak.needed, total(memory_per_rank(held.now(), setting, held.earlier())));
+    peak.needed = std::max(peak.needed, total(held.terms(setting)));
     peak.available = available_memory(resolved.gpu.memory, setting);
   }
   return peak;

@@ -55,6 +55,11 @@ void check_runtime(const Stack& stack, config::Problems& problems) {
       problems.error(key, "rules of the lowering say which kernels a layer has",
                      "leave it out, or runtime: fused");
   }
+  for (const char* const key : {"memory.kept", "memory.dropout_mask", "memory.pooling_indices"}) {
+    if (!is_fused && problems.written(key))
+      problems.warning(key, "no effect: rules of the lowering say which tensors a layer keeps",
+                       "leave it out, or runtime: fused");
+  }
 }
 
 void validate(const Stack& stack, config::Problems& problems) {

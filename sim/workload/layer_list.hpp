@@ -119,7 +119,7 @@ struct ListedJoin {
 };
 
 /// Layers that may follow a layer in the same entry.
-enum class FollowingLayer { batch_norm, layer_norm, relu, prelu, gelu, silu, dropout };
+enum class FollowingLayer { batch_norm, layer_norm, relu, relu6, prelu, gelu, silu, dropout };
 
 /// One entry of the list: one layer of a kind with those that follow it, or a group.
 struct ListedLayer {
@@ -135,6 +135,7 @@ struct ListedLayer {
   std::optional<NoKeys> rms_norm;
   std::optional<NoKeys> local_response_norm;
   std::optional<NoKeys> relu;
+  std::optional<NoKeys> relu6;
   std::optional<NoKeys> prelu;
   std::optional<NoKeys> gelu;
   std::optional<NoKeys> silu;
@@ -187,6 +188,7 @@ struct Names<FollowingLayer> {
   static constexpr std::array table{Name{"batch_norm", FollowingLayer::batch_norm, ""},
                                     Name{"layer_norm", FollowingLayer::layer_norm, ""},
                                     Name{"relu", FollowingLayer::relu, ""},
+                                    Name{"relu6", FollowingLayer::relu6, ""},
                                     Name{"prelu", FollowingLayer::prelu, ""},
                                     Name{"gelu", FollowingLayer::gelu, ""},
                                     Name{"silu", FollowingLayer::silu, ""},
@@ -428,7 +430,8 @@ struct Keys<ListedLayer> {
         optional("rms_norm", &L::rms_norm, "normalisation of each token by the root mean square"),
         optional("local_response_norm", &L::local_response_norm,
                  "normalisation of each value by those of neighbouring channels (AlexNet)"),
-        optional("relu", &L::relu, "rectified linear unit, also ReLU6"),
+        optional("relu", &L::relu, "rectified linear unit"),
+        optional("relu6", &L::relu6, "rectified linear unit of at most 6"),
         optional("prelu", &L::prelu, "rectified linear unit with a learned slope per channel below 0"),
         optional("gelu", &L::gelu, "Gaussian error linear unit"),
         optional("silu", &L::silu, "values times their sigmoid (SiLU, Swish)"),

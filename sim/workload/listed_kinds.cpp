@@ -143,6 +143,11 @@ ListedValues ListedKinds::append(const std::string& name, const NoKeys&, std::st
 
 ListedValues ListedKinds::add_activation(const std::string& name, std::string_view kind, const Values& in) {
   if (kind == "relu") return add_same(relu_layer(name, in.shape), in);
+  if (kind == "relu6") {
+    Layer layer = relu_layer(name, in.shape);
+    layer.forward_flops = layer.backward_flops = 2 * layer.forward_flops;  // two limits
+    return add_same(std::move(layer), in);
+  }
   if (kind == "prelu") return add_same(prelu_layer(name, in.shape), in);
   if (kind == "gelu") return add_same(gelu_layer(name, in.shape), in);
   if (kind == "silu") return add_same(swish_layer(name, in.shape), in);

@@ -42,13 +42,6 @@ double normalised_parameters(const std::vector<Layer>& layers) {
   return sum;
 }
 
-/// The size of the block that the allocator gives for a tensor.
-Bytes rounded(Bytes tensor, const MemoryRules& rules) {
-  const bool is_large = tensor >= rules.large_from.value && rules.large_rounding;
-  const Bytes unit = is_large ? rules.large_rounding->value : rules.rounding.value;
-  return std::ceil(tensor / unit) * unit;
-}
-
 /// Whether a list of a rule has the value; an empty list stands for all.
 template <typename Value>
 bool is_in(const std::vector<Value>& list, Value value) {
@@ -167,11 +160,35 @@ Bytes kept_activations(const std::vector<Layer>& layers, const MemorySetting& se
   return most;
 }
 
+Bytes rounded(Bytes tensor, const MemoryRules& rules) {
+  const bool is_large = tensor >= rules.large_from.value && rules.large_rounding;
+  const Bytes unit = is_large ? rules.large_rounding->value : rules.rounding.value;
+  return std::ceil(tensor / unit) * unit;
+}
+
 Bytes workspace(const std::vector<Layer>& layers, const std::optional<MemoryRules>& rules) {
   const Bytes convolutions = rules && rules->workspace ? rules->workspace->value : cudnn_workspace;
   const bool has_convolutions = std::ranges::any_of(layers, is_convolution);
   return cublas_workspace + (has_convolutions ? convolutions : Bytes());
 }
+
+namespace {
+
+Bytes activations(const std::vector<Layer>& layers, const MemorySetting& setting) {
+  if (setting.fullest) return setting.fullest->activations;
+  return setting.rules ? kept_activations(layers, setting, *setting.rules)
+                       : setting.batch * activations_per_sample(layers, setting.precision);
+}
+
+Bytes workspace(const std::vector<Layer>& layers, const MemorySetting& setting) {
+  if (!setting.fullest) return workspace(layers, setting.rules);
+  const bool is_stated = setting.rules && setting.rules->workspace;
+  const bool has_convolutions = std::ranges::any_of(layers, is_convolution);
+  return setting.fullest->workspace +
+         (is_stated && has_convolutions ? setting.rules->workspace->value : Bytes());
+}
+
+}  // namespace
 
 MemoryTerms memory_per_rank(const std::vector<Layer>& layers, const MemorySetting& setting,
                             const std::vector<Layer>& earlier) {
@@ -186,9 +203,16 @@ MemoryTerms memory_per_rank(const std::vector<Layer>& layers, const MemorySettin
                      (sizes.writes_copy ? sizes.compute_weight : sizes.parameter);
   if (setting.precision == Precision::fp8 && !shards.parameters)
     terms.parameters += weights_in_8_bits(layers) * two_casts;
-  if (sizes.casts) terms.parameters += matrix_parameters(layers) * sizes.compute_weight;
-  terms.gradients = held_part(gradients_by_axis(layers, setting.batch), shards.gradients, shards, elements) *
-                    setting.buffered_gradient.value_or(sizes.gradient);
+  const std::optional<FullestMoment>& fullest = setting.fullest;
+  if (fullest)
+    terms.parameters += fullest->weight_copies;
+  else if (sizes.casts)
+    terms.parameters += matrix_parameters(layers) * sizes.compute_weight;
+  if (fullest) terms.gradients = fullest->gradients;
+  if (!fullest || setting.has_earlier_gradients || setting.buffered_gradient)
+    terms.gradients +=
+        held_part(gradients_by_axis(layers, setting.batch), shards.gradients, shards, elements) *
+        setting.buffered_gradient.value_or(sizes.gradient);
   terms.optimizer_state = held_part(parameters, shards.optimizer, shards, [&](double some) {
     if (!setting.has_optimizer) return Bytes();
     Bytes state = some * optimizer_states(setting.optimizer) * sizes.parameter;
@@ -196,12 +220,12 @@ MemoryTerms memory_per_rank(const std::vector<Layer>& layers, const MemorySettin
     if (setting.rules) state += copies_of_parameters(some, setting, *setting.rules);
     return state;
   });
-  terms.activations = setting.rules ? kept_activations(layers, setting, *setting.rules)
-                                    : setting.batch * activations_per_sample(layers, setting.precision);
+  if (fullest) terms.optimizer_state += fullest->update;
+  terms.activations = activations(layers, setting);
   terms.activations += normalised_parameters(layers) * sizes.compute_weight;
   if (setting.earlier_micro_batches > 0)
     terms.activations += setting.earlier_micro_batches * kept_of(earlier, setting);
-  terms.workspace = workspace(layers, setting.rules);
+  terms.workspace = workspace(layers, setting);
   terms.context = setting.context;
   terms.gradient_buckets = setting.gradient_buckets;
   terms.communication_buffers = setting.communication_buffers;

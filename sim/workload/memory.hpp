@@ -14,8 +14,8 @@
 
 namespace trainyard {
 
-/// Bytes of one rank at the fullest moment of a step: backward has just begun, and every activation is still
-/// kept.
+/// Bytes of one rank at the fullest moment of a step: FullestMoment's, or, without it, when backward has just
+/// begun and every activation is still kept.
 struct MemoryTerms {
   Bytes parameters;
   Bytes gradients;
@@ -70,6 +70,15 @@ struct StateShards {
   std::map<Axis, int> ranks = {};
 };
 
+/// The fullest moment of a step, as a walk over its layers finds it (lowering/lowered_memory.hpp).
+struct FullestMoment {
+  Bytes weight_copies;  ///< 16-bit copies under autocast
+  Bytes gradients;      ///< besides those of earlier micro-batches
+  Bytes activations;    ///< kept for backward, and temporary tensors
+  Bytes update;         ///< temporary tensors of the optimizer
+  Bytes workspace;      ///< of the libraries of products
+};
+
 /// Everything but the layers that affects a rank's memory.
 struct MemorySetting {
   double batch = 1;  ///< samples per micro-batch: only one is in flight
@@ -89,6 +98,9 @@ struct MemorySetting {
   /// Micro-batches whose activations are kept besides that of the backward pass: a pipeline has several under
   /// way.
   double earlier_micro_batches = 0;
+  bool has_earlier_gradients = false;  ///< of micro-batches before, to which backward adds
+  /// In place of the largest sum of all terms, and of the rules' kept values.
+  std::optional<FullestMoment> fullest = {};
 };
 
 /// Values of optimizer state kept per parameter: sgd 0, momentum and lars 1, adam and lamb 2; 4 bytes each, 2
@@ -110,6 +122,9 @@ Bytes activations_per_sample(const std::vector<Layer>& layers, Precision precisi
 Bytes kept_activations(const std::vector<Layer>& layers, const MemorySetting& setting,
                        const MemoryRules& rules);
 
+/// The size of the block that the allocator gives for a tensor.
+Bytes rounded(Bytes tensor, const MemoryRules& rules);
+
 /// cuBLAS gets 8.1 MiB from PyTorch (CUBLAS_WORKSPACE_CONFIG's default :4096:2:16:8). A model with
 /// convolutions gets 256 MiB more, assumed: cuDNN needs none for implicit GEMM and, at batch 128, about 0.5
 /// GB for the Winograd algorithm that stores its transformed tiles; the choice depends on the free memory. A
@@ -128,6 +143,8 @@ Bytes workspace(const std::vector<Layer>& layers, const std::optional<MemoryRule
 /// fragmentation: only with rules, a part of all that the allocator holds.
 /// With shards, a rank holds one part of a term; parameters in addition those gathered.
 /// `earlier`: the layers with the values that earlier micro-batches keep.
+/// With setting.fullest, its values for the copies of weights, the gradients, the activations and the
+/// workspace; the stack's workspace for convolutions is added.
 /// Throws InputError if the batch is negative.
 MemoryTerms memory_per_rank(const std::vector<Layer>& layers, const MemorySetting& setting,
                             const std::vector<Layer>& earlier = {});

@@ -1,0 +1,49 @@
+#pragma once
+// What the values, types and conditions of rules (lowering_rules.hpp) are for one layer of a step.
+
+#include "lowering/lower.hpp"
+#include "lowering/typed_layers.hpp"
+#include "workload/make_trace.hpp"
+
+#include <vector>
+
+namespace trainyard {
+
+/// What rules ask of a whole model.
+struct ModelTraits {
+  bool predicts_next_token = false, is_rotary = false, is_tied = false, is_joined = false;
+};
+
+ModelTraits traits_of(const std::vector<Layer>& layers);
+
+/// Whether libraries have only slow kernels for products of so many columns.
+constexpr bool is_unaligned(int columns) { return columns > 64 && columns % 8 != 0; }
+
+/// What the values of one layer are, for its rules. Refers to its arguments.
+class LayerValues {
+public:
+  LayerValues(const TypedLayer& typed, const LoweredStep& step, const ElementSizes& sizes,
+              const ModelTraits& model)
+      : typed_(typed), step_(step), sizes_(sizes), model_(model) {}
+
+  /// How many there are in the whole batch.
+  [[nodiscard]] double number(KernelValues of) const;
+
+  /// Of one value.
+  [[nodiscard]] Bytes size(PassType type) const;
+
+  [[nodiscard]] bool holds(LaunchCondition condition) const;
+  [[nodiscard]] bool hold(const std::vector<LaunchCondition>& all) const;
+
+private:
+  [[nodiscard]] bool has_bias() const;
+  [[nodiscard]] double query_elements() const;
+  [[nodiscard]] double key_elements() const;
+
+  const TypedLayer& typed_;
+  const LoweredStep& step_;
+  const ElementSizes& sizes_;
+  const ModelTraits& model_;
+};
+
+}  // namespace trainyard

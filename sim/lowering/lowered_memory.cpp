@@ -1,0 +1,182 @@
+#include "lowering/lowered_memory.hpp"
+
+#include "lowering/layer_values.hpp"
+#include "lowering/typed_layers.hpp"
+#include "workload/eight_bits.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <ranges>
+#include <set>
+#include <string>
+
+namespace trainyard {
+namespace {
+
+Bytes sum(const FullestMoment& moment) {
+  return moment.weight_copies + moment.gradients + moment.activations + moment.update;
+}
+
+bool is_of_weights(KernelValues of) {
+  return of == KernelValues::weights || of == KernelValues::bias || of == KernelValues::parameters;
+}
+
+std::vector<TensorRule> of_weights(const std::vector<TensorRule>& all) {
+  std::vector<TensorRule> some;
+  std::ranges::copy_if(all, std::back_inserter(some), is_of_weights, &TensorRule::of);
+  return some;
+}
+
+/// What a layer keeps.
+struct Kept {
+  Bytes weight_copies, activations;
+};
+
+class Walk {
+public:
+  Walk(const std::vector<Layer>& layers, const Lowering& rules, const LoweredStep& step,
+       const MemorySetting& setting)
+      : rules_(rules),
+        step_(step),
+        setting_(setting),
+        allocator_(setting.rules.value_or(MemoryRules{})),
+        sizes_(element_sizes(step.precision)),
+        layers_(typed_layers(layers, rules, sizes_)),
+        model_(traits_of(layers)) {
+    find_kept_inputs();
+  }
+
+  FullestMoment fullest() {
+    for (const TypedLayer& typed : layers_) go_forward(typed);
+    for (const TypedLayer& typed : layers_ | std::views::reverse) go_backward(typed);
+    update();
+    fullest_.workspace = rules_.workspace;
+    return fullest_;
+  }
+
+private:
+  void find_kept_inputs() {
+    for (std::size_t i = 1; i < layers_.size(); ++i) {
+      const TypedLayer& before = layers_[i - 1];
+      const bool is_next_projection = before.of_layer == layers_[i].of_layer;
+      layers_[i].keeps_before =
+          is_next_projection || (layers_[i].layer.continues_previous && keeps_result(before));
+    }
+  }
+
+  [[nodiscard]] bool keeps_result(const TypedLayer& typed) const {
+    const LayerRules* its = rules_of(rules_, typed.layer);
+    if (its == nullptr) return false;
+    const LayerValues values = values_of(typed);
+    return std::ranges::any_of(its->kept, [&](const TensorRule& rule) {
+      return rule.of == KernelValues::output && rule.passes > 0 && values.size(rule.type) == typed.result &&
+             values.hold(rule.when);
+    });
+  }
+
+  void go_forward(const TypedLayer& typed) {
+    const Kept kept = kept_of(typed);
+    now_.weight_copies += kept.weight_copies;
+    now_.activations += kept.activations;
+    const LayerRules* its = rules_of(rules_, typed.layer);
+    compare(its == nullptr ? Bytes() : size_of(its->held, typed));
+  }
+
+  void go_backward(const TypedLayer& typed) {
+    const LayerRules* its = rules_of(rules_, typed.layer);
+    compare(its == nullptr ? gradients_of_ends(typed.layer) : size_of(its->held_backward, typed));
+    const Kept kept = kept_of(typed);
+    now_.weight_copies -= kept.weight_copies;
+    now_.activations -= kept.activations;
+    const Bytes gradients = new_gradients(typed) * sizes_.gradient;
+    now_.gradients += gradients;
+    compare(its == nullptr ? Bytes() : size_of(of_weights(its->held_backward), typed));  // being cast
+    if (has_gradients()) now_.gradients -= gradients;
+  }
+
+  void update() {
+    const OptimizerRules* its = rules_of(rules_, step_.optimizer, step_.optimizer_kernels);
+    if (its == nullptr || !setting_.has_optimizer) return;
+    for (const TypedLayer& typed : layers_) {
+      now_.update += its->held * parameter_elements(typed.layer) *
+                     (sizes_.casts ? sizes_.parameter : sizes_.compute_weight);
+    }
+    compare();
+  }
+
+  void compare(Bytes held = {}) {
+    FullestMoment moment = now_;
+    moment.activations += held;
+    if (sum(moment) > sum(fullest_)) fullest_ = moment;
+  }
+
+  [[nodiscard]] Kept kept_of(const TypedLayer& typed) const {
+    const Layer& layer = typed.layer;
+    const LayerRules* its = rules_of(rules_, layer);
+    Kept kept;
+    if (its == nullptr) {
+      kept.activations = rounded(step_.batch * saved_values(layer, step_.precision), allocator_) +
+                         rounded(step_.batch * layer.saved_fixed, allocator_);
+      return kept;
+    }
+    for (const TensorRule& rule : its->kept)
+      (is_of_weights(rule.of) ? kept.weight_copies : kept.activations) += size_of(rule, typed);
+    return kept;
+  }
+
+  [[nodiscard]] Bytes gradients_of_ends(const Layer& layer) const {
+    const Bytes both = step_.batch * (layer.in_elements + layer.out_elements) * sizes_.activation;
+    return rounded(both, allocator_);
+  }
+
+  /// Values of the gradients that do not exist yet. That of a table comes with the last layer that uses it.
+  double new_gradients(const TypedLayer& typed) {
+    const Layer& layer = typed.layer;
+    if (layer.tied_elements > 0)
+      return gradient_elements(layer, step_.batch) +
+             (tables_.insert(layer.tied_to).second ? layer.tied_elements : 0);
+    const bool is_table = layer.kind == LayerKind::embedding && !layer.adds_rows;
+    const bool is_there = tables_.contains(layer.name) || (is_table && tables_.contains(""));
+    return is_there ? 0 : gradient_elements(layer, step_.batch);
+  }
+
+  [[nodiscard]] bool has_gradients() const {
+    return setting_.has_earlier_gradients || setting_.buffered_gradient.has_value();
+  }
+
+  [[nodiscard]] Bytes size_of(const std::vector<TensorRule>& all, const TypedLayer& typed) const {
+    Bytes bytes;
+    for (const TensorRule& rule : all) bytes += size_of(rule, typed);
+    return bytes;
+  }
+
+  [[nodiscard]] Bytes size_of(const TensorRule& rule, const TypedLayer& typed) const {
+    const LayerValues values = values_of(typed);
+    if (!values.hold(rule.when)) return {};
+    return rounded(values.number(rule.of) * (rule.passes * values.size(rule.type) + Bytes(rule.bytes)),
+                   allocator_);
+  }
+
+  [[nodiscard]] LayerValues values_of(const TypedLayer& typed) const {
+    return {typed, step_, sizes_, model_};
+  }
+
+  const Lowering& rules_;
+  const LoweredStep& step_;
+  const MemorySetting& setting_;
+  MemoryRules allocator_;
+  ElementSizes sizes_;
+  std::vector<TypedLayer> layers_;
+  ModelTraits model_;
+  std::set<std::string> tables_;  ///< whose gradients exist, by their name in tied layers
+  FullestMoment now_, fullest_;
+};
+
+}  // namespace
+
+FullestMoment fullest_moment(const std::vector<Layer>& layers, const Lowering& rules, const LoweredStep& step,
+                             const MemorySetting& setting) {
+  return Walk(layers, rules, step, setting).fullest();
+}
+
+}  // namespace trainyard
