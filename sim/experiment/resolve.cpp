@@ -237,8 +237,9 @@ private:
   [[nodiscard]] bool has_software_of_today() const {
     constexpr int first_year = 2022;
     constexpr std::array with_rules{Optimizer::sgd, Optimizer::momentum, Optimizer::adam};
-    return settings_.model && !settings_.parallelism && has_platform_ && settings_.precision != Precision::fp8 &&
-           settings_.sync.kind == SyncKind::all_reduce && resolved_.gpu.year.value_or(0) >= first_year &&
+    return settings_.model && !settings_.parallelism && has_platform_ &&
+           settings_.precision != Precision::fp8 && settings_.sync.kind == SyncKind::all_reduce &&
+           resolved_.gpu.year.value_or(0) >= first_year &&
            std::ranges::find(with_rules, settings_.optimizer) != with_rules.end();
   }
 
@@ -254,6 +255,7 @@ private:
     resolved_.lowering = files_.lowerings.get(rules.string(), nullptr, [&](auto*) {
       return std::make_shared<const Lowering>(load_lowering(load_once(files_, rules)));
     });
+    if (settings_.parallelism && settings_.model) errors_.run(document_, "parallelism", [&] { replicate(); });
   }
 
   /// The stack decides about attention, unless somebody sets it for this run.
@@ -456,12 +458,7 @@ private:
     });
     if (!resolved_.cluster) return;
     if (settings_.parallelism && has_stack_ && resolved_.model) {
-      errors_.run(document_, "parallelism", [&] {
-        if (resolved_.lowering)
-          replicate();
-        else
-          lay_out(resolved_);
-      });
+      errors_.run(document_, "parallelism", [&] { lay_out(resolved_); });
     }
     if (settings_.parallelism && settings_.trace) {
       errors_.run(document_, "parallelism",

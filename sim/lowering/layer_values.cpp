@@ -13,6 +13,14 @@ double elements(const std::vector<int>& shape) {
   return product;
 }
 
+/// Whether a convolution is a product of the channels of each pixel, which cuDNN computes in either order.
+bool multiplies_pixels(const Layer& layer) {
+  constexpr int least_pixels = 784;
+  const Window& window = layer.window;
+  const bool is_single = window.kernel_h == 1 && window.kernel_w == 1 && window.stride == 1;
+  return is_single && layer.in_shape.size() == 3 && layer.in_shape[1] * layer.in_shape[2] >= least_pixels;
+}
+
 }  // namespace
 
 ModelTraits traits_of(const std::vector<Layer>& layers) {
@@ -159,6 +167,8 @@ bool LayerValues::holds(LaunchCondition condition) const {
       return typed_.input != sizes_.activation || !typed_.keeps_before;
     case LaunchCondition::whole_map:
       return layer.window.kernel_h == 0;
+    case LaunchCondition::converted:
+      return !multiplies_pixels(layer);
     case LaunchCondition::untied:
       return !holds(LaunchCondition::tied);
     case LaunchCondition::no_autocast:

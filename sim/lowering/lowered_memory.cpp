@@ -68,7 +68,7 @@ private:
     const LayerRules* its = rules_of(rules_, typed.layer);
     if (its == nullptr) return false;
     const LayerValues values = values_of(typed);
-    return std::ranges::any_of(its->kept, [&](const TensorRule& rule) {
+    return std::ranges::any_of(list(*its, &LayerRules::kept, &PassRules::kept), [&](const TensorRule& rule) {
       return rule.of == KernelValues::output && rule.passes > 0 && values.size(rule.type) == typed.result &&
              values.hold(rule.when);
     });
@@ -79,18 +79,23 @@ private:
     now_.weight_copies += kept.weight_copies;
     now_.activations += kept.activations;
     const LayerRules* its = rules_of(rules_, typed.layer);
-    compare(its == nullptr ? Bytes() : size_of(its->held, typed));
+    compare(its == nullptr ? Bytes() : size_of(list(*its, &LayerRules::held, &PassRules::held), typed));
   }
 
   void go_backward(const TypedLayer& typed) {
     const LayerRules* its = rules_of(rules_, typed.layer);
-    compare(its == nullptr ? gradients_of_ends(typed.layer) : size_of(its->held_backward, typed));
+    compare(its == nullptr
+                ? gradients_of_ends(typed.layer)
+                : size_of(list(*its, &LayerRules::held_backward, &PassRules::held_backward), typed));
     const Kept kept = kept_of(typed);
     now_.weight_copies -= kept.weight_copies;
     now_.activations -= kept.activations;
     const Bytes gradients = new_gradients(typed) * sizes_.gradient;
     now_.gradients += gradients;
-    compare(its == nullptr ? Bytes() : size_of(of_weights(its->held_backward), typed));  // being cast
+    compare(its == nullptr
+                ? Bytes()
+                : size_of(of_weights(list(*its, &LayerRules::held_backward, &PassRules::held_backward)),
+                          typed));  // being cast
     if (has_gradients()) now_.gradients -= gradients;
   }
 
@@ -119,7 +124,7 @@ private:
                          rounded(step_.batch * layer.saved_fixed, allocator_);
       return kept;
     }
-    for (const TensorRule& rule : its->kept)
+    for (const TensorRule& rule : list(*its, &LayerRules::kept, &PassRules::kept))
       (is_of_weights(rule.of) ? kept.weight_copies : kept.activations) += size_of(rule, typed);
     return kept;
   }
@@ -138,6 +143,15 @@ private:
     const bool is_table = layer.kind == LayerKind::embedding && !layer.adds_rows;
     const bool is_there = tables_.contains(layer.name) || (is_table && tables_.contains(""));
     return is_there ? 0 : gradient_elements(layer, step_.batch);
+  }
+
+  /// Those of the compiler, if it has some.
+  [[nodiscard]] const std::vector<TensorRule>& list(const LayerRules& its,
+                                                    std::vector<TensorRule> LayerRules::*eager,
+                                                    std::vector<TensorRule> PassRules::*compiled) const {
+    const bool is_other =
+        step_.runtime != Runtime::eager && its.compiled && !((*its.compiled).*compiled).empty();
+    return is_other ? (*its.compiled).*compiled : its.*eager;
   }
 
   [[nodiscard]] bool has_gradients() const {

@@ -93,6 +93,7 @@ enum class LaunchCondition {
   clamped,     ///< a ReLU with an upper limit
   windowed,    ///< of a pooling: windows, not the whole map
   whole_map,
+  converted,  ///< a convolution for which cuDNN changes the order of channels: no product of single pixels
   untied,
   no_autocast,
   unaligned,      ///< a product of more than 64 columns that are no multiple of 8
@@ -105,7 +106,8 @@ enum class LaunchCondition {
 enum class LayerVariant {
   none,
   biased_scores,  ///< of attention with a trained bias, which is not fused
-  heads           ///< a norm of heads
+  heads,          ///< a norm of heads
+  inner           ///< a dropout between the linear layers of the feed-forward half
 };
 
 /// What a rule launches besides a class of kernels.
@@ -128,10 +130,6 @@ struct KernelRule {
   std::vector<LaunchCondition> when = {};  ///< all must hold
 };
 
-struct PassRules {
-  std::vector<KernelRule> forward = {}, backward = {};  ///< in order
-};
-
 /// A tensor in device memory, or several.
 struct TensorRule {
   KernelValues of = KernelValues::output;
@@ -139,6 +137,13 @@ struct TensorRule {
   PassType type = PassType::result;
   double bytes = 0;                        ///< for each, besides
   std::vector<LaunchCondition> when = {};  ///< all must hold
+};
+
+/// What a layer launches and keeps by one runtime.
+struct PassRules {
+  std::vector<KernelRule> forward = {}, backward = {};    ///< in order
+  std::vector<TensorRule> kept = {};                      ///< from forward until backward has used them
+  std::vector<TensorRule> held = {}, held_backward = {};  ///< besides, while the phase is in the layer
 };
 
 struct LayerRules {
@@ -321,6 +326,8 @@ struct Names<LaunchCondition> {
       Name{"clamped", C::clamped, "a rectified linear unit with an upper limit"},
       Name{"windowed", C::windowed, "a pooling of windows"},
       Name{"whole_map", C::whole_map, "a pooling of the whole map"},
+      Name{"converted", C::converted,
+           "a convolution that is no product of single pixels of maps of 784 or more"},
       Name{"untied", C::untied, "a table that no other layer multiplies by"},
       Name{"no_autocast", C::no_autocast, "any other precision"},
       Name{"unaligned", C::unaligned, "a product of more than 64 columns that are no multiple of 8"},
@@ -335,7 +342,8 @@ struct Names<LayerVariant> {
   static constexpr std::array table{
       Name{"none", LayerVariant::none, "all others of the kind"},
       Name{"biased_scores", LayerVariant::biased_scores, "of attention with a trained bias of its scores"},
-      Name{"heads", LayerVariant::heads, "a norm of heads"}};
+      Name{"heads", LayerVariant::heads, "a norm of heads"},
+      Name{"inner", LayerVariant::inner, "a dropout between the linear layers of the feed-forward half"}};
 };
 
 template <>
@@ -375,194 +383,197 @@ struct Keys<KernelRule> {
 };
 
 template <>
+struct Keys<TensorRule> {
+  static auto table() {
+    return keys(
+        optional("of", &TensorRule::of, "values that it has"),
+        optional("passes", &TensorRule::passes, "times that it has them").at_least(0).at_most(100),
+        optional("type", &TensorRule::type, "type of the values"),
+        optional("bytes", &TensorRule::bytes, "bytes per value in addition").at_least(0).at_most(1000),
+        optional("when", &TensorRule::when, "conditions, all of which must hold"));
+  }
+};
+
+template <>
 struct Keys<PassRules> {
   static auto table() {
     return keys(optional("forward", &PassRules::forward, "kernels in forward, in order"),
-                optional("backward", &PassRules::backward, "kernels in backward, in order"));
-    struct Keys<TensorRule> {
-      static auto table() {
-        return keys(
-            optional("of", &TensorRule::of, "values that it has"),
-            optional("passes", &TensorRule::passes, "times that it has them").at_least(0).at_most(100),
-            optional("type", &TensorRule::type, "type of the values"),
-            optional("bytes", &TensorRule::bytes, "bytes per value in addition").at_least(0).at_most(1000),
-            optional("when", &TensorRule::when, "conditions, all of which must hold"));
-      }
-    };
+                optional("backward", &PassRules::backward, "kernels in backward, in order"),
+                optional("kept", &PassRules::kept, "tensors kept from forward until backward has used them"),
+                optional("held", &PassRules::held, "tensors besides, while forward is in the layer"),
+                optional("held_backward", &PassRules::held_backward, "the same in backward"));
+  }
+};
 
-    template <>
-    struct Keys<LayerRules> {
-      static auto table() {
-        return keys(required("layer", &LayerRules::layer, "kind of layer"),
-                    optional("variant", &LayerRules::variant, "layers of the kind that these rules are for"),
-                    optional("result", &LayerRules::result, "type of its output"),
-                    optional("forward", &LayerRules::forward, "kernels in forward, in order"),
-                    optional("backward", &LayerRules::backward, "kernels in backward, in order"),
-                    optional("compiled", &LayerRules::compiled, "the same by a compiler; default: no other"),
-                    optional("kept", &LayerRules::kept, "tensors kept from forward for backward"),
-                    optional("held", &LayerRules::held, "further tensors while forward is in the layer"),
-                    optional("held_backward", &LayerRules::held_backward,
-                             "further tensors while backward is in the layer"),
-                    optional("source", &LayerRules::source, "where the rules were read"));
-      }
-    };
+template <>
+struct Keys<LayerRules> {
+  static auto table() {
+    return keys(required("layer", &LayerRules::layer, "kind of layer"),
+                optional("variant", &LayerRules::variant, "layers of the kind that these rules are for"),
+                optional("result", &LayerRules::result, "type of its output"),
+                optional("forward", &LayerRules::forward, "kernels in forward, in order"),
+                optional("backward", &LayerRules::backward, "kernels in backward, in order"),
+                optional("compiled", &LayerRules::compiled, "the same by a compiler; default: no other"),
+                optional("kept", &LayerRules::kept, "tensors kept from forward for backward"),
+                optional("held", &LayerRules::held, "further tensors while forward is in the layer"),
+                optional("held_backward", &LayerRules::held_backward,
+                         "further tensors while backward is in the layer"),
+                optional("source", &LayerRules::source, "where the rules were read"));
+  }
+};
 
-    template <>
-    struct Keys<AttentionShares> {
-      static auto table() {
-        return keys(
-            required("head_dim", &AttentionShares::head_dim, "largest number of features per head")
-                .at_least(1)
-                .at_most(1e6),
-            required("forward", &AttentionShares::forward, "share of the peak in forward").positive(2),
-            required("backward", &AttentionShares::backward, "share of the peak in backward").positive(2),
-            optional("masked_forward", &AttentionShares::masked_forward,
-                     "factor on it with a mask that is read")
-                .positive(1),
-            optional("masked_backward", &AttentionShares::masked_backward, "the same in backward")
-                .positive(1));
-      }
-    };
+template <>
+struct Keys<AttentionShares> {
+  static auto table() {
+    return keys(
+        required("head_dim", &AttentionShares::head_dim, "largest number of features per head")
+            .at_least(1)
+            .at_most(1e6),
+        required("forward", &AttentionShares::forward, "share of the peak in forward").positive(2),
+        required("backward", &AttentionShares::backward, "share of the peak in backward").positive(2),
+        optional("masked_forward", &AttentionShares::masked_forward, "factor on it with a mask that is read")
+            .positive(1),
+        optional("masked_backward", &AttentionShares::masked_backward, "the same in backward").positive(1));
+  }
+};
 
-    template <>
-    struct Keys<FusedAttention> {
-      static auto table() {
-        using F = FusedAttention;
-        return keys(
-            required("name", &F::name, "library"),
-            optional(
-                "half", &F::half,
-                "true: of 16-bit values, at a share of their peak; false: of 32-bit ones, at one of fp32's"),
-            required("fixed", &F::fixed, "time of a kernel without products").at_least(0).at_most(1e-3),
-            optional("tile", &F::tile, "tokens of a tile").between(1, 4096),
-            optional("causal_extra", &F::causal_extra,
-                     "keys besides half of them that a causal mask leaves, twice")
-                .between(0, 4096),
-            optional("smallest_head", &F::smallest_head, "features per head below which it gets no faster")
-                .between(1, 4096),
-            optional("forward_start", &F::forward_start, "keys' worth of time before a tile of queries")
-                .at_least(0)
-                .at_most(4096),
-            optional("backward_start", &F::backward_start, "the same in backward").at_least(0).at_most(4096),
-            optional("forward_dropout", &F::forward_dropout, "factor of dropout on the share").positive(1),
-            optional("backward_dropout", &F::backward_dropout, "the same in backward").positive(1),
-            required("shares", &F::shares, "shares of the peak by size of the heads, ascending"),
-            optional("source", &F::source, "measurement"));
-      }
-    };
+template <>
+struct Keys<FusedAttention> {
+  static auto table() {
+    using F = FusedAttention;
+    return keys(
+        required("name", &F::name, "library"),
+        optional("half", &F::half,
+                 "true: of 16-bit values, at a share of their peak; false: of 32-bit ones, at one of fp32's"),
+        required("fixed", &F::fixed, "time of a kernel without products").at_least(0).at_most(1e-3),
+        optional("tile", &F::tile, "tokens of a tile").between(1, 4096),
+        optional("causal_extra", &F::causal_extra,
+                 "keys besides half of them that a causal mask leaves, twice")
+            .between(0, 4096),
+        optional("smallest_head", &F::smallest_head, "features per head below which it gets no faster")
+            .between(1, 4096),
+        optional("forward_start", &F::forward_start, "keys' worth of time before a tile of queries")
+            .at_least(0)
+            .at_most(4096),
+        optional("backward_start", &F::backward_start, "the same in backward").at_least(0).at_most(4096),
+        optional("forward_dropout", &F::forward_dropout, "factor of dropout on the share").positive(1),
+        optional("backward_dropout", &F::backward_dropout, "the same in backward").positive(1),
+        required("shares", &F::shares, "shares of the peak by size of the heads, ascending"),
+        optional("source", &F::source, "measurement"));
+  }
+};
 
-    template <>
-    struct Keys<ProductRate> {
-      static auto table() {
-        using P = ProductRate;
-        return keys(
-            required("share", &P::share, "share of the peak that the best tiles reach").positive(1),
-            optional("backward", &P::backward, "factor on it in backward").positive(1),
-            optional("k_half", &P::k_half,
-                     "k at which a product takes twice as long per FLOP as with an endless one")
-                .at_least(0)
-                .at_most(1e5),
-            optional("fixed", &P::fixed, "time of a product without FLOPs").at_least(0).at_most(1e-3),
-            optional("odd", &P::odd, "share of the peak with odd rows or columns").positive(1),
-            optional("odd_backward", &P::odd_backward, "the same in backward").positive(1),
-            optional("unaligned", &P::unaligned, "the same with dimensions that are no multiple of 16 bytes")
-                .positive(1));
-      }
-    };
+template <>
+struct Keys<ProductRate> {
+  static auto table() {
+    using P = ProductRate;
+    return keys(
+        required("share", &P::share, "share of the peak that the best tiles reach").positive(1),
+        optional("backward", &P::backward, "factor on it in backward").positive(1),
+        optional("k_half", &P::k_half,
+                 "k at which a product takes twice as long per FLOP as with an endless one")
+            .at_least(0)
+            .at_most(1e5),
+        optional("fixed", &P::fixed, "time of a product without FLOPs").at_least(0).at_most(1e-3),
+        optional("odd", &P::odd, "share of the peak with odd rows or columns").positive(1),
+        optional("odd_backward", &P::odd_backward, "the same in backward").positive(1),
+        optional("unaligned", &P::unaligned, "the same with dimensions that are no multiple of 16 bytes")
+            .positive(1));
+  }
+};
 
-    template <>
-    struct Keys<Products> {
-      static auto table() {
-        return keys(required("precisions", &Products::precisions, "precisions of the step"),
-                    required("rate", &Products::rate, "time of products that were not measured"));
-      }
-    };
+template <>
+struct Keys<Products> {
+  static auto table() {
+    return keys(required("precisions", &Products::precisions, "precisions of the step"),
+                required("rate", &Products::rate, "time of products that were not measured"));
+  }
+};
 
-    template <>
-    struct Keys<TensorPass> {
-      static auto table() {
-        return keys(
-            required("kernel", &TensorPass::kernel, "class of the kernels"),
-            optional("tensors", &TensorPass::tensors, "most tensors of a kernel").between(1, 10'000),
-            optional("passes", &TensorPass::passes, "passes over the parameters").at_least(0).at_most(100),
-            optional("bytes", &TensorPass::bytes, "bytes per tensor in place of passes")
-                .at_least(0)
-                .at_most(1000));
-      }
-    };
+template <>
+struct Keys<TensorPass> {
+  static auto table() {
+    return keys(
+        required("kernel", &TensorPass::kernel, "class of the kernels"),
+        optional("tensors", &TensorPass::tensors, "most tensors of a kernel").between(1, 10'000),
+        optional("passes", &TensorPass::passes, "passes over the parameters").at_least(0).at_most(100),
+        optional("bytes", &TensorPass::bytes, "bytes per tensor in place of passes")
+            .at_least(0)
+            .at_most(1000));
+  }
+};
 
-    template <>
-    struct Keys<OptimizerRules> {
-      static auto table() {
-        return keys(required("optimizers", &OptimizerRules::optimizers, "update rules"),
-                    required("kernels", &OptimizerRules::kernels, "how tensors share kernels"),
-                    optional("held", &OptimizerRules::held, "values of temporary tensors per parameter")
-                        .at_least(0)
-                        .at_most(100),
-                    required("passes", &OptimizerRules::passes, "kernels of an update, in order"));
-      }
-    };
+template <>
+struct Keys<OptimizerRules> {
+  static auto table() {
+    return keys(required("optimizers", &OptimizerRules::optimizers, "update rules"),
+                required("kernels", &OptimizerRules::kernels, "how tensors share kernels"),
+                optional("held", &OptimizerRules::held, "values of temporary tensors per parameter")
+                    .at_least(0)
+                    .at_most(100),
+                required("passes", &OptimizerRules::passes, "kernels of an update, in order"));
+  }
+};
 
-    template <>
-    struct Keys<HostCosts> {
-      static auto table() {
-        using H = HostCosts;
-        const auto time = [](auto key) { return key.at_least(0).at_most(1); };
-        return keys(
-            time(required("forward", &H::forward, "time of a launch in forward")),
-            time(required("backward", &H::backward, "time of a launch in backward")),
-            time(required("tensor", &H::tensor, "time of a tensor in an update of adam by foreach kernels")),
-            time(required("fused_tensor", &H::fused_tensor, "time of a tensor in any other update")),
-            time(required("step", &H::step, "time between steps")),
-            time(required("gap", &H::gap, "time of the GPU between two kernels")),
-            time(optional("graph", &H::graph, "time of the launch of a graph")),
-            optional("source", &H::source, "measurement"));
-      }
-    };
+template <>
+struct Keys<HostCosts> {
+  static auto table() {
+    using H = HostCosts;
+    const auto time = [](auto key) { return key.at_least(0).at_most(1); };
+    return keys(
+        time(required("forward", &H::forward, "time of a launch in forward")),
+        time(required("backward", &H::backward, "time of a launch in backward")),
+        time(required("tensor", &H::tensor, "time of a tensor in an update of adam by foreach kernels")),
+        time(required("fused_tensor", &H::fused_tensor, "time of a tensor in any other update")),
+        time(required("step", &H::step, "time between steps")),
+        time(required("gap", &H::gap, "time of the GPU between two kernels")),
+        time(optional("graph", &H::graph, "time of the launch of a graph")),
+        optional("source", &H::source, "measurement"));
+  }
+};
 
-    template <>
-    struct Keys<CompilerRules> {
-      static auto table() {
-        using C = CompilerRules;
-        const auto time = [](auto key) { return key.at_least(0).at_most(1); };
-        return keys(
-            time(required("forward", &C::forward, "time of a launch in forward")),
-            time(required("backward", &C::backward, "time of a launch in backward")),
-            optional("masks_causal", &C::masks_causal,
-                     "true: a causal mask is a tensor, and attention computes all scores"),
-            optional("separate_attention", &C::separate_attention, "families whose attention is not fused"),
-            optional("source", &C::source, "measurement"));
-      }
-    };
+template <>
+struct Keys<CompilerRules> {
+  static auto table() {
+    using C = CompilerRules;
+    const auto time = [](auto key) { return key.at_least(0).at_most(1); };
+    return keys(
+        time(required("forward", &C::forward, "time of a launch in forward")),
+        time(required("backward", &C::backward, "time of a launch in backward")),
+        optional("masks_causal", &C::masks_causal,
+                 "true: a causal mask is a tensor, and attention computes all scores"),
+        optional("separate_attention", &C::separate_attention, "families whose attention is not fused"),
+        optional("source", &C::source, "measurement"));
+  }
+};
 
-    template <>
-    struct Keys<Lowering> {
-      static auto table() {
-        return keys(required("name", &Lowering::name, "the file's name without .yaml"),
-                    optional("title", &Lowering::title, "name for reports"),
-                    required("kernels", &Lowering::kernels, "classes of kernels"),
-                    required("layers", &Lowering::layers, "kernels of each kind of layer"),
-                    optional("attention", &Lowering::attention, "fused attention"),
-                    optional("products", &Lowering::products,
-                             "matrix products; default: as the GPU profile has them"),
-                    required("host", &Lowering::host, "costs of the host that launches"),
-                    required("gradient_sum", &Lowering::gradient_sum,
-                             "sum of the gradients of two layers that read a tensor; a compiler fuses it"),
-                    optional("compiler", &Lowering::compiler, "what a compiler does; default: it has none"),
-                    optional("clear", &Lowering::clear, "class of kernels before products of many tiles"),
-                    optional("largest_kernel", &Lowering::largest_kernel,
-                             "bytes of a kernel from which on it is split in halves")
-                        .at_least(0)
-                        .at_most(1e15),
-                    optional("optimizers", &Lowering::optimizers, "kernels of the update"),
-                    optional("scaler", &Lowering::scaler,
-                             "kernels that scale gradients and look for overflow, in amp"),
-                    optional("workspace", &Lowering::workspace, "scratch space of the libraries of products")
-                        .at_least(0)
-                        .at_most(1e12),
-                    optional("source", &Lowering::source, "library versions and measurements"));
-      }
-    };
+template <>
+struct Keys<Lowering> {
+  static auto table() {
+    return keys(
+        required("name", &Lowering::name, "the file's name without .yaml"),
+        optional("title", &Lowering::title, "name for reports"),
+        required("kernels", &Lowering::kernels, "classes of kernels"),
+        required("layers", &Lowering::layers, "kernels of each kind of layer"),
+        optional("attention", &Lowering::attention, "fused attention"),
+        optional("products", &Lowering::products, "matrix products; default: as the GPU profile has them"),
+        required("host", &Lowering::host, "costs of the host that launches"),
+        required("gradient_sum", &Lowering::gradient_sum,
+                 "sum of the gradients of two layers that read a tensor; a compiler fuses it"),
+        optional("compiler", &Lowering::compiler, "what a compiler does; default: it has none"),
+        optional("clear", &Lowering::clear, "class of kernels before products of many tiles"),
+        optional("largest_kernel", &Lowering::largest_kernel,
+                 "bytes of a kernel from which on it is split in halves")
+            .at_least(0)
+            .at_most(1e15),
+        optional("optimizers", &Lowering::optimizers, "kernels of the update"),
+        optional("scaler", &Lowering::scaler, "kernels that scale gradients and look for overflow, in amp"),
+        optional("workspace", &Lowering::workspace, "scratch space of the libraries of products")
+            .at_least(0)
+            .at_most(1e12),
+        optional("source", &Lowering::source, "library versions and measurements"));
+  }
+};
 
-  }  // namespace config
+}  // namespace config
 }  // namespace trainyard

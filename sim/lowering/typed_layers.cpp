@@ -62,6 +62,8 @@ Bytes result_of(ResultType type, Bytes input, bool predicts_next_token, const El
 
 LayerVariant variant_of(const Layer& layer) {
   if (layer.has_biased_scores) return LayerVariant::biased_scores;
+  const bool is_inner = layer.kind == LayerKind::dropout && layer.split == TensorSplit::inner;
+  if (is_inner && layer.in_shape.size() == 2) return LayerVariant::inner;
   const bool is_of_heads = layer.kind == LayerKind::rms_norm && layer.in_shape.size() == 3;
   return is_of_heads ? LayerVariant::heads : LayerVariant::none;
 }
