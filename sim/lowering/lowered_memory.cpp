@@ -120,8 +120,8 @@ private:
     const LayerRules* its = rules_of(rules_, layer);
     Kept kept;
     if (its == nullptr) {
-      kept.activations = rounded(step_.batch * saved_values(layer, step_.precision), allocator_) +
-                         rounded(step_.batch * layer.saved_fixed, allocator_);
+      kept.activations = block_size(step_.batch * saved_values(layer, step_.precision), allocator_) +
+                         block_size(step_.batch * layer.saved_fixed, allocator_);
       return kept;
     }
     for (const TensorRule& rule : list(*its, &LayerRules::kept, &PassRules::kept))
@@ -131,7 +131,7 @@ private:
 
   [[nodiscard]] Bytes gradients_of_ends(const Layer& layer) const {
     const Bytes both = step_.batch * (layer.in_elements + layer.out_elements) * sizes_.activation;
-    return rounded(both, allocator_);
+    return block_size(both, allocator_);
   }
 
   /// Values of the gradients that do not exist yet. That of a table comes with the last layer that uses it.
@@ -167,8 +167,8 @@ private:
   [[nodiscard]] Bytes size_of(const TensorRule& rule, const TypedLayer& typed) const {
     const LayerValues values = values_of(typed);
     if (!values.hold(rule.when)) return {};
-    return rounded(values.number(rule.of) * (rule.passes * values.size(rule.type) + Bytes(rule.bytes)),
-                   allocator_);
+    return block_size(values.number(rule.of) * (rule.passes * values.size(rule.type) + Bytes(rule.bytes)),
+                      allocator_);
   }
 
   [[nodiscard]] LayerValues values_of(const TypedLayer& typed) const {

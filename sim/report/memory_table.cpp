@@ -91,7 +91,7 @@ std::string memory_table(const std::string& experiment, const MemoryReport& repo
       add_line(table, term.name, report.terms.*term.bytes, report.capacity, term.what);
   }
   table.rule();
-  add_line(table, "peak", report.peak, report.capacity, "at the start of the backward pass");
+  add_line(table, "peak", report.peak, report.capacity, "at the fullest moment of a step");
   add_line(table, "capacity", report.capacity, report.capacity, report.gpu);
   if (report.available < report.capacity) {
     add_line(table, "available", report.available, report.capacity,

@@ -63,12 +63,12 @@ Bytes kept_fixed(const Layer& layer, const MemoryRules& rules, Bytes element) {
 
 Bytes kept_by(const Layer& layer, const MemorySetting& setting, const MemoryRules& rules) {
   const Bytes element = element_sizes(setting.precision).activation;
-  Bytes sum = rounded(setting.batch * saved_values(layer, setting.precision), rules) +
-              rounded(setting.batch * kept_fixed(layer, rules, element), rules);
+  Bytes sum = block_size(setting.batch * saved_values(layer, setting.precision), rules) +
+              block_size(setting.batch * kept_fixed(layer, rules, element), rules);
   for (const KeptValues& kept : rules.kept) {
     if (!applies(kept, layer, setting)) continue;
     const Bytes value = kept.of == KeptDtype::fp32 ? Bytes(4) : element;
-    sum += rounded(setting.batch * kept.values * layer.in_elements * value, rules);
+    sum += block_size(setting.batch * kept.values * layer.in_elements * value, rules);
   }
   return sum;
 }
@@ -155,12 +155,12 @@ Bytes kept_activations(const std::vector<Layer>& layers, const MemorySetting& se
   for (const Layer& layer : layers) {
     kept += kept_by(layer, setting, rules);
     const Bytes gradients = setting.batch * (layer.in_elements + layer.out_elements) * element;
-    most = std::max(most, kept + rounded(gradients, rules));
+    most = std::max(most, kept + block_size(gradients, rules));
   }
   return most;
 }
 
-Bytes rounded(Bytes tensor, const MemoryRules& rules) {
+Bytes block_size(Bytes tensor, const MemoryRules& rules) {
   const bool is_large = tensor >= rules.large_from.value && rules.large_rounding;
   const Bytes unit = is_large ? rules.large_rounding->value : rules.rounding.value;
   return std::ceil(tensor / unit) * unit;

@@ -123,7 +123,7 @@ Bytes kept_activations(const std::vector<Layer>& layers, const MemorySetting& se
                        const MemoryRules& rules);
 
 /// The size of the block that the allocator gives for a tensor.
-Bytes rounded(Bytes tensor, const MemoryRules& rules);
+Bytes block_size(Bytes tensor, const MemoryRules& rules);
 
 /// cuBLAS gets 8.1 MiB from PyTorch (CUBLAS_WORKSPACE_CONFIG's default :4096:2:16:8). A model with
 /// convolutions gets 256 MiB more, assumed: cuDNN needs none for implicit GEMM and, at batch 128, about 0.5

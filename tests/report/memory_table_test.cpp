@@ -24,7 +24,7 @@ gradient_buckets          0.37 GB    2.5 %  copies of the gradients to reduce
 communication_buffers     0.05 GB    0.3 %  buffers of NCCL's channels
 fragmentation             0.00 GB    0.0 %  held by the allocator, but not used by tensors
 ------------------------------------------
-peak                      4.99 GB   33.5 %  at the start of the backward pass
+peak                      4.99 GB   33.5 %  at the fullest moment of a step
 capacity                 14.90 GB  100.0 %  toy_gpu
 
 batch_per_gpu 64 fits; the largest batch_per_gpu that fits is 290
