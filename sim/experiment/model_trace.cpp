@@ -2,6 +2,7 @@
 
 #include "experiment/input_copy.hpp"
 #include "lowering/lower.hpp"
+#include "platform/host_launch.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/repeated_rows.hpp"
 #include "strategy/stack_ops.hpp"
@@ -21,7 +22,8 @@ Trace model_trace(const ResolvedExperiment& resolved, int batch) {
                           .precision = resolved.settings.precision,
                           .optimizer = resolved.settings.optimizer,
                           .optimizer_kernels = resolved.stack.optimizer_kernels,
-                          .layout = resolved.stack.layout});
+                          .layout = resolved.stack.layout,
+                          .host_times = host_launch(resolved.platform).value});
   }
   Trace trace = make_trace(*resolved.model, batch, resolved.settings.precision, resolved.settings.optimizer);
   if (resolved.stack.fused_elementwise) fuse_elementwise(trace, layers);

@@ -277,7 +277,7 @@ private:
   /// Of a launch; in the update the host takes time for each tensor.
   [[nodiscard]] Seconds host_of(Phase phase) const {
     if (phase == Phase::optimizer) return {};
-    return phase == Phase::forward ? rules_.host.forward : rules_.host.backward;
+    return step_.host_times * (phase == Phase::forward ? rules_.host.forward : rules_.host.backward);
   }
 
   /// A class may have another for 4-byte values.
@@ -398,7 +398,7 @@ private:
         step_.optimizer == Optimizer::adam && found->kernels == OptimizerKernels::foreach_;
     const Seconds each = is_separate ? rules_.host.tensor : rules_.host.fused_tensor;
     // The host looks at all tensors before it launches the first kernel.
-    if (ops_.size() > first) ops_[first].host = static_cast<double>(tensors.size()) * each;
+    if (ops_.size() > first) ops_[first].host = static_cast<double>(tensors.size()) * step_.host_times * each;
   }
 
   const Lowering& rules_;
@@ -417,7 +417,10 @@ Trace lowered_trace(const Model& model, const Lowering& rules, const LoweredStep
           .precision = step.precision,
           .sequence_length = model.sequence_length,
           .samples_per_epoch = samples_per_epoch(model),
-          .between_steps = rules.host.step,
+          .between_steps = step.host_times * rules.host.step,
+          // the gap before a kernel is part of its op's time
+          .queue = {.places = rules.host.queue,
+                    .latency = std::max(Seconds(), rules.host.latency - rules.host.gap)},
           .ops = Lowerer(model, rules, step).ops()};
 }
 

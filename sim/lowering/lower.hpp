@@ -13,6 +13,7 @@ struct LoweredStep {
   Optimizer optimizer{};
   OptimizerKernels optimizer_kernels = OptimizerKernels::foreach_;
   Layout layout = Layout::nchw;
+  double host_times = 1;  ///< factor on the host times of the lowering
 };
 
 /// The trace of one step of one micro-batch, an op for each kernel or for equal ones in a row. Gradients

@@ -164,6 +164,8 @@ struct HostCosts {
   Seconds tensor, fused_tensor;  ///< of a tensor in an update of adam by foreach kernels, and in any other
   Seconds step;                  ///< between steps
   Seconds gap;                   ///< of the GPU between two kernels
+  Seconds latency;               ///< from a launch to the start of its kernel
+  int queue = 0;                 ///< launches that wait for the GPU at most; 0: any number
   std::string source = {};
 };
 
@@ -413,6 +415,10 @@ struct Keys<HostCosts> {
         time(required("fused_tensor", &H::fused_tensor, "time of a tensor in any other update")),
         time(required("step", &H::step, "time between steps")),
         time(required("gap", &H::gap, "time of the GPU between two kernels")),
+        time(
+            optional("latency", &H::latency, "time from a launch to the start of its kernel on an idle GPU")),
+        optional("queue", &H::queue, "launches that wait for the GPU at most; default: any number")
+            .between(1, 1'000'000),
         optional("source", &H::source, "measurement"));
   }
 };
