@@ -101,7 +101,9 @@ void add_times_of(const Trace& trace, std::span<const OpTime> times, const Timel
   one.slowed = std::max(Seconds{}, rank.compute - alone - of_ranks);
   one.communication = rank.communication;
   if (has_host(trace)) one.launch_waits = steady_launches(trace, times).waits;
-  one.exposed = std::max(Seconds{}, timeline.makespan - rank.compute - one.launch_waits);
+  one.exposed = timeline.makespan - rank.compute - one.launch_waits;
+  constexpr double rounding = 1e-9;  // of sums in another order
+  if (one.exposed <= rounding * timeline.makespan) one.exposed = {};
   one.end = rank.end;
 }
 
