@@ -310,12 +310,13 @@ void add_gpu(CLI::App& calibrate) {
 }  // namespace
 
 void add_calibrate(CLI::App& program) {
-  CLI::App& command =
-      *program.add_subcommand("calibrate", "fit GPU profiles, stacks and NCCL's constants to measurements");
+  CLI::App& command = *program.add_subcommand(
+      "calibrate", "fit GPU profiles, hosts, stacks and NCCL's constants to measurements");
   command.require_subcommand(1);
   add_examples(command,
                {"trainyard calibrate gpu --name my_gpu", "trainyard calibrate collectives -o nccl.yaml"});
   add_gpu(command);
+  add_calibrate_host(command);
   add_calibrate_collectives(command);
   add_calibrate_stack(command);
 }

@@ -42,6 +42,7 @@ void add_validate(CLI::App& program);
 void add_validate_trace(CLI::App& program);
 void add_calibrate(CLI::App& program);
 void add_calibrate_collectives(CLI::App& calibrate);
+void add_calibrate_host(CLI::App& calibrate);
 void add_calibrate_stack(CLI::App& calibrate);
 void add_import(CLI::App& program);
 void add_import_kineto(CLI::App& import);

@@ -4,6 +4,7 @@
 #include "experiment/input_copy.hpp"
 #include "experiment/slowest_gpu.hpp"
 #include "lowering/lowering_rules.hpp"
+#include "platform/host_launch.hpp"
 #include "strategy/batch_norm_buffers.hpp"
 #include "strategy/experts.hpp"
 #include "strategy/micro_batches.hpp"
@@ -180,8 +181,11 @@ std::vector<std::string> launch_notes(const ResolvedExperiment& resolved) {
     launches += op.launches;
     host += op.host;
   }
-  return {fmt::format("{} launched in a step, as by {}; a host like that of its profiles needs {} (assumed)",
-                      plural(launches, "kernel"), resolved.lowering->name, human(host))};
+  const Sourced<double> factor = host_launch(resolved.platform);
+  return {
+      fmt::format("{} launched in a step, as by {}; the host needs {} for them (node.host.launch: {:.3g}{})",
+                  plural(launches, "kernel"), resolved.lowering->name, human(host), factor.value,
+                  factor.provenance == Provenance::assumed ? ", assumed, " + factor.source : "")};
 }
 
 /// Whether slower GPUs need longer for the op: its time is computed here, or a trace says so.

@@ -2,6 +2,7 @@
 
 #include "experiment/input_copy.hpp"
 #include "lowering/lower.hpp"
+#include "platform/host_launch.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/repeated_rows.hpp"
 #include "strategy/stack_ops.hpp"
@@ -23,7 +24,8 @@ Trace model_trace(const ResolvedExperiment& resolved, int batch) {
                           .optimizer_kernels = resolved.stack.optimizer_kernels,
                           .layout = resolved.stack.layout,
                           .runtime = resolved.stack.runtime,
-                          .recomputes = resolved.recomputes});
+                          .recomputes = resolved.recomputes,
+                          .host_times = host_launch(resolved.platform).value});
   }
   Trace trace = make_trace(*resolved.model, batch, resolved.settings.precision, resolved.settings.optimizer);
   if (resolved.stack.fused_elementwise) fuse_elementwise(trace, layers);

@@ -3,6 +3,7 @@
 #include "experiment/input_copy.hpp"
 #include "limits/run_limits.hpp"
 #include "lowering/lower.hpp"
+#include "platform/host_launch.hpp"
 #include "strategy/stack_ops.hpp"
 #include "workload/accumulate.hpp"
 #include "workload/make_trace.hpp"
@@ -25,7 +26,8 @@ void complete_step(ResolvedExperiment& resolved) {
     accumulate(one.trace, settings.accumulation, element_sizes(settings.precision).gradient,
                {.reduces_each = resolved.stack.reduce_each_micro_batch,
                 .fuses_additions = resolved.stack.fused_accumulation});
-    if (resolved.lowering) lower_additions(one.trace, *resolved.lowering);
+    if (resolved.lowering)
+      lower_additions(one.trace, *resolved.lowering, host_launch(resolved.platform).value);
   }
   if (!is_replay(settings)) add_stack_ops(resolved.classes.front().trace, resolved.stack);
 }

@@ -6,6 +6,7 @@
 #include "platform/path_type.hpp"
 #include "run/layout_parts.hpp"
 #include "run/simulate.hpp"
+#include "schedule/steady_launches.hpp"
 #include "schedule/step_variants.hpp"
 #include "strategy/stack_ops.hpp"
 #include "units/ids.hpp"
@@ -49,6 +50,7 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
     part += runs * (time.duration - time.slowest_gpu);
     slowest_gpu += runs * time.slowest_gpu;
   }
+  if (has_host(one.trace)) host += steady_launches_alone(one.trace, times).waits;
   std::vector<GapTime> gap{{GapPart::kernels, kernels}};
   if (has_layout) gap.push_back({GapPart::recompute, recompute});
   gap.push_back({GapPart::host, host});

@@ -2,6 +2,7 @@
 
 #include "config/document.hpp"
 #include "explain/changes.hpp"
+#include "platform/host_launch.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -20,6 +21,7 @@ public:
     add_node_links();
     add_pairs();
     add_gpu();
+    add_host();
     add_input();
     return std::move(all_);
   }
@@ -162,6 +164,14 @@ private:
                                  kernels);
     add("GPUs twice as fast", {{"gpu.speed", shortest(times_more * now)}},
         which + " (peak rates, memory bandwidth, fixed times); memory size, links and host stay the same");
+  }
+
+  /// Of the thread that launches the kernels.
+  void add_host() {
+    if (!resolved_.lowering) return;
+    add("a host twice as fast",
+        {{"platform.node.host.launch", digits12(host_launch(resolved_.platform).value / times_more)}},
+        "kernels are launched in half the time");
   }
 
   static std::string past_highest(const std::string& key, double highest, double now) {

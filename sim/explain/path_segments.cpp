@@ -50,7 +50,7 @@ PathSegment segment_of(const ReplayedStep& step, const PathPiece& piece) {
     return segment;
   }
   const Op& op = class_of(step.resolved, piece.rank).trace.ops[at(compute.op)];
-  segment.kind = kind_of(op);
+  segment.kind = piece.stream == Stream::launch ? PathKind::host : kind_of(op);
   segment.first = segment.last = op.layer;
   segment.ops = 1;
   const Seconds slowed = segment.length - compute.duration;

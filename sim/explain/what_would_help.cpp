@@ -6,6 +6,7 @@
 #include "units/shell_word.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <functional>
 #include <iterator>
@@ -58,12 +59,25 @@ std::vector<WhatIf> what_ifs(const ResolvedExperiment& resolved) {
   return all;
 }
 
+std::vector<WhatIf> stack_changes(const config::Catalogue& catalogue, const ResolvedExperiment& resolved) {
+  constexpr std::string_view compiled = "pytorch_compile";
+  const std::vector<std::string> stacks = config::names(catalogue, config::Kind::stack);
+  if (!resolved.lowering || resolved.stack.name == compiled ||
+      std::ranges::find(stacks, compiled) == stacks.end())
+    return {};
+  return {{.change = "torch.compile",
+           .set = {{"stack", std::string(compiled)}},
+           .remark = "fewer kernels to launch",
+           .reason = {}}};
+}
+
 std::vector<WhatIfRow> what_would_help(const config::Catalogue& catalogue, const std::string& experiment,
                                        const Overrides& overrides, const ResolvedExperiment& resolved,
                                        InputFiles& files, int parallel) {
   std::vector<WhatIfRow> rows;
-  for (WhatIf& what : what_ifs(resolved))
-    rows.push_back({.what = std::move(what), .step_time = {}, .throughput = {}});
+  for (std::vector<WhatIf>& changes : std::array{what_ifs(resolved), stack_changes(catalogue, resolved)}) {
+    for (WhatIf& what : changes) rows.push_back({.what = std::move(what), .step_time = {}, .throughput = {}});
+  }
   const auto simulated = [&](int row) {
     Overrides all = overrides;
     const Overrides& changes = rows[at(row)].what.set;

@@ -38,7 +38,10 @@ struct WhatIfRow {
 /// The changes worth trying on an experiment, including impossible ones.
 std::vector<WhatIf> what_ifs(const ResolvedExperiment& resolved);
 
-/// Simulates them in child processes, `parallel` at once, and sorts them by throughput, highest first,
+/// Other stacks of the catalogue for a job whose host launches its kernels: torch.compile.
+std::vector<WhatIf> stack_changes(const config::Catalogue& catalogue, const ResolvedExperiment& resolved);
+
+/// Simulates both lists in child processes, `parallel` at once, and sorts them by throughput, highest first,
 /// impossible ones last. `experiment` and `overrides` are the source of `resolved`, `files` the files read
 /// for it. Must be called before anything is simulated in this process. Throws std::runtime_error if a
 /// simulation fails for reasons other than its input or its machine.

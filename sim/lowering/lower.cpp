@@ -115,8 +115,9 @@ private:
   [[nodiscard]] Seconds host_of(Phase phase) const {
     if (phase == Phase::optimizer) return {};
     const bool is_forward = phase == Phase::forward;
-    if (is_compiled()) return is_forward ? rules_.compiler->forward : rules_.compiler->backward;
-    return is_forward ? rules_.host.forward : rules_.host.backward;
+    if (is_compiled())
+      return step_.host_times * (is_forward ? rules_.compiler->forward : rules_.compiler->backward);
+    return step_.host_times * (is_forward ? rules_.host.forward : rules_.host.backward);
   }
 
   /// A class may have another for 4-byte values.
@@ -232,7 +233,7 @@ private:
   void launch_as_graph(std::size_t first) {
     if (step_.runtime != Runtime::cuda_graph || first == ops_.size()) return;
     for (std::size_t i = first; i < ops_.size(); ++i) ops_[i].host = {};
-    ops_[first].host = rules_.host.graph;
+    ops_[first].host = step_.host_times * rules_.host.graph;
   }
 
   /// The forward kernels of a block again.
@@ -291,7 +292,7 @@ private:
         step_.optimizer == Optimizer::adam && found->kernels == OptimizerKernels::foreach_;
     const Seconds each = is_separate ? rules_.host.tensor : rules_.host.fused_tensor;
     // The host looks at all tensors before it launches the first kernel.
-    if (ops_.size() > first) ops_[first].host = static_cast<double>(tensors.size()) * each;
+    if (ops_.size() > first) ops_[first].host = static_cast<double>(tensors.size()) * step_.host_times * each;
   }
 
   const Lowering& rules_;
@@ -310,11 +311,14 @@ Trace lowered_trace(const Model& model, const Lowering& rules, const LoweredStep
           .precision = step.precision,
           .sequence_length = model.sequence_length,
           .samples_per_epoch = samples_per_epoch(model),
-          .between_steps = rules.host.step,
+          .between_steps = step.host_times * rules.host.step,
+          // the gap before a kernel is part of its op's time
+          .queue = {.places = rules.host.queue,
+                    .latency = std::max(Seconds(), rules.host.latency - rules.host.gap)},
           .ops = Lowerer(model, rules, step).ops()};
 }
 
-void lower_additions(Trace& trace, const Lowering& rules) {
+void lower_additions(Trace& trace, const Lowering& rules, double host_times) {
   int tensors = 0;
   for (const Op& op : trace.ops | std::views::reverse) {
     if (is_gradient_addition(op)) break;
@@ -325,7 +329,7 @@ void lower_additions(Trace& trace, const Lowering& rules) {
     if (!is_gradient_addition(op)) continue;
     op.rate = vector->rate;
     op.launches = tensors;
-    op.host = tensors * rules.host.backward;
+    op.host = tensors * host_times * rules.host.backward;
     op.gaps = tensors * rules.host.gap;
   }
 }

@@ -16,6 +16,7 @@ struct LoweredStep {
   Layout layout = Layout::nchw;
   Runtime runtime = Runtime::eager;  ///< not fused
   bool recomputes = false;           ///< the forward kernels of each block again before its backward
+  double host_times = 1;             ///< factor on the host times of the lowering
 };
 
 /// The trace of one step of one micro-batch, an op for each kernel or for equal ones in a row. Gradients
@@ -24,6 +25,6 @@ struct LoweredStep {
 Trace lowered_trace(const Model& model, const Lowering& rules, const LoweredStep& step);
 
 /// Makes the additions of gradients in such a step of several micro-batches a kernel for each tensor.
-void lower_additions(Trace& trace, const Lowering& rules);
+void lower_additions(Trace& trace, const Lowering& rules, double host_times);
 
 }  // namespace trainyard

@@ -207,6 +207,8 @@ struct HostCosts {
   Seconds step;                  ///< between steps
   Seconds gap;                   ///< of the GPU between two kernels
   Seconds graph;                 ///< of the launch of a graph
+  Seconds latency;               ///< from a launch to the start of its kernel
+  int queue = 0;                 ///< launches that wait for the GPU at most; 0: any number
   std::string source = {};
 };
 
@@ -528,6 +530,10 @@ struct Keys<HostCosts> {
         time(required("step", &H::step, "time between steps")),
         time(required("gap", &H::gap, "time of the GPU between two kernels")),
         time(optional("graph", &H::graph, "time of the launch of a graph")),
+        time(
+            optional("latency", &H::latency, "time from a launch to the start of its kernel on an idle GPU")),
+        optional("queue", &H::queue, "launches that wait for the GPU at most; default: any number")
+            .between(1, 1'000'000),
         optional("source", &H::source, "measurement"));
   }
 };

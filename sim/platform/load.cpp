@@ -128,6 +128,7 @@ Platform build(const PlatformFile& file, const std::vector<std::vector<DevicePai
     platform.storage = storage->bandwidth;
     platform.shared_storage = storage->shared;
   }
+  platform.host_launch = file.node.host.launch;
   platform.power = file.node.power.value_or(NodePower{});
   platform.price = file.node.price.value_or(NodePrice{});
   for (auto* price : {&platform.price.list, &platform.price.hour}) {

@@ -116,6 +116,7 @@ struct Platform {
   std::optional<Sourced<Bandwidth>> shared_storage;         ///< read by all nodes together
   NodePower power;
   NodePrice price;
+  std::optional<Sourced<double>> host_launch;  ///< as stated; host_launch.hpp has the value to use
   std::vector<std::string> sources;
 };
 

@@ -75,6 +75,11 @@ struct StorageFile {
   std::optional<Sourced<Bandwidth>> shared;
 };
 
+/// The host that launches the kernels of a node's GPUs.
+struct HostFile {
+  std::optional<Sourced<double>> launch;
+};
+
 struct NodeFile {
   std::optional<GpusFile> gpus;
   std::optional<ProcessorsFile> processors;
@@ -85,6 +90,7 @@ struct NodeFile {
   LinkSpeeds speed;
   LinkLanes lanes;
   bool peer_to_peer = true;
+  HostFile host;
   std::optional<StorageFile> storage;
   std::optional<NodePower> power;
   std::optional<NodePrice> price;
@@ -234,6 +240,16 @@ struct Keys<LinkLanes> {
 };
 
 template <>
+struct Keys<HostFile> {
+  static auto table() {
+    return keys(optional("launch", &HostFile::launch,
+                         "factor on the host times of a stack with runtime eager, relative to the host of "
+                         "its lowering; default: by 'year'")
+                    .between(0.01, 100));
+  }
+};
+
+template <>
 struct Keys<StorageFile> {
   static auto table() {
     return keys(
@@ -288,6 +304,7 @@ struct Keys<NodeFile> {
                 optional("peer_to_peer", &NodeFile::peer_to_peer,
                          "whether GPUs access each other's memory over PCIe; false: they copy through host "
                          "memory, except over NVLinks"),
+                optional("host", &NodeFile::host, "the host that launches the GPUs' kernels"),
                 optional("storage", &NodeFile::storage,
                          "storage of the samples; without this key, reading takes no time"),
                 optional("power", &NodeFile::power, "power of one node"),
@@ -298,14 +315,17 @@ struct Keys<NodeFile> {
 template <>
 struct Keys<PlatformFile> {
   static auto table() {
-    return keys(required("name", &PlatformFile::name, "the file's name without .yaml"),
-                optional("title", &PlatformFile::title, "name for people"),
-                optional("year", &PlatformFile::year, "year in which the machine came out; only listed")
-                    .between(1990, 2100),
-                required("node", &PlatformFile::node, "one node; all nodes are alike"),
-                optional("fabric", &PlatformFile::fabric,
-                         "network between nodes; without this key, only one node can be used"),
-                optional("source", &PlatformFile::source, "publications on which the whole file is based"));
+    return keys(
+        required("name", &PlatformFile::name, "the file's name without .yaml"),
+        optional("title", &PlatformFile::title, "name for people"),
+        optional(
+            "year", &PlatformFile::year,
+            "year in which the machine came out; listed, and the default of node.host.launch rests on it")
+            .between(1990, 2100),
+        required("node", &PlatformFile::node, "one node; all nodes are alike"),
+        optional("fabric", &PlatformFile::fabric,
+                 "network between nodes; without this key, only one node can be used"),
+        optional("source", &PlatformFile::source, "publications on which the whole file is based"));
   }
 };
 

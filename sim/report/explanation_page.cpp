@@ -174,6 +174,8 @@ std::string_view gap_label(GapPart part) {
   switch (part) {
     case GapPart::bound:
       return "unavoidable";
+    case GapPart::host:
+      return "waits for host";
     case GapPart::slowest_gpu:
       return "slowest GPU";
     case GapPart::kernel_slowdown:

@@ -132,9 +132,9 @@ std::string waiting_in_words(const Run& run, double share) {
 
 /// Time in which the GPU waits for the host.
 Seconds host_time(const Run& run) {
-  Seconds host;
-  for (const OpRow& layer : slowest_class(step_of(run)).ops)
-    host += layer.kind == OpKind::host ? layer.duration : Seconds();
+  const ClassStep& slowest = slowest_class(step_of(run));
+  Seconds host = slowest.launch_waits;
+  for (const OpRow& layer : slowest.ops) host += layer.kind == OpKind::host ? layer.duration : Seconds();
   return host;
 }
 

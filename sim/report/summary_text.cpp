@@ -47,21 +47,29 @@ void write_headline(Page& out, const Run& run) {
                       rounded(static_cast<double>(run.experiment.settings.batch_per_gpu) *
                               run.experiment.settings.accumulation / run.pace.one_rank.si())));
   std::string speedup = fmt::format("of {} ({})", grouped(run.ranks), percent(run.pace.efficiency));
+  constexpr double rounding = 1e-9;
+  const Seconds longer = run.pace.time - run.pace.one_rank;
   if (!updates_of(run))
-    speedup += fmt::format("; {} longer than one GPU alone", estimate(run.pace.time - run.pace.one_rank));
+    speedup += std::abs(longer.si()) <= rounding * run.pace.time.si()
+                   ? "; as long as one GPU alone"
+                   : fmt::format("; {} longer than one GPU alone", estimate(longer));
   out.row("speedup", rounded(run.pace.speedup) + " x", speedup);
 }
+
+/// Smaller shares round to 0.0 %.
+constexpr double least_shown = 5e-4;
 
 void write_where(Page& out, const Run& run, const ClassStep& one) {
   out.heading("where the time goes", rank_in_words(run, one) + ", share of the step");
   std::map<Phase, Seconds> phases;
   for (const OpRow& row : one.ops) phases[row.phase] += row.duration;
   for (const auto& [phase, time] : phases) out.share(config::name_of(phase), time, run.pace.time, "36");
+  if (one.launch_waits > least_shown * run.pace.time)
+    out.share("waits for host", one.launch_waits, run.pace.time, "35");
   if (run.input && run.input->exposed > Seconds{})
     out.share("exposed input", run.input->exposed, run.pace.time, "35");
   if (run.ranks == 1) return;
-  // Omitted if it rounds to 0.0 %.
-  if (one.slowed > 5e-4 * run.pace.time) out.share("kernel slowdown", one.slowed, run.pace.time, "36");
+  if (one.slowed > least_shown * run.pace.time) out.share("kernel slowdown", one.slowed, run.pace.time, "36");
   out.share("exposed comm.", one.exposed, run.pace.time, "33");
   const double hidden = one.communication > Seconds{} ? hidden_communication(one) / one.communication : 0;
   out.row("communication", estimate(one.communication),

@@ -77,20 +77,9 @@ Seconds sum_of_ops(const ClassStep& one, const Trace& trace, Wanted is_wanted) {
   return sum;
 }
 
-/// Whether a host launches the ops of a trace.
-bool has_host(const Trace& trace) {
-  return std::ranges::any_of(trace.ops, [](const Op& op) { return op.host > Seconds(); });
-}
-
 /// The step of one GPU alone: the mean one, not the slowest of the job.
 Seconds one_mean_gpu(const RankClass& one, std::span<const OpTime> times, int micro_batches) {
-  if (has_host(one.trace)) {
-    std::vector<OpTime> mean(times.begin(), times.end());
-    for (std::size_t i = 0; i < mean.size(); ++i)
-      mean[i].duration =
-          has_one_rank(one.trace.ops[i]) ? times[i].duration - times[i].slowest_gpu : Seconds();
-    return steady_launches(one.trace, mean).step;
-  }
+  if (has_host(one.trace)) return steady_launches_alone(one.trace, times).step;
   Seconds sum;
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (has_one_rank(one.trace.ops[i]))
@@ -111,8 +100,10 @@ void add_times_of(const Trace& trace, std::span<const OpTime> times, const Timel
   const Seconds of_ranks = sum_of_ops(one, trace, [](const Op& op) { return !has_one_rank(op); });
   one.slowed = std::max(Seconds{}, rank.compute - alone - of_ranks);
   one.communication = rank.communication;
-  const Seconds waits = has_host(trace) ? steady_launches(trace, times).waits : Seconds{};
-  one.exposed = std::max(Seconds{}, timeline.makespan - rank.compute - waits);
+  if (has_host(trace)) one.launch_waits = steady_launches(trace, times).waits;
+  one.exposed = timeline.makespan - rank.compute - one.launch_waits;
+  constexpr double rounding = 1e-9;  // of sums in another order
+  if (one.exposed <= rounding * timeline.makespan) one.exposed = {};
   one.end = rank.end;
 }
 

@@ -79,7 +79,8 @@ struct ClassStep {
   Seconds compute;  ///< time for which the compute stream runs kernels
   Seconds slowed;   ///< part of `compute`: delay of kernels by concurrent communication
   Seconds communication;
-  Seconds exposed;  ///< exposed time of communication and of the framework's work around it
+  Seconds exposed;            ///< exposed time of communication and of the framework's work around it
+  Seconds launch_waits = {};  ///< the GPU waits for the host that launches its kernels
   Seconds end;
 };
 

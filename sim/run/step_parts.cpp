@@ -95,8 +95,11 @@ StepParts parts_of_step(const Step& step, Rank rank, Seconds input) {
   }
   for (const StepPart part :
        {StepPart::forward, StepPart::backward, StepPart::optimizer, StepPart::host, StepPart::kernel_slowdown,
-        StepPart::communication, StepPart::framework, StepPart::waiting})
-    parts.parts.push_back({part, times[part]});
+        StepPart::communication, StepPart::framework, StepPart::waiting}) {
+    constexpr double rounding = 1e-9;  // of differences of dates
+    const bool is_rounding = std::abs(times[part].si()) <= rounding * step.time.si();
+    parts.parts.push_back({part, is_rounding ? Seconds{} : times[part]});
+  }
   parts.parts.push_back({StepPart::input, input});
   return parts;
 }

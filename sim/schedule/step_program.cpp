@@ -34,10 +34,17 @@ public:
         times_(times),
         launches_(launches),
         role_(role),
-        lead_(steady_launches(trace, times).lead) {}
+        lead_(has_host(trace) ? steady_launches(trace, times).lead : Seconds()),
+        before_launch_(has_host(trace) ? ops_before_launch(trace) : std::vector<int>()),
+        is_awaited_(trace.ops.size()),
+        begun_(trace.ops.size(), -1) {
+    for (std::size_t i = 0; i < before_launch_.size(); ++i) {
+      if (trace.ops[i].host > Seconds() && before_launch_[i] >= 0) is_awaited_[at(before_launch_[i])] = true;
+    }
+  }
 
   Program write() {
-    add_host_work(trace_.between_steps, 0);
+    if (has_host(trace_)) add_host_work(trace_.between_steps, 0);
     launch_up_to(-1, false);
     for (int i = 0; at(i) < trace_.ops.size(); ++i) write_op(i);
     return writer_.take();
@@ -53,6 +60,7 @@ private:
       wait_for_launches(i, is_update);
     }
     launch(i);
+    if (is_awaited_[at(i)]) begun_[at(i)] = writer_.record(Stream::compute);
     writer_.add(Stream::compute, Compute{.duration = times_[at(i)].duration,
                                          .op = i,
                                          .use = times_[at(i)].use,
@@ -68,22 +76,25 @@ private:
     if (duration > done) writer_.add(Stream::launch, Compute{.duration = duration - done, .op = op});
   }
 
-  /// The host launches an op, which waits for that.
+  /// The host launches an op, which waits for that, unless this was before the step.
   void launch(int i) {
-    const Op& op = trace_.ops[at(i)];
-    if (op.host <= lead_) {
-      lead_ -= op.host;
-      return;
-    }
-    add_host_work(op.host, i);
+    const Seconds host = trace_.ops[at(i)].host;
+    if (host <= Seconds()) return;
+    constexpr double rounding = 1e-9;
+    const bool is_done = (1 - rounding) * host <= lead_;
+    add_host_work(is_done ? std::min(host, lead_) : host, i);
+    const int before = before_launch_.empty() ? -1 : before_launch_[at(i)];
+    if (is_done && before < 0) return;
+    if (before >= 0) writer_.wait(Stream::launch, begun_[at(before)]);
     writer_.order(Stream::launch, Stream::compute);
   }
 
-  /// The host waits for an op.
+  /// The host waits for an op, and its next launch reaches the GPU later.
   void synchronise(int i) {
     if (!trace_.ops[at(i)].synchronises) return;
     lead_ = {};
     writer_.order(Stream::compute, Stream::launch);
+    add_host_work(trace_.queue.latency, i);
   }
 
   /// Whether the next launch is a message of the op about to run, which begins once the op's waits have
@@ -142,7 +153,10 @@ private:
   std::span<const OpTime> times_;
   std::span<const Launch> launches_;
   Role role_;
-  Seconds lead_;  ///< of the host: work of this step that it has done before
+  Seconds lead_;                    ///< of the host: work of this step that it has done before
+  std::vector<int> before_launch_;  ///< ops_before_launch()
+  std::vector<bool> is_awaited_;    ///< by op: whether a launch of this step waits for its begin
+  std::vector<int> begun_;          ///< by op: the event of its begin, if one does
   ProgramWriter writer_;
   std::vector<int> ended_;                  ///< by launch written so far: the event of its end
   std::array<int, stream_count> waited_{};  ///< by stream: 1 + the last launch that compute has waited for

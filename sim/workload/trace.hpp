@@ -196,6 +196,13 @@ constexpr OpRole role_of(std::string_view layer) {
   return layer == ranks_overhead_layer || layer == shared_copy_layer ? OpRole::ranks_overhead : OpRole::layer;
 }
 
+/// The way of launches from the host to the GPU.
+struct LaunchQueue {
+  int places = 0;        ///< launches that wait for the GPU at most; 0: any number
+  Seconds latency = {};  ///< from a launch to the first moment in which an idle GPU works on it
+  friend bool operator==(const LaunchQueue&, const LaunchQueue&) = default;
+};
+
 struct Trace {
   std::string model;
   int batch_per_gpu = 0;  ///< samples per micro-batch of one rank; 0 if a user's trace does not give it
@@ -207,6 +214,7 @@ struct Trace {
   std::string gpu =
       {};  ///< whose times the durations are: a profile's name, or the product's; empty: unknown
   Seconds between_steps = {};  ///< host time, if ops have some
+  LaunchQueue queue = {};      ///< of such ops
   std::vector<Op> ops;
   friend bool operator==(const Trace&, const Trace&) = default;
 };

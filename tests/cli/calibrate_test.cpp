@@ -449,3 +449,20 @@ TEST_CASE("the shipped constants of NCCL come out of the shipped curves, to the 
   REQUIRE(run_program({"calibrate", "collectives", "--skip-left-out", "-o", out}).code == 0);
   CHECK(content(out) == content(std::string(TRAINYARD_SOURCE_DIR) + "/platforms/protocols/nccl.yaml"));
 }
+
+TEST_CASE("the program that measures a host is printed or written, and costs become a key of the platform") {
+  const Scratch scratch;
+  const Ended printed = run_program({"calibrate", "host"});
+  CHECK(printed.code == 0);
+  CHECK(contains(printed.out, "REFERENCE_US = {\"add_\": 10.71, "));
+  REQUIRE(run_program({"calibrate", "host", "-o", scratch / "host_costs.py"}).code == 0);
+  CHECK(content(scratch / "host_costs.py") == printed.out);
+  CHECK(run_program({"calibrate", "host", "-o", scratch / "host_costs.py"}).code == 5);
+  const std::string costs = scratch.put(
+      "costs.csv",
+      "name,seconds\nadd_,21.42e-6\nmul,24.40e-6\nmm,39.14e-6\ncopy_dtype,25.82e-6\nview,5.20e-6\n"
+      "transpose,4.78e-6\nlinear_grad,77.64e-6\nlayer_norm_grad,45.24e-6\n");
+  CHECK(run_program({"calibrate", "host", costs}).out ==
+        "host: {launch: {value: 2, measured: \"costs.csv, 8 operations\"}}\n");
+  CHECK(run_program({"calibrate", "host", costs, "-o", scratch / "other.py"}).code == 2);
+}

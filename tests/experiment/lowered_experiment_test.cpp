@@ -55,3 +55,17 @@ TEST_CASE("the stack chooses attention unless somebody sets the model's") {
 TEST_CASE("ranks that share a model have no stack with runtime eager") {
   CHECK_THROWS_AS(on_h100({{"parallelism.tensor", "2"}}), InputError);
 }
+
+TEST_CASE("the platform's host launches as fast as node.host.launch says") {
+  const auto host = [](const ResolvedExperiment& resolved) {
+    const Trace& trace = resolved.classes.front().trace;
+    return std::accumulate(trace.ops.begin(), trace.ops.end(), trace.between_steps,
+                           [](Seconds sum, const Op& op) { return sum + op.host; })
+        .si();
+  };
+  const double stated = host(on_h100({{"platform.node.host.launch", "1"}}));
+  CHECK(stated > 0.01);
+  CHECK(host(on_h100()) == stated);  // of the year of the reference host
+  CHECK(host(on_h100({{"platform.node.host.launch", "0.5"}})) == doctest::Approx(0.5 * stated));
+  CHECK(host(on_h100({{"platform", "dgx1v"}, {"precision", "amp"}})) > 1.1 * stated);
+}

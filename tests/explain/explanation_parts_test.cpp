@@ -101,3 +101,19 @@ TEST_CASE("a connection is held by its protocol, by the fabric or by host memory
   CHECK(rate(all[2]) == doctest::Approx(7.9e9));
   CHECK(holder(all[3]) == ConnectionLimit::protocol);
 }
+
+TEST_CASE("waiting for the host that launches is a part of its own, and a faster host shortens it") {
+  Overrides keys{{"platform", "dgx_h100"},  {"model", "bert_base"}, {"batch_per_gpu", "8"},
+                 {"precision", "amp_bf16"}, {"stack", "pytorch"},   {"gpus", "1"}};
+  Overrides faster = keys;
+  faster.emplace_back("platform.node.host.launch", "0.5");
+  Overrides eight = keys;
+  eight.back().second = "8";
+  const auto all = explained(
+      {{std::string(no_file), keys}, {std::string(no_file), faster}, {std::string(no_file), eight}});
+  CHECK(part(all[0], GapPart::host) > 0.01);
+  CHECK(part(all[0], GapPart::framework) == 0);
+  CHECK(part(all[1], GapPart::host) < 0.6 * part(all[0], GapPart::host));
+  CHECK(part(all[1], GapPart::kernels) == doctest::Approx(part(all[0], GapPart::kernels)).epsilon(1e-9));
+  CHECK(part(all[2], GapPart::host) == doctest::Approx(part(all[0], GapPart::host)).epsilon(1e-9));
+}

@@ -83,3 +83,17 @@ TEST_CASE("a shard that holds one large tensor is named, and spreading large ten
                            }).front();
   CHECK(none == "none");
 }
+
+TEST_CASE("a step that waits for its host is helped by a faster one") {
+  const Overrides small{{"platform", "dgx_h100"},  {"model", "bert_base"}, {"batch_per_gpu", "8"},
+                        {"precision", "amp_bf16"}, {"stack", "pytorch"},   {"gpus", "1"}};
+  CHECK(gain_of(std::string(no_file), small, "platform.node.host.launch") > 0.5);
+  CHECK(gain_of(std::string(no_file), small, "batch_per_gpu") > 0.5);
+  const config::Catalogue shipped{{TRAINYARD_SOURCE_DIR}};
+  const std::vector<WhatIf> stacks = stack_changes(shipped, testing::shipped_experiment(no_file, small));
+  const auto names = config::names(shipped, config::Kind::stack);
+  CHECK(stacks.size() == static_cast<std::size_t>(std::ranges::count(names, "pytorch_compile")));
+  Overrides fused = small;
+  fused[4].second = "pytorch_ddp";
+  CHECK(stack_changes(shipped, testing::shipped_experiment(no_file, fused)).empty());
+}

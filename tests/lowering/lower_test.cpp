@@ -214,3 +214,19 @@ TEST_CASE("rules of unknown classes, of two kinds of work and optimizers without
   const Lowering rules = rules_of_text("  - {layer: relu, forward: [{kernel: vector, passes: 2}]}\n");
   CHECK_THROWS_AS(lowered_trace(shipped("resnet18"), rules, {.optimizer = Optimizer::momentum}), InputError);
 }
+
+TEST_CASE("host times follow the factor of the host, kernels do not") {
+  const Model model = gpt2(1, 768, 12);
+  LoweredStep step{.batch = 1, .precision = Precision::amp_bf16, .optimizer = Optimizer::adam};
+  const Trace reference = lowered_trace(model, pytorch(), step);
+  step.host_times = 0.5;
+  const Trace fast = lowered_trace(model, pytorch(), step);
+  CHECK(fast.between_steps == 0.5 * reference.between_steps);
+  REQUIRE(fast.ops.size() == reference.ops.size());
+  for (std::size_t i = 0; i < fast.ops.size(); ++i) {
+    CHECK(fast.ops[i].host.si() == doctest::Approx(0.5 * reference.ops[i].host.si()));
+    CHECK(fast.ops[i].bytes == reference.ops[i].bytes);
+    CHECK(fast.ops[i].gaps == reference.ops[i].gaps);
+  }
+  CHECK(fast.queue == LaunchQueue{.places = 1024, .latency = Seconds{5e-6} - Seconds{1e-6}});
+}

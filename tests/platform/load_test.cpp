@@ -2,6 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "errors_of.hpp"
+#include "platform/host_launch.hpp"
 #include "platform/machines.hpp"
 
 #include <doctest/doctest.h>
@@ -369,4 +370,21 @@ TEST_CASE("all errors of a file come at once, in the order of the text, with the
           "1:7 name\n3:17 node.gpus.count\n5:37 node.links[0].kind\n5:56 node.links[0].bandwidth\n6:3 "
           "node.extra\n");
   }
+}
+
+TEST_CASE("a host launches as its file says, otherwise as machines of its year do") {
+  const auto with = [](const std::string& keys, const std::string& rest = {}) {
+    return host_launch(load_box(box("  host: " + keys + "\n", rest)));
+  };
+  const Sourced<double> stated = with("{launch: {value: 0.79, measured: costs.csv}}");
+  CHECK(stated.value == 0.79);
+  CHECK(stated.provenance == Provenance::measured);
+  CHECK(with("{launch: 2}").value == 2);
+  CHECK(errors(box("  host: {launch: 0}\n")) == All{{"node.host.launch", "'0'", "0.01 100"}});
+  const auto of_year = [](const std::string& year) { return host_launch(load_box(box("", year))); };
+  CHECK(of_year("").value == 1);
+  CHECK(of_year("year: 2022\n").value == 1);
+  CHECK(of_year("year: 2017\n").value == doctest::Approx(1.035 * 1.035 * 1.035 * 1.035 * 1.035));
+  CHECK(of_year("year: 2024\n").value < 1);
+  CHECK(of_year("year: 2024\n").provenance == Provenance::assumed);
 }

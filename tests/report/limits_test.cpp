@@ -73,3 +73,14 @@ TEST_CASE("BERT on tianshu is limited by an assumed rate, and every output says 
   CHECK(has_all(path_in_words(run, *explained.explanation), words));
   CHECK(summary_json(run, {})["network_limit"]["is_assumed"] == true);
 }
+
+TEST_CASE("a step of short kernels is limited by the host that launches them") {
+  const Run run = simulate(testing::shipped_experiment(no_file, {{"platform", "dgx_h100"},
+                                                                 {"model", "bert_base"},
+                                                                 {"batch_per_gpu", "8"},
+                                                                 {"precision", "amp_bf16"},
+                                                                 {"stack", "pytorch"},
+                                                                 {"gpus", "1"}}),
+                           {.learn = false});
+  CHECK(has_all(limit_in_words(run), "Host: the GPU waits for the host during"));
+}

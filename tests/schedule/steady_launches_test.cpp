@@ -1,6 +1,12 @@
 #include "schedule/steady_launches.hpp"
 
+#include "engine/engine.hpp"
+#include "platform/shipped_platform.hpp"
+#include "schedule/step_plan.hpp"
+#include "two_layers.hpp"
+
 #include <doctest/doctest.h>
+#include <random>
 #include <vector>
 
 using namespace trainyard;
@@ -12,15 +18,37 @@ struct Steps {
   Trace trace;
   std::vector<OpTime> times;
 
-  void add(double kernel, double host, bool synchronises = false) {
+  void add(double kernel, double host, bool synchronises = false, int launches = 1) {
     Op op;
+    op.kind = OpKind::measured;
+    op.duration = Seconds{kernel};
     op.host = Seconds{host};
     op.synchronises = synchronises;
+    op.launches = launches;
     trace.ops.push_back(op);
     times.push_back({.duration = Seconds{kernel}});
   }
   [[nodiscard]] SteadyLaunches steady() const { return steady_launches(trace, times); }
+  /// The step of the engine, on one GPU.
+  [[nodiscard]] double replayed() const {
+    const StepPlan plan = plan_step(
+        trace, testing::round_gpu(), {}, make_cluster(testing::shipped_platform("dgx1v"), 1, 1), {},
+        CollectiveSoftware{.version = NcclVersion::v2_7_8, .overheads = {}, .compute_capability = 0});
+    return run(plan.graph, {.fidelity = Fidelity::closed, .recorded = {}}).makespan.si();
+  }
 };
+
+/// A kernel of 10 s, then short ones, each launched in 1 ms; the last one ends before the next step begins.
+Steps long_and_short(int launches_of_op, int places) {
+  Steps steps;
+  steps.add(10, 1e-3);
+  for (int i = 0; i < 2000 / launches_of_op; ++i) {
+    const bool is_last = i + 1 == 2000 / launches_of_op;
+    steps.add(1e-6 * launches_of_op, 1e-3 * launches_of_op, is_last, launches_of_op);
+  }
+  steps.trace.queue.places = places;
+  return steps;
+}
 
 }  // namespace
 
@@ -35,7 +63,7 @@ TEST_CASE("a step takes as long as its kernels or as its launches, whichever is 
   slow_gpu.trace.between_steps = Seconds{2};
   CHECK(slow_gpu.steady().step.si() == doctest::Approx(15));
   CHECK(slow_gpu.steady().waits.si() == doctest::Approx(0));
-  CHECK(slow_gpu.steady().lead > Seconds{7});
+  CHECK(slow_gpu.steady().lead.si() == doctest::Approx(7));  // all of the host's work for a step
 }
 
 TEST_CASE("a lead is used up: short kernels first and long ones later are no longer than both sums") {
@@ -61,4 +89,61 @@ TEST_CASE("without a host's time kernels follow each other") {
   none.add(3, 0);
   CHECK(none.steady().step.si() == doctest::Approx(5));
   CHECK(none.steady().waits == Seconds());
+}
+
+TEST_CASE("the host stops when 1,024 launches wait") {
+  CHECK(long_and_short(1, 0).steady().step.si() == doctest::Approx(10.003));
+  // While the long kernel runs 1,024 launches are made; the other 976 follow it.
+  const Steps bounded = long_and_short(1, 1024);
+  CHECK(bounded.steady().step.si() == doctest::Approx(10.001 + 0.976 - 0.001 + 1e-6).epsilon(1e-9));
+  CHECK(bounded.steady().waits.si() == doctest::Approx(0.974001));
+  CHECK(bounded.replayed() == doctest::Approx(bounded.steady().step.si()).epsilon(1e-12));
+  // An op is launched as a whole.
+  const Steps in_fours = long_and_short(4, 1024);
+  CHECK(in_fours.steady().step.si() == doctest::Approx(bounded.steady().step.si()).epsilon(1e-3));
+  CHECK(in_fours.replayed() == doctest::Approx(in_fours.steady().step.si()).epsilon(1e-12));
+}
+
+TEST_CASE("a launch waits for the op with which the queue would be full") {
+  Steps steps;
+  steps.add(1, 1);
+  steps.add(1, 1, false, 2);
+  steps.add(1, 1);
+  CHECK(ops_before_launch(steps.trace).empty());
+  steps.trace.queue.places = 3;
+  CHECK(ops_before_launch(steps.trace) == std::vector{-2, -1, 0});
+  steps.trace.queue.places = 1;  // fewer than an op launches
+  CHECK(ops_before_launch(steps.trace) == std::vector{-1, 0, 1});
+  steps.trace.queue.places = 9;  // more than two steps launch
+  CHECK(ops_before_launch(steps.trace) == std::vector{-7, -5, -5});
+}
+
+TEST_CASE("after the host has waited for the GPU its launch takes the latency to get there") {
+  Steps steps;
+  steps.add(1, 0.5, true);
+  steps.add(1, 0.5);
+  steps.add(1, 0.5);
+  const double before = steps.steady().step.si();
+  CHECK(before == doctest::Approx(3.5));
+  steps.trace.queue.latency = Seconds{0.25};
+  CHECK(steps.steady().step.si() == doctest::Approx(before + 0.25));
+  CHECK(steps.replayed() == doctest::Approx(before + 0.25));
+}
+
+TEST_CASE("the engine replays the steady step") {
+  std::mt19937 random(1);  // its numbers are the same everywhere, unlike those of distributions
+  const auto below = [&](unsigned end) { return static_cast<int>(random() % end); };
+  for (int i = 0; i < 200; ++i) {
+    CAPTURE(i);
+    Steps steps;
+    const int ops = 1 + below(40);
+    const bool has_slow_host = below(2) == 0;
+    for (int k = 0; k < ops; ++k)
+      steps.add(1e-6 * (1 + below(9) * below(9)),
+                below(5) == 0 ? 0 : 1e-6 * (1 + below(has_slow_host ? 60 : 20)), below(30) == 0,
+                1 + below(4));
+    steps.trace.between_steps = Seconds{1e-6 * below(50)};
+    steps.trace.queue = {.places = below(3) == 0 ? 0 : 1 + below(60), .latency = Seconds{1e-6 * below(5)}};
+    CHECK(steps.replayed() == doctest::Approx(steps.steady().step.si()).epsilon(1e-12));
+  }
 }
