@@ -1,7 +1,6 @@
 #include "experiment/model_trace.hpp"
 
 #include "experiment/input_copy.hpp"
-#include "lowering/lower.hpp"
 #include "platform/host_launch.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/repeated_rows.hpp"
@@ -14,19 +13,21 @@
 
 namespace trainyard {
 
+LoweredStep lowered_step(const ResolvedExperiment& resolved, int batch) {
+  return {.batch = batch,
+          .precision = resolved.settings.precision,
+          .optimizer = resolved.settings.optimizer,
+          .optimizer_kernels = resolved.stack.optimizer_kernels,
+          .layout = resolved.stack.layout,
+          .runtime = resolved.stack.runtime,
+          .recomputes = resolved.recomputes,
+          .host_times = host_launch(resolved.platform).value};
+}
+
 Trace model_trace(const ResolvedExperiment& resolved, int batch) {
   const std::vector<Layer>& layers = resolved.model->layers;
-  if (resolved.lowering) {
-    return lowered_trace(*resolved.model, *resolved.lowering,
-                         {.batch = batch,
-                          .precision = resolved.settings.precision,
-                          .optimizer = resolved.settings.optimizer,
-                          .optimizer_kernels = resolved.stack.optimizer_kernels,
-                          .layout = resolved.stack.layout,
-                          .runtime = resolved.stack.runtime,
-                          .recomputes = resolved.recomputes,
-                          .host_times = host_launch(resolved.platform).value});
-  }
+  if (resolved.lowering)
+    return lowered_trace(*resolved.model, *resolved.lowering, lowered_step(resolved, batch));
   Trace trace = make_trace(*resolved.model, batch, resolved.settings.precision, resolved.settings.optimizer);
   if (resolved.stack.fused_elementwise) fuse_elementwise(trace, layers);
   add_layer_work(trace, layers, resolved.stack.layer_work);

@@ -2,8 +2,12 @@
 // The ops of a rank that holds a whole model, as its stack runs them.
 
 #include "experiment/resolved_experiment.hpp"
+#include "lowering/lower.hpp"
 
 namespace trainyard {
+
+/// How a stack with a lowering runs a micro-batch of `batch` samples. Requires one.
+LoweredStep lowered_step(const ResolvedExperiment& resolved, int batch);
 
 /// One micro-batch of `batch` samples: kernels that the stack fuses are one op, work that it adds to layers
 /// is there; passes over gradients, host times and further micro-batches are not. Requires a model. Throws as

@@ -5,8 +5,8 @@
 #include "workload/eight_bits.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
-#include <ranges>
 #include <set>
 #include <string>
 
@@ -47,8 +47,15 @@ public:
   }
 
   FullestMoment fullest() {
-    for (const TypedLayer& typed : layers_) go_forward(typed);
-    for (const TypedLayer& typed : layers_ | std::views::reverse) go_backward(typed);
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      go_forward(layers_[i]);
+      if (is_recomputed(i) && !is_same_block(i, i + 1)) keep_input_of_block(i);
+    }
+    for (std::size_t i = layers_.size(); i-- > 0;) {
+      if (is_recomputed(i) && !is_same_block(i, i + 1)) recompute_block(i);
+      go_backward(layers_[i]);
+      if (is_recomputed(i) && (i == 0 || !is_same_block(i - 1, i))) now_.activations -= input_of(i);
+    }
     update();
     fullest_.workspace = rules_.workspace;
     return fullest_;
@@ -97,6 +104,38 @@ private:
                 : size_of(of_weights(list(*its, &LayerRules::held_backward, &PassRules::held_backward)),
                           typed));  // being cast
     if (has_gradients()) now_.gradients -= gradients;
+  }
+
+  [[nodiscard]] bool is_recomputed(std::size_t i) const { return step_.recomputes && layers_[i].layer.block; }
+
+  [[nodiscard]] bool is_same_block(std::size_t i, std::size_t next) const {
+    return next < layers_.size() && layers_[i].layer.block == layers_[next].layer.block;
+  }
+
+  [[nodiscard]] Bytes input_of(std::size_t i) const {
+    return size_of({.of = KernelValues::input, .passes = 1, .type = PassType::input}, layers_[i]);
+  }
+
+  /// Of a block that ends with layer `last`, only its input is kept.
+  void keep_input_of_block(std::size_t last) {
+    for (std::size_t i = last;; --i) {
+      const Kept kept = kept_of(layers_[i]);
+      now_.weight_copies -= kept.weight_copies;
+      now_.activations -= kept.activations;
+      if (i > 0 && is_same_block(i - 1, i)) continue;
+      now_.activations += input_of(i);
+      return;
+    }
+  }
+
+  /// Its forward pass again: all exists that it keeps.
+  void recompute_block(std::size_t last) {
+    for (std::size_t i = last + 1; i-- > 0 && is_same_block(i, last);) {
+      const Kept kept = kept_of(layers_[i]);
+      now_.weight_copies += kept.weight_copies;
+      now_.activations += kept.activations;
+    }
+    compare();
   }
 
   void update() {

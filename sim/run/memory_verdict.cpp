@@ -3,6 +3,7 @@
 #include "collectives/nccl_buffers.hpp"
 #include "collectives/nccl_tuning.hpp"
 #include "experiment/collective_software.hpp"
+#include "experiment/model_trace.hpp"
 #include "lowering/lowered_memory.hpp"
 #include "platform/channels.hpp"
 #include "schedule/shard_units.hpp"
@@ -89,11 +90,7 @@ public:
   [[nodiscard]] MemoryTerms terms(MemorySetting setting) const {
     const std::vector<Layer>& now = now_ ? *now_ : all_;
     if (resolved_.lowering) {
-      const LoweredStep step{.batch = static_cast<int>(setting.batch),
-                             .precision = setting.precision,
-                             .optimizer = setting.optimizer,
-                             .optimizer_kernels = resolved_.stack.optimizer_kernels,
-                             .layout = resolved_.stack.layout};
+      const LoweredStep step = lowered_step(resolved_, static_cast<int>(setting.batch));
       setting.fullest = fullest_moment(now, *resolved_.lowering, step, setting);
     }
     return memory_per_rank(now, setting, earlier_ ? *earlier_ : all_);
