@@ -52,6 +52,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// In place of a file's name: overrides say everything but the stack.
+constexpr const char* command_line = "the command line";
+
 void check_variation(const Randomness& random, const GpuProfile& gpu) {
   if (random.gpus.value_or(GpuSpread::none) == GpuSpread::none ||
       (gpu.variation && (gpu.variation->gpu || gpu.variation->step)))
@@ -244,7 +247,7 @@ private:
   }
 
   void read_stack() {
-    if (file_.empty() && !set_stack_ && has_software_of_today()) settings_.stack = "pytorch";
+    if (document_.name == command_line && !set_stack_ && has_software_of_today()) settings_.stack = "pytorch";
     const fs::path path = find(config::Kind::stack, settings_.stack);
     resolved_.stack = read(files_.stacks, path, "stack", load_stack);
     has_stack_ = true;
@@ -515,7 +518,7 @@ private:
 };
 
 const config::Document& document_without_file() {
-  static const config::Document document = config::parse("the command line", "stack: pytorch_ddp");
+  static const config::Document document = config::parse(command_line, "stack: pytorch_ddp");
   return document;
 }
 
