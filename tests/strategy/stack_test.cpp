@@ -44,6 +44,12 @@ TEST_CASE("keys of one runtime have no effect or no place in the other") {
   REQUIRE(warnings.size() == 2);
   CHECK(warnings[0].key_path == "lowering");
   CHECK(warnings[1].key_path == "optimizer_kernels");
+  warnings.clear();
+  load_stack(
+      config::parse("s.yaml", "name: s\nruntime: eager\nmemory: {dropout_mask: value, context: 1 GB}\n"),
+      &warnings);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].key_path == "memory.dropout_mask");
   const auto errors = stack_errors("name: s\nruntime: eager\nfused_elementwise: true\n");
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].key_path == "fused_elementwise");
