@@ -60,15 +60,23 @@ std::vector<WhatIf> what_ifs(const ResolvedExperiment& resolved) {
 }
 
 std::vector<WhatIf> stack_changes(const config::Catalogue& catalogue, const ResolvedExperiment& resolved) {
-  constexpr std::string_view compiled = "pytorch_compile";
+  const std::string compiled = "pytorch_compile";
   const std::vector<std::string> stacks = config::names(catalogue, config::Kind::stack);
-  if (!resolved.lowering || resolved.stack.name == compiled ||
-      std::ranges::find(stacks, compiled) == stacks.end())
-    return {};
-  return {{.change = "torch.compile",
-           .set = {{"stack", std::string(compiled)}},
-           .remark = "fewer kernels to launch",
-           .reason = {}}};
+  if (!resolved.lowering || std::ranges::find(stacks, compiled) == stacks.end()) return {};
+  std::vector<WhatIf> changes;
+  if (resolved.stack.runtime == Runtime::eager) {
+    changes.push_back({.change = "torch.compile",
+                       .set = {{"stack", compiled}},
+                       .remark = "fewer kernels to launch",
+                       .reason = {}});
+  }
+  if (resolved.stack.runtime != Runtime::cuda_graph) {
+    changes.push_back({.change = "CUDA graphs",
+                       .set = {{"stack", compiled}, {"stack.runtime", "cuda_graph"}},
+                       .remark = "compiled, and one launch for each pass",
+                       .reason = {}});
+  }
+  return changes;
 }
 
 std::vector<WhatIfRow> what_would_help(const config::Catalogue& catalogue, const std::string& experiment,

@@ -38,7 +38,7 @@ struct WhatIfRow {
 /// The changes worth trying on an experiment, including impossible ones.
 std::vector<WhatIf> what_ifs(const ResolvedExperiment& resolved);
 
-/// Other stacks of the catalogue for a job whose host launches its kernels: torch.compile.
+/// Other stacks of the catalogue for a job whose host launches its kernels: torch.compile, and CUDA graphs.
 std::vector<WhatIf> stack_changes(const config::Catalogue& catalogue, const ResolvedExperiment& resolved);
 
 /// Simulates both lists in child processes, `parallel` at once, and sorts them by throughput, highest first,

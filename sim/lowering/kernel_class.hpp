@@ -19,6 +19,7 @@ struct KernelClass {
   OpKind kind = OpKind::elementwise;
   KernelRate rate;
   bool is_part = false;  ///< of a launch of another: it takes no host time of its own
+  double columns = 0;    ///< that are worked on at once, row after row; 0: all
   std::string source = {};
 };
 
@@ -62,6 +63,10 @@ struct Keys<KernelClass> {
                 optional("rate", &KernelClass::rate, "rate of its kernels"),
                 optional("is_part", &KernelClass::is_part,
                          "true: part of another operation's launch, without host time of its own"),
+                optional("columns", &KernelClass::columns,
+                         "columns of the values that are worked on at once, row after row; default: all")
+                    .at_least(0)
+                    .at_most(1e6),
                 optional("source", &KernelClass::source, "measurement or documentation"));
   }
 };

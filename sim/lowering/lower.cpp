@@ -108,6 +108,8 @@ private:
     op.flops = Flops(part * count);
     op.synchronises = rule.synchronises;
     op.rows = values.number(KernelValues::rows);
+    const double at_once = class_named(class_of(rule.kernel, is_single)).columns;
+    if (at_once > 0) op.rows *= std::max(1.0, number / op.rows / at_once);
     ops_.push_back(std::move(op));
   }
 
@@ -128,8 +130,12 @@ private:
     return has_other ? other : name;
   }
 
+  [[nodiscard]] const KernelClass& class_named(const std::string& name) const {
+    return *std::ranges::find(rules_.kernels, name, &KernelClass::name);
+  }
+
   Op kernel(Phase phase, const std::string& layer, const std::string& name, Bytes each, int count) const {
-    const auto found = std::ranges::find(rules_.kernels, name, &KernelClass::name);
+    const KernelClass* const found = &class_named(name);
     Op op;
     op.phase = phase;
     op.layer = layer + "." + name;

@@ -52,8 +52,33 @@ TEST_CASE("the stack chooses attention unless somebody sets the model's") {
   CHECK(!has_fused_attention(on_h100({{"stack", "pytorch_ddp"}})));
 }
 
-TEST_CASE("ranks that share a model have no stack with runtime eager") {
+TEST_CASE("ranks that share a model have no stack with runtime eager, but each may recompute its blocks") {
   CHECK_THROWS_AS(on_h100({{"parallelism.tensor", "2"}}), InputError);
+  CHECK_THROWS_AS(on_h100({{"parallelism.recompute", "selective"}}), InputError);
+  const ResolvedExperiment again = on_h100({{"parallelism.recompute", "full"}});
+  CHECK(again.recomputes);
+  CHECK(!again.layout);
+  CHECK(launches(again) > 1.2 * launches(on_h100()));
+}
+
+TEST_CASE("a compiler launches fewer kernels, and leaves BERT's attention separate") {
+  const ResolvedExperiment compiled = on_h100({{"stack", "pytorch_compile"}});
+  CHECK(launches(compiled) < launches(on_h100()));
+  CHECK(!has_fused_attention(compiled));
+  CHECK(has_fused_attention(on_h100({{"stack", "pytorch_compile"}, {"model", "gpt2_small"}})));
+}
+
+TEST_CASE("without a stack, models run on the software of the GPU's years, as far as it has rules") {
+  const auto stack = [](Overrides more) {
+    Overrides overrides{{"model", "gpt2_small"}, {"precision", "amp"}, {"batch_per_gpu", "1"}};
+    overrides.insert(overrides.end(), more.begin(), more.end());
+    return testing::shipped_experiment(no_file, overrides).stack.name;
+  };
+  CHECK(stack({{"platform", "dgx_h100"}}) == "pytorch");
+  CHECK(stack({{"platform", "dgx1v"}}) == "pytorch_ddp");
+  CHECK(stack({{"platform", "dgx_h100"}, {"stack", "apex_ddp"}}) == "apex_ddp");
+  CHECK(stack({{"platform", "dgx_h100"}, {"optimizer", "lamb"}}) == "pytorch_ddp");
+  CHECK(stack({{"platform", "dgx_h100"}, {"parallelism.tensor", "2"}}) == "pytorch_ddp");
 }
 
 TEST_CASE("the platform's host launches as fast as node.host.launch says") {

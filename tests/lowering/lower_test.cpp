@@ -3,6 +3,7 @@
 #include "compute/op_time.hpp"
 #include "errors_of.hpp"
 #include "lowering/optimizer_kernels.hpp"
+#include "workload/accumulate.hpp"
 #include "workload/decoder.hpp"
 #include "workload/gpt2.hpp"
 #include "workload/model_file.hpp"
@@ -229,4 +230,134 @@ TEST_CASE("host times follow the factor of the host, kernels do not") {
     CHECK(fast.ops[i].gaps == reference.ops[i].gaps);
   }
   CHECK(fast.queue == LaunchQueue{.places = 1024, .latency = Seconds{5e-6} - Seconds{1e-6}});
+}
+
+TEST_CASE("compiled GPT-2 small launches one kernel between two products") {
+  const LoweredStep step{.batch = 16,
+                         .precision = Precision::amp_bf16,
+                         .optimizer = Optimizer::adam,
+                         .optimizer_kernels = OptimizerKernels::fused,
+                         .runtime = Runtime::compiled};
+  const Trace trace = lowered_trace(gpt2(12, 768, 12), pytorch(), step);
+  CHECK(launches(trace, Phase::forward).kernels == doctest::Approx(215 - 12).epsilon(0.02));
+  CHECK(launches(trace, Phase::forward).gigabytes == doctest::Approx(13.74).epsilon(0.02));
+  CHECK(launches(trace, Phase::forward).milliseconds == doctest::Approx(17.13).epsilon(0.02));
+  CHECK(launches(trace, Phase::backward).kernels == doctest::Approx(383).epsilon(0.02));
+  CHECK(launches(trace, Phase::backward).gigabytes == doctest::Approx(18.55).epsilon(0.02));
+  CHECK(launches(trace, Phase::backward).milliseconds == doctest::Approx(34.37).epsilon(0.02));
+  CHECK(launches(trace, Phase::optimizer).kernels == 9);
+  CHECK(tensors(trace) == 148);
+}
+
+TEST_CASE("CUDA graphs are the compiled kernels with one launch for each pass") {
+  const Model model = gpt2(2, 768, 12);
+  LoweredStep step{.batch = 1,
+                   .precision = Precision::amp_bf16,
+                   .optimizer = Optimizer::adam,
+                   .runtime = Runtime::compiled};
+  const Trace compiled = lowered_trace(model, pytorch(), step);
+  step.runtime = Runtime::cuda_graph;
+  const Trace graphs = lowered_trace(model, pytorch(), step);
+  REQUIRE(graphs.ops.size() == compiled.ops.size());
+  Seconds passes;
+  for (std::size_t i = 0; i < graphs.ops.size(); ++i) {
+    CHECK(graphs.ops[i].bytes == compiled.ops[i].bytes);
+    if (graphs.ops[i].phase == Phase::optimizer)
+      CHECK(graphs.ops[i].host == compiled.ops[i].host);
+    else
+      passes += graphs.ops[i].host;
+  }
+  CHECK(passes == 2 * pytorch().host.graph);
+  const Lowering rules = rules_of_text("  - {layer: relu, forward: [{kernel: vector, passes: 2}]}\n");
+  CHECK_THROWS_AS(lowered_trace(model, rules, step), InputError);  // it has no rules of a compiler
+}
+
+TEST_CASE("a checkpointed block launches its forward kernels again before its backward") {
+  LoweredStep step{.batch = 16,
+                   .precision = Precision::amp_bf16,
+                   .optimizer = Optimizer::adam,
+                   .optimizer_kernels = OptimizerKernels::fused,
+                   .recomputes = true};
+  const Trace trace = lowered_trace(gpt2(24, 1024, 16), pytorch(), step);
+  CHECK(launches(trace, Phase::forward).kernels == 578 - 24);
+  CHECK(launches(trace, Phase::forward).gigabytes == doctest::Approx(50.70).epsilon(0.001));
+  CHECK(launches(trace, Phase::backward).kernels == doctest::Approx(1480).epsilon(0.02));
+  CHECK(launches(trace, Phase::backward).gigabytes == doctest::Approx(121.26).epsilon(0.005));
+  CHECK(launches(trace, Phase::backward).milliseconds == doctest::Approx(129.76).epsilon(0.01));
+  CHECK(tensors(trace) == 292);
+  const auto again = std::ranges::find(trace.ops, OpRole::recompute, &Op::role);
+  CHECK(again->layer.starts_with("h23."));
+  CHECK(again->layer.ends_with(".recompute"));
+}
+
+TEST_CASE("fp16 autocast scales gradients back, and the host waits for that") {
+  const auto synchronised = [](Precision precision) {
+    const Trace trace = lowered_trace(shipped("bert_large"), pytorch(),
+                                      {.batch = 32, .precision = precision, .optimizer = Optimizer::adam});
+    const auto waits = [](const Op& op) { return op.synchronises; };
+    return std::pair(std::ranges::count_if(trace.ops, waits), launches(trace, Phase::optimizer).kernels);
+  };
+  CHECK(synchronised(Precision::amp_bf16).first == 0);
+  CHECK(synchronised(Precision::amp).first == 1);
+  const int scaling = synchronised(Precision::amp).second - synchronised(Precision::amp_bf16).second;
+  CHECK(scaling >= 4 + 4);
+  CHECK(scaling <= 16);
+}
+
+TEST_CASE("norms of heads have kernels of their own, for queries and for keys") {
+  DecoderHyperparameters parameters;
+  parameters.layers = 1;
+  parameters.hidden = 1024;
+  parameters.heads = 16;
+  parameters.kv_heads = 8;
+  parameters.head_dim = 128;
+  parameters.norm = DecoderNorm::rms_norm;
+  parameters.position = DecoderPosition::rope;
+  parameters.vocabulary = 1000;
+  parameters.sequence_length = 256;
+  parameters.attention = AttentionKernel::flash;
+  const auto kernels = [&](bool has_norm, Phase phase) {
+    parameters.qk_norm = has_norm;
+    Model model;
+    model.layers = decoder_layers(parameters);
+    return launches(
+               lowered_trace(model, pytorch(),
+                             {.batch = 1, .precision = Precision::pure_bf16, .optimizer = Optimizer::adam}),
+               phase)
+        .kernels;
+  };
+  CHECK(kernels(true, Phase::forward) - kernels(false, Phase::forward) == 2 * 8);
+  CHECK(kernels(true, Phase::backward) - kernels(false, Phase::backward) == 2 * 17);
+}
+
+TEST_CASE("a batch norm in NCHW has a block for each channel, and waits for turns beyond 300 or 400") {
+  const Trace trace =
+      lowered_trace(shipped("resnet50"), pytorch(),
+                    {.batch = 128, .precision = Precision::amp_bf16, .optimizer = Optimizer::momentum});
+  const auto duration = [&](const char* name) {
+    const auto op = std::ranges::find(trace.ops, name, &Op::layer);
+    REQUIRE(op != trace.ops.end());
+    return op_time(h100(), Precision::amp_bf16, *op).duration.si();
+  };
+  const double pixels = 128.0 * 112 * 112;
+  CHECK(duration("bn1.bn_plane_gradient") == doctest::Approx(2e-6 + 2.05e-9 * pixels).epsilon(0.01));
+  const double last = 128.0 * 7 * 7;  // 2,048 channels
+  CHECK(duration("layer4.2.bn3.bn_plane_gradient") ==
+        doctest::Approx(2e-6 + 2.05e-9 * last * 2048 / 300).epsilon(0.05));
+}
+
+TEST_CASE("gradients of further micro-batches are added by a kernel for each tensor") {
+  Trace trace = lowered_trace(gpt2(2, 768, 12), pytorch(),
+                              {.batch = 1, .precision = Precision::amp_bf16, .optimizer = Optimizer::adam});
+  const int all = tensors(trace);
+  accumulate(trace, 4, Bytes(4), {});
+  lower_additions(trace, pytorch(), 2);
+  int additions = 0;
+  for (const Op& op : trace.ops) {
+    if (!is_gradient_addition(op)) continue;
+    ++additions;
+    CHECK(op.launches == all);
+    CHECK(op.host == all * 2 * pytorch().host.backward);
+  }
+  CHECK(additions == 3);
 }
