@@ -6,6 +6,7 @@
 #include "config/diagnostic.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <functional>
 #include <memory>
@@ -280,6 +281,13 @@ FlopRate peak_rate(const GpuProfile& gpu, Precision precision) {
 
 namespace {
 
+/// fp32 operations that a multiprocessor begins at once. Source: CUDA C++ Programming Guide, arithmetic
+/// instructions, results per clock cycle per multiprocessor, by compute capability.
+double lanes_of(int capability) {
+  constexpr std::array with_64{60, 70, 72, 75, 80};
+  return std::ranges::find(with_64, capability) == with_64.end() ? 128 : 64;
+}
+
 /// Values that are not of this GPU are those of an H100 SXM5, whose kernels the rates were measured with.
 OpTime rated_time(const GpuProfile& gpu, Dtype dtype, const Op& op) {
   constexpr Bandwidth h100_bandwidth{3.35e12};
@@ -290,7 +298,9 @@ OpTime rated_time(const GpuProfile& gpu, Dtype dtype, const Op& op) {
   const KernelRate& rate = *op.rate;
   const Bytes each = op.bytes / op.launches;
   const Bandwidth bandwidth = gpu.memory.bandwidth.value;
-  const Bandwidth issued = h100_bandwidth * (rates_of(gpu, Dtype::fp32).peak.value / h100_single);
+  // Of multiprocessors at their clock: the fp32 peak without the lanes that a multiprocessor has.
+  const double lanes = lanes_of(compute_capability(gpu)) / lanes_of(90);
+  const Bandwidth issued = h100_bandwidth * (rates_of(gpu, Dtype::fp32).peak.value / h100_single / lanes);
   Seconds time;
   if (rate.limit == KernelLimit::matrix || rate.limit == KernelLimit::single) {
     const Dtype type = rate.limit == KernelLimit::matrix ? dtype : Dtype::fp32;
@@ -318,7 +328,8 @@ OpTime product_time(const GpuProfile& gpu, Dtype dtype, const Op& op) {
   const Multiprocessors gpu_of{
       .number = gpu.sms ? gpu.sms->value : 132, .peak = peak, .bandwidth = gpu.memory.bandwidth.value};
   const bool is_half = dtype == Dtype::fp16 || dtype == Dtype::bf16 || dtype == Dtype::fp8;
-  return {tiled_time(gpu_of, shape, Bytes(is_half ? 2 : 4), *op.product, op.phase == Phase::backward),
+  return {tiled_time(gpu_of, shape, Bytes(is_half ? 2 : 4), *op.product,
+                     op.phase == Phase::backward && op.role != OpRole::recompute),
           ComputeSource::fitted};
 }
 

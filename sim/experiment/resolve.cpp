@@ -43,6 +43,7 @@
 #include "workload/trace_csv.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <optional>
 
@@ -61,6 +62,13 @@ void check_variation(const Randomness& random, const GpuProfile& gpu) {
     return;
   throw InputError(fmt::format("{} does not state how much GPUs of its kind differ (variation)", gpu.name),
                    "random: {gpu: {kind: normal, sd: 0.015}}");
+}
+
+/// Whether a mapping in a document has a key.
+bool has_key(const config::Node& node, std::string_view key) {
+  const auto has = [&](const config::Node& part) { return has_key(part, key); };
+  return node.find(key) != nullptr || std::ranges::any_of(node.items, has) ||
+         std::ranges::any_of(node.entries, has, &config::Node::Entry::value);
 }
 
 /// Reads the files of one experiment in the order of their dependencies, and continues after errors where
@@ -237,13 +245,20 @@ private:
   }
 
   /// What people run today on a GPU of today, if nobody names the software: PyTorch 2 came with GPUs of 2022.
+  /// Rules of a lowering have gradients of whole tables and the usual updates.
   [[nodiscard]] bool has_software_of_today() const {
     constexpr int first_year = 2022;
+    if (!settings_.model || settings_.parallelism || !has_platform_ ||
+        settings_.precision == Precision::fp8 || settings_.sync.kind != SyncKind::all_reduce ||
+        resolved_.gpu.year.value_or(0) < first_year)
+      return false;
     constexpr std::array with_rules{Optimizer::sgd, Optimizer::momentum, Optimizer::adam};
-    return settings_.model && !settings_.parallelism && has_platform_ &&
-           settings_.precision != Precision::fp8 && settings_.sync.kind == SyncKind::all_reduce &&
-           resolved_.gpu.year.value_or(0) >= first_year &&
-           std::ranges::find(with_rules, settings_.optimizer) != with_rules.end();
+    const config::Node& model =
+        load_once(files_, find_once(files_, catalogue_, config::Kind::model, *settings_.model, file_)).root;
+    Optimizer optimizer = settings_.optimizer;
+    if (const config::Node* const usual = model.find("optimizer"); usual != nullptr && !is_given("optimizer"))
+      optimizer = config::value_named<Optimizer>(usual->scalar).value_or(optimizer);
+    return std::ranges::find(with_rules, optimizer) != with_rules.end() && !has_key(model, "sparse");
   }
 
   void read_stack() {

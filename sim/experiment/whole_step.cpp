@@ -27,7 +27,8 @@ void complete_step(ResolvedExperiment& resolved) {
                {.reduces_each = resolved.stack.reduce_each_micro_batch,
                 .fuses_additions = resolved.stack.fused_accumulation});
     if (resolved.lowering)
-      lower_additions(one.trace, *resolved.lowering, host_launch(resolved.platform).value);
+      lower_additions(one.trace, *resolved.lowering, resolved.stack.runtime,
+                      host_launch(resolved.platform).value);
   }
   if (!is_replay(settings)) add_stack_ops(resolved.classes.front().trace, resolved.stack);
 }

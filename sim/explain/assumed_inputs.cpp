@@ -4,6 +4,7 @@
 #include "config/assumed_values.hpp"
 #include "experiment/one_gpu.hpp"
 #include "experiment/overrides.hpp"
+#include "platform/host_launch.hpp"
 #include "run/simulate.hpp"
 #include "units/range_text.hpp"
 #include "units/text.hpp"
@@ -120,6 +121,19 @@ void add_hypothetical(const Run& run, std::vector<AssumedInput>& inputs) {
   add("platform.node.speed.sockets", links.sockets);
 }
 
+/// The host that launches kernels, where nobody measured it: published runs with a lowering had other hosts.
+void add_host(const Run& run, std::vector<AssumedInput>& inputs) {
+  if (!run.experiment.lowering) return;
+  const Sourced<double> launch = host_launch(run.experiment.platform);
+  if (launch.provenance != Provenance::assumed) return;
+  inputs.push_back({.keys = {"platform.node.host.launch"},
+                    .value = shortest(launch.value),
+                    .reason = launch.source,
+                    .ends = {.low = digits12((1 - part_of_ratios) * launch.value),
+                             .high = digits12((1 + part_of_ratios) * launch.value)},
+                    .is_slow_at_high = true});
+}
+
 /// All candidates of a run.
 std::vector<AssumedInput> inputs_of(const config::Catalogue& catalogue, const Run& run, InputFiles& files) {
   const ResolvedExperiment& resolved = run.experiment;
@@ -128,6 +142,7 @@ std::vector<AssumedInput> inputs_of(const config::Catalogue& catalogue, const Ru
   const fs::path platform = find_once(files, catalogue, config::Kind::platform, resolved.settings.platform);
   std::vector<AssumedInput> inputs;
   add_hypothetical(run, inputs);
+  add_host(run, inputs);
   const auto add = [&](const fs::path& file, const std::string& kind) {
     add_inputs(load_with(files, file, kind, overrides), kind + '.', inputs);
   };

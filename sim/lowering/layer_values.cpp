@@ -13,6 +13,9 @@ double elements(const std::vector<int>& shape) {
   return product;
 }
 
+/// Whether each channel of a convolution has a window of its own.
+bool is_depthwise(const Layer& layer) { return layer.groups > 1 && layer.groups == layer.in_shape.front(); }
+
 /// Whether a convolution is a product of the channels of each pixel, which cuDNN computes in either order.
 bool multiplies_pixels(const Layer& layer) {
   constexpr int least_pixels = 784;
@@ -138,9 +141,9 @@ bool LayerValues::holds(LaunchCondition condition) const {
     case LaunchCondition::any_token:
       return !model_.predicts_next_token;
     case LaunchCondition::depthwise:
-      return layer.groups > 1;
+      return is_depthwise(layer);
     case LaunchCondition::dense:
-      return layer.groups == 1;
+      return !is_depthwise(layer);
     case LaunchCondition::reads_images:
       return is_convolution(layer) && !layer.has_input_gradient;
     case LaunchCondition::reads_maps:

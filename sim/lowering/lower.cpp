@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 #include <ranges>
 #include <utility>
 
@@ -34,12 +35,14 @@ public:
     launch_as_graph(0);
     const std::size_t backward = ops_.size();
     std::optional<int> block;
+    std::vector<Gradient> completed;  // by kernels of the layer before, if a compiler fuses them
     for (const TypedLayer& typed : layers_ | std::views::reverse) {
       if (step_.recomputes && typed.layer.block != block) recompute(typed.layer.block);
       block = typed.layer.block;
       const std::size_t first = ops_.size();
       append(Phase::backward, typed);
-      if (ops_.size() > first) ops_.back().gradients = gradients_of(typed.layer, step_.batch);
+      std::ranges::move(gradients_of(typed.layer, step_.batch), std::back_inserter(completed));
+      if (ops_.size() > first) ops_.back().gradients = std::exchange(completed, {});
       append_gradient_sums(typed);
     }
     launch_as_graph(backward);
@@ -55,13 +58,13 @@ private:
       append_unruled(phase, typed);
       return;
     }
+    for (const KernelRule& rule : kernels_of(*its, phase)) append(phase, typed, rule);
+  }
+
+  [[nodiscard]] const std::vector<KernelRule>& kernels_of(const LayerRules& its, Phase phase) const {
     const bool is_forward = phase == Phase::forward;
-    const auto& eager = is_forward ? its->forward : its->backward;
-    const bool is_other = is_compiled() && its->compiled;
-    const auto& compiled = is_other && is_forward ? its->compiled->forward
-                           : is_other             ? its->compiled->backward
-                                                  : eager;
-    for (const KernelRule& rule : compiled) append(phase, typed, rule);
+    if (is_compiled() && its.compiled) return is_forward ? its.compiled->forward : its.compiled->backward;
+    return is_forward ? its.forward : its.backward;
   }
 
   void append_gradient_sums(const TypedLayer& typed) {
@@ -78,6 +81,9 @@ private:
   void append_unruled(Phase phase, const TypedLayer& typed) {
     for (Op& op : layer_ops(phase, typed.layer, step_.batch, step_.precision)) {
       op.of_layer = typed.of_layer;
+      op.host = host_of(phase);
+      op.gaps = rules_.host.gap;
+      op.gradients.clear();
       ops_.push_back(std::move(op));
     }
   }
@@ -268,21 +274,32 @@ private:
 
   /// In the optimizer's phase, the launches of passes over all tensors.
   void append_passes(const std::vector<TensorPass>& passes, const std::vector<double>& tensors, Bytes size) {
-    const std::vector<double> counters(tensors.size(), 1);  // a value of each
     for (const TensorPass& pass : passes) {
-      for (const TensorLaunch& launch : tensor_launches(pass.bytes > 0 ? counters : tensors, pass.tensors)) {
-        const Bytes each = launch.values * (pass.bytes > 0 ? Bytes(pass.bytes) : pass.passes * size);
-        ops_.push_back(
-            kernel(Phase::optimizer, "optimizer", class_of(pass.kernel, size == Bytes(4)), each, 1));
+      if (pass.bytes > 0) {
+        append_counters(pass, static_cast<int>(tensors.size()));
+        continue;
       }
+      for (const TensorLaunch& launch : tensor_launches(tensors, pass.tensors))
+        append_update(pass, size == Bytes(4), launch.values * pass.passes * size);
     }
+  }
+
+  /// Kernels of a value of each tensor.
+  void append_counters(const TensorPass& pass, int tensors) {
+    for (int done = 0; done < tensors; done += pass.tensors)
+      append_update(pass, true, std::min(pass.tensors, tensors - done) * Bytes(pass.bytes));
+  }
+
+  void append_update(const TensorPass& pass, bool is_single, Bytes each) {
+    ops_.push_back(kernel(Phase::optimizer, "optimizer", class_of(pass.kernel, is_single), each, 1));
   }
 
   /// Gradients in fp16 autocast: scaled back, and the host waits to hear whether all are finite.
   void append_scaler() {
     if (step_.precision != Precision::amp || rules_.scaler.empty()) return;
+    const std::size_t first = ops_.size();
     append_passes(rules_.scaler, tensors(), sizes_.parameter);
-    ops_.back().synchronises = true;
+    if (ops_.size() > first) ops_.back().synchronises = true;
   }
 
   void append_optimizer() {
@@ -324,18 +341,21 @@ Trace lowered_trace(const Model& model, const Lowering& rules, const LoweredStep
           .ops = Lowerer(model, rules, step).ops()};
 }
 
-void lower_additions(Trace& trace, const Lowering& rules, double host_times) {
+void lower_additions(Trace& trace, const Lowering& rules, Runtime runtime, double host_times) {
   int tensors = 0;
   for (const Op& op : trace.ops | std::views::reverse) {
     if (is_gradient_addition(op)) break;
     tensors += static_cast<int>(op.gradients.size());
   }
+  if (tensors == 0) return;
+  const bool is_compiled = runtime != Runtime::eager && rules.compiler;
+  const Seconds launch = is_compiled ? rules.compiler->backward : rules.host.backward;
   const auto vector = std::ranges::find(rules.kernels, rules.gradient_sum.kernel, &KernelClass::name);
   for (Op& op : trace.ops) {
     if (!is_gradient_addition(op)) continue;
     op.rate = vector->rate;
     op.launches = tensors;
-    op.host = tensors * host_times * rules.host.backward;
+    op.host = tensors * host_times * launch;
     op.gaps = tensors * rules.host.gap;
   }
 }

@@ -25,6 +25,6 @@ struct LoweredStep {
 Trace lowered_trace(const Model& model, const Lowering& rules, const LoweredStep& step);
 
 /// Makes the additions of gradients in such a step of several micro-batches a kernel for each tensor.
-void lower_additions(Trace& trace, const Lowering& rules, double host_times);
+void lower_additions(Trace& trace, const Lowering& rules, Runtime runtime, double host_times);
 
 }  // namespace trainyard

@@ -24,6 +24,8 @@ public:
       }
     }
     check(rules_.gradient_sum, "gradient_sum");
+    if (rules_.gradient_sum.matrix != MatrixKernel::none)
+      problems_.error("gradient_sum.matrix", "a sum of gradients is no work of matrix units", "give kernel");
     if (!rules_.clear.empty()) check_class(rules_.clear, "clear");
     for (std::size_t i = 0; i < rules_.optimizers.size(); ++i) {
       const auto& passes = rules_.optimizers[i].passes;

@@ -10,7 +10,7 @@
 namespace trainyard {
 
 /// How an optimizer updates all tensors.
-enum class OptimizerKernels { foreach_, fused };
+enum class OptimizerKernels { foreach_, fused };  // NOLINT(readability-identifier-naming): else a macro
 
 struct TensorLaunch {
   int tensors = 0;    ///< that the kernel touches

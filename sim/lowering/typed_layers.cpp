@@ -15,7 +15,9 @@ std::vector<Layer> projections_of(const Layer& whole) {
   const double columns = std::accumulate(whole.projections.begin(), whole.projections.end(), 0.0);
   const bool has_tensors = whole.parameters.size() % whole.projections.size() == 0;  // some are named already
   const std::size_t tensors = has_tensors ? whole.parameters.size() / whole.projections.size() : 0;
-  const bool is_named = tensors > 0 && whole.parameters.size() > 2;
+  const bool is_one_with_bias =
+      whole.parameters.size() == 2 && whole.parameters.back().name.ends_with(".bias");
+  const bool is_named = tensors > 0 && !is_one_with_bias;
   std::vector<Layer> parts;
   for (std::size_t i = 0; i < whole.projections.size(); ++i) {
     Layer part = whole;

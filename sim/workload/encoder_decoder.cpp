@@ -124,11 +124,13 @@ private:
     append_attention(layers_, prefix, size,
                      with_tensors(linear_layer(prefix + ".attn.qkv", qkv, parts.bias), {"q", "k", "v"}),
                      parts);
+    if (!is_t5()) set_shares_input(layers_[first]);  // with the residual sum
     append_norm_after(prefix + ".ln1", size);
     if (reads_encoder) append_cross(prefix, size, parts);
     append_norm_before(last_norm, size);
     const std::size_t up = layers_.size();
     append_mlp(layers_, prefix + ".mlp", size, size.intermediate, parts);
+    if (!is_t5()) set_shares_input(layers_[up]);
     if (parameters_.gated) layers_[up] = with_tensors(std::move(layers_[up]), {"wi_0", "wi_1"});
     append_residual(layers_, prefix, reads_encoder ? "3" : "2", size, parts);
     append_norm_after(last_norm, size);

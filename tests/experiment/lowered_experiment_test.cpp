@@ -79,6 +79,8 @@ TEST_CASE("without a stack, models run on the software of the GPU's years, as fa
   CHECK(stack({{"platform", "dgx_h100"}, {"stack", "apex_ddp"}}) == "apex_ddp");
   CHECK(stack({{"platform", "dgx_h100"}, {"optimizer", "lamb"}}) == "pytorch_ddp");
   CHECK(stack({{"platform", "dgx_h100"}, {"parallelism.tensor", "2"}}) == "pytorch_ddp");
+  CHECK(stack({{"platform", "dgx_h100"}, {"nodes", "1"}, {"gpus", "1"}, {"model", "dlrm"}}) ==
+        "pytorch_ddp");  // sparse gradients
 }
 
 TEST_CASE("the platform's host launches as fast as node.host.launch says") {

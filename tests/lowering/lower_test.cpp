@@ -39,7 +39,7 @@ Launches launches(const Trace& trace, Phase phase, Layout layout = Layout::nchw)
   Launches sum;
   for (const Op& op : trace.ops) {
     if (op.phase != phase) continue;
-    (op.layer.ends_with("clear") ? sum.clears : sum.kernels) += op.launches;
+    (op.layer.find(".clear") != std::string::npos ? sum.clears : sum.kernels) += op.launches;
     if (!is_matrix(op.kind)) sum.gigabytes += op.bytes.si() / 1e9;
     sum.milliseconds += 1e3 * op_time(h100(), *trace.precision, op, layout).duration.si();
   }
@@ -160,19 +160,36 @@ TEST_CASE("ResNet-50 in NHWC launches a batch norm in five kernels and adds grad
   CHECK(launches(trace, Phase::optimizer, Layout::nhwc).kernels == 9);
 }
 
-TEST_CASE("all gradients of a model are complete once, whatever its projections") {
-  for (const char* const name : {"bert_base", "vit_b_16", "llama2_7b", "mobilenet_v2", "t5_base"}) {
+TEST_CASE("all gradients of a model are complete once, whatever its projections and its runtime") {
+  for (const char* const name :
+       {"bert_base", "vit_b_16", "llama2_7b", "mobilenet_v2", "t5_base", "qwen3_0_6b"}) {
     const Model model = shipped(name);
-    const Trace trace =
-        lowered_trace(model, pytorch(), {.precision = Precision::tf32, .optimizer = Optimizer::adam});
-    double sum = 0;
-    for (const Op& op : trace.ops) {
-      for (const Gradient& gradient : op.gradients) sum += gradient.elements;
-    }
     double parameters = 0;
+    std::size_t all = 0;
     for (const Layer& layer : model.layers) parameters += parameter_elements(layer);
-    CHECK_MESSAGE(sum == doctest::Approx(parameters).epsilon(1e-9), name);
+    for (const Runtime runtime : {Runtime::eager, Runtime::compiled, Runtime::cuda_graph}) {
+      const Trace trace = lowered_trace(
+          model, pytorch(), {.precision = Precision::tf32, .optimizer = Optimizer::adam, .runtime = runtime});
+      double sum = 0;
+      for (const Op& op : trace.ops) {
+        for (const Gradient& gradient : op.gradients) sum += gradient.elements;
+      }
+      CHECK_MESSAGE(sum == doctest::Approx(parameters).epsilon(1e-9), name);
+      if (all == 0) all = static_cast<std::size_t>(tensors(trace));
+      CHECK_MESSAGE(static_cast<std::size_t>(tensors(trace)) == all, name);
+    }
   }
+}
+
+TEST_CASE("projections without bias are one tensor each") {
+  const Trace trace = lowered_trace(shipped("t5_base"), pytorch(),
+                                    {.precision = Precision::tf32, .optimizer = Optimizer::adam});
+  const auto is_bias_sum = [](const Op& op) { return op.layer.ends_with("proj.column_sums"); };
+  CHECK(std::ranges::none_of(trace.ops, is_bias_sum));
+  const auto of = [&](const char* name) {
+    return std::ranges::count_if(trace.ops, [&](const Op& op) { return op.layer == name; });
+  };
+  CHECK(of("decoder.h0.cross.kv.0.column_sums") == 0);
 }
 
 TEST_CASE("a kernel of tensors beyond 2^31 bytes is launched for each half") {
@@ -181,6 +198,7 @@ TEST_CASE("a kernel of tensors beyond 2^31 bytes is launched for each half") {
         lowered_trace(gpt2(1, 768, 12), pytorch(),
                       {.batch = batch, .precision = Precision::amp_bf16, .optimizer = Optimizer::adam});
     const auto cast = std::ranges::find(trace.ops, "loss.mixed", &Op::layer);
+    REQUIRE(cast != trace.ops.end());
     return cast->launches;
   };
   CHECK(casts(10) == 1);  // 2.06e9 bytes of fp32 logits
@@ -286,6 +304,7 @@ TEST_CASE("a checkpointed block launches its forward kernels again before its ba
   CHECK(launches(trace, Phase::backward).milliseconds == doctest::Approx(129.76).epsilon(0.01));
   CHECK(tensors(trace) == 292);
   const auto again = std::ranges::find(trace.ops, OpRole::recompute, &Op::role);
+  REQUIRE(again != trace.ops.end());
   CHECK(again->layer.starts_with("h23."));
   CHECK(again->layer.ends_with(".recompute"));
 }
@@ -299,9 +318,7 @@ TEST_CASE("fp16 autocast scales gradients back, and the host waits for that") {
   };
   CHECK(synchronised(Precision::amp_bf16).first == 0);
   CHECK(synchronised(Precision::amp).first == 1);
-  const int scaling = synchronised(Precision::amp).second - synchronised(Precision::amp_bf16).second;
-  CHECK(scaling >= 4 + 4);
-  CHECK(scaling <= 16);
+  CHECK(synchronised(Precision::amp).second == 157);  // as profiled
 }
 
 TEST_CASE("norms of heads have kernels of their own, for queries and for keys") {
@@ -351,7 +368,7 @@ TEST_CASE("gradients of further micro-batches are added by a kernel for each ten
                               {.batch = 1, .precision = Precision::amp_bf16, .optimizer = Optimizer::adam});
   const int all = tensors(trace);
   accumulate(trace, 4, Bytes(4), {});
-  lower_additions(trace, pytorch(), 2);
+  lower_additions(trace, pytorch(), Runtime::eager, 2);
   int additions = 0;
   for (const Op& op : trace.ops) {
     if (!is_gradient_addition(op)) continue;

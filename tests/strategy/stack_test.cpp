@@ -53,7 +53,7 @@ TEST_CASE("keys of one runtime have no effect or no place in the other") {
   const auto errors = stack_errors("name: s\nruntime: eager\nfused_elementwise: true\n");
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].key_path == "fused_elementwise");
-  CHECK(stack_errors("name: s\nruntime: compiled\n").front().key_path == "runtime");
+  CHECK(stack_errors("name: s\nruntime: jit\n").front().key_path == "runtime");
 }
 
 TEST_CASE("Horovod's fusion by version, and Megatron's one flat fp16 buffer") {
