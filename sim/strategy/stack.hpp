@@ -143,8 +143,7 @@ struct Names<StackAttention> {
   static constexpr std::array table{
       Name{"sdpa", StackAttention::sdpa, "in one kernel, where its scores have no trained bias"},
       Name{"eager", StackAttention::eager, "scores, softmax, dropout and context in kernels of their own"},
-      Name{"flash", StackAttention::sdpa, ""},
-      Name{"unfused", StackAttention::eager, ""}};
+      Name{"flash", StackAttention::sdpa, ""}, Name{"unfused", StackAttention::eager, ""}};
 };
 
 template <>
