@@ -475,7 +475,7 @@ private:
       if (!settings_.traces) resolved_.classes.front().ranks = all_ranks(*resolved_.cluster);
     });
     if (!resolved_.cluster) return;
-    if (settings_.parallelism && has_stack_ && resolved_.model) {
+    if (settings_.parallelism && has_stack_ && resolved_.model && !resolved_.lowering) {
       errors_.run(document_, "parallelism", [&] { lay_out(resolved_); });
     }
     if (settings_.parallelism && settings_.trace) {

@@ -39,7 +39,7 @@ Launches launches(const Trace& trace, Phase phase, Layout layout = Layout::nchw)
   Launches sum;
   for (const Op& op : trace.ops) {
     if (op.phase != phase) continue;
-    (op.layer.find(".clear") != std::string::npos ? sum.clears : sum.kernels) += op.launches;
+    (op.layer.find("clear") != std::string::npos ? sum.clears : sum.kernels) += op.launches;
     if (!is_matrix(op.kind)) sum.gigabytes += op.bytes.si() / 1e9;
     sum.milliseconds += 1e3 * op_time(h100(), *trace.precision, op, layout).duration.si();
   }
