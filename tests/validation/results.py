@@ -318,8 +318,8 @@ def steps_in_words(program, source):
     far = [error for error in errors if abs(error) > FAR_OFF]
     short = sum(error < 0 for error in far)
     short = "all of them" if short == len(far) else short
-    return (f"Of {len(errors)} steps of PyTorch measured on one H100 or H200, predicted from kernels measured there too, {len(far)} are\n"
-            f"more than {FAR_OFF} % off ({short} predicted too short), and {inside} lie in the interval that `run` prints")
+    return (f"Of {len(errors)} steps of PyTorch measured on one H100 or H200, predicted with `pytorch_ddp`, without a host, {len(far)} are\n"
+            f"more than {FAR_OFF} % off ({short} predicted too short), and {inside} lie in the interval that `run` prints; the stack `pytorch` is nearer")
 
 
 def facts(found, printed, errors, software, steps, source):
@@ -358,7 +358,7 @@ def hard_figures(software, errors, steps, source):
     lines += ["", f"{known} of the {runs} runs below have factors of other one-GPU runs with the same stack, model and precision; their errors say",
               f"little about other software. They date from {first} to {last}, on GPUs up to {newest}.",
               f"{steps}.",
-              "No published run is like them, so theirs is the wide interval of new circumstances ([tests/validation/gpu](../tests/validation/gpu/README.md))."]
+              "Theirs is the wide interval of new circumstances ([tests/validation/gpu](../tests/validation/gpu/README.md), [software.md](software.md#how-good-it-is))."]
     return "\n".join(lines)
 
 
