@@ -23,9 +23,7 @@ public:
         check(rules_.layers[i].compiled->backward, path + ".compiled.backward");
       }
     }
-    check(rules_.gradient_sum, "gradient_sum");
-    if (rules_.gradient_sum.matrix != MatrixKernel::none)
-      problems_.error("gradient_sum.matrix", "a sum of gradients is no work of matrix units", "give kernel");
+    check_sum();
     if (!rules_.clear.empty()) check_class(rules_.clear, "clear");
     for (std::size_t i = 0; i < rules_.optimizers.size(); ++i) {
       const auto& passes = rules_.optimizers[i].passes;
@@ -50,6 +48,25 @@ private:
       problems_.error(path, "a kernel is either of a class or work of matrix units", "give kernel or matrix");
     else if (!rule.kernel.empty())
       check_class(rule.kernel, path + ".kernel");
+    if (!rule.kernel.empty() && rule.pads != 1)
+      problems_.error(path + ".pads", "only a product has columns to pad", "leave it out");
+    const bool has_traffic = rule.passes != 0 || rule.bytes != 0 || rule.fixed_bytes != 0 || rule.above != 0;
+    if (rule.matrix != MatrixKernel::none &&
+        (has_traffic || rule.count != 1 || rule.synchronises || rule.per_tensor))
+      problems_.error(path, "the layer says what its work of matrix units moves",
+                      "keep matrix, type, pads, when");
+  }
+
+  /// Of the gradients of a tensor that several layers read: passes over them by one class of kernels.
+  void check_sum() {
+    const KernelRule& sum = rules_.gradient_sum;
+    check_class(sum.kernel, "gradient_sum.kernel");
+    const bool has_more = sum.matrix != MatrixKernel::none || sum.of != KernelValues::output ||
+                          sum.type != PassType::result || sum.bytes != 0 || sum.fixed_bytes != 0 ||
+                          sum.above != 0 || sum.synchronises || sum.per_tensor || sum.pads != 1 ||
+                          sum.count != 1 || !sum.when.empty();
+    if (has_more)
+      problems_.error("gradient_sum", "a sum has a class and passes alone", "keep kernel and passes");
   }
 
   void check_class(const std::string& name, const std::string& path) {

@@ -230,6 +230,21 @@ TEST_CASE("rules of unknown classes, of two kinds of work and optimizers without
             .key_path == "layers[0].forward[0]");
   CHECK(errors_of([] { rules_of_text("  - {layer: relu}\n", "clear: memset\n"); }).front().key_path ==
         "clear");
+  CHECK(
+      errors_of([] { rules_of_text("  - {layer: relu, forward: [{kernel: vector, passes: 2, pads: 8}]}\n"); })
+          .front()
+          .key_path == "layers[0].forward[0].pads");
+  CHECK(errors_of([] { rules_of_text("  - {layer: linear, forward: [{matrix: product, count: 2}]}\n"); })
+            .front()
+            .key_path == "layers[0].forward[0]");
+  CHECK(errors_of([] {
+          load_lowering(config::parse("own.yaml",
+                                      "name: own\nkernels: [{name: vector}]\ngradient_sum: {kernel: vector, "
+                                      "count: 2}\nhost: {forward: 1 us, backward: 1 us, tensor: 1 us, "
+                                      "fused_tensor: 1 us, step: 0 s, gap: 0 s}\nlayers: [{layer: relu}]\n"));
+        })
+            .front()
+            .key_path == "gradient_sum");
   const Lowering rules = rules_of_text("  - {layer: relu, forward: [{kernel: vector, passes: 2}]}\n");
   CHECK_THROWS_AS(lowered_trace(shipped("resnet18"), rules, {.optimizer = Optimizer::momentum}), InputError);
 }
