@@ -24,9 +24,12 @@ from collections import Counter
 sys.dont_write_bytecode = True  # the sources stay as they are
 
 import plan
+import plan_models
+import plan_rules
 import program
 import train_steps
 import vector_ops
+from check_options import TheLentOrder, TheOptions  # unittest finds them here
 from gpu_timer import HostNotHidden, time_on_gpu
 from kernel_table import read_kernels, to_csv
 from recording import CANNOT_WRITE, DONE, FAILED, INTERRUPTED, TIME_WAS_UP
@@ -62,14 +65,16 @@ class ThePlan(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "runs.csv")
             file.write_text("\n".join(changed) + "\n")
-            return plan.problems(plan.read_plan(file))
+            return plan_rules.problems(plan.read_plan(file))
 
     def test_the_shipped_plan_is_right(self) -> None:
-        self.assertEqual(plan.problems(plan.read_plan()), [])
+        self.assertEqual(plan_rules.problems(plan.read_plan()), [])
 
     def test_every_configuration_has_both_splits_and_no_batch_size_is_in_both(self) -> None:
         batches: dict[tuple[str, ...], dict[str, set[int]]] = {}
         for run in plan.read_plan():
+            if run.variant == "options":
+                continue  # their split is another: check_options.py
             splits = batches.setdefault(run.configuration, {"fit": set(), "report": set(), "apart": set()})
             splits[run.split].add(run.batch_per_gpu)
         self.assertEqual(len(batches), 24)
@@ -80,8 +85,15 @@ class ThePlan(unittest.TestCase):
 
     def test_parameters_are_those_that_trainyard_documents(self) -> None:
         text = (plan.WORKLOADS / "README.md").read_text()
-        for model, (parameters, tensors) in plan.PARAMETERS.items():
-            self.assertIn(f"{parameters:,} / {tensors}", text, model)
+        for model, (parameters, tensors) in plan_models.PARAMETERS.items():
+            if plan_models.FAMILIES[model] != "decoder":  # these are rounded there: check_options.py counts them
+                self.assertIn(f"{parameters:,} / {tensors}", text, model)
+
+    @unittest.skipUnless(TRAINYARD, "needs the built trainyard")
+    def test_parameters_are_those_that_trainyard_counts(self) -> None:
+        for model, (parameters, _) in plan_models.PARAMETERS.items():
+            counted = subprocess.run([TRAINYARD, "model", model], capture_output=True, text=True, check=True).stdout
+            self.assertRegex(counted, rf"\nparameters +{parameters:,} in ", model)
 
     def test_a_split_against_the_rule_is_found(self) -> None:
         found = self.problems_after(",128,momentum,fit,yes", ",128,momentum,report,yes")
@@ -438,7 +450,8 @@ class ThePrograms(unittest.TestCase):
     def test_the_plan_is_checked_without_torch(self) -> None:
         ended = self.run_without_torch("train_steps.py", "--check")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        self.assertRegex(ended.stdout, r"\A\d+ runs of 24 configurations: \d+ fit, \d+ report, \d+ apart; 18 traced\n")
+        self.assertRegex(ended.stdout, r"\A\d+ runs of 24 configurations and 53 with options: \d+ fit, ")
+        self.assertRegex(ended.stdout, r"\d+ apart; 30 traced; lent order 53 runs, about \d+ s\n\Z")
 
         ended = self.run_without_torch("vector_ops.py", "--check")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
@@ -447,6 +460,8 @@ class ThePrograms(unittest.TestCase):
     def test_words_choose_runs(self) -> None:
         chosen = program.selected(plan.read_plan(), ["gpt2_small", "tf32", "batch 4"])
         self.assertEqual([run.variant for run in chosen], ["default", "sdpa", "gelu_new"])
+        chosen = program.selected(plan.read_plan(), ["llama3_8b", "compiled"])
+        self.assertEqual([run.options.layers for run in chosen], [4])
         chosen = program.selected(vector_plan(), ["layer_norm", "backward w768", "bf16"])
         self.assertEqual({row.op.variant for row in chosen}, {"backward w768"})
         self.assertEqual(len(chosen), 4)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import math
 import statistics
+import sys
 import time
 
 import machine
@@ -17,7 +18,8 @@ import transformers
 from plan import Run
 from training import Training, make_training
 
-WARM_UP_STEPS = 10  # the first ones search for convolution algorithms (cudnn.benchmark) and fill the allocator
+# The first ones compile, record graphs, search for convolution algorithms (cudnn.benchmark) and fill the allocator.
+WARM_UP_STEPS = 10
 LEAST_STEPS, MOST_STEPS = 10, 30
 TIMED_SECONDS = 2.0  # between the two: as many steps as fill this time
 HOST_STEPS = 5
@@ -30,6 +32,8 @@ def facts() -> dict[str, str]:
 
 def release() -> None:
     """Gives back to the device all that earlier runs held, so that the next one's peaks are its own."""
+    if "torch._inductor" in sys.modules:  # something was compiled: its code and its graphs hold memory
+        torch.compiler.reset()
     gc.collect()
     clear_workspaces = getattr(torch._C, "_cuda_clearCublasWorkspaces", None)  # they live in the allocator
     if clear_workspaces is not None:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records which kernels one training step runs: one CSV for each run of runs.csv that has `trace` yes.
 
-usage: op_trace.py FOLDER [--seconds 500] [--only WORD]... [--plan CSV]
+usage: op_trace.py FOLDER [--order lent] [--seconds 500] [--only WORD]... [--plan CSV]
        op_trace.py --check
 
 Runs offline; its options and exit codes are those of train_steps.py. Files that are there are not made again. The
@@ -27,10 +27,10 @@ PLAIN_STEPS = 10  # before the profiler starts
 
 
 def file_name(run: Run) -> str:
-    words = [run.model, run.precision, f"batch{run.batch_per_gpu}"]
-    if run.memory_format != "contiguous":
-        words.insert(2, run.memory_format)
-    return "_".join(words) + ".csv"
+    """Of a traced run: its title, without the word `options`."""
+    title, _, batch = run.title.partition(", batch ")
+    words = [word for word in title.split() if word != "options"]
+    return "_".join([*words, f"batch{batch}"]) + ".csv"
 
 
 def profiled_step(run: Run) -> dict:
@@ -81,7 +81,7 @@ def record(options: argparse.Namespace, runs: list[Run]) -> int:
         return f"{len(kernels)} kernels, {1e3 * busy:.2f} ms"
 
     todo = [run for run in runs if run.trace and not (folder / file_name(run)).exists()]
-    return work_through(todo, work, options.seconds, program.STARTED)
+    return work_through(todo, work, options.seconds, program.STARTED, estimate=program.estimate(options))
 
 
 if __name__ == "__main__":

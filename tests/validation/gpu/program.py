@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import plan
+import plan_rules
 from recording import CANNOT_WRITE, INTERRUPTED, Planned, RecordingError
 
 STARTED = time.monotonic()  # before the seconds that importing PyTorch takes
 WRONG_PLAN, NO_GPU = 3, 4
+ORDERS = ("plan", "lent")
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def run(
         if reason:
             print(f"error: {reason}", file=sys.stderr)
             return NO_GPU
-        return record(options, selected(rows, options.only))
+        return record(options, in_order(selected(rows, options.only), options.order))
     except plan.PlanError as error:
         print(f"error: {error}", file=sys.stderr)
         return WRONG_PLAN
@@ -63,7 +65,10 @@ def _parse(arguments: list[str], kind: Kind, documentation: str) -> argparse.Nam
         description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS
     )
     parser.add_argument("output", type=pathlib.Path, nargs="?", help="what is made or continued")
+    parser.set_defaults(order="plan")
     if kind.plan_file is not None:
+        text = "lent: only the runs that have lent_s, for a GPU that is lent for minutes (default: plan, all)"
+        parser.add_argument("--order", choices=ORDERS, help=text)
         text = f"what to measure (default: {kind.plan_file.name} here)"
         parser.add_argument("--plan", type=pathlib.Path, default=kind.plan_file, help=text)
     parser.add_argument("--seconds", type=float, default=500, help="stop in good order before this time (default: 500)")
@@ -78,7 +83,7 @@ def _parse(arguments: list[str], kind: Kind, documentation: str) -> argparse.Nam
 def checked_plan(path: pathlib.Path) -> list[plan.Run]:
     """The plan's runs. Raises PlanError with all that is wrong with them, OSError if it cannot be read."""
     runs = plan.read_plan(path)
-    found = plan.problems(runs)
+    found = plan_rules.problems(runs)
     if found:
         raise plan.PlanError("\n".join(f"{path}: {problem}" for problem in found))
     return runs
@@ -86,7 +91,7 @@ def checked_plan(path: pathlib.Path) -> list[plan.Run]:
 
 TRAINING_STEPS = Kind(
     make_plan=lambda options: checked_plan(options.plan),
-    summary=plan.summary,
+    summary=plan_rules.summary,
     packages={"torch": "torch", "torchvision": "torchvision", "transformers": "transformers", "PyYAML": "yaml"},
     plan_file=plan.RUNS,
 )
@@ -95,6 +100,16 @@ TRAINING_STEPS = Kind(
 def selected(runs: list[Planned], words: list[str]) -> list[Planned]:
     """Runs whose title has all `words`; a word may be of several: "batch 8"."""
     return [run for run in runs if all(f" {word} " in f" {run.title.replace(',', '')} " for word in words)]
+
+
+def in_order(runs: list[Any], order: str) -> list[Any]:
+    """The runs of an order, as they stand in the plan."""
+    return [run for run in runs if run.lent_s] if order == "lent" else runs
+
+
+def estimate(options: argparse.Namespace) -> Callable[[plan.Run], float] | None:
+    """Seconds that a run is expected to take, where the order has such numbers."""
+    return (lambda run: run.lent_s) if options.order == "lent" else None
 
 
 def missing(packages: dict[str, str]) -> str:

@@ -93,25 +93,35 @@ def work_through(
     started: float | None = None,
     clock: Callable[[], float] = time.monotonic,
     out: TextIO = sys.stderr,
+    estimate: Callable[[Any], float] | None = None,
 ) -> int:
     """Does `work` for each run, which returns what to say of it, until `seconds` after `started` would be passed.
 
-    The next run is taken to last as long as the longest so far. A run that raises is named and left out: it is tried
-    again by the next start. Returns an exit code: DONE, TIME_WAS_UP, INTERRUPTED, CANNOT_WRITE or FAILED.
+    The next run is taken to last as long as the longest so far, and the first one that is too long ends the work. With
+    `estimate`, in seconds, it is taken to last that long, or longer by as much as the runs so far were; a run that is
+    too long is passed over for shorter ones. A run that raises is named and left out: it is tried again by the next
+    start. Returns an exit code: DONE, TIME_WAS_UP, INTERRUPTED, CANNOT_WRITE or FAILED.
     """
     started = clock() if started is None else started
     todo = list(runs)
-    longest = spent = 0.0
-    failed = 0
+    longest = spent = estimated = 0.0
+    done = failed = passed_over = 0
     for index, run in enumerate(todo):
         begun = clock()
-        if begun - started + longest > seconds:
-            print(f"time is up: {len(todo) - index} left; the same command goes on with them", file=out)
-            return TIME_WAS_UP
+        left_over = passed_over + len(todo) - index
+        if estimate is None:
+            expected = longest
+        else:
+            expected = estimate(run) * max(1.0, spent / estimated if estimated else 1.0)
+        if begun - started + expected > seconds:
+            if estimate is None:
+                return _time_was_up(left_over, out)
+            passed_over += 1
+            continue
         try:
             said = work(run)
         except KeyboardInterrupt:
-            print(f"interrupted: {len(todo) - index} left; the same command goes on with them", file=out)
+            print(f"interrupted: {left_over} left; the same command goes on with them", file=out)
             return INTERRUPTED
         except OSError as error:
             print(f"error: cannot write: {error}", file=out)
@@ -120,9 +130,21 @@ def work_through(
             failed += 1
             said = f"failed: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
         took = clock() - begun
-        longest, spent = max(longest, took), spent + took
-        left = spent / (index + 1) * (len(todo) - index - 1)
+        longest, spent, done = max(longest, took), spent + took, done + 1
+        behind = todo[index + 1 :]
+        if estimate is None:
+            left = spent / done * len(behind)
+        else:
+            estimated += estimate(run)
+            left = sum(map(estimate, behind))
         print(f"[{index + 1}/{len(todo)}] {run.title}: {said}; about {left:.0f} s left", file=out, flush=True)
     if failed:
         print(f"{failed} failed and are not recorded", file=out)
+    if passed_over:
+        return _time_was_up(passed_over, out)
     return FAILED if failed else DONE
+
+
+def _time_was_up(left_over: int, out: TextIO) -> int:
+    print(f"time is up: {left_over} left; the same command goes on with them", file=out)
+    return TIME_WAS_UP

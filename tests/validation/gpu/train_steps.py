@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Measures the training steps of runs.csv with PyTorch on one GPU and appends them to a recording.
 
-usage: train_steps.py RECORDING [--seconds 500] [--only WORD]... [--plan CSV]
+usage: train_steps.py RECORDING [--order lent] [--seconds 500] [--only WORD]... [--plan CSV]
        train_steps.py --check
 
 Runs offline. Goes on where it stopped when started again with the same recording. --only keeps the runs whose title,
-as the progress lines show it, has all these words. --check only reads the plan and needs neither PyTorch nor a GPU.
+as the progress lines show it, has all these words. --order lent measures the runs of the lent order: a run for which
+the time left is too short is passed over for shorter ones. --check only reads the plan and needs neither PyTorch nor a
+GPU.
 
 exit: 0 everything measured, 3 wrong plan, 4 no PyTorch or no usable GPU, 5 cannot read or write, 70 a run failed,
       75 time is up and runs are left, 130 interrupted; 2 wrong command line.
@@ -59,7 +61,7 @@ def record(options: argparse.Namespace, runs: list[Run]) -> int:
         return f"{1e3 * float(values['step_time_s']):.2f} ms, {values['peak_allocated_bytes'] / 1e9:.2f} GB"
 
     todo = [run for run in runs if not recording.has(run)]
-    return work_through(todo, work, options.seconds, program.STARTED)
+    return work_through(todo, work, options.seconds, program.STARTED, estimate=program.estimate(options))
 
 
 if __name__ == "__main__":

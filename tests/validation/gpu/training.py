@@ -1,4 +1,4 @@
-"""One training step of PyTorch, on random data that lies on the GPU: the models, their loss and their optimizer.
+"""One training step of PyTorch, on random data that lies on the GPU: forward, loss, backward and update.
 
 Models are built from the hyper-parameters in workloads/models/*.yaml with random weights; nothing is downloaded. Each
 must have exactly the parameters that trainyard counts. Needs torch, torchvision, transformers and a GPU.
@@ -7,23 +7,22 @@ must have exactly the parameters that trainyard counts. Needs torch, torchvision
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import image_models
+import text_models
 import torch
-import torchvision
-import transformers
 import yaml
-from plan import PARAMETERS, WORKLOADS, Run
+from objective import Built, Objective, WrongModel
+from plan import WORKLOADS, Run
+from plan_models import TEXT, parameters
 
 # Small enough that a step from random weights keeps the loss finite; the time of a step does not depend on them.
 LEARNING_RATES = {"momentum": 1e-3, "adam": 1e-5}
 MOMENTUM = 0.9
-DROPOUT = 0.1  # everywhere in BERT and GPT-2, as published; also the default of both configurations
-
-
-class WrongModel(Exception):
-    """What PyTorch built is not the model that trainyard simulates."""
+AUTOCAST = {"amp_bf16": torch.bfloat16, "amp": torch.float16}
 
 
 @dataclass
@@ -32,134 +31,106 @@ class Training:
 
     loss: Callable[[], torch.Tensor]
     optimizer: torch.optim.Optimizer
-    autocast: bool
+    autocast: torch.dtype | None
+    scaler: torch.amp.GradScaler | None
+    micro_batches: int
+    replays_graphs: bool
     mark: Callable[[str], contextlib.AbstractContextManager] = lambda phase: contextlib.nullcontext()
 
     def step(self) -> torch.Tensor:
-        """One update: gradients dropped, forward, backward, optimizer. Returns the loss, still on the GPU."""
+        """One update: gradients dropped, forward and backward, optimizer. Returns the last loss, still on the GPU."""
         with self.mark("zero_grad"):
             self.optimizer.zero_grad(set_to_none=True)
-        with self.mark("forward"), torch.autocast("cuda", dtype=torch.bfloat16, enabled=self.autocast):
-            loss = self.loss()
-        with self.mark("backward"):
-            loss.backward()
+        for _ in range(self.micro_batches):
+            loss = self._micro_batch()
         with self.mark("optimizer"):
+            self._update()
+        return loss.detach().clone() if self.replays_graphs else loss.detach()  # the next replay writes over it
+
+    def _micro_batch(self) -> torch.Tensor:
+        if self.replays_graphs:
+            torch.compiler.cudagraph_mark_step_begin()
+        autocast = torch.autocast("cuda", dtype=self.autocast or torch.bfloat16, enabled=self.autocast is not None)
+        with self.mark("forward"), autocast:
+            loss = self.loss()
+        if self.micro_batches > 1:
+            loss = loss / self.micro_batches
+        with self.mark("backward"):
+            (loss if self.scaler is None else self.scaler.scale(loss)).backward()
+        return loss
+
+    def _update(self) -> None:
+        if self.scaler is None:
             self.optimizer.step()
-        return loss.detach()
+        else:
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
 
 
 def make_training(run: Run) -> Training:
     """Builds model, data and optimizer of `run` and sets PyTorch's switches for its precision."""
     torch.manual_seed(1)
     torch.backends.cudnn.benchmark = True
-    set_tf32(run.precision == "tf32")
+    set_tf32(run.precision == "tf32" or (run.variant == "options" and run.precision != "fp32"))
     with torch.device("cuda"):
-        model, loss = _image_training(run) if run.family in ("resnet", "vgg") else _text_training(run)
-    model.to("cuda").train()
+        built = (text_models if run.family in TEXT else image_models).build(run, _document(run))
+    built = _in_precision(run, built)
+    model = built.model.to("cuda").train()
     _check_parameters(run, model)
-    return Training(loss, _make_optimizer(run, model), run.precision == "amp_bf16")
+    options = run.options
+    if options.recompute == "full":
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    return Training(
+        loss=functools.partial(_runnable(Objective(built), options.runtime), *built.batch),
+        optimizer=_make_optimizer(run, model),
+        autocast=AUTOCAST.get(run.precision),
+        scaler=torch.amp.GradScaler("cuda") if run.precision == "amp" else None,
+        micro_batches=options.accumulation,
+        replays_graphs=options.runtime == "cuda_graph",
+    )
 
 
 def set_tf32(allowed: bool) -> None:
-    """Whether fp32 products and convolutions may run on TF32 units; PyTorch's own defaults differ for the two."""
-    if hasattr(torch.backends.cuda.matmul, "fp32_precision"):  # PyTorch 2.9 and later
-        torch.backends.cuda.matmul.fp32_precision = "tf32" if allowed else "ieee"
-        torch.backends.cudnn.conv.fp32_precision = "tf32" if allowed else "ieee"
-    else:
-        torch.backends.cuda.matmul.allow_tf32 = allowed
-        torch.backends.cudnn.allow_tf32 = allowed
+    """Whether fp32 products and convolutions may run on TF32 units; PyTorch's own defaults differ for the two.
+
+    By the older names: torch.compile reads them, and refuses to where `fp32_precision` was set
+    (github.com/pytorch/pytorch/issues/166387, open in 2.11).
+    """
+    torch.backends.cuda.matmul.allow_tf32 = allowed
+    torch.backends.cudnn.allow_tf32 = allowed
+
+
+def _document(run: Run) -> dict:
+    return yaml.safe_load((WORKLOADS / "models" / f"{run.model}.yaml").read_text())
+
+
+def _in_precision(run: Run, built: Built) -> Built:
+    """With parameters and images in bfloat16 where everything is; autocast and fp32 leave both in fp32."""
+    if run.precision != "pure_bf16":
+        return built
+    cast = [tensor.to(torch.bfloat16) if tensor.is_floating_point() else tensor for tensor in built.batch]
+    return Built(built.model.to(torch.bfloat16), built.loss, tuple(cast))
 
 
 def _check_parameters(run: Run, model: torch.nn.Module) -> None:
     tensors = list(model.parameters())  # a tied tensor counts once
     built = (sum(tensor.numel() for tensor in tensors), len(tensors))
-    if built != PARAMETERS[run.model]:
-        raise WrongModel(f"{built} parameters and tensors, trainyard counts {PARAMETERS[run.model]}")
+    expected = parameters(run.model, run.options.layers)
+    if built != expected:
+        raise WrongModel(f"{built} parameters and tensors, not {expected}")
+
+
+def _runnable(objective: Objective, runtime: str) -> Callable[..., torch.Tensor]:
+    """As PyTorch runs it, or compiled at the first step; sizes never change, so that one compilation is enough."""
+    if runtime == "eager":
+        return objective
+    return torch.compile(objective, dynamic=False, mode="reduce-overhead" if runtime == "cuda_graph" else None)
 
 
 def _make_optimizer(run: Run, model: torch.nn.Module) -> torch.optim.Optimizer:
-    """PyTorch's default implementation on a GPU (foreach: several passes), or its fused one for that variant."""
-    options = {"lr": LEARNING_RATES[run.optimizer], "fused": True if run.variant == "fused_optimizer" else None}
+    """PyTorch's default implementation on a GPU (foreach: several passes), or its fused one where the run says so."""
+    is_fused = run.options.optimizer_kernels == "fused"
+    options = {"lr": LEARNING_RATES[run.optimizer], "fused": True if is_fused else None}
     if run.optimizer == "momentum":
         return torch.optim.SGD(model.parameters(), momentum=MOMENTUM, **options)
     return torch.optim.AdamW(model.parameters(), **options)
-
-
-def _hyperparameters(run: Run) -> dict:
-    document = yaml.safe_load((WORKLOADS / "models" / f"{run.model}.yaml").read_text())
-    return document[run.family]
-
-
-def _image_training(run: Run) -> tuple[torch.nn.Module, Callable[[], torch.Tensor]]:
-    sizes = _hyperparameters(run)
-    layout = torch.channels_last if run.memory_format == "channels_last" else torch.contiguous_format
-    make = {"resnet50": torchvision.models.resnet50, "vgg16": torchvision.models.vgg16}[run.model]
-    model = make(weights=None, num_classes=sizes["classes"]).to(memory_format=layout)
-    edge = sizes["image_size"]
-    images = torch.randn(run.batch_per_gpu, 3, edge, edge).contiguous(memory_format=layout)
-    labels = torch.randint(sizes["classes"], (run.batch_per_gpu,))
-    criterion = torch.nn.CrossEntropyLoss()
-    return model, lambda: criterion(model(images), labels)
-
-
-def _text_training(run: Run) -> tuple[torch.nn.Module, Callable[[], torch.Tensor]]:
-    attention = "sdpa" if run.variant == "sdpa" else "eager"
-    make = _bert_training if run.family == "bert" else _gpt2_training
-    model, loss = make(run, _hyperparameters(run), attention)
-    if model.config._attn_implementation != attention:  # no public name says which one was taken
-        raise WrongModel(f"attention '{model.config._attn_implementation}', not '{attention}'")
-    return model, loss
-
-
-def _bert_training(run: Run, sizes: dict, attention: str) -> tuple[torch.nn.Module, Callable[[], torch.Tensor]]:
-    config = transformers.BertConfig(
-        vocab_size=sizes["vocabulary"],
-        hidden_size=sizes["hidden"],
-        num_hidden_layers=sizes["layers"],
-        num_attention_heads=sizes["heads"],
-        intermediate_size=sizes["intermediate"],
-        max_position_embeddings=sizes["positions"],
-        type_vocab_size=sizes["segments"],
-        hidden_act="gelu",
-        hidden_dropout_prob=DROPOUT,
-        attention_probs_dropout_prob=DROPOUT,
-        tie_word_embeddings=True,
-    )
-    model = transformers.AutoModelForPreTraining.from_config(config, attn_implementation=attention)
-    batch, length = run.batch_per_gpu, run.sequence_length
-    predicted = length if run.variant == "all_tokens" else sizes["predictions"][length]
-    tokens = torch.randint(1, sizes["vocabulary"], (batch, length))  # 0 is padding, which gets no gradient
-    segments = torch.randint(sizes["segments"], (batch, length))
-    masked = torch.rand(batch, length).topk(predicted).indices.sort().values
-    positions = (masked + length * torch.arange(batch).unsqueeze(1)).flatten()
-    labels = torch.randint(1, sizes["vocabulary"], (batch * predicted,))
-    is_next = torch.randint(2, (batch,))
-    criterion = torch.nn.CrossEntropyLoss()
-
-    def loss() -> torch.Tensor:
-        encoded = model.bert(input_ids=tokens, token_type_ids=segments)
-        hidden = encoded.last_hidden_state.flatten(0, 1)
-        if run.variant != "all_tokens":
-            hidden = hidden.index_select(0, positions)
-        words, relation = model.cls(hidden, encoded.pooler_output)
-        return criterion(words, labels) + criterion(relation, is_next)
-
-    return model, loss
-
-
-def _gpt2_training(run: Run, sizes: dict, attention: str) -> tuple[torch.nn.Module, Callable[[], torch.Tensor]]:
-    config = transformers.GPT2Config(
-        vocab_size=sizes["vocabulary"],
-        n_embd=sizes["hidden"],
-        n_layer=sizes["layers"],
-        n_head=sizes["heads"],
-        n_positions=sizes["positions"],
-        activation_function="gelu_new" if run.variant == "gelu_new" else "gelu_pytorch_tanh",
-        resid_pdrop=DROPOUT,
-        embd_pdrop=DROPOUT,
-        attn_pdrop=DROPOUT,
-        tie_word_embeddings=True,
-    )
-    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=attention)
-    tokens = torch.randint(sizes["vocabulary"], (run.batch_per_gpu, run.sequence_length))
-    return model, lambda: model(input_ids=tokens, labels=tokens, use_cache=False).loss
