@@ -174,12 +174,14 @@ std::vector<std::string> persistent_notes(const ResolvedExperiment& resolved) {
 /// Launches of a lowering and the host's time for them.
 std::vector<std::string> launch_notes(const ResolvedExperiment& resolved) {
   if (!resolved.lowering) return {};
-  const Trace& trace = only_class(resolved).trace;
+  const RankClass& one = resolved.classes.front();
+  const int micro_batches = resolved.layout ? resolved.layout->micro_batches : 1;
   int launches = 0;
-  Seconds host = trace.between_steps;
-  for (const Op& op : trace.ops) {
-    launches += op.launches;
-    host += op.host;
+  Seconds host = one.trace.host.between_steps;
+  for (std::size_t i = 0; i < one.trace.ops.size(); ++i) {
+    const int runs = runs_of(one, static_cast<int>(i), micro_batches);
+    launches += runs * one.trace.ops[i].launches;
+    host += runs * one.trace.ops[i].host;
   }
   const Sourced<double> factor = host_launch(resolved.platform);
   return {

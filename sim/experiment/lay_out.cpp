@@ -2,6 +2,7 @@
 
 #include "experiment/stack_rules.hpp"
 #include "platform/channels.hpp"
+#include "platform/host_launch.hpp"
 #include "strategy/experts.hpp"
 #include "strategy/layout_checks.hpp"
 #include "strategy/vocabulary.hpp"
@@ -37,6 +38,8 @@ LayoutRequest layout_request(const ResolvedExperiment& resolved, const Paralleli
   const Experiment& settings = resolved.settings;
   return {.model = *resolved.model,
           .stack = resolved.stack,
+          .lowering = resolved.lowering.get(),
+          .host_times = host_launch(resolved.platform).value,
           .parallelism = parallelism,
           .ranks = resolved.cluster->ranks(),
           .ranks_per_node = resolved.cluster->gpus_on_node.front(),
@@ -56,6 +59,7 @@ void lay_out(ResolvedExperiment& resolved) {
                     "(Megatron-LM's rule)",
                     vocabulary->entries, vocabulary->padded, settings.parallelism->tensor));
   }
+  resolved.recomputes = settings.parallelism->recompute == Recompute::full;
   const LayoutRequest request = layout_request(resolved, *settings.parallelism);
   LaidOut laid = laid_out(request);
   resolved.layout = std::move(laid.layout);
@@ -87,6 +91,7 @@ std::vector<Op> lay_out(ResolvedExperiment& resolved, const Model& model, const 
   pad_vocabulary(resolved.model->layers, parallelism.tensor);
   resolved.settings.batch_per_gpu = micro_batch;
   resolved.settings.accumulation = micro_batches;
+  resolved.recomputes = parallelism.recompute == Recompute::full;
   LayoutRequest request = layout_request(resolved, parallelism);
   request.merge_stages = true;
   LaidOut laid = laid_out(request);

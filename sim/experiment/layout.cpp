@@ -1,6 +1,7 @@
 #include "experiment/layout.hpp"
 
 #include "config/diagnostic.hpp"
+#include "lowering/lower.hpp"
 #include "strategy/class_sampling.hpp"
 #include "strategy/context.hpp"
 #include "strategy/experts.hpp"
@@ -102,6 +103,30 @@ ShardedModel shared_model(const Model& whole, const Parallelism& parallelism) {
   return model;
 }
 
+/// A micro-batch of a rank on a stack with a lowering.
+LoweredStep lowered_step(const LayoutRequest& request) {
+  return {.batch = request.micro_batch,
+          .precision = request.precision,
+          .optimizer = request.optimizer,
+          .optimizer_kernels = request.stack.optimizer_kernels,
+          .layout = request.stack.layout,
+          .runtime = request.stack.runtime,
+          .host_times = request.host_times,
+          .traits = traits_of(request.model.layers)};
+}
+
+/// Values of the parts of parameters whose state the rank has, tensor by tensor.
+std::vector<double> own_tensors(const RankLayout& layout, const RankClass& one) {
+  std::vector<double> tensors;
+  for (const Layer& layer : one.layers) {
+    const auto shards =
+        layer.summed_over ? layout.state_shards.find(*layer.summed_over) : layout.state_shards.end();
+    const int ranks = shards == layout.state_shards.end() ? 1 : shards->second;
+    for (const Parameter& parameter : layer.parameters) tensors.push_back(parameter.elements / ranks);
+  }
+  return tensors;
+}
+
 class LayoutTraces {
 public:
   LayoutTraces(const LayoutRequest& request, const RankLayout& layout)
@@ -150,7 +175,12 @@ public:
     add(PassKind::forward, &ChunkTrace::forward);
     add(PassKind::backward, &ChunkTrace::backward);
     if (layout_.schedule == PipelineSchedule::zb_h1) add(PassKind::weights, &ChunkTrace::weights);
-    add_end(chunks, made.trace);
+    if (request_.lowering == nullptr)
+      add_update(chunks, made.trace);
+    else
+      add_lowered_update(made);
+    made.trace.accumulation = layout_.micro_batches;
+    add_stack_ops(made.trace, request_.stack);
     return made;
   }
 
@@ -181,10 +211,9 @@ private:
     Model part{.name = request_.model.name, .title = {}, .layers = {}, .samples_per_epoch = {}};
     part.layers.assign(model_.layers.begin() + range.first, model_.layers.begin() + range.end);
     own_tied_tables(part.layers);
-    Trace trace = make_trace(part, request_.micro_batch, request_.precision, request_.optimizer);
-    if (request_.stack.fused_elementwise) fuse_elementwise(trace, part.layers);
-    add_layer_work(trace, part.layers, request_.stack.layer_work);
-    add_repeated_rows(trace, part.layers, request_.stack);
+    Trace trace = request_.lowering == nullptr
+                      ? fused_trace(part)
+                      : lowered_passes(part, *request_.lowering, lowered_step(request_));
     add_transfers(trace, part.layers, transfers_of(model_.transfers, range));
     add_layer_copies(trace, request_.stack, dividing_ranks(layout_.grid), request_.ranks_per_node,
                      request_.host_rate);
@@ -206,6 +235,14 @@ private:
     return ops;
   }
 
+  [[nodiscard]] Trace fused_trace(const Model& part) const {
+    Trace trace = make_trace(part, request_.micro_batch, request_.precision, request_.optimizer);
+    if (request_.stack.fused_elementwise) fuse_elementwise(trace, part.layers);
+    add_layer_work(trace, part.layers, request_.stack.layer_work);
+    add_repeated_rows(trace, part.layers, request_.stack);
+    return trace;
+  }
+
   /// Layers that take turns exclude a pipeline, so that the chunk is the whole model.
   void repeat_in_turns(ChunkTrace& ops, const std::vector<Layer>& layers) const {
     TurnOps turns = take_turns({std::move(ops.forward), std::move(ops.backward)}, layers, *turns_,
@@ -220,12 +257,25 @@ private:
   void add_gradients(ChunkTrace& chunk) const {
     const Bytes value = element_sizes(request_.precision).gradient;
     for (std::vector<Op>* pass : {&chunk.backward, &chunk.weights}) {
-      if (auto addition = gradient_addition(*pass, value)) pass->push_back(*std::move(addition));
+      auto addition = gradient_addition(*pass, value);
+      if (!addition) continue;
+      if (request_.lowering != nullptr) {
+        int tensors = 0;
+        for (const Op& op : *pass) tensors += static_cast<int>(op.gradients.size());
+        lower_addition(*addition, tensors, *request_.lowering, lowered_step(request_));
+      }
+      pass->push_back(*std::move(addition));
     }
   }
 
+  void add_lowered_update(RankClass& made) const {
+    made.trace.host = launching_host(*request_.lowering, request_.host_times);
+    std::ranges::move(lowered_update(own_tensors(layout_, made), *request_.lowering, lowered_step(request_)),
+                      std::back_inserter(made.trace.ops));
+  }
+
   /// One update of all chunks.
-  void add_end(std::span<ChunkTrace> chunks, Trace& trace) const {
+  static void add_update(std::span<ChunkTrace> chunks, Trace& trace) {
     Op update = std::move(chunks.front().update.front());
     double parameters = std::get<VectorShape>(update.shape).elements;
     for (const ChunkTrace& chunk : chunks.subspan(1)) {
@@ -236,8 +286,6 @@ private:
     update.shape = VectorShape{parameters};
     trace.ops.push_back(std::move(update));
     add_casts(chunks, trace);
-    trace.accumulation = layout_.micro_batches;
-    add_stack_ops(trace, request_.stack);
   }
 
   /// The casts of weights to 8 bits after the update of all chunks: of whole weights, whoever updates them.
@@ -369,7 +417,15 @@ void divide_updates(const LayoutRequest& request, std::span<const Op> updates, c
                     std::vector<RankClass>& classes) {
   for (std::size_t i = 0; i < classes.size(); ++i) {
     std::vector<Op>& ops = classes[i].trace.ops;
-    *std::ranges::find_if(ops, is_update) = own_part(updates[i], classes[i], request, layout);
+    const auto update = std::ranges::find_if(ops, is_update);
+    if (request.lowering == nullptr) {
+      *update = own_part(updates[i], classes[i], request, layout);
+      continue;
+    }
+    const auto next = ops.erase(update, std::find_if_not(update, ops.end(), is_update));
+    std::vector<Op> own =
+        lowered_update(own_tensors(layout, classes[i]), *request.lowering, lowered_step(request));
+    ops.insert(next, std::move_iterator(own.begin()), std::move_iterator(own.end()));
   }
 }
 
@@ -391,7 +447,7 @@ LaidOut laid_out(const LayoutRequest& request) {
   std::ranges::sort(laid.classes, {}, [](const RankClass& one) { return one.ranks.front(); });
   for (const RankClass& one : laid.classes)
     laid.updates.push_back(*std::ranges::find_if(one.trace.ops, is_update));
-  divide_updates(request, laid.updates, laid.layout, laid.classes);
+  if (request.lowering == nullptr) divide_updates(request, laid.updates, laid.layout, laid.classes);
   return laid;
 }
 

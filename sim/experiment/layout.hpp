@@ -2,6 +2,7 @@
 // The layout of a job whose ranks share a model: its grid of ranks, its schedule, and for each stage the
 // class of ranks that hold it, with the trace of one micro-batch.
 
+#include "lowering/lowering_rules.hpp"
 #include "strategy/grid.hpp"
 #include "strategy/parallelism.hpp"
 #include "strategy/pipeline_order.hpp"
@@ -27,10 +28,12 @@ struct RankLayout {
   std::vector<Bytes> boundaries;
 };
 
-/// A model and the setting of its training.
+/// A model and the setting of its training. Refers to its first three members.
 struct LayoutRequest {
   const Model& model;
   const Stack& stack;
+  const Lowering* lowering = nullptr;  ///< of the stack, if it has one
+  double host_times = 1;               ///< factor on its host times
   Parallelism parallelism;
   int ranks = 1;
   int ranks_per_node = 1;
@@ -50,6 +53,7 @@ struct LaidOut {
   /// backward passes (for zb_h1 followed by those of the weights' gradients) and the end of the step.
   std::vector<RankClass> classes;
   /// By class: the update of all its parameters, of which each replica does a part if they divide the state.
+  /// With a lowering only its first op.
   std::vector<Op> updates;
 };
 

@@ -244,17 +244,31 @@ private:
     errors_.run(document_, "platform", [&] { throw InputError({problem}); });
   }
 
-  /// What people run today on a GPU of today, if nobody names the software: PyTorch 2 came with GPUs of 2022.
-  /// Rules of a lowering have gradients of whole tables and the usual updates.
-  [[nodiscard]] bool has_software_of_today() const {
+  /// What people run today on a GPU of today, if nobody names the software: PyTorch 2 came with GPUs of 2022,
+  /// and ranks share models that read tokens with Megatron-LM. Rules of a lowering have gradients of whole
+  /// tables and the usual updates.
+  [[nodiscard]] std::string software_of_today() const {
     constexpr int first_year = 2022;
-    if (!settings_.model || settings_.parallelism || !has_platform_ ||
-        settings_.precision == Precision::fp8 || settings_.sync.kind != SyncKind::all_reduce ||
+    if (!settings_.model || !has_platform_ || settings_.sync.kind != SyncKind::all_reduce ||
         resolved_.gpu.year.value_or(0) < first_year)
-      return false;
-    constexpr std::array with_rules{Optimizer::sgd, Optimizer::momentum, Optimizer::adam};
+      return settings_.stack;
     const config::Node& model =
         load_once(files_, find_once(files_, catalogue_, config::Kind::model, *settings_.model, file_)).root;
+    const Parallelism layout = settings_.parallelism.value_or(Parallelism{});
+    if (layout.tensor > 1 || layout.pipeline > 1 || layout.context > 1 || layout.expert > 1) {
+      constexpr std::array<std::string_view, 4> of_tokens{"gpt2", "bert", "decoder", "encoder_decoder"};
+      const config::Node* const family = model.find("family");
+      const bool has_tokens =
+          family != nullptr && std::ranges::find(of_tokens, family->scalar) != of_tokens.end();
+      return has_tokens ? "megatron_lm" : settings_.stack;
+    }
+    const bool is_eager = settings_.precision != Precision::fp8 && layout.layers.empty() &&
+                          layout.recompute != Recompute::selective && has_lowered_update(model);
+    return is_eager ? "pytorch" : settings_.stack;
+  }
+
+  [[nodiscard]] bool has_lowered_update(const config::Node& model) const {
+    constexpr std::array with_rules{Optimizer::sgd, Optimizer::momentum, Optimizer::adam};
     Optimizer optimizer = settings_.optimizer;
     if (const config::Node* const usual = model.find("optimizer"); usual != nullptr && !is_given("optimizer"))
       optimizer = config::value_named<Optimizer>(usual->scalar).value_or(optimizer);
@@ -262,7 +276,7 @@ private:
   }
 
   void read_stack() {
-    if (document_.name == command_line && !set_stack_ && has_software_of_today()) settings_.stack = "pytorch";
+    if (document_.name == command_line && !set_stack_) settings_.stack = software_of_today();
     const fs::path path = find(config::Kind::stack, settings_.stack);
     resolved_.stack = read(files_.stacks, path, "stack", load_stack);
     has_stack_ = true;
@@ -273,7 +287,8 @@ private:
     resolved_.lowering = files_.lowerings.get(rules.string(), nullptr, [&](auto*) {
       return std::make_shared<const Lowering>(load_lowering(load_once(files_, rules)));
     });
-    if (settings_.parallelism && settings_.model) errors_.run(document_, "parallelism", [&] { replicate(); });
+    if (settings_.parallelism && settings_.model)
+      errors_.run(document_, "parallelism", [&] { check_lowered_layout(); });
   }
 
   /// The stack decides about attention, unless somebody sets it for this run.
@@ -312,14 +327,24 @@ private:
         known_errors(catalogue_, fit_of(resolved_), has_layout_errors(resolved_), files_);
   }
 
-  /// The layout of a stack with a lowering: all ranks are replicas, which may recompute their blocks.
-  void replicate() {
+  /// The layout of a stack with a lowering. Replicas that only recompute their blocks need none.
+  void check_lowered_layout() {
+    can_lay_out_ = false;
     Parallelism others = *settings_.parallelism;
-    resolved_.recomputes = std::exchange(others.recompute, Recompute::none) == Recompute::full;
-    if (settings_.parallelism->recompute == Recompute::selective || !changes_nothing(others))
-      throw InputError("ranks that share a model have only stacks with runtime: fused",
-                       "recompute: full alone, or a stack like torchtitan, pytorch_fsdp or megatron_lm");
-    settings_.parallelism.reset();
+    const Recompute recompute = std::exchange(others.recompute, Recompute::none);
+    if (recompute == Recompute::selective)
+      refuse_layout("recompute", "runtime: fused alone can compute attention alone again",
+                    "recompute: full, or a stack like megatron_lm");
+    if (!others.layers.empty())
+      refuse_layout("layers", "replicas divide layers only with runtime: fused", "another stack");
+    if (changes_nothing(others)) {
+      resolved_.recomputes = recompute == Recompute::full;
+      settings_.parallelism.reset();
+    } else if (resolved_.stack.runtime == Runtime::cuda_graph) {
+      throw InputError("ranks that share a model cannot launch their passes as CUDA graphs here",
+                       "runtime: compiled or eager");
+    }
+    can_lay_out_ = true;
   }
 
   [[nodiscard]] Trace& trace() { return resolved_.classes.front().trace; }
@@ -475,7 +500,7 @@ private:
       if (!settings_.traces) resolved_.classes.front().ranks = all_ranks(*resolved_.cluster);
     });
     if (!resolved_.cluster) return;
-    if (settings_.parallelism && has_stack_ && resolved_.model && !resolved_.lowering) {
+    if (settings_.parallelism && has_stack_ && resolved_.model && can_lay_out_) {
       errors_.run(document_, "parallelism", [&] { lay_out(resolved_); });
     }
     if (settings_.parallelism && settings_.trace) {
@@ -528,6 +553,7 @@ private:
   bool set_stack_ = false;
   bool has_platform_ = false;
   bool has_stack_ = false;
+  bool can_lay_out_ = true;          ///< the stack, ranks that share a model
   bool bypasses_gpu_links_ = false;  ///< the stack copies through host memory instead of using the platform's
                                      ///< links between GPUs
 };

@@ -1,9 +1,8 @@
 #include "experiment/whole_step.hpp"
 
 #include "experiment/input_copy.hpp"
+#include "experiment/model_trace.hpp"
 #include "limits/run_limits.hpp"
-#include "lowering/lower.hpp"
-#include "platform/host_launch.hpp"
 #include "strategy/stack_ops.hpp"
 #include "workload/accumulate.hpp"
 #include "workload/make_trace.hpp"
@@ -27,8 +26,7 @@ void complete_step(ResolvedExperiment& resolved) {
                {.reduces_each = resolved.stack.reduce_each_micro_batch,
                 .fuses_additions = resolved.stack.fused_accumulation});
     if (resolved.lowering)
-      lower_additions(one.trace, *resolved.lowering, resolved.stack.runtime,
-                      host_launch(resolved.platform).value);
+      lower_additions(one.trace, *resolved.lowering, lowered_step(resolved, settings.batch_per_gpu));
   }
   if (!is_replay(settings)) add_stack_ops(resolved.classes.front().trace, resolved.stack);
 }

@@ -54,6 +54,10 @@ private:
       add_collective(piece, join->collective, length, 1);
     } else {
       const auto& compute = std::get<Compute>(task);
+      if (piece.stream == Stream::launch) {
+        at_place(piece, PathKind::host).length += length;
+        return;
+      }
       const Op& op = class_of(step_.resolved, piece.rank).trace.ops[at(compute.op)];
       PathSegment& segment = at_place(piece, kind_of_op(op));
       segment.length += length;

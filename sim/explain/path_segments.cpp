@@ -46,7 +46,8 @@ PathSegment segment_of(const ReplayedStep& step, const PathPiece& piece) {
   if (compute.op < 0) {
     segment.kind = PathKind::framework;
     segment.collective = compute.collective;
-    segment.what = side_work(step.plan, piece.stream, tasks, piece.task);
+    segment.what =
+        piece.stream == Stream::launch ? "launch" : side_work(step.plan, piece.stream, tasks, piece.task);
     return segment;
   }
   const Op& op = class_of(step.resolved, piece.rank).trace.ops[at(compute.op)];

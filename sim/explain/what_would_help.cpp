@@ -70,7 +70,7 @@ std::vector<WhatIf> stack_changes(const config::Catalogue& catalogue, const Reso
                        .remark = "fewer kernels to launch",
                        .reason = {}});
   }
-  if (resolved.stack.runtime != Runtime::cuda_graph) {
+  if (resolved.stack.runtime != Runtime::cuda_graph && !resolved.layout) {
     changes.push_back({.change = "CUDA graphs",
                        .set = {{"stack", compiled}, {"stack.runtime", "cuda_graph"}},
                        .remark = "compiled, and one launch for each pass",

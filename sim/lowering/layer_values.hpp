@@ -9,13 +9,6 @@
 
 namespace trainyard {
 
-/// What rules ask of a whole model.
-struct ModelTraits {
-  bool predicts_next_token = false, is_rotary = false, is_tied = false, is_joined = false;
-};
-
-ModelTraits traits_of(const std::vector<Layer>& layers);
-
 /// Whether libraries have only slow kernels for products of so many columns.
 constexpr bool is_unaligned(int columns) { return columns > 64 && columns % 8 != 0; }
 

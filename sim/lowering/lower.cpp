@@ -24,13 +24,13 @@ public:
       : rules_(rules),
         step_(step),
         sizes_(element_sizes(step.precision)),
-        layers_(typed_layers(model.layers, rules, sizes_)),
-        model_(traits_of(model.layers)) {
+        model_(step.traits ? *step.traits : traits_of(model.layers)),
+        layers_(typed_layers(model.layers, model_, rules, sizes_)) {
     if (is_compiled() && !rules.compiler)
       throw InputError(fmt::format("{} has no rules of a compiler", rules.name), "runtime: eager");
   }
 
-  std::vector<Op> ops() {
+  std::vector<Op> passes() {
     for (const TypedLayer& typed : layers_) append(Phase::forward, typed);
     launch_as_graph(0);
     const std::size_t backward = ops_.size();
@@ -46,8 +46,12 @@ public:
       append_gradient_sums(typed);
     }
     launch_as_graph(backward);
-    append_scaler();
-    append_optimizer();
+    return std::move(ops_);
+  }
+
+  std::vector<Op> update(const std::vector<double>& tensors) {
+    append_scaler(tensors);
+    append_optimizer(tensors);
     return std::move(ops_);
   }
 
@@ -264,14 +268,6 @@ private:
     }
   }
 
-  [[nodiscard]] std::vector<double> tensors() const {
-    std::vector<double> all;
-    for (const TypedLayer& typed : layers_) {
-      for (const Parameter& parameter : typed.layer.parameters) all.push_back(parameter.elements);
-    }
-    return all;
-  }
-
   /// In the optimizer's phase, the launches of passes over all tensors.
   void append_passes(const std::vector<TensorPass>& passes, const std::vector<double>& tensors, Bytes size) {
     for (const TensorPass& pass : passes) {
@@ -295,22 +291,24 @@ private:
   }
 
   /// Gradients in fp16 autocast: scaled back, and the host waits to hear whether all are finite.
-  void append_scaler() {
+  void append_scaler(const std::vector<double>& tensors) {
     if (step_.precision != Precision::amp || rules_.scaler.empty()) return;
     const std::size_t first = ops_.size();
-    append_passes(rules_.scaler, tensors(), sizes_.parameter);
+    append_passes(rules_.scaler, tensors, sizes_.parameter);
     if (ops_.size() > first) ops_.back().synchronises = true;
   }
 
-  void append_optimizer() {
-    const std::vector<double> tensors = this->tensors();
+  void append_optimizer(const std::vector<double>& tensors) {
     const OptimizerRules* found = rules_of(rules_, step_.optimizer, step_.optimizer_kernels);
     if (found == nullptr)
       throw InputError(
           fmt::format("{} has no rules for the optimizer {}", rules_.name, config::name_of(step_.optimizer)));
-    const Bytes size = sizes_.casts ? sizes_.parameter : sizes_.compute_weight;
     const std::size_t first = ops_.size();
-    append_passes(found->passes, tensors, size);
+    append_passes(found->passes, tensors, sizes_.parameter);
+    if (found->kernels == OptimizerKernels::loop) {
+      for (std::size_t i = first; i < ops_.size(); ++i) ops_[i].host = step_.host_times * rules_.host.update;
+      return;
+    }
     const bool is_separate =
         step_.optimizer == Optimizer::adam && found->kernels == OptimizerKernels::foreach_;
     const Seconds each = is_separate ? rules_.host.tensor : rules_.host.fused_tensor;
@@ -321,42 +319,65 @@ private:
   const Lowering& rules_;
   const LoweredStep& step_;
   ElementSizes sizes_;
-  std::vector<TypedLayer> layers_;
   ModelTraits model_;
+  std::vector<TypedLayer> layers_;
   std::vector<Op> ops_;
 };
 
 }  // namespace
 
 Trace lowered_trace(const Model& model, const Lowering& rules, const LoweredStep& step) {
+  Trace trace = lowered_passes(model, rules, step);
+  std::vector<double> tensors;
+  for (const Layer& layer : model.layers) {
+    for (const Parameter& parameter : layer.parameters) tensors.push_back(parameter.elements);
+  }
+  std::ranges::move(lowered_update(tensors, rules, step), std::back_inserter(trace.ops));
+  return trace;
+}
+
+Trace lowered_passes(const Model& model, const Lowering& rules, const LoweredStep& step) {
   return {.model = model.name,
           .batch_per_gpu = step.batch,
           .precision = step.precision,
           .sequence_length = model.sequence_length,
           .samples_per_epoch = samples_per_epoch(model),
-          .between_steps = step.host_times * rules.host.step,
-          // the gap before a kernel is part of its op's time
-          .queue = {.places = rules.host.queue,
-                    .latency = std::max(Seconds(), rules.host.latency - rules.host.gap)},
-          .ops = Lowerer(model, rules, step).ops()};
+          .host = launching_host(rules, step.host_times),
+          .ops = Lowerer(model, rules, step).passes()};
 }
 
-void lower_additions(Trace& trace, const Lowering& rules, Runtime runtime, double host_times) {
+std::vector<Op> lowered_update(const std::vector<double>& tensors, const Lowering& rules,
+                               const LoweredStep& step) {
+  return Lowerer({}, rules, step).update(tensors);
+}
+
+LaunchingHost launching_host(const Lowering& rules, double host_times) {
+  const HostCosts& costs = rules.host;
+  // The gap before a kernel is part of its op's time.
+  return {.places = costs.queue,
+          .between_steps = host_times * costs.step,
+          .collective = host_times * costs.collective,
+          .synchronise = host_times * costs.synchronise + std::max(Seconds(), costs.latency - costs.gap)};
+}
+
+void lower_addition(Op& addition, int tensors, const Lowering& rules, const LoweredStep& step) {
+  const bool is_compiled = step.runtime != Runtime::eager && rules.compiler;
+  const Seconds launch = is_compiled ? rules.compiler->backward : rules.host.backward;
+  addition.rate = std::ranges::find(rules.kernels, rules.gradient_sum.kernel, &KernelClass::name)->rate;
+  addition.launches = tensors;
+  addition.host = tensors * step.host_times * launch;
+  addition.gaps = tensors * rules.host.gap;
+}
+
+void lower_additions(Trace& trace, const Lowering& rules, const LoweredStep& step) {
   int tensors = 0;
   for (const Op& op : trace.ops | std::views::reverse) {
     if (is_gradient_addition(op)) break;
     tensors += static_cast<int>(op.gradients.size());
   }
   if (tensors == 0) return;
-  const bool is_compiled = runtime != Runtime::eager && rules.compiler;
-  const Seconds launch = is_compiled ? rules.compiler->backward : rules.host.backward;
-  const auto vector = std::ranges::find(rules.kernels, rules.gradient_sum.kernel, &KernelClass::name);
   for (Op& op : trace.ops) {
-    if (!is_gradient_addition(op)) continue;
-    op.rate = vector->rate;
-    op.launches = tensors;
-    op.host = tensors * host_times * launch;
-    op.gaps = tensors * rules.host.gap;
+    if (is_gradient_addition(op)) lower_addition(op, tensors, rules, step);
   }
 }
 

@@ -3,8 +3,12 @@
 // of a lowering.
 
 #include "lowering/lowering_rules.hpp"
+#include "lowering/model_traits.hpp"
 #include "lowering/runtime.hpp"
 #include "workload/model.hpp"
+
+#include <optional>
+#include <vector>
 
 namespace trainyard {
 
@@ -14,9 +18,10 @@ struct LoweredStep {
   Optimizer optimizer{};
   OptimizerKernels optimizer_kernels = OptimizerKernels::foreach_;
   Layout layout = Layout::nchw;
-  Runtime runtime = Runtime::eager;  ///< not fused
-  bool recomputes = false;           ///< the forward kernels of each block again before its backward
-  double host_times = 1;             ///< factor on the host times of the lowering
+  Runtime runtime = Runtime::eager;        ///< not fused
+  bool recomputes = false;                 ///< the forward kernels of each block again before its backward
+  double host_times = 1;                   ///< factor on the host times of the lowering
+  std::optional<ModelTraits> traits = {};  ///< of the whole model, if the layers are a part of it
 };
 
 /// The trace of one step of one micro-batch, an op for each kernel or for equal ones in a row. Gradients
@@ -24,7 +29,20 @@ struct LoweredStep {
 /// make_trace does, for an optimizer without rules, and for a runtime that the rules lack.
 Trace lowered_trace(const Model& model, const Lowering& rules, const LoweredStep& step);
 
-/// Makes the additions of gradients in such a step of several micro-batches a kernel for each tensor.
-void lower_additions(Trace& trace, const Lowering& rules, Runtime runtime, double host_times);
+/// The same without the update.
+Trace lowered_passes(const Model& model, const Lowering& rules, const LoweredStep& step);
+
+/// The update of tensors of these numbers of values, behind the scaler's kernels.
+std::vector<Op> lowered_update(const std::vector<double>& tensors, const Lowering& rules,
+                               const LoweredStep& step);
+
+/// What the host of such a step does besides.
+LaunchingHost launching_host(const Lowering& rules, double host_times);
+
+/// Makes an addition of gradients of so many tensors a kernel for each.
+void lower_addition(Op& addition, int tensors, const Lowering& rules, const LoweredStep& step);
+
+/// The same for all micro-batches of a step.
+void lower_additions(Trace& trace, const Lowering& rules, const LoweredStep& step);
 
 }  // namespace trainyard

@@ -41,8 +41,8 @@ public:
         setting_(setting),
         allocator_(setting.rules.value_or(MemoryRules{})),
         sizes_(element_sizes(step.precision)),
-        layers_(typed_layers(layers, rules, sizes_)),
-        model_(traits_of(layers)) {
+        model_(step.traits ? *step.traits : traits_of(layers)),
+        layers_(typed_layers(layers, model_, rules, sizes_)) {
     find_kept_inputs();
   }
 
@@ -51,6 +51,7 @@ public:
       go_forward(layers_[i]);
       if (is_recomputed(i) && !is_same_block(i, i + 1)) keep_input_of_block(i);
     }
+    const Bytes kept = now_.activations;
     for (std::size_t i = layers_.size(); i-- > 0;) {
       if (is_recomputed(i) && !is_same_block(i, i + 1)) recompute_block(i);
       go_backward(layers_[i]);
@@ -58,6 +59,7 @@ public:
     }
     update();
     fullest_.workspace = rules_.workspace;
+    fullest_.kept = kept;
     return fullest_;
   }
 
@@ -141,11 +143,17 @@ private:
   void update() {
     const OptimizerRules* its = rules_of(rules_, step_.optimizer, step_.optimizer_kernels);
     if (its == nullptr || !setting_.has_optimizer) return;
-    for (const TypedLayer& typed : layers_) {
-      now_.update += its->held * parameter_elements(typed.layer) *
-                     (sizes_.casts ? sizes_.parameter : sizes_.compute_weight);
-    }
+    for (const TypedLayer& typed : layers_)
+      now_.update += its->held * own_parameters(typed.layer) * sizes_.parameter;
     compare();
+  }
+
+  /// Those whose optimizer state the rank has.
+  [[nodiscard]] double own_parameters(const Layer& layer) const {
+    const StateShards& shards = setting_.shards;
+    const auto ranks = layer.summed_over ? shards.ranks.find(*layer.summed_over) : shards.ranks.end();
+    const bool is_whole = !shards.optimizer || ranks == shards.ranks.end();
+    return parameter_elements(layer) / (is_whole ? 1 : ranks->second);
   }
 
   void compare(Bytes held = {}) {
@@ -219,8 +227,8 @@ private:
   const MemorySetting& setting_;
   MemoryRules allocator_;
   ElementSizes sizes_;
-  std::vector<TypedLayer> layers_;
   ModelTraits model_;
+  std::vector<TypedLayer> layers_;
   std::set<std::string> tables_;  ///< whose gradients exist, by their name in tied layers
   FullestMoment now_, fullest_;
 };

@@ -42,9 +42,8 @@ enum class PassType {
   input,    ///< that the layer reads
   compute,  ///< of matrix products
   parameter,
-  single  ///< 4 bytes
-  ,
-  wide  ///< 4 bytes under autocast, else of products
+  single,  ///< 4 bytes
+  wide     ///< 4 bytes under autocast, else of products
 };
 
 /// The type that a layer writes.
@@ -52,8 +51,7 @@ enum class ResultType {
   input,  ///< that it reads
   compute,
   parameter,
-  wide  ///< fp32 under autocast, else that it reads; of a sum, the wider of both
-  ,
+  wide,          ///< fp32 under autocast, else that it reads; of a sum, the wider of both
   probabilities  ///< fp32 under autocast, unless the model predicts next tokens: then it casts them back
 };
 
@@ -204,10 +202,13 @@ struct Products {
 struct HostCosts {
   Seconds forward, backward;     ///< of a launch
   Seconds tensor, fused_tensor;  ///< of a tensor in an update of adam by foreach kernels, and in any other
+  Seconds update;                ///< of a launch in an update tensor by tensor
   Seconds step;                  ///< between steps
   Seconds gap;                   ///< of the GPU between two kernels
   Seconds graph;                 ///< of the launch of a graph
   Seconds latency;               ///< from a launch to the start of its kernel
+  Seconds synchronise;           ///< behind an op that the host waits for
+  Seconds collective;            ///< of the launch of a collective
   int queue = 0;                 ///< launches that wait for the GPU at most; 0: any number
   std::string source = {};
 };
@@ -527,11 +528,14 @@ struct Keys<HostCosts> {
         time(required("backward", &H::backward, "time of a launch in backward")),
         time(required("tensor", &H::tensor, "time of a tensor in an update of adam by foreach kernels")),
         time(required("fused_tensor", &H::fused_tensor, "time of a tensor in any other update")),
+        time(optional("update", &H::update, "time of a launch in an update tensor by tensor")),
         time(required("step", &H::step, "time between steps")),
         time(required("gap", &H::gap, "time of the GPU between two kernels")),
         time(optional("graph", &H::graph, "time of the launch of a graph")),
         time(
             optional("latency", &H::latency, "time from a launch to the start of its kernel on an idle GPU")),
+        time(optional("synchronise", &H::synchronise, "time of the host behind an op that it waits for")),
+        time(optional("collective", &H::collective, "time of the launch of a collective")),
         optional("queue", &H::queue, "launches that wait for the GPU at most; default: any number")
             .between(1, 1'000'000),
         optional("source", &H::source, "measurement"));

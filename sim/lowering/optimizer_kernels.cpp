@@ -23,7 +23,8 @@ std::vector<TensorLaunch> tensor_launches(const std::vector<double>& tensors, in
       const bool is_last = c + 1 == count;
       open.values += std::min(chunk, tensors[i] - static_cast<double>(c) * chunk);
       ++chunks;
-      const bool is_full = chunks == most_chunks || (is_last && open.tensors == most_tensors);
+      const bool is_full =
+          (chunks == most_chunks && most_tensors > 1) || (is_last && open.tensors == most_tensors);
       if (is_full || (is_last && i + 1 == tensors.size())) close(is_last ? 0 : 1);
     }
   }

@@ -94,18 +94,19 @@ const OptimizerRules* rules_of(const Lowering& rules, Optimizer optimizer, Optim
   return found == rules.optimizers.end() ? nullptr : &*found;
 }
 
-std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Lowering& rules,
-                                     const ElementSizes& sizes) {
+std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const ModelTraits& model,
+                                     const Lowering& rules, const ElementSizes& sizes) {
   std::vector<TypedLayer> typed;
-  const bool next_token = std::ranges::any_of(layers, &Layer::predicts_next_token);
-  Bytes before = sizes.activation;  // of the layer before
-  Bytes shared = sizes.activation;  // of the last tensor that several layers read
+  const bool begins_inside = !layers.empty() && layers.front().block.value_or(0) > 0;
+  Bytes before = begins_inside && sizes.casts ? sizes.parameter : sizes.activation;  // of the layer before
+  Bytes shared = before;  // of the last tensor that several layers read
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const LayerRules* its = rules_of(rules, layers[i]);
     const Bytes input = layers[i].continues_previous ? before : shared;
     const std::vector<Layer> parts = projections_of(layers[i]);
     if (layers[i].input_sums > 0) shared = input;
-    Bytes result = result_of(its == nullptr ? ResultType::compute : its->result, input, next_token, sizes);
+    Bytes result = result_of(its == nullptr ? ResultType::compute : its->result, input,
+                             model.predicts_next_token, sizes);
     if (layers[i].kind == LayerKind::add) result = std::max(input, shared);
     for (const Layer& part : parts)
       typed.push_back({.layer = part,

@@ -2,6 +2,7 @@
 // The layers of a model as a framework computes them, with the types of the tensors between them.
 
 #include "lowering/lowering_rules.hpp"
+#include "lowering/model_traits.hpp"
 #include "workload/layer.hpp"
 #include "workload/make_trace.hpp"
 
@@ -20,8 +21,9 @@ struct TypedLayer {
 };
 
 /// The layers, with projections that are one product in the model computed one by one: each reads the input.
-std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const Lowering& rules,
-                                     const ElementSizes& sizes);
+/// A part of a model that begins behind its first block gets the sum of blocks, and not data.
+std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const ModelTraits& model,
+                                     const Lowering& rules, const ElementSizes& sizes);
 
 /// The rules for a layer; nullptr if there are none.
 const LayerRules* rules_of(const Lowering& rules, const Layer& layer);

@@ -243,8 +243,8 @@ template <>
 struct Keys<HostFile> {
   static auto table() {
     return keys(optional("launch", &HostFile::launch,
-                         "factor on the host times of a stack with runtime eager, relative to the host of "
-                         "its lowering; default: by 'year'")
+                         "factor on the host times of stacks with a lowering, relative to the host on which "
+                         "these were measured; default: by 'year'")
                     .between(0.01, 100));
   }
 };

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace trainyard {
@@ -84,16 +85,20 @@ public:
 
   StepParts parts() {
     for (const TaskSpan& span : step_.timeline.spans) {
+      if (span.rank == one_.ranks.front() && span.stream == Stream::launch) launched_.insert(span.end);
+    }
+    for (const TaskSpan& span : step_.timeline.spans) {
       if (span.rank != one_.ranks.front()) continue;
       if (span.stream == Stream::compute)
         add_task(span);
-      else if (is_join(span))
+      else if (span.stream != Stream::launch && is_join(span))
         beside_.push_back(&span);
     }
     gaps_.add(busy_until_, step_.timeline.makespan);
+    time_of(StepPart::host) += launch_waits_;
     take_collectives();
     time_of(StepPart::bubble) = gaps_.length();
-    StepParts made;
+    StepParts made{.parts = {}, .collectives = {}, .launch_waits = without_rounding(launch_waits_)};
     for (const StepPart part :
          {StepPart::forward, StepPart::backward, StepPart::recompute, StepPart::optimizer, StepPart::host,
           StepPart::kernel_slowdown, StepPart::layers, StepPart::messages, StepPart::communication,
@@ -122,7 +127,10 @@ private:
   }
 
   void add_task(const TaskSpan& span) {
-    gaps_.add(busy_until_, span.start);
+    if (launched_.contains(span.start))  // the launch came last of all that it waited for
+      launch_waits_ += std::max(Seconds{}, span.start - busy_until_);
+    else
+      gaps_.add(busy_until_, span.start);
     busy_until_ = span.end;
     const Task& task = task_of(span);
     if (const auto* run = std::get_if<RunSegment>(&task)) {
@@ -182,6 +190,8 @@ private:
   std::map<int, KernelTimes> kernels_;  ///< by segment
   std::map<int, Seconds> exposed_;
   std::vector<const TaskSpan*> beside_;
+  std::set<Seconds> launched_;  ///< ends of launches
+  Seconds launch_waits_ = {};
   Gaps gaps_;
   Seconds busy_until_;
 };

@@ -82,7 +82,7 @@ public:
   HeldLayers(const ResolvedExperiment& resolved, const RankClass& one, const MemorySetting& setting)
       : resolved_(resolved), all_(resolved.layout ? one.layers : resolved.model->layers) {
     const Recompute recomputed = resolved.layout ? resolved.layout->parallelism.recompute : Recompute::none;
-    if (recomputed == Recompute::none) return;
+    if (recomputed == Recompute::none || resolved.lowering) return;  // the walk computes blocks again
     now_ = kept_layers(all_, recomputed, fullest_block(all_, resolved.settings.precision));
     if (setting.earlier_micro_batches > 0) earlier_ = kept_layers(all_, recomputed);
   }
@@ -90,7 +90,8 @@ public:
   [[nodiscard]] MemoryTerms terms(MemorySetting setting) const {
     const std::vector<Layer>& now = now_ ? *now_ : all_;
     if (resolved_.lowering) {
-      const LoweredStep step = lowered_step(resolved_, static_cast<int>(setting.batch));
+      LoweredStep step = lowered_step(resolved_, static_cast<int>(setting.batch));
+      step.traits = traits_of(resolved_.model->layers);
       setting.fullest = fullest_moment(now, *resolved_.lowering, step, setting);
     }
     return memory_per_rank(now, setting, earlier_ ? *earlier_ : all_);
@@ -144,6 +145,7 @@ void set_layout(const ResolvedExperiment& resolved, const RankClass& one, Memory
                     .gradients = parallelism.shard >= Sharded::gradients,
                     .parameters = parallelism.shard >= Sharded::parameters,
                     .ranks = layout.state_shards};
+  if (setting.shards.gradients) setting.has_earlier_gradients = true;  // shards of the sums, in all passes
   if (setting.shards.parameters) setting.gathered_parameters = gathered_parameters(layout, one);
   int chunks = 0;
   for (const int stage : stages_of(one)) {

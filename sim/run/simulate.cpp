@@ -79,7 +79,7 @@ Seconds sum_of_ops(const ClassStep& one, const Trace& trace, Wanted is_wanted) {
 
 /// The step of one GPU alone: the mean one, not the slowest of the job.
 Seconds one_mean_gpu(const RankClass& one, std::span<const OpTime> times, int micro_batches) {
-  if (has_host(one.trace)) return steady_launches_alone(one.trace, times).step;
+  if (has_host(one.trace)) return steady_launches_alone(one, times, micro_batches).step;
   Seconds sum;
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (has_one_rank(one.trace.ops[i]))
@@ -100,7 +100,7 @@ void add_times_of(const Trace& trace, std::span<const OpTime> times, const Timel
   const Seconds of_ranks = sum_of_ops(one, trace, [](const Op& op) { return !has_one_rank(op); });
   one.slowed = std::max(Seconds{}, rank.compute - alone - of_ranks);
   one.communication = rank.communication;
-  if (has_host(trace)) one.launch_waits = steady_launches(trace, times).waits;
+  if (has_host(trace)) one.launch_waits = steady_launches(launched_ops(trace, times), trace.host).waits;
   one.exposed = timeline.makespan - rank.compute - one.launch_waits;
   constexpr double rounding = 1e-9;  // of sums in another order
   if (one.exposed <= rounding * timeline.makespan) one.exposed = {};
@@ -111,12 +111,14 @@ void add_times_of(const Trace& trace, std::span<const OpTime> times, const Timel
 void set_exposed(const ResolvedExperiment& resolved, Step& step) {
   for (std::size_t i = 0; i < step.classes.size(); ++i) {
     Seconds exposed;
-    for (const PartTime& part : layout_parts(resolved, step, i).parts) {
+    const StepParts all = layout_parts(resolved, step, i);
+    for (const PartTime& part : all.parts) {
       const bool is_exposed = part.part == StepPart::layers || part.part == StepPart::messages ||
                               part.part == StepPart::communication;
       if (is_exposed) exposed += part.time;
     }
     step.classes[i].exposed = exposed;
+    step.classes[i].launch_waits = all.launch_waits;
   }
 }
 

@@ -133,7 +133,8 @@ std::vector<TimelineEvent> bars_of(std::span<const RankClass> classes, const std
       bar.category = std::string(config::name_of(segment.phase));
     } else if (compute != nullptr && compute->op < 0) {
       bar.collective = compute->collective;
-      bar.category = side_work(plan, span.stream, tasks, span.task);
+      bar.category = span.stream == Stream::launch ? std::string(config::name_of(span.stream))
+                                                   : side_work(plan, span.stream, tasks, span.task);
     } else if (compute != nullptr) {
       const Op& op = classes[at(bar.rank_class)].trace.ops[at(compute->op)];
       bar.op = compute->op;

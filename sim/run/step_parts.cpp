@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace trainyard {
 
@@ -76,9 +77,15 @@ StepParts parts_of_step(const Step& step, Rank rank, Seconds input) {
   add_kernels(step, bars, times);
   StepParts parts;
   std::vector<Interval> gaps = gaps_of(bars, step.time - input);
+  std::set<Seconds> launched;
   for (const TimelineEvent* bar : bars) {
-    if (bar->stream == Stream::launch) gaps = without(gaps, *bar, times[StepPart::host]);
+    if (bar->stream == Stream::launch) launched.insert(bar->end);
   }
+  std::erase_if(gaps, [&](const Interval& gap) {
+    if (!launched.contains(gap.end)) return false;  // the launch came last of all that the kernel waited for
+    times[StepPart::host] += gap.end - gap.start;
+    return true;
+  });
   std::map<int, Seconds> exposed;
   for (const TimelineEvent* bar : bars) {
     if (bar->is_collective) gaps = without(gaps, *bar, exposed[bar->collective]);

@@ -1,5 +1,6 @@
 #include "schedule/layout_program.hpp"
 
+#include "schedule/launch_program.hpp"
 #include "schedule/program_writer.hpp"
 
 #include <algorithm>
@@ -21,20 +22,23 @@ public:
 
   /// Ops `first` to `end` - 1. `before` and `after` are called with each op's number.
   template <class Before, class After>
-  void write(ProgramWriter& writer, int first, int end, Before before, After after) const {
+  void write(ProgramWriter& writer, LaunchProgram& host, int first, int end, Before before,
+             After after) const {
     std::vector<std::pair<int, int>> awaited;  // the op that waits, and the event
     auto launch = std::ranges::lower_bound(launches_, first, {}, &OpLaunch::op);
     const auto launch_at = [&](int op, LaunchTime time) {
       for (; launch != launches_.end() && launch->op == op && launch->at == time; ++launch)
-        begin(writer, *launch, awaited);
+        begin(writer, host, *launch, awaited);
     };
     for (int op = first; op < end; ++op) {
       before(op);
       launch_at(op, LaunchTime::start);
       wait(writer, op, awaited);
       const OpTime& time = times_[at(op)];
+      host.before(op);
       writer.add(Stream::compute,
                  Compute{.duration = time.duration, .op = op, .use = time.use, .overhead = time.overhead});
+      host.after();
       launch_at(op, LaunchTime::end);
       after(op);
     }
@@ -43,15 +47,15 @@ public:
   }
 
 private:
-  static void begin(ProgramWriter& writer, const OpLaunch& launch,
+  static void begin(ProgramWriter& writer, LaunchProgram& host, const OpLaunch& launch,
                     std::vector<std::pair<int, int>>& awaited) {
     const int next = launch.at == LaunchTime::start ? launch.op : launch.op + 1;
     if (launch.needed_by <= next && !launch.in_order) {
-      writer.add(Stream::compute, Join{launch.collective});
+      host.join(Stream::compute, Join{launch.collective});
       return;
     }
     writer.order(Stream::compute, launch.stream);
-    writer.add(launch.stream, Join{launch.collective});
+    host.join(launch.stream, Join{launch.collective});
     awaited.emplace_back(launch.needed_by, writer.record(launch.stream));
   }
 
@@ -79,9 +83,11 @@ public:
         overlap_(overlap),
         graph_(graph),
         ops_(times, collectives.of_ops),
-        units_(collectives.units, writer_),
         order_(pass_order(layout.schedule, layout.grid.pipeline, layout.parallelism.virtual_stages,
-                          layout.micro_batches, one.stage)) {
+                          layout.micro_batches, one.stage)),
+        has_host_(has_host(one.trace)),
+        host_(has_host_ ? hosted_ops(times) : std::vector<LaunchedOp>(), one.trace.host, writer_),
+        units_(collectives.units, writer_, host_) {
     // Its stages form a ring, in which all could wait for the next one to receive.
     assert(overlap.messages || layout.schedule != PipelineSchedule::interleaved);
   }
@@ -101,6 +107,28 @@ public:
   }
 
 private:
+  /// All ops of the step in order, with the host's work for the collectives that the layers launch.
+  [[nodiscard]] std::vector<LaunchedOp> hosted_ops(std::span<const OpTime> times) const {
+    std::vector<LaunchedOp> of_trace = launched_ops(one_.trace, times);
+    for (const OpLaunch& launch : collectives_.of_ops)
+      of_trace[at(launch.op)].then += one_.trace.host.collective;
+    std::vector<LaunchedOp> ops;
+    const auto add = [&](int first, int end) {
+      ops.insert(ops.end(), of_trace.begin() + first, of_trace.begin() + end);
+    };
+    for (const Pass& pass : order_) add(ops_of(pass).first, end_of(pass));
+    add(one_.passes.back().end, static_cast<int>(of_trace.size()));
+    return ops;
+  }
+
+  /// The first micro-batch adds its gradients to none.
+  [[nodiscard]] int end_of(const Pass& pass) const {
+    const PassOps& ops = ops_of(pass);
+    const bool is_shorter = pass.micro_batch == 0 && ops.end > ops.first &&
+                            is_of_later_micro_batches(one_.trace.ops[at(ops.end - 1)]);
+    return is_shorter ? ops.end - 1 : ops.end;
+  }
+
   [[nodiscard]] const PassOps& ops_of(const Pass& pass) const {
     return *std::ranges::find_if(
         one_.passes, [&](const PassOps& ops) { return ops.kind == pass.kind && ops.chunk == pass.chunk; });
@@ -139,7 +167,7 @@ private:
     const auto [message, stream] = input_of(order_[at(i)]);
     if (message == no_message) return;
     if (!overlap_.messages) writer_.order(Stream::compute, stream);
-    writer_.add(stream, Join{message});
+    host_.join(stream, Join{message});
     writer_.order(stream, Stream::compute);
   }
 
@@ -154,7 +182,7 @@ private:
     if (overlap_.messages) {
       if (sent == no_message) return;
       writer_.order(Stream::compute, out);
-      writer_.add(out, Join{sent});
+      host_.join(out, Join{sent});
       return;
     }
     const bool is_exchange = sent != no_message && received != no_message &&
@@ -162,12 +190,12 @@ private:
     if (is_exchange) writer_.order(Stream::compute, in);
     if (sent != no_message) {
       writer_.order(Stream::compute, out);
-      writer_.add(out, Join{sent});
+      host_.join(out, Join{sent});
       writer_.order(out, Stream::compute);
     }
     if (received == no_message) return;
     if (!is_exchange) writer_.order(Stream::compute, in);
-    writer_.add(in, Join{received});
+    host_.join(in, Join{received});
     writer_.order(in, Stream::compute);
   }
 
@@ -177,19 +205,20 @@ private:
     if (ops.first == ops.end) return;
     if (!collectives_.units.empty()) {
       ops_.write(
-          writer_, ops.first, ops.end, [&](int op) { units_.before(op); }, [&](int op) { units_.after(op); });
+          writer_, host_, ops.first, end_of(pass), [&](int op) { units_.before(op); },
+          [&](int op) { units_.after(op); });
       return;
     }
     const bool reduces = overlap_.gradients && reduces_gradients(pass);
     // every kind of pass: layers that take turns first read their parameters in a backward pass
     const bool gathers = pass.micro_batch == 0 && !gathered_.empty();
     is_reducing_ = is_reducing_ || (reduces && !collectives_.gradients.empty());
-    if (!is_reducing_ && !gathers) {
+    if (!is_reducing_ && !gathers && !has_host_) {
       writer_.add(Stream::compute, RunSegment{segment(ops)});
       return;
     }
     ops_.write(
-        writer_, ops.first, ops.end, [&](int op) { await_parameters(op); },
+        writer_, host_, ops.first, end_of(pass), [&](int op) { await_parameters(op); },
         [&](int op) {
           if (reduces) reduce_after(op);
         });
@@ -199,7 +228,8 @@ private:
     const auto [entry, is_new] = segments_.try_emplace(ops.first, static_cast<int>(graph_.segments.size()));
     if (is_new) {
       ProgramWriter writer;
-      ops_.write(writer, ops.first, ops.end, nothing, nothing);
+      LaunchProgram no_host(writer);
+      ops_.write(writer, no_host, ops.first, ops.end, nothing, nothing);
       const Phase phase = ops.kind == PassKind::forward ? Phase::forward : Phase::backward;
       graph_.segments.push_back({.program = writer.take(), .phase = phase, .is_undisturbed = true});
     }
@@ -208,7 +238,7 @@ private:
 
   void gather_parameters() {
     for (const ParameterLaunch& launch : collectives_.parameters) {
-      writer_.add(Stream::parameters, Join{launch.collective});
+      host_.join(Stream::parameters, Join{launch.collective});
       gathered_.emplace_back(launch.needed_by, writer_.record(Stream::parameters));
     }
   }
@@ -233,8 +263,8 @@ private:
   }
 
   void reduce(const GradientLaunch& launch) {
-    writer_.add(Stream::communication, Join{launch.collective});
-    if (launch.across >= 0) writer_.add(Stream::communication, Join{launch.across});
+    host_.join(Stream::communication, Join{launch.collective});
+    if (launch.across >= 0) host_.join(Stream::communication, Join{launch.across});
   }
 
   /// Kernels wait for the reduction of a chunk's gradients.
@@ -251,16 +281,16 @@ private:
     int update = end;
     while (at(update) < one_.trace.ops.size() && one_.trace.ops[at(update)].phase != Phase::optimizer)
       ++update;
-    ops_.write(writer_, end, update, nothing, nothing);
+    ops_.write(writer_, host_, end, update, nothing, nothing);
     if (!overlap_.gradients && !collectives_.reduces_each_micro_batch && !collectives_.gradients.empty()) {
       writer_.order(Stream::compute, Stream::communication);
       for (const GradientLaunch& launch : collectives_.gradients) reduce(launch);
     }
     if (!collectives_.gradients.empty() || !collectives_.units.empty())
       writer_.order(Stream::communication, Stream::compute);
-    for (const int collective : collectives_.before_update) writer_.add(Stream::compute, Join{collective});
-    ops_.write(writer_, update, static_cast<int>(one_.trace.ops.size()), nothing, nothing);
-    for (const int collective : collectives_.after_update) writer_.add(Stream::compute, Join{collective});
+    for (const int collective : collectives_.before_update) host_.join(Stream::compute, Join{collective});
+    ops_.write(writer_, host_, update, static_cast<int>(one_.trace.ops.size()), nothing, nothing);
+    for (const int collective : collectives_.after_update) host_.join(Stream::compute, Join{collective});
   }
 
   const RankClass& one_;
@@ -270,8 +300,10 @@ private:
   TaskGraph& graph_;
   OpWriter ops_;
   ProgramWriter writer_;
-  UnitProgram units_;
   std::vector<Pass> order_;
+  bool has_host_;
+  LaunchProgram host_;
+  UnitProgram units_;
   std::map<int, int> segments_;                ///< by first op
   std::vector<std::pair<int, int>> gathered_;  ///< parameters under way: the op that reads them, the event
   bool is_reducing_ = false;                   ///< the last backward passes have begun

@@ -12,9 +12,22 @@ bool has_host(const Trace& trace) {
   return std::ranges::any_of(trace.ops, [](const Op& op) { return op.host > Seconds(); });
 }
 
-SteadyLaunches steady_launches(const Trace& trace, std::span<const OpTime> times) {
+std::vector<LaunchedOp> launched_ops(const Trace& trace, std::span<const OpTime> times) {
+  std::vector<LaunchedOp> ops;
+  ops.reserve(trace.ops.size());
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    const Op& op = trace.ops[i];
+    ops.push_back({.duration = times[i].duration,
+                   .host = op.host,
+                   .launches = op.launches,
+                   .synchronises = op.synchronises});
+  }
+  return ops;
+}
+
+SteadyLaunches steady_launches(std::span<const LaunchedOp> ops, const LaunchingHost& host_of_steps) {
   constexpr int most_steps = 64;  // a lead grows slowly if the host is hardly faster than the GPU
-  const std::vector<int> before = ops_before_launch(trace);
+  const std::vector<int> before = ops_before_launch(ops, host_of_steps);
   std::vector<Seconds> begins;  // of the ops of all steps
   SteadyLaunches steady;
   Seconds host;
@@ -28,9 +41,9 @@ SteadyLaunches steady_launches(const Trace& trace, std::span<const OpTime> times
       steady.lead += std::clamp(begun - host, Seconds(), time);
       host += time;
     };
-    work(trace.between_steps);
-    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
-      const Op& op = trace.ops[i];
+    work(host_of_steps.between_steps);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const LaunchedOp& op = ops[i];
       if (op.host > Seconds()) {
         work(op.host);
         if (!before.empty() && first + before[i] >= 0)
@@ -41,8 +54,9 @@ SteadyLaunches steady_launches(const Trace& trace, std::span<const OpTime> times
         }
       }
       begins.push_back(gpu);
-      gpu += times[i].duration;
-      if (op.synchronises) host = std::max(host, gpu) + trace.queue.latency;
+      gpu += op.duration;
+      if (op.synchronises) host = std::max(host, gpu) + host_of_steps.synchronise;
+      if (op.then > Seconds()) work(op.then);
     }
     steady.step = gpu - begun;
     constexpr double rounding = 1e-12;
@@ -51,26 +65,35 @@ SteadyLaunches steady_launches(const Trace& trace, std::span<const OpTime> times
   return steady;
 }
 
-SteadyLaunches steady_launches_alone(const Trace& trace, std::span<const OpTime> times) {
-  std::vector<OpTime> mean(times.begin(), times.end());
-  for (std::size_t i = 0; i < mean.size(); ++i)
-    mean[i].duration =
-        trace.ops[i].role == OpRole::ranks_overhead ? Seconds() : times[i].duration - times[i].slowest_gpu;
-  return steady_launches(trace, mean);
+SteadyLaunches steady_launches_alone(const RankClass& one, std::span<const OpTime> times, int micro_batches) {
+  std::vector<LaunchedOp> once = launched_ops(one.trace, times);
+  for (std::size_t i = 0; i < once.size(); ++i) {
+    const bool is_of_ranks = one.trace.ops[i].role == OpRole::ranks_overhead;
+    once[i].duration = is_of_ranks ? Seconds() : times[i].duration - times[i].slowest_gpu;
+  }
+  const std::size_t end = one.passes.empty() ? 0 : at(one.passes.back().end);
+  std::vector<LaunchedOp> ops;
+  for (int micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
+    for (std::size_t i = 0; i < end; ++i) {
+      if (micro_batch > 0 || !is_of_later_micro_batches(one.trace.ops[i])) ops.push_back(once[i]);
+    }
+  }
+  ops.insert(ops.end(), once.begin() + static_cast<std::ptrdiff_t>(end), once.end());
+  return steady_launches(ops, one.trace.host);
 }
 
-std::vector<int> ops_before_launch(const Trace& trace) {
-  if (trace.queue.places == 0) return {};
+std::vector<int> ops_before_launch(std::span<const LaunchedOp> all, const LaunchingHost& host) {
+  if (host.places == 0) return {};
   std::vector<int> op_of;  // by launch of a step
-  for (std::size_t i = 0; i < trace.ops.size(); ++i)
-    op_of.insert(op_of.end(), at(trace.ops[i].launches), static_cast<int>(i));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    op_of.insert(op_of.end(), at(all[i].launches), static_cast<int>(i));
   const auto launches = static_cast<int>(op_of.size());
-  const auto ops = static_cast<int>(trace.ops.size());
+  const auto ops = static_cast<int>(all.size());
   std::vector<int> before;
   int launched = 0;
   for (int i = 0; i < ops; ++i) {
-    launched += trace.ops[at(i)].launches;
-    const int awaited = launched - 1 - trace.queue.places;
+    launched += all[at(i)].launches;
+    const int awaited = launched - 1 - host.places;
     const int step = (awaited >= 0 ? awaited : awaited - launches + 1) / launches;
     before.push_back(std::min(step * ops + op_of[at(awaited - step * launches)], i - 1));
   }

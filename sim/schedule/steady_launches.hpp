@@ -1,14 +1,24 @@
 #pragma once
-// The host that launches the kernels of a step, in a series of equal steps on one GPU. step_program.hpp has
+// The host that launches the kernels of a step, in a series of equal steps on one GPU. launch_program.hpp has
 // the same rules for the engine.
 
 #include "compute/op_time.hpp"
+#include "strategy/rank_class.hpp"
 #include "workload/trace.hpp"
 
 #include <span>
 #include <vector>
 
 namespace trainyard {
+
+/// An op as its host and its GPU see it.
+struct LaunchedOp {
+  Seconds duration;           ///< on the GPU
+  Seconds host = {};          ///< that the host needs to launch it
+  Seconds then = {};          ///< of the host afterwards, for collectives
+  int launches = 1;           ///< of kernels
+  bool synchronises = false;  ///< the host waits for its end
+};
 
 struct SteadyLaunches {
   Seconds step;   ///< from the end of one to that of the next
@@ -19,18 +29,22 @@ struct SteadyLaunches {
 /// Whether a host launches the ops of a trace.
 bool has_host(const Trace& trace);
 
-/// The host launches ops in order, each for its time, and is between steps for the trace's; a kernel starts
-/// when the one before has ended and its launch has reached the GPU; the host waits for the end of ops that
-/// synchronise, and while the queue has no place. Steps overlap otherwise. The dates of the host are those at
-/// which its launches reach the GPU. `times`: of the ops.
-SteadyLaunches steady_launches(const Trace& trace, std::span<const OpTime> times);
+/// The ops of a trace that take these times.
+std::vector<LaunchedOp> launched_ops(const Trace& trace, std::span<const OpTime> times);
 
-/// The same for one GPU of mean speed alone: without the ops of steps of several ranks.
-SteadyLaunches steady_launches_alone(const Trace& trace, std::span<const OpTime> times);
+/// The host launches ops in order, each for its time, and is between steps for its time; a kernel starts when
+/// the one before has ended and its launch has reached the GPU; the host waits for the end of ops that
+/// synchronise, and while the queue has no place. Steps overlap otherwise. The dates of the host are those at
+/// which its launches reach the GPU.
+SteadyLaunches steady_launches(std::span<const LaunchedOp> ops, const LaunchingHost& host);
+
+/// The same for all ops that a GPU of the class runs in a step, one micro-batch after the other, alone and at
+/// mean speed: ops of steps of several ranks take no time. `times`: of the ops of its trace.
+SteadyLaunches steady_launches_alone(const RankClass& one, std::span<const OpTime> times, int micro_batches);
 
 /// For each op the op that must have begun before it can be launched, so that with it no more launches wait
 /// than the queue has places: an index in a series of equal steps, negative in those before. An op of more
 /// launches than places waits for the op before it. Empty if any number may wait.
-std::vector<int> ops_before_launch(const Trace& trace);
+std::vector<int> ops_before_launch(std::span<const LaunchedOp> ops, const LaunchingHost& host);
 
 }  // namespace trainyard

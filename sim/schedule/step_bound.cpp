@@ -145,7 +145,8 @@ StageTimes times_of(const ResolvedExperiment& resolved, const RankClass& one, st
   StageTimes stage;
   const auto time_of = [&](int index, double runs) {
     const Op& op = one.trace.ops[at(index)];
-    // A job whose layout changes nothing adds the gradients of the later micro-batches alone.
+    // A job whose layout changes nothing, or with a host, adds the gradients of the later micro-batches
+    // alone.
     if (is_gradient_addition(op)) runs -= 1;
     add_busy(op, runs * times[at(index)].duration, ranks, bound);
     return runs * time_with_waits(op, times[at(index)].duration, number, bounds);

@@ -1,7 +1,7 @@
 #include "schedule/step_program.hpp"
 
+#include "schedule/launch_program.hpp"
 #include "schedule/program_writer.hpp"
-#include "schedule/steady_launches.hpp"
 
 #include <algorithm>
 #include <array>
@@ -34,23 +34,24 @@ public:
         times_(times),
         launches_(launches),
         role_(role),
-        lead_(has_host(trace) ? steady_launches(trace, times).lead : Seconds()),
-        before_launch_(has_host(trace) ? ops_before_launch(trace) : std::vector<int>()),
-        is_awaited_(trace.ops.size()),
-        begun_(trace.ops.size(), -1) {
-    for (std::size_t i = 0; i < before_launch_.size(); ++i) {
-      if (trace.ops[i].host > Seconds() && before_launch_[i] >= 0) is_awaited_[at(before_launch_[i])] = true;
-    }
-  }
+        host_(hosted_ops(trace, times, launches), trace.host, writer_) {}
 
   Program write() {
-    if (has_host(trace_)) add_host_work(trace_.between_steps, 0);
     launch_up_to(-1, false);
     for (int i = 0; at(i) < trace_.ops.size(); ++i) write_op(i);
     return writer_.take();
   }
 
 private:
+  /// With the host's work for the collectives behind each op.
+  static std::vector<LaunchedOp> hosted_ops(const Trace& trace, std::span<const OpTime> times,
+                                            std::span<const Launch> launches) {
+    if (!has_host(trace)) return {};
+    std::vector<LaunchedOp> ops = launched_ops(trace, times);
+    for (const Launch& launch : launches) ops[at(std::max(launch.ready_op, 0))].then += trace.host.collective;
+    return ops;
+  }
+
   void write_op(int i) {
     const bool is_update = trace_.ops[at(i)].phase == Phase::optimizer;
     if (is_update && !role_.is_updated) return;
@@ -59,42 +60,13 @@ private:
       launch_up_to(i - 1, true);
       wait_for_launches(i, is_update);
     }
-    launch(i);
-    if (is_awaited_[at(i)]) begun_[at(i)] = writer_.record(Stream::compute);
+    host_.before(i);
     writer_.add(Stream::compute, Compute{.duration = times_[at(i)].duration,
                                          .op = i,
                                          .use = times_[at(i)].use,
                                          .overhead = times_[at(i)].overhead});
-    synchronise(i);
+    host_.after();
     launch_up_to(i, false);
-  }
-
-  /// The host's work in this step, without what it did before the step began.
-  void add_host_work(Seconds duration, int op) {
-    const Seconds done = std::min(duration, lead_);
-    lead_ -= done;
-    if (duration > done) writer_.add(Stream::launch, Compute{.duration = duration - done, .op = op});
-  }
-
-  /// The host launches an op, which waits for that, unless this was before the step.
-  void launch(int i) {
-    const Seconds host = trace_.ops[at(i)].host;
-    if (host <= Seconds()) return;
-    constexpr double rounding = 1e-9;
-    const bool is_done = (1 - rounding) * host <= lead_;
-    add_host_work(is_done ? std::min(host, lead_) : host, i);
-    const int before = before_launch_.empty() ? -1 : before_launch_[at(i)];
-    if (is_done && before < 0) return;
-    if (before >= 0) writer_.wait(Stream::launch, begun_[at(before)]);
-    writer_.order(Stream::launch, Stream::compute);
-  }
-
-  /// The host waits for an op, and its next launch reaches the GPU later.
-  void synchronise(int i) {
-    if (!trace_.ops[at(i)].synchronises) return;
-    lead_ = {};
-    writer_.order(Stream::compute, Stream::launch);
-    add_host_work(trace_.queue.latency, i);
   }
 
   /// Whether the next launch is a message of the op about to run, which begins once the op's waits have
@@ -139,7 +111,7 @@ private:
     }
     if (start) writer_.wait(stream, *start);
     write_work(launch.before, stream, launch.collective);
-    writer_.add(stream, Join{launch.collective, launch.use});
+    host_.join(stream, Join{launch.collective, launch.use});
     write_work(launch.after, stream, launch.collective);
     return writer_.record(stream);
   }
@@ -153,11 +125,8 @@ private:
   std::span<const OpTime> times_;
   std::span<const Launch> launches_;
   Role role_;
-  Seconds lead_;                    ///< of the host: work of this step that it has done before
-  std::vector<int> before_launch_;  ///< ops_before_launch()
-  std::vector<bool> is_awaited_;    ///< by op: whether a launch of this step waits for its begin
-  std::vector<int> begun_;          ///< by op: the event of its begin, if one does
   ProgramWriter writer_;
+  LaunchProgram host_;
   std::vector<int> ended_;                  ///< by launch written so far: the event of its end
   std::array<int, stream_count> waited_{};  ///< by stream: 1 + the last launch that compute has waited for
 };

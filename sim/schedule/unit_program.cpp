@@ -4,8 +4,12 @@
 
 namespace trainyard {
 
-UnitProgram::UnitProgram(std::span<const UnitLaunch> units, ProgramWriter& writer)
-    : units_(units), writer_(writer), states_(units.size(), State::sharded), events_(units.size(), -1) {}
+UnitProgram::UnitProgram(std::span<const UnitLaunch> units, ProgramWriter& writer, LaunchProgram& host)
+    : units_(units),
+      writer_(writer),
+      host_(host),
+      states_(units.size(), State::sharded),
+      events_(units.size(), -1) {}
 
 void UnitProgram::before(int op) {
   const auto count = static_cast<int>(units_.size());
@@ -28,7 +32,7 @@ void UnitProgram::after(int op) {
     if (op != launch.unit.last_backward) continue;
     free(i);
     writer_.order(Stream::compute, Stream::communication);
-    for (const int reduction : launch.reductions) writer_.add(Stream::communication, Join{reduction});
+    for (const int reduction : launch.reductions) host_.join(Stream::communication, Join{reduction});
   }
 }
 
@@ -44,7 +48,7 @@ void UnitProgram::use(int unit, int next) {
 
 void UnitProgram::gather(int unit) {
   writer_.order(Stream::compute, Stream::parameters);
-  for (const int collective : units_[at(unit)].gathers) writer_.add(Stream::parameters, Join{collective});
+  for (const int collective : units_[at(unit)].gathers) host_.join(Stream::parameters, Join{collective});
   events_[at(unit)] = writer_.record(Stream::parameters);
   states_[at(unit)] = State::under_way;
 }

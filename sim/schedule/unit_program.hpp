@@ -2,7 +2,7 @@
 // How a rank gathers the parameters that it shares with its replicas unit by unit, and reduces their
 // gradients, beside its kernels.
 
-#include "schedule/program_writer.hpp"
+#include "schedule/launch_program.hpp"
 #include "schedule/shard_units.hpp"
 
 #include <span>
@@ -23,8 +23,8 @@ struct UnitLaunch {
 /// last unit, and gathered again for its backward; its gradients are reduced beside the next unit's backward.
 class UnitProgram {
 public:
-  /// Keeps references to both arguments; units in the order of forward.
-  UnitProgram(std::span<const UnitLaunch> units, ProgramWriter& writer);
+  /// Keeps references to its arguments; units in the order of forward.
+  UnitProgram(std::span<const UnitLaunch> units, ProgramWriter& writer, LaunchProgram& host);
 
   /// Before this op of a forward or backward pass.
   void before(int op);
@@ -41,6 +41,7 @@ private:
 
   std::span<const UnitLaunch> units_;
   ProgramWriter& writer_;
+  LaunchProgram& host_;
   std::vector<State> states_;
   std::vector<int> events_;  ///< by unit: the end of its gathering
   int current_ = -1;         ///< the unit that runs in forward

@@ -240,7 +240,8 @@ void add_rings(Trace& trace, const std::vector<Layer>& layers, const Parallelism
   const Bytes value = element_sizes(trace.precision.value_or(Precision::fp32)).activation;
   std::vector<Op> ops;
   for (Op& op : trace.ops) {
-    if (op.kind != OpKind::attention || op.of_layer < 0) {
+    const bool is_product = op.kind == OpKind::attention && std::holds_alternative<GemmShape>(op.shape);
+    if (!is_product || op.of_layer < 0) {
       ops.push_back(std::move(op));
       continue;
     }

@@ -3,6 +3,7 @@
 
 #include "strategy/pipeline_order.hpp"
 #include "units/ids.hpp"
+#include "workload/accumulate.hpp"
 #include "workload/layer.hpp"
 #include "workload/trace.hpp"
 
@@ -46,10 +47,16 @@ inline std::vector<int> stages_of(const RankClass& one) {
   return stages;
 }
 
+/// Whether the first micro-batch lacks the op: an addition of gradients that a host launches. Without a host
+/// all have it, since their passes are one segment.
+inline bool is_of_later_micro_batches(const Op& op) {
+  return op.host > Seconds() && is_gradient_addition(op);
+}
+
 /// How often a step runs an op of the class's trace.
 inline int runs_of(const RankClass& one, int op, int micro_batches) {
   if (one.passes.empty() || op >= one.passes.back().end) return 1;
-  return micro_batches;
+  return is_of_later_micro_batches(one.trace.ops[at(op)]) ? micro_batches - 1 : micro_batches;
 }
 
 /// The index of the class that a rank belongs to. Throws std::logic_error if it has none.

@@ -43,6 +43,10 @@ std::optional<PaddedVocabulary> pad_vocabulary(std::vector<Layer>& layers, int r
       Layer padded = with_entries(layer, made.padded);
       padded.has_input_gradient = layer.has_input_gradient;
       padded.block = layer.block;
+      padded.continues_previous = layer.continues_previous;
+      padded.predicts_next_token = layer.predicts_next_token;
+      padded.input_sums = layer.input_sums;
+      padded.summed_elements = layer.summed_elements;
       layer = std::move(padded);
     }
   }

@@ -224,7 +224,8 @@ MemoryTerms memory_per_rank(const std::vector<Layer>& layers, const MemorySettin
   terms.activations = activations(layers, setting);
   terms.activations += normalised_parameters(layers) * sizes.compute_weight;
   if (setting.earlier_micro_batches > 0)
-    terms.activations += setting.earlier_micro_batches * kept_of(earlier, setting);
+    terms.activations +=
+        setting.earlier_micro_batches * (fullest ? fullest->kept : kept_of(earlier, setting));
   terms.workspace = workspace(layers, setting);
   terms.context = setting.context;
   terms.gradient_buckets = setting.gradient_buckets;

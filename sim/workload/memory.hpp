@@ -77,6 +77,7 @@ struct FullestMoment {
   Bytes activations;    ///< kept for backward, and temporary tensors
   Bytes update;         ///< temporary tensors of the optimizer
   Bytes workspace;      ///< of the libraries of products
+  Bytes kept;           ///< activations of a micro-batch between its forward and its backward pass
 };
 
 /// Everything but the layers that affects a rank's memory.

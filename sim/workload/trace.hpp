@@ -162,7 +162,7 @@ struct Op {
   std::optional<ProductRate> product = {};  ///< of such a matrix product
   double rows = 0;                          ///< of its values
   int launches = 1;                         ///< equal kernels; flops and bytes are those of all
-  Seconds host = {};                        ///< that the reference host needs to launch them
+  Seconds host = {};                        ///< that the host needs to launch them
   Seconds gaps = {};                        ///< of the GPU before them
   bool synchronises = false;                ///< the host waits for their end
   Flops flops;                              ///< for the whole batch
@@ -196,11 +196,13 @@ constexpr OpRole role_of(std::string_view layer) {
   return layer == ranks_overhead_layer || layer == shared_copy_layer ? OpRole::ranks_overhead : OpRole::layer;
 }
 
-/// The way of launches from the host to the GPU.
-struct LaunchQueue {
-  int places = 0;        ///< launches that wait for the GPU at most; 0: any number
-  Seconds latency = {};  ///< from a launch to the first moment in which an idle GPU works on it
-  friend bool operator==(const LaunchQueue&, const LaunchQueue&) = default;
+/// What a host that launches ops does besides, and the way of its launches to the GPU.
+struct LaunchingHost {
+  int places = 0;              ///< launches that wait for the GPU at most; 0: any number
+  Seconds between_steps = {};  ///< its work between two steps
+  Seconds collective = {};     ///< its work for the launch of a collective
+  Seconds synchronise = {};    ///< from the end of an op that it waits for until its next launch gets there
+  friend bool operator==(const LaunchingHost&, const LaunchingHost&) = default;
 };
 
 struct Trace {
@@ -213,8 +215,7 @@ struct Trace {
   std::optional<Bytes> memory = {};              ///< of a rank at the fullest moment of a step, if known
   std::string gpu =
       {};  ///< whose times the durations are: a profile's name, or the product's; empty: unknown
-  Seconds between_steps = {};  ///< host time, if ops have some
-  LaunchQueue queue = {};      ///< of such ops
+  LaunchingHost host = {};  ///< of ops that have host time
   std::vector<Op> ops;
   friend bool operator==(const Trace&, const Trace&) = default;
 };

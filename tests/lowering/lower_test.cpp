@@ -221,6 +221,39 @@ TEST_CASE("lists of tensors fill kernels of 320 chunks or as many tensors as fit
                         [](double sum, const TensorLaunch& one) { return sum + one.values; }) == 7e7);
 }
 
+TEST_CASE("an update tensor by tensor launches each operation on each tensor") {
+  const Model model = gpt2(2, 768, 12);
+  LoweredStep step{.batch = 1, .precision = Precision::amp_bf16, .optimizer = Optimizer::adam};
+  const Trace lists = lowered_trace(model, pytorch(), step);
+  step.optimizer_kernels = OptimizerKernels::loop;
+  const Trace loop = lowered_trace(model, pytorch(), step);
+  CHECK(launches(loop, Phase::optimizer).kernels == 8 * tensors(loop));
+  CHECK(launches(loop, Phase::optimizer).gigabytes ==
+        doctest::Approx(launches(lists, Phase::optimizer).gigabytes));
+  Seconds host;
+  for (const Op& op : loop.ops) host += op.phase == Phase::optimizer ? op.host : Seconds();
+  CHECK(host.si() == doctest::Approx(8 * tensors(loop) * 11e-6));
+}
+
+TEST_CASE("the layers behind a model's first blocks have the types that they have in the whole model") {
+  const Model whole = gpt2(4, 768, 12);
+  LoweredStep step{.batch = 1, .precision = Precision::amp_bf16, .optimizer = Optimizer::adam};
+  const Trace all = lowered_passes(whole, pytorch(), step);
+  Model part = whole;
+  const auto second = std::ranges::find(part.layers, std::optional(2), &Layer::block);
+  const auto cut = second - part.layers.begin();
+  part.layers.erase(part.layers.begin(), second);
+  step.traits = traits_of(whole.layers);
+  const Trace some = lowered_passes(part, pytorch(), step);
+  std::vector<Op> wanted;
+  for (Op op : all.ops) {
+    if (op.of_layer < cut) continue;
+    op.of_layer -= static_cast<int>(cut);
+    wanted.push_back(op);
+  }
+  CHECK(some.ops == wanted);
+}
+
 TEST_CASE("rules of unknown classes, of two kinds of work and optimizers without rules are refused") {
   CHECK(errors_of([] { rules_of_text("  - {layer: relu, forward: [{kernel: vectr, passes: 2}]}\n"); })
             .front()
@@ -255,14 +288,16 @@ TEST_CASE("host times follow the factor of the host, kernels do not") {
   const Trace reference = lowered_trace(model, pytorch(), step);
   step.host_times = 0.5;
   const Trace fast = lowered_trace(model, pytorch(), step);
-  CHECK(fast.between_steps == 0.5 * reference.between_steps);
+  CHECK(fast.host.between_steps == 0.5 * reference.host.between_steps);
   REQUIRE(fast.ops.size() == reference.ops.size());
   for (std::size_t i = 0; i < fast.ops.size(); ++i) {
     CHECK(fast.ops[i].host.si() == doctest::Approx(0.5 * reference.ops[i].host.si()));
     CHECK(fast.ops[i].bytes == reference.ops[i].bytes);
     CHECK(fast.ops[i].gaps == reference.ops[i].gaps);
   }
-  CHECK(fast.queue == LaunchQueue{.places = 1024, .latency = Seconds{5e-6} - Seconds{1e-6}});
+  CHECK(fast.host.places == 1024);
+  CHECK(fast.host.collective == 0.5 * pytorch().host.collective);
+  CHECK(fast.host.synchronise.si() == doctest::Approx(0.5 * 10e-6 + 5e-6 - 1e-6));
 }
 
 TEST_CASE("compiled GPT-2 small launches one kernel between two products") {
@@ -383,7 +418,7 @@ TEST_CASE("gradients of further micro-batches are added by a kernel for each ten
                               {.batch = 1, .precision = Precision::amp_bf16, .optimizer = Optimizer::adam});
   const int all = tensors(trace);
   accumulate(trace, 4, Bytes(4), {});
-  lower_additions(trace, pytorch(), Runtime::eager, 2);
+  lower_additions(trace, pytorch(), {.host_times = 2});
   int additions = 0;
   for (const Op& op : trace.ops) {
     if (!is_gradient_addition(op)) continue;

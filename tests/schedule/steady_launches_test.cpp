@@ -28,7 +28,12 @@ struct Steps {
     trace.ops.push_back(op);
     times.push_back({.duration = Seconds{kernel}});
   }
-  [[nodiscard]] SteadyLaunches steady() const { return steady_launches(trace, times); }
+  [[nodiscard]] SteadyLaunches steady() const {
+    return steady_launches(launched_ops(trace, times), trace.host);
+  }
+  [[nodiscard]] std::vector<int> before_launch() const {
+    return ops_before_launch(launched_ops(trace, times), trace.host);
+  }
   /// The step of the engine, on one GPU.
   [[nodiscard]] double replayed() const {
     const StepPlan plan = plan_step(
@@ -46,7 +51,7 @@ Steps long_and_short(int launches_of_op, int places) {
     const bool is_last = i + 1 == 2000 / launches_of_op;
     steps.add(1e-6 * launches_of_op, 1e-3 * launches_of_op, is_last, launches_of_op);
   }
-  steps.trace.queue.places = places;
+  steps.trace.host.places = places;
   return steps;
 }
 
@@ -55,12 +60,12 @@ Steps long_and_short(int launches_of_op, int places) {
 TEST_CASE("a step takes as long as its kernels or as its launches, whichever is longer") {
   Steps slow_host;
   for (int i = 0; i < 5; ++i) slow_host.add(1, 3);
-  slow_host.trace.between_steps = Seconds{2};
+  slow_host.trace.host.between_steps = Seconds{2};
   CHECK(slow_host.steady().step.si() == doctest::Approx(17));
   CHECK(slow_host.steady().waits.si() == doctest::Approx(12));
   Steps slow_gpu;
   for (int i = 0; i < 5; ++i) slow_gpu.add(3, 1);
-  slow_gpu.trace.between_steps = Seconds{2};
+  slow_gpu.trace.host.between_steps = Seconds{2};
   CHECK(slow_gpu.steady().step.si() == doctest::Approx(15));
   CHECK(slow_gpu.steady().waits.si() == doctest::Approx(0));
   CHECK(slow_gpu.steady().lead.si() == doctest::Approx(7));  // all of the host's work for a step
@@ -109,13 +114,13 @@ TEST_CASE("a launch waits for the op with which the queue would be full") {
   steps.add(1, 1);
   steps.add(1, 1, false, 2);
   steps.add(1, 1);
-  CHECK(ops_before_launch(steps.trace).empty());
-  steps.trace.queue.places = 3;
-  CHECK(ops_before_launch(steps.trace) == std::vector{-2, -1, 0});
-  steps.trace.queue.places = 1;  // fewer than an op launches
-  CHECK(ops_before_launch(steps.trace) == std::vector{-1, 0, 1});
-  steps.trace.queue.places = 9;  // more than two steps launch
-  CHECK(ops_before_launch(steps.trace) == std::vector{-7, -5, -5});
+  CHECK(steps.before_launch().empty());
+  steps.trace.host.places = 3;
+  CHECK(steps.before_launch() == std::vector{-2, -1, 0});
+  steps.trace.host.places = 1;  // fewer than an op launches
+  CHECK(steps.before_launch() == std::vector{-1, 0, 1});
+  steps.trace.host.places = 9;  // more than two steps launch
+  CHECK(steps.before_launch() == std::vector{-7, -5, -5});
 }
 
 TEST_CASE("after the host has waited for the GPU its launch takes the latency to get there") {
@@ -125,7 +130,7 @@ TEST_CASE("after the host has waited for the GPU its launch takes the latency to
   steps.add(1, 0.5);
   const double before = steps.steady().step.si();
   CHECK(before == doctest::Approx(3.5));
-  steps.trace.queue.latency = Seconds{0.25};
+  steps.trace.host.synchronise = Seconds{0.25};
   CHECK(steps.steady().step.si() == doctest::Approx(before + 0.25));
   CHECK(steps.replayed() == doctest::Approx(before + 0.25));
 }
@@ -142,8 +147,9 @@ TEST_CASE("the engine replays the steady step") {
       steps.add(1e-6 * (1 + below(9) * below(9)),
                 below(5) == 0 ? 0 : 1e-6 * (1 + below(has_slow_host ? 60 : 20)), below(30) == 0,
                 1 + below(4));
-    steps.trace.between_steps = Seconds{1e-6 * below(50)};
-    steps.trace.queue = {.places = below(3) == 0 ? 0 : 1 + below(60), .latency = Seconds{1e-6 * below(5)}};
+    steps.trace.host.between_steps = Seconds{1e-6 * below(50)};
+    steps.trace.host.places = below(3) == 0 ? 0 : 1 + below(60);
+    steps.trace.host.synchronise = Seconds{1e-6 * below(5)};
     CHECK(steps.replayed() == doctest::Approx(steps.steady().step.si()).epsilon(1e-12));
   }
 }
