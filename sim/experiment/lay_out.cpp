@@ -5,6 +5,7 @@
 #include "platform/host_launch.hpp"
 #include "strategy/experts.hpp"
 #include "strategy/layout_checks.hpp"
+#include "strategy/layout_refusal.hpp"
 #include "strategy/vocabulary.hpp"
 #include "workload/transformer_layers.hpp"
 
@@ -60,6 +61,11 @@ void lay_out(ResolvedExperiment& resolved) {
                     vocabulary->entries, vocabulary->padded, settings.parallelism->tensor));
   }
   resolved.recomputes = settings.parallelism->recompute == Recompute::full;
+  const bool has_scores = std::ranges::any_of(model.layers, is_attention_core);
+  const bool recomputes_scores = settings.parallelism->recompute == Recompute::selective && has_scores;
+  if (resolved.lowering && recomputes_scores)
+    refuse_layout("recompute", "only stacks with runtime: fused can recompute attention alone",
+                  "recompute: full, or a stack like megatron_lm");
   const LayoutRequest request = layout_request(resolved, *settings.parallelism);
   LaidOut laid = laid_out(request);
   resolved.layout = std::move(laid.layout);
@@ -70,8 +76,7 @@ void lay_out(ResolvedExperiment& resolved) {
     resolved.warnings.push_back(std::move(few_rows.front()));
     break;
   }
-  if (settings.parallelism->recompute == Recompute::selective &&
-      std::ranges::none_of(model.layers, is_attention_core))
+  if (settings.parallelism->recompute == Recompute::selective && !has_scores)
     resolved.notes.emplace_back(
         "selective recomputation has no effect: fused attention keeps no scores to compute again");
   const std::vector<int>& gpus = resolved.cluster->gpus_on_node;

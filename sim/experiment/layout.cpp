@@ -2,6 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "lowering/lower.hpp"
+#include "lowering/typed_layers.hpp"
 #include "strategy/class_sampling.hpp"
 #include "strategy/context.hpp"
 #include "strategy/experts.hpp"
@@ -111,18 +112,17 @@ LoweredStep lowered_step(const LayoutRequest& request) {
           .optimizer_kernels = request.stack.optimizer_kernels,
           .layout = request.stack.layout,
           .runtime = request.stack.runtime,
-          .host_times = request.host_times,
-          .traits = traits_of(request.model.layers)};
+          .host_times = request.host_times};
 }
 
 /// Values of the parts of parameters whose state the rank has, tensor by tensor.
-std::vector<double> own_tensors(const RankLayout& layout, const RankClass& one) {
+std::vector<double> own_tensors(const RankLayout& layout, const RankClass& one, const Lowering& rules) {
   std::vector<double> tensors;
   for (const Layer& layer : one.layers) {
     const auto shards =
         layer.summed_over ? layout.state_shards.find(*layer.summed_over) : layout.state_shards.end();
     const int ranks = shards == layout.state_shards.end() ? 1 : shards->second;
-    for (const Parameter& parameter : layer.parameters) tensors.push_back(parameter.elements / ranks);
+    for (const double values : tensors_of(layer, rules)) tensors.push_back(values / ranks);
   }
   return tensors;
 }
@@ -137,9 +137,10 @@ public:
                     {.blocks_of_chunk = layout.parallelism.stages,
                      .may_be_unequal = layout.parallelism.unequal_stages,
                      .first_layers = layout.parallelism.first_layers})) {
-    const Bytes value = element_sizes(request_.precision).activation;
-    for (std::size_t i = 0; i + 1 < ranges_.size(); ++i)  // before layers gather the inputs of all replicas
-      boundaries_.push_back(request_.micro_batch * boundary_elements(model_.layers, ranges_[i]) * value);
+    for (std::size_t i = 0; i + 1 < ranges_.size(); ++i) {  // before layers gather the inputs of all replicas
+      boundaries_.push_back(request_.micro_batch * boundary_elements(model_.layers, ranges_[i]) *
+                            streams_before(ranges_[i].end).before);
+    }
     const DividingRanks among = dividing_ranks(layout.grid);
     model_ = divide_among_replicas(std::move(model_), layout.parallelism.layers, among);
     turns_ = turn_section(model_.layers, layout.parallelism.layers, among);
@@ -211,15 +212,17 @@ private:
     Model part{.name = request_.model.name, .title = {}, .layers = {}, .samples_per_epoch = {}};
     part.layers.assign(model_.layers.begin() + range.first, model_.layers.begin() + range.end);
     own_tied_tables(part.layers);
-    Trace trace = request_.lowering == nullptr
-                      ? fused_trace(part)
-                      : lowered_passes(part, *request_.lowering, lowered_step(request_));
+    Trace trace = request_.lowering == nullptr ? fused_trace(part) : lowered_part(part, range.first);
     add_transfers(trace, part.layers, transfers_of(model_.transfers, range));
     add_layer_copies(trace, request_.stack, dividing_ranks(layout_.grid), request_.ranks_per_node,
                      request_.host_rate);
     add_sampling(trace, part.layers);
     add_rings(trace, part.layers, layout_.parallelism);
     recompute(trace, part.layers, layout_.parallelism.recompute);
+    for (Op& op : trace.ops) {
+      if (request_.lowering != nullptr && op.role == OpRole::recompute)
+        launch_again(op, *request_.lowering, lowered_step(request_));
+    }
     ChunkTrace ops;
     for (const Phase phase : {Phase::forward, Phase::backward})
       ops.of(phase).reserve(static_cast<std::size_t>(std::ranges::count(trace.ops, phase, &Op::phase)) + 1);
@@ -241,6 +244,25 @@ private:
     add_layer_work(trace, part.layers, request_.stack.layer_work);
     add_repeated_rows(trace, part.layers, request_.stack);
     return trace;
+  }
+
+  /// `first`: the number of its first layer.
+  [[nodiscard]] Trace lowered_part(const Model& part, int first) const {
+    LoweredStep step = lowered_step(request_);
+    step.part.emplace(PartOfModel{.traits = traits_of(request_.model.layers)});
+    step.part->traits.is_tied = traits_of(part.layers).is_tied;  // another rank may have the table
+    if (first > 0) step.part->before = streams_before(first);
+    return lowered_passes(part, *request_.lowering, step);
+  }
+
+  /// The types of what the model's layers before this one write.
+  [[nodiscard]] StreamSizes streams_before(int layer) const {
+    const ElementSizes sizes = element_sizes(request_.precision);
+    if (request_.lowering == nullptr) return {sizes.activation, sizes.activation};
+    const std::vector<Layer> before(model_.layers.begin(), model_.layers.begin() + layer);
+    const TypedLayer last =
+        typed_layers(before, traits_of(request_.model.layers), *request_.lowering, sizes).back();
+    return {last.result, last.other};
   }
 
   /// Layers that take turns exclude a pipeline, so that the chunk is the whole model.
@@ -270,7 +292,8 @@ private:
 
   void add_lowered_update(RankClass& made) const {
     made.trace.host = launching_host(*request_.lowering, request_.host_times);
-    std::ranges::move(lowered_update(own_tensors(layout_, made), *request_.lowering, lowered_step(request_)),
+    std::ranges::move(lowered_update(own_tensors(layout_, made, *request_.lowering), *request_.lowering,
+                                     lowered_step(request_)),
                       std::back_inserter(made.trace.ops));
   }
 
@@ -418,13 +441,14 @@ void divide_updates(const LayoutRequest& request, std::span<const Op> updates, c
   for (std::size_t i = 0; i < classes.size(); ++i) {
     std::vector<Op>& ops = classes[i].trace.ops;
     const auto update = std::ranges::find_if(ops, is_update);
+    if (update == ops.end()) continue;  // of a stage without parameters
     if (request.lowering == nullptr) {
       *update = own_part(updates[i], classes[i], request, layout);
       continue;
     }
     const auto next = ops.erase(update, std::find_if_not(update, ops.end(), is_update));
-    std::vector<Op> own =
-        lowered_update(own_tensors(layout, classes[i]), *request.lowering, lowered_step(request));
+    std::vector<Op> own = lowered_update(own_tensors(layout, classes[i], *request.lowering),
+                                         *request.lowering, lowered_step(request));
     ops.insert(next, std::move_iterator(own.begin()), std::move_iterator(own.end()));
   }
 }
@@ -445,9 +469,10 @@ LaidOut laid_out(const LayoutRequest& request) {
       laid.classes.push_back(traces.stage(stage));
   }
   std::ranges::sort(laid.classes, {}, [](const RankClass& one) { return one.ranks.front(); });
+  if (request.lowering != nullptr) return laid;
   for (const RankClass& one : laid.classes)
     laid.updates.push_back(*std::ranges::find_if(one.trace.ops, is_update));
-  if (request.lowering == nullptr) divide_updates(request, laid.updates, laid.layout, laid.classes);
+  divide_updates(request, laid.updates, laid.layout, laid.classes);
   return laid;
 }
 

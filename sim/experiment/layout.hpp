@@ -53,7 +53,7 @@ struct LaidOut {
   /// backward passes (for zb_h1 followed by those of the weights' gradients) and the end of the step.
   std::vector<RankClass> classes;
   /// By class: the update of all its parameters, of which each replica does a part if they divide the state.
-  /// With a lowering only its first op.
+  /// Empty with a lowering, whose updates are made anew.
   std::vector<Op> updates;
 };
 

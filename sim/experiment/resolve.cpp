@@ -262,8 +262,8 @@ private:
           family != nullptr && std::ranges::find(of_tokens, family->scalar) != of_tokens.end();
       return has_tokens ? "megatron_lm" : settings_.stack;
     }
-    const bool is_eager = settings_.precision != Precision::fp8 && layout.layers.empty() &&
-                          layout.recompute != Recompute::selective && has_lowered_update(model);
+    const bool is_eager =
+        settings_.precision != Precision::fp8 && layout.layers.empty() && has_lowered_update(model);
     return is_eager ? "pytorch" : settings_.stack;
   }
 
@@ -282,13 +282,34 @@ private:
     has_stack_ = true;
     require_usable(resolved_.stack, settings_);
     if (resolved_.stack.runtime == Runtime::fused) return;
-    const fs::path rules = find_once(files_, catalogue_, config::Kind::lowering,
-                                     resolved_.stack.lowering.value_or("pytorch_2_11"), path);
-    resolved_.lowering = files_.lowerings.get(rules.string(), nullptr, [&](auto*) {
-      return std::make_shared<const Lowering>(load_lowering(load_once(files_, rules)));
-    });
+    resolved_.lowering = read_lowering(resolved_.stack.lowering.value_or("pytorch_2_11"), path);
+    if (settings_.precision == Precision::fp8)
+      errors_.run(document_, "precision", [&] {
+        throw InputError(fmt::format("{} has no products in 8 bits", resolved_.lowering->name),
+                         "precision: bf16, or stack: megatron_lm");
+      });
     if (settings_.parallelism && settings_.model)
       errors_.run(document_, "parallelism", [&] { check_lowered_layout(); });
+  }
+
+  /// `depth`: of lowerings that are like others.
+  std::shared_ptr<const Lowering> read_lowering(const std::string& name, const fs::path& named_in,
+                                                int depth = 0) {
+    constexpr int deepest = 4;
+    const fs::path path = find_once(files_, catalogue_, config::Kind::lowering, name, named_in);
+    const config::Document& document = load_once(files_, path);
+    const config::Node* const like = document.root.find("like");
+    std::shared_ptr<const Lowering> base;
+    if (like != nullptr && !config::is_unset(*like)) {
+      if (depth == deepest)
+        throw InputError(
+            fmt::format("{}: a lowering is like another, {} in a row", path.string(), deepest + 1),
+            "like: pytorch_2_11");
+      base = read_lowering(like->scalar, path, depth + 1);
+    }
+    return files_.lowerings.get(path.string(), nullptr, [&](auto*) {
+      return std::make_shared<const Lowering>(load_lowering(document, base.get()));
+    });
   }
 
   /// The stack decides about attention, unless somebody sets it for this run.
@@ -330,14 +351,15 @@ private:
   /// The layout of a stack with a lowering. Replicas that only recompute their blocks need none.
   void check_lowered_layout() {
     can_lay_out_ = false;
+    if (settings_.parallelism->schedule == PipelineSchedule::zb_h1)
+      refuse_layout("schedule", "only stacks with runtime: fused split the backward pass",
+                    "schedule: 1f1b, or a stack like megatron_lm");
     Parallelism others = *settings_.parallelism;
     const Recompute recompute = std::exchange(others.recompute, Recompute::none);
-    if (recompute == Recompute::selective)
-      refuse_layout("recompute", "runtime: fused alone can compute attention alone again",
-                    "recompute: full, or a stack like megatron_lm");
     if (!others.layers.empty())
-      refuse_layout("layers", "replicas divide layers only with runtime: fused", "another stack");
-    if (changes_nothing(others)) {
+      refuse_layout("layers", "only with stacks with runtime: fused replicas divide layers",
+                    "stack: pytorch_ddp");
+    if (changes_nothing(others) && recompute != Recompute::selective) {
       resolved_.recomputes = recompute == Recompute::full;
       settings_.parallelism.reset();
     } else if (resolved_.stack.runtime == Runtime::cuda_graph) {

@@ -2,6 +2,7 @@
 // Common parts of the lists of changes that what_would_help.hpp tries: machine_changes.cpp and
 // job_changes.cpp.
 
+#include "config/keys.hpp"
 #include "explain/what_would_help.hpp"
 #include "platform/cluster.hpp"
 #include "units/text.hpp"
@@ -21,6 +22,12 @@ inline std::string in_gbps(Bandwidth bandwidth) { return digits12(8e-9 * bandwid
 
 /// In GB/s, the usual unit for storage.
 inline std::string in_gigabytes(Bandwidth bandwidth) { return digits12(1e-9 * bandwidth.si()) + " GB/s"; }
+
+/// Whether a value has this name besides its usual one.
+template <class E>
+bool is_other_name(const config::Name<E>& name) {
+  return config::name_of(name.value) != name.text;
+}
 
 /// Collects changes to an experiment, which must outlive it.
 class Changes {

@@ -63,7 +63,8 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
   };
   add(GapPart::input, before);
   const TaskGraph& graph = step.plan.graph;
-  add(has_bubbles(step.resolved) ? GapPart::bubble : GapPart::framework,
+  const bool may_wait = pipeline_stages(step.resolved) > 1 || step.resolved.settings.traces.has_value();
+  add(may_wait ? GapPart::bubble : GapPart::framework,
       closed_makespan(graph, undisturbed(without_network(step.plan))));
   add(GapPart::bound, closed_makespan(graph, ideal(step.plan)));
   add(GapPart::algorithm, closed_makespan(graph, undisturbed({})));

@@ -125,7 +125,9 @@ private:
     if (sends_itself()) return refuse("another algorithm", "a trace fixes its collectives");
     if (resolved_.layout && !has_all_reduces(resolved_.layout->parallelism)) return;
     for (const auto& name : config::Names<Algorithm>::table) {
-      if (name.value == sync.algorithm || !carries_out(name.value, Operation::all_reduce)) continue;
+      if (name.value == sync.algorithm || is_other_name(name) ||
+          !carries_out(name.value, Operation::all_reduce))
+        continue;
       Overrides set{{std::string(algorithm_key), std::string(name.text)}};
       if (sync.grid) set.emplace_back("sync.grid", "none");
       add(fmt::format("algorithm {}", name.text), std::move(set));

@@ -120,7 +120,9 @@ private:
   void add_schedules() {
     if (grid_.pipeline == 1 || parallelism_.virtual_stages > 1) return;
     for (const auto& name : config::Names<PipelineSchedule>::table) {
-      if (name.value == resolved_.layout->schedule || name.value == PipelineSchedule::interleaved) continue;
+      if (name.value == resolved_.layout->schedule || name.value == PipelineSchedule::interleaved ||
+          is_other_name(name))
+        continue;
       add(fmt::format("schedule {}", name.text), {{"parallelism.schedule", std::string(name.text)}});
     }
   }
@@ -148,7 +150,7 @@ private:
 
   void add_recompute() {
     for (const auto& name : config::Names<Recompute>::table) {
-      if (name.value == parallelism_.recompute) continue;
+      if (name.value == parallelism_.recompute || is_other_name(name)) continue;
       add(fmt::format("recompute {}", name.text), {{"parallelism.recompute", std::string(name.text)}});
     }
   }
@@ -156,7 +158,7 @@ private:
   void add_shards() {
     if (grid_.data == 1) return;
     for (const auto& name : config::Names<Sharded>::table) {
-      if (name.value == parallelism_.shard) continue;
+      if (name.value == parallelism_.shard || is_other_name(name)) continue;
       add(fmt::format("shard {}", name.text), {{"parallelism.shard", std::string(name.text)}});
     }
     if (parallelism_.shard != Sharded::none && !resolved_.stack.overlap_parameters)

@@ -44,10 +44,10 @@ PathSegment segment_of(const ReplayedStep& step, const PathPiece& piece) {
   }
   const auto& compute = std::get<Compute>(tasks[at(piece.task)]);
   if (compute.op < 0) {
-    segment.kind = PathKind::framework;
+    const bool is_launch = piece.stream == Stream::launch;
+    segment.kind = is_launch ? PathKind::host : PathKind::framework;
     segment.collective = compute.collective;
-    segment.what =
-        piece.stream == Stream::launch ? "launch" : side_work(step.plan, piece.stream, tasks, piece.task);
+    segment.what = is_launch ? "launch" : side_work(step.plan, piece.stream, tasks, piece.task);
     return segment;
   }
   const Op& op = class_of(step.resolved, piece.rank).trace.ops[at(compute.op)];

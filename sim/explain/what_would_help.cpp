@@ -62,7 +62,8 @@ std::vector<WhatIf> what_ifs(const ResolvedExperiment& resolved) {
 std::vector<WhatIf> stack_changes(const config::Catalogue& catalogue, const ResolvedExperiment& resolved) {
   const std::string compiled = "pytorch_compile";
   const std::vector<std::string> stacks = config::names(catalogue, config::Kind::stack);
-  if (!resolved.lowering || std::ranges::find(stacks, compiled) == stacks.end()) return {};
+  const bool has_compiler = resolved.lowering && resolved.lowering->name == "pytorch_2_11";
+  if (!has_compiler || std::ranges::find(stacks, compiled) == stacks.end()) return {};
   std::vector<WhatIf> changes;
   if (resolved.stack.runtime == Runtime::eager) {
     changes.push_back({.change = "torch.compile",

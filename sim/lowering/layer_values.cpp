@@ -123,7 +123,7 @@ bool LayerValues::holds(LaunchCondition condition) const {
     case LaunchCondition::input_gradient:
       return layer.has_input_gradient;
     case LaunchCondition::grouped_heads:
-      return key_elements() < query_elements() && layer.gemm.m == layer.gemm.n;
+      return layer.limited.columns > 0;
     case LaunchCondition::dropout:
       return layer.drops_probabilities;
     case LaunchCondition::adds_rows:

@@ -18,14 +18,26 @@
 namespace trainyard {
 namespace {
 
+/// Of the host, by phase.
+struct LaunchTimes {
+  Seconds forward, backward;
+};
+
+LaunchTimes launch_times(const Lowering& rules, const LoweredStep& step) {
+  if (step.runtime != Runtime::eager && rules.compiler)
+    return {step.host_times * rules.compiler->forward, step.host_times * rules.compiler->backward};
+  return {step.host_times * rules.host.forward, step.host_times * rules.host.backward};
+}
+
 class Lowerer {
 public:
   Lowerer(const Model& model, const Lowering& rules, const LoweredStep& step)
       : rules_(rules),
         step_(step),
         sizes_(element_sizes(step.precision)),
-        model_(step.traits ? *step.traits : traits_of(model.layers)),
-        layers_(typed_layers(model.layers, model_, rules, sizes_)) {
+        model_(step.part ? step.part->traits : traits_of(model.layers)),
+        layers_(
+            typed_layers(model.layers, model_, rules, sizes_, step.part ? step.part->before : std::nullopt)) {
     if (is_compiled() && !rules.compiler)
       throw InputError(fmt::format("{} has no rules of a compiler", rules.name), "runtime: eager");
   }
@@ -127,9 +139,7 @@ private:
   [[nodiscard]] Seconds host_of(Phase phase) const {
     if (phase == Phase::optimizer) return {};
     const bool is_forward = phase == Phase::forward;
-    if (is_compiled())
-      return step_.host_times * (is_forward ? rules_.compiler->forward : rules_.compiler->backward);
-    return step_.host_times * (is_forward ? rules_.host.forward : rules_.host.backward);
+    return is_forward ? launch_times(rules_, step_).forward : launch_times(rules_, step_).backward;
   }
 
   /// A class may have another for 4-byte values.
@@ -264,7 +274,7 @@ private:
       op.phase = Phase::backward;
       op.role = OpRole::recompute;
       op.layer += ".recompute";
-      if (op.host > Seconds()) op.host = op.host / host_of(Phase::forward) * host_of(Phase::backward);
+      launch_again(op, rules_, step_);
     }
   }
 
@@ -329,9 +339,8 @@ private:
 Trace lowered_trace(const Model& model, const Lowering& rules, const LoweredStep& step) {
   Trace trace = lowered_passes(model, rules, step);
   std::vector<double> tensors;
-  for (const Layer& layer : model.layers) {
-    for (const Parameter& parameter : layer.parameters) tensors.push_back(parameter.elements);
-  }
+  for (const Layer& layer : model.layers)
+    std::ranges::copy(tensors_of(layer, rules), std::back_inserter(tensors));
   std::ranges::move(lowered_update(tensors, rules, step), std::back_inserter(trace.ops));
   return trace;
 }
@@ -351,6 +360,20 @@ std::vector<Op> lowered_update(const std::vector<double>& tensors, const Lowerin
   return Lowerer({}, rules, step).update(tensors);
 }
 
+std::vector<double> tensors_of(const Layer& layer, const Lowering& rules) {
+  std::vector<double> tensors;
+  for (const Layer& product : products_of(layer, rules)) {
+    for (const Parameter& parameter : product.parameters) tensors.push_back(parameter.elements);
+  }
+  return tensors;
+}
+
+void launch_again(Op& op, const Lowering& rules, const LoweredStep& step) {
+  if (op.host <= Seconds()) return;
+  const LaunchTimes times = launch_times(rules, step);
+  op.host = op.host / times.forward * times.backward;
+}
+
 LaunchingHost launching_host(const Lowering& rules, double host_times) {
   const HostCosts& costs = rules.host;
   // The gap before a kernel is part of its op's time.
@@ -361,11 +384,9 @@ LaunchingHost launching_host(const Lowering& rules, double host_times) {
 }
 
 void lower_addition(Op& addition, int tensors, const Lowering& rules, const LoweredStep& step) {
-  const bool is_compiled = step.runtime != Runtime::eager && rules.compiler;
-  const Seconds launch = is_compiled ? rules.compiler->backward : rules.host.backward;
   addition.rate = std::ranges::find(rules.kernels, rules.gradient_sum.kernel, &KernelClass::name)->rate;
   addition.launches = tensors;
-  addition.host = tensors * step.host_times * launch;
+  addition.host = tensors * launch_times(rules, step).backward;
   addition.gaps = tensors * rules.host.gap;
 }
 

@@ -18,10 +18,10 @@ struct LoweredStep {
   Optimizer optimizer{};
   OptimizerKernels optimizer_kernels = OptimizerKernels::foreach_;
   Layout layout = Layout::nchw;
-  Runtime runtime = Runtime::eager;        ///< not fused
-  bool recomputes = false;                 ///< the forward kernels of each block again before its backward
-  double host_times = 1;                   ///< factor on the host times of the lowering
-  std::optional<ModelTraits> traits = {};  ///< of the whole model, if the layers are a part of it
+  Runtime runtime = Runtime::eager;      ///< not fused
+  bool recomputes = false;               ///< the forward kernels of each block again before its backward
+  double host_times = 1;                 ///< factor on the host times of the lowering
+  std::optional<PartOfModel> part = {};  ///< if the layers are not a whole model
 };
 
 /// The trace of one step of one micro-batch, an op for each kernel or for equal ones in a row. Gradients
@@ -35,6 +35,12 @@ Trace lowered_passes(const Model& model, const Lowering& rules, const LoweredSte
 /// The update of tensors of these numbers of values, behind the scaler's kernels.
 std::vector<Op> lowered_update(const std::vector<double>& tensors, const Lowering& rules,
                                const LoweredStep& step);
+
+/// Numbers of values of the tensors that a layer updates.
+std::vector<double> tensors_of(const Layer& layer, const Lowering& rules);
+
+/// Makes a forward op, launched again in backward, one of that phase.
+void launch_again(Op& op, const Lowering& rules, const LoweredStep& step);
 
 /// What the host of such a step does besides.
 LaunchingHost launching_host(const Lowering& rules, double host_times);

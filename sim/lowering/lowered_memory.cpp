@@ -41,8 +41,8 @@ public:
         setting_(setting),
         allocator_(setting.rules.value_or(MemoryRules{})),
         sizes_(element_sizes(step.precision)),
-        model_(step.traits ? *step.traits : traits_of(layers)),
-        layers_(typed_layers(layers, model_, rules, sizes_)) {
+        model_(step.part ? step.part->traits : traits_of(layers)),
+        layers_(typed_layers(layers, model_, rules, sizes_, step.part ? step.part->before : std::nullopt)) {
     find_kept_inputs();
   }
 

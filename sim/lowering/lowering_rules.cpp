@@ -10,10 +10,15 @@ namespace {
 
 class Checker {
 public:
-  Checker(const Lowering& rules, config::Problems& problems) : rules_(rules), problems_(problems) {}
+  Checker(const Lowering& rules, const Lowering* base, config::Problems& problems)
+      : rules_(rules), base_(base), problems_(problems) {}
 
   void check() {
     problems_.check_name(rules_.name);
+    for (const char* const key : {"kernels", "layers", "host", "gradient_sum"}) {
+      if (!rules_.like && !problems_.written(key))
+        problems_.error(key, fmt::format("key '{}' is missing", key), "add it, or like: pytorch_2_11");
+    }
     for (std::size_t i = 0; i < rules_.layers.size(); ++i) {
       const std::string path = fmt::format("layers[{}]", i);
       check(rules_.layers[i].forward, path + ".forward");
@@ -59,6 +64,7 @@ private:
 
   /// Of the gradients of a tensor that several layers read: passes over them by one class of kernels.
   void check_sum() {
+    if (!problems_.written("gradient_sum")) return;
     const KernelRule& sum = rules_.gradient_sum;
     check_class(sum.kernel, "gradient_sum.kernel");
     const bool has_more = sum.matrix != MatrixKernel::none || sum.of != KernelValues::output ||
@@ -70,19 +76,52 @@ private:
   }
 
   void check_class(const std::string& name, const std::string& path) {
-    if (std::ranges::find(rules_.kernels, name, &KernelClass::name) != rules_.kernels.end()) return;
+    const auto has = [&](const Lowering& rules) {
+      return std::ranges::find(rules.kernels, name, &KernelClass::name) != rules.kernels.end();
+    };
+    const bool is_of_unread_base = rules_.like && base_ == nullptr;
+    if (is_of_unread_base || has(rules_) || (base_ != nullptr && has(*base_))) return;
     problems_.error(path, fmt::format("no class of kernels has the name '{}'", name), "add it to kernels");
   }
 
   const Lowering& rules_;
+  const Lowering* base_;
   config::Problems& problems_;
 };
 
+template <class T>
+void append(const std::vector<T>& more, std::vector<T>& all) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+/// What the file does not say is as in the base.
+void complete(Lowering& rules, const Lowering& base, const config::Document& document) {
+  const auto take = [&](const char* key, auto Lowering::*member) {
+    if (document.root.find(key) == nullptr) rules.*member = base.*member;
+  };
+  append(base.kernels, rules.kernels);
+  append(base.layers, rules.layers);
+  append(base.optimizers, rules.optimizers);
+  take("joined_projections", &Lowering::joined_projections);
+  take("attention", &Lowering::attention);
+  take("products", &Lowering::products);
+  take("host", &Lowering::host);
+  take("gradient_sum", &Lowering::gradient_sum);
+  take("compiler", &Lowering::compiler);
+  take("clear", &Lowering::clear);
+  take("largest_kernel", &Lowering::largest_kernel);
+  take("scaler", &Lowering::scaler);
+  take("workspace", &Lowering::workspace);
+}
+
 }  // namespace
 
-Lowering load_lowering(const config::Document& document) {
-  return config::read<Lowering>(
-      document, [](const Lowering& rules, config::Problems& problems) { Checker(rules, problems).check(); });
+Lowering load_lowering(const config::Document& document, const Lowering* base) {
+  Lowering rules = config::read<Lowering>(document, [&](const Lowering& read, config::Problems& problems) {
+    Checker(read, base, problems).check();
+  });
+  if (base != nullptr) complete(rules, *base, document);
+  return rules;
 }
 
 }  // namespace trainyard

@@ -207,7 +207,7 @@ struct HostCosts {
   Seconds gap;                   ///< of the GPU between two kernels
   Seconds graph;                 ///< of the launch of a graph
   Seconds latency;               ///< from a launch to the start of its kernel
-  Seconds synchronise;           ///< behind an op that the host waits for
+  Seconds synchronise;           ///< after each wait for the GPU
   Seconds collective;            ///< of the launch of a collective
   int queue = 0;                 ///< launches that wait for the GPU at most; 0: any number
   std::string source = {};
@@ -224,6 +224,8 @@ struct CompilerRules {
 struct Lowering {
   std::string name;
   std::string title;
+  std::optional<std::string> like = {};  ///< the rules that hold where these say nothing
+  bool joined_projections = false;       ///< projections of one input are one product
   std::vector<KernelClass> kernels;
   std::vector<LayerRules> layers;
   std::vector<FusedAttention> attention;
@@ -239,8 +241,10 @@ struct Lowering {
   std::vector<std::string> source = {};
 };
 
-/// Reads and checks a file. Throws InputError with every problem found.
-Lowering load_lowering(const config::Document& document);
+/// Reads and checks a file. `base`: the rules that it is like; without them classes of kernels may be theirs.
+/// Own classes, layers and optimizers come before those of the base. Throws InputError with every problem
+/// found.
+Lowering load_lowering(const config::Document& document, const Lowering* base = nullptr);
 
 namespace config {
 
@@ -534,7 +538,7 @@ struct Keys<HostCosts> {
         time(optional("graph", &H::graph, "time of the launch of a graph")),
         time(
             optional("latency", &H::latency, "time from a launch to the start of its kernel on an idle GPU")),
-        time(optional("synchronise", &H::synchronise, "time of the host behind an op that it waits for")),
+        time(optional("synchronise", &H::synchronise, "host time after each wait for the GPU")),
         time(optional("collective", &H::collective, "time of the launch of a collective")),
         optional("queue", &H::queue, "launches that wait for the GPU at most; default: any number")
             .between(1, 1'000'000),
@@ -563,12 +567,16 @@ struct Keys<Lowering> {
     return keys(
         required("name", &Lowering::name, "the file's name without .yaml"),
         optional("title", &Lowering::title, "name for reports"),
-        required("kernels", &Lowering::kernels, "classes of kernels"),
-        required("layers", &Lowering::layers, "kernels of each kind of layer"),
+        optional("like", &Lowering::like,
+                 "lowering whose kernels, layers, updates and other keys hold where this one says nothing"),
+        optional("joined_projections", &Lowering::joined_projections,
+                 "true: projections of one input, as of queries, keys and values, are one product"),
+        optional("kernels", &Lowering::kernels, "classes of kernels"),
+        optional("layers", &Lowering::layers, "kernels of each kind of layer"),
         optional("attention", &Lowering::attention, "fused attention"),
         optional("products", &Lowering::products, "matrix products; default: as the GPU profile has them"),
-        required("host", &Lowering::host, "costs of the host that launches"),
-        required("gradient_sum", &Lowering::gradient_sum,
+        optional("host", &Lowering::host, "costs of the host that launches"),
+        optional("gradient_sum", &Lowering::gradient_sum,
                  "sum of the gradients of two layers that read a tensor; a compiler fuses it"),
         optional("compiler", &Lowering::compiler, "what a compiler does; default: it has none"),
         optional("clear", &Lowering::clear, "class of kernels before products of many tiles"),

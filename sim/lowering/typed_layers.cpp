@@ -74,6 +74,13 @@ bool is_product(const Layer& layer) { return layer.kind == LayerKind::linear || 
 
 }  // namespace
 
+std::vector<Layer> products_of(const Layer& layer, const Lowering& rules) {
+  if (!rules.joined_projections) return projections_of(layer);
+  std::vector<Layer> joined{layer};
+  joined.front().projections.clear();
+  return joined;
+}
+
 const LayerRules* rules_of(const Lowering& rules, const Layer& layer) {
   const auto seek = [&](LayerVariant variant) {
     const auto is_its = [&](const LayerRules& one) {
@@ -95,15 +102,14 @@ const OptimizerRules* rules_of(const Lowering& rules, Optimizer optimizer, Optim
 }
 
 std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const ModelTraits& model,
-                                     const Lowering& rules, const ElementSizes& sizes) {
+                                     const Lowering& rules, const ElementSizes& sizes,
+                                     const std::optional<StreamSizes>& given) {
   std::vector<TypedLayer> typed;
-  const bool begins_inside = !layers.empty() && layers.front().block.value_or(0) > 0;
-  Bytes before = begins_inside && sizes.casts ? sizes.parameter : sizes.activation;  // of the layer before
-  Bytes shared = before;  // of the last tensor that several layers read
+  auto [before, shared] = given.value_or(StreamSizes{sizes.activation, sizes.activation});
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const LayerRules* its = rules_of(rules, layers[i]);
     const Bytes input = layers[i].continues_previous ? before : shared;
-    const std::vector<Layer> parts = projections_of(layers[i]);
+    const std::vector<Layer> parts = products_of(layers[i], rules);
     if (layers[i].input_sums > 0) shared = input;
     Bytes result = result_of(its == nullptr ? ResultType::compute : its->result, input,
                              model.predicts_next_token, sizes);

@@ -6,6 +6,7 @@
 #include "workload/layer.hpp"
 #include "workload/make_trace.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace trainyard {
@@ -20,10 +21,15 @@ struct TypedLayer {
   bool keeps_before = false;
 };
 
-/// The layers, with projections that are one product in the model computed one by one: each reads the input.
-/// A part of a model that begins behind its first block gets the sum of blocks, and not data.
+/// The layers, product by product (products_of()): each reads the input. `before`: of the tensors that the
+/// layers get, if they are a part of a model.
 std::vector<TypedLayer> typed_layers(const std::vector<Layer>& layers, const ModelTraits& model,
-                                     const Lowering& rules, const ElementSizes& sizes);
+                                     const Lowering& rules, const ElementSizes& sizes,
+                                     const std::optional<StreamSizes>& before = {});
+
+/// The products that a layer is: its projections one by one, or all in one, as the rules say; any other layer
+/// as it is.
+std::vector<Layer> products_of(const Layer& layer, const Lowering& rules);
 
 /// The rules for a layer; nullptr if there are none.
 const LayerRules* rules_of(const Lowering& rules, const Layer& layer);

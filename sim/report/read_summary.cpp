@@ -140,7 +140,7 @@ std::optional<FigureValue> read_figure(const Fields& fields, const Figure& figur
     return is_text ? FigureValue(fields.text(name)) : FigureValue(static_cast<double>(fields.count(name)));
   const bool may_be_missing = !figure.shown.in_comparison || figure.shown.is_of_jobs ||
                               figure.shown.is_of_targets || figure.shown.is_of_learning ||
-                              figure.shown.is_of_accuracy;
+                              figure.shown.is_of_accuracy || figure.shown.is_of_launches;
   if (may_be_missing && !fields.has(name)) return std::nullopt;
   if (fields.is_null(name)) return std::nullopt;
   return is_text ? FigureValue(fields.text(name)) : FigureValue(fields.number(name));

@@ -48,11 +48,13 @@ struct Shown {
   bool is_of_targets = false;    ///< in sweeps only if these train until a target is reached ...
   bool is_of_learning = false;   ///< ... or if their points learn
   bool is_of_accuracy = false;   ///< in sweeps only if published accuracies of fixed epochs are known
+  bool is_of_launches = false;   ///< only of runs whose stack has a lowering
 };
 inline constexpr Shown everywhere{};
 inline constexpr Shown in_tables{.as_tile = false};
 inline constexpr Shown in_sweeps{.in_comparison = false, .as_tile = false};
 inline constexpr Shown key_in_sweeps{.in_comparison = false};
+inline constexpr Shown of_launches{.in_sweeps = false, .as_tile = false, .is_of_launches = true};
 inline constexpr Shown summary_only{.in_sweeps = false, .in_comparison = false, .as_tile = false};
 inline constexpr Shown tile_only{.in_sweeps = false, .in_comparison = false};
 inline constexpr Shown job_itself{

@@ -80,6 +80,23 @@ Value bubble_of(const Run& run) {
   return none();
 }
 
+/// Whether a host launches the kernels of the run's step.
+bool has_launches(const Run& run) { return run.experiment.lowering && updates_of(run) == nullptr; }
+
+Value launches_of(const Run& run) {
+  if (!has_launches(run)) return none();
+  const RankClass& one = class_of(run.experiment, slowest_class(step_of(run)).first);
+  const int micro_batches = run.experiment.layout ? run.experiment.layout->micro_batches : 1;
+  int launches = 0;
+  for (std::size_t i = 0; i < one.trace.ops.size(); ++i)
+    launches += runs_of(one, static_cast<int>(i), micro_batches) * one.trace.ops[i].launches;
+  return to_value(launches);
+}
+
+Value launch_waits(const Run& run) {
+  return has_launches(run) ? to_value(slowest_class(step_of(run)).launch_waits) : Value(none());
+}
+
 constexpr const char* not_measured = "no measured throughput of one GPU is given (one_gpu)";
 
 Value one_gpu_rate(const Run& run) {
@@ -198,6 +215,12 @@ std::vector<Figure> figures_of_speed() {
           "for pipelines: the part `bubble` of `step_parts_s`, in which the stage that ends last waits for "
           "other stages",
           "", tile_only, bubble_of},
+      Figure{"kernel_launches", "kernels launched", FigureUnit::count,
+             "stacks with a lowering: kernels launched in a step, on the rank that ends last", "",
+             of_launches, launches_of},
+      Figure{"launch_wait_s", "waits for host", FigureUnit::time,
+             "the same stacks: the time of that rank's step in which its GPU waits for launches", "",
+             of_launches, launch_waits},
       Figure{"one_rank_step_time_s", "one GPU alone", FigureUnit::time,
              "the same step on one GPU with the same batch per GPU", "", in_tables,
              against_one_gpu(&Pace::one_rank)},

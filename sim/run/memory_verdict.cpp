@@ -91,7 +91,7 @@ public:
     const std::vector<Layer>& now = now_ ? *now_ : all_;
     if (resolved_.lowering) {
       LoweredStep step = lowered_step(resolved_, static_cast<int>(setting.batch));
-      step.traits = traits_of(resolved_.model->layers);
+      if (resolved_.layout) step.part.emplace(PartOfModel{.traits = traits_of(resolved_.model->layers)});
       setting.fullest = fullest_moment(now, *resolved_.lowering, step, setting);
     }
     return memory_per_rank(now, setting, earlier_ ? *earlier_ : all_);

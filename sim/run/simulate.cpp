@@ -89,8 +89,7 @@ Seconds one_mean_gpu(const RankClass& one, std::span<const OpTime> times, int mi
 }
 
 /// The times of the class's first rank.
-void add_times_of(const Trace& trace, std::span<const OpTime> times, const Timeline& timeline,
-                  ClassStep& one) {
+void add_times_of(const Trace& trace, Seconds launch_waits, const Timeline& timeline, ClassStep& one) {
   const RankSpan& rank = timeline.ranks[at(index(one.first))];
   one.compute = rank.compute;
   for (const OpRow& op : one.ops) {
@@ -100,7 +99,7 @@ void add_times_of(const Trace& trace, std::span<const OpTime> times, const Timel
   const Seconds of_ranks = sum_of_ops(one, trace, [](const Op& op) { return !has_one_rank(op); });
   one.slowed = std::max(Seconds{}, rank.compute - alone - of_ranks);
   one.communication = rank.communication;
-  if (has_host(trace)) one.launch_waits = steady_launches(launched_ops(trace, times), trace.host).waits;
+  if (has_host(trace)) one.launch_waits = launch_waits;
   one.exposed = timeline.makespan - rank.compute - one.launch_waits;
   constexpr double rounding = 1e-9;  // of sums in another order
   if (one.exposed <= rounding * timeline.makespan) one.exposed = {};
@@ -111,15 +110,23 @@ void add_times_of(const Trace& trace, std::span<const OpTime> times, const Timel
 void set_exposed(const ResolvedExperiment& resolved, Step& step) {
   for (std::size_t i = 0; i < step.classes.size(); ++i) {
     Seconds exposed;
-    const StepParts all = layout_parts(resolved, step, i);
-    for (const PartTime& part : all.parts) {
+    for (const PartTime& part : layout_parts(resolved, step, i).parts) {
       const bool is_exposed = part.part == StepPart::layers || part.part == StepPart::messages ||
                               part.part == StepPart::communication;
       if (is_exposed) exposed += part.time;
     }
     step.classes[i].exposed = exposed;
-    step.classes[i].launch_waits = all.launch_waits;
   }
+}
+
+/// The time in which the first rank of a class waits for its host: of the timeline, or else of the rank
+/// alone.
+Seconds launch_waits(const ResolvedExperiment& resolved, const Step& step, std::size_t number) {
+  const Trace& trace = resolved.classes[number].trace;
+  if (!has_host(trace)) return {};
+  if (step.timeline.spans.empty())
+    return steady_launches(launched_ops(trace, step.plan.op_times[number]), trace.host).waits;
+  return layout_parts(resolved, step, number).launch_waits;
 }
 
 void add_times(const ResolvedExperiment& resolved, const std::optional<DataLoading>& input, Step& step) {
@@ -128,7 +135,7 @@ void add_times(const ResolvedExperiment& resolved, const std::optional<DataLoadi
   step.time = with_input(makespan, input, settings);
   step.lower_bound = with_input(step.lower_bound, input, settings);
   for (std::size_t i = 0; i < step.classes.size(); ++i)
-    add_times_of(resolved.classes[i].trace, step.plan.op_times[i], step.timeline, step.classes[i]);
+    add_times_of(resolved.classes[i].trace, launch_waits(resolved, step, i), step.timeline, step.classes[i]);
   if (has_bubbles(resolved)) set_exposed(resolved, step);
   const Seconds without = closed_makespan(step.plan.graph, without_network(step.plan));
   step.network_gain = std::max(Seconds{}, step.time - with_input(without, input, settings));

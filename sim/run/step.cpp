@@ -192,7 +192,10 @@ const std::string& side_work(const StepPlan& plan, Stream stream, const std::vec
   const CollectiveLabel& planned =
       plan.graph.collectives[at(std::get<Compute>(tasks[at(task)]).collective)].label;
   if (stream == Stream::host) return planned.held;
-  const bool is_before = at(task) + 1 < tasks.size() && std::holds_alternative<Join>(tasks[at(task) + 1]);
+  // Between the two the stream may wait for the launch of the collective.
+  const auto is_wait = [](const Task& one) { return std::holds_alternative<Wait>(one); };
+  const auto next = std::find_if_not(tasks.begin() + task + 1, tasks.end(), is_wait);
+  const bool is_before = next != tasks.end() && std::holds_alternative<Join>(*next);
   return is_before ? planned.before : planned.after;
 }
 

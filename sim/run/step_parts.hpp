@@ -46,8 +46,7 @@ struct ExposedCollective {
 struct StepParts {
   std::vector<PartTime> parts;                 ///< in the order of StepPart; they add up to the step time
   std::vector<ExposedCollective> collectives;  ///< in order; they add up to `communication`
-  Seconds launch_waits =
-      {};  ///< of ranks that share a model: the part of `host` in which launches were missing
+  Seconds launch_waits = {};  ///< of layout_parts(): the part of `host` in which kernels wait for launches
 };
 
 /// The parts of a steady step for the first rank of a class; they add up to the step time except for

@@ -9,8 +9,8 @@
 
 namespace trainyard {
 
-/// Writes what the host does besides what `writer` gets; without a host only collectives. Of what it does for
-/// a step it has done a part before the step begins: the lead of steady_launches().
+/// Writes what the host does besides what `writer` gets; without a host only collectives. A part of a step's
+/// launches is done before the step begins: the lead of steady_launches().
 class LaunchProgram {
 public:
   /// No host.
@@ -28,9 +28,9 @@ public:
   /// The host launches a collective; the stream waits for that, then takes part.
   void join(Stream stream, const Join& collective);
 
-private:
   [[nodiscard]] bool has_host() const { return !ops_.empty(); }
 
+private:
   /// The host's work in this step, without what it did before the step began.
   void add_work(const Compute& work);
 

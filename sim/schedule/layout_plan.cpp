@@ -490,6 +490,10 @@ StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
 }
 
 void set_op_times(const ResolvedExperiment& resolved, StepPlan& plan) {
+  if (resolved.lowering) {  // when a host launches what depends on the times
+    plan = plan_layout_step(resolved);
+    return;
+  }
   std::vector<bool> is_set(plan.graph.segments.size());  // each belongs to one program
   for (std::size_t i = 0; i < resolved.classes.size(); ++i) {
     plan.op_times[i] = op_times(resolved.classes[i].trace, resolved.gpu, resolved.stack);

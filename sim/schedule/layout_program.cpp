@@ -85,8 +85,7 @@ public:
         ops_(times, collectives.of_ops),
         order_(pass_order(layout.schedule, layout.grid.pipeline, layout.parallelism.virtual_stages,
                           layout.micro_batches, one.stage)),
-        has_host_(has_host(one.trace)),
-        host_(has_host_ ? hosted_ops(times) : std::vector<LaunchedOp>(), one.trace.host, writer_),
+        host_(late_launches(times), one.trace.host, writer_),
         units_(collectives.units, writer_, host_) {
     // Its stages form a ring, in which all could wait for the next one to receive.
     assert(overlap.messages || layout.schedule != PipelineSchedule::interleaved);
@@ -107,7 +106,19 @@ public:
   }
 
 private:
-  /// All ops of the step in order, with the host's work for the collectives that the layers launch.
+  /// The ops of the step, if their host is ever late. A host that is never late where kernels wait for
+  /// nothing else is never late: what a collective delays comes later than its launch all the more, and so
+  /// does what must begin before the queue has a place again.
+  [[nodiscard]] std::vector<LaunchedOp> late_launches(std::span<const OpTime> times) const {
+    if (!has_host(one_.trace)) return {};
+    std::vector<LaunchedOp> ops = hosted_ops(times);
+    const SteadyLaunches steady = steady_launches(ops, one_.trace.host);
+    constexpr double rounding = 1e-9;
+    return steady.waits > rounding * steady.step ? std::move(ops) : std::vector<LaunchedOp>();
+  }
+
+  /// All ops of the step in order, with the host's work for the collectives that the layers launch; that for
+  /// collectives of replicas and messages counts in the program alone.
   [[nodiscard]] std::vector<LaunchedOp> hosted_ops(std::span<const OpTime> times) const {
     std::vector<LaunchedOp> of_trace = launched_ops(one_.trace, times);
     for (const OpLaunch& launch : collectives_.of_ops)
@@ -213,8 +224,8 @@ private:
     // every kind of pass: layers that take turns first read their parameters in a backward pass
     const bool gathers = pass.micro_batch == 0 && !gathered_.empty();
     is_reducing_ = is_reducing_ || (reduces && !collectives_.gradients.empty());
-    if (!is_reducing_ && !gathers && !has_host_) {
-      writer_.add(Stream::compute, RunSegment{segment(ops)});
+    if (!is_reducing_ && !gathers && !host_.has_host()) {
+      writer_.add(Stream::compute, RunSegment{segment(ops, end_of(pass))});
       return;
     }
     ops_.write(
@@ -224,12 +235,13 @@ private:
         });
   }
 
-  int segment(const PassOps& ops) {
-    const auto [entry, is_new] = segments_.try_emplace(ops.first, static_cast<int>(graph_.segments.size()));
+  int segment(const PassOps& ops, int end) {
+    const auto [entry, is_new] =
+        segments_.try_emplace({ops.first, end}, static_cast<int>(graph_.segments.size()));
     if (is_new) {
       ProgramWriter writer;
       LaunchProgram no_host(writer);
-      ops_.write(writer, no_host, ops.first, ops.end, nothing, nothing);
+      ops_.write(writer, no_host, ops.first, end, nothing, nothing);
       const Phase phase = ops.kind == PassKind::forward ? Phase::forward : Phase::backward;
       graph_.segments.push_back({.program = writer.take(), .phase = phase, .is_undisturbed = true});
     }
@@ -301,12 +313,11 @@ private:
   OpWriter ops_;
   ProgramWriter writer_;
   std::vector<Pass> order_;
-  bool has_host_;
   LaunchProgram host_;
   UnitProgram units_;
-  std::map<int, int> segments_;                ///< by first op
-  std::vector<std::pair<int, int>> gathered_;  ///< parameters under way: the op that reads them, the event
-  bool is_reducing_ = false;                   ///< the last backward passes have begun
+  std::map<std::pair<int, int>, int> segments_;  ///< by first op and end
+  std::vector<std::pair<int, int>> gathered_;    ///< parameters under way: the op that reads them, the event
+  bool is_reducing_ = false;                     ///< the last backward passes have begun
 };
 
 }  // namespace

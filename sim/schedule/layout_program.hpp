@@ -60,7 +60,7 @@ struct LayoutOverlap {
 };
 
 /// Writes the program; its passes become segments, which are added to the graph, unless collectives of the
-/// data axis run beside them or a host launches their ops, which runs ahead of them. A segment is undisturbed
+/// data axis run beside them or a host that is late launches their ops. A segment is undisturbed
 /// as far as this program knows.
 Program stage_program(const RankClass& one, const RankLayout& layout, std::span<const OpTime> times,
                       const StageCollectives& collectives, const LayoutOverlap& overlap, TaskGraph& graph);

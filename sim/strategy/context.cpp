@@ -34,6 +34,7 @@ void divide_values_of(Layer& layer, int ranks) {
   layer.forward_flops = layer.forward_flops / ranks;
   layer.backward_flops = layer.backward_flops / ranks;
   layer.in_elements /= ranks;
+  layer.summed_elements /= ranks;
   layer.saved_elements /= ranks;
   layer.saved_fixed = layer.saved_fixed / ranks;
   layer.forward_rw_elements = (layer.forward_rw_elements - weights) / ranks + weights;

@@ -135,6 +135,7 @@ void divide_values(Layer& layer, int ranks) {
 
 Layer tokens_part(Layer layer, int ranks) {
   divide_values(layer, ranks);
+  layer.summed_elements /= ranks;
   layer.out_elements /= ranks;
   layer.in_shape.front() /= ranks;
   layer.out_shape.front() /= ranks;

@@ -14,8 +14,9 @@ namespace {
 struct OpsOfLayer {
   int first = -1;
   int last = -1;
-  int main = -1;    ///< the output or, for a matrix layer in backward, the gradient of the input
-  int second = -1;  ///< of a matrix layer in backward: the gradient of the weights
+  int main = -1;     ///< the output or, for a matrix layer in backward, the gradient of the input
+  int second = -1;   ///< of a matrix layer in backward: the gradient of the weights
+  int products = 0;  ///< more than two: gradients of several projections of one input, and of that their sum
 };
 
 /// By layer.
@@ -29,6 +30,7 @@ std::vector<OpsOfLayer> find_ops(const Trace& trace, const std::vector<Layer>& l
     ops.last = i;
     if (ops.first < 0) ops.first = i;
     if (is_cast(op, layers[number])) continue;  // or work of the stack
+    ++ops.products;
     int& position = ops.main < 0 ? ops.main : ops.second;
     if (position < 0) position = i;
   }
@@ -52,6 +54,7 @@ LaunchPlace place_of(const Transfer& transfer, const OpsOfLayer& ops, bool casts
     case TransferPlace::beside_input_grad:
       return {ops.main, LaunchTime::start, ops.second < 0 ? 0 : ops.second - ops.main};
     case TransferPlace::beside_weight_grad:
+      if (ops.products > 2) return {ops.last, LaunchTime::end, 0};
       return {ops.main, LaunchTime::end, ops.last - ops.main};
     case TransferPlace::after:
       return {ops.last, LaunchTime::end, 0};

@@ -3,6 +3,7 @@
 #include "compute/op_time.hpp"
 #include "errors_of.hpp"
 #include "lowering/optimizer_kernels.hpp"
+#include "lowering/typed_layers.hpp"
 #include "workload/accumulate.hpp"
 #include "workload/decoder.hpp"
 #include "workload/gpt2.hpp"
@@ -221,6 +222,37 @@ TEST_CASE("lists of tensors fill kernels of 320 chunks or as many tensors as fit
                         [](double sum, const TensorLaunch& one) { return sum + one.values; }) == 7e7);
 }
 
+TEST_CASE("rules like others have their own layers first, and else the others'") {
+  const auto read = [](const std::string& text) {
+    return load_lowering(config::parse("own.yaml", text), &pytorch());
+  };
+  const Lowering rules = read(
+      "name: own\nlike: pytorch_2_11\njoined_projections: true\nlayers:\n"
+      "  - {layer: rmsnorm, forward: [{kernel: norm, passes: 2}]}\n");
+  CHECK(rules.layers.size() == pytorch().layers.size() + 1);
+  CHECK(rules.host.forward == pytorch().host.forward);
+  const LoweredStep step{.batch = 1, .precision = Precision::pure_bf16, .optimizer = Optimizer::adam};
+  const Trace own = lowered_trace(llama3_8b_of_4_layers(), rules, step);
+  const Trace base = lowered_trace(llama3_8b_of_4_layers(), pytorch(), step);
+  const auto products = [](const Trace& trace) {
+    return std::ranges::count(trace.ops, OpKind::gemm, &Op::kind);
+  };
+  // of a layer: queries, keys and values in one of three, gate and up in one of two; three passes
+  CHECK(products(own) == products(base) - 3 * 4 * (2 + 1));
+  const auto of_norm = [](const Trace& trace) {
+    return std::ranges::count_if(trace.ops, [](const Op& op) { return op.layer.starts_with("h0.ln1."); });
+  };
+  CHECK(of_norm(base) > 20);
+  CHECK(of_norm(own) == 2);  // and the sum of the gradients of its input
+  CHECK(
+      errors_of([&] { read("name: own\nlike: pytorch_2_11\nclear: nothing_like_it\n"); }).front().key_path ==
+      "clear");
+  CHECK_NOTHROW(load_lowering(config::parse("own.yaml", "name: own\nlike: unread\nclear: its_own\n")));
+  const auto errors = errors_of([] { load_lowering(config::parse("own.yaml", "name: own\n")); });
+  CHECK(errors.size() == 4);
+  CHECK(errors.front().message == "key 'kernels' is missing");
+}
+
 TEST_CASE("an update tensor by tensor launches each operation on each tensor") {
   const Model model = gpt2(2, 768, 12);
   LoweredStep step{.batch = 1, .precision = Precision::amp_bf16, .optimizer = Optimizer::adam};
@@ -233,6 +265,10 @@ TEST_CASE("an update tensor by tensor launches each operation on each tensor") {
   Seconds host;
   for (const Op& op : loop.ops) host += op.phase == Phase::optimizer ? op.host : Seconds();
   CHECK(host.si() == doctest::Approx(8 * tensors(loop) * 11e-6));
+  // The projections of a decoder are tensors of their own.
+  step.precision = Precision::pure_bf16;
+  const Trace llama = lowered_trace(llama3_8b_of_4_layers(), pytorch(), step);
+  CHECK(launches(llama, Phase::optimizer).kernels == 8 * tensors(llama));
 }
 
 TEST_CASE("the layers behind a model's first blocks have the types that they have in the whole model") {
@@ -243,7 +279,12 @@ TEST_CASE("the layers behind a model's first blocks have the types that they hav
   const auto second = std::ranges::find(part.layers, std::optional(2), &Layer::block);
   const auto cut = second - part.layers.begin();
   part.layers.erase(part.layers.begin(), second);
-  step.traits = traits_of(whole.layers);
+  const std::vector<TypedLayer> typed =
+      typed_layers(whole.layers, traits_of(whole.layers), pytorch(), element_sizes(step.precision));
+  const auto before = std::ranges::find(typed, static_cast<int>(cut) - 1, &TypedLayer::of_layer);
+  CHECK(before->result == Bytes(4));
+  step.part.emplace(
+      PartOfModel{.traits = traits_of(whole.layers), .before = StreamSizes{before->result, before->other}});
   const Trace some = lowered_passes(part, pytorch(), step);
   std::vector<Op> wanted;
   for (Op op : all.ops) {

@@ -100,6 +100,7 @@ std::set<std::string> all_fields() {
     for (const auto& [field, value] : json.items()) fields.insert(field);
   }
   fields.merge(std::set<std::string>{"layout", "stages", "bubble_s"});  // of jobs whose ranks share a model
+  fields.merge(std::set<std::string>{"kernel_launches", "launch_wait_s"});  // of stacks with a lowering
   return fields;
 }
 

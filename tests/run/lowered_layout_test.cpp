@@ -165,8 +165,67 @@ TEST_CASE("layouts that a lowering has no rules for are refused with their key")
     }
     return std::string();
   };
-  CHECK(refuse({{"parallelism.tensor", "2"}, {"parallelism.recompute", "selective"}}) ==
-        "parallelism.recompute");
+  CHECK(refuse({{"parallelism.tensor", "2"},
+                {"parallelism.recompute", "selective"},
+                {"stack.attention", "eager"}}) == "parallelism.recompute");
   CHECK(refuse({{"parallelism.tensor", "2"}, {"stack.runtime", "cuda_graph"}}) == "parallelism");
+  CHECK(refuse({{"parallelism.pipeline", "2"}, {"parallelism.schedule", "zb_h1"}}) == "parallelism.schedule");
+  CHECK(refuse({{"precision", "fp8"}}) == "precision");
   CHECK(refuse({{"parallelism.layers", "[{match: head, split: columns}]"}}) == "parallelism.layers");
+}
+
+TEST_CASE("layouts of all kinds run on both lowerings, and no step is shorter than its kernels") {
+  const std::vector<Overrides> layouts{
+      {{"parallelism.tensor", "2"}, {"parallelism.sequence", "true"}},
+      {{"parallelism.context", "2"}},
+      {{"parallelism.context", "2"}, {"parallelism.context_exchange", "all_gather"}},
+      {{"parallelism.pipeline", "2"}, {"accumulation", "4"}, {"parallelism.virtual_stages", "2"}},
+      {{"parallelism.pipeline", "2"}, {"accumulation", "4"}, {"parallelism.schedule", "gpipe"}},
+      {{"parallelism.shard", "gradients"}, {"accumulation", "2"}},
+      {{"parallelism.shard", "parameters"}, {"parallelism.recompute", "full"}},
+      {{"parallelism.expert", "2"}, {"model", "mixtral_8x7b"}, {"model.decoder.layers", "2"}}};
+  for (const char* stack : {"pytorch", "pytorch_compile", "megatron_core"}) {
+    for (const Overrides& layout : layouts) {
+      CAPTURE(stack);
+      CAPTURE(layout.front().first);
+      const Run run = simulated(eager(
+          2,
+          joined(
+              {{"stack", stack}, {"model", "llama3_8b"}, {"model.decoder.layers", "4"}, {"memory", "ignore"}},
+              layout)));
+      for (const ClassStep& one : trainyard::step_of(run).classes) {
+        CHECK(one.compute > Seconds());
+        CHECK(one.compute + one.launch_waits <= (1 + 1e-9) * run.pace.time);
+      }
+    }
+  }
+}
+
+TEST_CASE("residual sums of gradients are divided among ranks that share tokens") {
+  const auto sums = [](const Overrides& layout) {
+    Bytes bytes;
+    for (const Op& op :
+         eager(2,
+               joined({{"model", "llama3_8b"}, {"model.decoder.layers", "2"}, {"memory", "ignore"}}, layout))
+             .classes.front()
+             .trace.ops) {
+      if (op.phase == Phase::backward && op.layer == "h0.ln1.vector" && op.flops == Flops())
+        bytes += op.bytes;
+    }
+    return bytes.si();
+  };
+  const double whole = sums({});
+  CHECK(whole > 0);
+  CHECK(sums({{"parallelism.tensor", "2"}, {"parallelism.sequence", "true"}}) == doctest::Approx(whole / 2));
+  CHECK(sums({{"parallelism.context", "2"}}) == doctest::Approx(whole / 2));
+}
+
+TEST_CASE("a host that is never late leaves a pipeline its segments") {
+  const Overrides job{{"parallelism.pipeline", "2"}, {"accumulation", "4"}, {"stack", "megatron_core"}};
+  const auto segments = [&](const char* launch) {
+    return plan_layout_step(eager(2, joined(job, {{"platform.node.host.launch", launch}})))
+        .graph.segments.size();
+  };
+  CHECK(segments("0.01") > 0);
+  CHECK(segments("5") == 0);
 }
