@@ -39,6 +39,18 @@ struct Reader {
   void (*read)(const config::Document&, Warnings&);
 };
 
+/// Rules with those that they are like.
+Lowering whole_lowering(const config::Document& document, int depth = 0) {
+  constexpr int deepest = 4;
+  const config::Node* const like = document.root.find("like");
+  if (like == nullptr || depth == deepest) return load_lowering(document);
+  const Lowering base =
+      whole_lowering(config::load(config::find(config::find_catalogue(), config::Kind::lowering, like->scalar,
+                                               document.name)),
+                     depth + 1);
+  return load_lowering(document, &base);
+}
+
 constexpr Reader readers[] = {
     {config::Kind::platform,
      [](const auto& file, Warnings& warnings) {
@@ -55,7 +67,7 @@ constexpr Reader readers[] = {
     {config::Kind::runs, [](const auto& file, Warnings&) { load_run_rules(file, config::find_catalogue()); }},
     {config::Kind::model, [](const auto& file, Warnings& warnings) { load_model(file, &warnings); }},
     {config::Kind::stack, [](const auto& file, Warnings& warnings) { load_stack(file, &warnings); }},
-    {config::Kind::lowering, [](const auto& file, Warnings&) { load_lowering(file); }},
+    {config::Kind::lowering, [](const auto& file, Warnings&) { whole_lowering(file); }},
     {config::Kind::software, [](const auto& file, Warnings& warnings) { load_software(file, &warnings); }},
     {config::Kind::sweep, [](const auto& file, Warnings&) { load_sweep(file); }}};
 

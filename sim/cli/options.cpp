@@ -40,8 +40,7 @@ constexpr std::array<KeyOption, std::tuple_size_v<decltype(KeyOptions::values)>>
      {"--platform", "platform", "PLATFORM", "the machine"},
      {"--gpu", "platform.node.gpus.profile", "GPU", "the GPUs of its nodes, such as \"NVIDIA L40S\""},
      {"--stack", "stack", "STACK",
-      "the software (without an experiment: pytorch, on older GPUs pytorch_ddp; where ranks share a model "
-      "of tokens, megatron_lm)"},
+      "the software (without an experiment: pytorch, on older GPUs pytorch_ddp)"},
      {"--nodes", "nodes", "N", "number of nodes"},
      {"--gpus", "gpus", "N", "total number of GPUs"},
      {"--batch", "batch_per_gpu", "N", "samples per GPU and micro-batch"},

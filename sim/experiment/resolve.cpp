@@ -33,6 +33,7 @@
 #include "experiment/whole_step.hpp"
 #include "learn/samples.hpp"
 #include "lowering/lowering_rules.hpp"
+#include "lowering/typed_layers.hpp"
 #include "platform/channels.hpp"
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
@@ -46,6 +47,7 @@
 #include <array>
 #include <fmt/format.h>
 #include <optional>
+#include <set>
 
 namespace trainyard {
 
@@ -244,31 +246,17 @@ private:
     errors_.run(document_, "platform", [&] { throw InputError({problem}); });
   }
 
-  /// What people run today on a GPU of today, if nobody names the software: PyTorch 2 came with GPUs of 2022,
-  /// and ranks share models that read tokens with Megatron-LM. Rules of a lowering have gradients of whole
-  /// tables and the usual updates.
-  [[nodiscard]] std::string software_of_today() const {
+  /// What people run today on a GPU of today, if nobody names the software: PyTorch 2 came with GPUs of 2022.
+  /// Rules of a lowering have gradients of whole tables and the usual updates. The layout does not matter, so
+  /// that changes of it are compared on one stack.
+  [[nodiscard]] bool has_software_of_today() const {
     constexpr int first_year = 2022;
-    if (!settings_.model || !has_platform_ || settings_.sync.kind != SyncKind::all_reduce ||
-        resolved_.gpu.year.value_or(0) < first_year)
-      return settings_.stack;
+    if (!settings_.model || !has_platform_ || settings_.precision == Precision::fp8 ||
+        settings_.sync.kind != SyncKind::all_reduce || resolved_.gpu.year.value_or(0) < first_year)
+      return false;
+    constexpr std::array with_rules{Optimizer::sgd, Optimizer::momentum, Optimizer::adam};
     const config::Node& model =
         load_once(files_, find_once(files_, catalogue_, config::Kind::model, *settings_.model, file_)).root;
-    const Parallelism layout = settings_.parallelism.value_or(Parallelism{});
-    if (layout.tensor > 1 || layout.pipeline > 1 || layout.context > 1 || layout.expert > 1) {
-      constexpr std::array<std::string_view, 4> of_tokens{"gpt2", "bert", "decoder", "encoder_decoder"};
-      const config::Node* const family = model.find("family");
-      const bool has_tokens =
-          family != nullptr && std::ranges::find(of_tokens, family->scalar) != of_tokens.end();
-      return has_tokens ? "megatron_lm" : settings_.stack;
-    }
-    const bool is_eager =
-        settings_.precision != Precision::fp8 && layout.layers.empty() && has_lowered_update(model);
-    return is_eager ? "pytorch" : settings_.stack;
-  }
-
-  [[nodiscard]] bool has_lowered_update(const config::Node& model) const {
-    constexpr std::array with_rules{Optimizer::sgd, Optimizer::momentum, Optimizer::adam};
     Optimizer optimizer = settings_.optimizer;
     if (const config::Node* const usual = model.find("optimizer"); usual != nullptr && !is_given("optimizer"))
       optimizer = config::value_named<Optimizer>(usual->scalar).value_or(optimizer);
@@ -276,7 +264,7 @@ private:
   }
 
   void read_stack() {
-    if (document_.name == command_line && !set_stack_) settings_.stack = software_of_today();
+    if (document_.name == command_line && !set_stack_ && has_software_of_today()) settings_.stack = "pytorch";
     const fs::path path = find(config::Kind::stack, settings_.stack);
     resolved_.stack = read(files_.stacks, path, "stack", load_stack);
     has_stack_ = true;
@@ -302,9 +290,9 @@ private:
     std::shared_ptr<const Lowering> base;
     if (like != nullptr && !config::is_unset(*like)) {
       if (depth == deepest)
-        throw InputError(
-            fmt::format("{}: a lowering is like another, {} in a row", path.string(), deepest + 1),
-            "like: pytorch_2_11");
+        throw InputError(fmt::format("'like' of {} leads to more than {} other lowerings, or back to itself",
+                                     path.string(), deepest),
+                         "like: pytorch_2_11");
       base = read_lowering(like->scalar, path, depth + 1);
     }
     return files_.lowerings.get(path.string(), nullptr, [&](auto*) {
@@ -446,10 +434,30 @@ private:
     const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
     resolved_.samples_per_epoch = samples_per_epoch(model);
     if (!is_given("optimizer")) settings_.optimizer = model.optimizer;
+    if (resolved_.lowering && !has_lowered_update()) return;
     if (settings_.precision == Precision::fp8)
       errors_.run(document_, "precision", [&] { require_8_bits(model.layers); });
     if (settings_.parallelism) return;  // place_ranks() makes the traces
     trace() = model_trace(resolved_, settings_.batch_per_gpu);
+  }
+
+  /// Otherwise that is an error.
+  bool has_lowered_update() {
+    const Lowering& rules = *resolved_.lowering;
+    if (rules_of(rules, settings_.optimizer, resolved_.stack.optimizer_kernels) != nullptr) return true;
+    can_lay_out_ = false;
+    std::set<std::string_view> known;
+    for (const OptimizerRules& one : rules.optimizers) {
+      if (one.kernels != resolved_.stack.optimizer_kernels) continue;
+      for (const Optimizer optimizer : one.optimizers) known.insert(config::name_of(optimizer));
+    }
+    errors_.run(document_, "optimizer", [&] {
+      throw InputError(fmt::format("{} has no rules for the optimizer {} in kernels '{}'", rules.name,
+                                   config::name_of(settings_.optimizer),
+                                   config::name_of(resolved_.stack.optimizer_kernels)),
+                       fmt::format("optimizer: {}, or another stack", fmt::join(known, " or ")));
+    });
+    return false;
   }
 
   [[nodiscard]] bool is_given(std::string_view key) const {

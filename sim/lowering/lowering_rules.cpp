@@ -28,6 +28,7 @@ public:
         check(rules_.layers[i].compiled->backward, path + ".compiled.backward");
       }
     }
+    check_layers();
     check_sum();
     if (!rules_.clear.empty()) check_class(rules_.clear, "clear");
     for (std::size_t i = 0; i < rules_.optimizers.size(); ++i) {
@@ -60,6 +61,18 @@ private:
         (has_traffic || rule.count != 1 || rule.synchronises || rule.per_tensor))
       problems_.error(path, "the layer says what its work of matrix units moves",
                       "keep matrix, type, pads, when");
+  }
+
+  void check_layers() {
+    for (auto one = rules_.layers.begin(); one != rules_.layers.end(); ++one) {
+      const auto is_same = [&](const LayerRules& other) {
+        return other.layer == one->layer && other.variant == one->variant;
+      };
+      if (std::find_if(rules_.layers.begin(), one, is_same) != one)
+        problems_.error(fmt::format("layers[{}].layer", one - rules_.layers.begin()),
+                        fmt::format("the layer '{}' has rules above", config::name_of(one->layer)),
+                        "keep one of them, or another 'variant'");
+    }
   }
 
   /// Of the gradients of a tensor that several layers read: passes over them by one class of kernels.

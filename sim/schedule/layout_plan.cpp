@@ -1,6 +1,7 @@
 #include "schedule/layout_plan.hpp"
 
 #include "experiment/op_times.hpp"
+#include "limits/run_limits.hpp"
 #include "schedule/collective_use.hpp"
 #include "schedule/layout_collectives.hpp"
 #include "schedule/layout_program.hpp"
@@ -458,6 +459,16 @@ void set_times(std::span<const OpTime> times, Program& program) {
   });
 }
 
+/// A host launches the passes of all micro-batches.
+void expect_launches(const ResolvedExperiment& resolved) {
+  if (!resolved.lowering) return;
+  double ops = 0;
+  for (const RankClass& one : resolved.classes)
+    ops += 1.0 * resolved.layout->micro_batches * static_cast<double>(one.trace.ops.size());
+  expect({.listed_ops = ops, .simulated_ops = ops},
+         "a host launches every op of every micro-batch, and a smaller 'accumulation' has fewer");
+}
+
 }  // namespace
 
 StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
@@ -469,6 +480,7 @@ StepPlan plan_layout_step(const ResolvedExperiment& resolved) {
   const std::vector<StageCollectives::Messages> messages = messages_of(layout, collectives);
   const LayoutOverlap overlap = overlap_of(resolved);
   plan.graph.program_of_rank.resize(at(resolved.cluster->ranks()));
+  expect_launches(resolved);
   for (const RankClass& one : resolved.classes) {
     plan.op_times.push_back(op_times(one.trace, resolved.gpu, resolved.stack));
     const StageCollectives of_stage =

@@ -78,9 +78,7 @@ TEST_CASE("without a stack, models run on the software of the GPU's years, as fa
   CHECK(stack({{"platform", "dgx1v"}}) == "pytorch_ddp");
   CHECK(stack({{"platform", "dgx_h100"}, {"stack", "apex_ddp"}}) == "apex_ddp");
   CHECK(stack({{"platform", "dgx_h100"}, {"optimizer", "lamb"}}) == "pytorch_ddp");
-  CHECK(stack({{"platform", "dgx_h100"}, {"parallelism.tensor", "2"}}) == "megatron_lm");
-  CHECK(stack({{"platform", "dgx_h100"}, {"parallelism.pipeline", "2"}, {"model", "vit_b_16"}}) ==
-        "pytorch_ddp");
+  CHECK(stack({{"platform", "dgx_h100"}, {"parallelism.tensor", "2"}}) == "pytorch");
   CHECK(stack({{"platform", "dgx_h100"}, {"parallelism.shard", "parameters"}}) == "pytorch");
   CHECK(stack({{"platform", "dgx1v"}, {"parallelism.tensor", "2"}}) == "pytorch_ddp");
   CHECK(stack({{"platform", "dgx_h100"}, {"nodes", "1"}, {"gpus", "1"}, {"model", "dlrm"}}) ==

@@ -248,6 +248,13 @@ TEST_CASE("rules like others have their own layers first, and else the others'")
       errors_of([&] { read("name: own\nlike: pytorch_2_11\nclear: nothing_like_it\n"); }).front().key_path ==
       "clear");
   CHECK_NOTHROW(load_lowering(config::parse("own.yaml", "name: own\nlike: unread\nclear: its_own\n")));
+  CHECK(errors_of([&] {
+          read(
+              "name: own\nlike: pytorch_2_11\nlayers: [{layer: relu, forward: []}, {layer: relu, forward: "
+              "[]}]\n");
+        })
+            .front()
+            .key_path == "layers[1].layer");
   const auto errors = errors_of([] { load_lowering(config::parse("own.yaml", "name: own\n")); });
   CHECK(errors.size() == 4);
   CHECK(errors.front().message == "key 'kernels' is missing");

@@ -171,6 +171,8 @@ TEST_CASE("layouts that a lowering has no rules for are refused with their key")
   CHECK(refuse({{"parallelism.tensor", "2"}, {"stack.runtime", "cuda_graph"}}) == "parallelism");
   CHECK(refuse({{"parallelism.pipeline", "2"}, {"parallelism.schedule", "zb_h1"}}) == "parallelism.schedule");
   CHECK(refuse({{"precision", "fp8"}}) == "precision");
+  CHECK(refuse({{"optimizer", "lamb"}}) == "optimizer");
+  CHECK(refuse({{"parallelism.tensor", "2"}, {"optimizer", "lamb"}}) == "optimizer");
   CHECK(refuse({{"parallelism.layers", "[{match: head, split: columns}]"}}) == "parallelism.layers");
 }
 
