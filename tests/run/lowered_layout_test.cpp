@@ -205,12 +205,10 @@ TEST_CASE("layouts of all kinds run on both lowerings, and no step is shorter th
 
 TEST_CASE("residual sums of gradients are divided among ranks that share tokens") {
   const auto sums = [](const Overrides& layout) {
+    const ResolvedExperiment resolved = eager(
+        2, joined({{"model", "llama3_8b"}, {"model.decoder.layers", "2"}, {"memory", "ignore"}}, layout));
     Bytes bytes;
-    for (const Op& op :
-         eager(2,
-               joined({{"model", "llama3_8b"}, {"model.decoder.layers", "2"}, {"memory", "ignore"}}, layout))
-             .classes.front()
-             .trace.ops) {
+    for (const Op& op : resolved.classes.front().trace.ops) {
       if (op.phase == Phase::backward && op.layer == "h0.ln1.vector" && op.flops == Flops())
         bytes += op.bytes;
     }
