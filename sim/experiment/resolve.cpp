@@ -37,6 +37,7 @@
 #include "platform/channels.hpp"
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
+#include "strategy/layout_refusal.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
 #include "workload/eight_bits.hpp"
