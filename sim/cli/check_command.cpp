@@ -9,7 +9,7 @@
 #include "config/catalogue.hpp"
 #include "config/read_file.hpp"
 #include "experiment/resolve.hpp"
-#include "lowering/lowering_rules.hpp"
+#include "lowering/load_whole_lowering.hpp"
 #include "platform/load.hpp"
 #include "published/machine_rules.hpp"
 #include "published/run_rules.hpp"
@@ -39,16 +39,10 @@ struct Reader {
   void (*read)(const config::Document&, Warnings&);
 };
 
-/// Rules with those that they are like.
-Lowering whole_lowering(const config::Document& document, int depth = 0) {
-  constexpr int deepest = 4;
-  const config::Node* const like = document.root.find("like");
-  if (like == nullptr || depth == deepest) return load_lowering(document);
-  const Lowering base =
-      whole_lowering(config::load(config::find(config::find_catalogue(), config::Kind::lowering, like->scalar,
-                                               document.name)),
-                     depth + 1);
-  return load_lowering(document, &base);
+Lowering whole_lowering(const config::Document& document) {
+  return load_whole_lowering(document, [](const std::string& name, const std::string& named_in) {
+    return config::load(config::find(config::find_catalogue(), config::Kind::lowering, name, named_in));
+  });
 }
 
 constexpr Reader readers[] = {

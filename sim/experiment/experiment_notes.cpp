@@ -2,8 +2,8 @@
 
 #include "config/same_gpu.hpp"
 #include "experiment/input_copy.hpp"
+#include "experiment/lowered_stack.hpp"
 #include "experiment/slowest_gpu.hpp"
-#include "lowering/lowering_rules.hpp"
 #include "platform/host_launch.hpp"
 #include "strategy/batch_norm_buffers.hpp"
 #include "strategy/experts.hpp"
@@ -175,19 +175,14 @@ std::vector<std::string> persistent_notes(const ResolvedExperiment& resolved) {
 std::vector<std::string> launch_notes(const ResolvedExperiment& resolved) {
   if (!resolved.lowering) return {};
   const RankClass& one = resolved.classes.front();
-  const int micro_batches = resolved.layout ? resolved.layout->micro_batches : 1;
-  int launches = 0;
-  Seconds host = one.trace.host.between_steps;
-  for (std::size_t i = 0; i < one.trace.ops.size(); ++i) {
-    const int runs = runs_of(one, static_cast<int>(i), micro_batches);
-    launches += runs * one.trace.ops[i].launches;
-    host += runs * one.trace.ops[i].host;
-  }
+  const StepLaunches launches = launches_of_step(resolved, one);
   const Sourced<double> factor = host_launch(resolved.platform);
-  return {
-      fmt::format("{} launched in a step, as by {}; the host needs {} for them (node.host.launch: {:.3g}{})",
-                  plural(launches, "kernel"), resolved.lowering->name, human(host), factor.value,
-                  factor.provenance == Provenance::assumed ? ", assumed, " + factor.source : "")};
+  return {fmt::format(
+      "{} launched in a step{}, as by {}; the host needs {} for them (node.host.launch: {:.3g}{})",
+      plural(launches.kernels, "kernel"),
+      resolved.classes.size() > 1 ? fmt::format(" by a rank of {}", one.name) : "", resolved.lowering->name,
+      human(launches.host), factor.value,
+      factor.provenance == Provenance::assumed ? ", assumed, " + factor.source : "")};
 }
 
 /// Whether slower GPUs need longer for the op: its time is computed here, or a trace says so.

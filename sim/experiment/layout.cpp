@@ -1,6 +1,7 @@
 #include "experiment/layout.hpp"
 
 #include "config/diagnostic.hpp"
+#include "experiment/lowered_stack.hpp"
 #include "lowering/lower.hpp"
 #include "lowering/typed_layers.hpp"
 #include "strategy/class_sampling.hpp"
@@ -106,13 +107,8 @@ ShardedModel shared_model(const Model& whole, const Parallelism& parallelism) {
 
 /// A micro-batch of a rank on a stack with a lowering.
 LoweredStep lowered_step(const LayoutRequest& request) {
-  return {.batch = request.micro_batch,
-          .precision = request.precision,
-          .optimizer = request.optimizer,
-          .optimizer_kernels = request.stack.optimizer_kernels,
-          .layout = request.stack.layout,
-          .runtime = request.stack.runtime,
-          .host_times = request.host_times};
+  return lowered_step(request.stack, request.micro_batch, request.precision, request.optimizer,
+                      request.host_times);
 }
 
 /// Values of the parts of parameters whose state the rank has, tensor by tensor.
@@ -137,9 +133,10 @@ public:
                     {.blocks_of_chunk = layout.parallelism.stages,
                      .may_be_unequal = layout.parallelism.unequal_stages,
                      .first_layers = layout.parallelism.first_layers})) {
+    find_streams();
     for (std::size_t i = 0; i + 1 < ranges_.size(); ++i) {  // before layers gather the inputs of all replicas
       boundaries_.push_back(request_.micro_batch * boundary_elements(model_.layers, ranges_[i]) *
-                            streams_before(ranges_[i].end).before);
+                            streams_[at(ranges_[i].end)].before);
     }
     const DividingRanks among = dividing_ranks(layout.grid);
     model_ = divide_among_replicas(std::move(model_), layout.parallelism.layers, among);
@@ -251,18 +248,17 @@ private:
     LoweredStep step = lowered_step(request_);
     step.part.emplace(PartOfModel{.traits = traits_of(request_.model.layers)});
     step.part->traits.is_tied = traits_of(part.layers).is_tied;  // another rank may have the table
-    if (first > 0) step.part->before = streams_before(first);
+    if (first > 0) step.part->before = streams_[at(first)];
     return lowered_passes(part, *request_.lowering, step);
   }
 
-  /// The types of what the model's layers before this one write.
-  [[nodiscard]] StreamSizes streams_before(int layer) const {
+  void find_streams() {
     const ElementSizes sizes = element_sizes(request_.precision);
-    if (request_.lowering == nullptr) return {sizes.activation, sizes.activation};
-    const std::vector<Layer> before(model_.layers.begin(), model_.layers.begin() + layer);
-    const TypedLayer last =
-        typed_layers(before, traits_of(request_.model.layers), *request_.lowering, sizes).back();
-    return {last.result, last.other};
+    streams_.assign(model_.layers.size() + 1, {sizes.activation, sizes.activation});
+    if (request_.lowering == nullptr) return;
+    for (const TypedLayer& typed :
+         typed_layers(model_.layers, traits_of(request_.model.layers), *request_.lowering, sizes))
+      streams_[at(typed.of_layer + 1)] = {typed.result, typed.other};
   }
 
   /// Layers that take turns exclude a pipeline, so that the chunk is the whole model.
@@ -332,6 +328,7 @@ private:
   const RankLayout& layout_;
   ShardedModel model_;
   std::vector<LayerRange> ranges_;
+  std::vector<StreamSizes> streams_;       ///< by layer: the types of what the layers before it write
   std::vector<Bytes> boundaries_;          ///< as RankLayout's
   std::optional<TurnSection> turns_ = {};  ///< of divided layers
 };

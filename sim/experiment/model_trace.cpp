@@ -1,6 +1,7 @@
 #include "experiment/model_trace.hpp"
 
 #include "experiment/input_copy.hpp"
+#include "experiment/lowered_stack.hpp"
 #include "platform/host_launch.hpp"
 #include "strategy/layer_work.hpp"
 #include "strategy/repeated_rows.hpp"
@@ -14,14 +15,10 @@
 namespace trainyard {
 
 LoweredStep lowered_step(const ResolvedExperiment& resolved, int batch) {
-  return {.batch = batch,
-          .precision = resolved.settings.precision,
-          .optimizer = resolved.settings.optimizer,
-          .optimizer_kernels = resolved.stack.optimizer_kernels,
-          .layout = resolved.stack.layout,
-          .runtime = resolved.stack.runtime,
-          .recomputes = resolved.recomputes,
-          .host_times = host_launch(resolved.platform).value};
+  LoweredStep step = lowered_step(resolved.stack, batch, resolved.settings.precision,
+                                  resolved.settings.optimizer, host_launch(resolved.platform).value);
+  step.recomputes = resolved.recomputes;
+  return step;
 }
 
 Trace model_trace(const ResolvedExperiment& resolved, int batch) {

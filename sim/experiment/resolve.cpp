@@ -16,6 +16,7 @@
 #include "experiment/job_needs.hpp"
 #include "experiment/lay_out.hpp"
 #include "experiment/learning_needs.hpp"
+#include "experiment/lowered_stack.hpp"
 #include "experiment/model_trace.hpp"
 #include "experiment/neighbours.hpp"
 #include "experiment/one_gpu.hpp"
@@ -32,12 +33,10 @@
 #include "experiment/trace_checks.hpp"
 #include "experiment/whole_step.hpp"
 #include "learn/samples.hpp"
-#include "lowering/lowering_rules.hpp"
-#include "lowering/typed_layers.hpp"
+#include "lowering/load_whole_lowering.hpp"
 #include "platform/channels.hpp"
 #include "platform/host_staging.hpp"
 #include "platform/load.hpp"
-#include "strategy/layout_refusal.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
 #include "workload/eight_bits.hpp"
@@ -48,7 +47,6 @@
 #include <array>
 #include <fmt/format.h>
 #include <optional>
-#include <set>
 
 namespace trainyard {
 
@@ -271,33 +269,27 @@ private:
     has_stack_ = true;
     require_usable(resolved_.stack, settings_);
     if (resolved_.stack.runtime == Runtime::fused) return;
-    resolved_.lowering = read_lowering(resolved_.stack.lowering.value_or("pytorch_2_11"), path);
-    if (settings_.precision == Precision::fp8)
-      errors_.run(document_, "precision", [&] {
-        throw InputError(fmt::format("{} has no products in 8 bits", resolved_.lowering->name),
-                         "precision: bf16, or stack: megatron_lm");
-      });
-    if (settings_.parallelism && settings_.model)
-      errors_.run(document_, "parallelism", [&] { check_lowered_layout(); });
+    read_lowering(path);
   }
 
-  /// `depth`: of lowerings that are like others.
-  std::shared_ptr<const Lowering> read_lowering(const std::string& name, const fs::path& named_in,
-                                                int depth = 0) {
-    constexpr int deepest = 4;
-    const fs::path path = find_once(files_, catalogue_, config::Kind::lowering, name, named_in);
-    const config::Document& document = load_once(files_, path);
-    const config::Node* const like = document.root.find("like");
-    std::shared_ptr<const Lowering> base;
-    if (like != nullptr && !config::is_unset(*like)) {
-      if (depth == deepest)
-        throw InputError(fmt::format("'like' of {} leads to more than {} other lowerings, or back to itself",
-                                     path.string(), deepest),
-                         "like: pytorch_2_11");
-      base = read_lowering(like->scalar, path, depth + 1);
-    }
-    return files_.lowerings.get(path.string(), nullptr, [&](auto*) {
-      return std::make_shared<const Lowering>(load_lowering(document, base.get()));
+  /// `stack`: the file that names it.
+  void read_lowering(const fs::path& stack) {
+    const auto find_rules = [&](const std::string& name, const fs::path& named_in) {
+      return find_once(files_, catalogue_, config::Kind::lowering, name, named_in);
+    };
+    const fs::path path = find_rules(resolved_.stack.lowering.value_or("pytorch_2_11"), stack);
+    resolved_.lowering = files_.lowerings.get(path.string(), nullptr, [&](auto*) {
+      return std::make_shared<const Lowering>(load_whole_lowering(
+          load_once(files_, path), [&](const std::string& name, const std::string& named_in) {
+            return load_once(files_, find_rules(name, named_in));
+          }));
+    });
+    errors_.run(document_, "precision", [&] { require_lowered_precision(resolved_); });
+    if (!settings_.parallelism || !settings_.model) return;
+    can_lay_out_ = false;
+    errors_.run(document_, "parallelism", [&] {
+      check_lowered_layout(resolved_);
+      can_lay_out_ = true;
     });
   }
 
@@ -335,27 +327,6 @@ private:
   void read_published_errors() {
     resolved_.published_errors =
         known_errors(catalogue_, fit_of(resolved_), has_layout_errors(resolved_), files_);
-  }
-
-  /// The layout of a stack with a lowering. Replicas that only recompute their blocks need none.
-  void check_lowered_layout() {
-    can_lay_out_ = false;
-    if (settings_.parallelism->schedule == PipelineSchedule::zb_h1)
-      refuse_layout("schedule", "only stacks with runtime: fused split the backward pass",
-                    "schedule: 1f1b, or a stack like megatron_lm");
-    Parallelism others = *settings_.parallelism;
-    const Recompute recompute = std::exchange(others.recompute, Recompute::none);
-    if (!others.layers.empty())
-      refuse_layout("layers", "only with stacks with runtime: fused replicas divide layers",
-                    "stack: pytorch_ddp");
-    if (changes_nothing(others) && recompute != Recompute::selective) {
-      resolved_.recomputes = recompute == Recompute::full;
-      settings_.parallelism.reset();
-    } else if (resolved_.stack.runtime == Runtime::cuda_graph) {
-      throw InputError("ranks that share a model cannot launch their passes as CUDA graphs here",
-                       "runtime: compiled or eager");
-    }
-    can_lay_out_ = true;
   }
 
   [[nodiscard]] Trace& trace() { return resolved_.classes.front().trace; }
@@ -435,30 +406,19 @@ private:
     const Model& model = resolved_.model.emplace(read(files_.models, path, "model", load_model));
     resolved_.samples_per_epoch = samples_per_epoch(model);
     if (!is_given("optimizer")) settings_.optimizer = model.optimizer;
-    if (resolved_.lowering && !has_lowered_update()) return;
+    if (resolved_.lowering) {
+      bool has_update = false;
+      errors_.run(document_, "optimizer", [&] {
+        require_lowered_update(resolved_);
+        has_update = true;
+      });
+      can_lay_out_ = can_lay_out_ && has_update;
+      if (!has_update) return;
+    }
     if (settings_.precision == Precision::fp8)
       errors_.run(document_, "precision", [&] { require_8_bits(model.layers); });
     if (settings_.parallelism) return;  // place_ranks() makes the traces
     trace() = model_trace(resolved_, settings_.batch_per_gpu);
-  }
-
-  /// Otherwise that is an error.
-  bool has_lowered_update() {
-    const Lowering& rules = *resolved_.lowering;
-    if (rules_of(rules, settings_.optimizer, resolved_.stack.optimizer_kernels) != nullptr) return true;
-    can_lay_out_ = false;
-    std::set<std::string_view> known;
-    for (const OptimizerRules& one : rules.optimizers) {
-      if (one.kernels != resolved_.stack.optimizer_kernels) continue;
-      for (const Optimizer optimizer : one.optimizers) known.insert(config::name_of(optimizer));
-    }
-    errors_.run(document_, "optimizer", [&] {
-      throw InputError(fmt::format("{} has no rules for the optimizer {} in kernels '{}'", rules.name,
-                                   config::name_of(settings_.optimizer),
-                                   config::name_of(resolved_.stack.optimizer_kernels)),
-                       fmt::format("optimizer: {}, or another stack", fmt::join(known, " or ")));
-    });
-    return false;
   }
 
   [[nodiscard]] bool is_given(std::string_view key) const {

@@ -1,3 +1,4 @@
+#include "experiment/lowered_stack.hpp"
 #include "experiment/one_gpu.hpp"
 #include "run/figure_getters.hpp"
 #include "run/figure_groups.hpp"
@@ -86,11 +87,7 @@ bool has_launches(const Run& run) { return run.experiment.lowering && updates_of
 Value launches_of(const Run& run) {
   if (!has_launches(run)) return none();
   const RankClass& one = class_of(run.experiment, slowest_class(step_of(run)).first);
-  const int micro_batches = run.experiment.layout ? run.experiment.layout->micro_batches : 1;
-  int launches = 0;
-  for (std::size_t i = 0; i < one.trace.ops.size(); ++i)
-    launches += runs_of(one, static_cast<int>(i), micro_batches) * one.trace.ops[i].launches;
-  return to_value(launches);
+  return to_value(launches_of_step(run.experiment, one).kernels);
 }
 
 Value launch_waits(const Run& run) {

@@ -110,12 +110,14 @@ void add_times_of(const Trace& trace, Seconds launch_waits, const Timeline& time
 void set_exposed(const ResolvedExperiment& resolved, Step& step) {
   for (std::size_t i = 0; i < step.classes.size(); ++i) {
     Seconds exposed;
-    for (const PartTime& part : layout_parts(resolved, step, i).parts) {
+    const StepParts all = layout_parts(resolved, step, i);
+    for (const PartTime& part : all.parts) {
       const bool is_exposed = part.part == StepPart::layers || part.part == StepPart::messages ||
                               part.part == StepPart::communication;
       if (is_exposed) exposed += part.time;
     }
     step.classes[i].exposed = exposed;
+    step.classes[i].launch_waits = all.launch_waits;
   }
 }
 
@@ -123,7 +125,7 @@ void set_exposed(const ResolvedExperiment& resolved, Step& step) {
 /// alone.
 Seconds launch_waits(const ResolvedExperiment& resolved, const Step& step, std::size_t number) {
   const Trace& trace = resolved.classes[number].trace;
-  if (!has_host(trace)) return {};
+  if (!has_host(trace) || has_bubbles(resolved)) return {};  // set_exposed() has those of layouts
   if (step.timeline.spans.empty())
     return steady_launches(launched_ops(trace, step.plan.op_times[number]), trace.host).waits;
   return layout_parts(resolved, step, number).launch_waits;
