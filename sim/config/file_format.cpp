@@ -324,7 +324,8 @@ FileFormat binary_format_of(std::string_view bytes) {
                         "7zXZ"))
     return FileFormat::xz;
   if (bytes.starts_with("\x28\xB5\x2F\xFD")) return FileFormat::zstd;
-  if (bytes.starts_with("BZh") && bytes.substr(4).starts_with("1AY&SY")) return FileFormat::bzip2;
+  if (bytes.size() > 4 && bytes.starts_with("BZh") && bytes.substr(4).starts_with("1AY&SY"))
+    return FileFormat::bzip2;
   if (bytes.starts_with("PK\x03\x04")) return FileFormat::zip;
   if (is_xplane(bytes)) return FileFormat::xplane;
   if (byte(0) == 0x80 && byte(1) >= 2 && byte(1) <= 5) return FileFormat::python_pickle;

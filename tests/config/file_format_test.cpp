@@ -84,6 +84,7 @@ TEST_CASE("formats are told by the first bytes") {
        FileFormat::xz},
       {"\x28\xb5\x2f\xfd\x24"s, FileFormat::zstd},
       {"BZh91AY&SY\1\2"s, FileFormat::bzip2},
+      {"BZh"s, FileFormat::unknown},
       {"PK\x03\x04\x14"s, FileFormat::zip},
       {"\x0a\x91\x05\x08\x01\x12\x0d/device:GPU:0"s, FileFormat::xplane},
       {"\n# /device:GPU:0 of a text\n", FileFormat::unknown},
