@@ -8,20 +8,20 @@
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "cli/values_in_force.hpp"
+#include "document/writers.hpp"
 #include "experiment/keys_meant.hpp"
 #include "experiment/one_gpu.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/resolve.hpp"
 #include "explain/assumed_inputs.hpp"
 #include "explain/comparison_error.hpp"
-#include "html/comparison_html.hpp"
-#include "report/comparison_table.hpp"
+#include "report/comparison_page.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
 #include "report/summary_json.hpp"
-#include "report/text_layout.hpp"
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
+#include "units/text_layout.hpp"
 #include "units/version.hpp"
 
 #include <CLI/Error.hpp>
@@ -221,7 +221,8 @@ std::string text_of(const std::vector<Comparison>& comparisons, const CompareOpt
   if (options.json)
     return json_text(comparisons.size() == 1 ? comparison_json(comparisons.front())
                                              : comparisons_json(comparisons));
-  return options.markdown ? comparison_markdown(comparisons) : comparison_table(comparisons, print_style());
+  const doc::Document page = comparison_document(comparisons);
+  return options.markdown ? doc::markdown(page) : doc::text(page, print_style());
 }
 
 void compare_runs(const CompareOptions& options) {
@@ -252,7 +253,7 @@ void compare_runs(const CompareOptions& options) {
     fill_in_values(catalogue, comparison);
     comparison.ratio_error = ratio_error_of(catalogue, comparison);
   }
-  if (options.html) write_out_file(*options.html, comparison_html(comparisons, version()), options.force);
+  if (options.html) write_out_file(*options.html, doc::html(comparison_document(comparisons)), options.force);
   print_result(text_of(comparisons, options));
   check_limits(comparisons, limits);
 }

@@ -5,7 +5,7 @@
 #include "cli/values.hpp"
 #include "config/suggest.hpp"
 #include "report/figure_text.hpp"
-#include "report/text_layout.hpp"
+#include "units/text_layout.hpp"
 #include "units/trimmed.hpp"
 
 #include <CLI/Error.hpp>

@@ -8,7 +8,7 @@
 #include "experiment/prediction_error.hpp"
 #include "platform/load.hpp"
 #include "report/calibration_tables.hpp"
-#include "report/text_layout.hpp"
+#include "units/text_layout.hpp"
 #include "workload/csv.hpp"
 #include "workload/model_file.hpp"
 

@@ -8,21 +8,22 @@
 #include "cli/values.hpp"
 #include "config/other_names.hpp"
 #include "config/read.hpp"
+#include "document/writers.hpp"
 #include "experiment/keys_meant.hpp"
 #include "explain/assumed_inputs.hpp"
-#include "html/plan_html.hpp"
+#include "html/plan_page.hpp"
 #include "plan/run_plan.hpp"
 #include "plan/search_end.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
 #include "report/plan_report.hpp"
-#include "report/text_layout.hpp"
 #include "run/simulate.hpp"
 #include "sweep/read_point.hpp"
 #include "sweep/store_lock.hpp"
 #include "sweep/value_range.hpp"
 #include "units/shell_word.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 #include "units/version.hpp"
 
 #include <CLI/Error.hpp>
@@ -171,14 +172,12 @@ std::string command_of(const PlanSpace& space, std::size_t point) {
   return words + " " + as_options(settings_of(space, point));
 }
 
-void export_files(const PlanOptions& options, const PlanAnswer& answer, const PlanDetails& details) {
+void export_files(const PlanOptions& options, const PlanAnswer& answer, const PlanDetails& details,
+                  const doc::Document& page) {
   const fs::path dir = *options.out;
-  PageOrigin origin;
-  origin.version = version();
-  if (details.best != nullptr) origin = page_origin(details.best->experiment, version());
-  const std::string texts[] = {plan_text(answer, details), json_text(plan_json(answer, details)),
+  const std::string texts[] = {doc::text(page), json_text(plan_json(answer, details)),
                                details.best == nullptr ? std::string() : resolved_text(*details.best),
-                               plan_csv(answer), plan_html(answer, details, origin)};
+                               plan_csv(answer), doc::html(page)};
   remove_unfinished(dir, plan_files);
   for (std::size_t i = 0; i < std::size(plan_files); ++i) {
     if (!texts[i].empty()) write_out_file(dir / plan_files[i], texts[i], true);
@@ -229,9 +228,12 @@ void print_plan(const PlanOptions& options, const config::Catalogue& catalogue, 
     details.best = &*best;
     details.command = command_of(space, point);
   }
-  if (options.out) export_files(options, answer, details);
-  print_result(options.json ? json_text(plan_json(answer, details))
-                            : plan_text(answer, details, print_style()));
+  PageOrigin origin;
+  origin.version = version();
+  if (best) origin = page_origin(best->experiment, version());
+  const doc::Document page = plan_document(answer, details, origin);
+  if (options.out) export_files(options, answer, details, page);
+  print_result(options.json ? json_text(plan_json(answer, details)) : doc::text(page, print_style()));
 }
 
 /// The message after a plan that ended early.

@@ -1,10 +1,10 @@
 #include "cli/sweep_progress.hpp"
 
 #include "cli/terminal.hpp"
-#include "report/page.hpp"
+#include "document/page.hpp"
 #include "report/sweep_report.hpp"
-#include "report/text_layout.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -15,10 +15,10 @@
 #include "platform/load.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
-#include "report/text_layout.hpp"
 #include "report/trace_validation.hpp"
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
+#include "units/text_layout.hpp"
 #include "units/trimmed.hpp"
 
 #include <CLI/Error.hpp>

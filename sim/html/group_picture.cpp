@@ -1,11 +1,11 @@
+#include "document/page.hpp"
 #include "html/run_sections.hpp"
 #include "platform/cluster.hpp"
 #include "platform/connection.hpp"
 #include "report/group_table.hpp"
-#include "report/page.hpp"
-#include "report/text_layout.hpp"
 #include "run/group_links.hpp"
 #include "run/step.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

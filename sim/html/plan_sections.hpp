@@ -1,34 +1,21 @@
 #pragma once
-// The sections of plan.html, each the content below its title; empty if they do not apply to the plan.
+// The sections of a plan's page. Those about the best plan need one.
 
-#include "html/html.hpp"
+#include "document/document.hpp"
 #include "report/plan_report.hpp"
 
 namespace trainyard {
 
-/// The best plan, its step with the expected error, its costs, ties, and the command that runs it.
-Html plan_answer_html(const PlanAnswer& answer, const PlanDetails& details);
+/// How the search went, in numbers, as a chart, and what was searched.
+void add_plan_search(doc::Document& page, const PlanAnswer& answer);
 
-/// Memory, bubble and network of the best plan.
-Html plan_binds_html(const PlanAnswer& answer, const PlanDetails& details);
+/// The best and the next layouts, and why these lose.
+void add_next_plans(doc::Document& page, const PlanAnswer& answer, const PlanDetails& details);
 
-/// The goal's figure by tensor ranks and stages, as a heat map.
-Html plan_map_html(const PlanAnswer& answer);
+/// The goal's figure by tensor ranks and stages; nothing for a map of one place.
+void add_plan_map(doc::Document& page, const PlanAnswer& answer);
 
-/// The best step so far and the lower bound of all that is open, over the simulated layouts in the order of
-/// the search. The group of the best plan; without one the first in which something was simulated.
-Html plan_progress_html(const PlanAnswer& answer);
-
-/// The next best layouts, and by what they lose.
-Html plan_next_html(const PlanAnswer& answer, const PlanDetails& details);
-
-/// The best of each group and the Pareto front; of several groups.
-Html plan_groups_html(const PlanAnswer& answer);
-
-/// The best plan of machines that differ a little.
-Html plan_changes_html(const PlanAnswer& answer, const PlanDetails& details);
-
-/// What was asked for, the space, and what became of every layout.
-Html plan_search_html(const PlanAnswer& answer);
+/// The best of each group; nothing for one group.
+void add_plan_groups(doc::Document& page, const PlanAnswer& answer);
 
 }  // namespace trainyard

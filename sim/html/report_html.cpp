@@ -1,9 +1,10 @@
 #include "html/report_html.hpp"
 
+#include "document/html_page.hpp"
+#include "document/writers.hpp"
 #include "experiment/one_gpu.hpp"
 #include "experiment/prediction_error.hpp"
-#include "html/html_page.hpp"
-#include "html/known_errors.hpp"
+#include "html/known_errors_html.hpp"
 #include "html/run_sections.hpp"
 #include "html/timeline_data.hpp"
 #include "report/run_words.hpp"
@@ -23,6 +24,17 @@ std::string kind_of_prediction(const Run& run, const PageOrigin& origin) {
 }
 
 }  // namespace
+
+Html html_of(const Run& run, void (*add)(doc::Document&, const Run&)) {
+  doc::Document page;
+  add(page, run);
+  Html html;
+  for (const doc::Section& section : page.sections) {
+    if (!section.remark.empty()) html += paragraph(section.remark);
+    html += doc::content_html(section);
+  }
+  return html;
+}
 
 PageOrigin page_origin(const ResolvedExperiment& resolved, const std::string& version) {
   PageOrigin origin{.version = version, .warnings = {}, .sources = {}};
@@ -66,9 +78,9 @@ std::string report_html(const Run& run, const PageOrigin& origin, const PageChan
                              {"layers", "Kernels and layers", layers_html(run)},
                              {"ranks", "Ranks", ranks_html(run)},
                              {"memory", "Memory per GPU", memory_html(run), true},
-                             {"needs", "Energy and cost", needs_html(run) + power_html(run), true},
-                             {"job", "The whole job", job_html(run)},
-                             {"faults", "Faults and checkpoints", faults_html(run)},
+                             {"needs", "Energy and cost", needs_html(run), true},
+                             {"job", "The whole job", html_of(run, add_job)},
+                             {"faults", "Faults and checkpoints", html_of(run, add_faults)},
                              {"trust", "Sources of the numbers", trust_html(run, origin)},
                              {"errors", "Known errors of predictions",
                               known_errors_html(kind_of_prediction(run, origin))},

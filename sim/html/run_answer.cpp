@@ -6,8 +6,8 @@
 #include "report/explanation.hpp"
 #include "report/limits.hpp"
 #include "report/run_words.hpp"
-#include "report/text_layout.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <cstddef>
 #include <fmt/format.h>

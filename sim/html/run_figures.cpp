@@ -1,13 +1,14 @@
+#include "document/page.hpp"
+#include "document/writers.hpp"
 #include "html/run_sections.hpp"
 #include "report/expected_error.hpp"
 #include "report/figure_text.hpp"
 #include "report/limits.hpp"
-#include "report/page.hpp"
 #include "report/run_words.hpp"
-#include "report/text_layout.hpp"
 #include "run/layout_parts.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -187,7 +188,11 @@ Html needs_html(const Run& run) {
     add("cost of an epoch", cost_in_words(run.cost->per_epoch.si(), run.cost->is_assumed),
         "all nodes for the time of an epoch");
   }
-  if (!table.empty()) return table.html();
+  if (!table.empty()) {
+    doc::Section power;
+    add_power(power, run);
+    return table.html() + doc::content_html(power);
+  }
   std::string why = "Neither energy nor cost is known.";
   const auto reasons = unmodelled(run);
   for (const char* const field : {"energy_per_step_j", "cost_per_epoch_usd"}) {

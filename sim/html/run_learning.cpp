@@ -1,11 +1,11 @@
-#include "html/fluid_plot.hpp"
+#include "document/fluid_plot.hpp"
+#include "document/time_unit.hpp"
 #include "html/run_sections.hpp"
-#include "html/time_unit.hpp"
 #include "learn/learn.hpp"
 #include "report/run_words.hpp"
-#include "report/text_layout.hpp"
 #include "run/learning.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,11 +2,15 @@
 // The sections of a run's report.html, each the content below its title; empty if they do not apply to the
 // run.
 
-#include "html/html.hpp"
+#include "document/document.hpp"
+#include "document/html.hpp"
 #include "html/report_html.hpp"
 #include "run/figures.hpp"
 
 namespace trainyard {
+
+/// The sections that `add` adds to a document, below their titles.
+Html html_of(const Run& run, void (*add)(doc::Document&, const Run&));
 
 /// The head: the time with its expected error, the limit in a sentence, the changes that help most.
 Html answer_html(const Run& run, const PageChanges& changes);
@@ -35,15 +39,6 @@ Html updates_html(const Run& run);
 
 /// For runs that learn: loss over time and over samples, and every repeat.
 Html learning_html(const Run& run);
-
-/// For jobs with faults: the parts of their time, and their time with other checkpoint intervals.
-Html faults_html(const Run& run);
-
-/// For experiments with a `job`: its phases with their time, energy and rent.
-Html job_html(const Run& run);
-
-/// Power over the time of a step; empty if it is not known.
-Html power_html(const Run& run);
 
 /// A table of sources below a heading; empty if there are none.
 Html sources_html(const std::vector<PageSource>& sources);

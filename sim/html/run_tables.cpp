@@ -1,12 +1,12 @@
-#include "html/fluid_plot.hpp"
+#include "document/fluid_plot.hpp"
+#include "document/page.hpp"
 #include "html/links_with_same_load.hpp"
 #include "html/run_sections.hpp"
 #include "report/memory_table.hpp"
-#include "report/page.hpp"
-#include "report/text_layout.hpp"
 #include "run/layout_parts.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
-#include "html/fluid_plot.hpp"
+#include "document/fluid_plot.hpp"
 #include "html/run_sections.hpp"
 #include "report/expected_error.hpp"
 #include "report/input_ranges.hpp"
-#include "report/text_layout.hpp"
 #include "run/figures.hpp"
+#include "units/text_layout.hpp"
 
 #include <fmt/format.h>
 

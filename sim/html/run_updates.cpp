@@ -1,9 +1,9 @@
-#include "html/fluid_plot.hpp"
+#include "document/fluid_plot.hpp"
+#include "document/page.hpp"
 #include "html/run_sections.hpp"
-#include "report/page.hpp"
 #include "report/run_words.hpp"
-#include "report/text_layout.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,14 @@
-#include "html/fluid_plot.hpp"
+#include "document/fluid_plot.hpp"
 #include "html/run_sections.hpp"
 #include "report/kernel_kinds.hpp"
 #include "report/layout_summary.hpp"
 #include "report/limits.hpp"
+#include "report/part_fill.hpp"
 #include "report/run_words.hpp"
-#include "report/text_layout.hpp"
 #include "run/layout_parts.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -35,16 +36,12 @@ struct PartWords {
 
 PartWords words_of(StepPart part, bool is_training) {
   const auto entry = std::ranges::find(PartsDocs::table, part, [](const auto& one) { return one.value; });
-  PartWords words{.name = std::string(entry->text), .kind = std::string(entry->text), .what = entry->doc};
+  PartWords words{.name = std::string(entry->text), .kind = fill_of(part), .what = entry->doc};
   std::ranges::replace(words.name, '_', ' ');
-  std::ranges::replace(words.kind, '_', '-');
   if (part == StepPart::communication && is_training)
     words.what = "gradients or parameters are sent and nothing is computed";
   else if (part == StepPart::communication)
     words.name = "exposed collectives";
-  if (part == StepPart::recompute) words.kind = "wasted-compute";
-  if (part == StepPart::messages) words.kind = "framework";
-  if (part == StepPart::bubble) words.kind = "waiting";
   if (part == StepPart::compute) words.what = "useful computing";
   if (part == StepPart::input) words.what = "GPUs wait for samples";
   return words;
@@ -53,10 +50,7 @@ PartWords words_of(StepPart part, bool is_training) {
 /// If the ranks share a model: collectives of layers look as collectives do elsewhere.
 PartWords words_in_layout(StepPart part) {
   PartWords words = words_of(part, false);
-  if (part == StepPart::layers) {
-    words.kind = "communication";
-    words.name = "exposed tensor-parallel collectives";
-  }
+  if (part == StepPart::layers) words.name = "exposed tensor-parallel collectives";
   if (part == StepPart::messages) words.name = "exposed stage messages";
   if (part == StepPart::communication) {
     words.kind = "input";

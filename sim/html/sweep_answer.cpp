@@ -1,12 +1,12 @@
 #include "html/sweep_answer.hpp"
 
+#include "document/page.hpp"
 #include "html/sweep_curves.hpp"
 #include "html/sweep_published.hpp"
-#include "report/page.hpp"
 #include "report/sweep_words.hpp"
-#include "report/text_layout.hpp"
 #include "sweep/run_sweep.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #pragma once
 // The head of a sweep's page: the conclusions from its points.
 
-#include "html/html.hpp"
+#include "document/html.hpp"
 #include "sweep/sweep_result.hpp"
 
 namespace trainyard {

@@ -2,7 +2,7 @@
 // The charts of a sweep's page: throughput, throughput per GPU and efficiency of its series over the number
 // of GPUs, and time and cost or energy of a training at each point.
 
-#include "html/html.hpp"
+#include "document/html.hpp"
 #include "sweep/choice.hpp"
 #include "sweep/scaling.hpp"
 

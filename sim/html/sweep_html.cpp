@@ -1,19 +1,19 @@
 #include "html/sweep_html.hpp"
 
-#include "html/fluid_plot.hpp"
-#include "html/html_page.hpp"
-#include "html/known_errors.hpp"
+#include "document/fluid_plot.hpp"
+#include "document/html_page.hpp"
+#include "document/page.hpp"
+#include "html/known_errors_html.hpp"
 #include "html/sweep_answer.hpp"
 #include "html/sweep_curves.hpp"
 #include "html/sweep_learning.hpp"
 #include "html/sweep_points.hpp"
 #include "html/sweep_published.hpp"
-#include "report/page.hpp"
 #include "report/sweep_words.hpp"
-#include "report/text_layout.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/sweep_groups.hpp"
 #include "units/shell_word.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,12 +1,12 @@
 #include "html/sweep_learning.hpp"
 
-#include "html/fluid_plot.hpp"
-#include "html/html_page.hpp"
-#include "html/time_unit.hpp"
-#include "report/text_layout.hpp"
+#include "document/fluid_plot.hpp"
+#include "document/html_page.hpp"
+#include "document/time_unit.hpp"
 #include "sweep/learning_front.hpp"
 #include "sweep/run_sweep.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

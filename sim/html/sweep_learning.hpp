@@ -1,7 +1,7 @@
 #pragma once
 // The part of a sweep's page about what its points have learnt.
 
-#include "html/html.hpp"
+#include "document/html.hpp"
 #include "sweep/sweep_result.hpp"
 
 namespace trainyard {

@@ -1,10 +1,10 @@
-#include "html/fluid_plot.hpp"
+#include "document/fluid_plot.hpp"
+#include "document/time_unit.hpp"
 #include "html/sweep_curves.hpp"
-#include "html/time_unit.hpp"
 #include "report/sweep_words.hpp"
-#include "report/text_layout.hpp"
 #include "sweep/run_sweep.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cmath>

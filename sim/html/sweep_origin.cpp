@@ -2,10 +2,10 @@
 
 #include "config/diagnostic.hpp"
 #include "config/write.hpp"
-#include "html/html.hpp"
+#include "document/html.hpp"
 #include "html/run_sections.hpp"
-#include "report/text_layout.hpp"
 #include "sweep/read_point.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <array>

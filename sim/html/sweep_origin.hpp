@@ -3,7 +3,7 @@
 // experiment in full.
 
 #include "config/catalogue.hpp"
-#include "html/html.hpp"
+#include "document/html.hpp"
 #include "html/report_html.hpp"
 #include "sweep/sweep_result.hpp"
 

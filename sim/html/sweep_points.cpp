@@ -1,12 +1,12 @@
 #include "html/sweep_points.hpp"
 
 #include "config/keys.hpp"
-#include "html/fluid_plot.hpp"
+#include "document/fluid_plot.hpp"
 #include "html/sweep_published.hpp"
 #include "report/json_text.hpp"
 #include "report/sweep_words.hpp"
-#include "report/text_layout.hpp"
 #include "run/figures.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cmath>

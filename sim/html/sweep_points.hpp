@@ -2,7 +2,7 @@
 // The points of a sweep's page, with axes, colour, filter and order of the reader's choice: the controls,
 // which the script (points.js) shows, the data it draws, and the table, which it sorts.
 
-#include "html/html.hpp"
+#include "document/html.hpp"
 #include "sweep/sweep_result.hpp"
 
 #include <optional>

@@ -1,11 +1,11 @@
 #include "html/sweep_published.hpp"
 
 #include "config/fields.hpp"
-#include "html/fluid_plot.hpp"
+#include "document/fluid_plot.hpp"
 #include "report/sweep_published.hpp"
-#include "report/text_layout.hpp"
 #include "sweep/run_sweep.hpp"
 #include "sweep/scaling.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // Published figures on a sweep's page: a table beside the predictions, and plots of those that the scaling
 // curves do not have.
 
-#include "html/html.hpp"
+#include "document/html.hpp"
 #include "sweep/published_comparison.hpp"
 
 #include <string_view>

@@ -1,10 +1,10 @@
 #include "html/timeline_data.hpp"
 
+#include "document/page.hpp"
 #include "report/json_text.hpp"
-#include "report/page.hpp"
-#include "report/text_layout.hpp"
 #include "report/timeline_tracks.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

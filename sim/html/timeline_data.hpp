@@ -2,7 +2,7 @@
 // The timeline of report.html: JSON for its script, the controls, and rank 0's timeline as a picture for
 // readers without a script.
 
-#include "html/html.hpp"
+#include "document/html.hpp"
 #include "run/run.hpp"
 
 #include <string>

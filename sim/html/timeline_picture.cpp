@@ -1,11 +1,11 @@
-#include "html/fluid_plot.hpp"
-#include "html/time_unit.hpp"
+#include "document/fluid_plot.hpp"
+#include "document/time_unit.hpp"
 #include "html/timeline_data.hpp"
-#include "report/text_layout.hpp"
 #include "report/timeline_tracks.hpp"
 #include "run/layout_parts.hpp"
 #include "run/updates.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "report/calibration_tables.hpp"
-#include "report/text_layout.hpp"
 #include "units/table.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,10 +6,10 @@
 #include "report/case_validation.hpp"
 #include "report/expected_error.hpp"
 #include "report/ratio_error.hpp"
-#include "report/text_layout.hpp"
 #include "report/validation_parts.hpp"
 #include "units/table.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

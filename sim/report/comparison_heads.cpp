@@ -1,8 +1,8 @@
 #include "report/comparison_heads.hpp"
 
-#include "report/page.hpp"
-#include "report/text_layout.hpp"
+#include "document/page.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <array>

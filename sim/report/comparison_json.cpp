@@ -1,6 +1,6 @@
 // A comparison as JSON, in SI base units.
 
-#include "report/comparison_table.hpp"
+#include "report/comparison_page.hpp"
 #include "report/json_text.hpp"
 #include "report/ratio_error.hpp"
 #include "units/version.hpp"

@@ -1,9 +1,9 @@
 // The sentence below a comparison.
 
-#include "report/comparison_table.hpp"
+#include "report/comparison_page.hpp"
 #include "report/ratio_error.hpp"
-#include "report/text_layout.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cmath>

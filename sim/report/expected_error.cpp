@@ -1,10 +1,10 @@
 #include "report/expected_error.hpp"
 
+#include "document/page.hpp"
 #include "report/figure_text.hpp"
-#include "report/page.hpp"
-#include "report/text_layout.hpp"
 #include "run/expected_bounds.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <cmath>
 #include <fmt/format.h>

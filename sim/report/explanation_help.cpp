@@ -1,7 +1,7 @@
 // The gains of an explanation's changes.
 
 #include "report/explanation.hpp"
-#include "report/text_layout.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cmath>

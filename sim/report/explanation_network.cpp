@@ -1,10 +1,10 @@
 // The part of an explanation about the network: the limit of a collective, and concurrent work.
 
+#include "document/page.hpp"
 #include "report/explanation.hpp"
 #include "report/limits.hpp"
-#include "report/page.hpp"
-#include "report/text_layout.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,14 +1,14 @@
+#include "document/page.hpp"
 #include "report/expected_error.hpp"
 #include "report/explanation.hpp"
 #include "report/input_ranges.hpp"
 #include "report/layout_summary.hpp"
-#include "report/page.hpp"
 #include "report/run_words.hpp"
-#include "report/text_layout.hpp"
 #include "run/layout_parts.hpp"
 #include "run/step_parts.hpp"
 #include "units/ids.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -256,7 +256,7 @@ void write_help(Page& out, const ExplainedRun& explained) {
 
 std::string explanation_page(const ExplainedRun& explained, const PrintStyle& style) {
   const Run& run = explained.run;
-  Page out(style, run.experiment.platform);
+  Page out(style, device_words(run.experiment.platform));
   write_title(out, run);
   out.line("");
   if (run.expected_error) {

@@ -1,12 +1,12 @@
 // The sentences of an explanation.
 
+#include "document/page.hpp"
 #include "report/explanation.hpp"
 #include "report/limits.hpp"
-#include "report/page.hpp"
-#include "report/text_layout.hpp"
 #include "run/step_parts.hpp"
 #include "units/ids.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,8 +1,8 @@
 #include "report/figure_text.hpp"
 
-#include "report/page.hpp"
-#include "report/text_layout.hpp"
+#include "document/page.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <cmath>
 #include <fmt/format.h>

@@ -1,11 +1,11 @@
 #include "report/group_table.hpp"
 
+#include "document/page.hpp"
 #include "platform/cluster.hpp"
 #include "platform/connection.hpp"
-#include "report/page.hpp"
-#include "report/text_layout.hpp"
 #include "units/table.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

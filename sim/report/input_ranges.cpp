@@ -1,8 +1,8 @@
 #include "report/input_ranges.hpp"
 
-#include "report/page.hpp"
-#include "report/text_layout.hpp"
+#include "document/page.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

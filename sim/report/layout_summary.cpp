@@ -2,11 +2,11 @@
 
 #include "report/limits.hpp"
 #include "report/run_words.hpp"
-#include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
 #include "run/layout_parts.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // Words and lines about a job whose ranks share a model: its layout, the parts of each stage's step, and
 // which of them costs most.
 
-#include "report/page.hpp"
+#include "document/page.hpp"
 #include "run/run.hpp"
 
 #include <string>

@@ -1,8 +1,8 @@
 #include "report/run_words.hpp"
-#include "report/text_layout.hpp"
 #include "run/learning.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,10 +3,10 @@
 #include "explain/library_choice.hpp"
 #include "report/explanation.hpp"
 #include "report/layout_summary.hpp"
-#include "report/text_layout.hpp"
 #include "run/layout_parts.hpp"
 #include "units/ids.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

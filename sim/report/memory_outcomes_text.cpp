@@ -1,9 +1,9 @@
 #include "config/keys.hpp"
 #include "report/case_validation.hpp"
-#include "report/text_layout.hpp"
 #include "report/validation_parts.hpp"
 #include "units/table.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <fmt/format.h>
 #include <string>

@@ -1,8 +1,8 @@
 #include "report/memory_table.hpp"
 
-#include "report/text_layout.hpp"
 #include "units/table.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 #include "units/version.hpp"
 
 #include <algorithm>

@@ -1,12 +1,11 @@
 #pragma once
-// A plan for people, and as JSON in SI base units.
+// A plan as JSON in SI base units and as a table; as a page: html/plan_page.hpp.
 
 #include "config/catalogue.hpp"
 #include "explain/comparison.hpp"
 #include "plan/plan_answer.hpp"
 #include "plan/run_plan.hpp"
 #include "run/run.hpp"
-#include "units/print_style.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -29,8 +28,6 @@ struct PlanDetails {
 /// with the first ones, if it is interrupted.
 std::vector<Comparison> plan_losses(const config::Catalogue& catalogue, const PlanAnswer& answer,
                                     const PlanRun& run);
-
-std::string plan_text(const PlanAnswer& answer, const PlanDetails& details, const PrintStyle& style = {});
 
 /// The searched points as a table. With a quantile, also that of each.
 std::string plan_csv(const PlanAnswer& answer);

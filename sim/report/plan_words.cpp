@@ -1,13 +1,13 @@
 #include "report/plan_words.hpp"
 
-#include "report/comparison_table.hpp"
+#include "document/page.hpp"
+#include "report/comparison_page.hpp"
 #include "report/layout_summary.hpp"
-#include "report/page.hpp"
 #include "report/sweep_words.hpp"
-#include "report/text_layout.hpp"
 #include "run/layout_parts.hpp"
 #include "run/memory_verdict.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -262,7 +262,7 @@ std::string shares_in_words(const PlanAnswer& answer) {
 
 }  // namespace
 
-std::vector<LabelledText> robustness_in_words(const PlanAnswer& answer) {
+std::vector<doc::Labelled> robustness_in_words(const PlanAnswer& answer) {
   if (!answer.robustness || !answer.best) return {};
   const PlanSpace& space = answer.space;
   const PlanSettings& settings = space.request.settings;
@@ -351,9 +351,9 @@ PlanBinds plan_binds(const Run& best) {
   return binds;
 }
 
-std::vector<LabelledText> binds_in_words(const PlanAnswer& answer, const Run& best) {
+std::vector<doc::Labelled> binds_in_words(const PlanAnswer& answer, const Run& best) {
   const PlanBinds binds = plan_binds(best);
-  std::vector<LabelledText> texts;
+  std::vector<doc::Labelled> texts;
   if (best.memory)
     texts.push_back({"memory", memory_in_words(group_of_row(answer, *answer.best), fullest(*best.memory))});
   if (binds.bubble)

@@ -1,9 +1,10 @@
 #pragma once
 // Sentences and figures about a plan that its text, its JSON and its page share.
 
+#include "document/document.hpp"
+#include "explain/comparison.hpp"
 #include "plan/plan_answer.hpp"
 #include "plan/run_plan.hpp"
-#include "report/comparison_report.hpp"
 #include "run/run.hpp"
 
 #include <cstddef>
@@ -82,7 +83,7 @@ std::string quantile_in_words(const PlanSpace& space);
 std::string searched_in_words(const PlanSpace& space, double value);
 /// The quantile of the best plan, what the draws vary, how often it is the best of them, and what the best
 /// plan as predicted loses, if that is another. Nothing without a quantile or a best plan.
-std::vector<LabelledText> robustness_in_words(const PlanAnswer& answer);
+std::vector<doc::Labelled> robustness_in_words(const PlanAnswer& answer);
 
 /// Which layouts of the best one's group a table of the next best has: "the best two of all, then ...".
 std::string listed_in_words(const PlanAnswer& answer);
@@ -110,7 +111,7 @@ struct PlanBinds {
 };
 PlanBinds plan_binds(const Run& best);
 /// Memory, bubble and network, each in a sentence.
-std::vector<LabelledText> binds_in_words(const PlanAnswer& answer, const Run& best);
+std::vector<doc::Labelled> binds_in_words(const PlanAnswer& answer, const Run& best);
 
 /// By what B's step is longer than A's: "+0.31 s of exposed communication, -0.05 s of bubble".
 std::string loss_in_words(const Comparison& comparison);

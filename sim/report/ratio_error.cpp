@@ -3,7 +3,7 @@
 #include "accuracy/expected_error.hpp"
 #include "explain/comparison_error.hpp"
 #include "report/expected_error.hpp"
-#include "report/text_layout.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cmath>

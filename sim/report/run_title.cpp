@@ -1,8 +1,8 @@
 #include "experiment/one_gpu.hpp"
 #include "report/layout_summary.hpp"
 #include "report/run_words.hpp"
-#include "report/text_layout.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -49,6 +49,10 @@ std::string other_gpus_in_words(const ResolvedExperiment& experiment, const std:
 std::string changes_in_words(const ResolvedExperiment& experiment) {
   const std::string keys = changed_keys(experiment);
   return keys.empty() ? keys : "set on the command line: " + keys;
+}
+
+std::function<std::string(std::string_view)> device_words(const Platform& platform) {
+  return [&platform](std::string_view text) { return in_device_words(platform, text); };
 }
 
 std::string what_runs(const ResolvedExperiment& experiment, int nodes) {

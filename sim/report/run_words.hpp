@@ -2,15 +2,21 @@
 // Sentences and rows about a run that the summary shares with other reports: its title, its updates, its
 // faults, the whole job.
 
+#include "document/document.hpp"
+#include "document/page.hpp"
 #include "learn/learn.hpp"
-#include "report/page.hpp"
 #include "run/run.hpp"
 
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace trainyard {
+
+/// Texts of runs on this platform, which has to outlive the answer: GPUs are processors if these hold its
+/// ranks.
+std::function<std::string(std::string_view)> device_words(const Platform& platform);
 
 /// "VGG-16 on 64 nodes of minsky"
 std::string what_runs(const ResolvedExperiment& experiment, int nodes);
@@ -68,20 +74,24 @@ std::string failures_in_words(const Learning& learning);
 std::string job_in_words(const Run& run);
 
 /// "76.4 % top-1", and where it is from with its interval.
-std::string accuracy_in_words(const JobAccuracy& its);
-std::string accuracy_remark(const JobAccuracy& its);
+std::string accuracy_in_words(const JobAccuracy& accuracy);
+std::string accuracy_remark(const JobAccuracy& accuracy);
 
 /// "90 evaluations", "loaded once"; empty for a phase that can only come once.
 std::string times_in_words(const JobPart& part, bool has_updates);
 
-/// The phases of the whole job, with their time, energy and rent. Requires a run with `job`.
-void write_job(Page& out, const Run& run);
+/// The phases of the whole job, with their time, energy and rent; nothing for a run without `job`.
+void add_job(doc::Document& page, const Run& run);
+
+/// Power over the time of a step; nothing if it is not known.
+void add_power(doc::Section& section, const Run& run);
 
 /// "83.1 % of the throughput (95 % confidence: 80.2 % to 86.0 %)": the range that contains 95 % of such
 /// means, if there are several runs.
 std::string goodput_in_words(const FaultReport& faults);
 
-/// Requires a result with `faults`.
-void write_faults(Page& out, const Run& run);
+/// Goodput, the parts of the job's time, and its time with other checkpoint intervals; nothing for a run
+/// without faults.
+void add_faults(doc::Document& page, const Run& run);
 
 }  // namespace trainyard

@@ -1,7 +1,7 @@
 #include "config/keys.hpp"
 #include "report/calibration_tables.hpp"
-#include "report/text_layout.hpp"
 #include "units/table.hpp"
+#include "units/text_layout.hpp"
 
 #include <filesystem>
 #include <fmt/format.h>

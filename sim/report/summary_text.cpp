@@ -1,19 +1,20 @@
 #include "report/summary_text.hpp"
 
+#include "document/page.hpp"
+#include "document/writers.hpp"
 #include "report/expected_error.hpp"
 #include "report/input_ranges.hpp"
 #include "report/kernel_kinds.hpp"
 #include "report/layout_summary.hpp"
 #include "report/limits.hpp"
 #include "report/memory_table.hpp"
-#include "report/page.hpp"
 #include "report/run_words.hpp"
-#include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
 #include "run/expected_bounds.hpp"
 #include "run/figures.hpp"
 #include "run/layout_parts.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -261,7 +262,7 @@ void write_trust(Page& out, const Run& run) {
 }  // namespace
 
 std::string summary_text(const Run& run, const PrintStyle& style) {
-  Page out(style, run.experiment.platform);
+  Page out(style, device_words(run.experiment.platform));
   write_title(out, run);
   write_headline(out, run);
   const std::vector<ClassStep>& classes = step_of(run).classes;
@@ -282,15 +283,18 @@ std::string summary_text(const Run& run, const PrintStyle& style) {
   }
   write_limits(out, run);
   if (run.learning) write_learning(out, run);
-  if (run.faults) write_faults(out, run);
-  if (run.job) write_job(out, run);
+  for (const auto& add : {add_faults, add_job}) {
+    doc::Document page;
+    add(page, run);
+    for (const doc::Section& section : page.sections) doc::write_section(out, section);
+  }
   write_needs(out, run);
   write_trust(out, run);
   return out.text();
 }
 
 std::string learning_text(const Run& run, const PrintStyle& style) {
-  Page out(style, run.experiment.platform);
+  Page out(style, device_words(run.experiment.platform));
   write_title(out, run);
   write_headline(out, run);
   if (const Updates* updates = updates_of(run)) write_updates(out, *updates);

@@ -2,9 +2,9 @@
 
 #include "report/figure_text.hpp"
 #include "report/json_text.hpp"
-#include "report/text_layout.hpp"
 #include "run/figures.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 #include "workload/csv.hpp"
 
 #include <algorithm>

@@ -1,8 +1,7 @@
-#include "report/page.hpp"
+#include "document/page.hpp"
 #include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
 #include "report/sweep_words.hpp"
-#include "report/text_layout.hpp"
 #include "sweep/choice.hpp"
 #include "sweep/gains.hpp"
 #include "sweep/learning_front.hpp"
@@ -10,6 +9,7 @@
 #include "sweep/scaling.hpp"
 #include "sweep/sweep_groups.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,15 +1,15 @@
 #include "report/sweep_words.hpp"
 
+#include "document/page.hpp"
 #include "report/expected_error.hpp"
 #include "report/figure_text.hpp"
 #include "report/limits.hpp"
-#include "report/page.hpp"
-#include "report/text_layout.hpp"
 #include "run/figures.hpp"
 #include "sweep/choice.hpp"
 #include "sweep/run_sweep.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 #include "report/compared_trace.hpp"
-#include "report/text_layout.hpp"
 #include "units/lines.hpp"
 #include "units/plural.hpp"
 #include "units/table.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 #include "workload/shape_text.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "report/training_plot.hpp"
 
+#include "document/plot_axis.hpp"
 #include "published/scores.hpp"
-#include "report/plot_axis.hpp"
 #include "report/svg.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "report/run_words.hpp"
-#include "report/text_layout.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "report/validation_plot.hpp"
 
 #include "config/keys.hpp"
-#include "report/plot_axis.hpp"
+#include "document/plot_axis.hpp"
 #include "report/svg.hpp"
 
 #include <algorithm>

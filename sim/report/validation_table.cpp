@@ -4,9 +4,9 @@
 #include "config/keys.hpp"
 #include "platform/names.hpp"
 #include "report/json_text.hpp"
-#include "report/text_layout.hpp"
 #include "units/table.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 #include "units/version.hpp"
 
 #include <algorithm>

@@ -1,13 +1,15 @@
 // What report.html is put together from: escaped texts, tables, axes, charts.
 
-#include "html/html.hpp"
+#include "document/html.hpp"
 
-#include "html/fluid_plot.hpp"
-#include "html/html_page.hpp"
-#include "html/known_errors.hpp"
+#include "document/fluid_plot.hpp"
+#include "document/html_page.hpp"
+#include "document/page_files.hpp"
+#include "document/time_unit.hpp"
+#include "html/known_errors_html.hpp"
 #include "html/links_with_same_load.hpp"
-#include "html/page_files.hpp"
-#include "html/time_unit.hpp"
+#include "report/known_errors.hpp"
+#include "report/known_errors_file.hpp"
 
 #include <cmath>
 #include <doctest/doctest.h>

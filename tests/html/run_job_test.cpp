@@ -1,6 +1,8 @@
 // The sections of whole jobs and of power in report.html.
 
+#include "document/writers.hpp"
 #include "html/run_sections.hpp"
+#include "report/run_words.hpp"
 #include "run/simulate.hpp"
 #include "shipped_layout.hpp"
 
@@ -27,22 +29,28 @@ std::size_t occurrences_of(const std::string& text, const std::string& part) {
 
 TEST_CASE("the page has a row for each phase of a job, and its total") {
   const std::string page =
-      job_html(run_with_power({{"job", "{epochs: 2, launch: 30 s, evaluation: {samples: 50000}}"}})).markup;
+      html_of(run_with_power({{"job", "{epochs: 2, launch: 30 s, evaluation: {samples: 50000}}"}}), add_job)
+          .markup;
   CAPTURE(page);
-  for (const char* phase : {"> launch<", "> training<", "> evaluation<", ">total<"}) {
+  for (const char* phase : {">launch<", ">training<", ">evaluation<", ">total<"}) {
     CAPTURE(phase);
     CHECK(occurrences_of(page, phase) == 1);
   }
-  CHECK(page.find(">626 steps<") != std::string::npos);
-  CHECK(job_html(run_with_power({})).markup.empty());
+  CHECK(page.find("626 steps") != std::string::npos);
+  CHECK(html_of(run_with_power({}), add_job).markup.empty());
 }
 
 TEST_CASE("the page draws the power over the step, with its mean") {
   Run run = run_with_power({});
-  const std::string chart = power_html(run).markup;
+  const auto power = [&] {
+    doc::Section section;
+    add_power(section, run);
+    return doc::content_html(section).markup;
+  };
+  const std::string chart = power();
   CHECK(occurrences_of(chart, "<polyline class=\"series0\"") == 1);
   CHECK(occurrences_of(chart, "<line class=\"rule-used\"") == 2);  // in the plot and in the legend
   CHECK(chart.find("kW") != std::string::npos);
   run.energy = unknown("why");
-  CHECK(power_html(run).markup.empty());
+  CHECK(power().empty());
 }

@@ -2,8 +2,8 @@
 
 #include "published/case_intervals.hpp"
 #include "report/calibration_tables.hpp"
-#include "report/text_layout.hpp"
 #include "report/training_plot.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <array>

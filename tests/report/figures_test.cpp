@@ -3,8 +3,9 @@
 #include "run/figures.hpp"
 
 #include "../workload/readme_keys.hpp"
+#include "document/writers.hpp"
 #include "learn/learn.hpp"
-#include "report/comparison_table.hpp"
+#include "report/comparison_page.hpp"
 #include "report/figure_text.hpp"
 #include "report/json_text.hpp"
 #include "report/summary_json.hpp"
@@ -197,7 +198,7 @@ TEST_CASE("a figure of the table is compared, a key figure before those that are
   CHECK(found->a == 13);
   CHECK(found->b == 12);
   CHECK(found->difference == -1);
-  const std::string page = comparison_table(comparison);
+  const std::string page = doc::text(comparison_document({&comparison, 1}));
   CAPTURE(page);
   const std::size_t line = page.find("\n  made up ");
   REQUIRE(line != std::string::npos);

@@ -3,11 +3,11 @@
 #include "experiment/resolve.hpp"
 #include "has_all.hpp"
 #include "report/limits.hpp"
-#include "report/text_layout.hpp"
 #include "report/timeline_chart.hpp"
 #include "run/simulate.hpp"
 #include "sample.hpp"
 #include "temporary_folder.hpp"
+#include "units/text_layout.hpp"
 
 #include <doctest/doctest.h>
 #include <fstream>

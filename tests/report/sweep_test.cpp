@@ -2,9 +2,9 @@
 #include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
 #include "report/sweep_words.hpp"
-#include "report/text_layout.hpp"
 #include "run/figures.hpp"
 #include "sweep/run_sweep.hpp"
+#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>

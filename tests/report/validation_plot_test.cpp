@@ -1,6 +1,6 @@
 #include "report/validation_plot.hpp"
 
-#include "report/plot_axis.hpp"
+#include "document/plot_axis.hpp"
 #include "report/validation_sample.hpp"
 
 #include <cmath>

@@ -390,7 +390,7 @@ def check_plan_without_script(pages, name, file):
     """The map says all without colour and pointer: each cell has a number or is empty."""
     pages.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     pages.open(file)
-    cells = pages.driver.find_elements(By.CSS_SELECTOR, "#map-table .cell")
+    cells = pages.driver.find_elements(By.CSS_SELECTOR, '[data-role="map"] .cell')
     texts = [cell.text for cell in cells]
     pages.expect(len(texts) > 4 and sum("best" in text.splitlines() for text in texts) == 1, name, f"the map reads {texts}")
     pages.expect(all(re.match(r"(> )?[\d.]+ (s|ms)\n|-$", text) for text in texts), name, f"the map reads {texts}")

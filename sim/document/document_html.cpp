@@ -1,0 +1,237 @@
+// A document as a page for a browser.
+
+#include "document/html_page.hpp"
+#include "document/parts.hpp"
+#include "document/writers.hpp"
+#include "units/text_layout.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace trainyard::doc {
+namespace {
+
+/// Tables with more rows scroll downwards, too.
+constexpr std::size_t most_rows = 20;
+
+Html code_html(const std::vector<std::string>& texts) {
+  Html html;
+  for (const std::string& text : texts) html += Html{html.markup.empty() ? "" : " "} + element("code", text);
+  return html;
+}
+
+/// Classes of the style sheet: .cell, its fill, .bound, .chosen.
+Html tile_html(const Value& value, const Tile& tile) {
+  std::string classes = "cell";
+  if (!tile.fill.empty()) classes += " " + tile.fill;
+  if (tile.is_striped) classes += " bound";
+  if (tile.is_chosen) classes += " chosen";
+  const Html content = tile.fill.empty() ? as_text(value.text)
+                                         : element("strong", prose(value.text)) +
+                                               element("span", tile.above, " class=\"above\"") +
+                                               element("small", prose(tile.remark));
+  return element("div", content, attribute("class", classes) + attribute("title", tile.tip));
+}
+
+Html cell_html(const Cell& cell, bool is_prose) {
+  if (cell.tile) return tile_html(cell.value, *cell.tile);
+  const Html text = is_prose ? prose(cell.value.text) : as_text(cell.value.text);
+  if (cell.fill.empty()) return cell.code.empty() ? text : text + code_html(cell.code);
+  return swatch(cell.fill) + Html{" "} + text;
+}
+
+Html table_html(const Table& part) {
+  std::vector<HtmlColumn> columns;
+  for (const Column& column : part.columns) {
+    const bool is_title = part.is_heading && columns.empty();
+    if (is_on_pages(column.shown))
+      columns.push_back({is_title ? std::string() : column.head, !column.layout.is_number});
+  }
+  HtmlTable table(part.title, std::move(columns));
+  for (const Row& row : part.rows) {
+    if (!is_on_pages(row.shown)) continue;
+    std::vector<Html> cells;
+    for (std::size_t i = 0; i < part.columns.size() && (i < row.cells.size() || row.rest.empty()); ++i) {
+      if (!is_on_pages(part.columns[i].shown)) continue;
+      Html cell = i < row.cells.size()
+                      ? cell_html(row.cells[i], !cells.empty() && !part.columns[i].layout.is_number)
+                      : Html{};
+      if (cells.empty())
+        for (int depth = 0; depth < row.depth; ++depth) cell.markup.insert(0, "\u2003");
+      cells.push_back(std::move(cell));
+    }
+    if (!row.rest.empty()) cells.push_back(prose(row.rest));
+    table.row(cells);
+  }
+  const bool is_map = !part.legend.empty();
+  const Html html = table.html(table.rows() > most_rows, is_map ? " data-role=\"map\"" : "");
+  if (!part.folded.empty()) return folded(part.folded, html);
+  std::vector<LegendEntry> entries;
+  for (const auto& [fill, meaning] : part.legend)
+    entries.push_back({Html{fmt::format("<span class=\"swatch {}\"></span>", fill)}, meaning});
+  return is_map ? html + legend(entries) : html;
+}
+
+/// Facts that follow each other as lines of a label, a value and a remark.
+Html facts_html(const std::vector<const Fact*>& facts) {
+  const bool has_values =
+      std::ranges::any_of(facts, [](const Fact* one) { return !one->value.text.empty(); });
+  std::vector<HtmlColumn> columns{{"", true}, {"", true}};
+  if (has_values) columns.push_back({"", true});
+  HtmlTable table("facts", std::move(columns));
+  for (const Fact* const fact : facts) {
+    std::vector<Html> cells{as_text(fact->label)};
+    if (!fact->value.text.empty()) {
+      const Html value = prose(fact->value.text);
+      cells.push_back(fact->is_main ? element("strong", value) : value);
+    }
+    if (!fact->remark.empty() || cells.size() == 1) cells.push_back(prose(fact->remark));
+    table.row(cells);
+  }
+  return table.html(false, " data-role=\"facts\"");
+}
+
+/// Shares that follow each other as a bar, and a line each.
+Html shares_html(const std::vector<const Share*>& shares, const std::string& title) {
+  const bool has_meaning =
+      std::ranges::any_of(shares, [](const Share* one) { return !one->meaning.empty(); });
+  std::vector<HtmlColumn> columns{{"part", true}, {"time"}, {"share"}};
+  if (has_meaning) columns.push_back({"meaning", true});
+  HtmlTable table(title, std::move(columns));
+  std::vector<BarPart> bar;
+  for (const Share* const one : shares) {
+    const double share = one->whole > 0 ? one->part / one->whole : 0;
+    bar.push_back({one->fill, one->label, share, fmt::format("{}, {}", one->text, percent(share))});
+    std::vector<Html> cells{swatch(one->fill) + as_text(" " + one->label), as_text(one->text),
+                            as_text(percent(share))};
+    if (has_meaning) cells.push_back(prose(one->meaning));
+    table.row(cells);
+  }
+  return stacked_bar(title, bar) + table.html();
+}
+
+Html bars_html(const Bars& part) {
+  Html html;
+  std::vector<LegendEntry> entries;
+  for (const Bars::Bar& bar : part.bars) {
+    const Html label = bar.label.empty() ? Html{} : element("span", prose(bar.label));
+    const std::string name = bar.label.empty() ? part.title : part.title + ", " + bar.label;
+    html += element("div", label + stacked_bar(name, bar.parts), " class=\"bar\"") + Html{"\n"};
+    for (const BarPart& one : bar.parts)
+      if (std::ranges::find(entries, one.name, &LegendEntry::text) == entries.end())
+        entries.push_back({swatch(one.kind), one.name});
+  }
+  return part.has_legend ? html + legend(entries) : html;
+}
+
+Html chart_html(const Chart& part) {
+  FluidPlot plot(part.title, part.across, part.across_title, part.up, part.up_title);
+  std::vector<LegendEntry> entries;
+  for (const Chart::Series& one : part.series) {
+    if (one.is_line) plot.line(one.kind, one.points);
+    if (one.mark >= 0) plot.marks(one.kind, one.mark, one.points);
+    const Html sign = one.mark < 0  ? swatch_line(one.kind)
+                      : one.is_line ? series_sign(one.kind, one.mark)
+                                    : mark_sign(one.kind, one.mark);
+    entries.push_back({sign, one.name});
+  }
+  for (const Chart::Column& one : part.columns) plot.column(one.kind, one.from, one.to, one.height, one.text);
+  for (const Chart::Rule& one : part.rules) {
+    if (one.is_upright)
+      plot.upright(one.kind, one.at, one.text);
+    else
+      plot.level(one.kind, one.at);
+    entries.push_back({swatch_line(one.kind), one.text});
+  }
+  return plot.html() + (entries.size() > 1 ? legend(entries) : Html{});
+}
+
+/// Writes the parts of a page; parts of one kind that follow each other are one element.
+class HtmlWriter {
+public:
+  Html section(const Section& section) {
+    const std::vector<const Part*> parts = parts_of_page(section);
+    Html html;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (std::holds_alternative<Fact>(*parts[i]))
+        html += facts_html(same_parts<Fact>(parts, i));
+      else if (std::holds_alternative<Share>(*parts[i]))
+        html += shares_html(same_parts<Share>(parts, i), section.title);
+      else
+        html += std::visit(*this, *parts[i]);
+    }
+    return html;
+  }
+
+  Html operator()(const Sentence& part) const {
+    return part.is_main ? element("p", prose(part.text), " class=\"verdict\"") + Html{"\n"}
+                        : paragraph(part.text);
+  }
+
+  Html operator()(const Fact& part) const { return facts_html({&part}); }
+
+  Html operator()(const Share& part) const { return shares_html({&part}, part.label); }
+
+  Html operator()(const List& part) const {
+    Html items;
+    for (const Labelled& item : part.items) {
+      const Html label = item.label.empty() || part.is_ordered
+                             ? Html{}
+                             : element("strong", item.label) + Html{part.is_ordered ? "" : ": "};
+      items += element("li", label + prose(item.text)) + Html{"\n"};
+    }
+    return element(part.is_ordered ? "ol" : "ul", Html{"\n"} + items) + Html{"\n"};
+  }
+
+  Html operator()(const Heading& part) const {
+    return subheading(capitalised(part.title)) + (part.remark.empty() ? Html{} : paragraph(part.remark));
+  }
+
+  Html operator()(const Table& part) const { return table_html(part); }
+  Html operator()(const Bars& part) const { return bars_html(part); }
+  Html operator()(const Chart& part) const { return chart_html(part); }
+  Html operator()(const Drawing& part) const { return part.html; }
+
+  Html operator()(const Command& part) {
+    const std::string id = fmt::format("command{}", ++commands_);
+    return element("button", "Copy",
+                   " type=\"button\" class=\"copy\" hidden=\"hidden\"" + attribute("data-copies", id)) +
+           Html{"\n"} + element("pre", part.text, attribute("id", id) + " class=\"command\" tabindex=\"0\"") +
+           Html{"\n"};
+  }
+
+  Html operator()(const Listing& part) const {
+    return element("pre", part.text, " tabindex=\"0\"") + Html{"\n"};
+  }
+
+private:
+  int commands_ = 0;
+};
+
+}  // namespace
+
+Html content_html(const Section& section) { return HtmlWriter().section(section); }
+
+std::string html(const Document& document) {
+  HtmlPage page{.title = document.title,
+                .lead = {},
+                .sections = {},
+                .document = json(document).dump(),
+                .version = document.version};
+  for (const std::string& text : document.lead) page.lead += paragraph(text);
+  for (const std::string& warning : document.warnings)
+    page.lead += element("pre", warning, " class=\"warning\"") + Html{"\n"};
+  HtmlWriter writer;
+  for (const Section* const section : sections_of_page(document))
+    page.sections.push_back({.id = section->key,
+                             .title = capitalised(section->title),
+                             .content = (section->remark.empty() ? Html{} : paragraph(section->remark)) +
+                                        writer.section(*section),
+                             .is_half = section->is_half});
+  return html_text(page);
+}
+
+}  // namespace trainyard::doc

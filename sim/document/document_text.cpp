@@ -1,0 +1,123 @@
+// A document for the terminal.
+
+#include "document/page.hpp"
+#include "document/parts.hpp"
+#include "document/writers.hpp"
+#include "units/lines.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace trainyard::doc {
+namespace {
+
+/// The terminal's colour for a fill.
+std::string_view colour_of(std::string_view fill) {
+  constexpr std::pair<std::string_view, std::string_view> colours[] = {
+      {"host", "35"},    {"input", "35"},          {"communication", "33"}, {"framework", "33"},
+      {"waiting", "31"}, {"wasted-compute", "31"}, {"bubble", "31"}};
+  const auto* const found = std::ranges::find(colours, fill, [](const auto& one) { return one.first; });
+  return found == std::end(colours) ? "36" : found->second;
+}
+
+struct TextWriter {
+  Page& out;
+
+  void operator()(const Sentence& part) const { out.paragraph(part.text, part.indent); }
+
+  void operator()(const Fact& part) const {
+    if (part.value.text.empty())
+      out.text_row(part.label, part.remark);
+    else
+      out.row(part.label, part.value.text, part.remark, part.is_main);
+  }
+
+  void operator()(const Share& part) const {
+    out.share(part.label, part.text, part.whole > 0 ? part.part / part.whole : 0, colour_of(part.fill));
+  }
+
+  void operator()(const List& part) const {
+    for (const Labelled& item : part.items)
+      out.paragraph(part.is_ordered ? item.label + " " + item.text : in_one_line(item), part.indent);
+  }
+
+  void operator()(const Heading& part) const { out.heading(part.title, part.remark); }
+
+  void operator()(const Table& part) const {
+    std::vector<TableColumn> layouts;
+    std::vector<std::string> heads;
+    for (const Column& column : part.columns) {
+      if (!is_in_text(column.shown)) continue;
+      layouts.push_back(column.layout);
+      heads.push_back(column.head);
+    }
+    trainyard::Table table(std::move(layouts), part.shape);
+    table.add(std::move(heads));
+    for (const Row& row : part.rows)
+      if (is_in_text(row.shown)) add_row(table, part, row);
+    if (part.is_heading)
+      out.headed_table(table);
+    else
+      out.table(table);
+  }
+
+  void operator()(const Bars&) const {}
+  void operator()(const Chart&) const {}
+  void operator()(const Drawing&) const {}
+  void operator()(const Command& part) const { out.command(part.label, part.text); }
+  void operator()(const Listing& part) const { out.line(part.text); }
+
+private:
+  /// The first line of a row, and one for each further text that is to be copied.
+  static void add_row(trainyard::Table& table, const Table& part, const Row& row) {
+    std::size_t lines = 1;
+    for (const Cell& cell : row.cells) lines = std::max(lines, cell.code.size());
+    for (std::size_t line = 0; line < lines; ++line) {
+      std::vector<std::string> cells;
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        const Column& column = part.columns[i];
+        if (!is_in_text(column.shown)) continue;
+        const Cell& cell = row.cells[i];
+        std::string text = line < cell.code.size() ? ' ' + cell.code[line] : std::string();
+        if (line == 0 && cell.code.empty()) text = cell.value.text;
+        if (i == 0) text.insert(0, 2 * static_cast<std::size_t>(row.depth), ' ');
+        cells.push_back(column.most > 0 ? elide(text, column.most) : text);
+      }
+      if (row.rest.empty())
+        table.add(std::move(cells));
+      else
+        table.add_and_rest(std::move(cells), row.rest);
+    }
+  }
+};
+
+bool begins_with_heads(const Part& part) {
+  const Table* const table = std::get_if<Table>(&part);
+  return table != nullptr && table->is_heading;
+}
+
+}  // namespace
+
+void write_section(Page& out, const Section& section) {
+  const auto is_printed = [](const Part& part) { return is_in_text(shown_of(part)); };
+  const auto first = std::ranges::find_if(section.parts, is_printed);
+  if (!is_in_text(section.shown) || (first == section.parts.end() && !section.is_answer)) return;
+  if (!section.is_untitled_in_text)
+    out.heading(section.title, section.remark);
+  else if (!out.text().empty() && !begins_with_heads(*first))
+    out.line("");
+  for (const Part& part : section.parts)
+    if (is_printed(part)) std::visit(TextWriter{out}, part);
+}
+
+std::string text(const Document& document, const PrintStyle& style) {
+  Page out(style);
+  for (const Section& section : document.sections) write_section(out, section);
+  return out.text();
+}
+
+}  // namespace trainyard::doc

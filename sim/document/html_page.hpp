@@ -1,0 +1,31 @@
+#pragma once
+// The frame of report.html: one file that contains its style sheet and script and loads nothing.
+
+#include "document/html.hpp"
+
+#include <string>
+#include <vector>
+
+namespace trainyard {
+
+struct HtmlSection {
+  std::string id;  ///< letters and hyphens
+  std::string title;
+  Html content;
+  bool is_half = false;  ///< two of them in a row are side by side where the window is wide
+};
+
+struct HtmlPage {
+  std::string title;
+  Html lead;                          ///< below the title
+  std::vector<HtmlSection> sections;  ///< in order; those without content are omitted
+  std::string timeline = {};          ///< JSON for the script; empty: none
+  std::string points = {};            ///< the same of a sweep
+  std::string document = {};          ///< the whole content as JSON
+  std::string version;                ///< of the program
+};
+
+/// The whole file.
+std::string html_text(const HtmlPage& page);
+
+}  // namespace trainyard

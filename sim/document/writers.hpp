@@ -1,0 +1,31 @@
+#pragma once
+// The forms of a document.
+
+#include "document/document.hpp"
+#include "document/page.hpp"
+#include "units/print_style.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace trainyard::doc {
+
+/// For the terminal: the sections in order.
+std::string text(const Document& document, const PrintStyle& style = {});
+
+/// Adds a section to the text of a page.
+void write_section(Page& out, const Section& section);
+
+/// One file that loads nothing. It contains the document as JSON, too.
+std::string html(const Document& document);
+
+/// The content of a section below its title.
+Html content_html(const Section& section);
+
+/// GitHub-flavoured Markdown, without the charts.
+std::string markdown(const Document& document);
+
+/// {title, trainyard_version, sections: [{key, title, parts: [{kind, ...}]}]}. Numbers are in SI base units.
+nlohmann::ordered_json json(const Document& document);
+
+}  // namespace trainyard::doc

@@ -1,0 +1,111 @@
+#include "document/writers.hpp"
+#include "has_all.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+#include <string>
+
+using namespace trainyard;
+
+namespace {
+
+doc::Document sample() {
+  doc::Document page{.title = "A run", .version = "1"};
+  page.section("limits", "what limits it").fact("network", "busy for 80 %");
+  return page;
+}
+
+}  // namespace
+
+TEST_CASE("a fact is one line and appears in every form") {
+  doc::Document page = sample();
+  page.sections.front().add(doc::Fact{"moon_j", "energy of the moon", doc::Value("3 J", 3.0), "per step"});
+  CHECK(has_all(doc::text(page), "what limits it\n", "  energy of the moon 3 J               per step\n"));
+  CHECK(has_all(doc::markdown(page), "#### What limits it\n\n", "- energy of the moon: 3 J; per step\n"));
+  CHECK(has_all(doc::html(page), "<h2>What limits it</h2>", "<td>energy of the moon</td>",
+                "<span class=\"n\">3 J</span>", "per step"));
+  const auto fact = doc::json(page)["sections"][0]["parts"][1];
+  CHECK(fact["key"] == "moon_j");
+  CHECK(fact["value"]["number"] == 3);
+  CHECK(fact["value"]["text"] == "3 J");
+}
+
+TEST_CASE("details are on pages alone, and charts of letters in the terminal alone") {
+  doc::Document page = sample();
+  page.sections.front().add(doc::Sentence{.text = "a detail", .shown = doc::Shown::pages});
+  page.sections.front().add(doc::Listing{.text = "===---", .shown = doc::Shown::text});
+  CHECK(doc::text(page).find("a detail") == std::string::npos);
+  CHECK(has_all(doc::text(page), "===---"));
+  for (const std::string& form : {doc::html(page), doc::markdown(page)}) {
+    CHECK(has_all(form, "a detail"));
+    CHECK(form.find("<pre") == std::string::npos);
+  }
+}
+
+TEST_CASE("pages begin with the answer, the terminal keeps the order") {
+  doc::Document page = sample();
+  doc::Section& answer = page.section("answer", "in short");
+  answer.is_answer = answer.is_untitled_in_text = true;
+  answer.add(doc::Sentence{.text = "B is faster", .is_main = true, .indent = 0});
+  CHECK(doc::markdown(page).starts_with("**B is faster**\n\n#### What limits it\n"));
+  CHECK(doc::text(page).ends_with("busy for 80 %\n\nB is faster\n"));
+  const std::string html = doc::html(page);
+  CHECK(html.find("In short</h2>") < html.find("What limits it</h2>"));
+}
+
+TEST_CASE("a row of a table may be a part of the one above, hold commands, or one remark") {
+  doc::Document page = sample();
+  doc::Table table{
+      .key = "t",
+      .title = "times",
+      .columns = {{.head = "part"}, {.head = "time", .layout = number_column()}, {.head = "set"}}};
+  table.rows.push_back({.cells = {"all", doc::Value("2 s", 2.0)}});
+  table.rows.push_back({.cells = {"half", doc::Value("1 s", 1.0)}, .depth = 1});
+  doc::Row changed{.cells = {"less", doc::Value("1 s", 1.0), ""}};
+  changed.cells.back().code = {"--set a=1", "--set b=2"};
+  table.rows.push_back(changed);
+  table.rows.push_back({.cells = {"none"}, .rest = "it does not fit"});
+  page.sections.front().add(table);
+  const std::string text = doc::text(page);
+  CAPTURE(text);
+  CHECK(has_all(text, "    half   1 s\n", "--set a=1\n", "--set b=2\n", "none"));
+  CHECK(has_all(doc::markdown(page), "| part | time | set |\n| --- | ---: | --- |\n",
+                "| &nbsp;&nbsp;half | 1 s |  |\n", "`--set a=1` `--set b=2`",
+                "| none | it does not fit |  |\n"));
+  CHECK(has_all(doc::html(page), "\u2003half", "<code>--set a=1</code>", "colspan=\"2\">it does not fit"));
+  CHECK(doc::json(page)["sections"][0]["parts"][1]["rows"][1][1]["number"] == 1);
+}
+
+TEST_CASE("no form reads names as markup") {
+  doc::Document page = sample();
+  page.sections.front().fact("<b>|", "`x` </script>");
+  CHECK(has_all(doc::markdown(page), "\\<b>\\|", "\\`x\\` \\</script>"));
+  const std::string html = doc::html(page);
+  CHECK(html.find("<b>") == std::string::npos);
+  CHECK(has_all(html, "&lt;b&gt;|", "\\u003cb>|"));
+}
+
+TEST_CASE("shares are bars in the terminal, and one bar and a table on a page") {
+  doc::Document page = sample();
+  for (const char* const name : {"work", "lost"})
+    page.sections.front().add(
+        doc::Share{.label = name, .part = 1, .whole = 2, .text = "1 s", .fill = "compute"});
+  CHECK(has_all(doc::text(page), "  work            1 s          50.0 % ####"));
+  CHECK(has_all(doc::markdown(page), "- lost: 1 s (50.0 %)\n"));
+  const std::string html = doc::html(page);
+  CHECK(html.find("class=\"stack\"") == html.rfind("class=\"stack\""));
+  CHECK(has_all(html, "work: 1 s, 50.0 %", "lost: 1 s, 50.0 %"));
+  CHECK(doc::json(page)["sections"][0]["parts"][2]["whole"] == 2);
+}
+
+TEST_CASE("words are replaced in every text, commands stay") {
+  doc::Document page = sample();
+  page.sections.front().fact("GPUs", "4 GPUs");
+  page.sections.front().add(doc::Command{"run ", "trainyard run GPU"});
+  doc::replace_words(page.sections.front(), [](std::string_view text) {
+    std::string all(text);
+    for (std::size_t at = 0; (at = all.find("GPU", at)) != std::string::npos;) all.replace(at, 3, "chip");
+    return all;
+  });
+  CHECK(has_all(doc::text(page), "chips", "4 chips", "trainyard run GPU"));
+}
