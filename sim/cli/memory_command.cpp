@@ -3,10 +3,11 @@
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
+#include "document/writers.hpp"
 #include "experiment/keys_meant.hpp"
 #include "experiment/one_gpu.hpp"
 #include "report/json_text.hpp"
-#include "report/memory_table.hpp"
+#include "report/memory_page.hpp"
 #include "report/run_words.hpp"
 #include "run/fitting_layouts.hpp"
 #include "run/memory_verdict.hpp"
@@ -45,20 +46,17 @@ void show_memory(const MemoryOptions& options) {
   if (!remark.empty()) remark += " (memory does not depend on it)";
   const std::string changes = changes_in_words(resolved);
   const bool has_stages = reports.size() > 1;
-  const PrintStyle style = print_style();
   if (options.json) {
     if (!remark.empty()) report.assumptions.push_back(remark);
     nlohmann::ordered_json json = memory_json(resolved.name, report);
     json["changed_keys"] = changed_keys(resolved);
     if (has_stages) json["stages"] = stage_memory_json(reports);
     print_result(json_text(json));
-  } else if (has_stages) {
-    remark = joined(changes, fmt::format("{}, the fullest of {}", report.ranks, reports.size()));
-    print_result(memory_table(name_and_what(resolved, resolved.cluster->nodes), report, remark, style) +
-                 '\n' + stage_memory_table(reports, style));
   } else {
-    remark = joined(changes, remark);
-    print_result(memory_table(name_and_what(resolved, resolved.cluster->nodes), report, remark, style));
+    remark = joined(changes,
+                    has_stages ? fmt::format("{}, the fullest of {}", report.ranks, reports.size()) : remark);
+    print_result(doc::text(memory_document(name_and_what(resolved, resolved.cluster->nodes), reports, remark),
+                           print_style()));
   }
   if (resolved.settings.memory == MemoryCheck::check)
     require_fit(report, report.fits ? "" : fitting_hint(resolved));

@@ -111,6 +111,7 @@ struct Cell {
   Value value = {};
   std::string fill = {};               ///< class of the sample of a chart's fill before the text
   std::vector<std::string> code = {};  ///< for copying; the terminal has a line for each
+  std::vector<BarPart> bar = {};       ///< in a browser, before the text
   std::optional<Tile> tile = {};
 
   Cell() = default;
@@ -126,6 +127,7 @@ struct Row {
   std::vector<Cell> cells = {};  ///< missing ones are empty
   int depth = 0;                 ///< 1 and 2: a part of the row above with a smaller depth
   std::string rest = {};         ///< a text in place of all further cells
+  bool is_rule = false;          ///< a line of dashes in the terminal, nothing elsewhere
   Shown shown = Shown::everywhere;
 };
 
@@ -135,6 +137,7 @@ struct Table {
   std::vector<Row> rows = {};
   TableShape shape = {.indent = 2};
   bool is_heading = false;  ///< the terminal prints the heads as a heading
+  bool has_heads = true;    ///< in the terminal
   std::string folded = {};  ///< HTML hides the table under this text until it is opened
   std::vector<std::pair<std::string, std::string>> legend = {};  ///< fills of tiles, and their meaning
   Shown shown = Shown::everywhere;

@@ -39,6 +39,7 @@ Html tile_html(const Value& value, const Tile& tile) {
 Html cell_html(const Cell& cell, bool is_prose) {
   if (cell.tile) return tile_html(cell.value, *cell.tile);
   const Html text = is_prose ? prose(cell.value.text) : as_text(cell.value.text);
+  if (!cell.bar.empty()) return stacked_bar("parts", cell.bar) + text;
   if (cell.fill.empty()) return cell.code.empty() ? text : text + code_html(cell.code);
   return swatch(cell.fill) + Html{" "} + text;
 }
@@ -52,7 +53,7 @@ Html table_html(const Table& part) {
   }
   HtmlTable table(part.title, std::move(columns));
   for (const Row& row : part.rows) {
-    if (!is_on_pages(row.shown)) continue;
+    if (!is_on_pages(row.shown) || row.is_rule) continue;
     std::vector<Html> cells;
     for (std::size_t i = 0; i < part.columns.size() && (i < row.cells.size() || row.rest.empty()); ++i) {
       if (!is_on_pages(part.columns[i].shown)) continue;

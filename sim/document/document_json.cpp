@@ -58,6 +58,7 @@ struct JsonWriter {
     for (const Column& column : part.columns) columns.push_back(key_of(column.key, column.head));
     Json rows = Json::array();
     for (const Row& row : part.rows) {
+      if (row.is_rule) continue;
       Json& cells = rows.emplace_back(Json::array());
       for (const Cell& cell : row.cells)
         cells.push_back(cell.code.empty() ? value_json(cell.value) : Json(cell.code));

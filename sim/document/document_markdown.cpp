@@ -75,7 +75,7 @@ struct MarkdownWriter {
     add_table_row(out, heads);
     add_table_row(out, rule);
     for (const Row& row : part.rows)
-      if (is_on_pages(row.shown)) add_row(part, row, heads.size());
+      if (is_on_pages(row.shown) && !row.is_rule) add_row(part, row, heads.size());
   }
 
   void operator()(const Bars&) const {}

@@ -56,7 +56,7 @@ struct TextWriter {
       heads.push_back(column.head);
     }
     trainyard::Table table(std::move(layouts), part.shape);
-    table.add(std::move(heads));
+    if (part.has_heads) table.add(std::move(heads));
     for (const Row& row : part.rows)
       if (is_in_text(row.shown)) add_row(table, part, row);
     if (part.is_heading)
@@ -74,6 +74,10 @@ struct TextWriter {
 private:
   /// The first line of a row, and one for each further text that is to be copied.
   static void add_row(trainyard::Table& table, const Table& part, const Row& row) {
+    if (row.is_rule) {
+      table.rule();
+      return;
+    }
     std::size_t lines = 1;
     for (const Cell& cell : row.cells) lines = std::max(lines, cell.code.size());
     for (std::size_t line = 0; line < lines; ++line) {

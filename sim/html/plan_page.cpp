@@ -6,6 +6,7 @@
 #include "report/input_ranges.hpp"
 #include "report/known_errors.hpp"
 #include "report/limits.hpp"
+#include "report/memory_page.hpp"
 #include "report/plan_words.hpp"
 #include "run/figures.hpp"
 #include "run/memory_verdict.hpp"
@@ -112,7 +113,7 @@ void add_best_run(doc::Document& page, const Run& best, const PageOrigin& origin
     section.add(doc::Drawing{key, std::move(html)});
   };
   add("where", "where the time of the best goes", where_html(best));
-  add("memory", "memory per GPU of the best", memory_html(best));
+  add("memory", "memory per GPU of the best", html_of(best, add_memory));
   add("trust", "sources of the numbers", trust_html(best, origin));
 }
 

@@ -7,6 +7,7 @@
 #include "html/known_errors_html.hpp"
 #include "html/run_sections.hpp"
 #include "html/timeline_data.hpp"
+#include "report/memory_page.hpp"
 #include "report/run_words.hpp"
 
 #include <algorithm>
@@ -70,14 +71,14 @@ std::string report_html(const Run& run, const PageOrigin& origin, const PageChan
                              {"changes", "What would help", changes_html(run, changes)},
                              {"where", "Where the time goes", where_html(run)},
                              {"timeline", "Timeline", timeline_html(run)},
-                             {"updates", "Updates and staleness", updates_html(run)},
-                             {"learning", "Learning", learning_html(run)},
+                             {"updates", "Updates and staleness", html_of(run, add_updates)},
+                             {"learning", "Learning", html_of(run, add_learning)},
                              {"collectives", "Collectives", collectives_html(run)},
                              {"groups", "Groups and links", groups_html(run)},
                              {"links", "Links", links_html(run)},
                              {"layers", "Kernels and layers", layers_html(run)},
                              {"ranks", "Ranks", ranks_html(run)},
-                             {"memory", "Memory per GPU", memory_html(run), true},
+                             {"memory", "Memory per GPU", html_of(run, add_memory), true},
                              {"needs", "Energy and cost", needs_html(run), true},
                              {"job", "The whole job", html_of(run, add_job)},
                              {"faults", "Faults and checkpoints", html_of(run, add_faults)},

@@ -31,14 +31,7 @@ Html links_html(const Run& run);
 Html groups_html(const Run& run);
 Html layers_html(const Run& run);
 Html ranks_html(const Run& run);
-Html memory_html(const Run& run);
 Html needs_html(const Run& run);
-
-/// For runs of many updates: rates, staleness, workers, servers.
-Html updates_html(const Run& run);
-
-/// For runs that learn: loss over time and over samples, and every repeat.
-Html learning_html(const Run& run);
 
 /// A table of sources below a heading; empty if there are none.
 Html sources_html(const std::vector<PageSource>& sources);

@@ -2,7 +2,6 @@
 #include "document/page.hpp"
 #include "html/links_with_same_load.hpp"
 #include "html/run_sections.hpp"
-#include "report/memory_table.hpp"
 #include "run/layout_parts.hpp"
 #include "run/step_parts.hpp"
 #include "units/text.hpp"
@@ -209,73 +208,6 @@ Html ranks_html(const Run& run) {
         fmt::format("The first {} of {} ranks; ranks.csv has all.", table.rows(), grouped(run.ranks)));
   }
   return html + table.html(table.rows() > 20);
-}
-
-namespace {
-
-/// The memory of one class of ranks.
-Html memory_of(const MemoryReport& memory) {
-  std::vector<BarPart> bar;
-  HtmlTable table("memory by term", {{"term", true}, {"bytes"}, {"share of the GPU's"}, {"meaning", true}});
-  int number = 0;
-  for (const MemoryTerm& term : memory_terms) {
-    if (!is_listed(memory.terms, term)) continue;
-    const Bytes bytes = memory.terms.*term.bytes;
-    const double share = bytes / memory.capacity;
-    std::string name(term.name);
-    std::ranges::replace(name, '_', ' ');
-    const std::string kind = fmt::format("term{}", number++);
-    if (bytes > Bytes{})
-      bar.push_back({kind, name, share, fmt::format("{}, {}", gpu_memory(bytes), percent(share))});
-    table.row(swatch(kind) + as_text(" " + name), gpu_memory_in_column(bytes), percent(share), term.what);
-  }
-  bar.push_back(
-      {"free", "free", std::max(0.0, 1 - memory.utilization), gpu_memory(memory.capacity - memory.peak)});
-  table.row("peak", gpu_memory_in_column(memory.peak), percent(memory.utilization),
-            "highest use of memory: when backward begins");
-  table.row("capacity", gpu_memory_in_column(memory.capacity), "100.0 %", memory.gpu);
-  return stacked_bar("memory per GPU by term", bar) + table.html() +
-         paragraph(fmt::format("batch_per_gpu {} {}", grouped(memory.batch_per_gpu), verdict(memory)));
-}
-
-}  // namespace
-
-namespace {
-
-/// Memory of all stages, and the terms of the fullest.
-Html memory_of_stages(const std::vector<MemoryReport>& reports) {
-  HtmlTable table("memory by stage",
-                  {{"stage", true}, {"", true}, {"peak"}, {"share of the GPU's"}, {"largest terms", true}});
-  for (const MemoryReport& memory : reports)
-    table.row(memory.ranks, share_bar("compute", std::min(1.0, memory.utilization)),
-              gpu_memory_in_column(memory.peak), percent(memory.utilization), largest_terms(memory.terms));
-  return table.html(reports.size() > 20) + subheading("The fullest: " + fullest(reports).ranks) +
-         memory_of(fullest(reports));
-}
-
-Html memory_of_servers(const ServerMemory& memory) {
-  HtmlTable table("memory of servers", {{"term", true}, {"bytes"}, {"meaning", true}});
-  for (const ServerMemoryTerm& term : server_memory_terms) {
-    std::string name(term.name);
-    std::ranges::replace(name, '_', ' ');
-    table.row(name, gpu_memory_in_column(memory.*term.bytes), term.what);
-  }
-  table.row("server", gpu_memory_in_column(total(memory)),
-            memory.is_on_gpu ? "a term of the table above" : "in the memory of the host");
-  return subheading("Servers on " + server_place(memory)) + table.html();
-}
-
-}  // namespace
-
-Html memory_html(const Run& run) {
-  Html html;
-  if (run.experiment.layout && run.memory && run.memory->size() > 1) return memory_of_stages(*run.memory);
-  for (const MemoryReport& memory : run.memory.value_or(std::vector<MemoryReport>{})) {
-    if (run.memory->size() > 1) html += subheading(memory.ranks);
-    html += memory_of(memory);
-    if (memory.server) html += memory_of_servers(*memory.server);
-  }
-  return html;
 }
 
 }  // namespace trainyard

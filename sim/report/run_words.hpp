@@ -50,14 +50,14 @@ std::string rule_in_words(const UpdateSettings& settings);
 /// "; 12.1-12.6 ms (5 repeats, 93.8 % confidence)" if there are several.
 std::string spread_in_words(const Updates& updates);
 
-/// The ranks' activities, by time.
-void write_activities(Page& out, const Updates& updates);
+/// The ranks' activities, by time, for the terminal. Requires a run of many updates.
+void add_activities(doc::Document& page, const Run& run);
 
-/// How often there is an update, and the age of its gradients.
-void write_updates(Page& out, const Updates& updates);
+/// How often there is an update, the age of its gradients, ranks and servers; nothing for a run of one step.
+void add_updates(doc::Document& page, const Run& run);
 
-/// What the run has learnt by when. Requires a run that learns.
-void write_learning(Page& out, const Run& run);
+/// What the run has learnt by when; nothing for a run that does not learn.
+void add_learning(doc::Document& page, const Run& run);
 
 /// "22.4 s (18.9 to 25.0 s)": the median over the repeats, and the quartiles if there are several.
 std::string quartiles_in_words(const Quartiles& quartiles, const std::function<std::string(double)>& text,

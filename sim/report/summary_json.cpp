@@ -6,7 +6,7 @@
 #include "learn/learn.hpp"
 #include "report/expected_error.hpp"
 #include "report/input_ranges.hpp"
-#include "report/memory_table.hpp"
+#include "report/memory_page.hpp"
 #include "run/learning.hpp"
 #include "run/step_parts.hpp"
 #include "units/ids.hpp"

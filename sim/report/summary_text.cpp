@@ -7,7 +7,7 @@
 #include "report/kernel_kinds.hpp"
 #include "report/layout_summary.hpp"
 #include "report/limits.hpp"
-#include "report/memory_table.hpp"
+#include "report/memory_page.hpp"
 #include "report/run_words.hpp"
 #include "report/timeline_chart.hpp"
 #include "run/expected_bounds.hpp"
@@ -259,6 +259,12 @@ void write_trust(Page& out, const Run& run) {
     out.text_row("not modelled", fmt::format("{} (reasons with --json)", fmt::join(topics, ", ")));
 }
 
+void write(Page& out, const Run& run, void (*add)(doc::Document&, const Run&)) {
+  doc::Document page;
+  add(page, run);
+  for (const doc::Section& section : page.sections) doc::write_section(out, section);
+}
+
 }  // namespace
 
 std::string summary_text(const Run& run, const PrintStyle& style) {
@@ -266,10 +272,10 @@ std::string summary_text(const Run& run, const PrintStyle& style) {
   write_title(out, run);
   write_headline(out, run);
   const std::vector<ClassStep>& classes = step_of(run).classes;
-  if (const Updates* updates = updates_of(run)) {
-    write_activities(out, *updates);
+  if (updates_of(run) != nullptr) {
+    write(out, run, add_activities);
     for (const ClassStep& one : classes) write_kinds(out, run, one);
-    write_updates(out, *updates);
+    write(out, run, add_updates);
   } else if (has_bubbles(run.experiment)) {
     write_stages(out, run);
     write_kinds(out, run, slowest_class(step_of(run)));
@@ -282,12 +288,7 @@ std::string summary_text(const Run& run, const PrintStyle& style) {
     }
   }
   write_limits(out, run);
-  if (run.learning) write_learning(out, run);
-  for (const auto& add : {add_faults, add_job}) {
-    doc::Document page;
-    add(page, run);
-    for (const doc::Section& section : page.sections) doc::write_section(out, section);
-  }
+  for (const auto& add : {add_learning, add_faults, add_job}) write(out, run, add);
   write_needs(out, run);
   write_trust(out, run);
   return out.text();
@@ -297,8 +298,7 @@ std::string learning_text(const Run& run, const PrintStyle& style) {
   Page out(style, device_words(run.experiment.platform));
   write_title(out, run);
   write_headline(out, run);
-  if (const Updates* updates = updates_of(run)) write_updates(out, *updates);
-  write_learning(out, run);
+  for (const auto& add : {add_updates, add_learning}) write(out, run, add);
   write_trust(out, run);
   return out.text();
 }

@@ -1,5 +1,6 @@
-#include "report/memory_table.hpp"
+#include "report/memory_page.hpp"
 
+#include "document/writers.hpp"
 #include "has_all.hpp"
 #include "sample.hpp"
 
@@ -9,7 +10,7 @@
 using namespace trainyard;
 
 TEST_CASE("the memory table has a line per term, their sum, the capacity and the verdict") {
-  CHECK(memory_table("tiny", sample_result().memory->front()) ==
+  CHECK(doc::text(memory_document("tiny", {sample_result().memory->front()})) ==
         R"(tiny: memory of one rank, batch_per_gpu 64 (1 GB = 2^30 bytes)
 
 term                       memory    share
@@ -37,7 +38,7 @@ TEST_CASE("a step that does not fit has the same table, and its verdict is the e
   report.fits = false;
   report.capacity = report.available = Bytes(4e9);
   report.largest_batch = 0;
-  const std::string table = memory_table("tiny", report);
+  const std::string table = doc::text(memory_document("tiny", {report}));
   CHECK(table.find("peak                      4.99 GB  134.0 %") != std::string::npos);
   CHECK(table.find("\nbatch_per_gpu") == std::string::npos);  // the program's error says it
   CHECK(has_all(verdict(report), "toy_gpu", "4.99 GB", "1.27 GB", "3.73 GB", "activations, 2.79 GB",
@@ -47,14 +48,14 @@ TEST_CASE("a step that does not fit has the same table, and its verdict is the e
 TEST_CASE("the table shows what the driver and the allocator leave") {
   MemoryReport report = sample_result().memory->front();
   report.available = Bytes(15e9);
-  const std::string table = memory_table("tiny", report);
+  const std::string table = doc::text(memory_document("tiny", {report}));
   CHECK(table.find("available                13.97 GB   93.8 %") != std::string::npos);
   CHECK(memory_json("tiny", report)["memory_available_bytes"] == 15e9);
 }
 
 TEST_CASE("the table shows the servers' memory, on a GPU as a term of the rank's") {
   MemoryReport report = sample_result().memory->front();
-  CHECK(memory_table("tiny", report).find("server") == std::string::npos);
+  CHECK(doc::text(memory_document("tiny", {report})).find("server") == std::string::npos);
   CHECK_FALSE(memory_json("tiny", report).contains("server_memory"));
   report.server = ServerMemory{.place = "node 0",
                                .places = 2,
@@ -62,12 +63,12 @@ TEST_CASE("the table shows the servers' memory, on a GPU as a term of the rank's
                                .optimizer_state = Bytes(8e8),
                                .gradient_sums = Bytes(4e8),
                                .receive_buffers = Bytes(1e8)};
-  const std::string on_host = memory_table("tiny", report);
+  const std::string on_host = doc::text(memory_document("tiny", {report}));
   CHECK(has_all(on_host, "servers on node 0, the fullest of 2:", "optimizer_state           0.75 GB",
                 "server                    1.58 GB"));
   report.server->is_on_gpu = true;
   report.terms.server = total(*report.server);
-  CHECK(has_all(memory_table("tiny", report), "server                    1.58 GB   10.6 %"));
+  CHECK(has_all(doc::text(memory_document("tiny", {report})), "server                    1.58 GB   10.6 %"));
   const auto json = memory_json("tiny", report);
   CHECK(json["memory"]["server"] == 17e8);
   CHECK(json["server_memory"]["total"] == 17e8);
