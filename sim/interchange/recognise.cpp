@@ -15,8 +15,7 @@ namespace trainyard {
 namespace {
 
 constexpr const char* what_is_read =
-    "accepted: nvidia-smi topo -m, nvidia-smi -q (-x), NCCL_TOPO_DUMP_FILE, lstopo --of xml, ASTRA-sim's "
-    "network";
+    "accepted: nvidia-smi topo -m, nvidia-smi -q (-x), NCCL_TOPO_DUMP_FILE, lstopo --of xml";
 
 }  // namespace
 
@@ -35,7 +34,7 @@ NodeFileKind recognise_node_file(const InputText& input) {
   if (root.empty() && has_smi_matrix(input)) return NodeFileKind::smi_topology;
   if (root.empty() && is_smi_query_text(input)) return NodeFileKind::smi_query;
   if (other != config::FileFormat::unknown)
-    name_it(other == config::FileFormat::astra_sim_system || other == config::FileFormat::slurm
+    name_it(other == config::FileFormat::astra_sim_config || other == config::FileFormat::slurm
                 ? config::command_for(other, input.name)
                 : std::string(what_is_read));
   throw input_error(input.name, 0,
