@@ -45,7 +45,6 @@ COMMANDS = {
     "import of a log": ["import", "nccl-tests", "LOG", "-o", "/dev/null"],
     "import of an execution trace": ["import", "chakra", "EXECUTION", "-o", "/dev/null"],
     "import of a workload": ["import", "astra-sim", "WORKLOAD", "--time-unit", "ns", "-o", "/dev/null"],
-    "export of a topology": ["export", "nccl-topology", "dgx_a100", "-o", "/dev/null"],
     "memory": ["memory", "resnet50_dgx2"],
     "memory in stages": ["memory", *STAGES],
     "model": ["model", "resnet50", "--batch", "128"],

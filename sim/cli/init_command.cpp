@@ -315,8 +315,8 @@ void add_platform(CLI::App& init) {
       "platform", "write the platform of your cluster, from what programs print on one of its nodes");
   command.add_option(
       "FILE", options->files,
-      "output of nvidia-smi topo -m, together with that of nvidia-smi -q (-x); NCCL's topology "
-      "(NCCL_TOPO_DUMP_FILE); or lstopo --of xml. Without a file: --gpus, or questions on a terminal");
+      "output of nvidia-smi topo -m, together with that of nvidia-smi -q (-x); or NCCL's topology "
+      "(NCCL_TOPO_DUMP_FILE). Without a file: --gpus, or questions on a terminal");
   add_value(command, "--name", options->name, "NAME", "name of the platform (default: that of the file)");
   add_value(command, "--gpu", options->gpu, "GPU",
             "profile of the GPUs, if the files do not tell; with --gpu-memory, the name of a new one");

@@ -77,16 +77,6 @@ TEST_CASE("import astra-sim writes a trace that runs") {
   CHECK(nlohmann::json::parse(run.out)["compute_time_s"].get<double>() == doctest::Approx(4.12e-3));
 }
 
-TEST_CASE("export nccl-topology writes a node that init platform reads") {
-  const Scratch scratch;
-  const std::string xml = scratch / "topo.xml";
-  REQUIRE(run_program({"export", "nccl-topology", "dgx_a100", "-o", xml}).code == 0);
-  const Ended read = run_program({"init", "platform", xml, "-o", scratch / "again.yaml"});
-  CAPTURE(read.err);
-  CHECK(read.code == 0);
-  CHECK(run_program({"export", "nccl-topology", "summit", "-o", scratch / "x.xml"}).code == 3);
-}
-
 TEST_CASE("exports refuse what their formats cannot hold before they simulate it") {
   const Scratch scratch;
   const std::string out = scratch / "out";

@@ -102,10 +102,6 @@ void init_from_node(const std::string& input) {
               {"init", "platform", "IN", "--name", "node", "--gpu", "v100_sxm2_16gb", "--nic", "100 Gbps"});
 }
 
-void compare_graph(const std::string& input) {
-  run_command(add_topology, put(input, "graph.xml"), {"topology", "dgx1v", "--graph", "IN"});
-}
-
 const StoredSweep& three_points() {
   static const StoredSweep what = [] {
     const SweepFile file = load_sweep(
@@ -163,7 +159,6 @@ constexpr std::array of_files{
     Target{"chakra", import_chakra, ""},
     Target{"astra_workload", import_astra_workload, "tests/fuzz/corpus/astra_workload/*"},
     Target{"node", init_from_node, "tests/fuzz/corpus/node/*"},
-    Target{"nccl_graph", compare_graph, "tests/fuzz/corpus/nccl_graph/*"},
     Target{"store", read_store, "", {}, store_of_three_points}};
 
 }  // namespace

@@ -57,7 +57,6 @@ def made_by_program(program, source, folder):
     call("run", *small, "--set", "sync={kind: parameter_server, update: async}", "--out", "u", "--no-page", "--no-usage")
     call("trace", *small, "-o", "t.csv")
     call("export", "chakra", *small, "-o", "job")
-    call("export", "nccl-topology", "dgx1v", "-o", "topology.xml")
     call("calibrate", "gpu", "--plan", "plan.csv")
     with contextlib.closing(sqlite3.connect(folder / "report.sqlite")) as database:
         database.executescript((source / "tests/imports/report.sql").read_text(encoding="utf-8"))
@@ -67,7 +66,6 @@ def made_by_program(program, source, folder):
         "trace": files("t.csv"),
         "experiment": files("r/experiment.resolved.yaml") + files("u/experiment.resolved.yaml"),
         "chakra": files("job.0.et"),
-        "node": files("topology.xml"),
         "nsys": files("report.sqlite"),
     }
 
