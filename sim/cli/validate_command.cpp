@@ -65,12 +65,6 @@ struct ValidateOptions {
 
 struct RowsByKind {
   std::vector<PublishedRow> collectives, training, layouts, targets, reports;
-
-  /// `parallel`: processes that share it.
-  [[nodiscard]] Work work(int parallel) const {
-    return {.predicted_runs = static_cast<double>(training.size() + targets.size()) / parallel,
-            .predicted_layouts = static_cast<double>(layouts.size() + reports.size()) / parallel};
-  }
 };
 
 /// Rows with layout columns, about trainings to a target, reports, about collectives, and the others.
@@ -321,8 +315,6 @@ void validate(const ValidateOptions& options) {
   const std::vector<PublishedRow> read = read_published_files(catalogue, options.files);
   const std::vector<Diagnostic> unknown = unknown_words(read);
   RowsByKind rows = parted(read);
-  expect(rows.work(parallel), "CSV files of fewer rows take less");
-  expect_no_more();
   if (options.experiments) check_experiment_files(options, rows);
   const bool has_collectives = !rows.collectives.empty();
   const bool has_training = !rows.training.empty() || (!has_collectives && rows.layouts.empty() &&

@@ -283,7 +283,7 @@ void Replay::repeat(Job& job, double date) {
     for (const LinkEvent& event : graph_.link_events) last = std::max(last, event.date.si());
     const double more = last > date ? look_after * (last - date) / (date - last_date_) : give_up_after;
     // Each is a round, and a beginning and an end.
-    expect({.rounds = 2 * std::min<double>(more, give_up_after)},
+    expect(2 * std::min<double>(more, give_up_after), "rounds of other jobs", {},
            "the job waits for a link while other traffic goes on: an earlier event is quicker");
   }
   if (idle_repeats_ == give_up_after) {
