@@ -125,7 +125,7 @@ void expect(double count, std::string_view things, Bytes each, std::string_view 
   if (memory > most)
     throw JobImpossible(fmt::format("{}{} take {}, {} {}{}", not_begun, counted, human(memory),
                                     limits.memory ? "above --max-memory" : "and this computer has",
-                                    exact(most), quicker));
+                                    limits.memory ? exact(most) : human(most), quicker));
   if (count > too_many && !limits.time)
     throw JobImpossible(
         fmt::format("{}{} take more than a week; --max-time with a larger value begins it all the same{}",
