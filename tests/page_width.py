@@ -45,6 +45,7 @@ COMMANDS = {
     "import of a log": ["import", "nccl-tests", "LOG", "-o", "/dev/null"],
     "import of an execution trace": ["import", "chakra", "EXECUTION", "-o", "/dev/null"],
     "import of a workload": ["import", "astra-sim", "WORKLOAD", "--time-unit", "ns", "-o", "/dev/null"],
+    "export of a step": ["export", "chakra", *RUN_IT[:3], "-o", "job", "--force"],
     "memory": ["memory", "resnet50_dgx2"],
     "memory in stages": ["memory", *STAGES],
     "model": ["model", "resnet50", "--batch", "128"],
