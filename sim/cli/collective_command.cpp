@@ -7,7 +7,6 @@
 #include "experiment/collective_software.hpp"
 #include "platform/load.hpp"
 #include "published/validate.hpp"
-#include "report/collective_plot.hpp"
 #include "report/collective_table.hpp"
 #include "report/csv.hpp"
 #include "report/json_text.hpp"
@@ -53,7 +52,6 @@ struct CollectiveOptions {
   std::vector<std::string> set;
   std::string links;
   std::string csv;
-  std::string plot;
   std::string iterations = "20";
   std::string warmup = "5";
   std::string fidelity = "flow";
@@ -189,11 +187,7 @@ void time_on_platform(const CollectiveOptions& options) {
   for (const std::string& text : options.groups) sweep.groups.push_back(rank_group(text));
   whole_number("-n", options.iterations, 1);
   whole_number("-w", options.warmup, 0);
-  if (!options.plot.empty() && std::filesystem::path(options.plot).extension() != ".svg") {
-    throw CLI::ValidationError(
-        "--plot", fmt::format("'{}' must end in .svg: the plot is an SVG picture", options.plot));
-  }
-  for (const std::string& file : {options.links, options.csv, options.plot}) {
+  for (const std::string& file : {options.links, options.csv}) {
     if (!file.empty()) check_out_file(file, options.force);
   }
   const int nodes = whole_number("--nodes", options.nodes, 1);
@@ -212,7 +206,6 @@ void time_on_platform(const CollectiveOptions& options) {
   report.expected_error = expected_error_of(catalogue, cluster, sweep, report);
   limits.reset();  // what is finished gets written
   if (!options.links.empty()) write_out_file(options.links, links_csv(report.links), options.force);
-  if (!options.plot.empty()) write_out_file(options.plot, collective_plot(report), options.force);
   if (!options.csv.empty()) write_out_file(options.csv, timings_csv(report.rows), options.force);
   print_result(options.json ? json_text(collective_json(report)) : collective_table(report, print_style()));
 }
@@ -265,12 +258,10 @@ void add_collective(CLI::App& program) {
             "iterations, for scripts that call nccl-tests: simulated ones all take as long as the first");
   add_value(command, "-w,--warmup_iters", options->warmup, "N", "iterations before these, likewise");
   add_value(command, "--csv", options->csv, "FILE", "write the rows to this CSV file, in SI base units");
-  add_value(command, "--plot", options->plot, "FILE",
-            "write a plot of time over size (FILE.svg), a line per algorithm and protocol");
   add_value(command, "--links", options->links, "FILE", "write the traffic of every link to this CSV file");
   add_choice<Fidelity>(command, "--fidelity", options->fidelity, "F", "level of detail, cheapest first: {}");
   add_limit_options(command, options->limits);
-  command.add_flag("--force", options->force, "replace the files of --csv, --plot and --links if they exist");
+  command.add_flag("--force", options->force, "replace the files of --csv and --links if they exist");
   command.add_flag("--json", options->json, "print JSON in SI base units instead of the table");
   add_examples(command,
                {"trainyard collective all_reduce --platform dgx2 --gpus 12 -b 1M -e 1G -f 2",

@@ -56,8 +56,6 @@ void add_import_astra_sim(CLI::App& import);
 void add_export(CLI::App& program);
 void add_export_hta(CLI::App& command_of_exports);
 void add_export_chakra(CLI::App& command_of_exports);
-void add_export_astra_sim(CLI::App& command_of_exports);
-void add_export_nccl_topology(CLI::App& command_of_exports);
 void add_init(CLI::App& program);
 void add_list(CLI::App& program);
 void add_check(CLI::App& program);

@@ -1,4 +1,3 @@
-#include "cli/astra_config_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/export_options.hpp"
 #include "cli/help.hpp"
@@ -31,14 +30,11 @@ void export_chakra(const ChakraOptions& options) {
   const auto file_of = [&](Rank rank) { return fmt::format("{}.{}.et", options.common.out, index(rank)); };
   const std::vector<Rank> ranks = ranks_for_export(options.ranks, resolved);
   for (const Rank rank : ranks) check_out_file(file_of(rank), options.common.force);
-  const AstraConfigFiles configs = astra_config_files(options.common.out);
-  check_astra_configs(configs, options.common.force);
   // its times of collectives are not written
   const Run run = simulate(resolved, {.fidelity = Fidelity::closed});
   for (const Rank rank : ranks) write_out_file(file_of(rank), chakra_et(run, rank), options.common.force);
   print_message(fmt::format("wrote {}: {} ... of {}", plural(static_cast<int>(ranks.size()), "file"),
                             file_of(ranks.front()), plural(run.ranks, "rank")));
-  write_astra_configs(run, configs, options.common.force);
   const auto is_broadcast = [](const Collective& one) { return one.operation == Operation::broadcast; };
   if (std::ranges::any_of(step_of(run).plan.graph.collectives, is_broadcast))
     print_message(
@@ -52,8 +48,7 @@ void add_export_chakra(CLI::App& command_of_exports) {
   auto options = std::make_shared<ChakraOptions>();
   CLI::App& command = *command_of_exports.add_subcommand(
       "chakra", "write the step of ranks as execution traces of Chakra, for ASTRA-sim");
-  add_export_options(command, options->common, "NAME",
-                     "write NAME.0.et, NAME.1.et ..., NAME.network.yml and NAME.system.json");
+  add_export_options(command, options->common, "NAME", "write NAME.0.et, NAME.1.et ...");
   add_ranks_option(command, options->ranks);
   add_examples(command, {"trainyard export chakra resnet50_dgx2 --gpus 2 -o resnet50",
                          "trainyard export chakra bert_base_p3dn --ranks 0 -o bert"});

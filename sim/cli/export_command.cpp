@@ -51,15 +51,12 @@ std::vector<Rank> ranks_for_export(const std::optional<std::string>& text,
 }
 
 void add_export(CLI::App& program) {
-  CLI::App& command =
-      *program.add_subcommand("export", "write a result or a platform in the form of another tool");
+  CLI::App& command = *program.add_subcommand("export", "write a result in the form of another tool");
   command.require_subcommand(1);
   add_examples(command,
                {"trainyard export hta resnet50_dgx2 --gpus 2 -o ranks", "trainyard export hta --help"});
   add_export_hta(command);
   add_export_chakra(command);
-  add_export_astra_sim(command);
-  add_export_nccl_topology(command);
 }
 
 }  // namespace trainyard

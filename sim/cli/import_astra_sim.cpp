@@ -12,17 +12,16 @@
 #include "units/plural.hpp"
 #include "units/shell_word.hpp"
 #include "units/text.hpp"
-#include "workload/trace_csv.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,92 +34,24 @@ struct ImportAstraSimOptions {
   bool force = false;
 };
 
-/// A line for each kind and group of a pass's collectives, with number and bytes as the file counts them.
-std::string collectives_of(const AstraWorkload& workload, WorkloadPass WorkloadLayer::*pass) {
-  struct Total {
-    int number = 0;
-    std::int64_t bytes = 0;
-  };
-  std::map<std::pair<Axis, Operation>, Total> totals;
-  for (const WorkloadLayer& layer : workload.layers) {
-    const WorkloadPass& its = layer.*pass;
-    if (!its.operation) continue;
-    Total& total = totals[{its.axis, *its.operation}];
-    ++total.number;
-    total.bytes += its.size;
+/// A line for each kind and group of collectives.
+std::string collectives_in(const Trace& trace) {
+  std::map<std::pair<Axis, Operation>, std::pair<int, Bytes>> totals;  // number, sum
+  for (const Op& op : trace.ops) {
+    for (const OpCommunication& one : op.communications) {
+      auto& [number, bytes] = totals[{one.axis, one.operation}];
+      ++number;
+      bytes += one.size;
+    }
   }
   std::string text;
   for (const auto& [kind, total] : totals) {
     const std::string group =
         kind.first == Axis::all ? std::string() : fmt::format(", {}", config::name_of(kind.first));
-    text += fmt::format("  {} {}{}: {} B\n", total.number, config::name_of(kind.second), group,
-                        grouped(total.bytes));
+    text += fmt::format("  {} {}{}: {} B\n", total.first, config::name_of(kind.second), group,
+                        grouped(std::llround(total.second.si())));
   }
   return text;
-}
-
-void print_account(const AstraWorkload& workload, Seconds unit) {
-  const auto line = [&](std::string_view name, std::int64_t time) {
-    return fmt::format("{:15}  {:>9}\n", name, human(unit * static_cast<double>(time)));
-  };
-  std::string text;
-  for (const auto& [name, pass] : {std::pair("forward", &WorkloadLayer::forward),
-                                   std::pair("input gradient", &WorkloadLayer::input_gradient),
-                                   std::pair("weight gradient", &WorkloadLayer::weight_gradient)}) {
-    std::int64_t time = 0;
-    for (const WorkloadLayer& layer : workload.layers) time += (layer.*pass).time;
-    text += line(name, time) + collectives_of(workload, pass);
-  }
-  std::int64_t update = 0;
-  for (const WorkloadLayer& layer : workload.layers) update += layer.update;
-  print_result(text + line("update", update));
-}
-
-/// Groups of which a rank is all: SimAI's ZeRO-3 gathers parameters in "tensor groups" of one rank.
-std::string groups_of_one(const AstraWorkload& workload) {
-  std::set<std::string_view> names;
-  for (const WorkloadLayer& layer : workload.layers) {
-    for (const WorkloadPass* pass : {&layer.forward, &layer.input_gradient, &layer.weight_gradient}) {
-      if (pass->operation && group_size(workload.groups, pass->axis) == 1)
-        names.insert(config::name_of(pass->axis));
-    }
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-/// Whether replicas exchange something.
-bool has_replicas(const AstraWorkload& workload) {
-  const auto is_of_replicas = [](const WorkloadPass& pass) {
-    return pass.operation && (pass.axis == Axis::data || pass.axis == Axis::expert_data);
-  };
-  return std::ranges::any_of(workload.layers, [&](const WorkloadLayer& layer) {
-    return is_of_replicas(layer.forward) || is_of_replicas(layer.input_gradient) ||
-           is_of_replicas(layer.weight_gradient);
-  });
-}
-
-/// What the header says besides groups, and what a trace of one stage leaves out.
-void print_header_notes(const AstraWorkload& workload) {
-  std::vector<std::string> others;
-  for (const auto& [name, value] : workload.header) {
-    const bool is_group =
-        name == "model_parallel_NPU_group" || name == "ep" || name == "pp" || name == "all_gpus";
-    if (!is_group && value != 0) others.push_back(fmt::format("{} {}", name, value));
-  }
-  if (!others.empty()) print_message(fmt::format("not used: {}", fmt::join(others, ", ")));
-  if (const std::string groups = groups_of_one(workload); !groups.empty() && workload.is_transformer())
-    print_message(fmt::format(
-        "warning: groups of one rank (by line 1 of the file), so their collectives take no time: {}",
-        groups));
-  if (workload.is_transformer() && workload.groups.ranks == 0 && has_replicas(workload))
-    print_message(
-        "warning: the file does not say the number of GPUs (all_gpus): collectives of data take no time "
-        "unless --nodes and --gpus make several replicas");
-  if (workload.groups.pipeline > 1)
-    print_message(
-        fmt::format("warning: the trace is one of {} stages alone: messages between them and bubbles are "
-                    "not in the file",
-                    workload.groups.pipeline));
 }
 
 /// Options of `run` for the groups that a workload names, on nodes of eight GPUs.
@@ -144,16 +75,19 @@ void import_astra_sim(const ImportAstraSimOptions& options) {
   check_out_file(options.out, options.force);
   const AstraWorkload workload = read_as(options.file, {config::FileFormat::astra_sim_workload}, [&] {
     return read_astra_workload(
-        plain_input(options.file, config::read_file(options.file, largest_interchange_file)));
+        plain_input(options.file, config::read_file(options.file, largest_interchange_file)), unit, gradient);
   });
-  const Trace trace = trace_of(workload, unit, gradient);
-  write_out_file(options.out, checked_trace_text(options.file, trace), options.force);
-  print_account(workload, length_of(unit));
-  print_header_notes(workload);
-  print_message(fmt::format(
-      "wrote {}: {} of {}\nnext:  trainyard run --platform dgx_a100 --batch 32{} --set trace={}", options.out,
-      plural(std::ssize(trace.ops), "op"), plural(std::ssize(workload.layers), "layer"),
-      options_for_groups(workload.groups), shell_word(options.out)));
+  const std::vector<Op>& ops = workload.trace.ops;
+  write_out_file(options.out, checked_trace_text(options.file, workload.trace), options.force);
+  Seconds computing;
+  for (const Op& op : ops) computing += *op.duration;
+  print_result(fmt::format("computing {} in {} of {}\n{}", human(computing), plural(std::ssize(ops), "op"),
+                           plural(workload.layers, "layer"), collectives_in(workload.trace)));
+  if (!workload.not_used.empty())
+    print_message(fmt::format("not used: {}", fmt::join(workload.not_used, ", ")));
+  for (const std::string& warning : workload.warnings) print_message("warning: " + warning);
+  print_message(fmt::format("wrote {}\nnext:  trainyard run --platform dgx_a100 --batch 32{} --set trace={}",
+                            options.out, options_for_groups(workload.groups), shell_word(options.out)));
 }
 
 }  // namespace

@@ -10,8 +10,6 @@
 #include "config/read_file.hpp"
 #include "config/same_gpu.hpp"
 #include "experiment/resolve.hpp"
-#include "imports/astra_system.hpp"
-#include "interchange/astra_platform.hpp"
 #include "interchange/questions.hpp"
 #include "interchange/recognise.hpp"
 #include "platform/load.hpp"
@@ -44,7 +42,7 @@ struct InitPlatformOptions {
 };
 
 struct InitExperimentOptions {
-  std::optional<std::string> model, platform, system, out;
+  std::optional<std::string> model, platform, out;
   bool force = false;
 };
 
@@ -144,20 +142,11 @@ std::string schema(const config::Catalogue& catalogue, const char* file) {
   return config::shipped_file(catalogue, file).string();
 }
 
-/// Where it is, and what to try with it. `is_astra`: of ASTRA-sim, which has no costs of NCCL's.
-std::string next_steps(const std::string& file, const std::optional<std::string>& profile, int nodes,
-                       bool is_astra, bool needs_hierarchical) {
+/// Where it is, and what to try with it.
+std::string next_steps(const std::string& file, const std::optional<std::string>& profile, int nodes) {
   const std::string word = shell_word(file);
-  std::string collective = nodes > 1 ? fmt::format(" --nodes {}", nodes) : std::string();
-  std::string set = nodes > 1 ? fmt::format(" --set nodes={}", nodes) : std::string();
-  if (needs_hierarchical) {
-    collective += " --algorithm hierarchical";
-    set += " --set sync.algorithm=hierarchical --set stack.broadcast_buffers=false";
-  }
-  if (is_astra) {
-    collective += " --nccl none";
-    set += " --set stack.nccl=none";
-  }
+  const std::string collective = nodes > 1 ? fmt::format(" --nodes {}", nodes) : std::string();
+  const std::string set = nodes > 1 ? fmt::format(" --set nodes={}", nodes) : std::string();
   std::string text = fmt::format("wrote {}\n", file);
   if (profile)
     text += fmt::format("wrote {}: a short GPU profile, whose missing figures are assumed\n", *profile);
@@ -188,21 +177,6 @@ std::optional<Bytes> usable_of(const NodeLayout& layout, Bytes memory) {
   return layout.gpu_memory && *layout.gpu_memory <= memory ? layout.gpu_memory : std::nullopt;
 }
 
-/// The only file if it is ASTRA-sim's, which says all of the network that options say otherwise.
-std::optional<AstraNetwork> network_in(const std::vector<InputText>& files,
-                                       const InitPlatformOptions& options) {
-  const auto found = std::ranges::find_if(files, is_astra_network);
-  if (found == files.end()) return std::nullopt;
-  if (files.size() > 1)
-    throw input_error(found->name, 0, "a network of ASTRA-sim is a whole platform", "give it alone");
-  for (const auto& [name, text] : {std::pair("--nvlink", options.nvlink), std::pair("--pcie", options.pcie),
-                                   std::pair("--nics", options.nics), std::pair("--nic", options.nic),
-                                   std::pair("--nodes", options.nodes)}) {
-    if (text) throw CLI::ValidationError(name, found->name + " says it");
-  }
-  return read_astra_network(*found);
-}
-
 void init_platform(const InitPlatformOptions& options) {
   const config::Catalogue catalogue = config::find_catalogue();
   PlatformAnswers answers = answers_in(options);
@@ -222,9 +196,7 @@ void init_platform(const InitPlatformOptions& options) {
     if (!is_answered && is_terminal) ask_rest(false);
     if (!answers.gpus) throw CLI::RequiredError("FILE, or --gpus N with --gpu PROFILE");
   }
-  const std::optional<AstraNetwork> network = network_in(files, options);
-  if (network) answers.nodes = nodes_of(*network);
-  NodeLayout layout = network ? NodeLayout{} : layout_from(files, answers);
+  NodeLayout layout = layout_from(files, answers);
   if (answers.gpu.empty() && !gpu.is_data_sheet())
     answers.gpu = config::recorded_profile(profile_of_gpus(layout));
   if (answers.gpu.empty() && !gpu.is_data_sheet() && is_terminal) ask_rest(true);
@@ -266,8 +238,7 @@ void init_platform(const InitPlatformOptions& options) {
   // the links of a GPU are known by the profile of its data sheet
   const std::string profile = answers.gpu;
   answers.gpu = config::data_sheet_profile(profile);
-  PlatformDraft draft =
-      network ? make_platform(*network, answers) : make_platform(std::move(layout), answers);
+  PlatformDraft draft = make_platform(std::move(layout), answers);
   if (draft.file.node.gpus) draft.file.node.gpus->profile = profile;
   for (const std::string& warning : draft.warnings) print_message("trainyard: warning: " + warning);
   const std::string text = platform_text(draft, schema(catalogue, "platforms/schema/platform.json"));
@@ -281,50 +252,28 @@ void init_platform(const InitPlatformOptions& options) {
   }
   if (profile_file) write_out_file(*profile_file, *profile_text, options.force);
   write_out_file(file, text, options.force);
-  print_message(next_steps(file, profile_file, answers.nodes, network.has_value(), draft.needs_hierarchical));
+  print_message(next_steps(file, profile_file, answers.nodes));
 }
-
-/// The key `algorithm` of an experiment and what follows it, from a system configuration of ASTRA-sim.
-std::string settings_text(const AstraSystem& system) {
-  const AstraSettings settings = settings_of(system);
-  std::string text = fmt::format("  algorithm: {}\n  # {}: {}\n", config::name_of(settings.algorithm),
-                                 base_name(system.file), settings.why);
-  for (const std::string& one : settings.used) text += fmt::format("  # {}\n", one);
-  for (const std::string& one : settings.not_used) text += fmt::format("  # not used: {}\n", one);
-  return text;
-}
-
-constexpr const char* usual_algorithm =
-    "  algorithm: auto        # as NCCL would choose; ring, tree and more in workloads/README.md\n";
-
-/// Whether the algorithm has a part of its own between nodes.
-bool needs_nodes(const std::optional<AstraSystem>& system) {
-  if (!system) return false;
-  const Algorithm algorithm = settings_of(*system).algorithm;
-  return algorithm == Algorithm::hierarchical || algorithm == Algorithm::hierarchical_tree;
-}
-
-/// ASTRA-sim has no costs of NCCL's.
-constexpr const char* astra_software = "\nset: {stack.nccl: none}  # the network alone, as in ASTRA-sim\n";
 
 /// A job that fits most GPUs: small steps of the model, in the precision that the GPU is fast in.
 std::string experiment_text(const std::string& platform, const std::string& model, Optimizer optimizer,
-                            const std::optional<AstraSystem>& system, const std::string& schema) {
+                            const std::string& schema) {
   std::string text = schema.empty() ? schema : "# yaml-language-server: $schema=" + schema + "\n";
   return text + fmt::format(
                     R"(# Written by `trainyard init experiment`. It runs as it stands: trainyard run FILE
 # `trainyard schema experiment` has every key; any can be tried without an edit: trainyard run FILE --set nodes=4
 {0} # trainyard list platforms, or the path of your own
-nodes: {4}                 # GPUs of all of them take part; gpus: 4 for fewer
+nodes: 1                 # GPUs of all of them take part; gpus: 4 for fewer
 {1} # trainyard list models, or your own list of layers
 stack: pytorch_ddp       # trainyard list stacks: framework with its buckets, overlap and libraries
 precision: fp32          # fp32, tf32, fp16, amp, bf16, amp_bf16, pure_bf16, fp8
 batch_per_gpu: 32        # samples of a step on one GPU; trainyard memory FILE says what fits
-{5} # sgd, momentum, adam, lamb, lars
+{2} # sgd, momentum, adam, lamb, lars
 sync:
   kind: all_reduce       # parameter_server: gradients go to servers
-{2}  update: sync           # k_sync, async, local_sgd and more
-{3}
+  algorithm: auto        # as NCCL would choose; ring, tree and more in workloads/README.md
+  update: sync           # k_sync, async, local_sgd and more
+
 # If you have measured the throughput of one GPU with this batch, all kernel times are scaled to it:
 # one_gpu: 380 samples/s
 
@@ -332,8 +281,6 @@ sync:
 # job: {{epochs: 90}}
 )",
                     fmt::format("{:24}", "platform: " + platform), fmt::format("{:24}", "model: " + model),
-                    system ? settings_text(*system) : std::string(usual_algorithm),
-                    system ? astra_software : "", needs_nodes(system) ? 2 : 1,
                     fmt::format("{:24}", fmt::format("optimizer: {}", config::name_of(optimizer))));
 }
 
@@ -353,9 +300,7 @@ void init_experiment(const InitExperimentOptions& options) {
         std::string::npos;
     return is_plain ? path : in_quotes(path);
   };
-  std::optional<AstraSystem> system;
-  if (options.system) system = read_astra_system(read_input(*options.system));
-  const std::string text = experiment_text(from_file(platform), from_file(model), optimizer, system,
+  const std::string text = experiment_text(from_file(platform), from_file(model), optimizer,
                                            schema(catalogue, "workloads/schema/experiment.json"));
   if (options.out)
     write_out_file(*options.out, text, options.force);
@@ -370,9 +315,8 @@ void add_platform(CLI::App& init) {
       "platform", "write the platform of your cluster, from what programs print on one of its nodes");
   command.add_option(
       "FILE", options->files,
-      "output of nvidia-smi topo -m, together with that of nvidia-smi -q (-x); NCCL's topology "
-      "(NCCL_TOPO_DUMP_FILE); lstopo --of xml; or ASTRA-sim's network (YAML, or JSON of 1.0). Without a "
-      "file: --gpus, or questions on a terminal");
+      "output of nvidia-smi topo -m, together with that of nvidia-smi -q (-x); or NCCL's topology "
+      "(NCCL_TOPO_DUMP_FILE). Without a file: --gpus, or questions on a terminal");
   add_value(command, "--name", options->name, "NAME", "name of the platform (default: that of the file)");
   add_value(command, "--gpu", options->gpu, "GPU",
             "profile of the GPUs, if the files do not tell; with --gpu-memory, the name of a new one");
@@ -415,9 +359,6 @@ void add_experiment(CLI::App& init) {
       *init.add_subcommand("experiment", "write an experiment that runs as it stands, with comments");
   add_value(command, "--model", options->model, "MODEL", "name or path (default: resnet50)");
   add_value(command, "--platform", options->platform, "PLATFORM", "name or path (default: dgx_a100)");
-  add_value(
-      command, "--system", options->system, "FILE",
-      "system configuration of ASTRA-sim: its algorithm of all-reduces; keys that are not used are listed");
   add_value(command, "-o,--out", options->out, "FILE", "write to this file (default: stdout)");
   command.add_flag("--force", options->force, "replace an existing file");
   add_examples(command, {"trainyard init experiment",

@@ -196,8 +196,7 @@ Platform platform_with(const std::filesystem::path& file, const std::vector<std:
 void add_limit_options(CLI::App& command, LimitOptions& options, const std::string& whose) {
   add_value(command, "--max-time", options.time, "DURATION",
             "longest time of " + whose +
-                ", such as 10s or 5min (exit code 4); work that would clearly take longer is not begun "
-                "(default: none)");
+                ", such as 10s or 5min, after which it ends with exit code 4 (default: none)");
   add_value(command, "--max-memory", options.memory, "SIZE",
             "largest memory of a process of it, such as 4GB, likewise");
 }

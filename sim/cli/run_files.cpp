@@ -39,15 +39,13 @@ std::set<std::string> run_file_names() {
           "experiment.resolved.yaml"};
 }
 
-Work work_of_files(const ResolvedExperiment& resolved, bool has_page) {
-  const double ranks = resolved.cluster->ranks();
-  Work work{.page_ranks = has_page ? ranks : 0, .written_ranks = ranks};
+double bars_of_trace(const ResolvedExperiment& resolved) {
   // Many updates have the steps of a few, and a pass of a layout is one bar.
-  if (!is_multi_update(resolved.settings) && !resolved.layout) {
-    for (const Rank rank : shown_ranks(resolved))
-      work.written_bars += static_cast<double>(class_of(resolved, rank).trace.ops.size());
-  }
-  return work;
+  if (is_multi_update(resolved.settings) || resolved.layout) return 0;
+  double bars = 0;
+  for (const Rank rank : shown_ranks(resolved))
+    bars += static_cast<double>(class_of(resolved, rank).trace.ops.size());
+  return bars;
 }
 
 Files run_tables(const Run& run, const std::string& summary) {

@@ -3,7 +3,6 @@
 
 #include "experiment/resolve.hpp"
 #include "html/report_html.hpp"
-#include "limits/forecast.hpp"
 #include "report/summary_json.hpp"
 #include "run/run.hpp"
 
@@ -16,9 +15,8 @@ namespace trainyard {
 /// The names of all files that --out may contain.
 std::set<std::string> run_file_names();
 
-/// The work of writing the files of a run of this experiment; with the changes of report.html if it
-/// `has_page`.
-Work work_of_files(const ResolvedExperiment& resolved, bool has_page);
+/// Bars of trace.json of a run of this experiment, if it has the ops of all ranks that are shown.
+double bars_of_trace(const ResolvedExperiment& resolved);
 
 /// The files of this run except report.html. `summary`: the content of summary.json.
 std::map<std::string, std::string> run_tables(const Run& run, const std::string& summary);

@@ -57,22 +57,6 @@ std::optional<StoreLock> lock_of(const SweepOptions& options) {
   return std::make_optional<StoreLock>(store_file(options));
 }
 
-/// Replaces a damaged store by one with its whole rows.
-void salvage_store(const fs::path& file, const Sweep& sweep) {
-  const Salvage saved = salvage(file, stored_sweep(sweep));
-  if (saved.damage.empty()) {
-    print_message(fmt::format("{} is whole: --salvage does what --resume does", in_quotes(file.string())));
-    return;
-  }
-  const fs::path aside = replace_damaged(file, stored_sweep(sweep), saved);
-  print_message(fmt::format("{} of {} points are whole and kept; the damaged file is {} ({})",
-                            saved.rows.size(), sweep.points.size(), in_quotes(aside.string()), saved.damage));
-  if (!saved.has_all_files)
-    print_message(
-        "the list of files that were read for these points is damaged too: if one of them has changed since, "
-        "simulate all points again with --force");
-}
-
 /// The store that the options select, with its earlier rows.
 SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
   if (!options.out) return SweepStore(stored_sweep(sweep));
@@ -85,8 +69,7 @@ SweepStore open_store(const SweepOptions& options, const Sweep& sweep) {
       if (!options.shard && !options.merge) fs::remove(dir / name, ignored);
     }
   } else if (std::error_code ignored; fs::exists(file, ignored)) {
-    if (options.salvage) salvage_store(file, sweep);
-    if (!options.resume && !options.salvage) refuse_earlier_store(file);
+    if (!options.resume) refuse_earlier_store(file);
   } else if (!options.shard) {
     for (const char* const name : exported) check_out_file(dir / name, false);  // another program's
   }

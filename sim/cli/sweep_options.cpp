@@ -162,10 +162,6 @@ void add_sweep_options(CLI::App& command, SweepOptions& options) {
             "published figures) and sweep.resolved.yaml follow at the end (default: only print the table)");
   command.add_flag("--resume", options.resume,
                    "continue the sweep in the folder: finished points are not simulated again");
-  command.add_flag("--salvage", options.salvage,
-                   "continue a sweep whose sweep.db is damaged or cut short: points that are whole are kept, "
-                   "and the damaged "
-                   "file becomes sweep.db.damaged");
   command.add_flag("--force", options.force, "replace the folder's earlier result");
   command.add_flag("--json", options.json,
                    "print points, failures, best points, series and published figures as JSON");
@@ -218,7 +214,7 @@ void check_sweep_options(SweepOptions& options) {
     for (const auto& [is_given, option] :
          {std::pair(options.resume, "--resume"), std::pair(options.shard.has_value(), "--shard"),
           std::pair(options.merge, "--merge"), std::pair(options.slurm, "--slurm"),
-          std::pair(options.force, "--force"), std::pair(options.salvage, "--salvage")}) {
+          std::pair(options.force, "--force")}) {
       if (is_given) wrong(option, "requires --out DIR");
     }
   }
@@ -232,8 +228,6 @@ void check_sweep_options(SweepOptions& options) {
   if (options.merge + options.shard.has_value() + options.slurm > 1)
     wrong("--merge", "cannot be combined: use one of --shard, --merge and --slurm");
   if (options.merge && options.jobs_text) wrong("-j", "has no effect: --merge simulates nothing");
-  if (options.salvage && (options.force || options.merge || options.slurm))
-    wrong("--salvage", "cannot be used with --force, --merge or --slurm");
   if (options.resume && options.force)
     wrong("--resume", "continues a sweep, --force replaces it: use one of them");
   options.goal.epochs = positive_number("--epochs", options.epochs, 1e6);

@@ -4,9 +4,7 @@
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "config/catalogue.hpp"
-#include "config/read_file.hpp"
 #include "experiment/resolve.hpp"
-#include "interchange/nccl_graph.hpp"
 #include "platform/load.hpp"
 #include "platform/topology.hpp"
 #include "report/group_table.hpp"
@@ -16,7 +14,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +25,6 @@ struct TopologyOptions {
   std::string platform;
   bool dot = false;
   bool groups = false;
-  std::optional<std::string> graph;
   std::vector<std::string> set;
 };
 
@@ -50,12 +46,6 @@ void show_topology(const TopologyOptions& options) {
   if (options.groups) return show_groups(options);
   const auto file = config::find(config::find_catalogue(), config::Kind::platform, options.platform);
   const Platform platform = platform_with(file, options.set);
-  if (options.graph) {
-    const NcclGraphs graphs = read_nccl_graphs(
-        plain_input(*options.graph, config::read_file(*options.graph, largest_interchange_file)));
-    print_result(ring_comparison_text(compare_rings(graphs, platform), platform.name));
-    return;
-  }
   print_result(options.dot ? topology_dot(platform)
                            : topology_report(platform, print_style(),
                                              fmt::format("{}", fmt::join(options.set, ", "))));
@@ -74,14 +64,11 @@ void add_topology(CLI::App& program) {
                   "name of a shipped platform, or the path of a YAML file; with --groups an experiment")
       ->required();
   CLI::Option* dot = command.add_flag("--dot", options->dot, "print a Graphviz graph instead");
-  CLI::Option* groups = command.add_flag(
-      "--groups", options->groups,
-      "print the groups of an experiment whose ranks share a model: their ranks, nodes, links and rates");
-  groups->excludes(dot);
-  CLI::Option* graph =
-      add_value(command, "--graph", options->graph, "FILE",
-                "print how the platform's rings differ from those that NCCL found (NCCL_GRAPH_DUMP_FILE)");
-  graph->excludes(dot)->excludes(groups);
+  command
+      .add_flag(
+          "--groups", options->groups,
+          "print the groups of an experiment whose ranks share a model: their ranks, nodes, links and rates")
+      ->excludes(dot);
   add_repeatable(command, "--set", options->set, "KEY=VALUE",
                  "with --groups: override a key of the experiment");
   add_examples(command, {"trainyard topology dgx1v", "trainyard topology dgx2 --dot > dgx2.dot",

@@ -23,9 +23,7 @@
 #include "report/case_validation.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
-#include "report/training_plot.hpp"
 #include "report/validation_parts.hpp"
-#include "report/validation_plot.hpp"
 #include "report/validation_table.hpp"
 #include "units/version.hpp"
 
@@ -54,7 +52,7 @@ struct ValidateOptions {
   std::string runs = "published";
   std::optional<std::string> fit, jobs;
   std::string left_out = std::string(config::name_of(GroupLeftOut::series));
-  std::optional<std::string> plot, plot_runs, errors, experiments, csv, limit;
+  std::optional<std::string> errors, experiments, csv, limit;
   LimitOptions limits;
   bool summary = false;
   bool assumed = false;
@@ -65,12 +63,6 @@ struct ValidateOptions {
 
 struct RowsByKind {
   std::vector<PublishedRow> collectives, training, layouts, targets, reports;
-
-  /// `parallel`: processes that share it.
-  [[nodiscard]] Work work(int parallel) const {
-    return {.predicted_runs = static_cast<double>(training.size() + targets.size()) / parallel,
-            .predicted_layouts = static_cast<double>(layouts.size() + reports.size()) / parallel};
-  }
 };
 
 /// Rows with layout columns, about trainings to a target, reports, about collectives, and the others.
@@ -201,9 +193,7 @@ constexpr std::array kinds{RowKind::training, RowKind::layouts, RowKind::targets
 
 /// Refuses files that exist before anything slow is done.
 void check_files(const ValidateOptions& options, const std::vector<Fit>& asked) {
-  for (const auto* file : {&options.plot, &options.plot_runs, &options.csv}) {
-    if (*file) check_out_file(**file, options.force);
-  }
+  if (options.csv) check_out_file(*options.csv, options.force);
   if (!options.errors) return;
   for (const std::string& file : options.files) {
     if (std::filesystem::path(file).filename().string().find_first_of(",\"\n\r") != std::string::npos)
@@ -285,8 +275,6 @@ void write_files(const config::Catalogue& catalogue, const ValidateOptions& opti
                  const std::vector<Fit>& asked, Fit fit) {
   std::vector<nlohmann::ordered_json> tables;
   for (const Validation& validation : validations) {
-    if (options.plot_runs && validation.kind == RowKind::training)
-      write_out_file(*options.plot_runs, training_plot(validation), options.force);
     if (options.csv) tables.push_back(case_validation_json(validation, fit_for(validation.kind, fit)));
     for (const Fit its : asked) {
       const auto file = options.errors ? error_file(options, validation.kind, its) : std::nullopt;
@@ -298,7 +286,6 @@ void write_files(const config::Catalogue& catalogue, const ValidateOptions& opti
   }
   if (options.csv) write_out_file(*options.csv, validated_cases_csv(tables), options.force);
   if (collectives == nullptr) return;
-  if (options.plot) write_out_file(*options.plot, validation_plot(*collectives), options.force);
   if (options.errors)
     write_out_file(curve_error_file(options), collective_errors_text(collective_errors(*collectives)),
                    options.force);
@@ -321,8 +308,6 @@ void validate(const ValidateOptions& options) {
   const std::vector<PublishedRow> read = read_published_files(catalogue, options.files);
   const std::vector<Diagnostic> unknown = unknown_words(read);
   RowsByKind rows = parted(read);
-  expect(rows.work(parallel), "CSV files of fewer rows take less");
-  expect_no_more();
   if (options.experiments) check_experiment_files(options, rows);
   const bool has_collectives = !rows.collectives.empty();
   const bool has_training = !rows.training.empty() || (!has_collectives && rows.layouts.empty() &&
@@ -396,10 +381,6 @@ void add_validate(CLI::App& program) {
                    "also predict with each assumed value 30 % smaller and 30 % larger, with one fit "
                    "(default: 1gpu); takes minutes");
   command.add_flag("--summary", options->summary, "print curves and families, but not every size and run");
-  add_value(command, "--plot", options->plot, "FILE",
-            "draw the curves with at least three sizes as SVG into this file");
-  add_value(command, "--plot-runs", options->plot_runs, "FILE",
-            "draw predicted against measured training runs as SVG into this file");
   add_value(command, "--csv", options->csv, "FILE",
             "write measured, predicted, error and interval of every training run, those whose ranks share a "
             "model and reports too, with one fit (default: 1gpu) into this CSV file");
@@ -415,11 +396,10 @@ void add_validate(CLI::App& program) {
             "those whose ranks share a model, and over complete reports with an experiment each");
   add_limit_options(command, options->limits);
   command.add_flag("--json", options->json, "print JSON instead of the table; errors are ratios");
-  command.add_flag(
-      "--force", options->force,
-      "replace the files of --plot, --plot-runs, --csv, --errors and --experiments if they exist");
+  command.add_flag("--force", options->force,
+                   "replace the files of --csv, --errors and --experiments if they exist");
   add_examples(command, {"trainyard validate --summary --fit software",
-                         "trainyard validate my_runs.csv --fit 1gpu --plot-runs my_runs.svg"});
+                         "trainyard validate my_runs.csv --fit 1gpu --csv scores.csv"});
   command.callback([options] { validate(*options); });
 }
 

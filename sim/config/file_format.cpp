@@ -53,18 +53,18 @@ constexpr std::array formats{
            "trainyard import nccl-tests {} -o rows.csv"},
     Format{FileFormat::nccl_topology, "a topology of NCCL", "trainyard init platform {} -o machine.yaml"},
     Format{FileFormat::nccl_graph, "a graph dump of NCCL (NCCL_GRAPH_DUMP_FILE), not its topology",
-           "trainyard topology PLATFORM --graph {}"},
+           "NCCL writes its topology with NCCL_TOPO_DUMP_FILE=topo.xml: trainyard init platform topo.xml"},
     Format{FileFormat::smi_overview, "the overview of nvidia-smi, which shows no links"},
-    Format{FileFormat::lstopo, "a topology of lstopo", "trainyard init platform {} -o machine.yaml"},
+    Format{FileFormat::lstopo, "a topology of lstopo",
+           "nvidia-smi topo -m > topo.txt, then trainyard init platform topo.txt"},
     Format{FileFormat::simgrid_platform, "a platform of SimGrid"},
     Format{FileFormat::web_page, "a web page"},
     Format{FileFormat::drawing, "a drawing"},
     Format{FileFormat::astra_sim_workload, "a workload of ASTRA-sim or SimAI",
            "trainyard import astra-sim {} --time-unit ns -o step.csv"},
-    Format{FileFormat::astra_sim_network, "a network of ASTRA-sim",
-           "trainyard init platform {} --gpu PROFILE -o machine.yaml"},
-    Format{FileFormat::astra_sim_system, "a system configuration of ASTRA-sim",
-           "trainyard init experiment --system {} -o job.yaml"},
+    Format{FileFormat::astra_sim_config, "a network or system configuration of ASTRA-sim",
+           "state the machine yourself: trainyard init platform --gpus 8 --gpu PROFILE -o machine.yaml; "
+           "algorithms of collectives: 'trainyard keys sync.algorithm'"},
     Format{FileFormat::htsim_topology, "a topology of htsim"},
     Format{FileFormat::simai_bandwidths, "the bus bandwidths of SimAI's analytical mode"},
     Format{FileFormat::aicb_workload, "a workload of AICB for GPUs; SimAI's own workloads can be imported"},
@@ -170,9 +170,9 @@ FileFormat json_format(const Head& head) {
   }
   if (head.has_key("workload_graph")) return FileFormat::chakra_json;
   if (head.has_key("schemaVersion")) return FileFormat::pytorch_profile;
-  if (head.has_key("topologies-per-dim")) return FileFormat::astra_sim_network;
-  if (head.has_key("all-reduce-implementation") || head.has_key("scheduling-policy"))
-    return FileFormat::astra_sim_system;
+  if (head.has_key("topologies-per-dim") || head.has_key("all-reduce-implementation") ||
+      head.has_key("scheduling-policy"))
+    return FileFormat::astra_sim_config;
   if (head.has_key("traceEvents"))
     return head.has("\"cpu_op\"") ? FileFormat::pytorch_profile : FileFormat::chrome_trace;
   if (head.has_key("schema") && head.has_key("nodes")) return FileFormat::execution_trace;
@@ -287,9 +287,9 @@ FileFormat text_format(const Head& head) {
     return FileFormat::nccl_tests;
   if (head.has("| NVIDIA-SMI ") && head.has("Driver Version")) return FileFormat::smi_overview;
   if (is_astra_sim_workload(head)) return FileFormat::astra_sim_workload;
-  if (head.has_line("npus_count:")) return FileFormat::astra_sim_network;
-  if (head.has_line("all-reduce-implementation:") || head.has_line("scheduling-policy:"))
-    return FileFormat::astra_sim_system;
+  if (head.has_line("npus_count:") || head.has_line("all-reduce-implementation:") ||
+      head.has_line("scheduling-policy:"))
+    return FileFormat::astra_sim_config;
   if (head.begins("Nodes ") && head.has_line("Tiers ")) return FileFormat::htsim_topology;
   if (head.has_line("TP:") && head.has_line("busbw:")) return FileFormat::simai_bandwidths;
   if (head.has_line("comm_type,comm_group,")) return FileFormat::aicb_workload;

@@ -5,27 +5,9 @@
 #include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
-#include <span>
-#include <string_view>
 
 namespace trainyard {
 namespace {
-
-// More numbers would touch each other.
-constexpr std::size_t most_across = 7;
-constexpr std::size_t most_up = 8;
-
-/// "512 KiB" of 524288 with steps of 1024.
-std::string with_prefix(double value, double step, std::span<const std::string_view> units) {
-  std::size_t prefix = 0;
-  // A thousand written as 999.999... must not get the smaller prefix.
-  constexpr double rounding = 1e-9;
-  while (prefix + 1 < units.size() && value >= step * (1 - rounding)) {
-    value /= step;
-    ++prefix;
-  }
-  return fmt::format("{:.6g} {}", value, units[prefix]);
-}
 
 /// `candidates` from the last at or below the least value to the first at or above the most.
 std::vector<double> around(const std::vector<double>& candidates, double least, double most) {
@@ -85,24 +67,6 @@ double PlotAxis::at(double value) const {
   return begin + length * (std::log(value) - low) / (high - low);
 }
 
-PlotAxis size_axis(const std::vector<double>& bytes, double begin, double length) {
-  const auto text = [](double size) {
-    constexpr std::array<std::string_view, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
-    return with_prefix(size, 1024, units);
-  };
-  return log_axis(bytes, begin, length, most_across, text, {.base = 2, .first = 0, .last = 60},
-                  every({1, 2, 3, 4, 5, 6, 8, 10}));
-}
-
-PlotAxis bandwidth_axis(const std::vector<double>& rates, double begin, double length) {
-  const auto text = [](double rate) {
-    constexpr std::array<std::string_view, 5> units{"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
-    return with_prefix(rate, 1000, units);
-  };
-  return log_axis(rates, begin, length, most_up, text, {.first = 0, .last = 18},
-                  {{{1, 2, 5}}, {{1}}, {{1}, 3}});
-}
-
 PlotAxis count_axis(const std::vector<double>& counts, double begin, double length, std::size_t most_counts) {
   const auto text = [](double count) { return fmt::format("{:.0f}", count); };
   return log_axis(counts, begin, length, most_counts, text, {.base = 2, .first = 0, .last = 30},
@@ -138,13 +102,6 @@ PlotAxis linear_axis(const std::vector<double>& values, double begin, double len
       axis.ticks.push_back({number * step, text(number * step)});
     return axis;
   }
-}
-
-PlotAxis ratio_axis(double begin, double length) {
-  PlotAxis axis{.begin = begin, .length = length, .ticks = {}};
-  for (const double ratio : {0.6, 0.8, 1.0, 1.25, 1.6, 2.0})
-    axis.ticks.push_back({ratio, fmt::format("{:g}", ratio)});
-  return axis;
 }
 
 }  // namespace trainyard

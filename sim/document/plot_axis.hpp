@@ -24,13 +24,6 @@ struct PlotAxis {
   [[nodiscard]] double at(double value) const;
 };
 
-/// Ticks at powers of two over sizes in bytes ("32 KiB"), at most seven. Every value must be above 0.
-PlotAxis size_axis(const std::vector<double>& bytes, double begin, double length);
-
-/// Ticks at 1, 2 and 5 times powers of ten, or only at powers of ten if the range is wide, over bytes per
-/// second ("20 GB/s"), at most eight. Every value must be above 0.
-PlotAxis bandwidth_axis(const std::vector<double>& rates, double begin, double length);
-
 /// Ticks at powers of two over numbers of GPUs, at most `most` of them. Every value must be at least 1.
 PlotAxis count_axis(const std::vector<double>& counts, double begin, double length, std::size_t most = 12);
 
@@ -44,8 +37,5 @@ PlotAxis decades_axis(const std::vector<double>& values, double begin, double le
 /// `from_zero` is false, from below the smallest value.
 PlotAxis linear_axis(const std::vector<double>& values, double begin, double length, std::size_t most,
                      const TickText& text, bool from_zero = true);
-
-/// From 0.6 to 2, the ratio of predictions to measurements: ratios beyond are drawn at the ends.
-PlotAxis ratio_axis(double begin, double length);
 
 }  // namespace trainyard

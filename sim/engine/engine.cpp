@@ -1,7 +1,7 @@
 #include "engine/engine.hpp"
 
 #include "engine/executors.hpp"
-#include "engine/expected_work.hpp"
+#include "engine/expected_events.hpp"
 #include "limits/run_limits.hpp"
 
 namespace trainyard {
@@ -63,10 +63,11 @@ Timeline run(const TaskGraph& graph, const EngineOptions& options) {
       }
       [[fallthrough]];
     case Fidelity::rounds:
-      expect(engine::expected_work(graph, options.fidelity), "fidelity closed is quicker");
+      expect(engine::expected_events(graph, options.fidelity), "rounds of messages", {},
+             "fidelity closed is quicker");
       return on_simgrid(engine::run_macro(graph, options));
     case Fidelity::messages:
-      expect(engine::expected_work(graph, options.fidelity), "fidelity flow is quicker");
+      expect(engine::expected_events(graph, options.fidelity), "messages", {}, "fidelity flow is quicker");
       return on_simgrid(engine::run_messages(graph, options));
   }
   throw EngineError("unknown fidelity");

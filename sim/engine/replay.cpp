@@ -2,7 +2,6 @@
 
 #include "config/diagnostic.hpp"
 #include "engine/link_faults.hpp"
-#include "limits/run_limits.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -278,14 +277,6 @@ void Replay::repeat(Job& job, double date) {
   constexpr long look_after = 100'000;
   constexpr long give_up_after = 20'000'000;
   if (++idle_repeats_ % look_after == 0) check_failed_links(graph_, *this);
-  if (idle_repeats_ == look_after) {
-    double last = date;  // the job may wait until a link is mended
-    for (const LinkEvent& event : graph_.link_events) last = std::max(last, event.date.si());
-    const double more = last > date ? look_after * (last - date) / (date - last_date_) : give_up_after;
-    // Each is a round, and a beginning and an end.
-    expect({.rounds = 2 * std::min<double>(more, give_up_after)},
-           "the job waits for a link while other traffic goes on: an earlier event is quicker");
-  }
   if (idle_repeats_ == give_up_after) {
     throw JobImpossible(fmt::format(
         "the job has made no progress for {} s, while the other jobs on its network repeated {} times; {}",

@@ -20,8 +20,7 @@ void complete_step(ResolvedExperiment& resolved) {
   for (RankClass& one : resolved.classes) {
     if (one.trace.accumulation > 1 || settings.accumulation == 1) continue;
     const double ops = 1.0 * settings.accumulation * static_cast<double>(one.trace.ops.size());
-    expect({.listed_ops = ops, .simulated_ops = ops},
-           "every op of every micro-batch is listed, and a smaller 'accumulation' has fewer");
+    expect_ops(ops, "every op of every micro-batch is listed, and a smaller 'accumulation' has fewer");
     accumulate(one.trace, settings.accumulation, element_sizes(settings.precision).gradient,
                {.reduces_each = resolved.stack.reduce_each_micro_batch,
                 .fuses_additions = resolved.stack.fused_accumulation});

@@ -2,7 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "imports/block_queue.hpp"
-#include "imports/inflater.hpp"
+#include "io/gzip.hpp"
 
 #include <algorithm>
 #include <array>

@@ -30,8 +30,6 @@ struct PlatformDraft {
   PlatformFile file;
   std::vector<std::string> comments;  ///< for the head of the file: origin and assumptions
   std::vector<std::string> warnings;  ///< for people who read the terminal
-  /// Some GPUs of a node exchange nothing, so that only this algorithm works on several nodes.
-  bool needs_hierarchical = false;
 };
 
 /// The node that answers without a file describe: GPUs below one socket (two from five GPUs on).

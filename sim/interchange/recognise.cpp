@@ -1,7 +1,6 @@
 #include "interchange/recognise.hpp"
 
 #include "config/file_format.hpp"
-#include "interchange/lstopo.hpp"
 #include "interchange/nccl_topology.hpp"
 #include "interchange/smi_query.hpp"
 #include "interchange/smi_topology.hpp"
@@ -14,9 +13,7 @@
 namespace trainyard {
 namespace {
 
-constexpr const char* what_is_read =
-    "accepted: nvidia-smi topo -m, nvidia-smi -q (-x), NCCL_TOPO_DUMP_FILE, lstopo --of xml, ASTRA-sim's "
-    "network";
+constexpr const char* what_is_read = "accepted: nvidia-smi topo -m, nvidia-smi -q (-x), NCCL_TOPO_DUMP_FILE";
 
 }  // namespace
 
@@ -31,11 +28,11 @@ NodeFileKind recognise_node_file(const InputText& input) {
   const std::string root = root_of_xml(input.text);
   if (root == "system") return NodeFileKind::nccl_topology;
   if (root == "nvidia_smi_log") return NodeFileKind::smi_query;
-  if (root == "topology") return NodeFileKind::lstopo;
   if (root.empty() && has_smi_matrix(input)) return NodeFileKind::smi_topology;
   if (root.empty() && is_smi_query_text(input)) return NodeFileKind::smi_query;
   if (other != config::FileFormat::unknown)
-    name_it(other == config::FileFormat::astra_sim_system || other == config::FileFormat::slurm
+    name_it(other == config::FileFormat::astra_sim_config || other == config::FileFormat::slurm ||
+                    other == config::FileFormat::nccl_graph || other == config::FileFormat::lstopo
                 ? config::command_for(other, input.name)
                 : std::string(what_is_read));
   throw input_error(input.name, 0,
@@ -61,18 +58,15 @@ NodeLayout read_node(const std::vector<InputText>& files) {
   const InputText* const nccl = file(NodeFileKind::nccl_topology);
   const InputText* const matrix = file(NodeFileKind::smi_topology);
   const InputText* const query = file(NodeFileKind::smi_query);
-  const InputText* const hwloc = file(NodeFileKind::lstopo);
   if (nccl != nullptr && matrix != nullptr) {
     throw input_error(matrix->name, 0, fmt::format("both this and {} are the topology", nccl->name),
                       "leave out one of them: NCCL's has more");
   }
   NodeLayout layout = nccl != nullptr     ? layout_of(read_nccl_topology(*nccl))
                       : matrix != nullptr ? layout_of(read_smi_topology(*matrix))
-                      : hwloc != nullptr  ? layout_of(read_lstopo(*hwloc))
                                           : layout_of(read_smi_query(*query));
-  const bool is_query_alone = nccl == nullptr && matrix == nullptr && hwloc == nullptr;
+  const bool is_query_alone = nccl == nullptr && matrix == nullptr;
   if (query != nullptr && !is_query_alone) add_facts(layout, read_smi_query(*query));
-  if (hwloc != nullptr && (nccl != nullptr || matrix != nullptr)) add_facts(layout, read_lstopo(*hwloc));
   return layout;
 }
 

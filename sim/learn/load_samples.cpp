@@ -1,7 +1,7 @@
 #include "config/diagnostic.hpp"
 #include "config/file_paths.hpp"
 #include "config/read_file.hpp"
-#include "learn/gzip.hpp"
+#include "io/gzip.hpp"
 #include "learn/samples.hpp"
 #include "learn/streams.hpp"
 #include "units/text.hpp"

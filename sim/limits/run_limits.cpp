@@ -1,9 +1,11 @@
 #include "limits/run_limits.hpp"
 
 #include "config/diagnostic.hpp"
+#include "units/plural.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <ctime>
 #include <fmt/format.h>
@@ -15,15 +17,13 @@
 namespace trainyard {
 namespace {
 
-constexpr Seconds long_time{10};
+constexpr double many = 3e7;       // things: minutes
+constexpr double too_many = 1e11;  // a slip of the pen unless --max-time asks for it
 constexpr Bytes large_memory{1e9};
 constexpr long tick_us = 50'000;  // within which a process may exceed a limit
 constexpr int exit_in_parent = 4;
 
-/// Longer work is a slip of the pen unless --max-time asks for it.
-constexpr Seconds week{7 * 24 * 3600.0};
-
-constexpr std::string_view not_begun = "not begun: it would take ";
+constexpr std::string_view not_begun = "not begun: ";
 constexpr std::string_view stopped_after = "stopped after --max-time ";
 constexpr std::string_view stopped_at = "stopped at --max-memory ";
 
@@ -38,9 +38,7 @@ std::string over_memory(const RunLimits& limits) {
 struct Kept {
   RunLimits limits;
   std::function<void(const std::string&)> announce;
-  Cost cost = {};  ///< of all work so far; its memory is that of the largest
-  std::optional<Cost> announced = {};
-  bool expects = true;
+  std::string announced = {};  ///< the things of the last note
 };
 
 /// What the signal handler reads; it may not touch anything else.
@@ -93,38 +91,8 @@ void start_watch() {
   set_timer(tick_us);
 }
 
-/// Whether users should hear of this cost, who know of another one if that was announced.
-bool is_news(const Cost& cost, const std::optional<Cost>& announced) {
-  if (!announced) return cost.time >= long_time || cost.memory >= large_memory;
-  constexpr double much = 3;
-  return cost.time > much * std::max(announced->time, long_time) ||
-         cost.memory > much * std::max(announced->memory, large_memory);
-}
-
 Bytes memory_of_this_computer() {
   return Bytes(static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE)));
-}
-
-/// Where the user sets no limit: what this computer cannot hold, or nobody waits for.
-void require_sane(const Cost& cost, const RunLimits& limits, std::string_view instead) {
-  const Bytes memory = memory_of_this_computer();
-  const bool is_large = !limits.memory && cost.memory > memory;
-  if (!is_large && (limits.time || cost.time <= week)) return;
-  throw JobImpossible(fmt::format(
-      "{}{}, {}; {} with a larger value begins it all the same{}", not_begun, in_words(cost),
-      is_large ? fmt::format("and this computer has {} of memory", human(memory)) : "more than a week",
-      is_large ? "--max-memory" : "--max-time", instead.empty() ? "" : fmt::format("; {}", instead)));
-}
-
-void require_below(const Cost& cost, const RunLimits& limits, std::string_view instead) {
-  require_sane(cost, limits, instead);
-  const bool is_long = limits.time && cost.time > *limits.time;
-  const bool is_large = limits.memory && cost.memory > *limits.memory;
-  if (!is_long && !is_large) return;
-  throw JobImpossible(
-      fmt::format("{}{}, above {}{}{}", not_begun, in_words(cost),
-                  is_long ? "--max-time " + exact(*limits.time) : "--max-memory " + exact(*limits.memory),
-                  instead.empty() ? "" : "; ", instead));
 }
 
 }  // namespace
@@ -147,26 +115,32 @@ LimitsKept::~LimitsKept() {
   kept.reset();
 }
 
-void expect(Work work, std::string_view instead) {
-  if (!kept || !kept->expects) return;
-  if (!kept->limits.simulates) work.simulated_ops = 0;
-  const Cost added = cost_of(work);
-  kept->cost.time += added.time;
-  kept->cost.memory = std::max(kept->cost.memory, added.memory);
-  const Cost& cost = kept->cost;
-  require_below(cost, kept->limits, instead);
-  if (!kept->announce || !is_news(cost, kept->announced)) return;
-  kept->announced = cost;
+void expect(double count, std::string_view things, Bytes each, std::string_view instead) {
+  if (!kept) return;
+  const RunLimits& limits = kept->limits;
+  const Bytes memory = count * each;
+  const std::string quicker = instead.empty() ? "" : fmt::format("; {}", instead);
+  const std::string counted = fmt::format("{} {}", grouped(std::llround(std::min(count, 1e18))), things);
+  const Bytes most = limits.memory.value_or(memory_of_this_computer());
+  if (memory > most)
+    throw JobImpossible(fmt::format("{}{} take {}, {} {}{}", not_begun, counted, human(memory),
+                                    limits.memory ? "above --max-memory" : "and this computer has",
+                                    limits.memory ? exact(most) : human(most), quicker));
+  if (count > too_many && !limits.time)
+    throw JobImpossible(
+        fmt::format("{}{} take more than a week; --max-time with a larger value begins it all the same{}",
+                    not_begun, counted, quicker));
+  if ((count < many && memory < large_memory) || !kept->announce || kept->announced == things) return;
+  kept->announced = things;
   kept->announce(
-      fmt::format("note: this will take {}{}{}", in_words(cost), instead.empty() ? "" : "; ", instead));
+      fmt::format("note: {} take {}{}", counted, memory < large_memory ? "minutes" : human(memory), quicker));
 }
 
-void expect_no_more() {
-  if (kept) kept->expects = false;
+void expect_ops(double count, std::string_view instead) {
+  expect(count, "ops", Bytes(kept && kept->limits.simulates ? 3100 : 220), instead);
 }
 
 void leave_limits_to_children() {
-  if (kept) kept->limits.time.reset();
   watch.deadline = 0;
   watch.most_kib = 0;
 }
@@ -182,7 +156,6 @@ void keep_limits_in_child() {
 
 void begin_part() {
   if (!kept) return;
-  kept->cost = {};
   if (kept->limits.are_of_points && kept->limits.time) watch.deadline = now() + kept->limits.time->si();
 }
 

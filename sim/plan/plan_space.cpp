@@ -2,7 +2,6 @@
 
 #include "config/read.hpp"
 #include "experiment/prediction_error.hpp"
-#include "limits/run_limits.hpp"
 #include "run/child_processes.hpp"
 #include "run/energy.hpp"
 #include "run/run.hpp"
@@ -173,7 +172,6 @@ public:
     require_groups();
     make_axes();
     if (space_.request.settings.quantile) make_randomness();
-    expect(work(), "this judges all layouts, and a search follows; fewer '--gpus' take less");
     make_points(judged());
     if (space_.randomness) require_randomness();
     return std::move(space_);
@@ -382,16 +380,6 @@ private:
   }
 
   /// The work of judging every layout.
-  [[nodiscard]] Work work() const {
-    Work work;
-    for (const PlanGroup& group : space_.groups) {
-      const double layouts = static_cast<double>(group.layouts) / parallel_;
-      work.judged_layouts += layouts;
-      work.judged_ranks += layouts * group.gpus;
-    }
-    return work;
-  }
-
   /// The verdict of every layout, by group.
   std::vector<std::vector<LayoutVerdict>> judged() {
     constexpr std::size_t share = 256;  // layouts: enough that a process is worth its start

@@ -258,12 +258,37 @@ Json case_validation_json(const Validation& validation, Fit fit) {
 }
 
 std::string validated_cases_csv(const std::vector<Json>& validations) {
-  constexpr std::array columns{
-      "file",   "line",     "family",    "incomplete",    "figure",        "platform",
-      "model",  "stack",    "precision", "batch_per_gpu", "accumulation",  "gpus",
-      "nodes",  "unit",     "measured",  "predicted",     "compute_scale", "error",
-      "low",    "high",     "inside",    "low_held_out",  "high_held_out", "inside_held_out",
-      "scored", "excluded", "id",        "experiment",    "predicted_low", "predicted_high"};
+  constexpr std::array columns{"file",
+                               "line",
+                               "family",
+                               "incomplete",
+                               "figure",
+                               "platform",
+                               "model",
+                               "stack",
+                               "precision",
+                               "batch_per_gpu",
+                               "accumulation",
+                               "gpus",
+                               "nodes",
+                               "unit",
+                               "measured",
+                               "predicted",
+                               "linear_from_one_gpu",
+                               "compute_scale",
+                               "error",
+                               "low",
+                               "high",
+                               "inside",
+                               "low_held_out",
+                               "high_held_out",
+                               "inside_held_out",
+                               "scored",
+                               "excluded",
+                               "id",
+                               "experiment",
+                               "predicted_low",
+                               "predicted_high"};
   std::string csv;
   for (const char* column : columns) csv += fmt::format("{}{}", csv.empty() ? "" : ",", column);
   csv += '\n';

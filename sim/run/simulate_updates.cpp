@@ -28,6 +28,7 @@ namespace {
 // Every tensor, or piece of one, is a flow. With fidelity flow, which users do not choose, no job takes many
 // minutes.
 constexpr double most_flows = 4e7;
+constexpr std::string_view events_of_steps = "steps, ops and messages of workers";
 constexpr std::string_view fewer_steps = "fewer 'steps.measured' or 'steps.repeats' take less";
 
 /// The workers' machine, with additional nodes for servers that do not run on the workers' nodes.
@@ -246,7 +247,7 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
   options.choose_k = k_choice(resolved, settings, per_worker);
   const ServerPlacement placement = placement_of(resolved.settings.sync);
   if (placement == ServerPlacement::free) {
-    expect(expected_work(resolved, settings, ops.size(), nullptr), fewer_steps);
+    expect(expected_events(resolved, settings, ops.size(), nullptr), events_of_steps, {}, fewer_steps);
     options.loading = loading_times(resolved, cluster, settings.workers, {});
     const auto repeats = without_network(settings, times, options, training.events);
     require_none(violations(repeats, {}, {}));
@@ -257,7 +258,7 @@ Training train_with_servers(const ResolvedExperiment& resolved, const UpdateSett
   std::vector<ServerMessage> messages = messages_of(resolved, settings, counts);
   const ServerPlan plan = plan_servers(cluster, settings.workers, worker_nodes, placement,
                                        std::move(messages), resolved.stack.servers);
-  expect(expected_work(resolved, settings, ops.size(), &plan), fewer_steps);
+  expect(expected_events(resolved, settings, ops.size(), &plan), events_of_steps, {}, fewer_steps);
   training.load =
       host_load(plan, worker_nodes, static_cast<int>(cluster.platform.cpus.size()), settings.push_every);
   options.loading = loading_times(resolved, cluster, settings.workers, training.load);
@@ -298,7 +299,7 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
   std::vector<StepTimes> times =
       step_times(resolved, *resolved.cluster, settings.workers, ops, counts.repeats);
   StepAtPace step = at_other_paces(step_of(steady), are_of_all);
-  expect(expected_work(resolved, settings, ops.size(), nullptr), fewer_steps);
+  expect(expected_events(resolved, settings, ops.size(), nullptr), events_of_steps, {}, fewer_steps);
   TrainingOptions options = training_options(settings, counts);
   options.exchange = [&step](Seconds computed) { return step.beyond(computed); };
   options.log = order_logs(resolved, settings, counts, times.front().nominal(), learns, training.logs);

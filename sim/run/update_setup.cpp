@@ -16,17 +16,12 @@ TrainingOptions training_options(const UpdateSettings& settings, const StepCount
   return {.warmup = updates(steps.warmup), .measured = updates(steps.measured)};
 }
 
-Work expected_work(const ResolvedExperiment& resolved, const UpdateSettings& settings, std::size_t ops,
-                   const ServerPlan* plan) {
+double expected_events(const ResolvedExperiment& resolved, const UpdateSettings& settings, std::size_t ops,
+                       const ServerPlan* plan) {
   const StepCounts& steps = resolved.settings.steps;
-  const double worker_steps = 1.0 * settings.workers * (steps.warmup + steps.measured) * steps.repeats;
-  Work work{.worker_steps = worker_steps,
-            .drawn_ops = resolved.settings.random.op ? worker_steps * static_cast<double>(ops) : 0};
-  if (plan == nullptr) return work;
-  const auto ways = static_cast<double>(plan->workers.front().push.size());
-  work.server_flows = 2 * static_cast<double>(plan->messages.size()) * worker_steps / settings.push_every;
-  work.server_ways = work.server_flows * ways;
-  return work;
+  const double of_step = 1 + (resolved.settings.random.op ? static_cast<double>(ops) : 0) +
+                         (plan ? 2.0 * static_cast<double>(plan->messages.size()) / settings.push_every : 0);
+  return of_step * settings.workers * (steps.warmup + steps.measured) * steps.repeats;
 }
 
 std::vector<Seconds> worker_ops(const Step& steady) {

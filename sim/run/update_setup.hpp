@@ -4,7 +4,6 @@
 #include "engine/training.hpp"
 #include "experiment/data_loading.hpp"
 #include "experiment/resolve.hpp"
-#include "limits/forecast.hpp"
 #include "run/step.hpp"
 #include "schedule/server_plan.hpp"
 
@@ -16,9 +15,10 @@ namespace trainyard {
 /// otherwise as many updates as are needed to use one gradient of each.
 TrainingOptions training_options(const UpdateSettings& settings, const StepCounts& steps);
 
-/// The work of all repeats of a job with these ops in a step. `plan`: of its servers; null without.
-Work expected_work(const ResolvedExperiment& resolved, const UpdateSettings& settings, std::size_t ops,
-                   const ServerPlan* plan);
+/// Steps of the workers in all repeats, each with the ops whose times are drawn and with the messages that it
+/// sends and receives. `plan`: of the servers; null without.
+double expected_events(const ResolvedExperiment& resolved, const UpdateSettings& settings, std::size_t ops,
+                       const ServerPlan* plan);
 
 /// Durations of the ops of a worker's step, from the steady step's result.
 std::vector<Seconds> worker_ops(const Step& steady);

@@ -465,8 +465,7 @@ void expect_launches(const ResolvedExperiment& resolved) {
   double ops = 0;
   for (const RankClass& one : resolved.classes)
     ops += 1.0 * resolved.layout->micro_batches * static_cast<double>(one.trace.ops.size());
-  expect({.listed_ops = ops, .simulated_ops = ops},
-         "a host launches every op of every micro-batch, and a smaller 'accumulation' has fewer");
+  expect_ops(ops, "a host launches every op of every micro-batch, and a smaller 'accumulation' has fewer");
 }
 
 }  // namespace

@@ -87,8 +87,7 @@ MergedShards merged(const fs::path& dir, const StoredSweep& what) {
       for (std::string& path : store.files()) files.insert(std::move(path));
     } catch (const sqlite::Damaged& error) {
       throw FileError(
-          fmt::format("{}: --shard {}/{} --salvage keeps its points that are whole and simulates the others",
-                      error.fault(), number, shards));
+          fmt::format("{}; --shard {}/{} --force simulates its points again", error.fault(), number, shards));
     }
     std::size_t expected = 0;
     for (std::size_t point = 0; point < what.sweep.points.size(); ++point)

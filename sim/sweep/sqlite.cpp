@@ -26,10 +26,10 @@ std::string in_words(const std::string& file, const std::string& fault) {
 }  // namespace
 
 Damaged::Damaged(const std::string& file, const std::string& fault)
-    : FileError(in_words(file, fault) + "; --salvage keeps the points that are whole"),
+    : FileError(in_words(file, fault) + "; --force simulates all of its points again"),
       fault_(in_words(file, fault)) {}
 
-Database::Database(const std::string& path, const std::string& name) : name_(name.empty() ? path : name) {
+Database::Database(const std::string& path) : name_(path) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   if (sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr) != SQLITE_OK) {
     const std::string why = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);

@@ -28,9 +28,8 @@ private:
 class Database {
 public:
   /// Opens or creates a file; ":memory:" keeps everything in memory. Waits up to ten seconds for another
-  /// process that writes. The file may come from anybody: neither its triggers nor its views run. Messages
-  /// call it `name`, or by its path if that is empty.
-  explicit Database(const std::string& path, const std::string& name = {});
+  /// process that writes. The file may come from anybody: neither its triggers nor its views run.
+  explicit Database(const std::string& path);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

@@ -27,8 +27,6 @@ struct StoredSweep {
 /// one process alone, and is locked.
 enum class Readers { of_this_machine, none };
 
-struct Salvage;
-
 class SweepStore {
 public:
   /// In memory: lost at the end of the process.
@@ -57,28 +55,8 @@ public:
 
 private:
   struct Database;
-  struct Salvaging;
-  friend Salvage salvage(const std::filesystem::path& file, const StoredSweep& what);
   std::unique_ptr<Database> database_;
 };
-
-/// The whole rows of a store that may be damaged.
-struct Salvage {
-  std::vector<SweepRow> rows;      ///< by point
-  std::vector<std::string> files;  ///< that were read for them
-  bool has_all_files = true;       ///< false: more may have been read, which cannot be checked for changes
-  std::string damage;              ///< the first fault; empty if the store is whole
-};
-
-/// Reads every row that is as it was written, also from a file that is cut short or whose first page is
-/// damaged: works on a copy beside it, and leaves `file` as it is. Throws FileError if it is not known which
-/// sweep the rows belong to, and as SweepStore if that is another sweep.
-Salvage salvage(const std::filesystem::path& file, const StoredSweep& what);
-
-/// Puts a store with these rows in place of `file`, which becomes `file`.damaged, or `file`.damaged-2 ... if
-/// that exists. The new name. Throws FileError, and then `file` is as it was.
-std::filesystem::path replace_damaged(const std::filesystem::path& file, const StoredSweep& what,
-                                      const Salvage& saved);
 
 /// Tells versions of a file apart; empty for an unreadable file.
 std::string hash_or_nothing(const std::string& path);

@@ -3,8 +3,6 @@
 #include "process.hpp"
 
 #include <nlohmann/json.hpp>
-#include <pugixml.hpp>
-#include <set>
 
 using namespace trainyard;
 using Json = nlohmann::json;
@@ -111,60 +109,6 @@ TEST_CASE("--csv writes the rows of the table, and the iterations of nccl-tests 
   std::vector<std::string> wrong = few;
   wrong.insert(wrong.end(), {"-n", "none"});
   CHECK(run_program(wrong).code == 2);
-}
-
-TEST_CASE("--plot draws a line for each algorithm and protocol, and only as SVG") {
-  const Scratch scratch;
-  const auto plot = [&](const std::string& name, const std::vector<std::string>& more) {
-    std::vector<std::string> all{"collective", "all_reduce", "--platform", "dgx2", "--plot", scratch / name};
-    all.insert(all.end(), more.begin(), more.end());
-    const Ended ended = run_program(all);
-    CAPTURE(ended.err);
-    CHECK(ended.code == 0);
-    return ended.out;
-  };
-  const auto ways = [](const Json& report) {
-    std::set<std::string> all;
-    for (const Json& row : report["rows"]) {
-      all.insert(row["algorithm"].get<std::string>() + "/" + row["protocol"].get<std::string>() +
-                 (report["groups"].size() > 1 ? ", group " + row["group"].dump() : ""));
-    }
-    return all;
-  };
-  const std::vector<std::string> two{"--group", "0-7", "--group", "8-15@1 ms", "-b",
-                                     "1K",      "-e",  "64M",     "--nccl",    "2.12"};
-  for (const std::vector<std::string>& more : {std::vector<std::string>{"--nccl", "2.12"}, two}) {
-    std::vector<std::string> with_json = more;
-    with_json.emplace_back("--json");
-    with_json.emplace_back("--force");
-    const Json report = Json::parse(plot("a.svg", with_json));
-    plot("b.svg", {more.begin(), more.end()});
-    const std::string text = content(scratch / "a.svg");
-    CHECK(text == content(scratch / "b.svg"));
-    std::filesystem::remove(scratch / "b.svg");
-    pugi::xml_document picture;
-    REQUIRE(picture.load_string(text.c_str()));
-    CHECK(std::string(picture.document_element().name()) == "svg");
-    std::size_t lines = 0;
-    std::size_t dots = 0;
-    std::set<std::string> names;
-    for (const pugi::xml_node node : picture.document_element().children()) {
-      if (std::string(node.attribute("class").value()).starts_with("line ")) ++lines;
-      if (std::string(node.name()) == "circle") ++dots;
-      if (std::string(node.name()) == "text") names.insert(node.text().get());
-    }
-    const std::set<std::string> expected = ways(report);
-    CHECK(expected.size() > 1);
-    CHECK(lines == expected.size());
-    CHECK(dots == report["rows"].size() + expected.size());  // with those of the legend
-    for (const std::string& name : expected) CHECK(names.contains(name));
-  }
-  CHECK(collective_on_dgx2({"--plot", scratch / "a.svg"}).code == 5);  // it is not overwritten
-  for (const char* const wrong : {"a.png", "a", "svg", "a.svg.txt"}) {
-    CAPTURE(wrong);
-    CHECK(collective_on_dgx2({"--plot", scratch / wrong}).code == 2);
-    CHECK_FALSE(std::filesystem::exists(scratch / wrong));
-  }
 }
 
 TEST_CASE("--links writes what every link carried, and does not overwrite") {

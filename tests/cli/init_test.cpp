@@ -57,47 +57,6 @@ TEST_CASE("an experiment has the model's own optimizer, as a run without a file"
   CHECK(contains(run_program({"init", "experiment", "--model", "resnet50"}).out, "\noptimizer: momentum "));
 }
 
-TEST_CASE("a network and a system configuration of ASTRA-sim give a platform and an experiment") {
-  const Scratch scratch;
-  const std::string network =
-      scratch.put("network.yml",
-                  "topology: [ Switch, Switch ]\nnpus_count: [ 8, 2 ]\n"
-                  "bandwidth: [ 400, 50 ]\nlatency: [ 900, 1000 ]\nfaulty_links: [ 3 ]\n");
-  const std::string platform = scratch / "hgx.yaml";
-  const Ended init = run_program({"init", "platform", network, "--gpu", "h100_sxm_80gb", "-o", platform});
-  CAPTURE(init.err);
-  REQUIRE(init.code == 0);
-  CHECK(contains(init.err, "not used: faulty_links: [3]"));
-  CHECK(contains(init.err, "--set nodes=2"));
-  CHECK(run_program({"init", "platform", network, "--nvlink", "18"}).code == 2);
-  CHECK(run_program({"init", "platform", network, network, "--gpu", "h100_sxm_80gb"}).code == 3);
-  const std::string system = scratch.put(
-      "system.json",
-      "{\"all-reduce-implementation\": [\"ring\", \"ring\"], \"collective-optimization\": \"localBWAware\", "
-      "\"endpoint-delay\": 10}");
-  const std::string job = scratch / "job.yaml";
-  REQUIRE(run_program({"init", "experiment", "--system", system, "--platform", platform, "-o", job}).code ==
-          0);
-  CHECK(contains(run_program({"init", "experiment", "--system", system}).out,
-                 "# not used: endpoint-delay: 10"));
-  const Ended run = run_program({"run", job, "--set", "nodes=2", "--json"});
-  CAPTURE(run.err);
-  REQUIRE(run.code == 0);
-  CHECK(Json::parse(run.out)["ranks"] == 16);
-  // and back: the same network
-  REQUIRE(run_program(
-              {"export", "astra-sim", job, "--set", "nodes=2", "--time-unit", "ns", "-o", scratch / "w.txt"})
-              .code == 0);
-  const std::string again = content(scratch / "w.network.yml");
-  CHECK(contains(again, "npus_count: [ 8, 2 ]"));
-  CHECK(contains(again, "bandwidth: [ 400, 50 ]"));
-  CHECK(contains(again, "latency: [ 900, 1000 ]"));
-  CHECK(contains(content(scratch / "w.system.json"), "localBWAware"));
-  const Ended foreign = run_program({"init", "platform", system});
-  CHECK(foreign.code == 3);
-  CHECK(contains(foreign.err, "init experiment --system"));
-}
-
 TEST_CASE("without -o a platform goes to stdout, and answers alone are enough") {
   const Ended ended = run_program({"init", "platform", "--gpus", "8", "--gpu", "h100_sxm_80gb", "--nvlink",
                                    "18", "--nics", "8", "--nic", "400 Gbps", "--name", "mine"});
@@ -135,6 +94,8 @@ TEST_CASE("wrong files end with 3, wrong options with 2, missing files with 5") 
                 "no description of a node");
   check_refused({"init", "platform", scratch.put("g.xml", "<graphs/>"), "--gpu", "t4"}, 3,
                 "graph dump of NCCL");
+  check_refused({"init", "platform", scratch.put("n.yml", "npus_count: [ 8 ]\n"), "--gpu", "t4"}, 3,
+                "configuration of ASTRA-sim");
   check_refused({"init", "platform", scratch / "none", "--gpu", "t4"}, 5, "none");
   const std::string topo = scratch.put("topo.txt", matrix);
   check_refused({"init", "platform", topo}, 2, "--gpu PROFILE");
@@ -165,37 +126,4 @@ TEST_CASE("the skeleton of an experiment runs as it stands") {
   CHECK(run.code == 0);
   const Ended bert = run_program({"init", "experiment", "--model", "bert_base", "--platform", "dgx_h100"});
   CHECK(run_program({"run", scratch.put("bert.yaml", bert.out)}).code == 0);
-}
-
-TEST_CASE("the commands that are printed for a network of ASTRA-sim run") {
-  const Scratch scratch;
-  // GPUs of a Ring that are not neighbours exchange nothing; a latency of 0 is none of a platform's.
-  const std::string network = scratch.put("network.yml",
-                                          "topology: [ Ring, Switch ]\nnpus_count: [ 4, 2 ]\n"
-                                          "bandwidth: [ 100, 50 ]\nlatency: [ 0, 1000 ]\n");
-  const std::string platform = scratch / "ring.yaml";
-  const Ended init = run_program({"init", "platform", network, "--gpu", "h100_sxm_80gb", "-o", platform});
-  CAPTURE(init.err);
-  REQUIRE(init.code == 0);
-  CHECK(contains(init.err, "--algorithm hierarchical --nccl none"));
-  CHECK(contains(init.err, "--set stack.nccl=none"));
-  const Ended collective = run_program({"collective", "all_reduce", "--platform", platform, "--nodes", "2",
-                                        "--algorithm", "hierarchical", "--nccl", "none"});
-  CAPTURE(collective.err);
-  CHECK(collective.code == 0);
-  const std::string job = scratch / "job.yaml";
-  REQUIRE(run_program({"init", "experiment", "--platform", platform, "-o", job}).code == 0);
-  const Ended run = run_program({"run", job, "--set", "nodes=2", "--set", "sync.algorithm=hierarchical",
-                                 "--set", "stack.broadcast_buffers=false", "--set", "stack.nccl=none"});
-  CAPTURE(run.err);
-  CHECK(run.code == 0);
-  // The default platform of an experiment has one node, an algorithm in two parts needs two.
-  const std::string system = scratch.put(
-      "system.json",
-      R"({"all-reduce-implementation": ["ring", "ring"], "collective-optimization": "localBWAware"})");
-  const std::string two = scratch / "two.yaml";
-  REQUIRE(run_program({"init", "experiment", "--system", system, "-o", two}).code == 0);
-  const Ended on_two = run_program({"run", two});
-  CAPTURE(on_two.err);
-  CHECK(on_two.code == 0);
 }

@@ -6,22 +6,18 @@
 
 using namespace trainyard;
 
-TEST_CASE("work that would take too long, or too much memory, is not begun") {
-  const Ended slow = run_program({"collective", "all_reduce", "--platform", "dgx2", "--nodes", "64",
-                                  "--fidelity", "messages", "--max-time", "10s"});
-  CHECK(slow.code == 4);
-  CHECK(slow.out.empty());
-  CHECK(has(slow.err, "not begun: it would take about "));
-  CHECK(has(slow.err, "--max-time 10 s"));
-  CHECK(has(slow.err, "fidelity flow is quicker"));
+TEST_CASE("ops that the memory does not hold, and steps that never end, are not begun") {
   const Ended large =
       run_program({"run", "resnet50_dgx2", "--set", "accumulation=65536", "--max-memory", "8GB"});
   CHECK(large.code == 4);
+  CHECK(large.out.empty());
+  CHECK(has(large.err, "not begun: "));
   CHECK(has(large.err, "--max-memory 8 GB"));
-  const Ended endless = run_program({"run", "resnet50_dgx2", "--set", "random.step.kind=log_normal", "--set",
-                                     "random.step.sd=0.1", "--set", "steps.measured=10000000", "--set",
-                                     "steps.repeats=1000", "--max-time", "1 h"});
+  const Ended endless =
+      run_program({"run", "resnet50_dgx2", "--set", "random.step.kind=log_normal", "--set",
+                   "random.step.sd=0.1", "--set", "steps.measured=10000000", "--set", "steps.repeats=1000"});
   CHECK(endless.code == 4);
+  CHECK(has(endless.err, "more than a week"));
   CHECK(has(endless.err, "steps.measured"));
 }
 
@@ -30,35 +26,33 @@ TEST_CASE("a command that exceeds a limit ends") {
                                   "accumulation=3072", "--max-time", "1ms"});
   CHECK(slow.code == 4);
   CHECK(slow.err == "trainyard: error: stopped after --max-time 1 ms\n");
+  const Ended messages = run_program({"collective", "all_reduce", "--platform", "dgx2", "--nodes", "64",
+                                      "--fidelity", "messages", "--max-time", "300ms"});
+  CHECK(messages.code == 4);
+  CHECK(has(messages.err, "stopped after --max-time 300 ms"));
+  CHECK(run_program({"validate", "-j", "1", "--max-time", "100ms"}).code == 4);
   const Ended large = run_program({"run", "resnet50_dgx2", "--max-memory", "1MB"});
   CHECK(large.code == 4);
   CHECK(large.err == "trainyard: error: stopped at --max-memory 1 MB\n");
 }
 
-TEST_CASE("every command that may take long has limits, and knows what it will take") {
+TEST_CASE("every command that lists ops or writes bars knows what memory they take") {
   const Scratch scratch;
-  const auto refused = [](std::vector<std::string> words, const char* limit, const char* value) {
-    words.insert(words.end(), {limit, value});
+  const auto refused = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    words.insert(words.end(), {"--max-memory", "4 GB"});
     const Ended ended = run_program(words);
     CAPTURE(ended.err);
     CHECK(ended.code == 4);
-    CHECK(has(ended.err, "not begun: it would take about "));
-    CHECK(has(ended.err, std::string(limit) + " " + value));
+    CHECK(has(ended.err, "not begun: "));
+    CHECK(has(ended.err, "--max-memory 4 GB"));
   };
   const std::vector<std::string> many{"resnet50_dgx2", "--set", "accumulation=65536"};
-  const auto with = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    words.insert(words.end(), many.begin(), many.end());
-    return words;
-  };
-  refused(with({"memory"}, {}), "--max-memory", "4 GB");
-  refused(with({"trace"}, {"-o", scratch / "trace.csv"}), "--max-memory", "4 GB");
-  refused(with({"export", "hta"}, {"-o", scratch / "hta"}), "--max-memory", "4 GB");
-  refused({"validate", "-j", "1"}, "--max-time", "20 s");
+  refused({"memory"}, many);
+  refused({"trace", "-o", scratch / "trace.csv"}, many);
+  refused({"export", "hta", "-o", scratch / "hta"}, many);
   // 16 ranks of some 400 thousand ops are 6 million bars of trace.json.
-  refused({"run", "resnet50_dgx2", "--set", "accumulation=1024", "--out", scratch / "bars"}, "--max-memory",
-          "4 GB");
-  refused({"run", "resnet50_dgx2", "--nodes", "65536", "--out", scratch / "ranks"}, "--max-memory", "1.5 GB");
+  refused({"run", "--out", scratch / "bars"}, {"resnet50_dgx2", "--set", "accumulation=1024"});
   CHECK(run_program({"validate-trace", scratch / "none.json", "--max-time", "soon"}).code == 2);
 }
 
@@ -93,7 +87,7 @@ TEST_CASE("a point beyond a limit is a failure that --resume tries again") {
   CHECK(with({"--max-memory", "500MB"}).code == 4);
   const std::string failures = content(scratch / "out/failures.csv");
   CHECK(has(failures, "512,4,"));
-  CHECK(has(failures, "not begun: it would take about "));
+  CHECK(has(failures, "not begun: "));
   CHECK_FALSE(has(content(scratch / "out/sweep.csv"), "1,512,"));
   if (testing::is_sanitized) return;
   CHECK(with({"--resume"}).code == 0);

@@ -229,7 +229,7 @@ TEST_CASE("Ctrl-C during a long simulation ends it at once and leaves nothing be
     const Ended ended = process.wait();
     CHECK(ended.code == 130);
     CHECK(ended.out.empty());
-    CHECK(ended.err.starts_with("note: this will take about "));
+    CHECK(ended.err.starts_with("note: "));
     CHECK(ended.err.ends_with("\ntrainyard: interrupted\n"));
     CHECK(scratch.names().empty());
   }

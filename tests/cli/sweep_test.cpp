@@ -290,10 +290,9 @@ TEST_CASE("sweeps that cannot begin end with the code of what is wrong, and writ
   };
   ends({}, 2, "SWEEP is required");
   ends({file, "-j", "0"}, 2, "-j");
-  for (const char* const option : {"--resume", "--salvage", "--force", "--merge", "--shard=1/2", "--slurm"})
+  for (const char* const option : {"--resume", "--force", "--merge", "--shard=1/2", "--slurm"})
     ends({file, option}, 2, "requires --out DIR");
   ends({file, "--out", out, "--resume", "--force"}, 2, "--resume");
-  ends({file, "--out", out, "--salvage", "--force"}, 2, "--salvage");
   ends({file, "--out", out, "--merge", "--shard", "1/2"}, 2, "--merge");
   ends({file, "--out", out, "--shard", "4/3"}, 2, "--shard");
   ends({file, "--out", out, "--shard", "3"}, 2, "'3' is not I/N");
@@ -351,7 +350,7 @@ TEST_CASE("a folder that holds a sweep is gone on with, begun anew or left alone
   ends({"--resume"}, 5, "file is not a database");
 }
 
-TEST_CASE("a damaged store is refused, and --salvage keeps the points that are whole") {
+TEST_CASE("a damaged store is refused, and --force simulates its points again") {
   const Scratch scratch;
   const std::string file = scratch.put("tiny.yaml", experiment_with(""));
   const Words words{file, "--set", "batch_per_gpu=1..200", "--out", scratch / "out"};
@@ -364,27 +363,13 @@ TEST_CASE("a damaged store is refused, and --salvage keeps the points that are w
   REQUIRE(first.code == 0);
   const std::string store = scratch / "out/sweep.db";
   const std::string before = content(scratch / "out/sweep.csv");
-  CHECK(contains(with("--salvage").err, "sweep.db' is whole"));
   std::fstream(store, std::ios::in | std::ios::out | std::ios::binary).seekp(5 * 4096)
       << std::string(4096, 'x');
   const Ended refused = with("--resume");
   CHECK(refused.code == 5);
   CHECK(contains(refused.err, "is damaged"));
-  CHECK(contains(refused.err, "--salvage"));
-  const Ended salvaged = with("--salvage");
-  CAPTURE(salvaged.err);
-  CHECK(salvaged.code == 0);
-  CHECK(contains(salvaged.err, "of 200 points are whole and kept"));
-  CHECK(contains(salvaged.err, "of 200 points were already finished"));
-  CHECK(salvaged.out == first.out);
-  CHECK(content(scratch / "out/sweep.csv") == before);
-  CHECK(std::filesystem::exists(store + ".damaged"));
-  std::filesystem::resize_file(store, std::filesystem::file_size(store) - 5000);
-  CHECK(contains(with("--resume").err, "--salvage"));
-  const Ended cut = with("--salvage");
-  CAPTURE(cut.err);
-  CHECK(contains(cut.err, "it ends after page"));
-  CHECK(cut.out == first.out);
+  CHECK(contains(refused.err, "--force"));
+  CHECK(with("--force").out == first.out);
   CHECK(content(scratch / "out/sweep.csv") == before);
 }
 

@@ -120,17 +120,6 @@ TEST_CASE("a limit holds for training runs too, under the protocol that is asked
   CHECK(contains(two.err, "1gpu"));
 }
 
-TEST_CASE("the picture in platforms/ is what --plot draws of the shipped measurements") {
-  const Scratch scratch;
-  REQUIRE(run_program({"validate", shipped_csv("aiconfigurator_nccl.csv"),
-                       shipped_csv("deepbench_allreduce.csv"), shipped_csv("nccl.csv"),
-                       shipped_csv("vtrain_allreduce.csv"), "--summary", "--plot", scratch / "p.svg"})
-              .code == 0);
-  const bool is_same = content(scratch / "p.svg") ==
-                       content(std::filesystem::path(TRAINYARD_SOURCE_DIR) / "platforms/collectives.svg");
-  CHECK_MESSAGE(is_same, "run: trainyard validate --summary --plot platforms/collectives.svg --force");
-}
-
 TEST_CASE("check refuses machine rules that name a platform nobody has") {
   const Scratch scratch;
   const std::string rules =
@@ -141,20 +130,19 @@ TEST_CASE("check refuses machine rules that name a platform nobody has") {
   CHECK(contains(done.err, "dgx_a100"));
 }
 
-TEST_CASE("validate prints JSON, draws a picture and overwrites nothing without --force") {
+TEST_CASE("validate prints JSON and overwrites nothing without --force") {
   const Scratch scratch;
   const std::string rows =
       scratch.put("mine.csv", columns_line + measured_line("1073741824", "13870", "validate") +
                                   measured_line("1024", "30", "validate"));
-  const Ended done = run_program({"validate", rows, "--json", "--plot", scratch / "p.svg"});
+  const Ended done = run_program({"validate", rows, "--json", "--csv", scratch / "p.csv"});
   CAPTURE(done.err);
   REQUIRE(done.code == 0);
   const auto json = nlohmann::json::parse(done.out);
   CHECK(json["overall"]["rows"] == 2);
   CHECK(json["rows"][0]["platform"] == "dgx1v");
-  CHECK(content(scratch / "p.svg").starts_with("<svg"));
-  CHECK(run_program({"validate", rows, "--plot", scratch / "p.svg"}).code == 5);
-  CHECK(run_program({"validate", rows, "--plot", scratch / "p.svg", "--force"}).code == 0);
+  CHECK(run_program({"validate", rows, "--csv", scratch / "p.csv"}).code == 5);
+  CHECK(run_program({"validate", rows, "--csv", scratch / "p.csv", "--force"}).code == 0);
 }
 
 TEST_CASE("measurements that cannot be read are errors with their place") {
@@ -239,11 +227,6 @@ TEST_CASE("training runs of a user are predicted, by families and in JSON, whate
   const auto spec =
       nlohmann::json::parse(run_program({"validate", rows, "--json", "--fit", "nothing", "--summary"}).out);
   CHECK(spec["fit"] == "nothing");
-  const std::vector<std::string> draw{"validate", rows,          "--summary",         "--fit",
-                                      "1gpu",     "--plot-runs", scratch / "runs.svg"};
-  REQUIRE(run_program(draw).code == 0);
-  CHECK(contains(content(scratch / "runs.svg"), "2 runs"));
-  CHECK(run_program(draw).code == 5);
   CHECK(run_program({"validate", rows, "--fit", "2gpu"}).code == 3);
   CHECK(run_program({"validate", rows, "-j", "0"}).code == 2);
 }

@@ -3,11 +3,11 @@
 #include "exports/kineto_json.hpp"
 
 #include "errors_of.hpp"
-#include "exports/gzip.hpp"
 #include "exports/rank_step.hpp"
 #include "imports/byte_stream.hpp"
 #include "imports/profile_trace.hpp"
 #include "imports/read_kineto.hpp"
+#include "io/gzip.hpp"
 #include "run/simulate.hpp"
 #include "shipped_experiment.hpp"
 #include "temporary_folder.hpp"

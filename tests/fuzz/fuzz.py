@@ -57,8 +57,6 @@ def made_by_program(program, source, folder):
     call("run", *small, "--set", "sync={kind: parameter_server, update: async}", "--out", "u", "--no-page", "--no-usage")
     call("trace", *small, "-o", "t.csv")
     call("export", "chakra", *small, "-o", "job")
-    call("export", "astra-sim", "--model", "alexnet", "--platform", "dgx_a100", "--batch", "8", "--time-unit", "ns", "-o", "astra.txt")
-    call("export", "nccl-topology", "dgx1v", "-o", "topology.xml")
     call("calibrate", "gpu", "--plan", "plan.csv")
     with contextlib.closing(sqlite3.connect(folder / "report.sqlite")) as database:
         database.executescript((source / "tests/imports/report.sql").read_text(encoding="utf-8"))
@@ -68,9 +66,6 @@ def made_by_program(program, source, folder):
         "trace": files("t.csv"),
         "experiment": files("r/experiment.resolved.yaml") + files("u/experiment.resolved.yaml"),
         "chakra": files("job.0.et"),
-        "astra_workload": files("astra.txt"),
-        "astra_system": files("*system.json"),
-        "node": files("topology.xml") + files("*network.yml"),
         "nsys": files("report.sqlite"),
     }
 

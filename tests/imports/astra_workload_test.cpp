@@ -15,7 +15,7 @@ namespace {
 
 Trace workload_trace(const std::string& text, WorkloadTime unit = WorkloadTime::us,
                      std::optional<Bytes> value = {}) {
-  return trace_of(read_astra_workload(plain_input("workload.txt", text)), unit, value);
+  return read_astra_workload(plain_input("workload.txt", text), unit, value).trace;
 }
 
 constexpr std::string_view two_layers =
@@ -58,13 +58,14 @@ TEST_CASE("a transformer's collectives are of groups, and hold up forward and th
       "checkpoints: 0 checkpoint_initiates: 0 pp_comm 50331648\n2\n"
       "attention\t-1\t1200\tALLGATHER\t4096\t900\tREDUCESCATTER\t4096\t1100\tNONE\t0\t10\n"
       "moe\t-1\t1\tALLTOALL_EP\t64\t1\tNONE\t0\t1\tREDUCESCATTER_DP_EP\t128\t100\n";
-  const AstraWorkload workload = read_astra_workload(plain_input("workload.txt", text));
+  const AstraWorkload workload = read_astra_workload(plain_input("workload.txt", text), WorkloadTime::ns, {});
   CHECK(workload.groups.ranks == 48);
-  CHECK(workload.header.size() == 9);
-  CHECK(workload.header.back() == std::pair<std::string, std::int64_t>("pp_comm", 50331648));
-  CHECK(group_size(workload.groups, Axis::data) == 8);
-  CHECK(group_size(workload.groups, Axis::expert_data) == 2);
-  const Trace trace = trace_of(workload, WorkloadTime::ns, {});
+  CHECK(workload.not_used == std::vector<std::string>{"vpp 8", "ga 24", "pp_comm 50331648"});
+  CHECK(workload.groups.size(Axis::data) == 8);
+  CHECK(workload.groups.size(Axis::expert_data) == 2);
+  REQUIRE(workload.warnings.size() == 1);
+  CHECK(workload.warnings.front().starts_with("the trace is one of 3 stages alone"));
+  const Trace& trace = workload.trace;
   REQUIRE(trace.ops.size() == 8);
   const auto check = [&](std::size_t i, std::string_view layer, Operation operation, Axis axis, bool waits) {
     CAPTURE(layer);
@@ -91,6 +92,17 @@ TEST_CASE("the size of an all-gather is a rank's part, but in SimAI's workloads"
   };
   CHECK(gathered("HYBRID_TRANSFORMER model_parallel_NPU_group: 8") == Bytes(512));
   CHECK(gathered("HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8") == Bytes(64));
+}
+
+TEST_CASE("groups of one rank, and collectives of an unknown number of replicas, are warned of") {
+  const AstraWorkload workload =
+      read_astra_workload(plain_input("workload.txt",
+                                      "HYBRID_TRANSFORMER model_parallel_NPU_group: 1\n1\n"
+                                      "a -1 5 ALLREDUCE 64 5 NONE 0 5 REDUCESCATTER 64 5\n"),
+                          WorkloadTime::ns, {});
+  REQUIRE(workload.warnings.size() == 2);
+  CHECK(workload.warnings.front().ends_with("take no time: tensor"));
+  CHECK(workload.warnings.back().find("all_gpus") != std::string::npos);
 }
 
 TEST_CASE("a workload that no trace of all ranks can hold is refused at its line") {

@@ -4,11 +4,11 @@
 
 #include "errors_of.hpp"
 #include "imports/kineto_text.hpp"
+#include "io/gzip.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <string>
-#include <zlib.h>
 
 using namespace trainyard;
 using testing::gpu_event;
@@ -17,21 +17,6 @@ using testing::kineto_text;
 using testing::ProfileFile;
 
 namespace {
-
-std::string compressed(const std::string& text) {
-  z_stream stream{};
-  REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string out(deflateBound(&stream, text.size()), '\0');
-  std::string in = text;
-  stream.next_in = reinterpret_cast<Bytef*>(in.data());
-  stream.avail_in = static_cast<uInt>(in.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
 
 Profile read(const std::string& bytes, const KinetoOptions& options = {}) {
   return read_kineto(ProfileFile(bytes).path(), options);
@@ -73,7 +58,7 @@ TEST_CASE("a compressed profile is the plain one, whatever its name and its memb
   const Profile plain = read(text);
   const std::string half = text.substr(0, text.size() / 2);
   for (const std::string& bytes :
-       {compressed(text), compressed(half) + compressed(text.substr(half.size()))}) {
+       {compressed_by_gzip(text), compressed_by_gzip(half) + compressed_by_gzip(text.substr(half.size()))}) {
     for (const bool one_thread : {false, true}) {
       const Profile profile = read_kineto(ProfileFile(bytes).path(), {.one_thread = one_thread});
       REQUIRE(profile.events.size() == plain.events.size());
@@ -186,7 +171,7 @@ TEST_CASE("a file that is cut off is refused with the byte, or read as far as it
   CHECK(profile.seen > 40);
   CHECK(profile.seen < 75);
   CHECK(profile.ranks == 2);
-  const std::string small = compressed(text);
+  const std::string small = compressed_by_gzip(text);
   CHECK(problem(small.substr(0, small.size() / 2)).find("the compressed file is cut off after ") == 0);
   CHECK(read(small.substr(0, small.size() - 12), {.allow_truncated = true}).seen > 30);
 }

@@ -1,7 +1,6 @@
-// nvidia-smi -q, lstopo, what other files are, and several files together.
+// nvidia-smi -q, what other files are, and several files together.
 
 #include "interchange/inputs.hpp"
-#include "interchange/lstopo.hpp"
 #include "interchange/pcie_rates.hpp"
 #include "interchange/smi_query.hpp"
 #include "interchange/smi_topology.hpp"
@@ -56,40 +55,6 @@ constexpr const char* query_text =
     "    FB Memory Usage\n"
     "        Total                             : 81559 MiB\n"
     "        Used                              : 4 MiB\n";
-
-constexpr const char* lstopo_xml = R"(<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE topology SYSTEM "hwloc2.dtd">
-<topology version="2.0">
-  <object type="Machine">
-    <object type="Package" gp_index="3"><info name="CPUModel" value="Intel(R) Xeon(R) Gold 6248"/>
-      <object type="NUMANode" gp_index="4"/>
-      <object type="Bridge" gp_index="10" bridge_type="0-1">
-        <object type="Bridge" gp_index="11" bridge_type="1-1" pci_type="0604 [8086:2030] [0:0] 04 00" pci_link_speed="15.753846">
-          <object type="Bridge" gp_index="12" bridge_type="1-1" pci_type="0604 [10b5:9781] [0:0] b0 00" pci_link_speed="15.753846">
-            <object type="PCIDev" gp_index="20" pci_busid="0000:34:00.0" pci_type="0302 [10de:1db1] [0:0] a1 00" pci_link_speed="15.753846">
-              <object type="OSDev" gp_index="30" name="nvml0" osdev_type="1"><info name="GPUModel" value="Tesla V100-SXM2-16GB"/></object>
-            </object>
-          </object>
-          <object type="Bridge" gp_index="13" bridge_type="1-1" pci_type="0604 [10b5:9781] [0:0] b0 00" pci_link_speed="15.753846">
-            <object type="PCIDev" gp_index="21" pci_busid="0000:36:00.0" pci_type="0302 [10de:1db1] [0:0] a1 00" pci_link_speed="7.876923">
-              <object type="OSDev" gp_index="31" name="nvml1" osdev_type="1"><info name="GPUModel" value="Tesla V100-SXM2-16GB"/></object>
-            </object>
-          </object>
-        </object>
-        <object type="PCIDev" gp_index="22" pci_busid="0000:3b:00.0" pci_type="0207 [15b3:1017] [0:0] 00 00" pci_link_speed="15.753846">
-          <object type="OSDev" gp_index="32" name="ib0" osdev_type="2"/>
-          <object type="OSDev" gp_index="33" name="mlx5_0" osdev_type="3"/>
-        </object>
-        <object type="PCIDev" gp_index="23" pci_busid="0000:01:00.0" pci_type="0300 [1a03:2000] [0:0] 41 00"/>
-      </object>
-    </object>
-  </object>
-  <distances2hetero nbobjs="2" kind="25" name="NVLinkBandwidth">
-    <indexes length="14">OSDev:30 OSDev:31 </indexes>
-    <u64values length="20">1000000 50000 50000 1000000 </u64values>
-  </distances2hetero>
-</topology>
-)";
 
 }  // namespace
 
@@ -160,37 +125,12 @@ TEST_CASE("files that would take long are refused at once") {
         }).find("attributes") != std::string::npos);
 }
 
-TEST_CASE("lstopo gives sockets, switches, cards and NVLinks; bridges with one way down are left out") {
-  const Lstopo read = read_lstopo(input(lstopo_xml));
-  CHECK(read.version == "2.0");
-  CHECK(read.count(&LstopoDevice::is_gpu) == 2);
-  CHECK(read.count(&LstopoDevice::is_network) == 1);
-  CHECK(read.count(&LstopoDevice::is_openfabrics) == 1);
-  const NodeLayout layout = layout_of(read);
-  CHECK(layout.count(DeviceKind::pcie_switch) == 1);
-  CHECK(layout.count(DeviceKind::nic) == 1);
-  CHECK(layout.devices[layout.of_kind(DeviceKind::gpu)[1]].up == PcieLink{8, 8});
-  REQUIRE(layout.gpu_links.size() == 1);
-  CHECK(layout.gpu_links[0].lanes == 2);
-  CHECK(layout.socket_link == LinkKind::upi);
-  const Platform platform = testing::written_and_read(layout, testing::answers("v100_sxm2_16gb"));
-  CHECK(connection(platform, platform.gpus[0], platform.gpus[1]) == "NV2");
-  CHECK(connection(platform, platform.gpus[0], platform.nics[0]) == "PHB");
-}
-
-TEST_CASE("the kinds of devices are numbers up to version 2 of lstopo's XML and bits from 3 on") {
-  const std::string text = with(lstopo_xml, "<topology version=\"2.0\">", "<topology version=\"3.0\">");
-  CHECK(read_lstopo(input(text)).count(&LstopoDevice::is_gpu) == 0);  // 1 is no GPU there
-  CHECK(message_of([] {
-          read_lstopo(input(with(lstopo_xml, "1000000 50000 50000 1000000", "1000000 50000")));
-        }).find("2 values for 2 devices") != std::string::npos);
-}
-
 TEST_CASE("files of other programs are named for what they are") {
   const auto error = [](const std::string& text) {
     return message_of([&] { recognise_node_file(input(text)); });
   };
   CHECK(error("<graphs version=\"1\"/>").find("graph dump of NCCL") != std::string::npos);
+  CHECK(error("<topology version=\"2.0\"/>").find("topology of lstopo") != std::string::npos);
   CHECK(error("<?xml version='1.0'?>\n<platform version=\"4.1\"/>").find("SimGrid") != std::string::npos);
   CHECK(error("{\"traceEvents\": []}").find("Chrome trace") != std::string::npos);
   CHECK(error("# nThread 1 nGpus 8\n").find("nccl-tests") != std::string::npos);
@@ -224,7 +164,7 @@ TEST_CASE("PCIe speeds are read in all their spellings") {
 
 TEST_CASE("no change of a byte ends the program, whatever it does to the meaning") {
   for (const std::string& text : {std::string(testing::two_pairs), std::string(testing::switched_node),
-                                  query_xml(2), std::string(query_text), std::string(lstopo_xml)}) {
+                                  query_xml(2), std::string(query_text)}) {
     for (std::size_t at = 0; at < text.size(); at += 7) {
       for (const char c : {'\x01', '<', '>', '"', '9', ' ', '\n', '\xff'}) {
         std::string other = text;

@@ -3,7 +3,6 @@
 
 #include "config/diagnostic.hpp"
 #include "learn/batches.hpp"
-#include "learn/gzip.hpp"
 #include "learn/streams.hpp"
 
 #include <algorithm>
@@ -145,21 +144,6 @@ TEST_CASE("IDX files are read as MNIST defines them, and damaged ones refused") 
   refused(images, idx_header(8, {3}) + "abc");
   refused(idx_header(8, {-1, -1, -1}), labels);
   refused(idx_header(8, {0, 3, 3}), idx_header(8, {0}));
-}
-
-TEST_CASE("compressed files are read, and damaged or endless ones refused") {
-  // printf 'abc' | gzip -n
-  const std::string packed(
-      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x4c\x4a\x06\x00\xc2\x41\x24\x35\x03\x00\x00\x00", 23);
-  CHECK(uncompressed("x", packed, 100) == "abc");
-  CHECK(uncompressed("x", packed + packed, 100) == "abcabc");
-  CHECK(uncompressed("x", "abc", 100) == "abc");
-  CHECK_THROWS_AS(uncompressed("x", packed, 2), InputError);
-  for (std::size_t length = 2; length < packed.size(); ++length)
-    CHECK_THROWS_AS(uncompressed("x", packed.substr(0, length), 100), InputError);
-  std::string damaged = packed;
-  damaged[19] = 'x';  // of the length
-  CHECK_THROWS_AS(uncompressed("x", damaged, 100), InputError);
 }
 
 TEST_CASE("missing data says how to get it") {

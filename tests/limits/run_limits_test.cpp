@@ -14,14 +14,12 @@ using namespace trainyard;
 
 namespace {
 
-constexpr Work of_a_minute{.messages = 6e6};
-
 /// As in the parent of a sweep, which no watch ends.
-std::string refusal(RunLimits limits, const Work& work) {
+std::string refusal(RunLimits limits, double count, Bytes each) {
   limits.are_of_points = true;
   const LimitsKept kept(limits, {});
   try {
-    expect(work, "do less");
+    expect(count, "things", each, "do less");
   } catch (const JobImpossible& error) {
     return error.what();
   }
@@ -49,68 +47,44 @@ int end_of_child(const RunLimits& limits, const std::function<void()>& act) {
 
 }  // namespace
 
-TEST_CASE("long work is announced once, and again if it becomes much more, short work never") {
+TEST_CASE("a count that takes minutes or gigabytes is announced once, others never") {
   std::vector<std::string> notes;
   const LimitsKept kept({}, [&](const std::string& note) { notes.push_back(note); });
-  expect({.messages = 100});
+  expect(1e7, "messages", {}, "fidelity flow is quicker");
   CHECK(notes.empty());
-  expect(of_a_minute, "fidelity flow is quicker");
-  expect(of_a_minute);
-  REQUIRE(notes.size() == 1);
-  CHECK(notes.front().find("; fidelity flow is quicker") != std::string::npos);
-  expect({.messages = 10 * of_a_minute.messages});
-  CHECK(notes.size() == 2);  // much more than was announced
+  for (int i = 0; i < 2; ++i) expect(4e7, "messages", {}, "fidelity flow is quicker");
+  expect_ops(1e6, "");
+  CHECK(notes == std::vector<std::string>{"note: 40,000,000 messages take minutes; fidelity flow is quicker",
+                                          "note: 1,000,000 ops take 3.1 GB"});
 }
 
-TEST_CASE("work that adds up is announced when all of it is long") {
-  int notes = 0;
-  const LimitsKept kept({}, [&](const std::string&) { ++notes; });
-  for (int i = 0; i < 10; ++i) expect({.messages = 6e4});
-  CHECK(notes == 0);
-  for (int i = 0; i < 30; ++i) expect({.messages = 6e4});
-  CHECK(notes == 1);
+TEST_CASE("a count that takes more memory than is allowed, or than there is, is not begun") {
+  const std::string memory = refusal({.memory = Bytes(1e6)}, 1e4, Bytes(1e3));
+  CHECK(memory.find("--max-memory 1 MB; do less") != std::string::npos);
+  CHECK(is_limit_reason(memory));
+  CHECK(refusal({.memory = Bytes(1e8)}, 1e4, Bytes(1e3)).empty());
+  CHECK(refusal({}, 1e12, Bytes(1e6)).find("and this computer has") != std::string::npos);
+  CHECK(refusal({.time = Seconds(1e9), .memory = Bytes(1e19)}, 1e12, Bytes(1e6)).empty());
 }
 
-TEST_CASE("work above a limit is not begun, and the reason says so") {
-  const std::string time = refusal({.time = Seconds(1)}, of_a_minute);
-  CHECK(time.find("--max-time 1 s") != std::string::npos);
-  CHECK(time.find("do less") != std::string::npos);
-  CHECK(is_limit_reason(time));
-  const std::string memory = refusal({.memory = Bytes(1e6)}, {.listed_ops = 1e6});
-  CHECK(memory.find("--max-memory 1 MB") != std::string::npos);
-  CHECK(refusal({.time = Seconds(1e6), .memory = Bytes(1e12)}, of_a_minute).empty());
+TEST_CASE("more than about a week is not begun unless a limit allows it") {
+  const std::string reason = refusal({}, 1e13, {});
+  CHECK(reason.find("--max-time with a larger value") != std::string::npos);
+  CHECK(is_limit_reason(reason));
+  CHECK(refusal({.time = Seconds{1}}, 1e13, {}).empty());
 }
 
-TEST_CASE(
-    "a command that only lists ops expects nothing of their simulation, and one whose parts may fail refuses "
-    "none") {
-  CHECK_FALSE(refusal({.time = Seconds(1)}, {.simulated_ops = 1e8}).empty());
-  CHECK(refusal({.time = Seconds(1), .simulates = false}, {.simulated_ops = 1e8}).empty());
-  const LimitsKept kept({.time = Seconds(1), .are_of_points = true}, {});
-  expect_no_more();
-  CHECK_NOTHROW(expect(of_a_minute));
+TEST_CASE("ops that are only listed take a tenth of the memory") {
+  for (const bool simulates : {true, false}) {
+    const LimitsKept kept({.memory = Bytes(1e9), .are_of_points = true, .simulates = simulates}, {});
+    if (simulates)
+      CHECK_THROWS_AS(expect_ops(1e6, ""), JobImpossible);
+    else
+      CHECK_NOTHROW(expect_ops(1e6, ""));
+  }
 }
 
-TEST_CASE("work for more than this computer's memory or a week is not begun unless a limit allows it") {
-  constexpr Work large{.written_bars = 1e12};  // 1.5 PB
-  constexpr Work long_work{.messages = 1e13};  // 700 days
-  const auto reason = [](const RunLimits& limits, const Work& work) {
-    const LimitsKept these(limits, {});
-    try {
-      expect(work);
-    } catch (const JobImpossible& error) {
-      return std::string(error.what());
-    }
-    return std::string();
-  };
-  CHECK(reason({}, large).find("--max-memory with a larger value") != std::string::npos);
-  CHECK(reason({}, long_work).find("--max-time with a larger value") != std::string::npos);
-  CHECK(is_limit_reason(reason({}, long_work)));
-  CHECK(reason({.time = Seconds{1e9}}, long_work).empty());
-  CHECK(reason({.time = Seconds{1e9}, .memory = Bytes{1e18}}, large).empty());
-}
-
-TEST_CASE("without limits nothing is announced or refused") { CHECK_NOTHROW(expect(of_a_minute)); }
+TEST_CASE("without limits nothing is announced or refused") { CHECK_NOTHROW(expect(1e13, "things", {}, "")); }
 
 TEST_CASE("a child that exceeds the time of its part or its memory ends with a reason") {
   {

@@ -2,7 +2,6 @@
 
 #include "published/case_intervals.hpp"
 #include "report/calibration_tables.hpp"
-#include "report/training_plot.hpp"
 #include "units/text_layout.hpp"
 
 #include <algorithm>
@@ -162,38 +161,6 @@ TEST_CASE("families outside the totals count by themselves") {
   CHECK(json["families"]["old"]["rows"] == 2);
   CHECK(json["families"]["old"]["not_in_totals"] == "too old");
   CHECK(json["outliers"].empty());
-  CHECK(training_plot(sample.validation).find("<circle") == std::string::npos);
-}
-
-TEST_CASE("the picture of training runs draws each that is scored, and linear scaling of it") {
-  const SampleRuns sample;
-  const std::string svg = training_plot(sample.validation);
-  CHECK(svg.starts_with("<svg"));
-  CHECK(svg.ends_with("</svg>\n"));
-  CHECK(occurrences(svg, "<circle") == 2 * 3 + 3);         // the legend has three
-  CHECK(occurrences(svg, "<g class=\"part\">") == 1 + 1);  // of one panel
-  CHECK(occurrences(svg, "<polygon") == 0);
-  for (const std::string text : {">first &amp; best<", ">16.2 %, linear 7.1 %, 2 runs; 1 incomplete 6.0 %<",
-                                 ">16<", "Predicted / measured training throughput", "linear scaling"}) {
-    CAPTURE(text);
-    CHECK(svg.find(text) != std::string::npos);
-  }
-  CHECK(svg.find("nan") == std::string::npos);
-  CHECK(svg.find("inf") == std::string::npos);
-}
-
-TEST_CASE("runs on one number of GPUs stand beside each other, those far off are arrows at the edge") {
-  SampleRuns sample;
-  for (const double predicted : {800.0, 810.0, 3000.0}) sample.add(8, 790, predicted);
-  const std::string svg = training_plot(sample.validation);
-  CHECK(occurrences(svg, "<polygon") == 1);
-  std::vector<std::string> places;
-  const std::size_t marks = svg.rfind("<g class=\"mark\">");
-  for (std::size_t at = svg.find("cx=", marks); at < svg.find("</g>", marks); at = svg.find("cx=", at + 1))
-    places.push_back(svg.substr(at, svg.find(' ', at) - at));
-  REQUIRE(places.size() == 4);  // one on four GPUs, three of four on eight
-  std::ranges::sort(places);
-  CHECK(std::ranges::adjacent_find(places) == places.end());
 }
 
 TEST_CASE("the table of a fitted stack names its runs, the scale and what was not fitted to") {

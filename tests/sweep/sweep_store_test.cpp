@@ -69,6 +69,11 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+std::string bytes_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
 }  // namespace
 
 TEST_CASE("rows come back as they were, by point, from memory, and from a file that is opened again") {
@@ -242,153 +247,38 @@ TEST_CASE("a row that is not as it was written is an error of files, whatever wa
     CHECK_THROWS_AS(static_cast<void>(SweepStore(file, what).rows()), FileError);
     const std::string problem = problem_of([&] { merged(folder.path, what); });
     CHECK(contains(problem, "shard-1-of-1.db' is damaged: "));
-    CHECK(contains(problem, "--shard 1/1 --salvage"));
+    CHECK(contains(problem, "--shard 1/1 --force"));
     remove_store(file);
   }
 }
 
-TEST_CASE("a damaged store is refused, and salvaged row by row") {
+TEST_CASE("a store whose bytes are damaged, or that is cut short, is refused by name") {
   const TemporaryFolder folder;
   const fs::path file = folder.path / "sweep.db";
   constexpr int points = 500;
+  constexpr std::size_t page = 4096;
   const StoredSweep what = what_of(points);
   {
     SweepStore store(file, what);
-    for (std::size_t point = 0; point < points; ++point)
-      store.add(point % 7 == 0 ? failed(point) : done(point), {});
+    for (std::size_t point = 0; point < points; ++point) store.add(done(point), {});
     store.close();
   }
-  CHECK(salvage(file, what).damage.empty());
-  CHECK(salvage(file, what).rows.size() == points);
-  // A page of rows in the middle of the file is overwritten.
-  constexpr std::streamoff page = 4096;
-  REQUIRE(fs::file_size(file) > 6 * page);
-  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(5 * page)
-      << std::string(page, 'x');
-  CHECK(contains(opening(file, what), "is damaged: "));
-  CHECK(contains(opening(file, what), "--salvage"));
-  const Salvage saved = salvage(file, what);
-  CHECK_FALSE(saved.damage.empty());
-  CHECK(saved.rows.size() < points);
-  CHECK(saved.rows.size() > points / 2);
-  for (const SweepRow& row : saved.rows)
-    CHECK(same(row, row.point % 7 == 0 ? failed(row.point) : done(row.point)));
-  const fs::path aside = replace_damaged(file, what, saved);
-  CHECK(aside == file.string() + ".damaged");
-  CHECK(SweepStore(file, what).rows().size() == saved.rows.size());
-  fs::remove(file);
-  fs::copy(aside, file);
-  CHECK(replace_damaged(file, what, salvage(file, what)) == file.string() + ".damaged-2");
-  // Where the new store cannot be written, the damaged one stays.
-  fs::remove(file);
-  fs::copy(aside, file);
-  fs::create_directories(file.string() + ".salvaged/full");
-  CHECK_THROWS_AS(replace_damaged(file, what, saved), FileError);
-  CHECK(salvage(file, what).rows.size() == saved.rows.size());
-}
-
-namespace {
-
-std::string bytes_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-/// A closed store whose table of points has inner pages, with `model` in its list of files.
-std::string bytes_of_store(const fs::path& file, const StoredSweep& what, const std::string& model) {
-  SweepStore store(file, what);
-  for (std::size_t point = 0; point < what.sweep.points.size(); ++point)
-    store.add(point % 7 == 0 ? failed(point) : done(point), {model});
-  store.close();
-  return bytes_of(file);
-}
-
-constexpr std::size_t page_size = 4096;
-
-/// Salvages a file of these bytes; all that it gives is as it was written.
-Salvage salvage_of(const fs::path& file, const StoredSweep& what, const std::string& bytes) {
-  remove_store(file);
-  put(file, bytes);
-  Salvage saved = salvage(file, what);
-  for (const SweepRow& row : saved.rows) {
-    if (!same(row, row.point % 7 == 0 ? failed(row.point) : done(row.point)))
-      FAIL_CHECK("point " << row.point << " has another row");
-  }
-  CHECK(bytes_of(file) == bytes);
-  return saved;
-}
-
-}  // namespace
-
-TEST_CASE("a store that is cut short gives the rows of all pages that are left") {
-  const TemporaryFolder folder;
-  const fs::path file = folder.path / "sweep.db";
-  constexpr int points = 500;
-  const StoredSweep what = what_of(points);
-  const std::string model = put(folder.path / "model.yaml", "layers: 50\n");
-  const std::string whole = bytes_of_store(file, what, model);
-  const std::size_t pages = whole.size() / page_size;
-  REQUIRE(pages > 8);
-  CHECK(salvage_of(file, what, whole).damage.empty());
-  std::size_t before = 0;
-  for (std::size_t left = 4; left < pages; ++left) {
-    CAPTURE(left);
-    for (const std::size_t more : {std::size_t{0}, std::size_t{1000}}) {
-      const Salvage saved = salvage_of(file, what, whole.substr(0, left * page_size + more));
-      CHECK(saved.rows.size() >= before);
-      const std::size_t last = left + (more > 0 ? 1 : 0);
-      if (last < pages) CHECK(saved.damage == fmt::format("it ends after page {} of {}", last, pages));
-      CHECK_FALSE(saved.damage.empty());
-      CHECK(saved.files == std::vector<std::string>{model});
-      CHECK(saved.has_all_files);
-      before = more > 0 ? before : saved.rows.size();
-    }
-    // Each page from the fifth on is a leaf of 30 rows or more.
-    CHECK(before >= 30 * (left - 4));
-    CHECK(contains(opening(file, what), "--salvage"));
-  }
-  // No row is left, and nothing that tells which sweep it was.
-  for (const std::size_t left :
-       {std::size_t{10}, std::size_t{100}, page_size, 2 * page_size, 2 * page_size + 100, 3 * page_size}) {
-    CAPTURE(left);
-    const std::string problem = problem_of([&] { salvage_of(file, what, whole.substr(0, left)); });
+  const std::string whole = bytes_of(file);
+  REQUIRE(whole.size() > 8 * page);
+  const auto check = [&](const std::string& bytes) {
+    put(file, bytes);
+    const std::string problem = opening(file, what);
+    CHECK(contains(problem, "sweep.db' is damaged: "));
     CHECK(contains(problem, "--force"));
-    CHECK_FALSE(fs::exists(file.string() + ".salvaging"));
-  }
-}
-
-TEST_CASE("any damaged page costs its own rows only") {
-  const TemporaryFolder folder;
-  const fs::path file = folder.path / "sweep.db";
-  constexpr std::size_t points = 500;
-  const StoredSweep what = what_of(points);
-  const std::string model = put(folder.path / "model.yaml", "layers: 50\n");
-  const std::string whole = bytes_of_store(file, what, model);
-  for (std::size_t page = 0; page < whole.size() / page_size; ++page) {
-    CAPTURE(page);
-    const char damage = page % 2 == 0 ? 'x' : '\0';
-    const std::string bytes = std::string(whole).replace(page * page_size, page_size, page_size, damage);
-    const Salvage saved = salvage_of(file, what, bytes);
-    CHECK_FALSE(saved.damage.empty());
-    CHECK(saved.has_all_files == (page != 2));
-    if (page < 4)
-      CHECK(saved.rows.size() == points);
-    else
-      CHECK(saved.rows.size() > points - 100);
-  }
-  // Bytes of the header alone; and another sweep's store without its first page
-  for (std::size_t at = 0; at < 100; at += 5) {
+  };
+  for (std::size_t at = 0; at < whole.size(); at += page) {
     CAPTURE(at);
-    CHECK(salvage_of(file, what, std::string(whole).replace(at, 1, 1, '\xA5')).rows.size() == points);
+    check(std::string(whole).replace(at, page, page, 'x'));
+    if (at > 0) check(whole.substr(0, at));
+    check(whole.substr(0, at + 1000));
   }
-  // The second page says which sweep it is, and so does the header.
-  const std::string nameless = std::string(whole).replace(page_size, page_size, page_size, 'x');
-  CHECK(salvage_of(file, what, nameless).rows.size() == points);
-  CHECK(contains(problem_of([&] { salvage_of(file, what_of(501), nameless); }), "--force"));
-  const std::string neither = std::string(whole).replace(0, 2 * page_size, 2 * page_size, 'x');
-  CHECK(contains(problem_of([&] { salvage_of(file, what, neither); }), "--force"));
-  const std::string headless = std::string(whole).replace(0, page_size, page_size, 'x');
-  CHECK(contains(problem_of([&] { salvage_of(file, what_of(501), headless); }), "belongs to another sweep"));
+  put(file, whole);
+  CHECK(SweepStore(file, what).rows().size() == points);
 }
 
 TEST_CASE("a file too short for a store is not an empty one") {
@@ -399,25 +289,10 @@ TEST_CASE("a file too short for a store is not an empty one") {
     CAPTURE(bytes);
     put(file, std::string(bytes, 'S'));
     CHECK(contains(opening(file, what), "is damaged: file is not a database"));
-    CHECK(contains(problem_of([&] { salvage_of(file, what, std::string(bytes, 'S')); }), "--force"));
     CHECK(bytes_of(file) == std::string(bytes, 'S'));
   }
   put(file, "");  // as SQLite leaves it before the first commit
   CHECK(SweepStore(file, what).rows().empty());
-}
-
-TEST_CASE("rows that are only in the journal of a damaged store are salvaged too") {
-  const TemporaryFolder folder;
-  const fs::path file = folder.path / "sweep.db", copy = folder.path / "copy.db";
-  const StoredSweep what = what_of(40);
-  SweepStore store(file, what);
-  for (std::size_t point = 0; point < 40; ++point) store.add(done(point), {});
-  REQUIRE(fs::exists(file.string() + "-wal"));  // as a process that is killed leaves it
-  put(copy, std::string(page_size, 'x'));
-  fs::copy_file(file.string() + "-wal", copy.string() + "-wal");
-  CHECK(salvage(copy, what).rows.size() == 40);
-  put(copy, "x");
-  CHECK(salvage(copy, what).rows.size() == 40);
 }
 
 TEST_CASE("what somebody defined in a store does not run") {
@@ -454,7 +329,6 @@ TEST_CASE("a reason with a control character, or that is not UTF-8, is no reason
     row.reason = reason;
     SweepStore(file, what_of(1)).add(row, {});
     CHECK_THROWS_AS(static_cast<void>(SweepStore(file, what_of(1)).rows()), FileError);
-    CHECK(salvage(file, what_of(1)).rows.empty());
     remove_store(file);
   }
   SweepRow row = failed(0);

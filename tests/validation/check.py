@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks left_out.py and worse.py with made runs, without trainyard.
+"""Checks left_out.py, plots.py and worse.py with made runs, without trainyard.
 
 usage: check.py
 """
@@ -19,6 +19,7 @@ from unittest import mock
 sys.dont_write_bytecode = True  # the sources stay as they are
 
 import left_out
+import plots
 import worse
 
 HEADER = ("platform,nodes,gpus,batch_per_gpu,framework,stack,generation,gpu,model,precision,kind,recorded,op_us,"
@@ -115,6 +116,31 @@ class LeftOut(unittest.TestCase):
     def test_a_failing_program_ends_with_2(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(status_of(left_out.main, "/bin/false", folder)[1], 2)
+
+
+class Plots(unittest.TestCase):
+    def test_families_have_the_scored_runs_that_linear_scaling_can_begin_with(self):
+        keys = ("family", "scored", "gpus", "measured", "linear_from_one_gpu", "error", "incomplete")
+        rows = [dict(zip(keys, row)) for row in (
+            ("a", "true", "4", "100", "110", "0.05", "false"), ("a", "true", "8", "200", "240", "-0.1", "true"),
+            ("a", "false", "8", "200", "240", "9", "false"), ("one GPU", "true", "1", "100", "", "0", "false"))]
+        families = plots.training_runs(rows)
+        self.assertEqual(families, {"a": [(4, 1.05, 1.1, False), (8, 0.9, 1.2, True)]})
+        self.assertEqual(plots.caption(families["a"]), "5.0 %, linear 10.0 %, 1 runs; 1 incomplete 10.0 %")
+
+    def test_curves_of_fewer_than_three_sizes_are_left_out(self):
+        row = {"metric": "allreduce_time", "operation": "all_reduce", "gpus": 4, "size_bytes": 10**9, "measured": 0.1, "predicted": 0.2}
+        curve = {"family": "nvlink", "name": "n", "fitted": True, "mape_from_1_mib": 0.5, "mape_below_1_mib": None}
+        found = plots.curves({"rows": [{**row, "curve": n} for n in (0, 0, 0, 1)], "curves": [curve, curve]})
+        self.assertEqual(found, [("nvlink", "n", "fitted: 50.0 % from 1 MiB up", [(10**9, 15.0, 7.5)] * 3)])
+
+    def test_a_picture_of_other_numbers_is_told_by_its_digest(self):
+        with tempfile.TemporaryDirectory() as folder:
+            picture = pathlib.Path(folder, "p.svg")
+            picture.write_text(f"<svg>{plots.digest([1])}</svg>", encoding="utf-8")
+            with contextlib.redirect_stdout(io.StringIO()):
+                self.assertTrue(plots.is_settled(picture, [1], None, False))
+                self.assertFalse(plots.is_settled(picture, [2], None, False))
 
 
 class Worse(unittest.TestCase):

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""The errors of training runs in README.md, docs/accuracy.md, report.html and errors/*.csv, and the picture, are what
+"""The errors of training runs in README.md, docs/accuracy.md, report.html and errors/*.csv, and the pictures, are what
 `trainyard validate` says.
 
 usage: results.py PROGRAM SOURCE_DIR [--update]
 
 Fits software to the shipped one-GPU runs, predicts the shipped measurements with every fit and compares what comes out
 with workloads/software/published.yaml and .csv, the tables between marks in README.md and docs/accuracy.md,
-training.svg, and workloads/published/errors: known_errors.csv, which the build puts into the program, and the errors of
+training.svg and collectives.svg, and workloads/published/errors: known_errors.csv, which the build puts into the program, and the errors of
 every run by fit. --update writes all of them. Exit status 1: they differ, 2: the program failed.
 """
 
 import csv
+import json
 import os
 import pathlib
 import re
@@ -21,6 +22,7 @@ import tempfile
 sys.dont_write_bytecode = True  # the sources stay as they are
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "gpu"))
 import compare
+import plots
 
 BEGIN = "<!-- training runs: ./dev published --update -->"
 END = "<!-- end of training runs -->"
@@ -416,9 +418,11 @@ def main():
         return 1
     published = source / "workloads/published"
     with tempfile.TemporaryDirectory() as folder:
-        drawn = pathlib.Path(folder, "training.svg")
-        printed = output(program, source, "validate", "--summary", "--plot-runs", drawn, "--errors", folder)
-        wanted = {published / "training.svg": drawn.read_text(encoding="utf-8")}
+        runs = pathlib.Path(folder, "runs")
+        printed = output(program, source, "validate", "--summary", "--csv", runs, "--errors", folder)
+        with runs.open(encoding="utf-8", newline="") as rows:
+            families = plots.training_runs(csv.DictReader(rows))
+        wanted = {}
         for path in pathlib.Path(folder).glob("*.csv"):
             wanted[published / "errors" / path.name] = path.read_text(encoding="utf-8")
         if is_update and errors_differ(wanted):
@@ -439,9 +443,13 @@ def main():
     wanted[accuracy] = between_marks(wanted[accuracy], layout_tables(printed["layouts"]), BEGIN_LAYOUTS, END_LAYOUTS)
     wanted[accuracy] = between_marks(wanted[accuracy], layout_intervals(printed["layouts"]), BEGIN_INTERVALS, END_INTERVALS)
     wanted[accuracy] = between_marks(wanted[accuracy], target_table(printed["targets"]), BEGIN_TARGETS, END_TARGETS)
-    if not settle(wanted, is_update):
+    files = [published / name for name in plots.COLLECTIVES]
+    curves = plots.curves(json.loads(output(program, source, "validate", *files, "--json")))
+    if not settle(wanted, is_update) or not all([
+            plots.is_settled(published / "training.svg", families, plots.draw_training, is_update),
+            plots.is_settled(source / "platforms/collectives.svg", curves, plots.draw_curves, is_update)]):
         return 1
-    print("the tables and the picture are what the program says")
+    print("the tables and the pictures are what the program says")
     return 0
 
 

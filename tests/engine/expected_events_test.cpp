@@ -1,5 +1,5 @@
-// The forecast of a simulation's work against the events that it takes.
-#include "engine/expected_work.hpp"
+// The count of a simulation's events against those that it takes.
+#include "engine/expected_events.hpp"
 
 #include "collectives/algorithms.hpp"
 #include "engine/child.hpp"
@@ -37,8 +37,7 @@ TEST_CASE("the messages and rounds that are expected are those that are simulate
         CAPTURE(config::name_of(operation));
         CAPTURE(config::name_of(algorithm));
         CAPTURE(config::name_of(fidelity));
-        const Work work = engine::expected_work(graph, fidelity);
-        const double expected = fidelity == Fidelity::messages ? work.messages : work.rounds;
+        const double expected = engine::expected_events(graph, fidelity);
         const auto events =
             static_cast<double>(run_in_child(graph, {.fidelity = fidelity, .recorded = {}}).events);
         CHECK(expected > events / 3);
@@ -56,20 +55,19 @@ TEST_CASE(
   for (std::vector<Task>& stream : graph.programs.front().streams) stream.clear();
   for (int i = 0; i < 100; ++i)
     graph.programs.front().of(Stream::compute).push_back(RunSegment{.segment = 0});
-  const double replayed = engine::expected_work(graph, Fidelity::flow).rounds;
-  const double messages = engine::expected_work(graph, Fidelity::messages).messages;
+  const double replayed = engine::expected_events(graph, Fidelity::flow);
+  const double messages = engine::expected_events(graph, Fidelity::messages);
   CHECK(replayed >= 100);
   segment.is_undisturbed = true;
-  CHECK(engine::expected_work(graph, Fidelity::flow).rounds == 0);
-  CHECK(engine::expected_work(graph, Fidelity::messages).messages == messages);
+  CHECK(engine::expected_events(graph, Fidelity::flow) == 0);
+  CHECK(engine::expected_events(graph, Fidelity::messages) == messages);
 }
 
 TEST_CASE("closed forms are no work, and more ranks are more messages") {
   const TaskGraph few = graph_with(even_cluster(2, 4), Operation::all_reduce, Algorithm::ring, 1);
   const TaskGraph many = graph_with(even_cluster(8, 4), Operation::all_reduce, Algorithm::ring, 1);
-  CHECK(cost_of(engine::expected_work(many, Fidelity::closed)).time == Seconds{});
-  CHECK(engine::expected_work(many, Fidelity::messages).messages >
-        10 * engine::expected_work(few, Fidelity::messages).messages);
-  CHECK(engine::expected_work(many, Fidelity::flow).rounds <=
-        engine::expected_work(many, Fidelity::rounds).rounds);
+  CHECK(engine::expected_events(many, Fidelity::closed) == 0);
+  CHECK(engine::expected_events(many, Fidelity::messages) >
+        10 * engine::expected_events(few, Fidelity::messages));
+  CHECK(engine::expected_events(many, Fidelity::flow) <= engine::expected_events(many, Fidelity::rounds));
 }

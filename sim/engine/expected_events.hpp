@@ -1,14 +1,13 @@
 #pragma once
-// The work of replaying a task graph on a network, counted before it begins.
+// What replaying a task graph on a network simulates one by one, counted before it begins.
 
 #include "experiment/fidelity.hpp"
-#include "limits/forecast.hpp"
 #include "schedule/task_graph.hpp"
 
 namespace trainyard::engine {
 
 /// Messages of the collectives of one round of every job in fidelity `messages`, rounds in `rounds`, the
 /// flows of joined rounds in `flow`, and nothing in `closed`.
-Work expected_work(const TaskGraph& graph, Fidelity fidelity);
+double expected_events(const TaskGraph& graph, Fidelity fidelity);
 
 }  // namespace trainyard::engine

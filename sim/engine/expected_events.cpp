@@ -1,4 +1,4 @@
-#include "engine/expected_work.hpp"
+#include "engine/expected_events.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -47,24 +47,22 @@ double rounds_of(const CollectivePhase& phase, Fidelity fidelity) {
 
 }  // namespace
 
-Work expected_work(const TaskGraph& graph, Fidelity fidelity) {
-  Work work;
-  if (fidelity == Fidelity::closed) return work;
+double expected_events(const TaskGraph& graph, Fidelity fidelity) {
+  double events = 0;
+  if (fidelity == Fidelity::closed) return events;
   const std::vector<double> times = meetings(graph, fidelity);
   for (std::size_t i = 0; i < graph.collectives.size(); ++i) {
-    if (fidelity != Fidelity::messages) work.rounds += times[i];  // for its beginning and end
+    if (fidelity != Fidelity::messages) events += times[i];  // for its beginning and end
     for (const CollectivePhase& phase : graph.collectives[i].phases) {
       const auto edges = static_cast<double>(graph.patterns[at(phase.pattern)].edge_count());
       if (fidelity == Fidelity::messages) {
-        const double messages = times[i] * phase.messages * edges;
-        work.messages += messages;
-        work.crowding += messages * edges;
+        events += times[i] * phase.messages * edges;
       } else {
-        work.rounds += times[i] * rounds_of(phase, fidelity);
+        events += times[i] * rounds_of(phase, fidelity);
       }
     }
   }
-  return work;
+  return events;
 }
 
 }  // namespace trainyard::engine

@@ -1,11 +1,12 @@
 #pragma once
-// Inflates a file compressed by gzip, of any number of members.
+// Files compressed by gzip, of any number of members.
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -34,5 +35,12 @@ private:
 
   std::unique_ptr<State> state_;
 };
+
+/// `bytes` if they are not compressed, otherwise their content. Throws InputError, with `name`, if they are
+/// damaged or cut off, or hold more than `largest` bytes.
+std::string uncompressed(const std::string& name, std::string bytes, std::uintmax_t largest);
+
+/// The same bytes whenever and wherever it runs: without a date and a file's name.
+std::string compressed_by_gzip(std::string_view text);
 
 }  // namespace trainyard
