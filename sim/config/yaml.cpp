@@ -25,8 +25,6 @@ namespace {
 /// Ends parsing; the error has been recorded.
 struct Stop {};
 
-std::size_t offset_of(const YAML::Mark& mark) { return static_cast<std::size_t>(std::max(0, mark.pos)); }
-
 /// A mapping or list while it is read.
 struct Frame {
   Node node;
@@ -136,6 +134,11 @@ public:
   YamlResult result() && { return {std::move(root_), std::move(errors_), is_whole_}; }
 
 private:
+  /// yaml-cpp counts on at the end of the text.
+  [[nodiscard]] std::size_t offset_of(const YAML::Mark& mark) const {
+    return std::min(static_cast<std::size_t>(std::max(0, mark.pos)), text_.size());
+  }
+
   [[noreturn]] void fail(Mark mark, std::string message, std::string hint = {}) {
     error(mark, std::move(message), std::move(hint));
     is_whole_ = false;

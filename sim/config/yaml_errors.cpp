@@ -83,11 +83,10 @@ SyntaxError explain(std::string_view message, const FailedAt& failed, Positions&
   }
   if (message == Says::END_OF_MAP_FLOW || message == Says::END_OF_SEQ_FLOW) {
     // yaml-cpp ends an open quote with the text, if that ends with a line break
-    if (const std::size_t quote = open_quote(failed); failed.at >= text.size() && quote != failed.at)
-      return {positions.at(quote), std::string(unclosed_quote), ""};
+    const std::size_t quote = failed.at < text.size() ? failed.at : open_quote(failed);
+    if (quote != failed.at) return {positions.at(quote), std::string(unclosed_quote), ""};
+    return open_bracket(failed, positions, message == Says::END_OF_MAP_FLOW ? '}' : ']');
   }
-  if (message == Says::END_OF_MAP_FLOW) return open_bracket(failed, positions, '}');
-  if (message == Says::END_OF_SEQ_FLOW) return open_bracket(failed, positions, ']');
   if (message == Says::END_OF_MAP && mark.column == failed.column &&
       text.find_first_not_of(' ', line_start(text, failed.at)) == failed.at)
     return {mark, std::string(missing_colon), ""};
