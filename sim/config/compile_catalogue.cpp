@@ -3,6 +3,7 @@
 #include "config/document.hpp"
 #include "config/read_file.hpp"
 
+#include <cstdint>
 #include <exception>
 #include <fstream>
 #include <iostream>
