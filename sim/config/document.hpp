@@ -1,6 +1,6 @@
 #pragma once
 // A YAML file as our own checked tree: with positions, nothing implicit. All text written by users enters
-// here; only yaml.cpp uses libyaml.
+// here; only yaml.cpp and yaml_errors.cpp use yaml-cpp.
 
 #include "config/diagnostic.hpp"
 #include "config/file_format.hpp"

@@ -1,4 +1,5 @@
 // parse, load and set of document.hpp.
+#include "config/compiled.hpp"
 #include "config/document.hpp"
 #include "config/file_format.hpp"
 #include "config/path.hpp"
@@ -11,7 +12,7 @@
 #include "units/text.hpp"
 
 #include <algorithm>
-#include <sstream>
+#include <optional>
 
 namespace trainyard::config {
 
@@ -26,10 +27,14 @@ bool may_be_foreign(std::string_view text) {
                            binary_format_of(text) != FileFormat::unknown);
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  lines.reserve(static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    lines.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
   return lines;
 }
 
@@ -115,6 +120,11 @@ Document parse(std::string name, std::string_view text) { return parse(std::move
 
 Document parse(std::string name, std::string_view text, std::initializer_list<FileFormat> own) {
   Document document{.name = std::move(name)};
+  if (std::optional<Node> compiled = compiled_tree(text)) {
+    document.lines = lines_of(text);
+    document.root = std::move(*compiled);
+    return document;
+  }
   if (may_be_foreign(text)) refuse_foreign(document.name, text, own);
   std::string written(text);
   if (written.starts_with('{')) indent_with_blanks(written);

@@ -113,7 +113,7 @@ void check_line(const std::string& name, std::string_view line, int number, std:
 std::string plain_text(const std::string& name, std::string_view bytes) {
   constexpr std::size_t most_reported = 100;
   if (auto problem = wrong_encoding(name, bytes)) throw InputError({std::move(*problem)});
-  while (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);  // libyaml would keep them
+  while (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);  // yaml-cpp leaves out only the first
   std::string text = without_carriage_returns(bytes);
   std::vector<Diagnostic> found;
   int number = 0;

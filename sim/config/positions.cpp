@@ -7,27 +7,21 @@
 namespace trainyard::config {
 
 Positions::Positions(std::string_view text) : text_(text) {
-  for (std::size_t byte = 0; byte < text.size(); ++byte) {
-    if (!continues_character(text[byte])) ++characters_;
-    if (text[byte] == '\n') starts_.push_back({byte + 1, characters_});
-  }
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', end + 1))
+    starts_.push_back(end + 1);
 }
 
-Mark Positions::at(std::size_t character) const {
-  if (character >= characters_) {
-    const std::size_t last = text_.find_last_not_of(" \n");
-    return last == std::string_view::npos ? Mark{} : at_byte(last + 1);
+Mark Positions::at(std::size_t byte) {
+  if (byte >= text_.size()) byte = text_.find_last_not_of(" \n") + 1;
+  const auto next = std::ranges::upper_bound(starts_, byte);
+  if (const std::size_t start = *(next - 1); start != start_) {
+    start_ = byte_ = start;
+    column_ = 1;
   }
-  const auto next = std::ranges::upper_bound(starts_, character, {}, &Start::character);
-  const Start& start = *(next - 1);
-  return {static_cast<int>(next - starts_.begin()), static_cast<int>(character - start.character) + 1};
-}
-
-Mark Positions::at_byte(std::size_t byte) const {
-  const auto next = std::ranges::upper_bound(starts_, byte, {}, &Start::byte);
-  const Start& start = *(next - 1);
-  return {static_cast<int>(next - starts_.begin()),
-          count_characters(text_.substr(start.byte, byte - start.byte)) + 1};
+  column_ += byte > byte_ ? count_characters(text_.substr(byte_, byte - byte_))
+                          : -count_characters(text_.substr(byte, byte_ - byte));
+  byte_ = byte;
+  return {static_cast<int>(next - starts_.begin()), column_};
 }
 
 }  // namespace trainyard::config

@@ -1,5 +1,5 @@
 #pragma once
-// From libyaml's positions (characters from the start of the text) to ours (line and character, from 1).
+// From yaml-cpp's positions (bytes from the start of the text) to ours (line and character, from 1).
 
 #include "config/document.hpp"
 
@@ -14,21 +14,17 @@ public:
   /// The text, which is UTF-8, must outlive this.
   explicit Positions(std::string_view text);
 
-  /// The mark of a character, from 0; for the end of the text that behind its last non-blank character.
-  [[nodiscard]] Mark at(std::size_t character) const;
-  /// The mark of the character that begins at a byte of the text.
-  [[nodiscard]] Mark at_byte(std::size_t byte) const;
+  /// The mark of the character that begins at a byte; for the end of the text that behind its last non-blank
+  /// character. Takes time in proportion to the distance from the last call on the same line.
+  [[nodiscard]] Mark at(std::size_t byte);
 
 private:
-  /// Where a line begins.
-  struct Start {
-    std::size_t byte = 0;
-    std::size_t character = 0;
-  };
-
   std::string_view text_;
-  std::vector<Start> starts_{{}};
-  std::size_t characters_ = 0;
+  std::vector<std::size_t> starts_{0};  ///< of lines
+  // The last answer.
+  std::size_t start_ = 0;  ///< of its line
+  std::size_t byte_ = 0;
+  int column_ = 1;
 };
 
 }  // namespace trainyard::config

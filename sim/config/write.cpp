@@ -64,9 +64,9 @@ std::string scalar_text(const Node& node) {
   return has_lines || (node.quoted && !is_plain(node.scalar)) ? in_double_quotes(node.scalar) : node.scalar;
 }
 
-/// Within brackets or braces, where commas and brackets end a text without quotes.
+/// Within brackets or braces, where commas, brackets and question marks end a text without quotes.
 std::string text_in_brackets(const Node& node) {
-  const bool would_end = node.scalar.find_first_of(",[]{}") != std::string::npos;
+  const bool would_end = node.scalar.find_first_of(",[]{}?") != std::string::npos;
   return would_end ? in_double_quotes(node.scalar) : scalar_text(node);
 }
 

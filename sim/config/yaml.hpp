@@ -1,5 +1,5 @@
 #pragma once
-// Reads text into a tree of nodes with libyaml, which is used nowhere else. Other code calls parse, load and
+// Reads text into a tree of nodes with yaml-cpp, which is used nowhere else. Other code calls parse, load and
 // set (document.hpp).
 
 #include "config/document.hpp"

@@ -113,8 +113,10 @@ TEST_CASE("strings are quoted where some YAML reader would take them for somethi
   CHECK(title("gr\u00fcn \u2028\ufeff") == "\"gr\u00fcn \\u2028\\ufeff\"");
 }
 
-TEST_CASE("a text with commas or brackets keeps its meaning in a list and in a mapping of one line") {
-  for (const std::string text : {"a, b", "a[1]", "x {y}", "1,5"}) {
+TEST_CASE(
+    "a text with commas, brackets or question marks keeps its meaning in a list and in a mapping of one "
+    "line") {
+  for (const std::string text : {"a, b", "a[1]", "x {y}", "1,5", "why not?"}) {
     CAPTURE(text);
     for (const std::string& yaml : {"set:\n  key: " + text + "\n", "set:\n  - " + text + "\n"}) {
       const Node root = parse("x.yaml", yaml).root;

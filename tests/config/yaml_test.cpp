@@ -181,6 +181,27 @@ TEST_CASE("quotes and brackets that are never closed are found where they open")
   CHECK(first_error("a: \"C:\\data\"\n") == "1:7 '\\'");
 }
 
+TEST_CASE("what yaml-cpp accepts and YAML does not is an error") {
+  CHECK(first_error("a: 1\nb\n") == "2:1 ':'");
+  CHECK(first_error("a: 1\n\"b\"\nc: 2\n") == "2:1 ':'");
+  CHECK(first_error("a:\n  b: 1\n  c\n  d\n") == "3:3 ':'");
+  CHECK(first_error("a: [1,, 2]\n") == "1:7");
+  CHECK(first_error("a: {, b: 1}\n") == "1:5");
+  CHECK(first_error("a: 1\n%b: 2\n") == "2:1");
+  CHECK(first_error("a: [b: 'c\n") == "1:8");
+  CHECK(first_error("a: \"\\N\"\n") == "1:4 U+0085");
+  CHECK(parse("f.yaml", "a: \"b\\_\u00fc\\_\"\n").root.find("a")->scalar == "b\u00a0\u00fc\u00a0");
+}
+
+TEST_CASE("a bracket that is never closed is the only error, and costs no memory") {
+  CHECK(parse_errors("[1, [2], {a: b}\n") ==
+        "f.yaml:1:1: error: this bracket is never closed\n"
+        "  1 | [1, [2], {a: b}\n"
+        "    | ^ expected ',' or ']'");
+  CHECK(first_error(repeated("[", 500'000)) == "1:1 200000");
+  CHECK(first_error("- [" + repeated("1,", 500'000)) == "1:1 200000");
+}
+
 TEST_CASE("wrong indentation and stray characters are told in words") {
   CHECK(first_error("a: b: c\n") == "1:5 ':'");
   CHECK(first_error("a:\n  b: 1\n c: 2\n") == "3:2");

@@ -1,0 +1,33 @@
+// Writes the trees of the YAML files that are named on its command line: compile_catalogue OUTPUT FILE...
+#include "config/compiled.hpp"
+#include "config/document.hpp"
+#include "config/read_file.hpp"
+
+#include <cstdint>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+int main(int count, char** words) {
+  using namespace trainyard::config;
+  try {
+    const std::span arguments(words + 1, words + count);
+    std::vector<ReadText> files;
+    for (const char* name : arguments.subspan(1)) {
+      std::string text = read_file(name, std::numeric_limits<std::uint32_t>::max());
+      Document document = parse(name, text);
+      if (!document.errors.empty()) throw trainyard::InputError(std::move(document.errors));
+      files.push_back({std::move(text), std::move(document.root)});
+    }
+    std::ofstream(arguments.front(), std::ios::binary) << compile(std::move(files));
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+  return 0;
+}
