@@ -15,6 +15,9 @@ import re
 import subprocess
 import sys
 
+# Headers that the build precompiles, perhaps later, and sources that it compiles again, watched by sanitizers.
+PRECOMPILED = re.compile(r"-Winvalid-pch|-fpch-\S+|-Xclang -fno-pch-timestamp|-Xclang -include(?:-pch)? -Xclang \S+")
+AGAIN = re.compile(r"/(?:headers_|watched_)\w+\.dir/")
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 
 
@@ -50,15 +53,15 @@ def main():
     version = subprocess.run([tidy, "--version"], capture_output=True, check=True).stdout
     passed = {} if "--fresh" in options else read_record(record)
 
-    digests, waiting = {}, []
+    digests, waiting, commands = {}, [], []
     for entry in json.loads((build / "compile_commands.json").read_text()):
         source = pathlib.Path(entry["file"])
-        if "sim" not in source.relative_to(root).parts or source.name == "page_files.cpp":
+        if "sim" not in source.relative_to(root).parts or source.name == "page_files.cpp" or AGAIN.search(entry["command"].split(" -o ")[1]):
             continue
+        commands.append({**entry, "command": PRECOMPILED.sub("", entry["command"])})
         files = closure(source, root)
         digest = hashlib.sha256(version)
-        # The path of the clone does not count, nor what lies in the build folder: lists of sources.
-        digest.update(entry["command"].split(" -o ")[0].replace(str(root), "").removeprefix("ccache ").encode())
+        # Options do not count, nor what lies in the build folder: lists of sources.
         for file in sorted(file for file in files if build.name not in file.relative_to(root).parts) + everything:
             digest.update(f"{file.relative_to(root)}\n".encode() + file.read_bytes())
         # build/sim/CMakeFiles/trainyard_report.dir/Unity/unity_0_cxx.cxx is the folder "trainyard_report"
@@ -69,9 +72,13 @@ def main():
         own = sum(file.stat().st_size for file in files if file.suffix == ".cpp")
         waiting.append((own, name, source))
 
+    database = build / "tidy"
+    database.mkdir(exist_ok=True)
+    (database / "compile_commands.json").write_text(json.dumps(commands))
+
     def check(one):
         _, name, source = one
-        return name, subprocess.run([tidy, "-p", str(build), "--quiet", str(source)], capture_output=True, text=True, check=False)
+        return name, subprocess.run([tidy, "-p", str(database), "--quiet", str(source)], capture_output=True, text=True, check=False)
 
     faults = []
     waiting.sort(reverse=True)  # the longest first

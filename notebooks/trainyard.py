@@ -10,9 +10,10 @@ Settings are what `--set KEY=VALUE` takes: keyword arguments for keys without a 
     run("resnet50_dgx2", {"platform.fabric.nic": "25 Gbps"}, nodes=4)
 
 The program is $TRAINYARD, else the one that was installed with this file, else trainyard on PATH, else build/trainyard
-of this checkout. No path depends on the working folder. It needs pandas, and matplotlib for the lessons' pictures.
+of this checkout, or of the one that pip installed this file from. No path depends on the working folder. It needs pandas.
 """
 
+import importlib.metadata
 import importlib.util
 import io
 import json
@@ -23,19 +24,37 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import urllib.parse
 
-if missing := [name for name in ("pandas", "matplotlib") if importlib.util.find_spec(name) is None]:
-    raise ImportError(
-        f"trainyard needs {' and '.join(missing)}: install with 'apt-get install "
-        f"{' '.join(f'python3-{name}' for name in missing)}' or 'pip install {' '.join(missing)}'"
-    )
+if importlib.util.find_spec("pandas") is None:
+    raise ImportError("trainyard needs pandas: install with 'apt-get install python3-pandas' or 'pip install pandas'")
 
 import pandas
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-#: The style of the lessons' pictures: plt.style.use(ty.STYLE).
-STYLE = str(HERE / "trainyard.mplstyle")
+#: The style of the lessons' pictures: plt.style.use(ty.STYLE). Lines differ in lightness, dash and marker besides colour, so
+#: that they survive grey printing.
+STYLE = {
+    "figure.figsize": (7.2, 3.8),
+    "figure.dpi": 90,
+    "figure.constrained_layout.use": True,
+    "font.size": 10,
+    "axes.prop_cycle": "cycler(color=['#08306b', '#d95f02', '#1b9e77', '#8c6bb1', '#4d4d4d', '#b8860b'])"
+    " + cycler(marker=['o', 's', '^', 'D', 'v', 'P'])"
+    " + cycler(linestyle=['-', '--', '-.', ':', (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1))])",
+    "lines.markersize": 4.5,
+    "lines.linewidth": 1.5,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "hatch.linewidth": 0.6,
+}
 
 
 class ProgramError(Exception):
@@ -49,12 +68,22 @@ class ProgramError(Exception):
         self.exit_code = exit_code
 
 
+def _checkout():
+    """The checkout that this file is in, or that `pip install .` copied it from, which pip notes."""
+    try:
+        noted = importlib.metadata.distribution("trainyard").read_text("direct_url.json") or "{}"
+    except importlib.metadata.PackageNotFoundError:
+        noted = "{}"
+    path = urllib.parse.unquote(urllib.parse.urlsplit(json.loads(noted).get("url", "")).path)
+    return pathlib.Path(path) if path and HERE.name in ("dist-packages", "site-packages") else HERE.parent
+
+
 def _program():
     if named := os.environ.get("TRAINYARD"):
         return named
     # <prefix>/lib/python3/dist-packages/trainyard.py was installed with <prefix>/bin/trainyard
     installed = [HERE.parents[2] / "bin" / "trainyard"] if HERE.name in ("dist-packages", "site-packages") else []
-    for program in (*installed, shutil.which("trainyard"), HERE.parent / "build" / "trainyard"):
+    for program in (*installed, shutil.which("trainyard"), _checkout() / "build" / "trainyard"):
         if program and os.access(program, os.X_OK):
             return str(program)
     raise FileNotFoundError(

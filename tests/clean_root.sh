@@ -2,10 +2,10 @@
 # Proves that the script installs all it needs: makes an empty Debian 12 in the folder ROOT, puts a clean clone of the
 # last commit there, and runs the commands in it (by default ./dev run and ./dev test), printing how long each took.
 #
-#     tests/clean_root.sh [--base FILE] ROOT [COMMAND...]
+#     tests/clean_root.sh [--base FILE] [--carry FOLDER] ROOT [COMMAND...]
 #
 # ROOT must not exist or be empty, and is yours to delete afterwards. With --base the pristine system is unpacked from
-# FILE, or kept there if FILE does not exist yet. Needs root and debootstrap. The mirror, and any proxy, are those of
+# FILE, or kept there if FILE does not exist yet. --carry takes a folder of the checkout along, which git ignores. Needs root and debootstrap. The mirror, and any proxy, are those of
 # this machine's apt.
 set -euo pipefail
 
@@ -14,12 +14,16 @@ die() {
   exit 1
 }
 
-base=
-if [ "${1:-}" = --base ]; then
-  base=${2:?--base needs a file}
+base='' carry=''
+while :; do
+  case ${1:-} in
+    --base) base=${2:?--base needs a file} ;;
+    --carry) carry=${2:?--carry needs a folder} ;;
+    *) break ;;
+  esac
   shift 2
-fi
-[ $# -ge 1 ] || die 'usage: clean_root.sh [--base FILE] ROOT [COMMAND...]'
+done
+[ $# -ge 1 ] || die 'usage: clean_root.sh [--base FILE] [--carry FOLDER] ROOT [COMMAND...]'
 root=$1
 shift
 [ $# -gt 0 ] || set -- './dev run' './dev test'
@@ -53,6 +57,7 @@ sources | sed 's/^/deb /' >"$root/etc/apt/sources.list"
 apt-config dump | grep -E '^Acquire::(https?|ftp|Check-|Retries|ForceIPv)' >"$root/etc/apt/apt.conf.d/99host" || :
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 git clone --quiet --no-hardlinks "$repository" "$root/trainyard"
+[ -z "$carry" ] || (cd "$repository" && cp -r --parents "$carry" "$root/trainyard/")
 
 # Nothing of this machine's own file system is mounted, so that deleting ROOT can do it no harm.
 mount -t proc proc "$root/proc"

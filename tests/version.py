@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""One version everywhere: what the program prints, writes into results and pages, CHANGELOG.md's first heading, CITATION.cff.
+"""One version everywhere: what the program prints, writes into results and pages, CHANGELOG.md's first heading,
+CITATION.cff, pyproject.toml.
 
 usage: version.py PROGRAM SOURCE_DIR VERSION        VERSION: CMake's, the definition
 """
@@ -33,6 +34,7 @@ def main():
             "report.html": first(r"trainyard ([0-9]+\.[0-9]+\.[0-9]+)", (out / "report.html").read_text()),
             "CHANGELOG.md, first heading": first(r"^## \[(.*?)\]", (source / "CHANGELOG.md").read_text()),
             "CITATION.cff": first(r"^version: (.*)$", (source / "CITATION.cff").read_text()),
+            "pyproject.toml": first(r'^version = "(.*)"$', (source / "pyproject.toml").read_text()),
         }
     wrong = {where: what for where, what in found.items() if what != version}
     for where, what in wrong.items():

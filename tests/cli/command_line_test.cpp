@@ -16,7 +16,7 @@ using namespace trainyard;
 TEST_CASE("the version is printed on stdout") {
   const Ended ended = run_program({"--version"});
   CHECK(ended.code == 0);
-  CHECK(ended.out == "trainyard 0.1.0\n");
+  CHECK(ended.out == "trainyard 0.2.0\n");
   CHECK(ended.err.empty());
 }
 

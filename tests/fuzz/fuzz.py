@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Feeds mutated input to every reader (libFuzzer, in process) and to the whole program (mutate.py).
 
+    fuzz.py FOLDER SOURCE_DIR --replay
     fuzz.py FOLDER SOURCE_DIR [--seconds N] [--seed S] [--jobs J] [--targets A,B] [--out DIR] [--program FILE]
 
 FOLDER has fuzz_readers and trainyard, both sanitized. Three fifths of the time belong to the readers. Inputs that reach
 new code are kept in FOLDER/corpus for the next run, unless --fresh says to begin with the shipped files, so that equal
-seeds begin alike. A finding is an input in --out; the command that repeats it is printed, and the exit code is 1."""
+seeds begin alike. --replay reads the shipped files and the corpus once, unchanged. A finding is an input in --out; the command
+that repeats it is printed, and the exit code is 1."""
 
 import argparse
 import concurrent.futures
@@ -149,23 +151,30 @@ class Readers:
                 words += words_of(json.loads(schema.stdout))
             write_dictionary(self.folder / f"{name}.dict", words)
 
-    def run(self, target, seconds):
-        name = target[0]
+    def inputs(self, name):
+        """Folders to begin with, the first of which keeps what is new; in a replay the files, which are read as they are."""
+        seeds = self.folder / "seeds" / name
+        if self.arguments.replay:
+            return map(str, sorted(seeds.iterdir()))
         kept = (self.folder if self.arguments.fresh else self.arguments.folder) / "corpus" / name
         kept.mkdir(parents=True, exist_ok=True)
+        return [str(kept), str(seeds)]
+
+    def run(self, target, seconds):
+        name = target[0]
         prefix = self.arguments.out / f"{name}-"
         command = [
             self.program, name, f"-seed={self.arguments.seed}", "-close_fd_mask=3",
             f"-timeout={TIMEOUT_S}", "-rss_limit_mb=3000", "-malloc_limit_mb=2000", f"-max_len={LARGEST_SEED}",
             "-keep_seed=1", "-reload=0", "-print_final_stats=1", f"-dict={self.folder / f'{name}.dict'}",
-            f"-artifact_prefix={prefix}", str(kept), str(self.folder / "seeds" / name),
+            f"-artifact_prefix={prefix}", *self.inputs(name),
         ]
         log = self.folder / f"{name}.log"
         with log.open("wb") as output:
             ended = end_after(seconds, command, output)
         text = log.read_text(encoding="utf-8", errors="replace")
         executed = re.search(r"stat::number_of_executed_units: (\d+)", text)
-        executed = int(executed.group(1)) if executed else 0
+        executed = int(executed.group(1)) if executed else text.count("\nExecuted ")
         coverage = re.findall(r"cov: (\d+)", text)
         print(f"{name:<18}{executed:>9} inputs, {coverage[-1] if coverage else '?':>6} edges", flush=True)
         self.runs += executed
@@ -181,7 +190,7 @@ class Readers:
 
     def run_all(self):
         self.prepare()
-        seconds = self.arguments.seconds * READERS_SHARE * self.arguments.jobs / len(self.targets)
+        seconds = 300 if self.arguments.replay else self.arguments.seconds * READERS_SHARE * self.arguments.jobs / len(self.targets)
         with concurrent.futures.ThreadPoolExecutor(self.arguments.jobs) as pool:
             list(pool.map(lambda target: self.run(target, seconds), self.targets))
 
@@ -195,6 +204,7 @@ def main():
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--targets", help="readers alone: these, comma-separated")
     parser.add_argument("--fresh", action="store_true", help="begin with the shipped files, keep nothing")
+    parser.add_argument("--replay", action="store_true", help="readers alone, each seed once")
     parser.add_argument("--out", type=pathlib.Path, help="folder of findings (default: FOLDER/findings)")
     parser.add_argument("--program", help="for seeds and mutate.py (default: FOLDER/trainyard)")
     arguments = parser.parse_args()
@@ -208,7 +218,7 @@ def main():
         readers.run_all()
     findings = readers.findings
     print(f"readers: {readers.runs} inputs in {time.monotonic() - begun:.0f} s", flush=True)
-    if not arguments.targets:
+    if not arguments.targets and not arguments.replay:
         findings += mutate.fuzz_program(arguments.program, arguments.source, arguments.out,
                                         seconds=arguments.seconds * (1 - READERS_SHARE), seed=arguments.seed,
                                         jobs=arguments.jobs)
