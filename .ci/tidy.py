@@ -56,7 +56,9 @@ def main():
     digests, waiting, commands = {}, [], []
     for entry in json.loads((build / "compile_commands.json").read_text()):
         source = pathlib.Path(entry["file"])
-        if "sim" not in source.relative_to(root).parts or source.name == "page_files.cpp" or AGAIN.search(entry["command"].split(" -o ")[1]):
+        parts = source.relative_to(root).parts
+        is_made = build.name in parts and source.suffix != ".cxx"
+        if "sim" not in parts or is_made or AGAIN.search(entry["command"].split(" -o ")[1]):
             continue
         commands.append({**entry, "command": PRECOMPILED.sub("", entry["command"])})
         files = closure(source, root)

@@ -17,7 +17,6 @@ import importlib.metadata
 import importlib.util
 import io
 import json
-import math
 import numbers
 import os
 import pathlib

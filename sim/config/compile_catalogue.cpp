@@ -9,6 +9,7 @@
 #include <iostream>
 #include <limits>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 int main(int count, char** words) {
   using namespace trainyard::config;
   try {
+    if (count < 2) throw std::invalid_argument("usage: compile_catalogue OUTPUT FILE...");
     const std::span arguments(words + 1, words + count);
     std::vector<ReadText> files;
     for (const char* name : arguments.subspan(1)) {
@@ -24,7 +26,10 @@ int main(int count, char** words) {
       if (!document.errors.empty()) throw trainyard::InputError(std::move(document.errors));
       files.push_back({std::move(text), std::move(document.root)});
     }
-    std::ofstream(arguments.front(), std::ios::binary) << compile(std::move(files));
+    std::ofstream output(arguments.front(), std::ios::binary);
+    output << compile(std::move(files));
+    output.close();
+    if (!output) throw std::runtime_error(std::string("cannot write ") + arguments.front());
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return 1;

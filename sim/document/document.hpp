@@ -6,10 +6,8 @@
 #include "units/table.hpp"
 
 #include <concepts>
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -31,14 +29,14 @@ struct Value {
 
   Value() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): texts are the usual values
-  Value(std::string its_text) : text(std::move(its_text)) {}
+  Value(std::string new_text) : text(std::move(new_text)) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
-  Value(const char* its_text) : text(its_text) {}
+  Value(const char* new_text) : text(new_text) {}
   /// For times, bytes and the like.
   template <class Q>
   requires requires(Q q) { q.si(); }
-  Value(std::string its_text, Q quantity) : text(std::move(its_text)), number(quantity.si()) {}
-  Value(std::string its_text, double its_number) : text(std::move(its_text)), number(its_number) {}
+  Value(std::string new_text, Q quantity) : text(std::move(new_text)), number(quantity.si()) {}
+  Value(std::string new_text, double new_number) : text(std::move(new_text)), number(new_number) {}
 };
 
 /// A paragraph.
@@ -118,9 +116,9 @@ struct Cell {
   template <class V>
   requires std::constructible_from<Value, V&&> &&(!std::same_as<std::remove_cvref_t<V>, Cell>)
       // NOLINTNEXTLINE(google-explicit-constructor): most cells are a value alone
-      Cell(V&& its_value)
-      : value(std::forward<V>(its_value)) {}
-  Cell(Value its_value, std::string its_fill) : value(std::move(its_value)), fill(std::move(its_fill)) {}
+      Cell(V&& new_value)
+      : value(std::forward<V>(new_value)) {}
+  Cell(Value new_value, std::string new_fill) : value(std::move(new_value)), fill(std::move(new_fill)) {}
 };
 
 struct Row {
@@ -219,9 +217,6 @@ struct Section {
   /// Adds a line of a label and a text.
   void fact(std::string label, std::string text) { add(Fact{{}, std::move(label), {}, std::move(text)}); }
 };
-
-/// Changes every text of a section, except commands and files.
-void replace_words(Section& section, const std::function<std::string(std::string_view)>& in_words);
 
 struct Document {
   std::string title = {};

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <string>
 
 namespace trainyard::doc {
@@ -44,6 +43,12 @@ Html cell_html(const Cell& cell, bool is_prose) {
   return swatch(cell.fill) + Html{" "} + text;
 }
 
+/// A sample for a legend: tiles are coloured as a background, parts of bars as a fill.
+Html sample_of(const std::string& fill) {
+  const bool is_tile = fill.starts_with("heat") || fill.starts_with("cell");
+  return is_tile ? Html{fmt::format("<span class=\"swatch {}\"></span>", fill)} : swatch(fill);
+}
+
 Html table_html(const Table& part) {
   std::vector<HtmlColumn> columns;
   for (const Column& column : part.columns) {
@@ -67,13 +72,14 @@ Html table_html(const Table& part) {
     if (!row.rest.empty()) cells.push_back(prose(row.rest));
     table.row(cells);
   }
-  const bool is_map = !part.legend.empty();
+  const bool is_map = std::ranges::any_of(part.rows, [](const Row& row) {
+    return std::ranges::any_of(row.cells, [](const Cell& cell) { return cell.tile.has_value(); });
+  });
   const Html html = table.html(table.rows() > most_rows, is_map ? " data-role=\"map\"" : "");
   if (!part.folded.empty()) return folded(part.folded, html);
   std::vector<LegendEntry> entries;
-  for (const auto& [fill, meaning] : part.legend)
-    entries.push_back({Html{fmt::format("<span class=\"swatch {}\"></span>", fill)}, meaning});
-  return is_map ? html + legend(entries) : html;
+  for (const auto& [fill, meaning] : part.legend) entries.push_back({sample_of(fill), meaning});
+  return entries.empty() ? html : html + legend(entries);
 }
 
 /// Facts that follow each other as lines of a label, a value and a remark.
@@ -92,7 +98,7 @@ Html facts_html(const std::vector<const Fact*>& facts) {
     if (!fact->remark.empty() || cells.size() == 1) cells.push_back(prose(fact->remark));
     table.row(cells);
   }
-  return table.html(false, " data-role=\"facts\"");
+  return table.html();
 }
 
 /// Shares that follow each other as a bar, and a line each.
@@ -137,7 +143,7 @@ Html chart_html(const Chart& part) {
     const Html sign = one.mark < 0  ? swatch_line(one.kind)
                       : one.is_line ? series_sign(one.kind, one.mark)
                                     : mark_sign(one.kind, one.mark);
-    entries.push_back({sign, one.name});
+    if (!one.name.empty()) entries.push_back({sign, one.name});
   }
   for (const Chart::Column& one : part.columns) plot.column(one.kind, one.from, one.to, one.height, one.text);
   for (const Chart::Rule& one : part.rules) {
@@ -217,11 +223,7 @@ private:
 Html content_html(const Section& section) { return HtmlWriter().section(section); }
 
 std::string html(const Document& document) {
-  HtmlPage page{.title = document.title,
-                .lead = {},
-                .sections = {},
-                .document = json(document).dump(),
-                .version = document.version};
+  HtmlPage page{.title = document.title, .lead = {}, .sections = {}, .version = document.version};
   for (const std::string& text : document.lead) page.lead += paragraph(text);
   for (const std::string& warning : document.warnings)
     page.lead += element("pre", warning, " class=\"warning\"") + Html{"\n"};

@@ -1,4 +1,4 @@
-// A document as JSON: what serve and the scripts of a page read.
+// A document as JSON.
 
 #include "document/parts.hpp"
 #include "document/writers.hpp"
@@ -36,11 +36,8 @@ struct JsonWriter {
   }
 
   Json operator()(const Share& part) const {
-    return {{"kind", "share"},
-            {"label", part.label},
-            {"number", part.part},
-            {"whole", part.whole},
-            {"meaning", part.meaning}};
+    return {{"kind", "share"},     {"label", part.label}, {"text", part.text},
+            {"number", part.part}, {"whole", part.whole}, {"meaning", part.meaning}};
   }
 
   Json operator()(const List& part) const {
@@ -59,7 +56,7 @@ struct JsonWriter {
     Json rows = Json::array();
     for (const Row& row : part.rows) {
       if (row.is_rule) continue;
-      Json& cells = rows.emplace_back(Json::array());
+      Json& cells = rows.emplace_back(Json{{"depth", row.depth}, {"cells", Json::array()}})["cells"];
       for (const Cell& cell : row.cells)
         cells.push_back(cell.code.empty() ? value_json(cell.value) : Json(cell.code));
       if (!row.rest.empty()) cells.push_back(row.rest);
@@ -116,7 +113,10 @@ Json json(const Document& document) {
   for (const Section& section : document.sections) {
     Json parts = Json::array();
     for (const Part& part : section.parts) parts.push_back(std::visit(JsonWriter{}, part));
-    sections.push_back({{"key", section.key}, {"title", section.title}, {"parts", std::move(parts)}});
+    sections.push_back({{"key", section.key},
+                        {"title", section.title},
+                        {"remark", section.remark},
+                        {"parts", std::move(parts)}});
   }
   return {
       {"title", document.title}, {"trainyard_version", document.version}, {"sections", std::move(sections)}};

@@ -28,18 +28,10 @@ void add_table_row(std::string& text, const std::vector<std::string>& cells) {
   text += '\n';
 }
 
-/// In blocks: a blank line separates a paragraph, a list and a table from the part before.
 struct MarkdownWriter {
   std::string& out;
-  std::size_t& part_before;  ///< index of the variant
-
-  void begin(std::size_t index) const {
-    if (part_before != index && !out.empty()) out += '\n';
-    part_before = index;
-  }
 
   void operator()(const Sentence& part) const {
-    if (!out.empty()) out += '\n';
     out += part.is_main ? fmt::format("**{}**\n", escaped(part.text)) : escaped(part.text) + "\n";
   }
 
@@ -50,7 +42,8 @@ struct MarkdownWriter {
   }
 
   void operator()(const Share& part) const {
-    out += fmt::format("- {}: {} ({})\n", escaped(part.label), part.text, percent(part.part / part.whole));
+    const double share = part.whole > 0 ? part.part / part.whole : 0;
+    out += fmt::format("- {}: {} ({})\n", escaped(part.label), escaped(part.text), percent(share));
   }
 
   void operator()(const List& part) const {
@@ -61,6 +54,7 @@ struct MarkdownWriter {
 
   void operator()(const Heading& part) const {
     out += fmt::format("##### {}\n", capitalised(escaped(part.title)));
+    if (!part.remark.empty()) out += fmt::format("\n{}\n", escaped(part.remark));
   }
 
   void operator()(const Table& part) const {
@@ -107,22 +101,45 @@ private:
   }
 };
 
+/// Lines of one list when they follow each other.
+bool is_line(const Part& part) {
+  return std::holds_alternative<Fact>(part) || std::holds_alternative<Share>(part);
+}
+
+/// A blank line separates blocks.
+void begin_block(std::string& out) {
+  if (!out.empty()) out += '\n';
+}
+
+void add_section(std::string& out, const Section& section) {
+  if (!section.is_answer || !section.is_untitled_in_text) {
+    begin_block(out);
+    out += fmt::format("#### {}\n", capitalised(escaped(section.title)));
+  }
+  if (!section.remark.empty()) out += fmt::format("\n{}\n", escaped(section.remark));
+  const Part* before = nullptr;
+  for (const Part* const part : parts_of_page(section)) {
+    if (shown_of(*part) == Shown::browser) continue;
+    if (before == nullptr || !is_line(*before) || !is_line(*part)) begin_block(out);
+    std::visit(MarkdownWriter{out}, *part);
+    before = part;
+  }
+}
+
 }  // namespace
 
 std::string markdown(const Document& document) {
   std::string out;
-  for (const Section* const section : sections_of_page(document)) {
-    if (section->shown == Shown::browser) continue;
-    if (!section->is_answer || !section->is_untitled_in_text)
-      out += fmt::format("{}#### {}\n", out.empty() ? "" : "\n", capitalised(escaped(section->title)));
-    std::size_t part_before = std::variant_npos;
-    for (const Part* const part : parts_of_page(*section)) {
-      if (shown_of(*part) == Shown::browser) continue;
-      const MarkdownWriter writer{out, part_before};
-      if (!std::holds_alternative<Sentence>(*part)) writer.begin(part->index());
-      std::visit(writer, *part);
-    }
+  for (const std::string& text : document.lead) {
+    begin_block(out);
+    out += escaped(text) + '\n';
   }
+  for (const std::string& warning : document.warnings) {
+    begin_block(out);
+    out += escaped(warning) + '\n';
+  }
+  for (const Section* const section : sections_of_page(document))
+    if (section->shown != Shown::browser) add_section(out, *section);
   return out;
 }
 

@@ -103,7 +103,10 @@ Html as_text(std::string_view text) {
   return html;
 }
 
-Html prose(std::string_view text) {
+namespace {
+
+/// Prose without commands.
+Html words_of(std::string_view text) {
   Html html;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t begin = std::min(text.find_first_not_of(" \n", at), text.size());
@@ -118,6 +121,19 @@ Html prose(std::string_view text) {
     at = end;
   }
   return html;
+}
+
+}  // namespace
+
+Html prose(std::string_view text) {
+  Html html;
+  for (std::size_t begin = text.find('`'); begin != std::string_view::npos; begin = text.find('`')) {
+    const std::size_t end = text.find('`', begin + 1);
+    if (end == std::string_view::npos) break;
+    html += words_of(text.substr(0, begin)) + element("code", text.substr(begin + 1, end - begin - 1));
+    text.remove_prefix(end + 1);
+  }
+  return html + words_of(text);
 }
 
 Html element(std::string_view tag, const Html& content, std::string_view attributes) {

@@ -30,7 +30,7 @@ inline Html operator+(Html first, const Html& second) { return first += second; 
 Html as_text(std::string_view text);
 
 /// The same for sentences and remarks: a number and its unit stay on one line ("6.9 ms", "2 min 10 s", "80
-/// %"). Text copied from the page has ordinary blanks.
+/// %"), and what stands between backticks is a command. Text copied from the page has ordinary blanks.
 Html prose(std::string_view text);
 
 /// <tag attributes>content</tag>; `attributes` in their written form: see attribute().

@@ -67,9 +67,8 @@ std::string html_text(const HtmlPage& page) {
     contents += element("a", shown[i]->title, attribute("href", "#" + shown[i]->id)) + Html{"\n"};
     sections += element("div", Html{"\n"} + first + section_html(*shown[i]), " class=\"pair\"") + Html{"\n"};
   }
-  const std::string data = data_for_script("timeline-data", page.timeline) +
-                           data_for_script("points-data", page.points) +
-                           data_for_script("document-data", page.document);
+  const std::string data =
+      data_for_script("timeline-data", page.timeline) + data_for_script("points-data", page.points);
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n"

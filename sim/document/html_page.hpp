@@ -21,7 +21,6 @@ struct HtmlPage {
   std::vector<HtmlSection> sections;  ///< in order; those without content are omitted
   std::string timeline = {};          ///< JSON for the script; empty: none
   std::string points = {};            ///< the same of a sweep
-  std::string document = {};          ///< the whole content as JSON
   std::string version;                ///< of the program
 };
 

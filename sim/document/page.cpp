@@ -1,6 +1,5 @@
 #include "document/page.hpp"
 
-#include "units/plural.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
 

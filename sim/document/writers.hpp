@@ -16,7 +16,7 @@ std::string text(const Document& document, const PrintStyle& style = {});
 /// Adds a section to the text of a page.
 void write_section(Page& out, const Section& section);
 
-/// One file that loads nothing. It contains the document as JSON, too.
+/// One file that loads nothing.
 std::string html(const Document& document);
 
 /// The content of a section below its title.

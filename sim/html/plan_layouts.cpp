@@ -4,12 +4,10 @@
 #include "html/plan_sections.hpp"
 #include "report/plan_words.hpp"
 #include "report/sweep_words.hpp"
-#include "units/plural.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <string>

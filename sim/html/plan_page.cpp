@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace trainyard {

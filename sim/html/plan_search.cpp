@@ -3,7 +3,6 @@
 #include "document/time_unit.hpp"
 #include "html/plan_sections.hpp"
 #include "report/plan_words.hpp"
-#include "units/plural.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
 

@@ -6,7 +6,6 @@
 #include "units/text_layout.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <functional>
 

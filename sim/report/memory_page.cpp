@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Underscores of a term's name in the terminal are blanks on pages.
 doc::Row term_row(std::string_view name, Bytes bytes, Bytes capacity, std::string_view what,
                   std::string fill = {}) {
   const double share = bytes / capacity;
@@ -68,8 +68,8 @@ void add_terms(doc::Section& section, const MemoryReport& report) {
 void add_servers(doc::Document& page, const ServerMemory& memory) {
   doc::Section& section = page.section("servers", "servers on " + server_place(memory));
   section.is_untitled_in_text = true;
-  section.add(doc::Sentence{
-      .text = "servers on " + server_place(memory) + ":", .indent = 0, .shown = doc::Shown::text});
+  section.add(doc::Heading{section.title, {}, doc::Shown::pages});
+  section.add(doc::Sentence{.text = section.title + ":", .indent = 0, .shown = doc::Shown::text});
   doc::Table table{.key = "server_memory",
                    .title = "memory of servers",
                    .columns = {{.head = "term", .layout = text_column(22)},

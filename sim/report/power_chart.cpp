@@ -2,7 +2,6 @@
 #include "report/run_words.hpp"
 #include "run/power_over_step.hpp"
 #include "units/text.hpp"
-#include "units/text_layout.hpp"
 
 #include <algorithm>
 #include <array>

@@ -215,7 +215,9 @@ void add_updates(doc::Document& page, const Run& run) {
   on_page("wasted", estimate(updates.wasted), "cancelled computing of all ranks, per update");
   add_staleness(section, updates);
   add_workers(section, updates);
-  if (!updates.servers.empty()) section.add(server_table(updates));
+  if (updates.servers.empty()) return;
+  section.add(doc::Heading{"servers", {}, doc::Shown::browser});
+  section.add(server_table(updates));
 }
 
 }  // namespace trainyard

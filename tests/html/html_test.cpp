@@ -49,6 +49,11 @@ TEST_CASE("bytes that are not UTF-8 become one replacement character each") {
   CHECK(as_text("end \xE2\x86").markup == "end \xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
+TEST_CASE("commands in prose stand between backticks") {
+  CHECK(prose("run `a <b>` in 5 ms, `then").markup ==
+        "run <code>a &lt;b&gt;</code> in <span class=\"n\">5 ms,</span> `then");
+}
+
 TEST_CASE("an attribute's value cannot end it") {
   CHECK(attribute("title", "\"><script>") == " title=\"&quot;&gt;&lt;script&gt;\"");
 }

@@ -189,7 +189,7 @@ TEST_CASE("every class of ranks has its parts, its kernels and its memory") {
   const std::string page = report_html(two_class_result(), origin);
   for (const char* const part : {"compute stream of rank 0 (stage 0)", "compute stream of rank 1 (stage 1)",
                                  "Kernels by kind of stage 1", "Exposed collectives of stage 1",
-                                 "Kernels of stage 1, the longest first", "<h3>stage 1</h3>"})
+                                 "Kernels of stage 1, the longest first", "<h3>Stage 1</h3>"})
     CHECK(has(page, part));
   CHECK_FALSE(has(report_html(sample_result(), origin), "(all ranks)"));
   const Json json = Json::parse(timeline_json(two_class_result()));
