@@ -4,11 +4,11 @@
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
 #include "cli/options.hpp"
+#include "cli/page_options.hpp"
 #include "cli/saved_run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "cli/values_in_force.hpp"
-#include "document/writers.hpp"
 #include "experiment/keys_meant.hpp"
 #include "experiment/one_gpu.hpp"
 #include "experiment/prediction_error.hpp"
@@ -50,10 +50,7 @@ struct CompareOptions {
   std::vector<std::string> set;
   std::optional<std::string> one_gpu;
   std::vector<std::string> fail_above;
-  std::optional<std::string> html;
-  bool force = false;
-  bool markdown = false;
-  bool json = false;
+  PageOptions page;
   LimitOptions limits;
 };
 
@@ -193,9 +190,6 @@ void check_options(const CompareOptions& options, const Overrides& set) {
   if (options.others.size() >= most_compared_runs)
     throw CLI::ValidationError("B", fmt::format("at most {} runs can be compared", most_compared_runs));
   if (options.one_gpu) std::ignore = with_one_gpu(options.set, options.one_gpu);  // not both
-  if (options.markdown && options.json)
-    throw CLI::ValidationError("--markdown", "--json prints another form: give one of them");
-  if (options.force && !options.html) throw CLI::ValidationError("--force", "is for --html FILE");
 }
 
 std::vector<Side> sides_of(const config::Catalogue& catalogue, const CompareOptions& options,
@@ -217,14 +211,6 @@ std::vector<Side> sides_of(const config::Catalogue& catalogue, const CompareOpti
   return sides;
 }
 
-std::string text_of(const std::vector<Comparison>& comparisons, const CompareOptions& options) {
-  if (options.json)
-    return json_text(comparisons.size() == 1 ? comparison_json(comparisons.front())
-                                             : comparisons_json(comparisons));
-  const doc::Document page = comparison_document(comparisons);
-  return options.markdown ? doc::markdown(page) : doc::text(page, print_style());
-}
-
 void compare_runs(const CompareOptions& options) {
   const std::vector<ChangeLimit> limits = read_limits(options.fail_above);
   // Without A the options of keys describe it, otherwise they change it as --set does.
@@ -239,7 +225,7 @@ void compare_runs(const CompareOptions& options) {
   if (options.others.empty()) require_experiment("--set");
   if (options.one_gpu) require_experiment("--one-gpu");
 
-  if (options.html) check_out_file(*options.html, options.force);
+  check_page_options(options.page);
 
   std::optional<LimitsKept> kept(std::in_place, limits_of(options.limits), announce_work);
   std::vector<Side> sides = sides_of(catalogue, options, set);
@@ -253,8 +239,11 @@ void compare_runs(const CompareOptions& options) {
     fill_in_values(catalogue, comparison);
     comparison.ratio_error = ratio_error_of(catalogue, comparison);
   }
-  if (options.html) write_out_file(*options.html, doc::html(comparison_document(comparisons)), options.force);
-  print_result(text_of(comparisons, options));
+  const std::string page = printed_page(options.page, comparison_document(comparisons));
+  const auto json = [&] {
+    return comparisons.size() == 1 ? comparison_json(comparisons.front()) : comparisons_json(comparisons);
+  };
+  print_result(options.page.json ? json_text(json()) : page);
   check_limits(comparisons, limits);
 }
 
@@ -287,10 +276,7 @@ void add_compare(CLI::App& program) {
           "use equal batches",
           names_of_limits()));
   add_limit_options(command, options->limits);
-  command.add_flag("--markdown", options->markdown, "print Markdown, for a comment on a pull request");
-  add_value(command, "--html", options->html, "FILE", "also write a page for a browser to this file");
-  command.add_flag("--force", options->force, "replace the file if it exists");
-  command.add_flag("--json", options->json,
+  add_page_options(command, options->page,
                    "print JSON in SI base units; null if a figure cannot be compared");
   add_examples(
       command,

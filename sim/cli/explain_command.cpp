@@ -2,6 +2,7 @@
 #include "cli/help.hpp"
 #include "cli/offers.hpp"
 #include "cli/options.hpp"
+#include "cli/page_options.hpp"
 #include "cli/saved_run.hpp"
 #include "cli/terminal.hpp"
 #include "cli/tried_changes.hpp"
@@ -40,7 +41,7 @@ struct ExplainOptions {
   std::vector<std::string> set;
   std::optional<std::string> one_gpu;
   std::optional<std::string> jobs;
-  bool json = false;
+  PageOptions page;
   LimitOptions limits;
 };
 
@@ -73,6 +74,7 @@ Asked asked_for(const config::Catalogue& catalogue, const ExplainOptions& option
 
 void explain_run(const ExplainOptions& options) {
   const int parallel = jobs_of(options.jobs);
+  check_page_options(options.page);
   const config::Catalogue catalogue = config::find_catalogue();
   const Asked asked = asked_for(catalogue, options);
   Overrides given = overrides_of(
@@ -111,8 +113,8 @@ void explain_run(const ExplainOptions& options) {
   if (asked.experiment != no_file) words.push_back(shell_word(asked.experiment));
   if (!overrides.empty()) words.push_back(as_options(overrides));
   explained.arguments = fmt::format("{}", fmt::join(words, " "));
-  print_result(options.json ? json_text(explanation_json(explained))
-                            : explanation_page(explained, print_style()));
+  const std::string page = printed_page(options.page, explanation_document(explained));
+  print_result(options.page.json ? json_text(explanation_json(explained)) : page);
 }
 
 }  // namespace
@@ -130,7 +132,7 @@ void add_explain(CLI::App& program) {
   add_one_gpu_option(command, options->one_gpu, "; changes keep the factor on kernel times");
   add_jobs_option(command, options->jobs, "simulations");
   add_limit_options(command, options->limits);
-  command.add_flag("--json", options->json, "print JSON in SI base units");
+  add_page_options(command, options->page, "print JSON in SI base units");
   add_examples(command, {"trainyard explain resnet50_p3_16xlarge_x2",
                          "trainyard explain --model bert_large --platform p4d_24xlarge --nodes 16",
                          "trainyard explain resnet50_dgx2 --nodes 64 --set platform.fabric.nic=\"25 Gbps\"",

@@ -1,9 +1,9 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/options.hpp"
+#include "cli/page_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
-#include "document/writers.hpp"
 #include "experiment/keys_meant.hpp"
 #include "experiment/one_gpu.hpp"
 #include "report/json_text.hpp"
@@ -24,7 +24,7 @@ namespace {
 struct MemoryOptions {
   ExperimentOptions what;
   LimitOptions limits;
-  bool json = false;
+  PageOptions page;
 };
 
 /// Two remarks, of which either may be empty.
@@ -34,6 +34,7 @@ std::string joined(const std::string& first, const std::string& second) {
 
 /// Prints the table whether the step fits or not; the exit code and stderr tell which.
 void show_memory(const MemoryOptions& options) {
+  check_page_options(options.page);
   const config::Catalogue catalogue = config::find_catalogue();
   const LimitsKept limits(only_listing(options.limits), announce_work);
   InputFiles files;
@@ -46,17 +47,18 @@ void show_memory(const MemoryOptions& options) {
   if (!remark.empty()) remark += " (memory does not depend on it)";
   const std::string changes = changes_in_words(resolved);
   const bool has_stages = reports.size() > 1;
-  if (options.json) {
+  const std::string below = joined(
+      changes, has_stages ? fmt::format("{}, the fullest of {}", report.ranks, reports.size()) : remark);
+  const std::string page = printed_page(
+      options.page, memory_document(name_and_what(resolved, resolved.cluster->nodes), reports, below));
+  if (options.page.json) {
     if (!remark.empty()) report.assumptions.push_back(remark);
     nlohmann::ordered_json json = memory_json(resolved.name, report);
     json["changed_keys"] = changed_keys(resolved);
     if (has_stages) json["stages"] = stage_memory_json(reports);
     print_result(json_text(json));
   } else {
-    remark = joined(changes,
-                    has_stages ? fmt::format("{}, the fullest of {}", report.ranks, reports.size()) : remark);
-    print_result(doc::text(memory_document(name_and_what(resolved, resolved.cluster->nodes), reports, remark),
-                           print_style()));
+    print_result(page);
   }
   if (resolved.settings.memory == MemoryCheck::check)
     require_fit(report, report.fits ? "" : fitting_hint(resolved));
@@ -72,7 +74,7 @@ void add_memory(CLI::App& program) {
       "memory", "print the memory of a step per GPU, whether it fits, and the largest batch that fits");
   add_experiment_options(command, options->what);
   add_limit_options(command, options->limits);
-  command.add_flag("--json", options->json, "print the table as JSON, in bytes");
+  add_page_options(command, options->page, "print the table as JSON, in bytes");
   add_examples(command,
                {"trainyard memory --model gpt2_xl --platform dgx_a100 --precision bf16",
                 "trainyard memory resnet50_dgx2 --batch 256",

@@ -15,19 +15,19 @@
 #include <vector>
 
 int main(int count, char** words) {
-  using namespace trainyard::config;
+  namespace config = trainyard::config;
   try {
     if (count < 2) throw std::invalid_argument("usage: compile_catalogue OUTPUT FILE...");
     const std::span arguments(words + 1, words + count);
-    std::vector<ReadText> files;
+    std::vector<config::ReadText> files;
     for (const char* name : arguments.subspan(1)) {
-      std::string text = read_file(name, std::numeric_limits<std::uint32_t>::max());
-      Document document = parse(name, text);
+      std::string text = config::read_file(name, std::numeric_limits<std::uint32_t>::max());
+      config::Document document = config::parse(name, text);
       if (!document.errors.empty()) throw trainyard::InputError(std::move(document.errors));
       files.push_back({std::move(text), std::move(document.root)});
     }
     std::ofstream output(arguments.front(), std::ios::binary);
-    output << compile(std::move(files));
+    output << config::compile(std::move(files));
     output.close();
     if (!output) throw std::runtime_error(std::string("cannot write ") + arguments.front());
   } catch (const std::exception& error) {

@@ -4,6 +4,8 @@
 #include "units/text.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <vector>
 #include <yaml-cpp/exceptions.h>
 
 namespace trainyard::config {
@@ -14,8 +16,9 @@ constexpr int longest_key = 1024;
 
 SyntaxError not_fitting(Mark mark) { return {mark, std::string(does_not_fit), std::string(what_to_check)}; }
 
-SyntaxError open_bracket(const FailedAt& failed, Positions& positions, char closer) {
-  const Mark begun = positions.at(failed.flow);
+SyntaxError open_bracket(const FailedAt& failed, std::size_t bracket, Positions& positions) {
+  const Mark begun = positions.at(bracket);
+  const char closer = failed.text[bracket] == '{' ? '}' : ']';
   const int line = positions.at(failed.at).line;
   const std::string by = begun.line == line ? "" : " by line " + std::to_string(line);
   return {begun, "this bracket is never closed", std::string("expected ',' or '") + closer + "'" + by};
@@ -54,6 +57,21 @@ std::size_t open_quote(const FailedAt& failed) {
   return failed.at;
 }
 
+/// The innermost bracket that is open where yaml-cpp failed; npos if there is none.
+std::size_t open_bracket_before(const FailedAt& failed) {
+  const std::string_view text = failed.text.substr(0, failed.at);
+  std::vector<std::size_t> open;
+  for (std::size_t i = failed.read; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '[' || c == '{') open.push_back(i);
+    if ((c == ']' || c == '}') && !open.empty()) open.pop_back();
+    if (c == '#' && i > 0 && std::isspace(static_cast<unsigned char>(text[i - 1])) != 0)
+      i = std::min(text.find('\n', i), text.size());
+    if (c == '"' || c == '\'') i = std::min(behind_quote(text, i), text.size()) - 1;
+  }
+  return open.empty() ? std::string_view::npos : open.back();
+}
+
 /// The first text in the column of the keys that stands on a line of its own between what was delivered and
 /// the line of the error: a key without a colon. npos if there is none.
 std::size_t key_without_colon(const FailedAt& failed) {
@@ -82,10 +100,13 @@ SyntaxError explain(std::string_view message, const FailedAt& failed, Positions&
             "quote text that holds ': ', or start the key on a line of its own"};
   }
   if (message == Says::END_OF_MAP_FLOW || message == Says::END_OF_SEQ_FLOW) {
+    const std::size_t here = text.find_first_not_of(" \n", failed.at);
+    if (here < text.size() && text[here] == '?')
+      return {positions.at(here), "'?' cannot start a value", "put the text in quotes"};
     // yaml-cpp ends an open quote with the text, if that ends with a line break
     const std::size_t quote = failed.at < text.size() ? failed.at : open_quote(failed);
     if (quote != failed.at) return {positions.at(quote), std::string(unclosed_quote), ""};
-    return open_bracket(failed, positions, message == Says::END_OF_MAP_FLOW ? '}' : ']');
+    return open_bracket(failed, failed.flow, positions);
   }
   if (message == Says::END_OF_MAP && mark.column == failed.column &&
       text.find_first_not_of(' ', line_start(text, failed.at)) == failed.at)
@@ -104,6 +125,11 @@ SyntaxError explain(std::string_view message, const FailedAt& failed, Positions&
   if (message == Says::CHAR_IN_TAG_HANDLE || message == Says::TAG_WITH_NO_SUFFIX ||
       message == Says::END_OF_VERBATIM_TAG || message == Says::MULTIPLE_TAGS)
     return {last('!'), "tags ('!') are not supported", "write the value without '!'"};
+  const std::size_t first = text.find_first_not_of(' ', line_start(text, failed.at));
+  if (first < text.size() && text[first] == '\t')
+    return {positions.at(first), "a line begins with a tab", "indent it by blanks"};
+  if (const std::size_t bracket = open_bracket_before(failed); bracket != std::string_view::npos)
+    return open_bracket(failed, bracket, positions);
   return not_fitting(mark);
 }
 

@@ -39,7 +39,10 @@ std::vector<const Section*> sections_of_page(const Document& document) {
   for (const Section& section : document.sections)
     if (is_on_pages(section.shown) && (section.is_answer || !parts_of_page(section).empty()))
       sections.push_back(&section);
-  std::ranges::stable_partition(sections, [](const Section* section) { return section->is_answer; });
+  // first the sentence that sums up, which the terminal prints at its end
+  std::ranges::stable_sort(sections, {}, [](const Section* section) {
+    return !section->is_answer ? 2 : section->is_untitled_in_text ? 0 : 1;
+  });
   return sections;
 }
 

@@ -6,8 +6,10 @@
 #include "units/table.hpp"
 
 #include <concepts>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -224,6 +226,8 @@ struct Document {
   std::vector<std::string> lead = {};      ///< paragraphs below the title of a page
   std::vector<std::string> warnings = {};  ///< of files that were read, as lines
   std::vector<Section> sections = {};
+  /// Changes every text; none: nothing. GPUs are processors on a platform whose ranks these hold.
+  std::function<std::string(std::string_view)> in_words = {};
 
   Section& section(std::string key, std::string title, std::string remark = {});
 };

@@ -223,17 +223,21 @@ private:
 Html content_html(const Section& section) { return HtmlWriter().section(section); }
 
 std::string html(const Document& document) {
-  HtmlPage page{.title = document.title, .lead = {}, .sections = {}, .version = document.version};
-  for (const std::string& text : document.lead) page.lead += paragraph(text);
+  const auto in_words = [&](const std::string& text) {
+    return document.in_words ? document.in_words(text) : text;
+  };
+  HtmlPage page{.title = in_words(document.title), .lead = {}, .sections = {}, .version = document.version};
+  for (const std::string& text : document.lead) page.lead += paragraph(in_words(text));
   for (const std::string& warning : document.warnings)
     page.lead += element("pre", warning, " class=\"warning\"") + Html{"\n"};
   HtmlWriter writer;
-  for (const Section* const section : sections_of_page(document))
+  for (const Section* const section : sections_of_page(document)) {
+    const Html remark = section->remark.empty() ? Html{} : paragraph(section->remark);
     page.sections.push_back({.id = section->key,
-                             .title = capitalised(section->title),
-                             .content = (section->remark.empty() ? Html{} : paragraph(section->remark)) +
-                                        writer.section(*section),
+                             .title = in_words(capitalised(section->title)),
+                             .content = {in_words((remark + writer.section(*section)).markup)},
                              .is_half = section->is_half});
+  }
   return html_text(page);
 }
 

@@ -140,7 +140,7 @@ std::string markdown(const Document& document) {
   }
   for (const Section* const section : sections_of_page(document))
     if (section->shown != Shown::browser) add_section(out, *section);
-  return out;
+  return document.in_words ? document.in_words(out) : out;
 }
 
 }  // namespace trainyard::doc

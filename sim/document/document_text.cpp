@@ -119,7 +119,7 @@ void write_section(Page& out, const Section& section) {
 }
 
 std::string text(const Document& document, const PrintStyle& style) {
-  Page out(style);
+  Page out(style, document.in_words);
   for (const Section& section : document.sections) write_section(out, section);
   return out.text();
 }

@@ -102,7 +102,7 @@ LimitsKept::LimitsKept(const RunLimits& limits, std::function<void(const std::st
   watch = {};
   if (limits.are_of_points) return;  // its children keep them
   if (limits.time) watch.deadline = now() + limits.time->si();
-  if (limits.memory) watch.most_kib = static_cast<long>(limits.memory->si() / 1024);
+  if (limits.memory) watch.most_kib = std::max(1L, static_cast<long>(limits.memory->si() / 1024));
   watch.time_text = fmt::format("trainyard: error: {}\n", over_time(limits));
   watch.memory_text = fmt::format("trainyard: error: {}\n", over_memory(limits));
   start_watch();

@@ -329,6 +329,7 @@ doc::Document comparison_document(AllCompared comparisons) {
   for (const doc::Labelled& row : error_of(comparisons)) trust.fact(row.label, row.text);
   if (!are_two(comparisons)) {
     doc::Section& ranking = page.section("ranking", "ranking by samples per second");
+    ranking.is_answer = true;
     ranking.add(doc::List{.items = ranking_of(comparisons), .is_ordered = true});
   }
   doc::Section& answer = page.section("answer", "in short");

@@ -1,11 +1,11 @@
 #pragma once
 // Why a run takes as long as it does and what would help, as a page and as JSON: the output of `explain`.
 
+#include "document/document.hpp"
 #include "explain/explanation.hpp"
 #include "explain/what_would_help.hpp"
 #include "run/run.hpp"
 #include "run/step_parts.hpp"
-#include "units/print_style.hpp"
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
@@ -30,7 +30,7 @@ struct ExplainedRun {
 /// In words the causes of the step time, the critical path, the lower bound and the parts above it, and the
 /// most useful changes; for runs of many updates, which have no single path, how their ranks spend the time.
 /// Every number has its unit.
-std::string explanation_page(const ExplainedRun& explained, const PrintStyle& style = {});
+doc::Document explanation_document(const ExplainedRun& explained);
 
 /// The same in SI base units.
 nlohmann::ordered_json explanation_json(const ExplainedRun& explained);

@@ -1,4 +1,3 @@
-#include "document/page.hpp"
 #include "report/expected_error.hpp"
 #include "report/explanation.hpp"
 #include "report/input_ranges.hpp"
@@ -28,17 +27,35 @@ constexpr std::size_t limit_width = 21;
 /// At least this number of collectives, the longest, are shown even if they are short compared with kernels.
 constexpr std::size_t most_sure_collectives = 6;
 
-Table path_table() {
-  return Table({text_column(14), text_column(what_width).wraps(18), number_column(9).drops(1),
-                number_column(9), number_column(7), text_column().wraps(12).drops(2)},
-               {.indent = 2, .gap = 1, .head_hangs = true, .elsewhere = "--json"});
+doc::Table path_table(bool has_layout) {
+  return {.key = "critical_path",
+          .title = "critical path",
+          .columns = {{.head = "critical path", .layout = text_column(14)},
+                      {.key = "what",
+                       .head = has_layout ? "summed by stage" : "",
+                       .layout = text_column(what_width).wraps(18),
+                       .most = what_width},
+                      {.head = has_layout ? "first" : "start", .layout = number_column(9).drops(1)},
+                      {.head = "length", .layout = number_column(9)},
+                      {.head = "share", .layout = number_column(7)},
+                      {.head = " kernels or limit", .layout = text_column().wraps(12).drops(2)}},
+          .shape = {.indent = 2, .gap = 1, .head_hangs = true, .elsewhere = "--json"},
+          .is_heading = true};
 }
 
 /// One more blank before the last column, which is of text.
-void add_path_line(Table& table, std::string_view kind, std::string_view what, std::string_view start,
-                   std::string_view length, std::string_view share, std::string_view limit) {
-  table.row(kind, elide(what, what_width), start, length, share,
-            limit.empty() ? std::string() : ' ' + std::string(limit));
+void add_path_line(doc::Table& table, const std::string& kind, const std::string& what, doc::Value start,
+                   doc::Value length, doc::Value share, const std::string& limit) {
+  table.rows.push_back({.cells = {kind, what, std::move(start), std::move(length), std::move(share),
+                                  limit.empty() ? std::string() : ' ' + limit}});
+}
+
+/// A segment's start, length and share of the step.
+void add_segment(doc::Table& table, const Run& run, const PathSegment& segment, const std::string& kind,
+                 const std::string& what, const std::string& limit) {
+  const double share = segment.length / run.pace.time;
+  add_path_line(table, kind, what, {human_like(segment.start, run.pace.time), segment.start},
+                {human_like(segment.length, run.pace.time), segment.length}, {percent(share), share}, limit);
 }
 
 /// Cuts off the end of a wider name: names of layers differ at their beginning.
@@ -78,20 +95,18 @@ std::string short_limit(const CollectivePace& pace) {
   return (pace.is_connection ? fmt::format("connection {}", estimate(pace.edge)) : pace.link) + mark;
 }
 
-void write_stage_segment(Table& table, const Run& run, const PathSegment& segment,
-                         const CollectivePace* pace) {
+void add_stage_segment(doc::Table& table, const Run& run, const PathSegment& segment,
+                       const CollectivePace* pace) {
   std::string kind(config::name_of(segment.kind));
   if (segment.kind == PathKind::collective)
     kind = config::name_of(step_of(run).collectives.at(at(segment.collective)).operation);
   std::string limit = segment.ops > 0 && segment.kind != PathKind::host ? count(segment.ops, "kernel") : "";
   if (pace != nullptr) limit = short_limit(*pace);
-  add_path_line(table, kind, tasks_of_stage(segment), human_like(segment.start, run.pace.time),
-                human_like(segment.length, run.pace.time), percent(segment.length / run.pace.time),
-                elide(limit, limit_width));
+  add_segment(table, run, segment, kind, tasks_of_stage(segment), elide(limit, limit_width));
 }
 
-void write_segment(Table& table, const Run& run, const Explanation& why, const PathSegment& segment,
-                   const CollectivePace* pace) {
+void add_rank_segment(doc::Table& table, const Run& run, const Explanation& why, const PathSegment& segment,
+                      const CollectivePace* pace) {
   std::string kind(config::name_of(segment.kind));
   std::string what = layers_of(segment);
   std::string limit = segment.ops > 0 ? count(segment.ops, "kernel") : "";
@@ -113,8 +128,7 @@ void write_segment(Table& table, const Run& run, const Explanation& why, const P
   limit = elide(limit, limit_width);
   if (segment.kind != PathKind::input && why.path.back().rank != segment.rank)
     limit += fmt::format(" rank {}", index(segment.rank));
-  add_path_line(table, kind, what, human_like(segment.start, run.pace.time),
-                human_like(segment.length, run.pace.time), percent(segment.length / run.pace.time), limit);
+  add_segment(table, run, segment, kind, what, limit);
 }
 
 /// The segments with a line of their own: the longest, always including the optimizer's and the longest
@@ -141,11 +155,11 @@ std::vector<bool> shown_segments(const std::vector<PathSegment>& path) {
   return is_shown;
 }
 
-void write_path(Page& out, const Run& run, const Explanation& why) {
+void add_path(doc::Document& page, const Run& run, const Explanation& why) {
   const bool has_layout = run.experiment.layout.has_value();
-  Table table = path_table();
-  add_path_line(table, "critical path", has_layout ? "summed by stage" : "", has_layout ? "first" : "start",
-                "length", "share", "kernels or limit");
+  doc::Section& section = page.section("path", "critical path");
+  section.is_untitled_in_text = true;
+  doc::Table table = path_table(has_layout);
   const std::vector<PathSegment>& path = why.path;
   const std::vector<bool> is_shown = shown_segments(path);
   std::size_t collectives = 0;
@@ -155,19 +169,21 @@ void write_path(Page& out, const Run& run, const Explanation& why) {
     if (!is_shown[i])
       shorter += path[i].length;
     else if (has_layout)
-      write_stage_segment(table, run, path[i], pace);
+      add_stage_segment(table, run, path[i], pace);
     else
-      write_segment(table, run, why, path[i], pace);
+      add_rank_segment(table, run, why, path[i], pace);
   }
   if (path.size() > most_shown_segments) {
+    const double share = shorter / run.pace.time;
     add_path_line(table, "others",
-                  fmt::format("{} shorter segments (--json)", path.size() - most_shown_segments + 1), "",
-                  human_like(shorter, run.pace.time), percent(shorter / run.pace.time), "");
+                  fmt::format("{} shorter segments (--json)", path.size() - most_shown_segments + 1), {},
+                  {human_like(shorter, run.pace.time), shorter}, {percent(share), share}, "");
   }
-  add_path_line(table, "step time", "sum", "", human_like(run.pace.time, run.pace.time), "", "");
-  out.headed_table(table);
+  add_path_line(table, "step time", "sum", {}, {human_like(run.pace.time, run.pace.time), run.pace.time}, {},
+                "");
+  section.add(std::move(table));
   if (std::ranges::any_of(why.paces, &CollectivePace::is_assumed))
-    out.paragraph("* rests on an assumed rate of the platform (trainyard topology shows why)", 2);
+    section.add(doc::Sentence{"* rests on an assumed rate of the platform (trainyard topology shows why)"});
 }
 
 std::string_view gap_label(GapPart part) {
@@ -185,112 +201,131 @@ std::string_view gap_label(GapPart part) {
   }
 }
 
-void write_gap(Page& out, const Run& run, const Explanation& why) {
-  out.heading("lower bound and the time above it", "each line adds one condition of the real step");
+void add_gap(doc::Document& page, const Run& run, const Explanation& why) {
+  doc::Section& section = page.section("bound", "lower bound and the time above it",
+                                       "each line adds one condition of the real step");
   Seconds sum;
-  const auto total = [&](std::string_view label, std::string_view text) {
-    out.row(label, human_like(sum, run.pace.time), text, true);
+  const auto total = [&](const char* label, const char* text) {
+    section.add(doc::Fact{{}, label, doc::Value(human_like(sum, run.pace.time), sum), text, true});
   };
   for (const GapTime& gap : why.gap) {
     if (gap.part == first_above_bound) total("lower bound", "no algorithm on this network is faster");
     sum += gap.time;
     if (gap.time == Seconds{}) continue;
     const std::string time = human_like(gap.time, run.pace.time);
-    out.row(gap_label(gap.part), gap.part == GapPart::kernels ? time : with_sign(time),
-            how_obtained(run, gap.part));
+    section.add(doc::Fact{std::string(config::name_of(gap.part)), std::string(gap_label(gap.part)),
+                          doc::Value(gap.part == GapPart::kernels ? time : with_sign(time), gap.time),
+                          how_obtained(run, gap.part)});
   }
   total("step time", "sum");
 }
 
-void write_updates_parts(Page& out, const Run& run) {
-  out.heading("where the time goes", "mean over the ranks, share of an update");
+void add_update_parts(doc::Document& page, const Run& run) {
+  doc::Section& section =
+      page.section("where", "where the time goes", "mean over the ranks, share of an update");
   for (const PartTime& part : step_parts(run).parts) {
     if (part.time == Seconds{}) continue;
-    out.row(config::name_of(part.part), human_like(part.time, run.pace.time),
-            fmt::format("{} {}", percent(part.time / run.pace.time), activity_in_words(part.part)));
+    section.add(
+        doc::Fact{{},
+                  std::string(config::name_of(part.part)),
+                  doc::Value(human_like(part.time, run.pace.time), part.time),
+                  fmt::format("{} {}", percent(part.time / run.pace.time), activity_in_words(part.part))});
   }
 }
 
-void add_help_line(Table& table, std::string_view change, std::string_view step, std::string_view rate,
-                   std::string_view gain, std::string_view how) {
-  table.row(elide(change, 30), step, rate, gain, how.empty() ? std::string() : ' ' + std::string(how));
+doc::Table change_table() {
+  return {.key = "changes",
+          .title = "changes that help",
+          .columns = {{.head = "changes that help", .layout = text_column(30).wraps(16), .most = 30},
+                      {.head = "step", .layout = number_column(9).drops(1)},
+                      {.head = "samples/s", .layout = number_column(9)},
+                      {.head = "gain", .layout = number_column(9)},
+                      {.head = " simulated with --set", .layout = text_column().drops(-1)}},
+          .shape = {.indent = 2, .gap = 1, .head_hangs = true, .elsewhere = "--json"},
+          .is_heading = true};
 }
 
-void write_help(Page& out, const ExplainedRun& explained) {
-  Table table({text_column(30).wraps(16), number_column(9).drops(1), number_column(9), number_column(9),
-               text_column().drops(-1)},
-              {.indent = 2, .gap = 1, .head_hangs = true, .elsewhere = "--json"});
-  add_help_line(table, "changes that help", "step", "samples/s", "gain", "simulated with --set");
+void add_help(doc::Document& page, const ExplainedRun& explained) {
   const Run& run = explained.run;
-  add_help_line(table, "unchanged", human_like(run.pace.time, run.pace.time), rounded(run.pace.throughput),
-                "", "");
-  std::vector<const WhatIfRow*> refused;
-  std::vector<const WhatIfRow*> remarks;
+  doc::Section& section = page.section("changes", "changes that help");
+  section.is_untitled_in_text = true;
+  doc::Table table = change_table();
+  const auto time = [&](Seconds step) { return doc::Value(human_like(step, run.pace.time), step); };
+  table.rows.push_back({.cells = {"unchanged", time(run.pace.time),
+                                  doc::Value(rounded(run.pace.throughput), run.pace.throughput)}});
+  doc::List remarks;
+  doc::List refused;
   for (const WhatIfRow& row : explained.changes) {
     if (!row.throughput) {
-      refused.push_back(&row);
+      refused.items.push_back({row.what.change, row.what.reason});
       continue;
     }
-    for (std::size_t i = 0; i < row.what.set.size(); ++i) {
-      const std::string key = set_argument(row.what.set[i]);
-      if (i == 0)
-        add_help_line(table, in_device_words(run.experiment.platform, row.what.change),
-                      human_like(*row.step_time, run.pace.time), rounded(*row.throughput),
-                      signed_percent(*gain(run, row)), key);
-      else
-        add_help_line(table, "", "", "", "", key);
-    }
-    if (!row.what.remark.empty()) remarks.push_back(&row);
+    const double more = *gain(run, row);
+    // replaced before the width of the column counts
+    doc::Row change{.cells = {in_device_words(run.experiment.platform, row.what.change), time(*row.step_time),
+                              doc::Value(rounded(*row.throughput), *row.throughput),
+                              doc::Value(signed_percent(more), more), doc::Cell()}};
+    for (const auto& set : row.what.set) change.cells.back().code.push_back(set_argument(set));
+    table.rows.push_back(std::move(change));
+    if (!row.what.remark.empty()) remarks.items.push_back({row.what.change, row.what.remark});
   }
-  out.headed_table(table);
-  for (const WhatIfRow* row : remarks)
-    out.paragraph(fmt::format("{}: {}", row->what.change, row->what.remark), 2);
-  out.command("  repeat a change: ", fmt::format("trainyard run {} --set KEY=VALUE", explained.arguments));
-  if (refused.empty()) return;
-  out.heading("not tried");
-  for (const WhatIfRow* row : refused)
-    out.paragraph(fmt::format("{}: {}", row->what.change, row->what.reason), 2);
+  section.add(std::move(table));
+  if (!remarks.items.empty()) section.add(std::move(remarks));
+  section.add(doc::Command{"  repeat a change: ",
+                           fmt::format("trainyard run {} --set KEY=VALUE", explained.arguments)});
+  if (!refused.items.empty()) page.section("refused", "not tried").add(std::move(refused));
+}
+
+/// The throughput with its expected error, and the cause of the step time in a sentence.
+void add_cause(doc::Document& page, const ExplainedRun& explained) {
+  const Run& run = explained.run;
+  doc::Section& rate = page.section("rate", "throughput");
+  rate.is_untitled_in_text = true;
+  if (run.expected_error) {
+    rate.add(doc::Fact{"throughput_samples_per_s", "throughput",
+                       doc::Value(rounded(run.pace.throughput) + " samples/s", run.pace.throughput),
+                       fmt::format("expected error {}: {}", error_range(*run.expected_error),
+                                   expected_error_in_words(*run.expected_error))});
+    if (run.assumed) rate.fact("assumed inputs", assumed_in_words(run));
+  }
+  doc::Section& cause = page.section("cause", "why it takes as long");
+  cause.is_untitled_in_text = true;
+  cause.add(doc::Sentence{
+      .text = explained.explanation ? path_in_words(run, *explained.explanation) : updates_in_words(run),
+      .indent = 0});
+  if (!differs_from_saved(explained)) return;
+  cause.add(doc::Sentence{
+      .text = fmt::format("The step time in the saved summary.json is {}, but this simulation gives {}. "
+                          "Another version of trainyard wrote it, or the input files have changed.",
+                          human(*explained.saved_step_time), human(run.pace.time)),
+      .indent = 0});
 }
 
 }  // namespace
 
-std::string explanation_page(const ExplainedRun& explained, const PrintStyle& style) {
+doc::Document explanation_document(const ExplainedRun& explained) {
   const Run& run = explained.run;
-  Page out(style, device_words(run.experiment.platform));
-  write_title(out, run);
-  out.line("");
-  if (run.expected_error) {
-    out.row("throughput", rounded(run.pace.throughput) + " samples/s",
-            fmt::format("expected error {}: {}", error_range(*run.expected_error),
-                        expected_error_in_words(*run.expected_error)));
-    if (run.assumed) out.text_row("assumed inputs", assumed_in_words(run));
-    out.line("");
-  }
-  out.paragraph(explained.explanation ? path_in_words(run, *explained.explanation) : updates_in_words(run),
-                0);
-  if (differs_from_saved(explained)) {
-    out.paragraph(fmt::format("The step time in the saved summary.json is {}, but this simulation gives {}. "
-                              "Another version of trainyard wrote it, or the input files have changed.",
-                              human(*explained.saved_step_time), human(run.pace.time)),
-                  0);
-  }
+  doc::Document page = titled_document(run);
+  add_cause(page, explained);
   if (explained.explanation) {
-    write_path(out, run, *explained.explanation);
-    if (has_bubbles(run.experiment) && step_of(run).classes.size() > 1) {
-      out.heading(run.experiment.layout ? "stages" : "classes of ranks",
-                  "the step along the first rank of each");
-      write_stage_table(out, run);
-    }
-    write_gap(out, run, *explained.explanation);
+    add_path(page, run, *explained.explanation);
+    if (has_bubbles(run.experiment) && step_of(run).classes.size() > 1)
+      page.section("stages", run.experiment.layout ? "stages" : "classes of ranks",
+                   "the step along the first rank of each")
+          .add(stage_table(run));
+    add_gap(page, run, *explained.explanation);
   } else {
-    write_updates_parts(out, run);
+    add_update_parts(page, run);
   }
-  write_help(out, explained);
-  if (!run.notes.empty()) out.heading("notes");
-  for (const std::string& note : run.notes) out.paragraph(note, 2);
-  out.line("");
-  out.paragraph(help_in_words(explained), 0);
-  return out.text();
+  add_help(page, explained);
+  if (!run.notes.empty()) {
+    doc::Section& notes = page.section("notes", "notes");
+    for (const std::string& note : run.notes) notes.add(doc::Sentence{note});
+  }
+  doc::Section& help = page.section("answer", "in short");
+  help.is_untitled_in_text = help.is_answer = true;
+  help.add(doc::Sentence{.text = help_in_words(explained), .is_main = true, .indent = 0});
+  return page;
 }
 
 }  // namespace trainyard

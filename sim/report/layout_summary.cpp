@@ -1,5 +1,6 @@
 #include "report/layout_summary.hpp"
 
+#include "document/writers.hpp"
 #include "report/limits.hpp"
 #include "report/run_words.hpp"
 #include "report/timeline_chart.hpp"
@@ -118,38 +119,38 @@ void write_stages(Page& out, const Run& run) {
     const Seconds time = time_of(parts, words.part);
     if (time > least_share * run.pace.time) out.share(words.label, time, run.pace.time, words.colour);
   }
-  if (step.classes.size() > 1) out.line("");
-  write_stage_table(out, run);
+  if (step.classes.size() == 1) return;
+  doc::Section section{.is_untitled_in_text = true};
+  section.add(stage_table(run));
+  doc::write_section(out, section);
 }
 
-void write_stage_table(Page& out, const Run& run) {
+doc::Table stage_table(const Run& run) {
   const std::vector<ClassStep>& classes = step_of(run).classes;
-  if (classes.size() == 1) return;
   std::vector<StepParts> stages;
   for (const ClassStep& one : classes) stages.push_back(step_parts(run, one));
-  std::vector<const PartWords*> columns;
+  std::vector<const PartWords*> parts;
   for (const PartWords& words : part_words) {
-    const auto matters = [&](const StepParts& parts) {
-      return time_of(parts, words.part) > least_share * run.pace.time;
+    const auto matters = [&](const StepParts& one) {
+      return time_of(one, words.part) > least_share * run.pace.time;
     };
-    if (std::ranges::any_of(stages, matters)) columns.push_back(&words);
+    if (std::ranges::any_of(stages, matters)) parts.push_back(&words);
   }
-  std::vector<TableColumn> widths{text_column(15)};
-  std::vector<std::string> cells{"share of step"};
-  for (const PartWords* words : columns) {
-    widths.push_back(number_column(9));
-    cells.emplace_back(words->column);
-  }
-  Table table(std::move(widths), {.indent = 2, .gap = 0, .goes_on_below = true});
-  table.add(std::move(cells));
+  doc::Table table{.key = "stages",
+                   .title = "parts of the step by stage",
+                   .columns = {{.head = "share of step", .layout = text_column(15)}},
+                   .shape = {.indent = 2, .gap = 0, .goes_on_below = true}};
+  for (const PartWords* words : parts)
+    table.columns.push_back({.head = std::string(words->column), .layout = number_column(9)});
   for (const ShownStage& shown : shown_stages(classes.size())) {
-    if (shown.is_after_gap) table.line("...");
-    cells = {classes[shown.stage].name};
-    for (const PartWords* words : columns)
-      cells.push_back(percent(time_of(stages[shown.stage], words->part) / run.pace.time));
-    table.add(std::move(cells));
+    if (shown.is_after_gap) table.rows.push_back({.cells = {"..."}});
+    doc::Row& row = table.rows.emplace_back(doc::Row{.cells = {classes[shown.stage].name}});
+    for (const PartWords* words : parts) {
+      const double share = time_of(stages[shown.stage], words->part) / run.pace.time;
+      row.cells.emplace_back(doc::Value(percent(share), share));
+    }
   }
-  out.table(table);
+  return table;
 }
 
 void write_stage_charts(Page& out, const Run& run) {

@@ -2,6 +2,7 @@
 // Words and lines about a job whose ranks share a model: its layout, the parts of each stage's step, and
 // which of them costs most.
 
+#include "document/document.hpp"
 #include "document/page.hpp"
 #include "run/run.hpp"
 
@@ -18,8 +19,8 @@ std::string layout_in_words(const RankLayout& layout);
 /// Where the time goes, for every stage.
 void write_stages(Page& out, const Run& run);
 
-/// The parts of each stage's step as a table; nothing if there is only one stage.
-void write_stage_table(Page& out, const Run& run);
+/// The parts of each stage's step as a table.
+doc::Table stage_table(const Run& run);
 
 /// A line of text for each stage: when it runs passes, communicates and waits.
 void write_stage_charts(Page& out, const Run& run);

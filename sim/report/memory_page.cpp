@@ -162,7 +162,9 @@ doc::Document memory_document(const std::string& experiment, const std::vector<M
                               const std::string& remark) {
   const MemoryReport& report = fullest(reports);
   doc::Document page{.title = "Memory of " + experiment, .version = version()};
+  if (!remark.empty()) page.lead.push_back(remark);
   doc::Section& head = page.section("setting", "");
+  head.shown = doc::Shown::text;
   head.is_untitled_in_text = true;
   head.add(doc::Sentence{.text = fmt::format("{}: memory of one rank, batch_per_gpu {} (1 GB = 2^30 bytes)",
                                              experiment, grouped(report.batch_per_gpu)),

@@ -1,8 +1,10 @@
+#include "document/writers.hpp"
 #include "experiment/one_gpu.hpp"
 #include "report/layout_summary.hpp"
 #include "report/run_words.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
+#include "units/version.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -98,13 +100,23 @@ std::string rank_in_words(const Run& run, const ClassStep& one) {
   return step_of(run).classes.size() > 1 ? fmt::format("{} ({})", rank, one.name) : rank;
 }
 
-void write_title(Page& out, const Run& run) {
-  out.paragraph(run_title(run), 0);
-  out.paragraph(run_setting(run), 2);
+doc::Document titled_document(const Run& run) {
+  doc::Document page{.title = run_title(run), .version = version(), .lead = {run_setting(run)}};
+  page.in_words = device_words(run.experiment.platform);
   if (const std::string changes = changes_in_words(run.experiment); !changes.empty())
-    out.paragraph(changes, 2);
-  if (run.experiment.layout) out.paragraph(layout_in_words(run), 2);
-  if (run.experiment.settings.one_gpu) out.paragraph(one_gpu_in_words(run.experiment.settings), 2);
+    page.lead.push_back(changes);
+  if (run.experiment.layout) page.lead.push_back(layout_in_words(run));
+  if (run.experiment.settings.one_gpu) page.lead.push_back(one_gpu_in_words(run.experiment.settings));
+  doc::Section& title = page.section("title", "");
+  title.shown = doc::Shown::text;
+  title.is_untitled_in_text = true;
+  title.add(doc::Sentence{.text = page.title, .indent = 0});
+  for (const std::string& text : page.lead) title.add(doc::Sentence{text});
+  return page;
+}
+
+void write_title(Page& out, const Run& run) {
+  for (const doc::Section& section : titled_document(run).sections) doc::write_section(out, section);
 }
 
 std::string update_in_words(const Run& run) {

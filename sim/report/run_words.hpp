@@ -34,8 +34,9 @@ std::string run_setting(const Run& run);
 /// "set on the command line: nodes=4, precision=amp"; empty if nothing was that the title does not say.
 std::string changes_in_words(const ResolvedExperiment& experiment);
 
-/// Title and setting, with what was changed, as the first lines of a text, and the measurement to which
-/// kernels are scaled.
+/// A document with the title of a run's page: its setting, the keys set on the command line, its layout.
+doc::Document titled_document(const Run& run);
+/// The same as text.
 void write_title(Page& out, const Run& run);
 
 /// "rank 0"; "rank 4 (stage 1)" where there are several classes of ranks.

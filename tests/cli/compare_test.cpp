@@ -224,6 +224,23 @@ TEST_CASE("a comparison is printed as Markdown and written as a page") {
   check_refused({"compare", tiny, tiny, "--markdown", "--json"}, 2, "--markdown");
 }
 
+TEST_CASE("explanations and memory are printed as Markdown and written as pages, too") {
+  const Scratch scratch;
+  const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));
+  const std::string file = scratch / "page.html";
+  const Ended why = run_program({"explain", tiny, "--markdown", "--html", file});
+  CAPTURE(why.err);
+  REQUIRE(why.code == 0);
+  CHECK(contains(why.out, "#### Critical path\n\n| "));
+  CHECK(contains(why.out, "- step time: "));
+  CHECK(contains(content(file), "<h2>Changes that help</h2>"));
+  const Ended memory = run_program({"memory", tiny, "--markdown", "--html", file, "--force"});
+  REQUIRE(memory.code == 0);
+  CHECK(contains(memory.out, "| term | memory | share |  |\n| --- | ---: | ---: | --- |\n| parameters | "));
+  CHECK(contains(content(file), "<h2>Memory by term</h2>"));
+  check_refused({"memory", tiny, "--html", file}, 5, "page.html");
+}
+
 TEST_CASE("runs with and without servers have the same parts") {
   const Scratch scratch;
   const std::string tiny = scratch.put("tiny.yaml", experiment_with("gpus: 2\n"));

@@ -177,6 +177,9 @@ TEST_CASE("quotes and brackets that are never closed are found where they open")
         "  1 | a: [1,\n"
         "    |    ^ expected ',' or ']' by line 3");
   CHECK(first_error("a: {b: 1\n") == "1:4");
+  CHECK(first_error("a: {b: [3}\n") == "1:8");
+  CHECK(first_error("a:\n  - [[b],[c]\n  - 3\n") == "2:5");
+  CHECK(first_error("a: [b ? c]\n") == "1:7 '?'");
   CHECK(first_error("a: \"x\n---\nb: 1\n") == "1:4");
   CHECK(first_error("a: \"C:\\data\"\n") == "1:7 '\\'");
 }

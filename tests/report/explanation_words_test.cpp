@@ -1,5 +1,6 @@
 // Words and tables of explanations made by hand.
 
+#include "document/writers.hpp"
 #include "explain/explain_step.hpp"
 #include "report/explanation.hpp"
 #include "sample.hpp"
@@ -58,7 +59,7 @@ Explained empty_result() {
 }
 
 std::string page(Explained run) {
-  return explanation_page({std::move(run.run), std::move(run.explanation), {}, {}, "x"});
+  return doc::text(explanation_document({std::move(run.run), std::move(run.explanation), {}, {}, "x"}));
 }
 
 std::string path_of(const Explained& run) { return path_in_words(run.run, *run.explanation); }

@@ -32,7 +32,7 @@ WIDTHS = (360, 800, 1600)
 SCHEMES = ("light", "dark")
 
 RUN = {"answer", "figures", "limits", "where", "timeline", "layers", "memory", "needs", "trust", "errors", "experiment"}
-PLAN = {"answer", "binds", "map", "next", "changes", "progress", "search", "where", "memory", "trust", "errors", "experiment"}
+PLAN = {"answer", "map", "next", "changes", "search", "where", "memory", "trust", "errors", "experiment"}
 SWEEP = {"answer", "what", "points", "trust", "errors", "sweep"}
 # Names that are markup, as a layer, an experiment's file and a value of a sweep.
 HOSTILE = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 1'>\"&"
@@ -395,7 +395,7 @@ def check_plan_without_script(pages, name, file):
     pages.expect(len(texts) > 4 and sum("best" in text.splitlines() for text in texts) == 1, name, f"the map reads {texts}")
     pages.expect(all(re.match(r"(> )?[\d.]+ (s|ms)\n|-$", text) for text in texts), name, f"the map reads {texts}")
     pages.expect(all(cell.get_attribute("title") for cell in cells), name, "a cell of the map has no title")
-    pages.expect(pages.driver.find_element(By.CSS_SELECTOR, "#progress figure.plot").is_displayed(), name, "no progress without script")
+    pages.expect(pages.driver.find_element(By.CSS_SELECTOR, "#search figure.plot").is_displayed(), name, "no progress without script")
     pages.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 

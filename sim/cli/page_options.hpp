@@ -1,0 +1,28 @@
+#pragma once
+// The forms in which a command prints its page: text, Markdown, and a file for a browser.
+
+#include "document/document.hpp"
+
+#include <CLI/App.hpp>
+#include <optional>
+#include <string>
+
+namespace trainyard {
+
+struct PageOptions {
+  std::optional<std::string> html;
+  bool force = false;
+  bool markdown = false;
+  bool json = false;
+};
+
+/// Adds --markdown, --html, --force and --json with its help.
+void add_page_options(CLI::App& command, PageOptions& options, const std::string& json_help);
+
+/// Throws CLI::ValidationError for options that exclude each other, FileError if --html cannot be written.
+void check_page_options(const PageOptions& options);
+
+/// Writes the file of --html, and returns the page as Markdown or as text. Not called for --json alone.
+std::string printed_page(const PageOptions& options, const doc::Document& page);
+
+}  // namespace trainyard
