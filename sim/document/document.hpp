@@ -16,7 +16,7 @@
 
 namespace trainyard::doc {
 
-/// The forms that print a part. JSON has every part.
+/// The forms that print a part. JSON has every part, except those of Document::add_for_browser.
 enum class Shown {
   everywhere,
   pages,    ///< HTML and Markdown, which have room for details
@@ -95,6 +95,7 @@ struct Column {
   std::string head = {};
   TableColumn layout = text_column();  ///< in the terminal; `is_number` in every form
   std::size_t most = 0;                ///< the terminal cuts the cells to this width; 0: never
+  bool is_apart = false;               ///< the terminal leaves one more blank before the text
   Shown shown = Shown::everywhere;
 };
 
@@ -226,8 +227,11 @@ struct Document {
   std::vector<std::string> lead = {};      ///< paragraphs below the title of a page
   std::vector<std::string> warnings = {};  ///< of files that were read, as lines
   std::vector<Section> sections = {};
-  /// Changes every text; none: nothing. GPUs are processors on a platform whose ranks these hold.
+  /// Replaces words in every text; empty: none. It calls GPUs processors where ranks run on processors.
   std::function<std::string(std::string_view)> in_words = {};
+  /// Adds the sections that only a browser shows, when a page is written. Whatever it refers to must outlive
+  /// the document.
+  std::function<void(Document&)> add_for_browser = {};
 
   Section& section(std::string key, std::string title, std::string remark = {});
 };

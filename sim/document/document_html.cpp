@@ -222,7 +222,9 @@ private:
 
 Html content_html(const Section& section) { return HtmlWriter().section(section); }
 
-std::string html(const Document& document) {
+std::string html(const Document& shown) {
+  Document document = shown;
+  if (document.add_for_browser) document.add_for_browser(document);
   const auto in_words = [&](const std::string& text) {
     return document.in_words ? document.in_words(text) : text;
   };

@@ -53,7 +53,7 @@ struct TextWriter {
     for (const Column& column : part.columns) {
       if (!is_in_text(column.shown)) continue;
       layouts.push_back(column.layout);
-      heads.push_back(column.head);
+      heads.push_back(spaced(column, column.head));
     }
     trainyard::Table table(std::move(layouts), part.shape);
     if (part.has_heads) table.add(std::move(heads));
@@ -72,6 +72,10 @@ struct TextWriter {
   void operator()(const Listing& part) const { out.line(part.text); }
 
 private:
+  static std::string spaced(const Column& column, const std::string& text) {
+    return column.is_apart && !text.empty() ? ' ' + text : text;
+  }
+
   /// The first line of a row, and one for each further text that is to be copied.
   static void add_row(trainyard::Table& table, const Table& part, const Row& row) {
     if (row.is_rule) {
@@ -86,10 +90,10 @@ private:
         const Column& column = part.columns[i];
         if (!is_in_text(column.shown)) continue;
         const Cell& cell = row.cells[i];
-        std::string text = line < cell.code.size() ? ' ' + cell.code[line] : std::string();
+        std::string text = line < cell.code.size() ? cell.code[line] : std::string();
         if (line == 0 && cell.code.empty()) text = cell.value.text;
         if (i == 0) text.insert(0, 2 * static_cast<std::size_t>(row.depth), ' ');
-        cells.push_back(column.most > 0 ? elide(text, column.most) : text);
+        cells.push_back(spaced(column, column.most > 0 ? elide(text, column.most) : text));
       }
       if (row.rest.empty())
         table.add(std::move(cells));

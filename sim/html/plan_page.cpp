@@ -110,7 +110,6 @@ void add_changes(doc::Document& page, const PlanAnswer& answer, const PlanDetail
 void add_best_run(doc::Document& page, const Run& best, const PageOrigin& origin) {
   const auto add = [&](const char* key, const char* title, Html html) {
     doc::Section& section = page.section(key, title);
-    section.shown = doc::Shown::browser;
     section.add(doc::Drawing{key, std::move(html)});
   };
   add("where", "where the time of the best goes", where_html(best));
@@ -120,7 +119,6 @@ void add_best_run(doc::Document& page, const Run& best, const PageOrigin& origin
 
 void add_experiment(doc::Document& page, const Run& best, const PageOrigin& origin) {
   doc::Section& section = page.section("experiment", "the best plan as an experiment");
-  section.shown = doc::Shown::browser;
   section.add(doc::Sentence{"All keys of the best plan with their values, defaults included."});
   section.add(doc::Command{"", resolved_text(best)});
   section.add(
@@ -156,9 +154,11 @@ doc::Document plan_document(const PlanAnswer& answer, const PlanDetails& details
   }
   add_plan_groups(page, answer);
   add_changes(page, answer, details);
-  if (details.best != nullptr) add_best_run(page, *details.best, origin);
-  add_known_errors(page);
-  if (details.best != nullptr) add_experiment(page, *details.best, origin);
+  page.add_for_browser = [best = details.best, origin](doc::Document& whole) {
+    if (best != nullptr) add_best_run(whole, *best, origin);
+    add_known_errors(whole);
+    if (best != nullptr) add_experiment(whole, *best, origin);
+  };
   return page;
 }
 

@@ -336,7 +336,7 @@ doc::Document comparison_document(AllCompared comparisons) {
   answer.is_untitled_in_text = answer.is_answer = true;
   for (const Comparison& one : comparisons)
     answer.add(doc::Sentence{.text = comparison_in_words(one), .is_main = true, .indent = 0});
-  add_known_errors(page);
+  page.add_for_browser = [](doc::Document& whole) { add_known_errors(whole); };
   return page;
 }
 

@@ -28,26 +28,25 @@ constexpr std::size_t limit_width = 21;
 constexpr std::size_t most_sure_collectives = 6;
 
 doc::Table path_table(bool has_layout) {
-  return {.key = "critical_path",
-          .title = "critical path",
-          .columns = {{.head = "critical path", .layout = text_column(14)},
-                      {.key = "what",
-                       .head = has_layout ? "summed by stage" : "",
-                       .layout = text_column(what_width).wraps(18),
-                       .most = what_width},
-                      {.head = has_layout ? "first" : "start", .layout = number_column(9).drops(1)},
-                      {.head = "length", .layout = number_column(9)},
-                      {.head = "share", .layout = number_column(7)},
-                      {.head = " kernels or limit", .layout = text_column().wraps(12).drops(2)}},
-          .shape = {.indent = 2, .gap = 1, .head_hangs = true, .elsewhere = "--json"},
-          .is_heading = true};
+  return {
+      .key = "critical_path",
+      .title = "critical path",
+      .columns = {{.head = "critical path", .layout = text_column(14)},
+                  {.key = "what",
+                   .head = has_layout ? "summed by stage" : "",
+                   .layout = text_column(what_width).wraps(18),
+                   .most = what_width},
+                  {.head = has_layout ? "first" : "start", .layout = number_column(9).drops(1)},
+                  {.head = "length", .layout = number_column(9)},
+                  {.head = "share", .layout = number_column(7)},
+                  {.head = "kernels or limit", .layout = text_column().wraps(12).drops(2), .is_apart = true}},
+      .shape = {.indent = 2, .gap = 1, .head_hangs = true, .elsewhere = "--json"},
+      .is_heading = true};
 }
 
-/// One more blank before the last column, which is of text.
 void add_path_line(doc::Table& table, const std::string& kind, const std::string& what, doc::Value start,
                    doc::Value length, doc::Value share, const std::string& limit) {
-  table.rows.push_back({.cells = {kind, what, std::move(start), std::move(length), std::move(share),
-                                  limit.empty() ? std::string() : ' ' + limit}});
+  table.rows.push_back({.cells = {kind, what, std::move(start), std::move(length), std::move(share), limit}});
 }
 
 /// A segment's start, length and share of the step.
@@ -240,7 +239,7 @@ doc::Table change_table() {
                       {.head = "step", .layout = number_column(9).drops(1)},
                       {.head = "samples/s", .layout = number_column(9)},
                       {.head = "gain", .layout = number_column(9)},
-                      {.head = " simulated with --set", .layout = text_column().drops(-1)}},
+                      {.head = "simulated with --set", .layout = text_column().drops(-1), .is_apart = true}},
           .shape = {.indent = 2, .gap = 1, .head_hangs = true, .elsewhere = "--json"},
           .is_heading = true};
 }

@@ -14,27 +14,34 @@ namespace trainyard {
 
 namespace {
 
-/// A fill of the charts.
-const char* fill_of(JobPhase phase) {
+/// A phase's fill in charts, and what is counted in it: empty if it comes once.
+struct PhaseWords {
+  const char* fill = "";
+  const char* noun = "";
+};
+
+PhaseWords words_of(JobPhase phase, bool has_updates) {
   switch (phase) {
     case JobPhase::launch:
-      return "framework";
+      return {"framework", ""};
     case JobPhase::load:
+      return {"input", "load"};
     case JobPhase::checkpoint:
-      return "input";
+      return {"input", "checkpoint"};
     case JobPhase::broadcast:
-      return "communication";
+      return {"communication", ""};
     case JobPhase::training:
-      return "compute";
+      return {"compute", has_updates ? "update" : "step"};
     case JobPhase::evaluation:
-      return "forward";
+      return {"forward", "evaluation"};
     case JobPhase::lost_work:
-      return "wasted-compute";
+      return {"wasted-compute", "restart"};
     case JobPhase::missing_ranks:
+      return {"waiting", "fault"};
     case JobPhase::restart:
-      return "waiting";
+      return {"waiting", "restart"};
   }
-  return "";
+  return {};
 }
 
 /// Whole numbers as they are: "90", "56,302"; others rounded.
@@ -48,28 +55,6 @@ std::string number_in_words(double number) {
 
 std::string counted(double number, std::string_view noun) {
   return fmt::format("{} {}{}", number_in_words(number), noun, number == 1 ? "" : "s");
-}
-
-std::string_view noun_of(JobPhase phase, bool has_updates) {
-  switch (phase) {
-    case JobPhase::load:
-      return "load";
-    case JobPhase::training:
-      return has_updates ? "update" : "step";
-    case JobPhase::evaluation:
-      return "evaluation";
-    case JobPhase::checkpoint:
-      return "checkpoint";
-    case JobPhase::missing_ranks:
-      return "fault";
-    case JobPhase::lost_work:
-    case JobPhase::restart:
-      return "restart";
-    case JobPhase::launch:
-    case JobPhase::broadcast:
-      break;
-  }
-  return {};
 }
 
 std::string needs_in_words(const Known<Joules>& energy, const Known<Dollars>& rent, bool is_assumed) {
@@ -110,18 +95,18 @@ doc::Bars phase_bar(const WholeJob& job) {
     std::string name(config::name_of(part.phase));
     std::ranges::replace(name, '_', ' ');
     const double share = part.time / job.time;
-    bar.parts.push_back(
-        {fill_of(part.phase), name, share, fmt::format("{}, {}", estimate(part.time), percent(share))});
+    bar.parts.push_back({words_of(part.phase, false).fill, name, share,
+                         fmt::format("{}, {}", estimate(part.time), percent(share))});
   }
   return {.key = "phases", .title = "parts of the whole job", .bars = {std::move(bar)}, .has_legend = true};
 }
 
-}  // namespace
-
+/// "76.4 % top-1".
 std::string accuracy_in_words(const JobAccuracy& accuracy) {
   return fmt::format("{} {}", percent(accuracy.expected.accuracy), accuracy.table.metric);
 }
 
+/// Where it is from, and its interval.
 std::string accuracy_remark(const JobAccuracy& accuracy) {
   const AccuracyAtEnd& expected = accuracy.expected;
   std::string from = "interpolated between published batches";
@@ -132,17 +117,20 @@ std::string accuracy_remark(const JobAccuracy& accuracy) {
                      percent(expected.high));
 }
 
+/// "90 evaluations"; empty for a phase that comes once.
+std::string times_in_words(const JobPart& part, bool has_updates) {
+  const std::string_view noun = words_of(part.phase, has_updates).noun;
+  return noun.empty() ? std::string() : counted(part.times, noun);
+}
+
+}  // namespace
+
 std::string job_in_words(const Run& run) {
   const bool has_updates = updates_of(run) != nullptr;
-  const std::string steps = counted(run.job->steps, noun_of(JobPhase::training, has_updates));
+  const std::string steps = counted(run.job->steps, words_of(JobPhase::training, has_updates).noun);
   const std::string length =
       run.job->epochs ? fmt::format("{}, {}", counted(*run.job->epochs, "epoch"), steps) : steps;
   return run.job->target ? fmt::format("{} to {}", length, run.job->target->target) : length;
-}
-
-std::string times_in_words(const JobPart& part, bool has_updates) {
-  const std::string_view noun = noun_of(part.phase, has_updates);
-  return noun.empty() ? std::string() : counted(part.times, noun);
 }
 
 void add_job(doc::Document& page, const Run& run) {

@@ -37,7 +37,6 @@ std::vector<std::vector<std::string>> known_errors(std::string_view csv) {
 
 void add_known_errors(doc::Document& page, const std::string& of_this) {
   doc::Section& section = page.section("errors", "known errors of predictions");
-  section.shown = doc::Shown::browser;
   if (!of_this.empty()) section.add(doc::Sentence{of_this});
   section.add(doc::Sentence{
       "Errors of this program's predictions for published training runs. MAPE is the mean absolute error of "

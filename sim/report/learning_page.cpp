@@ -51,6 +51,47 @@ doc::Table curve_table(const Learning& learning, const std::vector<LearningRow>&
   return table;
 }
 
+/// "22.4 s (quartiles 18.9 s and 25.0 s)": the median over the repeats, and the quartiles if there are
+/// several.
+std::string quartiles_in_words(const Quartiles& quartiles, const std::function<std::string(double)>& text,
+                               std::size_t repeats) {
+  if (!quartiles.median) return "reached in fewer than half of the repeats";
+  std::string words = text(*quartiles.median);
+  if (repeats < 2) return words;
+  return words + fmt::format(" (quartiles {} and {})", quartiles.low ? text(*quartiles.low) : "none",
+                             quartiles.high ? text(*quartiles.high) : "never");
+}
+
+/// "test error at most 8.0 % and training loss at most 0.75".
+std::string target_in_words(const LearnSettings& settings) {
+  const auto [loss, error] = target_or_end(settings);
+  std::string words;
+  if (error) words = fmt::format("test error at most {}", percent(*error));
+  if (loss) words += fmt::format("{}training loss at most {}", words.empty() ? "" : " and ", digits12(*loss));
+  return words;
+}
+
+/// "2 of 5 repeats diverged: the loss was above 1e6 at 12.3 s"; empty if all learnt.
+std::string failures_in_words(const Learning& learning) {
+  std::string words;
+  const auto add = [&](int repeats, LearningVerdict verdict, const char* what) {
+    if (repeats == 0) return;
+    const auto first = std::ranges::find(learning.repeats, verdict, &LearningRun::verdict);
+    words += fmt::format("{}{} of {} repeats {}: {}", words.empty() ? "" : "; ", repeats,
+                         learning.repeats.size(), what, first->reason);
+  };
+  add(learning.diverged, LearningVerdict::diverged, "diverged");
+  add(learning.not_learnt, LearningVerdict::not_learnt, "did not learn");
+  return words;
+}
+
+std::string verdict_in_words(const Learning& learning) {
+  const std::size_t failed =
+      static_cast<std::size_t>(learning.diverged) + static_cast<std::size_t>(learning.not_learnt);
+  const std::string verdict = learning.diverged > 0 ? "diverges" : "does not learn";
+  return failed < learning.repeats.size() ? verdict + " at times" : verdict;
+}
+
 void add_targets(doc::Section& section, const Run& run) {
   const Learning& learning = *run.learning;
   if (!learning.has_target) return;
@@ -169,43 +210,6 @@ doc::Table repeat_table(const Learning& learning) {
 }
 
 }  // namespace
-
-std::string quartiles_in_words(const Quartiles& quartiles, const std::function<std::string(double)>& text,
-                               std::size_t repeats) {
-  if (!quartiles.median) return "reached in fewer than half of the repeats";
-  std::string words = text(*quartiles.median);
-  if (repeats < 2) return words;
-  return words + fmt::format(" (quartiles {} and {})", quartiles.low ? text(*quartiles.low) : "none",
-                             quartiles.high ? text(*quartiles.high) : "never");
-}
-
-std::string target_in_words(const LearnSettings& settings) {
-  const auto [loss, error] = target_or_end(settings);
-  std::string words;
-  if (error) words = fmt::format("test error at most {}", percent(*error));
-  if (loss) words += fmt::format("{}training loss at most {}", words.empty() ? "" : " and ", digits12(*loss));
-  return words;
-}
-
-std::string failures_in_words(const Learning& learning) {
-  std::string words;
-  const auto add = [&](int repeats, LearningVerdict verdict, const char* what) {
-    if (repeats == 0) return;
-    const auto first = std::ranges::find(learning.repeats, verdict, &LearningRun::verdict);
-    words += fmt::format("{}{} of {} repeats {}: {}", words.empty() ? "" : "; ", repeats,
-                         learning.repeats.size(), what, first->reason);
-  };
-  add(learning.diverged, LearningVerdict::diverged, "diverged");
-  add(learning.not_learnt, LearningVerdict::not_learnt, "did not learn");
-  return words;
-}
-
-std::string verdict_in_words(const Learning& learning) {
-  const std::size_t failed =
-      static_cast<std::size_t>(learning.diverged) + static_cast<std::size_t>(learning.not_learnt);
-  const std::string verdict = learning.diverged > 0 ? "diverges" : "does not learn";
-  return failed < learning.repeats.size() ? verdict + " at times" : verdict;
-}
 
 void add_learning(doc::Document& page, const Run& run) {
   if (!run.learning) return;

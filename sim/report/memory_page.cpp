@@ -20,10 +20,9 @@ using Json = nlohmann::ordered_json;
 doc::Row term_row(std::string_view name, Bytes bytes, Bytes capacity, std::string_view what,
                   std::string fill = {}) {
   const double share = bytes / capacity;
-  // one more blank before the text
   return {.cells = {doc::Cell(doc::Value(std::string(name)), std::move(fill)),
                     doc::Value(gpu_memory_in_column(bytes), bytes), doc::Value(percent(share), share),
-                    what.empty() ? std::string() : ' ' + std::string(what)}};
+                    std::string(what)}};
 }
 
 doc::Table empty_table(std::string key, std::string title) {
@@ -32,7 +31,7 @@ doc::Table empty_table(std::string key, std::string title) {
           .columns = {{.head = "term", .layout = text_column(22)},
                       {.head = "memory", .layout = number_column(10)},
                       {.head = "share", .layout = number_column(8)},
-                      {.head = "", .layout = text_column().wraps(12)}},
+                      {.key = "meaning", .head = "", .layout = text_column().wraps(12), .is_apart = true}},
           .rows = {{.is_rule = true}},
           .shape = {.indent = 0, .gap = 1}};
 }
@@ -70,16 +69,17 @@ void add_servers(doc::Document& page, const ServerMemory& memory) {
   section.is_untitled_in_text = true;
   section.add(doc::Heading{section.title, {}, doc::Shown::pages});
   section.add(doc::Sentence{.text = section.title + ":", .indent = 0, .shown = doc::Shown::text});
-  doc::Table table{.key = "server_memory",
-                   .title = "memory of servers",
-                   .columns = {{.head = "term", .layout = text_column(22)},
-                               {.head = "memory", .layout = number_column(10)},
-                               {.head = "", .layout = text_column().wraps(12)}},
-                   .shape = {.indent = 0, .gap = 1},
-                   .has_heads = false};
+  doc::Table table{
+      .key = "server_memory",
+      .title = "memory of servers",
+      .columns = {{.head = "term", .layout = text_column(22)},
+                  {.head = "memory", .layout = number_column(10)},
+                  {.key = "meaning", .head = "", .layout = text_column().wraps(12), .is_apart = true}},
+      .shape = {.indent = 0, .gap = 1},
+      .has_heads = false};
   const auto add = [&](std::string_view name, Bytes bytes, std::string_view what) {
-    table.rows.push_back({.cells = {std::string(name), doc::Value(gpu_memory_in_column(bytes), bytes),
-                                    ' ' + std::string(what)}});
+    table.rows.push_back(
+        {.cells = {std::string(name), doc::Value(gpu_memory_in_column(bytes), bytes), std::string(what)}});
   };
   for (const ServerMemoryTerm& term : server_memory_terms) add(term.name, memory.*term.bytes, term.what);
   table.rows.push_back({.is_rule = true});

@@ -46,17 +46,7 @@ std::string other_gpus_in_words(const ResolvedExperiment& experiment, const std:
   return fmt::format(" with {} x {}", experiment.platform.gpus.size(), gpu);
 }
 
-}  // namespace
-
-std::string changes_in_words(const ResolvedExperiment& experiment) {
-  const std::string keys = changed_keys(experiment);
-  return keys.empty() ? keys : "set on the command line: " + keys;
-}
-
-std::function<std::string(std::string_view)> device_words(const Platform& platform) {
-  return [&platform](std::string_view text) { return in_device_words(platform, text); };
-}
-
+/// "VGG-16 on 64 nodes of minsky"
 std::string what_runs(const ResolvedExperiment& experiment, int nodes) {
   std::string what = experiment.classes.front().trace.model;
   if (what.empty()) what = "a trace";
@@ -70,6 +60,17 @@ std::string what_runs(const ResolvedExperiment& experiment, int nodes) {
   if (std::ranges::any_of(experiment.settings.set, changes_model)) what += " (changed)";
   return fmt::format("{} on {} {} of {}{}", what, grouped(nodes), nodes == 1 ? "node" : "nodes",
                      experiment.platform.name, other_gpus_in_words(experiment, experiment.gpu.name));
+}
+
+}  // namespace
+
+std::string changes_in_words(const ResolvedExperiment& experiment) {
+  const std::string keys = changed_keys(experiment);
+  return keys.empty() ? keys : "set on the command line: " + keys;
+}
+
+std::function<std::string(std::string_view)> device_words(const Platform& platform) {
+  return [&platform](std::string_view text) { return in_device_words(platform, text); };
 }
 
 std::string name_and_what(const ResolvedExperiment& experiment, int nodes) {

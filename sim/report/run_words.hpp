@@ -14,15 +14,11 @@
 
 namespace trainyard {
 
-/// Texts of runs on this platform, which has to outlive the answer: GPUs are processors if these hold its
-/// ranks.
+/// Calls GPUs processors on a platform whose ranks run on processors. The platform must outlive the function.
 std::function<std::string(std::string_view)> device_words(const Platform& platform);
 
-/// "VGG-16 on 64 nodes of minsky"
-std::string what_runs(const ResolvedExperiment& experiment, int nodes);
-
-/// The same after the experiment's name, if it runs as its file says: "resnet50_dgx2: ResNet-50 on 1 node of
-/// dgx2".
+/// "resnet50_dgx2: ResNet-50 on 1 node of dgx2"; without the experiment's name if it does not run as its file
+/// says.
 std::string name_and_what(const ResolvedExperiment& experiment, int nodes);
 
 /// "resnet50_dgx2: ResNet-50 on 1 node of dgx2, training step"
@@ -36,7 +32,7 @@ std::string changes_in_words(const ResolvedExperiment& experiment);
 
 /// A document with the title of a run's page: its setting, the keys set on the command line, its layout.
 doc::Document titled_document(const Run& run);
-/// The same as text.
+/// As text.
 void write_title(Page& out, const Run& run);
 
 /// "rank 0"; "rank 4 (stage 1)" where there are several classes of ranks.
@@ -60,26 +56,8 @@ void add_updates(doc::Document& page, const Run& run);
 /// What the run has learnt by when; nothing for a run that does not learn.
 void add_learning(doc::Document& page, const Run& run);
 
-/// "22.4 s (18.9 to 25.0 s)": the median over the repeats, and the quartiles if there are several.
-std::string quartiles_in_words(const Quartiles& quartiles, const std::function<std::string(double)>& text,
-                               std::size_t repeats);
-
-/// "loss at most 0.75" or "test error at most 8.0 %, loss at most 0.75".
-std::string target_in_words(const LearnSettings& settings);
-
-/// "2 of 5 repeats diverged: the loss was above 1e6 at 12.3 s; 1 of 5 repeats did not learn: ..."; empty if
-/// all learnt.
-std::string failures_in_words(const Learning& learning);
-
 /// "90 epochs, 56,302 steps"; in runs of many updates, updates.
 std::string job_in_words(const Run& run);
-
-/// "76.4 % top-1", and where it is from with its interval.
-std::string accuracy_in_words(const JobAccuracy& accuracy);
-std::string accuracy_remark(const JobAccuracy& accuracy);
-
-/// "90 evaluations", "loaded once"; empty for a phase that can only come once.
-std::string times_in_words(const JobPart& part, bool has_updates);
 
 /// The phases of the whole job, with their time, energy and rent; nothing for a run without `job`.
 void add_job(doc::Document& page, const Run& run);

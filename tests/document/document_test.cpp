@@ -42,6 +42,20 @@ TEST_CASE("details are on pages alone, and charts of letters in the terminal alo
   }
 }
 
+TEST_CASE("sections for a browser are made when a page is written, and only then") {
+  doc::Document page = sample();
+  int made = 0;
+  page.add_for_browser = [&](doc::Document& whole) {
+    ++made;
+    whole.section("more", "more").fact("dear", "fact");
+  };
+  CHECK(doc::text(page).find("dear") == std::string::npos);
+  CHECK(doc::markdown(page).find("dear") == std::string::npos);
+  CHECK(made == 0);
+  CHECK(has_all(doc::html(page), "<h2>More</h2>", "dear"));
+  CHECK(made == 1);
+}
+
 TEST_CASE("pages begin with the answer, the terminal keeps the order") {
   doc::Document page = sample();
   doc::Section& answer = page.section("answer", "in short");

@@ -129,6 +129,12 @@ def digest(data):
     return "data " + hashlib.sha256(json.dumps(data).encode()).hexdigest()
 
 
+def compact(svg):
+    """matplotlib names every text in a comment, indents every mark, and writes coordinates to a millionth of a point."""
+    svg = " ".join(re.sub("<!--.*?-->", "", svg, flags=re.S).split())
+    return re.sub('="[^"]*"', lambda value: re.sub(r"(\d\.\d)\d+", r"\1", value[0]), svg) + "\n"
+
+
 def is_settled(picture, data, draw, is_update):
     if picture.exists() and digest(data) in picture.read_text(encoding="utf-8"):
         return True
@@ -138,9 +144,8 @@ def is_settled(picture, data, draw, is_update):
     import matplotlib
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
-    plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "trainyard", "axes.spines.top": False, "axes.spines.right": False})
+    plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "trainyard", "font.sans-serif": ["DejaVu Sans"], "axes.spines.top": False, "axes.spines.right": False})
     text = io.StringIO()
     draw(plt, data).savefig(text, format="svg", metadata={"Date": None, "Description": digest(data)})
-    # matplotlib names every text in a comment and indents every mark
-    picture.write_text(" ".join(re.sub("<!--.*?-->", "", text.getvalue(), flags=re.S).split()) + "\n", encoding="utf-8")
+    picture.write_text(compact(text.getvalue()), encoding="utf-8")
     return True
