@@ -1,12 +1,13 @@
 #!/bin/bash
-# Proves that the script installs all it needs: makes an empty Debian 12 in the folder ROOT, puts a clean clone of the
+# Proves that the script installs all it needs: makes an empty system in the folder ROOT, puts a clean clone of the
 # last commit there, and runs the commands in it (by default ./dev run and ./dev test), printing how long each took.
 #
-#     tests/clean_root.sh [--base FILE] [--carry FOLDER] ROOT [COMMAND...]
+#     tests/clean_root.sh [--system bookworm|trixie|noble] [--base FILE] [--carry FOLDER] ROOT [COMMAND...]
 #
-# ROOT must not exist or be empty, and is yours to delete afterwards. With --base the pristine system is unpacked from
-# FILE, or kept there if FILE does not exist yet. --carry takes a folder of the checkout along, which git ignores. Needs root and debootstrap. The mirror, and any proxy, are those of
-# this machine's apt.
+# ROOT must not exist or be empty, and is yours to delete afterwards. The system is Debian 12 by default, 13 or Ubuntu
+# 24.04. With --base the pristine system is unpacked from FILE, or kept there if FILE does not exist yet. --carry takes a
+# folder of the checkout along, which git ignores. Needs root and debootstrap. Debian's mirror, and any proxy, are those of
+# this machine's apt; Ubuntu's is $UBUNTU_MIRROR.
 set -euo pipefail
 
 die() {
@@ -14,9 +15,10 @@ die() {
   exit 1
 }
 
-base='' carry=''
+system=bookworm base='' carry=''
 while :; do
   case ${1:-} in
+    --system) system=${2:?--system needs a name} ;;
     --base) base=${2:?--base needs a file} ;;
     --carry) carry=${2:?--carry needs a folder} ;;
     *) break ;;
@@ -37,23 +39,39 @@ repository=$(git -C "$(dirname "${BASH_SOURCE[0]}")" rev-parse --show-toplevel)
 [ -z "$(git -C "$repository" status --porcelain)" ] ||
   echo 'clean_root.sh: there are uncommitted changes: they are not tested' >&2
 
-# "URI SUITE COMPONENT" of each package list of Debian 12 that this machine's apt uses.
+# "URI SUITE COMPONENT" of each package list of the system, on the mirrors of Debian 12 that this machine's apt uses.
 sources() {
+  if [ "$system" = noble ]; then
+    printf '%s\n' "$mirror noble main universe" "$mirror noble-updates main universe"
+    return
+  fi
   # shellcheck disable=SC2016 # apt-get's own variables
   apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-    sed -n 's/^Debian \(.* bookworm\(-[^ ]*\)\? .*\)/\1/p' | sort -u
+    sed -n 's/^Debian \(.* bookworm\(-[^ ]*\)\? .*\)/\1/p' | sort -u | sed "s/ bookworm/ $system/"
 }
-mirror=$(sources | awk '$2 == "bookworm" {print $1; exit}')
-[ -n "$mirror" ] || die "this machine's apt knows no mirror of bookworm (is apt-get update due?)"
+how=("$system")
+case $system in
+  bookworm | trixie)
+    mirror=$(sources | awk -v suite="$system" '$2 == suite {print $1; exit}')
+    [ -n "$mirror" ] || die "this machine's apt knows no mirror of bookworm (is apt-get update due?)"
+    ;;
+  noble) # Debian has neither Ubuntu's keys nor a script of that name
+    mirror=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
+    how=(--no-check-gpg noble)
+    ;;
+  *) die "no system is called '$system': bookworm, trixie, noble" ;;
+esac
 
 if [ -n "$base" ] && [ -e "$base" ]; then
   tar -C "$root" -xf "$base"
 else
   command -v debootstrap >/dev/null || die 'needs debootstrap'
-  debootstrap --variant=minbase bookworm "$root" "$mirror"
+  [ "$system" != noble ] || script=gutsy
+  debootstrap --variant=minbase "${how[@]}" "$root" "$mirror" ${script:+"$script"}
   [ -z "$base" ] || tar -C "$root" -cf "$base" .
 fi
 sources | sed 's/^/deb /' >"$root/etc/apt/sources.list"
+rm -f "$root/etc/apt/sources.list.d/"*
 apt-config dump | grep -E '^Acquire::(https?|ftp|Check-|Retries|ForceIPv)' >"$root/etc/apt/apt.conf.d/99host" || :
 cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 git clone --quiet --no-hardlinks "$repository" "$root/trainyard"
