@@ -74,14 +74,16 @@ TEST_CASE("a short file is enough, and what no rule recognises is named with its
   CHECK(nlohmann::json::parse(some.out)["rows"].size() == 1);
   CHECK(contains(some.err, "some.csv:3:1: warning: " + machine));
   CHECK(contains(some.err, "some.csv:4:1: warning: " + framework));
-  const Ended none = run_program({"validate", scratch.put("none.csv", columns + strange)});
+  const Ended none =
+      run_program({"validate", scratch.put("none.csv", columns + strange), "--fit", "nothing"});
   CHECK(none.code == 3);
   CHECK(contains(none.err, "none.csv:2:1: error: " + machine));
   CHECK(contains(none.err, "none.csv:3:1: error: " + framework));
 
   const std::string model =
       "V100-SXM2-16GB,8,1,NVLink2 hybrid cube mesh,PyTorch 1.13 DDP,ResNot-50,fp32,64,2800,img/s\n";
-  const Ended unknown = run_program({"validate", scratch.put("model.csv", columns + model)});
+  const Ended unknown =
+      run_program({"validate", scratch.put("model.csv", columns + model), "--fit", "nothing"});
   CHECK(unknown.code == 3);
   CHECK(contains(unknown.err, "model.csv:2:1: error: no rule recognises the model 'ResNot-50'"));
 }
@@ -319,11 +321,13 @@ TEST_CASE("validate --experiments: run predicts what validate does") {
         doctest::Approx(json["rows"][0]["predicted"].get<double>()).epsilon(0.01));
   CHECK(contains(content(scratch / "out/mine-2.yaml"),
                  "# Published: 1300 samples/s of all GPUs (mine.csv, line 2)"));
-  CHECK(run_program(write).code == 5);
+  CHECK(run_program({"validate", layouts, rows, "--fit", "nothing", "--experiments", scratch / "out"}).code ==
+        5);
   std::filesystem::create_directory(scratch / "other");
   const std::string same =
       scratch.put("other/mine.csv", columns_line + trained_line("8", "2500", "validate"));
-  const Ended twice = run_program({"validate", rows, same, "--experiments", scratch / "both"});
+  const Ended twice =
+      run_program({"validate", rows, same, "--fit", "nothing", "--experiments", scratch / "both"});
   CHECK(twice.code == 3);
   CHECK(contains(twice.err, "would both write mine-2.yaml"));
 }
