@@ -56,7 +56,7 @@ std::optional<std::vector<GpuOrder>> visits_over_nvlink(const Cluster& cluster, 
     if (!found) return std::nullopt;
     ends.push_back(*found);
   }
-  auto paths = least_crowded_paths(lanes, ends);
+  auto paths = least_loaded_paths(lanes, ends);
   if (!paths) return std::nullopt;
   for (GpuOrder& path : *paths) {
     for (int& gpu : path) gpu = gpus[at(gpu)];

@@ -314,8 +314,8 @@ std::optional<std::vector<GpuOrder>> find_paths(const LaneGraph& lanes, std::spa
   return search.orders();
 }
 
-std::optional<std::vector<GpuOrder>> least_crowded_paths(const LaneGraph& lanes,
-                                                         std::span<const PathEnds> ends) {
+std::optional<std::vector<GpuOrder>> least_loaded_paths(const LaneGraph& lanes,
+                                                        std::span<const PathEnds> ends) {
   if (lanes.gpus == 1) return find_paths(lanes, ends);  // each path stays where it is
   for (const Load load : loads(lanes, static_cast<int>(ends.size()))) {
     const LaneGraph places = loaded(lanes, load);
