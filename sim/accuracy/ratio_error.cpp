@@ -64,13 +64,13 @@ Candidate candidate_of(const PublishedPairs& pairs, RunChange change, const RunP
     nearer.has_no_side = std::abs(back.distance - forward.distance) < rounding;
     return nearer;
   }
-  Candidate its = ends.is_reversed ? back : forward;
-  its.distance += octave_weight * std::abs(std::abs(ends.octaves) - pair.octaves);
+  Candidate candidate = ends.is_reversed ? back : forward;
+  candidate.distance += octave_weight * std::abs(std::abs(ends.octaves) - pair.octaves);
   if (change == RunChange::batch) {
-    its.distance +=
+    candidate.distance +=
         batch_weight * std::abs(std::log2(1.0 * ends.smaller_batch / pairs.runs[pair.a].of.batch_per_gpu));
   }
-  return its;
+  return candidate;
 }
 
 /// Whether a candidate comes later in a stable sort by distance; for a heap whose top is the nearest.
@@ -247,8 +247,8 @@ std::vector<RatioCoverage> coverages_of(const PublishedErrors& errors, Scoring& 
                                         const std::vector<std::vector<ScoredPair>>& scored) {
   std::vector<double> run_halves;
   for (const PublishedError& run : errors.runs) {
-    const auto its = expected_error(errors, run.of, run.series);
-    run_halves.push_back(its ? (its->high - its->low) / 2 : 0);
+    const auto expected = expected_error(errors, run.of, run.series);
+    run_halves.push_back(expected ? (expected->high - expected->low) / 2 : 0);
   }
   run_halves.resize(scoring.pairs().runs.size());  // predicted exactly
   std::vector<RatioCoverage> all;

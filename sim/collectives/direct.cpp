@@ -25,7 +25,7 @@ void add_all_pairs(CollectivePlan& plan, const Cluster& cluster, const ProtocolO
 MessageChannels channels_of(const Cluster& cluster, const ProtocolOverheads& overheads,
                             const CollectiveRequest& request) {
   MessageChannels least = all_to_all_channels(cluster, overheads, request.group, request.protocol);
-  for (const std::vector<Rank>& other : request.others) {
+  for (const std::vector<Rank>& other : request.concurrent) {
     const MessageChannels channels = all_to_all_channels(cluster, overheads, other, request.protocol);
     if (channels.most < least.most) least = channels;
   }

@@ -31,7 +31,7 @@ struct CollectiveRequest {
   /// Groups that carry out the same operation at the same time, with as many ranks each: rank i of a group
   /// does what rank i of `group` does. All algorithms but `direct` need groups that are alike
   /// (group_kinds.hpp).
-  std::span<const std::vector<Rank>> others = {};
+  std::span<const std::vector<Rank>> concurrent = {};
   /// send_recv: the group is two ranks in any order, and only the first one sends.
   bool one_way = false;
   std::optional<TorusGrid> grid = {};  ///< for torus2d; empty: torus_grid() (torus2d.hpp)

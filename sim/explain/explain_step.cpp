@@ -183,11 +183,11 @@ CollectivePace CollectivePaces::of(int collective) {
   pace.collective = collective;
   CollectivePace sum;
   for (const CollectivePhase& phase : planned.phases) {
-    CollectivePace its = of_phase(collective, phase);
-    sum.latency += its.latency;
-    sum.sums += its.sums;
-    sum.transfer += its.transfer;
-    if (its.transfer > pace.transfer) pace = std::move(its);
+    CollectivePace phase_pace = of_phase(collective, phase);
+    sum.latency += phase_pace.latency;
+    sum.sums += phase_pace.sums;
+    sum.transfer += phase_pace.transfer;
+    if (phase_pace.transfer > pace.transfer) pace = std::move(phase_pace);
   }
   pace.overhead = planned.overhead;
   pace.latency = sum.latency;

@@ -189,15 +189,15 @@ std::vector<std::string> usual_values(const ResolvedExperiment& base, std::strin
 }
 
 /// Whether the blocks can be cut into the layout's chunks; fills in whether into unequal ones.
-bool cut_blocks(int blocks, Parallelism& its) {
-  const int chunks = its.pipeline * its.virtual_stages;
-  its.unequal_stages = false;
-  if (chunks == 1 || !its.stages.empty() || !its.first_layers.empty()) return true;
+bool cut_blocks(int blocks, Parallelism& parallelism) {
+  const int chunks = parallelism.pipeline * parallelism.virtual_stages;
+  parallelism.unequal_stages = false;
+  if (chunks == 1 || !parallelism.stages.empty() || !parallelism.first_layers.empty()) return true;
   if (blocks == 0) return false;
   if (blocks % chunks == 0) return true;
-  its.unequal_stages = true;
+  parallelism.unequal_stages = true;
   const int largest = blocks / chunks + 1;
-  const bool may_be_equal = blocks % its.pipeline == 0;
+  const bool may_be_equal = blocks % parallelism.pipeline == 0;
   return !may_be_equal && chunks <= blocks + chunks_without_blocks &&
          largest * chunks <= most_uneven * blocks;
 }
@@ -213,18 +213,22 @@ Sharded shard_without_copies(const std::vector<LayoutAxis>& axes, const Parallel
 
 /// Whether the numbers divide each other; fills in the number of micro-batches and unequal stages.
 bool divides(const ResolvedExperiment& base, int blocks, int experts, int global_batch, PlanLayout& layout) {
-  Parallelism& its = layout.parallelism;
-  const long long of_replica = static_cast<long long>(its.tensor) * its.context * its.pipeline;
+  Parallelism& parallelism = layout.parallelism;
+  const long long of_replica =
+      static_cast<long long>(parallelism.tensor) * parallelism.context * parallelism.pipeline;
   const int ranks = base.cluster->ranks();
   if (of_replica > ranks || ranks % of_replica != 0) return false;
   const long long replicas = ranks / of_replica;
   const long long at_once = replicas * layout.micro_batch;
   if (global_batch % at_once != 0) return false;
   layout.micro_batches = static_cast<int>(global_batch / at_once);
-  if (its.virtual_stages > 1 && (its.pipeline == 1 || layout.micro_batches % its.pipeline != 0)) return false;
-  if (its.sequence && its.tensor == 1) return false;
-  if (experts % its.expert != 0 || (replicas * its.context) % its.expert != 0) return false;
-  return cut_blocks(blocks, its);
+  if (parallelism.virtual_stages > 1 &&
+      (parallelism.pipeline == 1 || layout.micro_batches % parallelism.pipeline != 0))
+    return false;
+  if (parallelism.sequence && parallelism.tensor == 1) return false;
+  if (experts % parallelism.expert != 0 || (replicas * parallelism.context) % parallelism.expert != 0)
+    return false;
+  return cut_blocks(blocks, parallelism);
 }
 
 }  // namespace
@@ -261,9 +265,9 @@ std::vector<PlanLayout> layouts(const ResolvedExperiment& base, const Parallelis
   std::vector<PlanLayout> all{{.parallelism = own}};
   const auto keep_possible = [&] {
     std::erase_if(all, [&](PlanLayout& layout) {
-      const Parallelism& its = layout.parallelism;
+      const Parallelism& parallelism = layout.parallelism;
       return !divides(base, blocks, experts, global_batch, layout) ||
-             (its.shard != without_copies && !has_copies(its, base.cluster->ranks()));
+             (parallelism.shard != without_copies && !has_copies(parallelism, base.cluster->ranks()));
     });
   };
   for (const LayoutAxis& axis : axes) {

@@ -46,8 +46,9 @@ private:
     predicted.randomness.reset();
     search(predicted, {}, outcome);
     outcome.result.rows.clear();
-    std::erase_if(finished_,
-                  [&](const auto& its) { return bound_alone(outcome.result, its.second).has_value(); });
+    std::erase_if(finished_, [&](const auto& attempt) {
+      return bound_alone(outcome.result, attempt.second).has_value();
+    });
     std::vector<std::size_t> best;
     for (const GroupSearch& group : search_->groups()) {
       if (group.best) best.push_back(*group.best);
@@ -64,7 +65,7 @@ private:
       take_results(wave, outcome.result);
       if (outcome.is_interrupted || !outcome.broken.empty()) break;
     }
-    if (outcome.is_interrupted) take_others(outcome.result);
+    if (outcome.is_interrupted) take_early(outcome.result);
     search_->stop();
   }
 
@@ -82,7 +83,7 @@ private:
   }
 
   /// What was simulated before an interruption counts, wherever this search had come.
-  void take_others(SweepResult& result) {
+  void take_early(SweepResult& result) {
     for (const auto& [point, row] : finished_) {
       if (bound_alone(result, row) || !search_->takes_early(point)) continue;
       search_->add(result, row);

@@ -67,14 +67,14 @@ std::optional<std::vector<GpuOrder>> visits_over_nvlink(const Cluster& cluster, 
 /// Over any links: the exit is the GPU where the order that keeps neighbours together ends if the NIC is as
 /// near to it as to the second nearest, otherwise the second nearest.
 GpuOrder visit_over_pcie(const Cluster& cluster, std::span<const int> gpus, const GpuOrder& near, int nic) {
-  std::vector<int> others(gpus.begin(), gpus.end());
-  std::erase(others, near.front());
-  GpuOrder order = continued_nearest_first(cluster, {near.front()}, others);
+  std::vector<int> left(gpus.begin(), gpus.end());
+  std::erase(left, near.front());
+  GpuOrder order = continued_nearest_first(cluster, {near.front()}, left);
   if (near.size() < 2) return order;
   const NodePath& out = way_to_nic(cluster, order.back(), nic);
   if (out.reachable && out.distance == way_to_nic(cluster, near[1], nic).distance) return order;
-  std::erase(others, near[1]);
-  order = continued_nearest_first(cluster, {near.front()}, std::move(others));
+  std::erase(left, near[1]);
+  order = continued_nearest_first(cluster, {near.front()}, std::move(left));
   order.push_back(near[1]);
   return order;
 }

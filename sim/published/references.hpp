@@ -25,7 +25,7 @@ private:
 
   [[nodiscard]] std::vector<const Case*> smallest_of(const Runs& runs, const Case& target) const;
 
-  Runs given_, others_;
+  Runs given_, lookup_;
 };
 
 /// Of cases whose ranks share a model, by place: the others on the fewest GPUs of its series, or seven of

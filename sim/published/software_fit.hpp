@@ -37,7 +37,7 @@ public:
   [[nodiscard]] LeftOutError left_out_error(GroupLeftOut left_out) const;
 
 private:
-  [[nodiscard]] Software fitted_to_others(const std::function<bool(const KernelTimes&)>& is_left_out) const;
+  [[nodiscard]] Software fitted_without(const std::function<bool(const KernelTimes&)>& is_left_out) const;
 
   std::vector<KernelTimes> runs_;
   Software software_;

@@ -57,10 +57,10 @@ double expected_maximum(int draws, double sd) {
   if (draws == 1 || sd == 0) return 0;
   static const std::vector<Node> nodes = nodes_of_integral();
   constexpr double negligible = -600;
-  const double others = draws - 1;
+  const double other_draws = draws - 1;
   double sum = 0;
   for (const Node& node : nodes) {
-    const double logarithm = others * node.log_below;
+    const double logarithm = other_draws * node.log_below;
     if (logarithm >= negligible) sum += node.factor * exp(logarithm);
   }
   return sd * draws * sum * step;

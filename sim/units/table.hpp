@@ -28,8 +28,8 @@ struct TableColumn {
     dropped = order;
     return std::move(*this);
   }
-  [[nodiscard]] TableColumn named(std::string_view its) && {
-    name = its;
+  [[nodiscard]] TableColumn named(std::string_view json_name) && {
+    name = json_name;
     return std::move(*this);
   }
 };
