@@ -71,7 +71,7 @@ std::optional<LocalInterval> local_interval(const PublishedErrors& errors, const
   return local;
 }
 
-/// Of the same machine, software and scale.
+/// Whether machine, software and scale are the same.
 bool is_same(const Circumstances& a, const Circumstances& b) {
   return a.platform == b.platform && a.nodes == b.nodes && a.gpus == b.gpus && a.use == b.use &&
          a.has_fp8 == b.has_fp8 && a.layout == b.layout && a.divides_layers == b.divides_layers;

@@ -26,7 +26,7 @@ constexpr std::array bound_columns{BoundColumn{"slower", -1}, BoundColumn{"slowe
                                    BoundColumn{"faster", -1}, BoundColumn{"faster_op_us"},
                                    BoundColumn{"runs"}};
 
-/// Of known jobs, and what a new property adds, in squares: errors of independent origin.
+/// The error of known jobs and of new properties, added in squares: their origins are independent.
 double in_squares(double known, const std::vector<NewProperty>& properties,
                   const std::array<PropertyBounds, new_property_count>& by_property,
                   double PropertyBounds::*bound) {
@@ -87,7 +87,7 @@ private:
     (*index < new_property_count ? read_.by_property[*index] : read_.known) = bounds;
   }
 
-  /// Of the property in `is_read_`, where the last stands for known jobs.
+  /// The place of the property in `is_read_`, where the last stands for known jobs.
   static std::optional<std::size_t> index_of(std::string_view name) {
     if (name == known_name) return new_property_count;
     for (const auto& property : config::Names<NewProperty>::table) {

@@ -244,7 +244,7 @@ private:
   }
 
   void write_communication(const HostCall& call, const Nest& nested) {
-    if (!call.bar->is_collective) {  // a copy, a flattening, a compression beside a collective
+    if (!call.bar->is_collective) {  // a copy, a flattening or a compression around a collective
       add_event("cpu_op", "trainyard::" + call.bar->category, host(), thread(call), nested.outer(), {});
       write_launch(call, nested);
       add_kernel(call.bar->category + "()", *call.bar,

@@ -127,7 +127,7 @@ std::vector<int> powers_of_two(int most) {
   return all;
 }
 
-/// Those that divide the blocks; where some number of stages cannot be equal, powers of two as well.
+/// Numbers that divide the blocks; also powers of two if stages cannot be equal for some number of them.
 std::vector<int> virtual_stages(int blocks, const std::vector<int>& pipelines) {
   std::vector<int> all = divisors(blocks, most_virtual_stages);
   if (std::ranges::any_of(pipelines, [&](int stages) { return blocks % stages != 0; }))
@@ -160,7 +160,7 @@ std::vector<int> pipelines(const std::vector<LayoutAxis>& axes) {
   return stages;
 }
 
-/// The values of a key without the user's, beside those of the axes so far. Empty: the key is not varied.
+/// The default values of a key, given the axes so far. Empty: the key is not varied.
 std::vector<std::string> usual_values(const ResolvedExperiment& base, std::string_view key,
                                       const std::vector<LayoutAxis>& axes, int global_batch) {
   const Model& model = *base.model;
@@ -273,7 +273,8 @@ std::vector<PlanLayout> layouts(const ResolvedExperiment& base, const Parallelis
   for (const LayoutAxis& axis : axes) {
     const LayoutKey& key = key_named(axis.key);
     if (axis.key == micro_batch_key)
-      keep_possible();  // what no micro-batch of one sample divides, no larger one does
+      keep_possible();  // a batch that micro-batches of one sample do not divide, larger ones do not divide
+                        // either
     std::vector<PlanLayout> longer;
     for (const PlanLayout& layout : all) {
       for (const std::string& value : axis.values) key.set(longer.emplace_back(layout), value);

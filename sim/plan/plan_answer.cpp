@@ -130,8 +130,9 @@ private:
     }
   }
 
-  /// Costs that as many draws do not exceed as the quantile says; as predicted without one. Time and rent go
-  /// with the step, energy with the energy of a step: what the draws vary, the other stays as predicted.
+  /// Costs at the quantile of the draws; as predicted without a quantile. Time and rent are in proportion to
+  /// the step time, energy to the energy of a step. Draws vary one of these two; the other stays as
+  /// predicted.
   [[nodiscard]] PlanCosts compared_costs(std::size_t row) const {
     PlanCosts costs = answer_.costs[row];
     if (!answer_.robustness) return costs;
@@ -147,7 +148,7 @@ private:
     return costs;
   }
 
-  /// What the goal has least of.
+  /// The cost that the goal minimises.
   [[nodiscard]] std::optional<double> goal_of(std::size_t row) const {
     const PlanCosts costs = compared_costs(row);
     if (goal_ == PlanGoal::cost) return costs.usd;

@@ -88,7 +88,7 @@ double PlanSearch::bound_of(std::size_t point) const {
   return factors_[point] * searched_bound(space_, bounds_[point]);
 }
 
-/// What a point must be below: the second best so far, or with a gap the best without that share.
+/// The value that a point must beat: the second best so far, or with a gap the best reduced by that share.
 std::optional<double> PlanSearch::bar(const GroupSearch& search) const {
   const double gap = space_.request.settings.gap;
   if (!search.best || gap == 0) return search.second;

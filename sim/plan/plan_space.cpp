@@ -109,7 +109,7 @@ public:
     return resolve(catalogue_, request_.experiment, all, files_);
   }
 
-  /// What the experiment or the command line says of the layout.
+  /// The layout settings of the experiment or the command line.
   Parallelism own_parallelism() {
     config::Document document = experiment_document(catalogue_, request_.experiment, files_);
     for (const auto& [key, value] : request_.set) {

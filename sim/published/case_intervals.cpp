@@ -150,7 +150,7 @@ void add_fitted(ErrorTable& table, const Validation& validation, const KernelTim
              .predicted = of.batch() / step_time(times, software)});
 }
 
-/// Of a row with an experiment: from the lowest to the highest end, each with its own bounds.
+/// The interval of a row with an experiment: from the lowest to the highest end, each with its own bounds.
 std::optional<CaseInterval> report_interval(const PredictedCase& predicted_case, double predicted) {
   if (!predicted_case.bounds) return std::nullopt;
   std::optional<CaseInterval> interval(std::in_place);

@@ -293,7 +293,7 @@ private:
     return error ? std::optional(bounds_of(*error)) : std::nullopt;
   }
 
-  /// Of a time to train, or of what is in proportion to it.
+  /// The bounds of a time to train, or of a figure in proportion to it.
   std::optional<ErrorBounds> target_bounds(const Case& of) {
     const Known<ExpectedError> speed = prediction_error(resolved(of, of.machine, of.micro_batches));
     if (!speed) return std::nullopt;
@@ -353,7 +353,7 @@ private:
     return kept(of, machine, micro_batches).resolved;
   }
 
-  /// Those of the options' changes that apply to files of the case.
+  /// The changes among the options that apply to files of the case.
   [[nodiscard]] Overrides changes_of(const ResolvedExperiment& read, const Case& of) const {
     Overrides changes;
     for (const FileChange& change : options_.changes) {

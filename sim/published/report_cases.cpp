@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a metric states, and the first words that its unit may have.
+/// A metric: its figure, and the first words that its unit may have.
 struct Metric {
   std::string_view name;
   CaseFigure figure{};
@@ -88,7 +88,7 @@ std::string file_of(const config::Catalogue& catalogue, const PublishedRow& row)
 /// "dgx_a100" of "platforms/dgx_a100.yaml".
 std::string name_of_file(const std::string& named) { return fs::path(named).stem().string(); }
 
-/// What the experiment says about the case.
+/// Fills in the precision, batch and names that the experiment states.
 void read_experiment(Case& of, std::string file) {
   const Experiment experiment = load_experiment(config::load(file));
   of.precision = experiment.precision;

@@ -123,9 +123,10 @@ public:
       parameters_[j].sd = std::sqrt(variances[static_cast<Index>(j)]);
   }
 
-  /// The `most_factors` factors that say nearly the same as all, of the runs and of jobs like them with
-  /// another stack, model or GPU, which fewer factors match: they are fitted to what all say (predictive
-  /// projection, Piironen and Vehtari 2017), so that measured times do not choose them directly.
+  /// The `most_factors` factors that predict nearly the same as all do, for the runs and for jobs like them
+  /// with another stack, model or GPU, which fewer factors match. They are fitted to predictions by all
+  /// factors (predictive projection, Piironen and Vehtari 2017), so measured times do not choose them
+  /// directly.
   [[nodiscard]] Solution projected() const {
     using U = SoftwareUse;
     static const std::vector<Columns> unknown{
@@ -153,7 +154,7 @@ public:
     return software;
   }
 
-  /// The same with the standard deviations of the factors and the rows that they rest on, rounded.
+  /// The software with the standard deviations of the factors and the rows that they rest on, rounded.
   [[nodiscard]] Software described() const {
     constexpr int digits = 4;
     Software result = software();
@@ -168,7 +169,7 @@ public:
   }
 
 private:
-  /// Of jobs that the factors of `all` predict.
+  /// A solution for jobs whose times are predicted by the factors of `all`.
   Solution(std::vector<KernelTimes> jobs, const Solution& all) : runs_(std::move(jobs)) {
     find_parameters();
     parameters_ = all.parameters_;  // the same, in the same order, with their rows
@@ -216,8 +217,8 @@ private:
     }
   }
 
-  /// Takes factors away, those first without which the marginal likelihood is greatest; some at a
-  /// time, as each can do what its neighbour did. Whether there were too many.
+  /// Removes the factors without which the marginal likelihood is greatest: some at a time, since a neighbour
+  /// can take over the effect of a factor. Returns whether there were too many.
   bool drop_factors() {
     if (parameters_.size() <= most_factors) return false;
     const Posterior at = posterior();

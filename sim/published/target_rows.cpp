@@ -77,7 +77,7 @@ std::string year_of(std::string_view round) {
 
 bool is_energy(const PublishedRow& row) { return row.metric == "energy_to_train"; }
 
-/// Whether the joules may be those of this result: what both state is the same, the time within 1 %.
+/// Whether the joules may belong to this result: the columns of both are equal, the time within 1 %.
 bool may_belong(const PublishedRow& energy, const PublishedRow& result) {
   const TargetColumns& target = *energy.to_target;
   const TargetColumns& of = *result.to_target;

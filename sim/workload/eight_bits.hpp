@@ -20,7 +20,7 @@ bool runs_in_8_bits(const Layer& layer);
 
 /// Whether a norm writes its values in 8 bits, so that the products after it need no cast of their input:
 /// Transformer Engine's LayerNormLinear.
-bool casts_its_output(LayerKind kind);
+bool casts_output(LayerKind kind);
 
 /// The weights of all layers that run in 8 bits.
 double weights_in_8_bits(const std::vector<Layer>& layers);

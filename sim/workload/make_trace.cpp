@@ -281,7 +281,7 @@ void append_forward(std::vector<Op>& ops, const Layer& layer, const Setting& set
 void append_forward_in_8_bits(std::vector<Op>& ops, const Layer& layer, std::optional<LayerKind> before,
                               const Setting& setting) {
   const Ends ends = ends_of(layer, setting);
-  if (!before || !casts_its_output(*before))
+  if (!before || !casts_output(*before))
     ops.push_back(cast_to_8_bits(Phase::forward, layer.name + ".cast", ends.in, setting));
   ops.push_back(make_op(Phase::forward, layer.name, OpKind::gemm, gemm_shape(layer, setting),
                         setting.batch * layer.forward_flops, bytes_in_8_bits(layer, ends.out, setting)));
