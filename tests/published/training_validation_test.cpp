@@ -16,6 +16,7 @@
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
 #include "sanitized.hpp"
+#include "shipped_catalogue.hpp"
 #include "workload/readme_keys.hpp"
 
 #include <algorithm>
@@ -48,17 +49,12 @@ std::string run_line(int gpus, double value, Cells cells = {}) {
   return run_line(cells);
 }
 
-const config::Catalogue& run_catalogue() {
-  static const config::Catalogue catalogue{.roots = {TRAINYARD_SOURCE_DIR}};
-  return catalogue;
-}
-
 const MachineRules& own_machines() {
   static const MachineRules rules =
       load_machine_rules(config::parse("machines.yaml",
                                        "name: machines\nmachines:\n"
                                        "  - {when: {gpu: [V100]}, platform: dgx1v}\n"),
-                         run_catalogue());
+                         testing::shipped_catalogue());
   return rules;
 }
 
@@ -78,7 +74,7 @@ outliers:
   - {when: {notes: [odd]}, reason: an odd run}
 series: {options: [xla]}
 )"),
-                                               run_catalogue());
+                                               testing::shipped_catalogue());
   return rules;
 }
 
@@ -110,7 +106,7 @@ AskedCase fitted_to(const Case& of, std::vector<const Case*> one_gpu) {
 }
 
 std::vector<PredictedCase> predicted(const std::vector<AskedCase>& asked, bool equal_gpus = false) {
-  return predict_cases(run_catalogue(), asked, 1,
+  return predict_cases(testing::shipped_catalogue(), asked, 1,
                        {.equal_gpus = equal_gpus, .fits = fits_of(RowKind::training)});
 }
 
@@ -122,7 +118,7 @@ Validation validated_training(const config::Catalogue& catalogue, std::shared_pt
 
 struct OwnCase {
   explicit OwnCase(const std::string& lines, const std::string& others = {}, int parallel = 2)
-      : validation(validated_training(run_catalogue(),
+      : validation(validated_training(testing::shipped_catalogue(),
                                       data_of(rows_of(lines), own_machines(), own_runs(), rows_of(others)),
                                       parallel)) {}
   Validation validation;
@@ -237,9 +233,8 @@ TEST_CASE("children answer in order and what they throw comes through, that of t
     if (i == 2) throw std::logic_error("a fault");
     return "fine";
   };
-  const auto diagnostics = errors_of([&] { in_children(3, 2, first_failure); });
-  REQUIRE(diagnostics.size() == 1);
-  CHECK(diagnostics.front().message == "an input");
+  const Diagnostic error = only_error([&] { in_children(3, 2, first_failure); });
+  CHECK(error.message == "an input");
   CHECK_THROWS_WITH_AS(in_children(1, 1, [](int) -> std::string { throw JobImpossible("a job"); }), "a job",
                        JobImpossible);
   CHECK_THROWS_WITH_AS(
@@ -281,7 +276,7 @@ TEST_CASE("the assumptions of a run are those of its platform, GPU, stack and mo
                                                                            {"batch_per_gpu", "128"},
                                                                            {"value", "2900"},
                                                                            {"unit", "img/s"}}));
-  const config::Catalogue shipped{.roots = {TRAINYARD_SOURCE_DIR}};
+  const config::Catalogue& shipped = testing::shipped_catalogue();
   const auto& [machines, rules] = rules_shipped_as("published");
   const Validation validation = validated_training(shipped, data_of(rows, machines, rules), 1);
   REQUIRE(validation.cases.size() == 1);
@@ -320,7 +315,7 @@ TEST_CASE(
                            {"unit", "img/s"}});
   };
   const auto rows = rows_of(line(1, "1", "calibrate", "200") + line(2, "16", "validate", "2000"));
-  const config::Catalogue shipped{.roots = {TRAINYARD_SOURCE_DIR}};
+  const config::Catalogue& shipped = testing::shipped_catalogue();
   const auto& [machines, rules] = rules_shipped_as("published");
   const Validation validation = validated_training(shipped, data_of(rows, machines, rules), 1);
   const std::vector<AssumptionEffect> effects = assumption_effects(shipped, validation, 1, Fit::one_gpu, {});
@@ -339,11 +334,11 @@ TEST_CASE(
 TEST_CASE("a run is fitted with the scale that undoes by how much it was wrong") {
   const auto rows = rows_of(run_line(1, 1000) + run_line(4, 3000));
   const Case one = own_run(rows[0]);
-  const double unfitted = solve_one_run(run_catalogue(), one).predicted;
+  const double unfitted = solve_one_run(testing::shipped_catalogue(), one).predicted;
   const auto faster = rows_of(run_line(1, 1.25 * unfitted) + run_line(4, 3000));
   const Case fitting = own_run(faster[0]);
   const Case many = own_run(faster[1]);
-  const OneRun solved = solve_one_run(run_catalogue(), fitting);
+  const OneRun solved = solve_one_run(testing::shipped_catalogue(), fitting);
   CHECK(solved.predicted == unfitted);
   CHECK(solved.scale.value() == doctest::Approx(1 / 1.25).epsilon(0.02));  // not all of a step are kernels
   const auto both = predicted({fitted_to(fitting, {&fitting}), fitted_to(many, {&fitting})});
@@ -361,8 +356,10 @@ TEST_CASE("of several references the median counts, and those that cannot be mat
                             run_line(1, 1e6));
   std::vector<Case> runs;
   for (const PublishedRow& row : rows) runs.push_back(own_run(row));
-  const auto scale_of = [&](std::size_t i) { return *solve_one_run(run_catalogue(), runs[i]).scale; };
-  CHECK_FALSE(solve_one_run(run_catalogue(), runs[4]).scale);
+  const auto scale_of = [&](std::size_t i) {
+    return *solve_one_run(testing::shipped_catalogue(), runs[i]).scale;
+  };
+  CHECK_FALSE(solve_one_run(testing::shipped_catalogue(), runs[4]).scale);
   const auto fitted =
       predicted({fitted_to(runs[0], {&runs[1], &runs[3], &runs[2]}),
                  fitted_to(runs[0], {&runs[4], &runs[1], &runs[3]}), fitted_to(runs[0], {&runs[4]})});
@@ -379,7 +376,7 @@ TEST_CASE("where GPUs differ, many wait for the slowest and one for none") {
       load_machine_rules(config::parse("machines.yaml",
                                        "name: machines\nmachines:\n"
                                        "  - {when: {gpu: [K80]}, platform: p2_8xlarge}\n"),
-                         run_catalogue());
+                         testing::shipped_catalogue());
   const Case one = own_run(rows[0], k80);
   const Case four = own_run(rows[1], k80);
   const std::vector<AskedCase> asked{fitted_to(one, {&one}), fitted_to(four, {&one})};
@@ -398,10 +395,11 @@ TEST_CASE("steps of many micro-batches are as if each were simulated") {
     const auto rows = rows_of(run_line({{"gpus_total", gpus}, {"notes", "grad_accum=6"}}));
     const Case run = own_run(rows.front());
     InputFiles files;
-    const ResolvedExperiment resolved = inputs_of(run_catalogue(), run, run.machine, files);
+    const ResolvedExperiment resolved = inputs_of(testing::shipped_catalogue(), run, run.machine, files);
     REQUIRE(resolved.settings.accumulation == 6);
     const double op_by_op = simulate(resolved, {.fidelity = Fidelity::closed}).pace.throughput;
-    CHECK(solve_one_run(run_catalogue(), run).predicted == doctest::Approx(op_by_op).epsilon(1e-9));
+    CHECK(solve_one_run(testing::shipped_catalogue(), run).predicted ==
+          doctest::Approx(op_by_op).epsilon(1e-9));
   }
 }
 
@@ -559,7 +557,7 @@ TEST_CASE("systems that nobody here has seen meet the shipped rules by their col
     const auto& known = std::get<Case>(run);
     CHECK(first_match(rules.families, *known.row) != nullptr);
     InputFiles files;
-    const ResolvedExperiment resolved = inputs_of(run_catalogue(), known, known.machine, files);
+    const ResolvedExperiment resolved = inputs_of(testing::shipped_catalogue(), known, known.machine, files);
     return fmt::format("{} {} {} {}", known.machine->platform, resolved.model->name, resolved.stack.name,
                        resolved.cluster->ranks());
   };
@@ -591,7 +589,7 @@ TEST_CASE("a stack is fitted to runs on one GPU that may be fitted to, and reads
       rows_of(run_line(1, 1000, calibrate) + run_line(1, 2000, calibrate) + run_line(8, 7000, calibrate) +
               run_line(1, 1000) + run_line(1, 1000, {{"split", "calibrate"}, {"clean", "no"}}));
   const StackFit fit =
-      fit_stack(run_catalogue(), data_of(rows, own_machines(), own_runs()), "pytorch_ddp", 2);
+      fit_stack(testing::shipped_catalogue(), data_of(rows, own_machines(), own_runs()), "pytorch_ddp", 2);
   REQUIRE(fit.runs.size() == 2);
   CHECK(fit.stack.compute_scale.value ==
         doctest::Approx(std::sqrt(fit.runs[0].scale * fit.runs[1].scale)).epsilon(1e-12));
@@ -604,12 +602,11 @@ TEST_CASE("a stack is fitted to runs on one GPU that may be fitted to, and reads
   CHECK(again.compute_scale.provenance == Provenance::fitted);
   CHECK(again.compute_scale.value == doctest::Approx(fit.stack.compute_scale.value).epsilon(1e-6));
   CHECK(again.compute_scale.source.find("rows.csv lines 2, 3") != std::string::npos);
-  const auto refused = errors_of([&] {
-    fit_stack(run_catalogue(), data_of(rows_of(run_line(8, 7000, calibrate)), own_machines(), own_runs()),
-              "pytorch_ddp", 1);
+  const Diagnostic refused = only_error([&] {
+    fit_stack(testing::shipped_catalogue(),
+              data_of(rows_of(run_line(8, 7000, calibrate)), own_machines(), own_runs()), "pytorch_ddp", 1);
   });
-  REQUIRE(refused.size() == 1);
-  CHECK(refused.front().message.find("pytorch_ddp") != std::string::npos);
+  CHECK(refused.message.find("pytorch_ddp") != std::string::npos);
 }
 
 TEST_CASE("keys that rules set must exist, in the experiment and in the files that it names") {
@@ -623,7 +620,7 @@ stacks:
   - {when: {}, stack: tf_parameter_server, set: {platform.fabric.transprt: tcp}}
 families: []
 )"),
-                   run_catalogue());
+                   testing::shipped_catalogue());
   });
   REQUIRE(diagnostics.size() == 4);
   CHECK(diagnostics[0].line == 3);
@@ -644,7 +641,7 @@ stacks:
   - {when: {}, stack: pytorch_ddp}
 families: []
 )"),
-                                        run_catalogue());
+                                        testing::shipped_catalogue());
   const auto run_of = [&](const std::string& model) {
     const auto data = data_of(rows_of(run_line({{"model", model}})), own_machines(), rules);
     return case_of(data, data->rows.front());
@@ -652,7 +649,7 @@ families: []
   const auto resolved = [&](const std::string& model) {
     const Case run = std::get<Case>(run_of(model));
     InputFiles files;
-    return inputs_of(run_catalogue(), run, run.machine, files);
+    return inputs_of(testing::shipped_catalogue(), run, run.machine, files);
   };
   const ResolvedExperiment given = resolved("VGG-16 image=160 classes=77");
   CHECK(given.model->layers.front().in_shape == std::vector<int>{3, 160, 160});
