@@ -19,7 +19,7 @@
 namespace trainyard {
 namespace {
 
-/// The same fold on every machine.
+/// The fold of a text, equal on every machine.
 int fold_of_text(std::string_view text) {
   Fnv1a hash;
   hash.add(text);

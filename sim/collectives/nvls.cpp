@@ -9,7 +9,7 @@ namespace trainyard {
 
 namespace {
 
-/// Of a GPU with these NVLinks, within one node.
+/// Channels of a GPU with these NVLinks, within one node.
 int channels_of(PathType links) {
   constexpr int hopper = 16;
   constexpr int blackwell = 24;

@@ -80,7 +80,7 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
   return gap;
 }
 
-/// What keeps an edge below the bandwidth of its links.
+/// The limit that keeps an edge below the bandwidth of its links.
 struct Holder {
   ConnectionLimit limit{};
   std::optional<LinkId> link;  ///< of whose bandwidth a protocol leaves a part; none: no single link's
@@ -126,7 +126,7 @@ bool is_assumed(const Cluster& cluster, const Holder& holder, LinkId tightest) {
   return is_assumed(cluster, holder.link.value_or(tightest));
 }
 
-/// The rate of a phase's edges and what holds them.
+/// The rate of a phase's edges and their limit.
 PhaseEdges edges_of(const ReplayedStep& step, Protocol protocol, const CollectivePhase& phase) {
   const TaskGraph& graph = step.plan.graph;
   PhaseEdges edges;

@@ -91,7 +91,7 @@ int used_nodes(const Platform& platform, int nodes, int gpus, int gpus_per_node)
 }
 
 void require_ranks_on_all_nodes(const Platform& platform, int nodes, int gpus, int gpus_per_node) {
-  if (refusal(platform, nodes, gpus, gpus_per_node)) return;  // make_cluster() says what else is wrong
+  if (refusal(platform, nodes, gpus, gpus_per_node)) return;  // make_cluster() reports this
   const int used = used_nodes(platform, nodes, gpus, gpus_per_node);
   if (used >= nodes) return;
   const std::string spread =
@@ -105,7 +105,7 @@ void require_ranks_on_all_nodes(const Platform& platform, int nodes, int gpus, i
 Cluster make_cluster(Platform platform, std::vector<int> gpus_on_node) {
   const auto nodes = static_cast<int>(gpus_on_node.size());
   if (auto wrong = refusal(platform, nodes, 0, std::ranges::max(gpus_on_node))) {
-    wrong->key_path.clear();  // a list is not what some key says
+    wrong->key_path.clear();  // no key holds a list
     throw InputError({*wrong});
   }
 

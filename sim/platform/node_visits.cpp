@@ -140,7 +140,7 @@ LaneGraph gpu_lanes(const Platform& platform, std::span<const int> gpus) {
 
   for (auto [edge, end] = edges(graph); edge != end; ++edge) {
     const Link& link = graph[*edge];
-    // between GPUs, Infinity Fabric (xGMI) is what NVLinks are; between sockets it joins no GPUs
+    // between GPUs, Infinity Fabric (xGMI) counts as NVLink; between sockets it joins no GPUs
     if (!is_nvlink(link.kind) && link.kind != LinkKind::infinity_fabric) continue;
     DeviceId one = source(*edge, graph);
     DeviceId other = target(*edge, graph);

@@ -204,7 +204,7 @@ int most_rings(const LaneGraph& lanes) {
   return static_cast<int>(most);
 }
 
-/// The same lanes with the GPUs in another order.
+/// The lanes with the GPUs in another order.
 LaneGraph reordered(const LaneGraph& lanes, const GpuOrder& order) {
   LaneGraph result = lanes;
   for (std::size_t a = 0; a < order.size(); ++a) {

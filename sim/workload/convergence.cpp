@@ -59,7 +59,7 @@ double deviation_at(const std::vector<ConvergencePoint>& points, double batch) {
   });
 }
 
-/// Of |log(a / b)|; the points' numbers are far from the ends of doubles.
+/// |log(a / b)|; the points' numbers are far from the ends of doubles.
 double log_ratio(double a, double b) { return std::abs(std::log(a / b)); }
 
 /// The largest effect of settings that a recipe leaves open, such as warm-up, as a logarithm. Chosen with the
@@ -84,7 +84,7 @@ double half_of_curve(const std::vector<ConvergencePoint>& points, double batch) 
   return std::max(inside, of_law) * std::sqrt(1 + distance / gap);
 }
 
-/// What a batch below the points might save, as a logarithm.
+/// The saving of a batch below the points, as a logarithm.
 double saved_below(const std::vector<ConvergencePoint>& points, double batch) {
   const ConvergencePoint& first = points.front();
   if (batch >= first.batch) return 0;

@@ -32,7 +32,7 @@ inline constexpr Bytes two_casts{2};
 /// activations, the input of a layer in 8 bits in one byte each.
 Bytes saved_values(const Layer& layer, Precision precision);
 
-/// The same for all layers, with saved_fixed.
+/// The sum over all layers, with saved_fixed.
 Bytes saved_activations(const std::vector<Layer>& layers, Precision precision);
 
 /// Throws InputError if no layer of a model would run in 8 bits.

@@ -108,7 +108,7 @@ Ends ends_of(const Layer& layer, const Setting& setting) {
   return {in, values - in};
 }
 
-/// The same for a layer in 8 bits: `wide` values of the result, all others in one byte.
+/// Bytes of a layer in 8 bits: `wide` values of the result, all others in one byte.
 Bytes bytes_in_8_bits(const Layer& layer, double wide, const Setting& setting) {
   constexpr Bytes narrow{1};
   const auto [in, out] = ends_of(layer, setting);
