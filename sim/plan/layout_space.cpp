@@ -189,15 +189,15 @@ std::vector<std::string> usual_values(const ResolvedExperiment& base, std::strin
 }
 
 /// Whether the blocks can be cut into the layout's chunks; fills in whether into unequal ones.
-bool cut_blocks(int blocks, Parallelism& parallelism) {
-  const int chunks = parallelism.pipeline * parallelism.virtual_stages;
-  parallelism.unequal_stages = false;
-  if (chunks == 1 || !parallelism.stages.empty() || !parallelism.first_layers.empty()) return true;
+bool cut_blocks(int blocks, Parallelism& degrees) {
+  const int chunks = degrees.pipeline * degrees.virtual_stages;
+  degrees.unequal_stages = false;
+  if (chunks == 1 || !degrees.stages.empty() || !degrees.first_layers.empty()) return true;
   if (blocks == 0) return false;
   if (blocks % chunks == 0) return true;
-  parallelism.unequal_stages = true;
+  degrees.unequal_stages = true;
   const int largest = blocks / chunks + 1;
-  const bool may_be_equal = blocks % parallelism.pipeline == 0;
+  const bool may_be_equal = blocks % degrees.pipeline == 0;
   return !may_be_equal && chunks <= blocks + chunks_without_blocks &&
          largest * chunks <= most_uneven * blocks;
 }
@@ -213,22 +213,19 @@ Sharded shard_without_copies(const std::vector<LayoutAxis>& axes, const Parallel
 
 /// Whether the numbers divide each other; fills in the number of micro-batches and unequal stages.
 bool divides(const ResolvedExperiment& base, int blocks, int experts, int global_batch, PlanLayout& layout) {
-  Parallelism& parallelism = layout.parallelism;
-  const long long of_replica =
-      static_cast<long long>(parallelism.tensor) * parallelism.context * parallelism.pipeline;
+  Parallelism& degrees = layout.parallelism;
+  const long long of_replica = static_cast<long long>(degrees.tensor) * degrees.context * degrees.pipeline;
   const int ranks = base.cluster->ranks();
   if (of_replica > ranks || ranks % of_replica != 0) return false;
   const long long replicas = ranks / of_replica;
   const long long at_once = replicas * layout.micro_batch;
   if (global_batch % at_once != 0) return false;
   layout.micro_batches = static_cast<int>(global_batch / at_once);
-  if (parallelism.virtual_stages > 1 &&
-      (parallelism.pipeline == 1 || layout.micro_batches % parallelism.pipeline != 0))
+  if (degrees.virtual_stages > 1 && (degrees.pipeline == 1 || layout.micro_batches % degrees.pipeline != 0))
     return false;
-  if (parallelism.sequence && parallelism.tensor == 1) return false;
-  if (experts % parallelism.expert != 0 || (replicas * parallelism.context) % parallelism.expert != 0)
-    return false;
-  return cut_blocks(blocks, parallelism);
+  if (degrees.sequence && degrees.tensor == 1) return false;
+  if (experts % degrees.expert != 0 || (replicas * degrees.context) % degrees.expert != 0) return false;
+  return cut_blocks(blocks, degrees);
 }
 
 }  // namespace
@@ -265,9 +262,9 @@ std::vector<PlanLayout> layouts(const ResolvedExperiment& base, const Parallelis
   std::vector<PlanLayout> all{{.parallelism = own}};
   const auto keep_possible = [&] {
     std::erase_if(all, [&](PlanLayout& layout) {
-      const Parallelism& parallelism = layout.parallelism;
+      const Parallelism& degrees = layout.parallelism;
       return !divides(base, blocks, experts, global_batch, layout) ||
-             (parallelism.shard != without_copies && !has_copies(parallelism, base.cluster->ranks()));
+             (degrees.shard != without_copies && !has_copies(degrees, base.cluster->ranks()));
     });
   };
   for (const LayoutAxis& axis : axes) {

@@ -49,9 +49,9 @@ PlanDraws::PlanDraws(double quantile, int draws, std::uint64_t seed, std::vector
     errors_.push_back(random::normal_quantile(random::Generator(seed, {common_stream, draw}).uniform()));
     const double share = random::Generator(seed, {slowest_stream, draw}).uniform();
     for (std::size_t group = 0; group < groups_.size(); ++group) {
-      const GroupSpeeds& speeds = groups_[group];
-      slowest_[group].push_back(speeds.waited.variation == 0 ? speeds.nominal
-                                                             : slowest_below(speeds.waited, share));
+      const GroupSpeeds& gpus = groups_[group];
+      slowest_[group].push_back(gpus.waited.variation == 0 ? gpus.nominal
+                                                           : slowest_below(gpus.waited, share));
     }
   }
 }

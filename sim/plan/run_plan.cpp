@@ -47,9 +47,8 @@ private:
     predicted.randomness.reset();
     search(predicted, {}, outcome);
     outcome.result.rows.clear();
-    std::erase_if(finished_, [&](const auto& attempt) {
-      return bound_alone(outcome.result, attempt.second).has_value();
-    });
+    std::erase_if(finished_,
+                  [&](const auto& run) { return bound_alone(outcome.result, run.second).has_value(); });
     std::vector<std::size_t> best;
     for (const GroupSearch& group : search_->groups()) {
       if (group.best) best.push_back(*group.best);
