@@ -170,18 +170,11 @@ TEST_CASE("an error in a cell points to its place in the table") {
   CHECK(error.column == 12);
 }
 
-TEST_CASE("a form with a column that published rows do not have is an error") {
-  const Diagnostic error = only_error([] {
-    load_table_forms(config::parse(
-        "own.yaml", "name: own\nforms: [{title: t, columns: [a], rows: [{cells: {valu: '{a}'}}]}]\n"));
-  });
-  CHECK(error.key_path == "forms[0].rows[0].cells.valu");
-  const Diagnostic bounds = only_error([] {
-    load_table_forms(config::parse(
-        "own.yaml",
-        "name: own\nforms: [{title: t, columns: [a], rows: [{when: {a: [<=x]}, cells: {value: '{a}'}}]}]\n"));
-  });
-  CHECK(bounds.key_path == "forms[0].rows[0].when.a");
+TEST_CASE("a form with a column that published rows do not have, or a bad bound, is an error") {
+  const std::string form = "name: own\nforms: [{title: t, columns: [a], rows: [{";
+  check_errors({{form + "cells: {valu: '{a}'}}]}]\n", "forms[0].rows[0].cells.valu"},
+                {form + "when: {a: [<=x]}, cells: {value: '{a}'}}]}]\n", "forms[0].rows[0].when.a"}},
+               [](const std::string& text) { load_table_forms(config::parse("own.yaml", text)); });
 }
 
 TEST_CASE("a word that a form does not know leaves its row out, with its place and the known words") {
