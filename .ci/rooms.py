@@ -4,7 +4,7 @@
 usage: rooms.py [--update]     from the root of the repository; --update lowers ceilings to what is counted
 
 Dialect (HOUSE: plain English): in comments and texts "what" for a missing noun, "beside", and sentences that begin with Of,
-Those or The same; variables named its, whose and others. A new feature brings a budget: a raised ceiling is an edit by hand
+Those or The same; identifiers with a word its, whose or others, such as its_text or add_others. A new feature brings a budget: a raised ceiling is an edit by hand
 of rooms.csv, with a reason in the commit."""
 
 import csv
@@ -15,7 +15,7 @@ import sys
 TEXT = re.compile(r"//(.*)$|\"((?:[^\"\\\n]|\\.)*)\"", re.M)
 # Not a question, nor "what is", which asks too.
 DIALECT = re.compile(r"\b[Ww]hat\b(?!-| is\b| are\b)(?!.*\?)|\bbeside\b|(?:^|\. )(?:Of|Those|The same)\b")
-NAMES = re.compile(r"\b(?:its|whose|others)\b")
+NAMES = re.compile(r"(?<![A-Za-z0-9])(?:its|whose|others)(?![A-Za-z0-9])")
 
 
 def counted(folder):

@@ -54,7 +54,7 @@ std::optional<LocalCurves> local_curves(const CollectiveErrors& errors, const Cu
       local.nearest.emplace_back(distance(curve.of, of), &curve);
   }
   if (local.nearest.size() < nearest_count) return std::nullopt;
-  std::ranges::stable_sort(local.nearest, {}, [](const auto& its) { return its.first; });
+  std::ranges::stable_sort(local.nearest, {}, [](const auto& near) { return near.first; });
   local.nearest.resize(nearest_count);
   std::vector<Weighted> ratios;
   std::vector<double> distances;
@@ -93,7 +93,7 @@ std::optional<CollectiveError> collective_error(const CollectiveErrors& errors, 
   const auto local = local_curves(errors, of, range, without_series);
   if (!local) return std::nullopt;
   const double half = errors.widening_of(range) * local->half;
-  const auto is_fitted = [](const auto& its) { return its.second->is_fitted; };
+  const auto is_fitted = [](const auto& near) { return near.second->is_fitted; };
   return CollectiveError{.low = std::exp(local->centre - half) - 1,
                          .high = std::exp(local->centre + half) - 1,
                          .curves = static_cast<int>(local->nearest.size()),

@@ -14,7 +14,7 @@
 
 namespace trainyard {
 
-/// What decides how alike two curves are.
+/// The properties that decide how alike two curves are.
 struct CurveSubject {
   std::string operation = {};  ///< "all_reduce"
   std::string platform = {};
@@ -63,7 +63,7 @@ struct CollectiveError {
   PublishedCurve nearest = {};
 };
 
-/// Of the larger and of the smaller sizes.
+/// Errors of the larger and of the smaller sizes.
 struct CollectiveErrorsBySize {
   std::optional<CollectiveError> large = {}, small = {};
 };
@@ -86,7 +86,7 @@ void fit_widenings(CollectiveErrors& errors);
 /// Throws InputError with every problem found.
 CollectiveErrors read_collective_errors(const std::string& name, std::string_view text);
 
-/// The same as text: a line for each point.
+/// The errors as text: a line for each point.
 std::string collective_errors_text(const CollectiveErrors& errors);
 
 }  // namespace trainyard

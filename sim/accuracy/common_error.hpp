@@ -16,7 +16,7 @@ struct ErrorSpread {
 
 ErrorSpread error_spread(const ExpectedError& expected);
 
-/// What runs on the same machine with the same model, software and number of GPUs have in common.
+/// The common part of the errors of runs with the same machine, model, software and number of GPUs.
 struct CommonError {
   double share = 0;  ///< of the variance, 0 to 1: the correlation of two such runs' errors
   int sets = 0;      ///< sets of at least two such runs, from one family each

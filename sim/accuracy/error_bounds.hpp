@@ -11,12 +11,12 @@ struct ErrorBounds {
   friend bool operator==(const ErrorBounds&, const ErrorBounds&) = default;
 };
 
-/// Of the memory of a GPU: half a width of 0.25 of the logarithm, in steps of 0.05 the narrowest that covers
-/// 80 % of each of three sets: published sizes of jobs whose ranks share a model, steps of
+/// Bounds of the memory of a GPU: half a width of 0.25 of the logarithm, in steps of 0.05 the narrowest that
+/// covers 80 % of each of three sets: published sizes of jobs whose ranks share a model, steps of
 /// tests/validation/gpu, steps of other software on an H100 (docs/parameters.md).
 inline constexpr ErrorBounds memory_bounds{-0.22, 0.28};
 
-/// Of the average power of GPUs and nodes: 30 % either way. The law of gpu_energy() has no fitted
+/// Bounds of the average power of GPUs and nodes: 30 % either way. The law of gpu_energy() has no fitted
 /// parameter; chosen with the energies of the same steps in view.
 inline constexpr ErrorBounds power_bounds{-0.3, 0.3};
 
@@ -24,22 +24,21 @@ inline constexpr ErrorBounds power_bounds{-0.3, 0.3};
 /// MLPerf's times to train in view: 89 % of 115 lie inside, with 7 % it would be 78.
 inline constexpr ErrorBounds beyond_steps{-0.08, 0.08};
 
-/// Of 1 / x, given those of x.
+/// The bounds of 1 / x, given those of x.
 ErrorBounds of_inverse(const ErrorBounds& of);
 
-/// Of a product of two independent quantities: the middles of their logarithms add up, half their widths in
-/// squares.
+/// The bounds of a product of two independent quantities: the middles of their logarithms add up, half their
+/// widths in squares.
 ErrorBounds of_product(const ErrorBounds& a, const ErrorBounds& b);
 
 /// With an independent effect that makes the quantity lower and higher by these factors at most, low <= 1 <=
 /// high: it adds up with each side of the middle in squares.
 ErrorBounds widened(const ErrorBounds& bounds, double low, double high);
 
-/// Of the time of a job, given those of its samples and of its throughput: both are independent, and the rest
-/// of the job is `beyond_steps`.
+/// The bounds of the time of a job, given those of its samples and of its throughput, which are independent.
 ErrorBounds job_time_bounds(const ErrorBounds& samples, const ErrorBounds& throughput);
 
-/// Of the energy over a time.
+/// The bounds of the energy over a time.
 inline ErrorBounds energy_bounds(const ErrorBounds& time) { return of_product(time, power_bounds); }
 
 }  // namespace trainyard

@@ -41,7 +41,7 @@ struct LocalInterval {
 
 void keep_few_of_each_family(std::vector<Near>& nearest) {
   std::map<int, std::size_t> kept;
-  std::erase_if(nearest, [&](const Near& its) { return ++kept[its.second->series] > most_of_a_family; });
+  std::erase_if(nearest, [&](const Near& near) { return ++kept[near.second->series] > most_of_a_family; });
 }
 
 std::optional<LocalInterval> local_interval(const PublishedErrors& errors, const Circumstances& of,
@@ -53,7 +53,7 @@ std::optional<LocalInterval> local_interval(const PublishedErrors& errors, const
   }
   const std::size_t least = is_on_processors(of) ? least_on_processors : nearest_count;
   if (local.nearest.size() < least) return std::nullopt;
-  std::ranges::stable_sort(local.nearest, {}, [](const auto& its) { return its.first; });
+  std::ranges::stable_sort(local.nearest, {}, [](const auto& near) { return near.first; });
   if (of.layout) keep_few_of_each_family(local.nearest);
   if (local.nearest.size() < least) return std::nullopt;
   local.nearest.resize(std::min(local.nearest.size(), nearest_count));
@@ -71,14 +71,14 @@ std::optional<LocalInterval> local_interval(const PublishedErrors& errors, const
   return local;
 }
 
-/// Of the same machine, software and scale.
+/// Whether machine, software and scale are the same.
 bool is_same(const Circumstances& a, const Circumstances& b) {
   return a.platform == b.platform && a.nodes == b.nodes && a.gpus == b.gpus && a.use == b.use &&
          a.has_fp8 == b.has_fp8 && a.layout == b.layout && a.divides_layers == b.divides_layers;
 }
 
 double distance(const LayoutUse& a, const LayoutUse& b) {
-  const auto divides_layers = [](const LayoutUse& its) { return its.tensor * its.context > 1; };
+  const auto divides_layers = [](const LayoutUse& layout) { return layout.tensor * layout.context > 1; };
   return weight(divides_layers(a) != divides_layers(b), 1) + weight((a.pipeline > 1) != (b.pipeline > 1), 1) +
          weight(a.sharded != b.sharded, 1) + weight(a.has_experts != b.has_experts, 2) +
          0.3 * octaves(std::max(a.tokens, 1), std::max(b.tokens, 1));
@@ -107,8 +107,8 @@ namespace {
 
 /// The first run with the same software, otherwise the first of all.
 const PublishedError& nearest_of(const std::vector<Near>& nearest, const SoftwareUse& use) {
-  const auto found = std::ranges::find_if(nearest, [&](const Near& its) {
-    const SoftwareUse& other = its.second->of.use;
+  const auto found = std::ranges::find_if(nearest, [&](const Near& near) {
+    const SoftwareUse& other = near.second->of.use;
     return other.framework == use.framework && other.stack == use.stack;
   });
   return *(found == nearest.end() ? nearest.front() : *found).second;
@@ -125,11 +125,12 @@ std::optional<ExpectedError> found_error(const PublishedErrors& errors, const Ci
     unmeasured = new_properties(errors.runs, of, without_series);
   if (!unmeasured.empty()) {
     const std::vector<NewProperty> bounding = bounding_properties(errors.fit, of, unmeasured);
-    const LogBounds its = errors.new_circumstances->bounds(bounding, of.mean_op);
+    const LogBounds unmeasured_bounds = errors.new_circumstances->bounds(bounding, of.mean_op);
     if (is_of_kernels_alone(bounding))
-      bounds = its;
+      bounds = unmeasured_bounds;
     else
-      bounds = {.low = std::min(its.low, bounds.low), .high = std::max(its.high, bounds.high)};
+      bounds = {.low = std::min(unmeasured_bounds.low, bounds.low),
+                .high = std::max(unmeasured_bounds.high, bounds.high)};
   }
   ExpectedError expected{.low = std::exp(bounds.low) - 1,
                          .high = std::exp(bounds.high) - 1,

@@ -73,13 +73,13 @@ double distance(const Circumstances& a, const Circumstances& b);
 std::optional<ExpectedError> expected_error(const PublishedErrors& errors, const Circumstances& of,
                                             std::optional<int> without_series = std::nullopt);
 
-/// What expected_error() has found, of all series.
+/// Results of expected_error(), with all series.
 struct ExpectedErrorMemo {
   static constexpr std::size_t most = 4096;
   Memo<Circumstances, std::optional<ExpectedError>, CircumstancesHash> by_job{most};
 };
 
-/// Makes a table keep what expected_error() finds in it. The table must not change afterwards.
+/// Makes a table keep results of expected_error(). The table must not change afterwards.
 void keep_expected_errors(PublishedErrors& errors);
 
 /// The factor on the intervals with which 80 % of the scored runs lie in theirs; 1 if there are none. Runs

@@ -26,7 +26,7 @@ constexpr std::array bound_columns{BoundColumn{"slower", -1}, BoundColumn{"slowe
                                    BoundColumn{"faster", -1}, BoundColumn{"faster_op_us"},
                                    BoundColumn{"runs"}};
 
-/// Of known jobs, and what a new property adds, in squares: errors of independent origin.
+/// The error of known jobs and of new properties, added in squares: their origins are independent.
 double in_squares(double known, const std::vector<NewProperty>& properties,
                   const std::array<PropertyBounds, new_property_count>& by_property,
                   double PropertyBounds::*bound) {
@@ -87,7 +87,7 @@ private:
     (*index < new_property_count ? read_.by_property[*index] : read_.known) = bounds;
   }
 
-  /// Of the property in `is_read_`, where the last stands for known jobs.
+  /// The place of the property in `is_read_`, where the last stands for known jobs.
   static std::optional<std::size_t> index_of(std::string_view name) {
     if (name == known_name) return new_property_count;
     for (const auto& property : config::Names<NewProperty>::table) {
@@ -107,15 +107,16 @@ private:
 LogBounds NewCircumstances::bounds(const std::vector<NewProperty>& properties, Seconds op) const {
   const auto of_op = [&](Seconds lacking) { return op > Seconds{} ? std::log1p(lacking / op) : 0; };
   if (is_of_kernels_alone(properties)) {  // in place of the errors of known jobs
-    const PropertyBounds& its = by_property[static_cast<std::size_t>(NewProperty::kernels)];
-    return {.low = -its.slower - of_op(its.slower_op), .high = its.faster + of_op(its.faster_op)};
+    const PropertyBounds& kernels = by_property[static_cast<std::size_t>(NewProperty::kernels)];
+    return {.low = -kernels.slower - of_op(kernels.slower_op),
+            .high = kernels.faster + of_op(kernels.faster_op)};
   }
   Seconds slower_op = known.slower_op;
   Seconds faster_op = known.faster_op;
   for (const NewProperty each : properties) {
-    const PropertyBounds& its = by_property[static_cast<std::size_t>(each)];
-    slower_op = std::max(slower_op, its.slower_op);
-    faster_op = std::max(faster_op, its.faster_op);
+    const PropertyBounds& property = by_property[static_cast<std::size_t>(each)];
+    slower_op = std::max(slower_op, property.slower_op);
+    faster_op = std::max(faster_op, property.faster_op);
   }
   return {
       .low = -in_squares(known.slower, properties, by_property, &PropertyBounds::slower) - of_op(slower_op),

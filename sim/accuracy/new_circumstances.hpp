@@ -39,8 +39,8 @@ struct NewCircumstances {
   PropertyBounds known = {};  ///< of jobs without a new property
   std::array<PropertyBounds, new_property_count> by_property = {};
 
-  /// Of a job with these properties: what each adds to `slower` and `faster` of known jobs adds up in
-  /// squares, as independent errors do; of the times of an op the longest counts.
+  /// The bounds of a job with these properties. Their additions to `slower` and `faster` of known jobs add up
+  /// in squares, as independent errors do; the longest of the times of an op counts.
   [[nodiscard]] LogBounds bounds(const std::vector<NewProperty>& properties, Seconds op) const;
 };
 
@@ -54,8 +54,8 @@ NewCircumstances read_new_circumstances(const std::string& name, std::string_vie
 std::vector<NewProperty> new_properties(std::span<const PublishedError> runs, const Circumstances& of,
                                         std::optional<int> without_series = std::nullopt);
 
-/// Those that the interval comes from: `kernels` alone if the job has a new property and no factor of the fit
-/// holds for its kernels.
+/// The properties that the interval comes from: `kernels` alone if the job has a new property and no factor
+/// of the fit holds for its kernels.
 std::vector<NewProperty> bounding_properties(std::string_view fit, const Circumstances& of,
                                              const std::vector<NewProperty>& properties);
 

@@ -185,9 +185,9 @@ private:
       const std::size_t end = std::min(factors.find(", "), factors.size());
       std::string_view one = factors.substr(0, end);
       factors.remove_prefix(std::min(end + 2, factors.size()));
-      const bool is_its = one.starts_with(change.text) && one.substr(change.text.size()).starts_with(' ');
-      if (is_its) one.remove_prefix(change.text.size() + 1);
-      if (!is_its || !read_factor(one, errors.ratio_widening[index_of(change.value)]))
+      const bool has_key = one.starts_with(change.text) && one.substr(change.text.size()).starts_with(' ');
+      if (has_key) one.remove_prefix(change.text.size() + 1);
+      if (!has_key || !read_factor(one, errors.ratio_widening[index_of(change.value)]))
         wrong(fmt::format("no usable widening of ratios for {}", change.text));
     }
     const std::string_view header = next_line();

@@ -38,12 +38,13 @@ struct PublishedErrors {
   std::string fit = {};  ///< as `validate` names it: "nothing", "software", "1gpu"
   /// Factor on the local intervals with which 80 % of the runs that count lie in theirs (widening_of).
   double widening = 1;
-  /// The same for pairs of runs, by what differs (ratio_widenings).
+  /// The widening for pairs of runs, by their difference (ratio_widenings).
   NumberByChange ratio_widening = all_ones();
   std::vector<PublishedError> runs = {};
-  /// Of jobs unlike all runs; not part of the file. Empty: such jobs have the interval of the nearest runs.
+  /// Errors of jobs unlike all runs; not part of the file. Empty: such jobs have the interval of the nearest
+  /// runs.
   std::optional<NewCircumstances> new_circumstances = {};
-  /// What expected_error() has found in this table (keep_expected_errors); null: nothing is kept.
+  /// Results of expected_error() for this table (keep_expected_errors); null: none are kept.
   std::shared_ptr<ExpectedErrorMemo> known = {};
 };
 
@@ -51,7 +52,7 @@ struct PublishedErrors {
 /// Throws InputError with every problem found.
 PublishedErrors read_published_errors(const std::string& name, std::string_view text);
 
-/// The same as text.
+/// The errors as text.
 std::string published_errors_text(const PublishedErrors& errors);
 
 /// One job as text, from which read_circumstances() makes it again.

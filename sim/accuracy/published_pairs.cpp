@@ -112,11 +112,11 @@ PublishedPairs published_pairs(const PublishedErrors& errors, const std::vector<
     const std::size_t runs = change == RunChange::gpus ? pairs.runs.size() : published;
     std::map<std::string, std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < runs; ++i) groups[group_of(change, pairs.runs[i])].push_back(i);
-    for (const auto& [group, its] : groups) {
-      for (std::size_t i = 0; i < its.size(); ++i) {
-        for (std::size_t j = i + 1; j < its.size(); ++j) {
-          if (is_pair_of(change, pairs.runs[its[i]].of, pairs.runs[its[j]].of))
-            pairs.by_change[index_of(change)].push_back(run_pair(pairs, change, its[i], its[j]));
+    for (const auto& [group, members] : groups) {
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        for (std::size_t j = i + 1; j < members.size(); ++j) {
+          if (is_pair_of(change, pairs.runs[members[i]].of, pairs.runs[members[j]].of))
+            pairs.by_change[index_of(change)].push_back(run_pair(pairs, change, members[i], members[j]));
         }
       }
     }

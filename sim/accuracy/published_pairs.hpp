@@ -20,7 +20,7 @@ struct RunPair {
 };
 
 struct PublishedPairs {
-  /// Those of the errors. After them, for a fit to one GPU, the run on one GPU of each series, which is
+  /// The runs of the errors. After them, for a fit to one GPU, the run on one GPU of each series, which is
   /// predicted exactly and part of pairs of other numbers of GPUs only.
   std::vector<PublishedError> runs = {};
   /// By change; `gpus` within a series, the others within a publication. `settings`: runs that differ in none

@@ -64,13 +64,13 @@ Candidate candidate_of(const PublishedPairs& pairs, RunChange change, const RunP
     nearer.has_no_side = std::abs(back.distance - forward.distance) < rounding;
     return nearer;
   }
-  Candidate its = ends.is_reversed ? back : forward;
-  its.distance += octave_weight * std::abs(std::abs(ends.octaves) - pair.octaves);
+  Candidate candidate = ends.is_reversed ? back : forward;
+  candidate.distance += octave_weight * std::abs(std::abs(ends.octaves) - pair.octaves);
   if (change == RunChange::batch) {
-    its.distance +=
+    candidate.distance +=
         batch_weight * std::abs(std::log2(1.0 * ends.smaller_batch / pairs.runs[pair.a].of.batch_per_gpu));
   }
-  return its;
+  return candidate;
 }
 
 /// Whether a candidate comes later in a stable sort by distance; for a heap whose top is the nearest.
@@ -129,7 +129,8 @@ std::optional<LocalRatio> local_ratio(const PublishedPairs& pairs, RunChange cha
                     .nearest_b = nearest.front().b};
 }
 
-/// Of all changes together, before the widening of `settings` and `several`; a single change needs it, too.
+/// The ratio for all changes together, before the widening of `settings` and `several`. A single change needs
+/// it, too.
 struct JointRatio {
   LocalRatio sum = {};
   RunChange kind = RunChange::settings;
@@ -206,7 +207,7 @@ private:
     return from_[run];
   }
 
-  /// Of one publication. There are tens of thousands, which few thousand stand for.
+  /// Pairs within one publication. There are tens of thousands, which a few thousand represent.
   [[nodiscard]] std::vector<RunPair> pairs_of_two_changes() const {
     constexpr std::size_t every = 11;  // prime, so that it is in step with no order of a table
     std::vector<RunPair> all;
@@ -247,8 +248,8 @@ std::vector<RatioCoverage> coverages_of(const PublishedErrors& errors, Scoring& 
                                         const std::vector<std::vector<ScoredPair>>& scored) {
   std::vector<double> run_halves;
   for (const PublishedError& run : errors.runs) {
-    const auto its = expected_error(errors, run.of, run.series);
-    run_halves.push_back(its ? (its->high - its->low) / 2 : 0);
+    const auto expected = expected_error(errors, run.of, run.series);
+    run_halves.push_back(expected ? (expected->high - expected->low) / 2 : 0);
   }
   run_halves.resize(scoring.pairs().runs.size());  // predicted exactly
   std::vector<RatioCoverage> all;
@@ -301,7 +302,7 @@ LogBounds beyond_known(const PublishedPairs& pairs, const Circumstances& of) {
   return {.low = std::min(0.0, all.low - known.low), .high = std::max(0.0, all.high - known.high)};
 }
 
-/// What new properties add to both sides of the logarithm of B over A.
+/// The error that new properties add to both sides of the logarithm of B over A.
 LogBounds of_new_properties(const PublishedPairs& pairs, const Circumstances& a, const Circumstances& b) {
   if (!pairs.new_circumstances) return {};
   const LogBounds of_a = beyond_known(pairs, a);

@@ -1,10 +1,10 @@
 #pragma once
 // The expected error of a comparison: the interval of (measured ratio) / (predicted ratio) of two throughputs
 // in which 80 % of comparable published pairs lie. It is not the difference of two expected errors, because
-// what is wrong in both predictions cancels. The pairs differ in the same property as the two jobs, and are
+// an error of both predictions cancels. The pairs differ in the same property as the two jobs, and are
 // those whose ends are nearest to them (expected_error.hpp has the distance). Each series is in one pair at
 // most, so that they are independent. A property of one of the two that no run has (new_circumstances.hpp)
-// adds its error; of one that both share only what their kernels' durations make of it.
+// adds its error; a property of both adds only the part that depends on the durations of their kernels.
 
 #include "accuracy/published_pairs.hpp"
 
@@ -14,7 +14,7 @@
 
 namespace trainyard {
 
-/// Of throughput B over throughput A.
+/// The error of throughput B over throughput A.
 struct RatioError {
   std::vector<RunChange> changes = {};  ///< the properties in which A and B differ
   double low = 0, high = 0;             ///< of (measured ratio) / (predicted ratio) - 1
@@ -28,8 +28,8 @@ struct RatioError {
 /// the pairs show how far off communication is while kernel times cancel.
 std::vector<RunChange> changes_used(const Circumstances& a, const Circumstances& b);
 
-/// What differs if none of the properties does: anything, or only what collectives need: links, the network,
-/// the algorithm. Then kernel times are the same, as between numbers of GPUs.
+/// The difference if no property differs: any settings, or only those of communication (links, the network,
+/// the algorithm). Then kernel times are the same, as between numbers of GPUs.
 enum class OtherChange { settings, communication };
 
 /// Several changes: the squares of the half widths add up, as of independent errors. `pairs` has those of

@@ -83,7 +83,7 @@ std::string conditions_of(const Recording& recording) {
   return facts.source.empty() ? text : text + "; " + facts.source;
 }
 
-/// Of the table: attention has curves alone.
+/// Whether the row belongs to the table: attention has only curves.
 bool is_matrix_kernel(const RecordedKernel& row) {
   return row.kind && is_matrix(*row.kind) && *row.kind != OpKind::attention;
 }

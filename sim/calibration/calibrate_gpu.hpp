@@ -28,7 +28,7 @@ GpuProfile calibrate(const GpuProfile& specification, const std::vector<Recordin
 std::string part_name(const Recording& recording);
 
 /// The recording that a calibrated profile names under `kernels`, if it is none of `recordings`: the part of
-/// one of them that stays beside the profile, with its facts.
+/// one of them that stays with the profile, and its facts.
 std::optional<Recording> table_beside(const GpuProfile& gpu, const std::vector<Recording>& recordings);
 
 /// Shipped profiles with measured kernels: scalings are checked on these, whichever other profiles a user

@@ -13,7 +13,7 @@
 
 namespace trainyard {
 
-/// What a ring's links reach by the fit, beside what the platform's file says.
+/// The rate of a ring's links by the fit, and by the platform's file.
 struct FittedRate {
   std::string platform;
   PathType path{};
@@ -25,7 +25,7 @@ struct FittedCurve {
   std::string name;
   PathType path{};
   std::optional<double> large, small;  ///< mean absolute error from 1 MiB on, and below
-  /// The same by a fit that has not seen any curve of the machine's kin, with the rates NCCL plans with.
+  /// Errors by a fit that has not seen any curve of the machine's kin, with the rates NCCL plans with.
   std::optional<double> large_left_out, small_left_out;
 };
 

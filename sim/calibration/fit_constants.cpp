@@ -31,8 +31,8 @@ Sourced<double> specified(double value, std::string_view why) {
 /// By protocol, in microseconds.
 using Times = std::array<double, 3>;
 constexpr Times usual_bases{6.6, 14, 8.4};
-// NCCL has no figures of point-to-point channels: what its tables give a ring's channel on newer GPUs, a
-// quarter of it with LL.
+// NCCL has no figures of point-to-point channels: this is the rate of a ring's channel on newer GPUs in its
+// tables, a quarter of it with LL.
 constexpr Bandwidth usual_channel{20e9};
 constexpr Bandwidth usual_ll_channel{5e9};
 constexpr double usual_of_links = 0.9;
@@ -218,7 +218,7 @@ std::vector<FitConstant> fit_constants() {
   const auto simple = Protocol::simple;
   const auto step = &MediumOverheads::step;
   const auto efficiency = &MediumOverheads::efficiency;
-  // Three constants would be equal within what one point each can tell.
+  // Three constants would be equal within the error of one point each.
   const auto in_socket = [](Protocols& all) { return Media{&all.paths.pix, &all.paths.pxb, &all.paths.phb}; };
   const auto sys = [](Protocols& all) { return Media{&all.paths.sys}; };
   const auto staged = [](Protocols& all) { return Media{&all.paths.staged}; };

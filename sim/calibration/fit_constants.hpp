@@ -1,6 +1,6 @@
 #pragma once
-// The constants of protocols.hpp that `trainyard calibrate collectives` fits, where each begins and what the
-// others are assumed to be.
+// The constants of protocols.hpp that `trainyard calibrate collectives` fits, the start of each, and the
+// assumed values of the others.
 
 #include "collectives/protocols.hpp"
 
@@ -11,13 +11,13 @@
 
 namespace trainyard {
 
-/// Everything assumed or specified: what the file says before anything is fitted, and of what no row tells.
+/// All values are assumed or specified: before a fit, and for constants that no row determines.
 Protocols assumed_protocols();
 
 /// One number that is fitted. It may stand in several places of the file.
 struct FitConstant {
   std::string name;       ///< "paths.nvlink2.step.simple"
-  double prior = 0;       ///< seconds, bytes per second or a ratio: what NCCL's own tables say
+  double prior = 0;       ///< seconds, bytes per second or a ratio, from NCCL's own tables
   double resolution = 0;  ///< the file has whole multiples of 1 / resolution
   /// Puts a value with its provenance and source into all its places.
   std::function<void(Protocols&, double, Provenance, const std::string&)> set;
@@ -28,7 +28,7 @@ std::vector<FitConstant> fit_constants();
 /// After the fitted ones are set: media nobody measured get those of the nearest relative.
 void copy_to_relatives(Protocols& constants);
 
-/// Rounds what one constant has put into several places in proportion.
+/// Rounds values that one constant sets in several places in proportion.
 void round_shared_steps(Protocols& constants);
 
 /// The resolution of figures of a type in the file: hundredths of a microsecond, hundredths of a GB/s and

@@ -86,10 +86,10 @@ struct AttentionFit {
 /// Misses as in fit_product; bytes move at `limits.bandwidth`.
 AttentionFit fit_attention(const std::vector<AttentionSample>& samples, const Limits& limits);
 
-/// The same with an efficiency per class. A class with fewer than three kernels gets that of `other`, or that
-/// of all classes if there is none either; the first layer is then left out. Efficiencies are at most 1, for
-/// 3x3 and other windows 4 (Winograd); the bandwidth fraction is at most 0.93, as in the best streams: a free
-/// fit gives 16-bit convolutions several times the memory's bandwidth.
+/// As above, with an efficiency per class. A class with fewer than three kernels gets that of `other`, or
+/// that of all classes if there is none either; the first layer is then left out. Efficiencies are at most 1,
+/// for 3x3 and other windows 4 (Winograd); the bandwidth fraction is at most 0.93, as in the best streams: a
+/// free fit gives 16-bit convolutions several times the memory's bandwidth.
 ConvFit fit_conv(const std::vector<ConvSample>& samples, const Limits& limits);
 
 /// bytes / (fraction x bandwidth) + t0.

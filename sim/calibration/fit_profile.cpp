@@ -129,7 +129,7 @@ std::optional<Sourced<T>> as_in_bf16(const std::optional<Sourced<T>>& figure) {
   return Sourced<T>{figure->value, Provenance::assumed, "as in bf16: " + figure->source};
 }
 
-/// fp16 runs on the units of bf16, at the same peak: what was measured in bf16 alone is assumed for it too.
+/// fp16 runs on the units of bf16, at the same peak: figures measured only in bf16 are assumed for fp16, too.
 void fill_fp16(Fitting& fitting) {
   MatrixUnits& units = fitting.result.gpu.matrix;
   if (!units.fp16 || !units.bf16 || units.fp16->peak.value != units.bf16->peak.value) return;

@@ -13,7 +13,7 @@
 namespace trainyard {
 
 /// The profile's efficiency of attention holds for a step, forward and backward; recordings have forward
-/// passes alone. Assumed for all GPUs: what published backward passes lose on an A100 (a100_sxm4_80gb).
+/// passes alone. Assumed for all GPUs: the loss of published backward passes on an A100 (a100_sxm4_80gb).
 inline constexpr double attention_of_step = 0.9;
 
 /// Four numbers need this many passes.

@@ -24,13 +24,13 @@ std::string reason_against(const PublishedRow& row) {
 std::string rows_text(const std::vector<FittedRun>& runs) {
   std::map<std::string, std::string> lines;
   for (const FittedRun& fitted : runs) {
-    std::string& its = lines[std::filesystem::path(fitted.run.row->file).filename().string()];
-    its += (its.empty() ? "" : ", ") + std::to_string(fitted.run.row->line);
+    std::string& numbers = lines[std::filesystem::path(fitted.run.row->file).filename().string()];
+    numbers += (numbers.empty() ? "" : ", ") + std::to_string(fitted.run.row->line);
   }
   std::string text;
-  for (const auto& [file, its] : lines)
+  for (const auto& [file, numbers] : lines)
     text += (text.empty() ? "" : "; ") +
-            fmt::format("{} line{} {}", file, its.find(',') == std::string::npos ? "" : "s", its);
+            fmt::format("{} line{} {}", file, numbers.find(',') == std::string::npos ? "" : "s", numbers);
   return text;
 }
 

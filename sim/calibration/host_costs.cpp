@@ -20,8 +20,8 @@ struct HostCost {
   double seconds;
 };
 
-/// Of the host of the lowering pytorch_2_11: 16 virtual Xeon CPUs (Sapphire Rapids) with an H100, PyTorch
-/// 2.11, one recording of 2026-11-28.
+/// Costs of the host of the lowering pytorch_2_11: 16 virtual Xeon CPUs (Sapphire Rapids) with an H100,
+/// PyTorch 2.11, one recording of 2026-11-28.
 constexpr std::array reference_costs{
     HostCost{"add_", 10.71e-6},        HostCost{"mul", 12.20e-6},
     HostCost{"mm", 19.57e-6},          HostCost{"copy_dtype", 12.91e-6},

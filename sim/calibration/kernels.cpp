@@ -19,7 +19,7 @@
 namespace trainyard {
 namespace {
 
-/// The same fold on every machine.
+/// The fold of a text, equal on every machine.
 int fold_of_text(std::string_view text) {
   Fnv1a hash;
   hash.add(text);
@@ -28,10 +28,10 @@ int fold_of_text(std::string_view text) {
 
 /// The kernels whose `its_fold` is `fold` (`is_held_out`), or all others.
 template <class T, class Fold>
-std::vector<T> part_of(const std::vector<T>& all, int fold, bool is_held_out, const Fold& its_fold) {
+std::vector<T> part_of(const std::vector<T>& all, int fold, bool is_held_out, const Fold& fold_of) {
   std::vector<T> part;
   for (const T& kernel : all) {
-    if ((its_fold(kernel) == fold) == is_held_out) part.push_back(kernel);
+    if ((fold_of(kernel) == fold) == is_held_out) part.push_back(kernel);
   }
   return part;
 }

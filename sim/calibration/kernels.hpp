@@ -18,7 +18,7 @@ struct DispatchedKernel {
 };
 
 /// A type with so many products, of so many (n, k), is fitted with the six numbers of GemmCurve and held out
-/// by whole (n, k). Of the bf16 products of nine GPUs in ai-dynamo/aiconfigurator, 500 drawn at random leave
+/// by whole (n, k). 500 random bf16 products of nine GPUs in ai-dynamo/aiconfigurator leave
 /// the six numbers 2 to 6 points better than three on held-out (n, k), and 0.5 to 1.5 corrected by those 500.
 /// With 160 they are better there too, but a table of 160 has few (n, k) to hold out, and of the five of
 /// DeepBench (V100, P100, T4) the six numbers gain 0.9 to 1.1 points in fp16 and none to 0.2 in fp32: those
@@ -48,7 +48,7 @@ struct MeasuredKernels {
 };
 
 /// Throws InputError for a kernel in two of the recordings, or twice in one, and for products in 8 bits with
-/// the cast of their input beside products without.
+/// the cast of their input together with products without.
 MeasuredKernels gather(const std::vector<Recording>& recordings);
 
 /// The groups of a report: "gemm fp16", "conv_dgrad fp32 nhwc", "batch_norm".

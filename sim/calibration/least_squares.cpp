@@ -88,16 +88,16 @@ Vector least_squares(const Residuals& residuals, Vector start, double least) {
       const Vector change = solve(std::move(matrix), std::move(right));
       Vector next = point;
       for (std::size_t i = 0; i < next.size(); ++i) next[i] = std::max(least, next[i] + change[i]);
-      const Vector its = residuals(next);
-      const double its_loss = sum_of_squares(its);
-      is_better = its_loss <= loss;
+      const Vector next_residuals = residuals(next);
+      const double next_loss = sum_of_squares(next_residuals);
+      is_better = next_loss <= loss;
       if (is_better) {
         moved = 0;
         for (std::size_t i = 0; i < next.size(); ++i)
           moved = std::max(moved, std::abs(next[i] - point[i]) / std::max(1e-3, std::abs(point[i])));
         point = next;
-        now = its;
-        loss = its_loss;
+        now = next_residuals;
+        loss = next_loss;
         damping = std::max(1e-12, damping / 10);
       } else {
         damping *= 10;

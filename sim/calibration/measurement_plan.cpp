@@ -51,7 +51,7 @@ private:
 constexpr std::array half_types{Dtype::bf16, Dtype::fp16};
 constexpr std::array all_types{Dtype::bf16, Dtype::tf32, Dtype::fp32, Dtype::fp16};
 
-/// A kernel of our own: what it moves per value, in values of its type.
+/// A kernel of our own: the values of its type that it moves per value.
 struct VectorOp {
   std::string_view op, variant;
   double passes = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Which measured products stay beside a profile: op_time compares every product of a run with all of its
-// type, so a table of many thousands would cost more time than it saves error.
+// Selects the measured products that stay with a profile: op_time compares every product of a run with all of
+// its type, so a table of many thousands would cost more time than it saves error.
 
 #include "compute/kernel_table.hpp"
 

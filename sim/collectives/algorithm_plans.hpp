@@ -21,7 +21,7 @@ namespace trainyard {
 CollectivePlan chain(const Cluster& cluster, const ProtocolOverheads& overheads,
                      const CollectiveRequest& request);
 
-/// The same with the group's channels, if the caller already knows them.
+/// As above, with the group's channels, if the caller already knows them.
 CollectivePlan chain(const Cluster& cluster, const ProtocolOverheads& overheads,
                      const CollectiveRequest& request, std::span<const Channel> channels);
 
@@ -42,7 +42,7 @@ CollectivePlan tree(const Cluster& cluster, const ProtocolOverheads& overheads,
 CollectivePlan hierarchical(const Cluster& cluster, const ProtocolOverheads& overheads,
                             const CollectiveRequest& request);
 
-/// The same with double binary trees between the nodes; all_reduce only.
+/// As above, with double binary trees between the nodes; all_reduce only.
 CollectivePlan hierarchical_tree(const Cluster& cluster, const ProtocolOverheads& overheads,
                                  const CollectiveRequest& request);
 

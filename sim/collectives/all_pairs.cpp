@@ -110,7 +110,7 @@ AllPairs counted_pairs(const Cluster& cluster, const ProtocolOverheads& overhead
                        const CollectiveRequest& request) {
   Counter counter(cluster, overheads, request.protocol);
   count_group(cluster, request.group, counter);
-  for (const std::vector<Rank>& group : request.others) count_group(cluster, group, counter);
+  for (const std::vector<Rank>& group : request.concurrent) count_group(cluster, group, counter);
   return counter.finish();
 }
 
@@ -118,7 +118,7 @@ AllPairs all_pairs(const Cluster& cluster, const ProtocolOverheads& overheads,
                    const CollectiveRequest& request) {
   const std::vector<Rank>& group = request.group;
   const std::size_t edges = group.size() * (group.size() - 1);
-  if (group.size() > most_ranks_with_edges || edges * (1 + request.others.size()) > most_edges)
+  if (group.size() > most_ranks_with_edges || edges * (1 + request.concurrent.size()) > most_edges)
     return counted_pairs(cluster, overheads, request);
   PatternMaker maker(cluster, overheads, request);
   maker.reserve(edges);

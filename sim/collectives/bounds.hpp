@@ -39,9 +39,9 @@ struct BoundingGroup {
 /// way of being spread over nodes, switches and the like. Ranks of a group in any order.
 std::vector<BoundingGroup> bounding_groups(const Cluster& cluster, const RankGroups& groups);
 
-/// The largest bound of several groups that carry out the operation at the same time. Those on the same nodes
-/// share their NICs and switches, which the bytes of all of them must pass; other sharing is not looked at,
-/// nor that of operations with a root.
+/// The largest bound of several groups that carry out the operation at the same time. Groups on the same
+/// nodes share NICs and switches, which all their bytes must pass. Other sharing is ignored, also that of
+/// operations with a root.
 Seconds collective_bound(const Cluster& cluster, const ProtocolOverheads& overheads, Operation operation,
                          std::span<const BoundingGroup> groups, Bytes size);
 

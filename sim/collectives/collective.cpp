@@ -76,8 +76,8 @@ bool share_links(const LinkUses& one, const LinkUses& other) {
   if (one.counted != nullptr && other.counted != nullptr) {
     bool found = false;
     one.counted->for_each_part_with(*other.counted, [&](std::uint32_t, std::span<const int> times,
-                                                        std::span<const int> others, std::uint32_t) {
-      for (std::size_t i = 0; i < times.size(); ++i) found = found || (times[i] > 0 && others[i] > 0);
+                                                        std::span<const int> other_times, std::uint32_t) {
+      for (std::size_t i = 0; i < times.size(); ++i) found = found || (times[i] > 0 && other_times[i] > 0);
     });
     return found;
   }

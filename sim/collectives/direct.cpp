@@ -21,18 +21,18 @@ void add_all_pairs(CollectivePlan& plan, const Cluster& cluster, const ProtocolO
   plan.patterns.push_back(std::move(all.pattern));
 }
 
-/// Of the groups' messages, where all groups have any.
+/// The channels of the groups' messages, where all groups have any.
 MessageChannels channels_of(const Cluster& cluster, const ProtocolOverheads& overheads,
                             const CollectiveRequest& request) {
   MessageChannels least = all_to_all_channels(cluster, overheads, request.group, request.protocol);
-  for (const std::vector<Rank>& other : request.others) {
+  for (const std::vector<Rank>& other : request.concurrent) {
     const MessageChannels channels = all_to_all_channels(cluster, overheads, other, request.protocol);
     if (channels.most < least.most) least = channels;
   }
   return least;
 }
 
-/// The same by NCCL's kernels for messages between pairs, which have costs of their own.
+/// Adds messages by NCCL's kernels for pairs, which have costs of their own.
 void add_messages(CollectivePlan& plan, const Cluster& cluster, const ProtocolOverheads& overheads,
                   const CollectiveRequest& request, const MessageChannels& channels) {
   constexpr double half_are_flags = 0.5;

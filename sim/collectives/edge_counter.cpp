@@ -47,7 +47,7 @@ private:
 bool can_count(const Cluster& cluster, const CollectiveRequest& request) {
   const bool is_asked = request.edges == PatternEdges::counted ||
                         (request.edges == PatternEdges::by_ranks && request.group.size() > most_ranks_listed);
-  return is_asked && !request.keeps_paces && request.others.empty() && cluster.nodes > 1 &&
+  return is_asked && !request.keeps_paces && request.concurrent.empty() && cluster.nodes > 1 &&
          fills_alike_nodes(cluster, request.group);
 }
 
@@ -61,26 +61,26 @@ EdgeCounter::EdgeCounter(const Cluster& cluster, const ProtocolOverheads& overhe
       limits_(path_types, no_limit) {}
 
 EdgeCounter::Edge EdgeCounter::add(Rank from, Rank to, int nic) {
-  const Kind& its = kind(from, to, nic);
+  const Kind& edge_kind = kind(from, to, nic);
   const int node = index(from) / per_node_;
   ++edge_count_;
-  count(its.out, node);
-  if (its.in < 0) return its.inside;
+  count(edge_kind.out, node);
+  if (edge_kind.in < 0) return edge_kind.inside;
   const int to_node = index(to) / per_node_;
-  count(its.in, to_node);
-  const auto across = across_->add({node, its.way.nic_out}, {to_node, its.way.nic_in});
+  count(edge_kind.in, to_node);
+  const auto across = across_->add({node, edge_kind.way.nic_out}, {to_node, edge_kind.way.nic_in});
   if (!across) (void)route(cluster_, from, to, nic);  // says what is missing
-  const RouteSummary way = route_over(cluster_, its.way, *across);
+  const RouteSummary way = route_over(cluster_, edge_kind.way, *across);
   const Edge edge{message_latency(way, overheads_, protocol_), way.type};
   largest_latency_ = std::max(largest_latency_, edge.latency);
   return edge;
 }
 
 EdgeCounter::Edge EdgeCounter::add_on_all(int from_gpu, int to_gpu, int times) {
-  const Kind& its = kind(rank_of(0, from_gpu), rank_of(0, to_gpu), -1);
-  parts_[at(its.out)].on_all += times;
+  const Kind& edge_kind = kind(rank_of(0, from_gpu), rank_of(0, to_gpu), -1);
+  parts_[at(edge_kind.out)].on_all += times;
   edge_count_ += static_cast<std::int64_t>(times) * cluster_.nodes;
-  return its.inside;
+  return edge_kind.inside;
 }
 
 void EdgeCounter::remove(int node, int from_gpu, int to_gpu) {
@@ -168,10 +168,10 @@ void EdgeCounter::add_node_links(int node, int repeats) {
   for (const Part& part : parts_) {
     const int count = part.on_all + (part.on_node.empty() ? 0 : part.on_node[at(node)]);
     if (count == 0) continue;
-    const double its = efficiency(part.type, overheads_, protocol_);
+    const double rate = efficiency(part.type, overheads_, protocol_);
     for (const std::uint32_t link : part.links) {
       times[link] += count;
-      reached[link] = std::min(reached[link], its);
+      reached[link] = std::min(reached[link], rate);
     }
   }
   times_.append(times, unsigned_of(repeats));

@@ -1,6 +1,6 @@
 #pragma once
 // Counts the edges of a pattern over all ranks of a cluster whose nodes are alike, and keeps none: how often
-// each link is used, and what PatternMaker knows of edges that are not in order. A pattern over a million
+// each link is used, and the figures that PatternMaker has of unordered edges. A pattern over a million
 // ranks then takes as long as its edges between nodes, and as much memory as its kinds of nodes.
 
 #include "collectives/plan.hpp"

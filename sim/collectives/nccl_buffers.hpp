@@ -1,5 +1,5 @@
 #pragma once
-// Device memory of NCCL's connections: what a communicator takes from a GPU besides the tensors
+// Device memory of NCCL's connections: a communicator's memory on a GPU besides the tensors
 // (run/memory_verdict.hpp).
 
 #include "collectives/nccl.hpp"

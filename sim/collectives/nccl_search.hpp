@@ -1,5 +1,5 @@
 #pragma once
-// What NCCL's search for channels in one node tries since the Hopper generation: the rate that it assumes for
+// Trials of NCCL's search for channels in one node since the Hopper generation: the rate that it assumes for
 // a lane of NVLink, and the speeds of channels, the highest first. Sources: NVIDIA/nccl v2.22.3-1 to
 // v2.30.7-1, src/graph/topo.h (SM90_NVLINK_BW, SM100_NVLINK_BW), src/graph/search.cc (sm90SpeedArrayIntra,
 // sm100SpeedArrayIntra).

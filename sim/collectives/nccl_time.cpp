@@ -294,9 +294,9 @@ double plateau(const NcclShape& shape, Bytes size) {
 
 /// Bytes of an all-reduce by time in NVSwitches that add, GB/s; empty if NCCL would not use them. Every GPU
 /// serves all heads and a head also writes, all at one speed: the highest of a list that the links allow.
-/// Until 2.27 five sixths of the heads' speed counts. Since 2.28 what crosses a switch twice counts twice, up
-/// to the speed that NCCL finds between nodes: without any nodes to find it in, the first of the list from
-/// twice the speed on.
+/// Until 2.27 five sixths of the heads' speed counts. Since 2.28 data that crosses a switch twice counts
+/// twice, up to the speed that NCCL finds between nodes: without any nodes to find it in, the first of the
+/// list from twice the speed on.
 std::optional<double> nvls_bandwidth(const NcclShape& shape) {
   if (!is_today(shape) || shape.compute_capability < 90 || shape.nodes > 1) return std::nullopt;
   const std::span<const double> speeds = searched_speeds(shape.compute_capability);

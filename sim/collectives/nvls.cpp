@@ -9,7 +9,7 @@ namespace trainyard {
 
 namespace {
 
-/// Of a GPU with these NVLinks, within one node.
+/// Channels of a GPU with these NVLinks, within one node.
 int channels_of(PathType links) {
   constexpr int hopper = 16;
   constexpr int blackwell = 24;
@@ -68,7 +68,7 @@ CollectivePlan nvls(const Cluster& cluster, const ProtocolOverheads& overheads,
   const int heads = nvls_heads(static_cast<int>(request.group.size()));
   Pattern pattern;
   add_uses(pattern, through, heads);
-  for (const std::vector<Rank>& group : request.others) {
+  for (const std::vector<Rank>& group : request.concurrent) {
     require(cluster, {.operation = request.operation, .group = group}, Algorithm::nvls);
     add_uses(pattern, adding_switch(cluster, group).value(), heads);
   }

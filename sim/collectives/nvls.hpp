@@ -21,7 +21,7 @@ struct SwitchPort {
   LinkId in{};
 };
 
-/// The NVSwitch of a group that adds what its ranks send.
+/// The NVSwitch of a group that adds the data of its ranks.
 struct AddingSwitch {
   PathType links = best_path;     ///< the oldest NVLinks to it
   int lanes = 0;                  ///< the fewest of a rank
@@ -33,7 +33,7 @@ struct AddingSwitch {
 /// several nodes or not all behind one such switch.
 std::optional<AddingSwitch> adding_switch(const Cluster& cluster, std::span<const Rank> group);
 
-/// All-reduce through the NVSwitch of the group's node. Of n ranks, h are heads: in a round each link to the
+/// All-reduce through the NVSwitch of the group's node. h of n ranks are heads: in a round each link to the
 /// switch carries a chunk for every head and each head's link one more, the sum, and the links from the
 /// switch as many. Two rounds more pass before the first sum is written: while the first chunk is copied into
 /// the buffer that the switch reads, and from it. Only protocol Simple.

@@ -3,14 +3,14 @@
 namespace trainyard {
 
 double sent_share(Operation operation, int ranks) {
-  const double others = static_cast<double>(ranks - 1) / ranks;
+  const double other_ranks = static_cast<double>(ranks - 1) / ranks;
   switch (operation) {
     case Operation::all_reduce:
-      return 2 * others;
+      return 2 * other_ranks;
     case Operation::reduce_scatter:
     case Operation::all_gather:
     case Operation::all_to_all:
-      return others;
+      return other_ranks;
     case Operation::broadcast:
     case Operation::reduce:
     case Operation::send_recv:

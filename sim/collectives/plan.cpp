@@ -81,9 +81,9 @@ CollectivePlan new_plan(const ProtocolOverheads& overheads, const CollectiveRequ
           .algorithm = algorithm,
           .protocol = request.protocol,
           .channels = static_cast<int>(channels),
-          .participants = static_cast<int>(request.group.size() * (1 + request.others.size())),
+          .participants = static_cast<int>(request.group.size() * (1 + request.concurrent.size())),
           .group_size = static_cast<int>(request.group.size()),
-          .groups = static_cast<int>(1 + request.others.size()),
+          .groups = static_cast<int>(1 + request.concurrent.size()),
           .one_way = request.one_way,
           .overhead = overheads.base[static_cast<std::size_t>(request.protocol)],
           .patterns = {},
@@ -94,7 +94,7 @@ CollectivePlan new_plan(const ProtocolOverheads& overheads, const CollectiveRequ
 void PatternMaker::reserve(std::size_t edges) {
   nics_.reserve(edges);
   is_one_lane_.reserve(edges);
-  if (request_ != nullptr) edges *= 1 + request_->others.size();
+  if (request_ != nullptr) edges *= 1 + request_->concurrent.size();
   pattern_.edges.reserve(edges);
   pattern_.offsets.reserve(edges + 1);
   pattern_.links.reserve(2 * edges);
@@ -128,7 +128,7 @@ void PatternMaker::hold_to_one_lane(int edge) {
 void PatternMaker::complete() {
   if (is_complete_) return;
   is_complete_ = true;
-  if (request_ == nullptr || request_->others.empty()) return;
+  if (request_ == nullptr || request_->concurrent.empty()) return;
   std::vector<std::pair<Rank, int>> places;
   for (const Rank rank : request_->group) places.emplace_back(rank, static_cast<int>(places.size()));
   std::ranges::sort(places);
@@ -142,7 +142,7 @@ void PatternMaker::complete() {
     ends.emplace_back(place_of_rank(edge.from), place_of_rank(edge.to));
   std::vector<std::int32_t> passes_on;
   int first = 0;
-  for (const std::vector<Rank>& group : request_->others) {
+  for (const std::vector<Rank>& group : request_->concurrent) {
     first += static_cast<int>(edges);
     for (std::size_t edge = 0; edge < edges; ++edge) {
       passes_on.clear();

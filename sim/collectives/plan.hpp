@@ -29,9 +29,9 @@ struct CollectiveRequest {
   Rank root{};              ///< for broadcast and reduce
   Protocol protocol = Protocol::simple;
   /// Groups that carry out the same operation at the same time, with as many ranks each: rank i of a group
-  /// does what rank i of `group` does. All algorithms but `direct` need groups that are alike
+  /// acts as rank i of `group`. All algorithms but `direct` need groups that are alike
   /// (group_kinds.hpp).
-  std::span<const std::vector<Rank>> others = {};
+  std::span<const std::vector<Rank>> concurrent = {};
   /// send_recv: the group is two ranks in any order, and only the first one sends.
   bool one_way = false;
   std::optional<TorusGrid> grid = {};  ///< for torus2d; empty: torus_grid() (torus2d.hpp)
@@ -56,7 +56,7 @@ struct PhasePlan {
   Bandwidth sums{std::numeric_limits<double>::infinity()};
 };
 
-/// What keeps the edges of a pattern below the rate of its links: PatternMaker::pace() before the minimum
+/// The limits of the edges of a pattern below the rate of its links: PatternMaker::pace() before the minimum
 /// over the edges, so that patterns can be united.
 struct PatternPace {
   struct LinkPace {
@@ -137,7 +137,7 @@ public:
   [[nodiscard]] Bandwidth pace(double flows_per_edge = 1);
   /// pace() if anything keeps edges below the rate of their links, otherwise infinite: for rounds.
   [[nodiscard]] Bandwidth limit(double flows_per_edge = 1);
-  /// The same by link, for patterns that are to be united; nothing if the request does not ask for it.
+  /// The pace by link, for patterns that are to be united. Empty if the request does not ask for it.
   [[nodiscard]] std::optional<PatternPace> pattern_pace(double flows_per_edge = 1);
   /// The largest startup of the edges.
   [[nodiscard]] double startup();

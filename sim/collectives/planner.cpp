@@ -170,7 +170,7 @@ CollectivePlan Planner::plan_of(Choice choice, const RankGroups& groups, bool is
                                  .group = groups.front(),
                                  .root = groups.front()[root_place_],
                                  .protocol = choice.protocol,
-                                 .others = std::span(groups).subspan(1),
+                                 .concurrent = std::span(groups).subspan(1),
                                  .one_way = request_.one_way,
                                  .grid = request_.grid,
                                  .keeps_paces = !is_all});

@@ -65,7 +65,7 @@ private:
     Protocol protocol{};
     friend auto operator<=>(const Choice&, const Choice&) = default;
   };
-  /// Groups that are alike, with what NCCL's choice depends on.
+  /// Groups that are alike, with the shape that NCCL's choice depends on.
   struct Kind {
     RankGroups groups;
     bool has_ring = true;

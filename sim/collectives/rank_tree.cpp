@@ -178,11 +178,11 @@ std::array<BinaryTree, 2> double_binary_tree(int nodes) {
 std::array<BinaryTree, 2> double_binary_tree(int nodes, int root) {
   // node `root` takes place 0 in both; the others take places 1, 2, ... and, in the second tree, mirrored or
   // shifted
-  const int others = nodes - 1;
+  const int below_root = nodes - 1;
   const auto node_of = [&](int place) { return (root + place) % nodes; };
   return {tree_over(nodes, node_of), tree_over(nodes, [&](int place) {
             if (place == 0) return root;
-            return node_of(others % 2 == 0 ? others + 1 - place : place % others + 1);
+            return node_of(below_root % 2 == 0 ? below_root + 1 - place : place % below_root + 1);
           })};
 }
 

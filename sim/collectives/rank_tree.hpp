@@ -70,7 +70,7 @@ private:
 /// broadcast, reduction and scan"; NVIDIA/nccl src/graph/trees.cc.
 std::array<BinaryTree, 2> double_binary_tree(int nodes);
 
-/// The same with a common root: it feeds the two trees over the other nodes, as in the paper.
+/// As above, with a common root: it feeds the two trees over the other nodes, as in the paper.
 std::array<BinaryTree, 2> double_binary_tree(int nodes, int root);
 
 /// The tree over one rank of each node, ranks[i] of node i.

@@ -17,7 +17,7 @@ namespace trainyard {
 CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
                     const CollectiveRequest& request);
 
-/// The same with channels_for() the request, if the caller already knows them; none may be a chain.
+/// As above, with channels_for() the request, if the caller already knows them; none may be a chain.
 CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
                     const CollectiveRequest& request, std::span<const Channel> channels);
 
@@ -25,7 +25,7 @@ CollectivePlan ring(const Cluster& cluster, const ProtocolOverheads& overheads,
 std::vector<Channel> channels_of(const Cluster& cluster, const ProtocolOverheads& overheads,
                                  std::span<const Rank> group, std::vector<std::string>* notes = nullptr);
 
-/// Those of a request, as sample_channels() if its edges can be counted.
+/// The channels of a request, as sample_channels() if its edges can be counted.
 std::vector<Channel> channels_for(const Cluster& cluster, const ProtocolOverheads& overheads,
                                   const CollectiveRequest& request,
                                   std::vector<std::string>* notes = nullptr);
@@ -34,11 +34,11 @@ std::vector<Channel> channels_for(const Cluster& cluster, const ProtocolOverhead
 /// delivered by the previous edge.
 void add_ring(PatternMaker& maker, std::span<const Rank> order, int nic = -1);
 
-/// The same edges, counted, of a channel whose order goes on from node to node as it begins
+/// Counts the edges of a channel whose order goes on from node to node as it begins
 /// (sample_channels()).
 void count_ring(EdgeCounter& edges, RingCounter& rings, const Cluster& cluster, const Channel& channel);
 
-/// The same for ranks in any order.
+/// Counts the edges of ranks in any order.
 void count_ring(EdgeCounter& edges, RingCounter& rings, std::span<const Rank> order, int nic = -1);
 
 /// Latency per round. A chunk goes (nearly) twice round an all_reduce's ring, so each edge's latency counts

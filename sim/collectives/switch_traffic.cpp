@@ -200,7 +200,7 @@ private:
   std::vector<LinkId> links_;
 };
 
-/// The same on a fabric with a formula for traffic between all ranks below its switches.
+/// Counts on a fabric with a formula for traffic between all ranks below its switches.
 class FormulaCounter {
 public:
   FormulaCounter(const Cluster& cluster, const std::vector<NodeShare>& shares,

@@ -23,7 +23,7 @@ struct TrafficListener {
 void count_traffic_between_nodes(const Cluster& cluster, const std::vector<NodeShare>& shares,
                                  const TrafficListener& listener);
 
-/// The same from each pair of switches, also where the fabric has a formula: the reference for tests.
+/// Counts the traffic of each pair of switches, also where the fabric has a formula: the reference for tests.
 void count_traffic_pairwise(const Cluster& cluster, const std::vector<NodeShare>& shares,
                             const TrafficListener& listener);
 

@@ -42,7 +42,7 @@ void add_lines(PatternMaker& maker, std::span<const Rank> group, int lines, int 
   }
 }
 
-/// The same, counted.
+/// Counts these edges.
 template <class First>
 void count_lines(EdgeCounter& edges, RingCounter& rings, std::span<const Rank> group, int lines, int length,
                  int step, First first) {

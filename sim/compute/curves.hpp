@@ -13,7 +13,7 @@ namespace trainyard {
 /// et al. 2009 (CACM 52/4) with the fixed time of a kernel.
 Seconds roofline_time(const Roofline& curve, FlopRate peak, Bandwidth bandwidth, const Work& work);
 
-/// The same for a matrix product with sums over `k` values; k = 0: unknown, which leaves out `fill` and
+/// The time of a matrix product with sums over `k` values; k = 0: unknown, which leaves out `fill` and
 /// `t_sum`:
 /// ((FLOPs (1 + fill / k) / (efficiency x peak))^overlap + (bytes / (bandwidth_fraction x
 /// bandwidth))^overlap)

@@ -120,9 +120,9 @@ std::string_view generation(const GpuProfile& gpu) {
   static constexpr Generation generations[] = {{100, "blackwell"}, {90, "hopper"},  {89, "ada"},
                                                {80, "ampere"},     {75, "turing"},  {70, "volta"},
                                                {60, "pascal"},     {50, "maxwell"}, {30, "kepler"}};
-  const int its = compute_capability(gpu);
+  const int capability = compute_capability(gpu);
   for (const Generation& generation : generations) {
-    if (its >= generation.first) return generation.name;
+    if (capability >= generation.first) return generation.name;
   }
   return {};
 }

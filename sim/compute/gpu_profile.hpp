@@ -23,8 +23,8 @@ struct Roofline {
   Seconds t0;
 };
 
-/// Of matrix products: a roofline whose two limits overlap in part, and whose kernels take time to start and
-/// to end their sums over k. Without the optional figures it is that roofline.
+/// The curve of matrix products: a roofline whose two limits overlap in part, and whose kernels take time to
+/// start and to end their sums over k. Without the optional figures it is that roofline.
 struct GemmCurve {
   double efficiency = 0;
   double bandwidth_fraction = 0;
@@ -39,7 +39,7 @@ struct GemmCurve {
 /// multiprocessors and add their parts, in a time like k / s + s, which is least at s = sqrt(k).
 inline constexpr double gemm_sum_length = 4096;
 
-/// The same with one efficiency per class of convolution. Above 1 if the algorithm (Winograd) needs fewer
+/// The fit of convolutions: one efficiency per class. Above 1 if the algorithm (Winograd) needs fewer
 /// operations than are counted.
 struct ConvFit {
   std::optional<double> first_layer;  ///< at most 3 input channels
@@ -100,7 +100,8 @@ struct VectorRates {
 
 struct GpuMemory {
   Sourced<Bytes> capacity;
-  std::optional<Sourced<Bytes>> usable;  ///< what the driver leaves of the capacity; default: all of it
+  std::optional<Sourced<Bytes>>
+      usable;  ///< the capacity without the memory of the driver; default: all of it
   Sourced<Bandwidth> bandwidth;
   std::optional<Sourced<Bytes>> context;  ///< used by the CUDA context and its libraries
 };

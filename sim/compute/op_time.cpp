@@ -298,7 +298,7 @@ OpTime rated_time(const GpuProfile& gpu, Dtype dtype, const Op& op) {
   const KernelRate& rate = *op.rate;
   const Bytes each = op.bytes / op.launches;
   const Bandwidth bandwidth = gpu.memory.bandwidth.value;
-  // Of multiprocessors at their clock: the fp32 peak without the lanes that a multiprocessor has.
+  // Multiprocessors times their clock: the fp32 peak without the lanes of a multiprocessor.
   const double lanes = lanes_of(compute_capability(gpu)) / lanes_of(90);
   const Bandwidth issued = h100_bandwidth * (rates_of(gpu, Dtype::fp32).peak.value / h100_single / lanes);
   Seconds time;

@@ -75,7 +75,7 @@ struct TimedOpHash {
   std::size_t operator()(const TimedOp& op) const;
 };
 
-/// What op_time() has computed with one profile.
+/// Results of op_time() with one profile.
 struct OpTimeMemo {
   static constexpr std::size_t most = 1U << 14U;
   Memo<TimedOp, OpTime, TimedOpHash> times{most};

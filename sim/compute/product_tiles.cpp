@@ -10,7 +10,7 @@ namespace trainyard {
 namespace {
 
 struct Tile {
-  double m, n, share;  ///< share: of what the best tiles reach
+  double m, n, share;  ///< share: of the rate of the best tiles
 };
 
 constexpr std::array tiles{

@@ -31,7 +31,7 @@ const MatrixRates* known(const MatrixRates& rates) {
   return rates.peak.value > FlopRate() ? &rates : nullptr;
 }
 
-/// How many times the reference's peak the own one is, and in what.
+/// The profile's peak over the reference's, and its kind.
 struct PeakRatio {
   double value = 1;
   std::string_view of;

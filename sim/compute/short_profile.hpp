@@ -1,6 +1,6 @@
 #pragma once
-// GPU profiles with little more than memory and a peak rate: what they lack is scaled from another profile
-// and counts as assumed.
+// GPU profiles with little more than memory and a peak rate: missing figures are scaled from another profile
+// and count as assumed.
 
 #include "compute/gpu_profile.hpp"
 #include "config/problems.hpp"
@@ -17,9 +17,9 @@ inline constexpr std::string_view usual_reference = "a100_sxm4_80gb";
 /// Whether the profile names another, or lacks a figure that op_time needs.
 bool is_short(const GpuProfile& gpu);
 
-/// What a complete profile has and this one lacks: "memory.bandwidth", "vector.softmax".
+/// Figures that this profile lacks: "memory.bandwidth", "vector.softmax".
 std::vector<std::string> missing_figures(const GpuProfile& gpu);
-/// The same of the parts that processors have as well.
+/// Missing figures of the parts that processors have as well.
 std::vector<std::string> missing_figures(const MatrixUnits& matrix, const VectorRates& vector);
 
 /// Fills the figures that `gpu` lacks: rates as parts of the peaks and of the bandwidth that `reference`

@@ -1,9 +1,9 @@
-// A FlowNetwork of our own. Flows of a group have equal rates at every moment, so each is served as much as
-// any other from its start on: it ends once the group's service has grown by its bytes.
+// A FlowNetwork without SimGrid. Flows of a flow class have equal rates at every moment. The class counts the
+// bytes that one flow would have been sent so far, its service: a flow ends once that has grown by its bytes.
 
-#include "engine/fair_shares.hpp"
 #include "engine/flow_network.hpp"
 #include "engine/indexed_heap.hpp"
+#include "engine/max_min_solver.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
@@ -18,14 +18,14 @@ namespace trainyard::engine {
 
 namespace {
 
-/// Dates that are nearer are one date: sums of times that are equal without rounding.
+/// Dates that differ by less are one date: sums of times that would be equal without rounding.
 double rounding_of(double date) { return 1e-15 + date * 1e-15; }
 
-using Use = FairShares::Use;
+using Use = MaxMinSolver::Use;
 
 class FairNetwork final : public FlowNetwork {
 public:
-  explicit FairNetwork(const std::vector<Bandwidth>& links) : links_(links), near_(links.size()) {}
+  explicit FairNetwork(const std::vector<Bandwidth>& links) : links_(links), access_links_(links.size()) {}
 
   int add_route(const std::vector<int>& links) override;
   void start(int route, Bytes bytes, std::uint64_t tag) override;
@@ -38,25 +38,25 @@ private:
 
   /// A route and its flow, if it has one.
   struct Route {
-    std::vector<Use> near = {};    ///< links near to it that others use too
-    std::vector<int> guests = {};  ///< by link near to it: numbers of its flow as a guest
-    int with_others = 0;           ///< group of its flow while no link near to it limits it
-    int alone = 0;                 ///< group of its flow otherwise
-    int group = none;              ///< group of its flow
-    std::uint64_t number = 0;      ///< of its flow, in order of start
+    std::vector<Use> access = {};     ///< access links that other routes use too
+    std::vector<int> crossings = {};  ///< by access link: numbers of the flow's crossings
+    int joint_class = 0;              ///< class of the flow while its bottleneck is no access link
+    int own_class = 0;                ///< class of the flow otherwise
+    int flow_class = none;            ///< class of the flow now
+    std::uint64_t number = 0;         ///< of the flow, in order of start
     std::uint64_t tag = 0;
-    std::uint64_t entry = 0;  ///< number of its entry in the group
-    double end = 0;           ///< service of the group when it has delivered its last byte
+    std::uint64_t entry = 0;  ///< number of the flow's entry into the class
+    double end = 0;           ///< service of the class when the flow has delivered its last byte
   };
-  /// A link near to its routes. As long as all their flows are slower than its level, its capacity divided
-  /// among them equally, it limits none of them, however far they are from that.
-  struct Near {
+  /// A link of a worker: a small part of all routes cross it. It is no bottleneck as long as all flows over
+  /// it are slower than an equal share of its capacity.
+  struct AccessLink {
     std::vector<int> routes = {};  ///< with a flow
-    double times = 0;              ///< that these flows cross it
+    double times = 0;              ///< how often these flows cross it
     bool may_limit = false;
   };
   struct Flow {
-    double end = 0;            ///< service of the group when it has delivered its last byte
+    double end = 0;            ///< service of the class when the flow has delivered its last byte
     std::uint64_t number = 0;  ///< in order of start
     std::uint64_t entry = 0;
     int route = 0;
@@ -64,64 +64,64 @@ private:
       return end > other.end || (end == other.end && number > other.number);
     }
   };
-  struct Group {
-    double served = 0;  ///< bytes that a flow of the group would have been sent by `since`
+  struct FlowClass {
+    double service = 0;  ///< bytes that a flow of the class would have been sent by `since`
     double since = 0;
     double rate = 0;
-    double most = 0;
-    double least_level = never;    ///< no link near to its flows, if it has several, has a lower level
+    double cap = 0;
+    double least_share = never;    ///< no access link with several flows has a lower equal share
     int count = 0;                 ///< flows
-    int gone = 0;                  ///< entries of `flows` that are in another group now
+    int gone = 0;                  ///< entries of `flows` that are in another class now
     std::vector<Flow> flows = {};  ///< heap
-    int shared = 0;                ///< flows that the rates were computed for
-    bool is_alone = false;         ///< of flows that links near to them limit
-    bool is_stale = false;         ///< its first flow may end at another date
+    int solved = 0;                ///< number of flows that the rates were computed for
+    bool is_own = false;           ///< for flows whose bottleneck is an access link
+    bool is_stale = false;         ///< the first flow may end at another date
   };
   struct Ended {
     std::uint64_t number = 0;
     int route = 0;
   };
 
-  void make_groups();
-  int group_of(const std::vector<Use>& uses, double most);
-  void serve(Group& group) const;
-  void mark_stale(int group);
-  [[nodiscard]] bool may_be_limited(const Route& route) const;
-  [[nodiscard]] bool is_limited_near(const Route& route) const;
-  [[nodiscard]] int first_group(const Route& route) const;
-  [[nodiscard]] double level_of(int link) const;
-  [[nodiscard]] double rate_to_expect(const Route& route) const;
+  void make_classes();
+  int class_of(const std::vector<Use>& uses, double cap);
+  void serve(FlowClass& flow_class) const;
+  void mark_stale(int flow_class);
+  [[nodiscard]] bool may_have_access_bottleneck(const Route& route) const;
+  [[nodiscard]] bool has_access_bottleneck(const Route& route) const;
+  [[nodiscard]] int first_class(const Route& route) const;
+  [[nodiscard]] double share_of(int link) const;
+  [[nodiscard]] double expected_rate(const Route& route) const;
   void watch(int link);
-  void add_to_near(int route);
-  void take_from_near(int route);
-  void enter(int route, int group, double bytes);
-  void seat(const Route& route);
-  void move(int route, int group);
-  bool move_crowded();
-  void move_back();
-  void note_slow(const Group& group);
+  void enter_access_links(int route);
+  void leave_access_links(int route);
+  void enter(int route, int flow_class, double bytes);
+  void assign_crossings(const Route& route);
+  void move(int route, int flow_class);
+  bool separate_exceeding();
+  void rejoin_joint_classes();
+  void note_to_rejoin(const FlowClass& flow_class);
   void leave(Route& route);
-  void move_flows(int link);
+  void reassign_flows(int link);
   [[nodiscard]] bool is_gone(const Flow& flow) const;
-  static void pop(Group& group);
-  void drop_gone(Group& group);
-  bool split(int group);
-  void share();
-  void set_end(int group);
-  void take_ended(int group);
+  static void pop(FlowClass& flow_class);
+  void drop_gone(FlowClass& flow_class);
+  bool split(int flow_class);
+  void compute_rates();
+  void set_end(int flow_class);
+  void take_ended(int flow_class);
   void deliver(Listener& listener);
 
   const std::vector<Bandwidth> links_;
-  std::vector<std::vector<int>> ways_;  ///< by route, until run()
+  std::vector<std::vector<int>> links_of_routes_;  ///< by route, until run()
   std::vector<Route> routes_;
-  std::vector<Near> near_;  ///< by link
-  std::map<std::pair<std::vector<Use>, double>, int> number_of_group_;
-  std::vector<Group> groups_;
-  std::unique_ptr<FairShares> shares_;
-  std::unique_ptr<IndexedHeap> ends_;  ///< groups by the date at which their first flow ends
+  std::vector<AccessLink> access_links_;  ///< by link
+  std::map<std::pair<std::vector<Use>, double>, int> number_of_class_;
+  std::vector<FlowClass> classes_;
+  std::unique_ptr<MaxMinSolver> solver_;
+  std::unique_ptr<IndexedHeap> ends_;  ///< classes by the date at which their first flow ends
   std::vector<int> stale_;
-  std::vector<int> route_of_guest_;
-  std::vector<int> slow_;  ///< routes whose flows are alone though no link near to them limits them
+  std::vector<int> route_of_crossing_;
+  std::vector<int> to_rejoin_;  ///< routes with flows in their own class whose bottleneck is no access link
   std::vector<Ended> ended_;
   std::uint64_t started_ = 0;
   std::uint64_t entered_ = 0;
@@ -129,325 +129,332 @@ private:
 };
 
 int FairNetwork::add_route(const std::vector<int>& links) {
-  ways_.push_back(links);
-  return static_cast<int>(ways_.size()) - 1;
+  links_of_routes_.push_back(links);
+  return static_cast<int>(links_of_routes_.size()) - 1;
 }
 
-/// Routes over the same links are a group. A link is near to its routes if a small part of all routes use it:
-/// it is a worker's, to which the links of servers are far. Flows that it does not limit form a group with
-/// those of other workers.
-void FairNetwork::make_groups() {
+/// Routes over the same links form a flow class. A link that only a small part of all routes cross is an
+/// access link, a worker's; servers' links are crossed by many. Flows of all workers to a server form a joint
+/// class while no access link is their bottleneck.
+void FairNetwork::make_classes() {
   std::vector<std::vector<Use>> uses;
   std::vector<int> users(links_.size(), 0);
-  for (const std::vector<int>& way : ways_) {
+  for (const std::vector<int>& links : links_of_routes_) {
     std::map<int, double> times;
-    for (const int link : way) ++times[link];
-    std::vector<Use>& its = uses.emplace_back();
+    for (const int link : links) ++times[link];
+    std::vector<Use>& of_route = uses.emplace_back();
     for (const auto& [link, count] : times) {
-      its.push_back({link, count});
+      of_route.push_back({link, count});
       ++users[at(link)];
     }
   }
-  shares_ = std::make_unique<FairShares>(links_);
+  solver_ = std::make_unique<MaxMinSolver>(links_);
   for (const std::vector<Use>& all : uses) {
     Route& route = routes_.emplace_back();
-    double most_alone = never;
-    double most_with_others = never;
+    double own_cap = never;
+    double joint_cap = never;
     std::vector<Use> shared;
     std::vector<Use> far;
     for (const Use& use : all) {
-      const double most = links_[at(use.link)].si() / use.times;
-      const auto its_users = static_cast<std::size_t>(users[at(use.link)]);
-      const bool is_own = its_users == 1;
-      const bool is_near = is_own || its_users * its_users <= ways_.size();
-      if (is_own) most_alone = std::min(most_alone, most);
-      if (is_near) most_with_others = std::min(most_with_others, most);
+      const double cap = links_[at(use.link)].si() / use.times;
+      const auto routes_over_link = static_cast<std::size_t>(users[at(use.link)]);
+      const bool is_own = routes_over_link == 1;
+      const bool is_access = is_own || routes_over_link * routes_over_link <= links_of_routes_.size();
+      if (is_own) own_cap = std::min(own_cap, cap);
+      if (is_access) joint_cap = std::min(joint_cap, cap);
       if (!is_own) shared.push_back(use);
-      if (!is_near) far.push_back(use);
-      if (is_near && !is_own) route.near.push_back(use);
+      if (!is_access) far.push_back(use);
+      if (is_access && !is_own) route.access.push_back(use);
     }
-    for (const Use& use : route.near) {
-      route.guests.push_back(shares_->add_guest(use));
-      route_of_guest_.push_back(static_cast<int>(routes_.size()) - 1);
+    for (const Use& use : route.access) {
+      route.crossings.push_back(solver_->add_crossing(use));
+      route_of_crossing_.push_back(static_cast<int>(routes_.size()) - 1);
     }
-    route.with_others = group_of(far, most_with_others);
-    route.alone = route.near.empty() ? route.with_others : group_of(shared, most_alone);
-    if (!route.near.empty()) groups_[at(route.alone)].is_alone = true;
+    route.joint_class = class_of(far, joint_cap);
+    route.own_class = route.access.empty() ? route.joint_class : class_of(shared, own_cap);
+    if (!route.access.empty()) classes_[at(route.own_class)].is_own = true;
   }
-  ways_.clear();
-  number_of_group_.clear();
-  ends_ = std::make_unique<IndexedHeap>(groups_.size());
+  links_of_routes_.clear();
+  number_of_class_.clear();
+  ends_ = std::make_unique<IndexedHeap>(classes_.size());
 }
 
-int FairNetwork::group_of(const std::vector<Use>& uses, double most) {
-  const auto [found, is_new] = number_of_group_.try_emplace({uses, most}, static_cast<int>(groups_.size()));
+int FairNetwork::class_of(const std::vector<Use>& uses, double cap) {
+  const auto [found, is_new] = number_of_class_.try_emplace({uses, cap}, static_cast<int>(classes_.size()));
   if (is_new) {
-    shares_->add_group(uses, most);
-    groups_.emplace_back().most = most;
+    solver_->add_class(uses, cap);
+    classes_.emplace_back().cap = cap;
   }
   return found->second;
 }
 
-void FairNetwork::serve(Group& group) const {
-  group.served += group.rate * (now_ - group.since);
-  group.since = now_;
+void FairNetwork::serve(FlowClass& flow_class) const {
+  flow_class.service += flow_class.rate * (now_ - flow_class.since);
+  flow_class.since = now_;
 }
 
 void FairNetwork::mark_stale(int number) {
-  if (!std::exchange(groups_[at(number)].is_stale, true)) stale_.push_back(number);
+  if (!std::exchange(classes_[at(number)].is_stale, true)) stale_.push_back(number);
 }
 
-bool FairNetwork::may_be_limited(const Route& route) const {
-  return std::ranges::any_of(route.near, [&](const Use& use) { return near_[at(use.link)].may_limit; });
+bool FairNetwork::may_have_access_bottleneck(const Route& route) const {
+  return std::ranges::any_of(route.access,
+                             [&](const Use& use) { return access_links_[at(use.link)].may_limit; });
 }
 
-/// Whether a link near to it limits its flow, which is alone.
-bool FairNetwork::is_limited_near(const Route& route) const {
-  const int limit = shares_->limit(route.alone);
-  return std::ranges::any_of(route.near, [&](const Use& use) { return use.link == limit; });
+/// Whether an access link is the bottleneck of the flow, which is in its own class.
+bool FairNetwork::has_access_bottleneck(const Route& route) const {
+  const int bottleneck = solver_->bottleneck(route.own_class);
+  return std::ranges::any_of(route.access, [&](const Use& use) { return use.link == bottleneck; });
 }
 
-/// The group of a new flow: alone if a link near to it seems to limit it.
-int FairNetwork::first_group(const Route& route) const {
-  for (std::size_t i = 0; i < route.near.size(); ++i) {
-    if (near_[at(route.near[i].link)].may_limit &&
-        shares_->would_crowd(route.guests[i], rate_to_expect(route)))
-      return route.alone;
+/// The class of a new flow: its own if an access link seems to be its bottleneck.
+int FairNetwork::first_class(const Route& route) const {
+  for (std::size_t i = 0; i < route.access.size(); ++i) {
+    if (access_links_[at(route.access[i].link)].may_limit &&
+        solver_->would_exceed_share(route.crossings[i], expected_rate(route)))
+      return route.own_class;
   }
-  return route.with_others;
+  return route.joint_class;
 }
 
-double FairNetwork::level_of(int link) const { return links_[at(link)].si() / near_[at(link)].times; }
+double FairNetwork::share_of(int link) const { return links_[at(link)].si() / access_links_[at(link)].times; }
 
-/// An estimate of the rate of its flow in the group with others: too high rather than too low.
-double FairNetwork::rate_to_expect(const Route& route) const {
-  if (groups_[at(route.with_others)].shared > 0) return shares_->rate(route.with_others);
-  if (route.group == route.alone && groups_[at(route.alone)].shared > 0) return shares_->rate(route.alone);
-  return groups_[at(route.with_others)].most;
+/// An estimate of the flow's rate in the joint class: too high rather than too low.
+double FairNetwork::expected_rate(const Route& route) const {
+  if (classes_[at(route.joint_class)].solved > 0) return solver_->rate(route.joint_class);
+  if (route.flow_class == route.own_class && classes_[at(route.own_class)].solved > 0)
+    return solver_->rate(route.own_class);
+  return classes_[at(route.joint_class)].cap;
 }
 
-/// Finds out whether the link may limit a flow, and moves flows over it if this has changed. Groups change
-/// less often if it must have some room before it no longer may.
+/// Finds out whether the link may be a bottleneck, and moves flows over it if this has changed. A margin
+/// keeps flows from changing classes often.
 void FairNetwork::watch(int number) {
-  Near& link = near_[at(number)];
+  AccessLink& link = access_links_[at(number)];
   const bool could_limit = link.may_limit;
-  const double level = level_of(number) * (could_limit ? 0.9 : 1);
+  const double share = share_of(number) * (could_limit ? 0.9 : 1);
   link.may_limit = link.routes.size() > 1 && std::ranges::any_of(link.routes, [&](int route) {
-                     return rate_to_expect(routes_[at(route)]) > level;
+                     return expected_rate(routes_[at(route)]) > share;
                    });
-  if (link.may_limit != could_limit) move_flows(number);
+  if (link.may_limit != could_limit) reassign_flows(number);
   if (link.routes.size() < 2 || link.may_limit) return;
   for (const int route : link.routes) {
-    const int its_group = routes_[at(route)].group;
-    if (its_group == none) continue;  // it is about to enter one
-    Group& group = groups_[at(its_group)];
-    group.least_level = std::min(group.least_level, level_of(number));
+    const int entered = routes_[at(route)].flow_class;
+    if (entered == none) continue;  // the flow is about to enter one
+    FlowClass& flow_class = classes_[at(entered)];
+    flow_class.least_share = std::min(flow_class.least_share, share_of(number));
   }
 }
 
-void FairNetwork::add_to_near(int number) {
-  for (const Use& use : routes_[at(number)].near) {
-    near_[at(use.link)].routes.push_back(number);
-    near_[at(use.link)].times += use.times;
+void FairNetwork::enter_access_links(int number) {
+  for (const Use& use : routes_[at(number)].access) {
+    access_links_[at(use.link)].routes.push_back(number);
+    access_links_[at(use.link)].times += use.times;
     watch(use.link);
   }
 }
 
-void FairNetwork::take_from_near(int number) {
-  for (const Use& use : routes_[at(number)].near) {
-    std::erase(near_[at(use.link)].routes, number);
-    near_[at(use.link)].times -= use.times;
+void FairNetwork::leave_access_links(int number) {
+  for (const Use& use : routes_[at(number)].access) {
+    std::erase(access_links_[at(use.link)].routes, number);
+    access_links_[at(use.link)].times -= use.times;
     watch(use.link);
   }
 }
 
-/// A flow with others is a guest of links that may limit it.
-void FairNetwork::seat(const Route& route) {
-  for (std::size_t i = 0; i < route.near.size(); ++i) {
-    const bool is_guest = route.group == route.with_others && near_[at(route.near[i].link)].may_limit;
-    shares_->seat(route.guests[i], is_guest ? route.group : FairShares::nowhere);
+/// A flow in a joint class counts towards the load of access links that may be its bottleneck.
+void FairNetwork::assign_crossings(const Route& route) {
+  for (std::size_t i = 0; i < route.access.size(); ++i) {
+    const bool counts =
+        route.flow_class == route.joint_class && access_links_[at(route.access[i].link)].may_limit;
+    solver_->assign(route.crossings[i], counts ? route.flow_class : MaxMinSolver::none);
   }
 }
 
-/// Puts the route's flow, with so many bytes left, into a group.
+/// Puts the route's flow, with this many bytes left, into a class.
 void FairNetwork::enter(int number, int to, double bytes) {
   Route& route = routes_[at(number)];
-  route.group = to;
-  seat(route);
-  Group& group = groups_[at(route.group)];
-  serve(group);
-  ++group.count;
+  route.flow_class = to;
+  assign_crossings(route);
+  FlowClass& flow_class = classes_[at(route.flow_class)];
+  serve(flow_class);
+  ++flow_class.count;
   route.entry = ++entered_;
-  route.end = group.served + bytes;
-  group.flows.push_back({route.end, route.number, route.entry, number});
-  std::push_heap(group.flows.begin(), group.flows.end(), std::greater<>());
-  for (const Use& use : route.near) {
-    if (near_[at(use.link)].routes.size() > 1 && !near_[at(use.link)].may_limit)
-      group.least_level = std::min(group.least_level, level_of(use.link));
+  route.end = flow_class.service + bytes;
+  flow_class.flows.push_back({route.end, route.number, route.entry, number});
+  std::push_heap(flow_class.flows.begin(), flow_class.flows.end(), std::greater<>());
+  for (const Use& use : route.access) {
+    if (access_links_[at(use.link)].routes.size() > 1 && !access_links_[at(use.link)].may_limit)
+      flow_class.least_share = std::min(flow_class.least_share, share_of(use.link));
   }
-  mark_stale(route.group);
+  mark_stale(route.flow_class);
 }
 
 void FairNetwork::leave(Route& route) {
-  --groups_[at(route.group)].count;
-  mark_stale(route.group);
-  route.group = none;
-  seat(route);
+  --classes_[at(route.flow_class)].count;
+  mark_stale(route.flow_class);
+  route.flow_class = none;
+  assign_crossings(route);
 }
 
 void FairNetwork::move(int number, int to) {
   Route& route = routes_[at(number)];
-  Group& group = groups_[at(route.group)];
-  serve(group);
-  ++group.gone;
-  const double left = std::max(0.0, route.end - group.served);
+  FlowClass& flow_class = classes_[at(route.flow_class)];
+  serve(flow_class);
+  ++flow_class.gone;
+  const double left = std::max(0.0, route.end - flow_class.service);
   leave(route);
   enter(number, to, left);
 }
 
-/// Makes flows over a link its guests or, if no link near to them may limit them now, moves them to others.
-void FairNetwork::move_flows(int link) {
-  for (const int number : near_[at(link)].routes) {
+/// Counts flows over a link towards its load. Moves those that no access link may limit now to joint classes.
+void FairNetwork::reassign_flows(int link) {
+  for (const int number : access_links_[at(link)].routes) {
     const Route& route = routes_[at(number)];
-    if (route.group == none) continue;
-    if (route.group == route.alone && !may_be_limited(route)) move(number, route.with_others);
-    seat(route);
+    if (route.flow_class == none) continue;
+    if (route.flow_class == route.own_class && !may_have_access_bottleneck(route))
+      move(number, route.joint_class);
+    assign_crossings(route);
   }
 }
 
-/// Moves guests that are faster than their link allows. Returns whether there are any.
-bool FairNetwork::move_crowded() {
+/// Moves flows that exceed an access link's fair share to their own classes. Returns whether there are any.
+bool FairNetwork::separate_exceeding() {
   bool has_moved = false;
-  for (const int guest : shares_->crowded()) {
-    const int number = route_of_guest_[at(guest)];
+  for (const int crossing : solver_->exceeding()) {
+    const int number = route_of_crossing_[at(crossing)];
     const Route& route = routes_[at(number)];
-    if (route.group != route.with_others) continue;
-    move(number, route.alone);
+    if (route.flow_class != route.joint_class) continue;
+    move(number, route.own_class);
     has_moved = true;
   }
   return has_moved;
 }
 
-/// Notes flows that are alone for no reason, to be moved when rates are computed again.
-void FairNetwork::note_slow(const Group& group) {
-  for (const Flow& flow : group.flows) {
+/// Notes flows in their own class without an access bottleneck. They move when rates are computed again.
+void FairNetwork::note_to_rejoin(const FlowClass& flow_class) {
+  for (const Flow& flow : flow_class.flows) {
     const Route& route = routes_[at(flow.route)];
-    if (is_gone(flow) || route.near.empty() || route.group != route.alone) continue;
-    if (!is_limited_near(route)) slow_.push_back(flow.route);
+    if (is_gone(flow) || route.access.empty() || route.flow_class != route.own_class) continue;
+    if (!has_access_bottleneck(route)) to_rejoin_.push_back(flow.route);
   }
 }
 
-void FairNetwork::move_back() {
-  for (const int number : slow_) {
+void FairNetwork::rejoin_joint_classes() {
+  for (const int number : to_rejoin_) {
     const Route& route = routes_[at(number)];
-    if (route.group == route.alone && groups_[at(route.alone)].shared > 0 && !is_limited_near(route))
-      move(number, route.with_others);
+    if (route.flow_class == route.own_class && classes_[at(route.own_class)].solved > 0 &&
+        !has_access_bottleneck(route))
+      move(number, route.joint_class);
   }
-  slow_.clear();
+  to_rejoin_.clear();
 }
 
 void FairNetwork::start(int number, Bytes bytes, std::uint64_t tag) {
   Route& route = routes_[at(number)];
-  assert(route.group == none);
+  assert(route.flow_class == none);
   route.number = ++started_;
   route.tag = tag;
-  add_to_near(number);
-  enter(number, first_group(route), bytes.si());
+  enter_access_links(number);
+  enter(number, first_class(route), bytes.si());
 }
 
 bool FairNetwork::is_gone(const Flow& flow) const {
   const Route& route = routes_[at(flow.route)];
-  return route.group == none || route.entry != flow.entry;
+  return route.flow_class == none || route.entry != flow.entry;
 }
 
-void FairNetwork::pop(Group& group) {
-  std::pop_heap(group.flows.begin(), group.flows.end(), std::greater<>());
-  group.flows.pop_back();
+void FairNetwork::pop(FlowClass& flow_class) {
+  std::pop_heap(flow_class.flows.begin(), flow_class.flows.end(), std::greater<>());
+  flow_class.flows.pop_back();
 }
 
-/// Drops flows that are in another group now, until the first one is here.
-void FairNetwork::drop_gone(Group& group) {
-  while (group.gone > 0 && !group.flows.empty() && is_gone(group.flows.front())) {
-    pop(group);
-    --group.gone;
+/// Drops flows that are in another class now, until the first one is in this class.
+void FairNetwork::drop_gone(FlowClass& flow_class) {
+  while (flow_class.gone > 0 && !flow_class.flows.empty() && is_gone(flow_class.flows.front())) {
+    pop(flow_class);
+    --flow_class.gone;
   }
 }
 
-/// After new rates: if links near to flows of a group may limit them now, all flows over these links become
-/// their guests. Returns whether there are any.
+/// After new rates: counts flows towards the load of access links that may limit a flow of the class now.
+/// Returns whether there are any such links.
 bool FairNetwork::split(int number) {
-  Group& group = groups_[at(number)];
-  const double rate = shares_->rate(number);
-  if (rate <= group.least_level) return false;
-  group.least_level = never;
+  FlowClass& flow_class = classes_[at(number)];
+  const double rate = solver_->rate(number);
+  if (rate <= flow_class.least_share) return false;
+  flow_class.least_share = never;
   std::vector<int> limits;
-  for (const Flow& flow : group.flows) {
+  for (const Flow& flow : flow_class.flows) {
     if (is_gone(flow)) continue;
-    for (const Use& use : routes_[at(flow.route)].near) {
-      if (near_[at(use.link)].routes.size() < 2 || near_[at(use.link)].may_limit) continue;
-      const double level = level_of(use.link);
-      if (rate > level) {
-        near_[at(use.link)].may_limit = true;
+    for (const Use& use : routes_[at(flow.route)].access) {
+      if (access_links_[at(use.link)].routes.size() < 2 || access_links_[at(use.link)].may_limit) continue;
+      const double share = share_of(use.link);
+      if (rate > share) {
+        access_links_[at(use.link)].may_limit = true;
         limits.push_back(use.link);
       } else {
-        group.least_level = std::min(group.least_level, level);
+        flow_class.least_share = std::min(flow_class.least_share, share);
       }
     }
   }
-  for (const int link : limits) move_flows(link);
+  for (const int link : limits) reassign_flows(link);
   return !limits.empty();
 }
 
-/// Computes rates, again if flows had to change groups. A flow that follows another one over the same route
+/// Computes rates, again if flows had to change classes. A flow that follows another one over the same route
 /// changes none.
-void FairNetwork::share() {
-  move_back();
+void FairNetwork::compute_rates() {
+  rejoin_joint_classes();
   bool has_split = true;
   while (has_split) {
     for (std::size_t i = 0; i < stale_.size(); ++i) {
-      Group& group = groups_[at(stale_[i])];
-      if (group.count != group.shared) shares_->set_flows(stale_[i], group.count);
-      group.shared = group.count;
+      FlowClass& flow_class = classes_[at(stale_[i])];
+      if (flow_class.count != flow_class.solved) solver_->set_flows(stale_[i], flow_class.count);
+      flow_class.solved = flow_class.count;
     }
-    for (const int number : shares_->share()) {
-      serve(groups_[at(number)]);
+    for (const int number : solver_->solve()) {
+      serve(classes_[at(number)]);
       mark_stale(number);
     }
-    has_split = move_crowded();
+    has_split = separate_exceeding();
     for (std::size_t i = 0; i < stale_.size(); ++i) has_split = split(stale_[i]) || has_split;
   }
   for (const int number : stale_) {
     set_end(number);
-    if (groups_[at(number)].is_alone) note_slow(groups_[at(number)]);
+    if (classes_[at(number)].is_own) note_to_rejoin(classes_[at(number)]);
   }
   stale_.clear();
 }
 
 void FairNetwork::set_end(int number) {
-  Group& group = groups_[at(number)];
-  group.is_stale = false;
-  if (group.count == 0) {
-    group.flows.clear();
-    group.gone = 0;
-    group.least_level = never;
-    group.served = 0;  // small numbers round least
-    group.rate = 0;
+  FlowClass& flow_class = classes_[at(number)];
+  flow_class.is_stale = false;
+  if (flow_class.count == 0) {
+    flow_class.flows.clear();
+    flow_class.gone = 0;
+    flow_class.least_share = never;
+    flow_class.service = 0;  // small numbers round least
+    flow_class.rate = 0;
     ends_->remove(number);
     return;
   }
-  drop_gone(group);
-  group.rate = shares_->rate(number);
-  ends_->set(number, group.since + std::max(0.0, group.flows.front().end - group.served) / group.rate);
+  drop_gone(flow_class);
+  flow_class.rate = solver_->rate(number);
+  ends_->set(number, flow_class.since +
+                         std::max(0.0, flow_class.flows.front().end - flow_class.service) / flow_class.rate);
 }
 
 /// Takes the flows that end now.
 void FairNetwork::take_ended(int number) {
-  Group& group = groups_[at(number)];
-  serve(group);
-  const double last = group.served + group.rate * rounding_of(now_);
-  for (drop_gone(group); !group.flows.empty() && group.flows.front().end <= last; drop_gone(group)) {
-    const Flow flow = group.flows.front();
-    pop(group);
+  FlowClass& flow_class = classes_[at(number)];
+  serve(flow_class);
+  const double last = flow_class.service + flow_class.rate * rounding_of(now_);
+  for (drop_gone(flow_class); !flow_class.flows.empty() && flow_class.flows.front().end <= last;
+       drop_gone(flow_class)) {
+    const Flow flow = flow_class.flows.front();
+    pop(flow_class);
     ended_.push_back({flow.number, flow.route});
     leave(routes_[at(flow.route)]);
   }
@@ -458,14 +465,15 @@ void FairNetwork::take_ended(int number) {
 void FairNetwork::deliver(Listener& listener) {
   while (!ends_->empty() && ends_->least() <= now_ + rounding_of(now_)) take_ended(ends_->first());
   std::ranges::sort(ended_, {}, &Ended::number);
-  for (const Ended& flow : ended_) take_from_near(flow.route);  // only now: others that move may end now too
+  for (const Ended& flow : ended_)
+    leave_access_links(flow.route);  // only now: flows that move may end now too
   for (const Ended& flow : ended_) listener.on_delivered(routes_[at(flow.route)].tag, now_);
   ended_.clear();
 }
 
 void FairNetwork::run(Calendar& calendar, Listener& listener) {
-  make_groups();
-  // Events as early as SimGrid's clock has them, which reaches dates by adding differences.
+  make_classes();
+  // Events are as early as with SimGrid, whose clock reaches dates by adding differences.
   const auto is_due = [&] {
     return !calendar.empty() && calendar.next().date <= now_ + 1e-12 + now_ * 1e-15;
   };
@@ -473,7 +481,7 @@ void FairNetwork::run(Calendar& calendar, Listener& listener) {
     while (is_due()) listener.on_event(calendar.pop());
     deliver(listener);
     if (is_due()) continue;
-    share();
+    compute_rates();
     const double next = std::min(calendar.empty() ? never : calendar.next().date,  // an event or an end
                                  ends_->empty() ? never : ends_->least());
     if (next == never) return;

@@ -1,6 +1,6 @@
 #include "engine/server_connections.hpp"
 
-#include "engine/limiting_links.hpp"
+#include "engine/bottleneck_links.hpp"
 #include "units/ids.hpp"
 
 #include <algorithm>
@@ -44,19 +44,19 @@ ServerConnections::ServerConnections(const ServerPlan& plan, std::span<const dou
       rank_of_message_(by_priority ? ranks_by(needed) : std::vector<int>(plan.messages.size(), 0)),
       connections_(plan.workers.size(), std::vector<Connection>(at(2 * connections_each_))) {
   assert(static_cast<std::uint64_t>(2 * messages_) <= mask(way_bits));
-  std::vector<std::span<const int>> roads;
+  std::vector<std::span<const int>> routes;
   for (const WorkerWays& worker : plan_.workers) {
     std::vector<Path>& mine = ways_of_worker_.emplace_back(at(2 * ways_));
     for (std::size_t i = 0; i < mine.size(); ++i) {
       const std::vector<int>& links = links_of(worker, i);
       if (links.empty()) continue;
-      mine[i].route = static_cast<int>(roads.size());
-      roads.push_back(links);
+      mine[i].route = static_cast<int>(routes.size());
+      routes.push_back(links);
     }
   }
-  const LimitingLinks tight = limiting_links(plan_.links, roads);
-  network_ = on_simgrid ? make_simgrid_network(tight.links) : make_fair_network(tight.links);
-  for (const std::vector<int>& route : tight.routes) network_->add_route(route);
+  const BottleneckLinks kept = bottleneck_links(plan_.links, routes);
+  network_ = on_simgrid ? make_simgrid_network(kept.links) : make_fair_network(kept.links);
+  for (const std::vector<int>& links : kept.routes) network_->add_route(links);
 }
 
 ServerConnections::Path& ServerConnections::way_of(const Delivery& message) {
@@ -71,16 +71,17 @@ ServerConnections::Connection& ServerConnections::connection_of(const Delivery& 
 
 bool ServerConnections::send(const Delivery& message) {
   if (way_of(message).route < 0) return false;
-  Connection& its = connection_of(message);
-  if (its.is_busy)
-    its.waiting.emplace(rank_of_message_[at(message.way % messages_)], sent_++, message.way, message.attempt);
+  Connection& connection = connection_of(message);
+  if (connection.is_busy)
+    connection.waiting.emplace(rank_of_message_[at(message.way % messages_)], sent_++, message.way,
+                               message.attempt);
   else
-    start(message, its);
+    start(message, connection);
   return true;
 }
 
 void ServerConnections::start(const Delivery& message, Connection& connection) {
-  // limiting_links and the network rely on this: no way ever has two flows
+  // bottleneck_links and the network rely on this: no way ever has two flows
   assert(!connection.is_busy);
   connection.is_busy = true;
   ++under_way_;
@@ -95,13 +96,13 @@ Delivery ServerConnections::delivered(std::uint64_t tag) {
                          .way = static_cast<int>(tag & mask(way_bits)),
                          .attempt = static_cast<int>(tag >> way_bits & mask(attempt_bits))};
   --under_way_;
-  Connection& its = connection_of(message);
+  Connection& connection = connection_of(message);
   way_of(message).carried += plan_.messages[at(message.way % messages_)].bytes.si();
-  its.is_busy = false;
-  if (!its.waiting.empty()) {
-    const auto [rank, number, way, attempt] = *its.waiting.begin();
-    its.waiting.erase(its.waiting.begin());
-    start({message.worker, way, attempt}, its);
+  connection.is_busy = false;
+  if (!connection.waiting.empty()) {
+    const auto [rank, number, way, attempt] = *connection.waiting.begin();
+    connection.waiting.erase(connection.waiting.begin());
+    start({message.worker, way, attempt}, connection);
   }
   return message;
 }

@@ -279,8 +279,8 @@ private:
   void schedule(int worker, int way, double date, int attempt) {
     const WorkerWays& ways = plan_.workers[at(worker)];
     const int group = plan_.way_of_message[at(way % messages_)];
-    const ServerWay& road = way < messages_ ? ways.push[at(group)] : ways.pull[at(group)];
-    calendar_.enter(date + road.latency.si(), EventKind::ready, worker, attempt * 2 * messages_ + way);
+    const ServerWay& route = way < messages_ ? ways.push[at(group)] : ways.pull[at(group)];
+    calendar_.enter(date + route.latency.si(), EventKind::ready, worker, attempt * 2 * messages_ + way);
   }
 
   /// Sends the parameters of a message for the worker's step to come.

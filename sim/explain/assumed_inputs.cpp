@@ -98,8 +98,8 @@ void add_inputs(const config::Document& document, const std::string& prefix,
 /// The factors that keys of speeds allow.
 constexpr double least_speed = 0.01, most_speed = GpuProfile::highest_speed;
 
-/// Speeds of parts that nobody built. The effect of the factor is uncertain by 30 % of its logarithm. Those
-/// that are given as ranges are answered with them.
+/// Notes on hypothetical hardware: speed factors, uncertain by 30 % of their logarithm. Factors given as
+/// ranges have these ranges.
 void add_hypothetical(const Run& run, std::vector<AssumedInput>& inputs) {
   const auto add = [&](const char* key, double speed) {
     const auto is_range = [&](const InputRange& range) { return range.key == key; };
@@ -114,7 +114,7 @@ void add_hypothetical(const Run& run, std::vector<AssumedInput>& inputs) {
                                .high = fmt::format("{:.4g}", std::ranges::max(ends))}});
   };
   const LinkSpeeds& links = run.experiment.platform.speeds;
-  // a measurement of one GPU is what the kernels take, whatever their speed
+  // a measurement of one GPU fixes the kernel times, whatever the speed factor
   if (!run.experiment.settings.one_gpu) add("gpu.speed", run.experiment.gpu.has_speed);
   add("platform.node.speed.nvlink", links.nvlink);
   add("platform.node.speed.pcie", links.pcie);
@@ -150,7 +150,7 @@ std::vector<AssumedInput> inputs_of(const config::Catalogue& catalogue, const Ru
     return of.platform == resolved.platform.name && (run.nodes == 1 || of.nodes > 1);
   };
   if (!is_in_errors(run, has_platform)) add(platform, "platform");
-  // A measurement of one GPU is what the kernels take, whatever its profile says.
+  // A measurement of one GPU fixes the kernel times, whatever the profile.
   const auto has_profile = [&](const Circumstances& of) { return of.use.gpu == resolved.gpu.name; };
   if (!resolved.settings.one_gpu && !is_in_errors(run, has_profile)) {
     const config::Kind kind = profile_kind(resolved.platform);
@@ -220,7 +220,7 @@ public:
     return true;
   }
 
-  /// Those with the largest effects, the largest first.
+  /// The inputs with the largest effects, the largest first.
   std::vector<AssumedInput> largest(std::size_t most) && {
     std::ranges::stable_sort(found_, std::ranges::greater{},
                              [](const AssumedInput& input) { return input.slow.time; });

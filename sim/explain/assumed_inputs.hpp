@@ -44,7 +44,7 @@ std::optional<InputRanges> assumed_inputs(const config::Catalogue& catalogue, co
                                           const Overrides& overrides, const Run& run, InputFiles& files,
                                           std::size_t most = most_assumed_inputs);
 
-/// The same as part of the run, whose expected error they widen: their effect adds up with both sides of its
+/// Adds them to the run, whose expected error they widen: their effect adds up with both sides of its
 /// middle in squares. The error becomes unknown if the job has a hypothetical speed and no closed steps.
 void add_assumed_inputs(const config::Catalogue& catalogue, const std::string& experiment,
                         const Overrides& overrides, Run& run, InputFiles& files,

@@ -108,10 +108,10 @@ struct Group {
 };
 
 Pair& pair_of(std::vector<Group>& groups, const Leaf& leaf) {
-  const auto is_its = [&](const Group& group) {
+  const auto is_group_of_leaf = [&](const Group& group) {
     return group.operation == leaf.operation && group.purpose == leaf.purpose;
   };
-  auto group = std::ranges::find_if(groups, is_its);
+  auto group = std::ranges::find_if(groups, is_group_of_leaf);
   if (group == groups.end()) group = groups.insert(groups.end(), {leaf.operation, leaf.purpose, {}});
   auto one = std::ranges::find(group->collectives, leaf.collective, &std::pair<std::string, Pair>::first);
   if (one == group->collectives.end())

@@ -61,7 +61,7 @@ struct Comparison {
   std::vector<ComparedGroup> groups;  ///< add up to the part `communication`
   double step_ratio = 1;              ///< B's step time over A's
   double throughput_ratio = 1;        ///< B's samples per second over A's
-  /// Of throughput_ratio (comparison_error.hpp), or why it is unknown.
+  /// The error of throughput_ratio (comparison_error.hpp), or why it is unknown.
   Known<RatioError> ratio_error = unknown("no published runs were read");
 };
 

@@ -66,7 +66,7 @@ bool is_of_same_file(const RunSummary& a, const RunSummary& b, std::string_view 
 std::vector<AssumedEffect> effects_on_ratio(const RunSummary& a, const RunSummary& b) {
   std::vector<AssumedEffect> effects = b.assumed;
   for (const AssumedEffect& of_a : a.assumed) {
-    // what both assume alike, such as a rate of the machine that they share, moves both
+    // an equal assumption of both, such as a rate of the shared machine, moves both
     auto both = std::ranges::find_if(effects, [&](const AssumedEffect& of_b) {
       return of_a.key == of_b.key && of_a.value == of_b.value && is_of_same_file(a, b, of_a.key);
     });

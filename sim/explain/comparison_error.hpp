@@ -13,8 +13,8 @@ namespace trainyard {
 /// are the same, or if speeds of kernels differ that are no assumed inputs (assumed_inputs.hpp).
 Known<std::string> fit_of_comparison(const Comparison& comparison);
 
-/// `errors`: of fit_of_comparison, which must be known. Assumed inputs of the runs widen the interval by what
-/// they change of the ratio.
+/// `errors`: of fit_of_comparison, which must be known. Assumed inputs of the runs widen the interval by
+/// their change of the ratio.
 Known<RatioError> comparison_error(const Comparison& comparison, const PublishedErrors& errors);
 
 /// Ends of the expected measured ratio of throughputs.

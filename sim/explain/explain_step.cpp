@@ -80,7 +80,7 @@ std::vector<GapTime> gap_of(const ReplayedStep& step) {
   return gap;
 }
 
-/// What keeps an edge below the bandwidth of its links.
+/// The limit that keeps an edge below the bandwidth of its links.
 struct Holder {
   ConnectionLimit limit{};
   std::optional<LinkId> link;  ///< of whose bandwidth a protocol leaves a part; none: no single link's
@@ -126,7 +126,7 @@ bool is_assumed(const Cluster& cluster, const Holder& holder, LinkId tightest) {
   return is_assumed(cluster, holder.link.value_or(tightest));
 }
 
-/// The rate of a phase's edges and what holds them.
+/// The rate of a phase's edges and their limit.
 PhaseEdges edges_of(const ReplayedStep& step, Protocol protocol, const CollectivePhase& phase) {
   const TaskGraph& graph = step.plan.graph;
   PhaseEdges edges;
@@ -183,11 +183,11 @@ CollectivePace CollectivePaces::of(int collective) {
   pace.collective = collective;
   CollectivePace sum;
   for (const CollectivePhase& phase : planned.phases) {
-    CollectivePace its = of_phase(collective, phase);
-    sum.latency += its.latency;
-    sum.sums += its.sums;
-    sum.transfer += its.transfer;
-    if (its.transfer > pace.transfer) pace = std::move(its);
+    CollectivePace phase_pace = of_phase(collective, phase);
+    sum.latency += phase_pace.latency;
+    sum.sums += phase_pace.sums;
+    sum.transfer += phase_pace.transfer;
+    if (phase_pace.transfer > pace.transfer) pace = std::move(phase_pace);
   }
   pace.overhead = planned.overhead;
   pace.latency = sum.latency;

@@ -35,7 +35,7 @@ Explanation explain_step(const ReplayedStep& step);
 /// them is the whole path; otherwise it comes first. Segments add up to the step time.
 std::vector<PathSegment> path_segments(const ReplayedStep& step);
 
-/// The same if the ranks share a model: one segment for the passes and kernels of a phase on a stage, for its
+/// The path if the ranks share a model: one segment for the passes and kernels of a phase on a stage, for its
 /// collectives of divided layers, for its messages, and for its other collectives of each operation, in the
 /// order of their first tasks. They add up to the step time.
 std::vector<PathSegment> layout_path(const ReplayedStep& step);
@@ -54,13 +54,13 @@ public:
   /// Keeps a reference to `step`.
   explicit CollectivePaces(const ReplayedStep& step) : step_(step) {}
 
-  /// Of one collective of the plan.
+  /// The pace of one collective of the plan.
   CollectivePace of(int collective);
-  /// Of one of its phases.
+  /// The edges of one phase.
   const PhaseEdges& edges(int collective, const CollectivePhase& phase);
 
 private:
-  /// Without what comes before the first phase.
+  /// The pace without the time before the first phase.
   CollectivePace of_phase(int collective, const CollectivePhase& phase);
 
   const ReplayedStep& step_;

@@ -1,7 +1,7 @@
 #pragma once
-// Why a steady step takes as long as it does: its critical path in segments, what the collectives on it are
-// limited by, and what it takes beyond its lower bound, by replaying it under other conditions. A part of the
-// run that `explain` asks for.
+// Why a steady step takes as long as it does: its critical path in segments, the limits of the
+// collectives on it, and the time beyond its lower bound, by replaying it under other conditions. A part of
+// the run that `explain` asks for.
 
 #include "config/keys.hpp"
 #include "explain/network_part.hpp"

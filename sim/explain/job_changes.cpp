@@ -38,7 +38,7 @@ public:
   }
 
 private:
-  /// Layouts, and what changes the exchange of gradients among the replicas.
+  /// Changes of the layout, and of the exchange of gradients among the replicas.
   std::vector<WhatIf> all_of_layout() {
     all_ = layout_changes(resolved_);
     add_precision();

@@ -97,10 +97,10 @@ private:
   void add_virtual_stages() {
     if (grid_.pipeline == 1) return;
     const int now = parallelism_.virtual_stages;
-    std::vector<int> others{2 * now};
-    if (now % 2 == 0 && now > 2) others.push_back(now / 2);
-    if (now > 1) others.push_back(1);
-    for (const int virtual_stages : others) {
+    std::vector<int> numbers{2 * now};
+    if (now % 2 == 0 && now > 2) numbers.push_back(now / 2);
+    if (now > 1) numbers.push_back(1);
+    for (const int virtual_stages : numbers) {
       Overrides set;
       put_virtual_stages(virtual_stages, set);
       if (!parallelism_.stages.empty()) set.emplace_back("parallelism.stages", "[]");

@@ -179,7 +179,7 @@ private:
     return graph_.collectives[at(number)].rounds * time;
   }
 
-  /// Those that take enough time to matter.
+  /// The kinds that take enough time to matter.
   [[nodiscard]] std::map<Kind, std::vector<int>> kinds() const {
     std::map<Kind, std::vector<int>> all;
     for (int number = 0; number < static_cast<int>(graph_.collectives.size()); ++number) {

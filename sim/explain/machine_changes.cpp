@@ -62,7 +62,7 @@ private:
                faster);
   }
 
-  /// Of trees that are narrower above their lowest switches.
+  /// For trees that are narrower above their lowest switches.
   void add_switch_links() {
     const Fabric& fabric = resolved_.platform.fabric;
     double narrowed = 1;
@@ -166,7 +166,7 @@ private:
         which + " (peak rates, memory bandwidth, fixed times); memory size, links and host stay the same");
   }
 
-  /// Of the thread that launches the kernels.
+  /// For the thread that launches the kernels.
   void add_host() {
     if (!resolved_.lowering) return;
     add("a host twice as fast",

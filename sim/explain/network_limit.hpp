@@ -21,8 +21,8 @@ struct NetworkLimit {
   bool is_latency = false;  ///< latency limits the step more than any part
 };
 
-/// Of a steady step with collectives; empty for others. Replays the step, without SimGrid, once for each part
-/// that its collectives use.
+/// The limit of a steady step with collectives; empty for others. Replays the step, without SimGrid, once for
+/// each part that its collectives use.
 std::optional<NetworkLimit> network_limit(const Run& run);
 
 }  // namespace trainyard

@@ -1,6 +1,6 @@
 #pragma once
-// The parts of a machine's network that a key of its platform makes faster as a whole: what a limit of
-// communication is a link of, and what `explain` tries at twice the speed.
+// The parts of a machine's network that a key of its platform makes faster as a whole: the part of a limiting
+// link, and the parts that `explain` tries at twice the speed.
 
 #include "config/keys.hpp"
 #include "platform/cluster.hpp"

@@ -68,12 +68,12 @@ private:
     node.text(NodeField::attribute, attribute.bytes());
   }
   static void add_number(WireWriter& node, std::string_view name, AttributeField type, double value) {
-    add_attribute(node, name, [&](WireWriter& its) {
-      its.number(type, static_cast<std::uint64_t>(std::llround(value)));
+    add_attribute(node, name, [&](WireWriter& attribute) {
+      attribute.number(type, static_cast<std::uint64_t>(std::llround(value)));
     });
   }
   static void add_text(WireWriter& node, std::string_view name, std::string_view value) {
-    add_attribute(node, name, [&](WireWriter& its) { its.text(AttributeField::text, value); });
+    add_attribute(node, name, [&](WireWriter& attribute) { attribute.text(AttributeField::text, value); });
   }
 
   void add_op(int number, const Op& op, const OpRow& row) {

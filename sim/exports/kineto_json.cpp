@@ -107,19 +107,19 @@ private:
   }
 
   /// Dates in ns from the beginning of the step on the GPU. `args`: members of JSON.
-  void add_event(std::string_view category, std::string_view name, int process, int its_thread,
+  void add_event(std::string_view category, std::string_view name, int process, int thread_id,
                  std::pair<std::int64_t, std::int64_t> from_to, std::string_view args) {
     const std::int64_t start = origin_ + from_to.first;
     const std::int64_t length = from_to.second - from_to.first;
     add(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{}.{:03},"dur":{}.{:03},"args":{{{}}}}})",
-        category, json_quoted(name), process, its_thread, start / 1000, start % 1000, length / 1000,
+        category, json_quoted(name), process, thread_id, start / 1000, start % 1000, length / 1000,
         length % 1000, args);
   }
 
   void write_names() {
-    const auto add_name = [&](std::string_view what, int process, int its_thread, std::string_view name) {
+    const auto add_name = [&](std::string_view what, int process, int thread_id, std::string_view name) {
       add(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"ts":0,"args":{{"name":{}}}}})", what, process,
-          its_thread, json_quoted(name));
+          thread_id, json_quoted(name));
     };
     add_name("process_name", host(), 0, track_name(run_, step_.rank));
     add_name("thread_name", host(), host(), "thread of the forward pass");
@@ -155,7 +155,7 @@ private:
 
   void write_call(std::size_t i) {
     const HostCall& call = calls_[i];
-    const Nest its = nest(i);
+    const Nest nested = nest(i);
     switch (call.kind) {
       case CallKind::op:
         write_op(i);
@@ -163,39 +163,39 @@ private:
       case CallKind::gradient: {
         constexpr std::string_view name = "torch::autograd::AccumulateGrad";
         add_event("cpu_op", fmt::format("autograd::engine::evaluate_function: {}", name), host(),
-                  thread(call), its.outer(), {});
-        add_event("cpu_op", name, host(), thread(call), its.inner(),
+                  thread(call), nested.outer(), {});
+        add_event("cpu_op", name, host(), thread(call), nested.inner(),
                   fmt::format(R"("Input Dims":[[{}]],"Input type":["{}"])", shortest(call.gradient->elements),
                               gradient_type(0).of_operands));
         return;
       }
       case CallKind::communication:
-        write_communication(call, its);
+        write_communication(call, nested);
         return;
       case CallKind::wait:
         add_event("user_annotation", step_.trace->ops.at(at(call.op)).layer, host(), thread(call),
-                  its.outer(), {});
+                  nested.outer(), {});
         return;
     }
   }
 
   void write_op(std::size_t i) {
     const HostCall& call = calls_[i];
-    const Nest its = nest(i);
+    const Nest nested = nest(i);
     const Op& op = step_.trace->ops.at(at(call.op));
     const bool updates = op.kind == OpKind::optimizer;
     if (updates) {
       add_event("user_annotation", optimizer_range(run_.experiment.settings.optimizer), host(), thread(call),
-                its.outer(), {});
+                nested.outer(), {});
     } else if (op.phase == Phase::backward) {
       write_backward_range(i);
     } else if (op.phase == Phase::forward) {
-      add_event("python_function", "nn.Module: " + op.layer, host(), thread(call), its.outer(), {});
+      add_event("python_function", "nn.Module: " + op.layer, host(), thread(call), nested.outer(), {});
     }
     const std::string name =
         updates ? optimizer_operator(run_.experiment.settings.optimizer) : operator_name(op);
-    add_event("cpu_op", name, host(), thread(call), its.inner(), op_args(call, op));
-    write_launch(call, its);
+    add_event("cpu_op", name, host(), thread(call), nested.inner(), op_args(call, op));
+    write_launch(call, nested);
     const OpRow& row = op_of(step_of(run_), *call.bar);
     add_kernel(kernel_name(op), *call.bar,
                fmt::format(R"("layer":{},"duration source":"{}")", json_quoted(op.layer),
@@ -230,9 +230,9 @@ private:
     return args;
   }
 
-  void write_launch(const HostCall& call, const Nest& its) {
+  void write_launch(const HostCall& call, const Nest& nested) {
     ++correlation_;
-    add_event("cuda_runtime", "cudaLaunchKernel", host(), thread(call), its.launch(),
+    add_event("cuda_runtime", "cudaLaunchKernel", host(), thread(call), nested.launch(),
               fmt::format(R"("External id":{0},"cbid":211,"correlation":{0})", correlation_));
   }
 
@@ -243,10 +243,10 @@ private:
                           correlation_, step_.device, stream, args));
   }
 
-  void write_communication(const HostCall& call, const Nest& its) {
-    if (!call.bar->is_collective) {  // a copy, a flattening, a compression beside a collective
-      add_event("cpu_op", "trainyard::" + call.bar->category, host(), thread(call), its.outer(), {});
-      write_launch(call, its);
+  void write_communication(const HostCall& call, const Nest& nested) {
+    if (!call.bar->is_collective) {  // a copy, a flattening or a compression around a collective
+      add_event("cpu_op", "trainyard::" + call.bar->category, host(), thread(call), nested.outer(), {});
+      write_launch(call, nested);
       add_kernel(call.bar->category + "()", *call.bar,
                  fmt::format(R"("layer":{})", json_quoted(event_title(run_, *call.bar))));
       return;
@@ -254,9 +254,9 @@ private:
     const CollectiveRow& row = step_of(run_).collectives.at(at(call.bar->collective));
     const ValueType type = type_of(*call.bar, row.size.si());
     const std::string args = collective_args(*call.bar, row, type);
-    add_event("cpu_op", collective_operator(row.operation), host(), thread(call), its.outer(), {});
-    add_event("cpu_op", "record_param_comms", host(), thread(call), its.inner(), args);
-    write_launch(call, its);
+    add_event("cpu_op", collective_operator(row.operation), host(), thread(call), nested.outer(), {});
+    add_event("cpu_op", "record_param_comms", host(), thread(call), nested.inner(), args);
+    write_launch(call, nested);
     add_kernel(nccl_kernel(row.operation, type.of_kernels, row.algorithm, row.protocol), *call.bar,
                fmt::format(R"({},"layer":{})", args, json_quoted(row.name)));
   }

@@ -25,8 +25,8 @@ public:
     std::set<Rank> ranks;
     for (const TimelineEvent& bar : step_of(run).bars) ranks.insert(bar.rank);
     for (const Rank rank : ranks) {
-      const ExportedStep its = rank_step(run, rank, "a profile");
-      for (const TimelineEvent* bar : its.other_work) {
+      const ExportedStep step = rank_step(run, rank, "a profile");
+      for (const TimelineEvent* bar : step.other_work) {
         if (!bar->is_collective) continue;
         Times& times = of_[bar->collective];
         if (times.runs.empty()) times.rank = rank;
@@ -98,7 +98,8 @@ std::vector<NodeLinkRates> node_link_rates(const Run& run, NodeId node) {
     }
   }
   std::vector<NodeLinkRates> result;
-  for (const auto& [kind, its] : changes) result.push_back({kind, spans_of(its, step.time)});
+  for (const auto& [kind, rate_changes] : changes)
+    result.push_back({kind, spans_of(rate_changes, step.time)});
   return result;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// How fast the links of a node carry bytes over a steady step: counters beside the kernels of its ranks.
+// Rates at which the links of a node carry bytes over a steady step: counters next to the kernels of its
+// ranks.
 
 #include "run/run.hpp"
 

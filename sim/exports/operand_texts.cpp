@@ -15,47 +15,49 @@ std::optional<double> row_length(const Trace& trace, const VectorShape& shape) {
   return shape.elements / tokens;
 }
 
-OperandTexts of_convolution(const Op& op, const ConvShape& its) {
+OperandTexts of_convolution(const Op& op, const ConvShape& shape) {
   const auto size = [&](int input, int window, int pad) {
-    return (input + 2 * pad - window) / its.stride + 1;
+    return (input + 2 * pad - window) / shape.stride + 1;
   };
-  const std::string input = fmt::format("[{},{},{},{}]", its.batch, its.in_channels, its.height, its.width);
-  const std::string weight = fmt::format("[{},{},{},{}]", its.out_channels, its.in_channels / its.groups,
-                                         its.kernel_h, its.kernel_w);
+  const std::string input =
+      fmt::format("[{},{},{},{}]", shape.batch, shape.in_channels, shape.height, shape.width);
+  const std::string weight = fmt::format("[{},{},{},{}]", shape.out_channels,
+                                         shape.in_channels / shape.groups, shape.kernel_h, shape.kernel_w);
   const std::string rest =
-      fmt::format(R"("[{0}, {0}]","[{1}, {2}]","[1, 1]")", its.stride, its.pad_h, its.pad_w);
+      fmt::format(R"("[{0}, {0}]","[{1}, {2}]","[1, 1]")", shape.stride, shape.pad_h, shape.pad_w);
   if (op.phase != Phase::backward) {
     return {.dims = fmt::format("[{},{},[],[],[],[],[]]", input, weight),
-            .values = fmt::format(R"(["","","",{},"{}"])", rest, its.groups)};
+            .values = fmt::format(R"(["","","",{},"{}"])", rest, shape.groups)};
   }
-  const std::string output =
-      fmt::format("[{},{},{},{}]", its.batch, its.out_channels, size(its.height, its.kernel_h, its.pad_h),
-                  size(its.width, its.kernel_w, its.pad_w));
+  const std::string output = fmt::format("[{},{},{},{}]", shape.batch, shape.out_channels,
+                                         size(shape.height, shape.kernel_h, shape.pad_h),
+                                         size(shape.width, shape.kernel_w, shape.pad_w));
   return {.dims = fmt::format("[{},{},{},[],[],[],[],[],[],[],[]]", output, input, weight),
           .values = fmt::format(R"(["","","","",{},"False","[0, 0]","{}","[True, True, False]"])", rest,
-                                its.groups)};
+                                shape.groups)};
 }
 
-OperandTexts of_product(const Op& op, const GemmShape& its) {
+OperandTexts of_product(const Op& op, const GemmShape& shape) {
   if (op.kind == OpKind::attention) {  // queries, keys and values
-    return {
-        .dims = fmt::format("[[{0},{1},{3}],[{0},{2},{3}],[{0},{2},{3}]]", its.batch, its.m, its.n, its.k),
-        .values = {}};
-  }
-  if (its.batch > 1) {
-    return {.dims = fmt::format("[[{0},{1},{3}],[{0},{3},{2}]]", its.batch, its.m, its.n, its.k),
+    return {.dims = fmt::format("[[{0},{1},{3}],[{0},{2},{3}],[{0},{2},{3}]]", shape.batch, shape.m, shape.n,
+                                shape.k),
             .values = {}};
   }
-  const bool is_linear = op.phase != Phase::backward && its.transpose_b && !its.transpose_a;
-  if (is_linear) return {.dims = fmt::format("[[{},{}],[{},{}]]", its.m, its.k, its.n, its.k), .values = {}};
-  return {.dims = fmt::format("[[{},{}],[{},{}]]", its.m, its.k, its.k, its.n), .values = {}};
+  if (shape.batch > 1) {
+    return {.dims = fmt::format("[[{0},{1},{3}],[{0},{3},{2}]]", shape.batch, shape.m, shape.n, shape.k),
+            .values = {}};
+  }
+  const bool is_linear = op.phase != Phase::backward && shape.transpose_b && !shape.transpose_a;
+  if (is_linear)
+    return {.dims = fmt::format("[[{},{}],[{},{}]]", shape.m, shape.k, shape.n, shape.k), .values = {}};
+  return {.dims = fmt::format("[[{},{}],[{},{}]]", shape.m, shape.k, shape.k, shape.n), .values = {}};
 }
 
 }  // namespace
 
 std::optional<double> table_rows(const Trace& trace, const Op& embedding) {
-  const auto* its = std::get_if<VectorShape>(&embedding.shape);
-  const std::optional<double> length = its == nullptr ? std::nullopt : row_length(trace, *its);
+  const auto* shape = std::get_if<VectorShape>(&embedding.shape);
+  const std::optional<double> length = shape == nullptr ? std::nullopt : row_length(trace, *shape);
   if (!length) return std::nullopt;
   for (const Op& op : trace.ops) {
     if (op.phase != Phase::backward || op.layer != embedding.layer) continue;

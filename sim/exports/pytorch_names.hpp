@@ -1,5 +1,5 @@
 #pragma once
-// What PyTorch and NCCL call the ops and collectives of a trace, for profiles that their tools read.
+// PyTorch's and NCCL's names of the ops and collectives of a trace, for profiles that their tools read.
 
 #include "collectives/operation.hpp"
 #include "workload/trace.hpp"
@@ -12,7 +12,7 @@ namespace trainyard {
 /// "aten::conv2d"; for kinds that PyTorch has no operator for "trainyard::measured".
 std::string operator_name(const Op& op);
 
-/// Of the backward pass's range around it: "ConvolutionBackward0".
+/// The name of the range around the op in the backward pass: "ConvolutionBackward0".
 std::string backward_name(const Op& op);
 
 /// Kind and shape: "conv_wgrad(n64 c3 h224 ...)". Layers are not in it: tools tell communication and copies
@@ -31,7 +31,7 @@ struct ValueType {
 
 ValueType activation_type(Precision precision);
 
-/// Of the values of a reduced gradient; bytes where its size is not a number of those.
+/// The type of the values of a reduced gradient; bytes if they do not divide its size.
 ValueType collective_type(Bytes value, Precision precision, double size);
 
 /// "allreduce", "_allgather_base": of torch.distributed.

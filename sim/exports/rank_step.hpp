@@ -1,5 +1,5 @@
 #pragma once
-// One rank's part of a steady step, as exports need it: its bars in the order of time, and what each
+// One rank's part of a steady step, as exports need it: its bars in the order of time, and the bar that each
 // collective waits for.
 
 #include "run/run.hpp"
@@ -45,7 +45,8 @@ struct SideKernel {
   Seconds duration;       ///< alone
 };
 
-/// Of a rank in a data-parallel step, in the order in which they are launched. Work on the host is none.
+/// Kernels of a rank in a data-parallel step that are not ops, in the order of their launch, without work on
+/// the host.
 std::vector<SideKernel> side_kernels(const Run& run, Rank rank);
 
 /// By collective of a data-parallel step: the op that waits for it. Empty if only the optimizer does.

@@ -1,6 +1,6 @@
 #pragma once
-// Workers that are missing for a time: what a dead replica of an asynchronous job takes from the data that is
-// seen. The others do not wait for it, so that the order of their updates stays.
+// Workers that are missing for a time: the data that an asynchronous job does not see because of a dead
+// replica. The others do not wait for it, so that the order of their updates stays.
 
 #include "strategy/order_log.hpp"
 #include "units/quantity.hpp"
@@ -9,15 +9,15 @@
 
 namespace trainyard {
 
-/// A worker dies at `from` and is back, with nothing but what it reads anew, at `until`.
+/// A worker dies at `from` and is back at `until`. It has lost everything and reads anew.
 struct Absence {
   int worker = 0;
   Seconds from;
   Seconds until;
 };
 
-/// The log of a job whose updates use one gradient each (async, downpour), without what absent workers would
-/// have done: gradients that arrive from the death on, until those of the steps that begin with the worker's
+/// The log of a job whose updates use one gradient each (async, downpour), without the work of absent
+/// workers: gradients that arrive from the death on, until those of the steps that begin with the worker's
 /// first read after its return. Later updates get the versions that they then have.
 ///
 /// A returned worker begins with the step that it would have begun next, at most one step after its return;

@@ -1,6 +1,6 @@
 #pragma once
-// What a job has learnt by when: replays the order logs of its repeats with real gradients (replay.hpp) and
-// evaluates the parameters along the way. Evaluating takes no simulated time.
+// The progress of learning over time: replays the order logs of its repeats with real gradients (replay.hpp)
+// and evaluates the parameters along the way. Evaluating takes no simulated time.
 
 #include "learn/learn_settings.hpp"
 #include "learn/samples.hpp"

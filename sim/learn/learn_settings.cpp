@@ -18,10 +18,10 @@ public:
   KeyCheck(std::string path, std::string kind_key, std::string kind, Problems& problems)
       : path_(std::move(path)), kind_key_(std::move(kind_key)), kind_(std::move(kind)), problems_(problems) {}
 
-  void applies(std::string_view key, bool is_given, bool is_known, std::string_view whose) const {
+  void applies(std::string_view key, bool is_given, bool is_known, std::string_view kinds) const {
     if (!is_given || is_known) return;
     problems_.error(join(path_, key),
-                    fmt::format("'{}' applies only to {}; '{}' is '{}'", key, whose, kind_key_, kind_),
+                    fmt::format("'{}' applies only to {}; '{}' is '{}'", key, kinds, kind_key_, kind_),
                     fmt::format("leave out '{}'", key));
   }
   void needs(std::string_view key, bool is_given, bool is_needed, std::string_view hint) const {

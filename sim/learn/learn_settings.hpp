@@ -21,7 +21,7 @@ enum class LearnerActivation { relu, tanh };
 /// layers' values of a batch.
 inline constexpr double most_learner_values = 2.5e8;
 
-/// What learns. Keys that do not apply to a kind are errors, not ignored.
+/// The learner. Keys that do not apply to a kind are errors, not ignored.
 struct LearnerSettings {
   LearnerKind kind = LearnerKind::softmax;
   std::optional<double> curvature = {};              ///< for quadratic; default: 1
@@ -71,7 +71,7 @@ struct LearnUntil {
   std::optional<double> test_error = {};  ///< fraction of test samples
 };
 
-/// What counts as learnt. The replay goes on afterwards.
+/// The target of learning. The replay goes on afterwards.
 struct LearnTarget {
   std::optional<double> loss = {};        ///< training loss
   std::optional<double> test_error = {};  ///< fraction of test samples

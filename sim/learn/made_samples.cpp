@@ -67,10 +67,10 @@ double gaussian_least_error(int classes, double separation) {
   for (int i = 0; i <= intervals; ++i) {
     const double z = -widest + i * step - rest;  // so that z + separation lies on the grid
     const int at = i + shift;
-    const double others = at > intervals ? 1 : below[static_cast<std::size_t>(at)];
-    if (others <= 0) continue;
+    const double below_sample = at > intervals ? 1 : below[static_cast<std::size_t>(at)];
+    if (below_sample <= 0) continue;
     const double weight = i == 0 || i == intervals ? 1 : i % 2 == 1 ? 4 : 2;
-    sum += weight * density(z) * random::exp(std::max(-700.0, (classes - 1) * random::log(others)));
+    sum += weight * density(z) * random::exp(std::max(-700.0, (classes - 1) * random::log(below_sample)));
   }
   return std::max(0.0, 1 - sum * step / 3);
 }

@@ -43,7 +43,7 @@ struct Layer {
   [[nodiscard]] Index pooled() const { return windows / pool; }
 };
 
-/// What a layer keeps of the forward pass for the backward pass; samples side by side.
+/// Values of the forward pass that a layer keeps for the backward pass; samples side by side.
 struct Values {
   MatrixXd activated;       ///< outputs * windows values per sample
   MatrixXd after;           ///< those kept by the pool; empty without one

@@ -39,7 +39,7 @@ public:
   /// Mean cross-entropy of the given samples; writes its gradient.
   double gradient(std::span<const double> parameters, const Samples& samples, std::span<const int> batch,
                   std::span<double> gradient);
-  /// Of samples `from` to `to` - 1.
+  /// The score of samples `from` to `to` - 1.
   Score score(std::span<const double> parameters, const Samples& samples, int from, int to);
 
 private:

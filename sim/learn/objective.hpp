@@ -1,5 +1,5 @@
 #pragma once
-// What a replay minimises: the gradients of workers' mini-batches, and the loss on all samples.
+// The objective of a replay: the gradients of workers' mini-batches, and the loss on all samples.
 
 #include "learn/learn_settings.hpp"
 #include "learn/samples.hpp"

@@ -41,7 +41,7 @@ struct Kept {
   std::string announced = {};  ///< the things of the last note
 };
 
-/// What the signal handler reads; it may not touch anything else.
+/// The only data that the signal handler may touch.
 struct Watch {
   double deadline = 0;  ///< of the monotonic clock; 0: none
   long most_kib = 0;    ///< 0: any

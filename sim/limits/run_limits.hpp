@@ -29,14 +29,14 @@ public:
   LimitsKept& operator=(const LimitsKept&) = delete;
 };
 
-/// Says that so many things are about to be simulated one by one: "messages". A note says where they take
-/// minutes (30 million of them) or gigabytes (`each`: what the process keeps of each). `instead`: what would
-/// be quicker, or empty. Throws JobImpossible if they take more than --max-memory or, without it, more than
+/// Announces `count` things that are about to be simulated one by one: "messages". A note tells if they take
+/// minutes (30 million of them) or gigabytes (`each`: bytes that the process keeps for each). `instead`: a
+/// quicker way, or empty. Throws JobImpossible if they take more than --max-memory or, without it, more than
 /// this computer has; or, without --max-time, more than about a week (100 billion). Without LimitsKept it
 /// does nothing.
 void expect(double count, std::string_view things, Bytes each, std::string_view instead);
 
-/// The same for the ops of a step, those of all its micro-batches: 220 bytes each to list, 3,100 to simulate
+/// As expect(), for the ops of a step in all micro-batches: 220 bytes each to list, 3,100 to simulate
 /// with their rows and bars. Measured in November 2026 over `accumulation` 1,024 to 16,384.
 void expect_ops(double count, std::string_view instead);
 

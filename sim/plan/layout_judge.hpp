@@ -1,6 +1,6 @@
 #pragma once
-// What can be said of a layout without simulating it: whether it is possible and fits, and a time and an
-// energy below which no simulation of it can be.
+// Judges a layout without simulating it: whether it is possible and fits in memory, and lower bounds of its
+// time and energy.
 
 #include "accuracy/common_error.hpp"
 #include "collectives/node_times.hpp"
@@ -42,9 +42,9 @@ public:
 
   LayoutVerdict judge(const PlanLayout& layout);
 
-  /// The same of many, which is much faster where neighbours differ only in sharded state or micro-batches:
-  /// then ops are made once for all kinds of sharding, and no larger micro-batch is looked at where a smaller
-  /// one does not fit.
+  /// Verdicts of many layouts: much faster where neighbours differ only in sharded state or micro-batches.
+  /// Then ops are made once for all kinds of sharding, and no larger micro-batch is tried where a smaller one
+  /// does not fit.
   std::vector<LayoutVerdict> judge(std::span<const PlanLayout> layouts);
 
 private:
@@ -60,7 +60,7 @@ private:
   std::optional<ErrorTables> errors_;
   Bytes buffers_;  ///< of the communication library
   NodeTimes in_nodes_;
-  std::optional<PlanLayout> laid_out_ = {};  ///< what `trial_` is, but for its sharded state
+  std::optional<PlanLayout> laid_out_ = {};  ///< the layout of `trial_`, except for its sharded state
   std::vector<Op> updates_ = {};             ///< of `trial_`, for share_state()
   bool is_larger_hopeless_ = false;          ///< of the last one that was judged: no larger micro-batch fits
 };

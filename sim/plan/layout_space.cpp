@@ -127,7 +127,7 @@ std::vector<int> powers_of_two(int most) {
   return all;
 }
 
-/// Those that divide the blocks; where some number of stages cannot be equal, powers of two as well.
+/// Numbers that divide the blocks; also powers of two if stages cannot be equal for some number of them.
 std::vector<int> virtual_stages(int blocks, const std::vector<int>& pipelines) {
   std::vector<int> all = divisors(blocks, most_virtual_stages);
   if (std::ranges::any_of(pipelines, [&](int stages) { return blocks % stages != 0; }))
@@ -160,7 +160,7 @@ std::vector<int> pipelines(const std::vector<LayoutAxis>& axes) {
   return stages;
 }
 
-/// The values of a key without the user's, beside those of the axes so far. Empty: the key is not varied.
+/// The default values of a key, given the axes so far. Empty: the key is not varied.
 std::vector<std::string> usual_values(const ResolvedExperiment& base, std::string_view key,
                                       const std::vector<LayoutAxis>& axes, int global_batch) {
   const Model& model = *base.model;
@@ -189,15 +189,15 @@ std::vector<std::string> usual_values(const ResolvedExperiment& base, std::strin
 }
 
 /// Whether the blocks can be cut into the layout's chunks; fills in whether into unequal ones.
-bool cut_blocks(int blocks, Parallelism& its) {
-  const int chunks = its.pipeline * its.virtual_stages;
-  its.unequal_stages = false;
-  if (chunks == 1 || !its.stages.empty() || !its.first_layers.empty()) return true;
+bool cut_blocks(int blocks, Parallelism& degrees) {
+  const int chunks = degrees.pipeline * degrees.virtual_stages;
+  degrees.unequal_stages = false;
+  if (chunks == 1 || !degrees.stages.empty() || !degrees.first_layers.empty()) return true;
   if (blocks == 0) return false;
   if (blocks % chunks == 0) return true;
-  its.unequal_stages = true;
+  degrees.unequal_stages = true;
   const int largest = blocks / chunks + 1;
-  const bool may_be_equal = blocks % its.pipeline == 0;
+  const bool may_be_equal = blocks % degrees.pipeline == 0;
   return !may_be_equal && chunks <= blocks + chunks_without_blocks &&
          largest * chunks <= most_uneven * blocks;
 }
@@ -213,18 +213,19 @@ Sharded shard_without_copies(const std::vector<LayoutAxis>& axes, const Parallel
 
 /// Whether the numbers divide each other; fills in the number of micro-batches and unequal stages.
 bool divides(const ResolvedExperiment& base, int blocks, int experts, int global_batch, PlanLayout& layout) {
-  Parallelism& its = layout.parallelism;
-  const long long of_replica = static_cast<long long>(its.tensor) * its.context * its.pipeline;
+  Parallelism& degrees = layout.parallelism;
+  const long long of_replica = static_cast<long long>(degrees.tensor) * degrees.context * degrees.pipeline;
   const int ranks = base.cluster->ranks();
   if (of_replica > ranks || ranks % of_replica != 0) return false;
   const long long replicas = ranks / of_replica;
   const long long at_once = replicas * layout.micro_batch;
   if (global_batch % at_once != 0) return false;
   layout.micro_batches = static_cast<int>(global_batch / at_once);
-  if (its.virtual_stages > 1 && (its.pipeline == 1 || layout.micro_batches % its.pipeline != 0)) return false;
-  if (its.sequence && its.tensor == 1) return false;
-  if (experts % its.expert != 0 || (replicas * its.context) % its.expert != 0) return false;
-  return cut_blocks(blocks, its);
+  if (degrees.virtual_stages > 1 && (degrees.pipeline == 1 || layout.micro_batches % degrees.pipeline != 0))
+    return false;
+  if (degrees.sequence && degrees.tensor == 1) return false;
+  if (experts % degrees.expert != 0 || (replicas * degrees.context) % degrees.expert != 0) return false;
+  return cut_blocks(blocks, degrees);
 }
 
 }  // namespace
@@ -261,15 +262,16 @@ std::vector<PlanLayout> layouts(const ResolvedExperiment& base, const Parallelis
   std::vector<PlanLayout> all{{.parallelism = own}};
   const auto keep_possible = [&] {
     std::erase_if(all, [&](PlanLayout& layout) {
-      const Parallelism& its = layout.parallelism;
+      const Parallelism& degrees = layout.parallelism;
       return !divides(base, blocks, experts, global_batch, layout) ||
-             (its.shard != without_copies && !has_copies(its, base.cluster->ranks()));
+             (degrees.shard != without_copies && !has_copies(degrees, base.cluster->ranks()));
     });
   };
   for (const LayoutAxis& axis : axes) {
     const LayoutKey& key = key_named(axis.key);
     if (axis.key == micro_batch_key)
-      keep_possible();  // what no micro-batch of one sample divides, no larger one does
+      keep_possible();  // a batch that micro-batches of one sample do not divide, larger ones do not divide
+                        // either
     std::vector<PlanLayout> longer;
     for (const PlanLayout& layout : all) {
       for (const std::string& value : axis.values) key.set(longer.emplace_back(layout), value);

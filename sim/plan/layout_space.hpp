@@ -46,7 +46,8 @@ std::vector<LayoutAxis> layout_axes(const ResolvedExperiment& base, const std::v
 /// evenly, and the model's blocks: evenly, or, into a number of stages that does not divide them, as evenly
 /// as possible, if no chunk has more than a quarter above the mean. Where every parameter is held once and
 /// there is nothing to shard, once for all values of `shard`. In the order of the axes, the last of
-/// which changes fastest. `own`: what the job's layout has besides the axes, such as the order of the ranks.
+/// which changes fastest. `own`: settings of the job's layout that are not axes, such as the order of the
+/// ranks.
 std::vector<PlanLayout> layouts(const ResolvedExperiment& base, const Parallelism& own,
                                 const std::vector<LayoutAxis>& axes, int global_batch);
 

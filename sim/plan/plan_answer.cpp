@@ -63,7 +63,7 @@ public:
     find_best();
     find_front();
     if (answer_.best) {
-      find_others();
+      rank_others();
       if (goal_ == PlanGoal::cost) find_turn();
       find_cells();
       if (answer_.robustness) compare_with_best();
@@ -79,7 +79,7 @@ private:
   void count_costs() {
     const SweepResult& result = answer_.result;
     const std::vector<Needs> needs = needs_of(result);
-    const auto has_time = [](const Needs& its) { return its.time_s.has_value(); };
+    const auto has_time = [](const Needs& row_needs) { return row_needs.time_s.has_value(); };
     answer_.is_of_training = std::ranges::any_of(needs, has_time);
     answer_.costs.resize(result.rows.size());
     for (std::size_t row = 0; row < result.rows.size(); ++row) {
@@ -106,11 +106,11 @@ private:
   /// The searched figure of a row in each draw. Requires a quantile of it.
   [[nodiscard]] std::vector<double> drawn_values(std::size_t row) const {
     const PlanSpace& space = answer_.space;
-    const SweepRow& its = answer_.result.rows[row];
+    const SweepRow& sweep_row = answer_.result.rows[row];
     const PlanRandomness& randomness = *space.randomness;
-    return randomness.draws.values(group_of(row), drawn_figure(space, answer_.result, its).value(),
+    return randomness.draws.values(group_of(row), drawn_figure(space, answer_.result, sweep_row).value(),
                                    randomness.common[group_of(row)].share,
-                                   fmt::format("{}", fmt::join(space.sweep.points[its.point], ",")));
+                                   fmt::format("{}", fmt::join(space.sweep.points[sweep_row.point], ",")));
   }
 
   void count_draws() {
@@ -121,8 +121,8 @@ private:
     robust.fastest_shares.resize(result.rows.size());
     std::vector<LeastOfDraws> least(space.groups.size());
     for (std::size_t row = 0; row < result.rows.size(); ++row) {
-      const SweepRow& its = result.rows[row];
-      robust.quantiles[row] = searched_value(space, result, its).value_or(0);
+      const SweepRow& sweep_row = result.rows[row];
+      robust.quantiles[row] = searched_value(space, result, sweep_row).value_or(0);
       if (robust.quantiles[row] > 0) least[group_of(row)].add(row, drawn_values(row));
     }
     for (std::size_t row = 0; row < result.rows.size(); ++row) {
@@ -130,8 +130,9 @@ private:
     }
   }
 
-  /// Costs that as many draws do not exceed as the quantile says; as predicted without one. Time and rent go
-  /// with the step, energy with the energy of a step: what the draws vary, the other stays as predicted.
+  /// Costs at the quantile of the draws; as predicted without a quantile. Time and rent are in proportion to
+  /// the step time, energy to the energy of a step. Draws vary one of these two; the other stays as
+  /// predicted.
   [[nodiscard]] PlanCosts compared_costs(std::size_t row) const {
     PlanCosts costs = answer_.costs[row];
     if (!answer_.robustness) return costs;
@@ -147,7 +148,7 @@ private:
     return costs;
   }
 
-  /// What the goal has least of.
+  /// The cost that the goal minimises.
   [[nodiscard]] std::optional<double> goal_of(std::size_t row) const {
     const PlanCosts costs = compared_costs(row);
     if (goal_ == PlanGoal::cost) return costs.usd;
@@ -215,7 +216,7 @@ private:
     return answer_.space.bounds[answer_.result.rows[row].point].group;
   }
 
-  void find_others() {
+  void rank_others() {
     const std::size_t group = group_of(*answer_.best);
     for (std::size_t row = 0; row < answer_.result.rows.size(); ++row) {
       if (row != *answer_.best && is_done(row) && group_of(row) == group) answer_.others.push_back(row);
@@ -252,10 +253,10 @@ private:
     const std::vector<double> best = drawn_values(*answer_.best);
     for (const std::size_t row : answer_.others) {
       if (robust.quantiles[row] <= 0) continue;
-      const std::vector<double> its = drawn_values(row);
+      const std::vector<double> drawn = drawn_values(row);
       std::size_t ahead = 0;
-      for (std::size_t draw = 0; draw < its.size(); ++draw) ahead += its[draw] < best[draw] ? 1 : 0;
-      robust.ahead_shares[row] = static_cast<double>(ahead) / static_cast<double>(its.size());
+      for (std::size_t draw = 0; draw < drawn.size(); ++draw) ahead += drawn[draw] < best[draw] ? 1 : 0;
+      robust.ahead_shares[row] = static_cast<double>(ahead) / static_cast<double>(drawn.size());
     }
     find_nominal();
   }
@@ -280,10 +281,10 @@ private:
     for (std::size_t point = 0; point < answer_.space.bounds.size(); ++point) {
       const PointBound& bound = answer_.space.bounds[point];
       if (bound.group != group) continue;
-      const Parallelism& its = answer_.space.layouts[point].parallelism;
-      LayoutCell& cell = cells[{its.tensor, its.pipeline}];
-      cell.tensor = its.tensor;
-      cell.pipeline = its.pipeline;
+      const Parallelism& layout = answer_.space.layouts[point].parallelism;
+      LayoutCell& cell = cells[{layout.tensor, layout.pipeline}];
+      cell.tensor = layout.tensor;
+      cell.pipeline = layout.pipeline;
       const auto row = row_of_point.find(point);
       if (row == row_of_point.end())
         cell.bound = std::min(or_worst(cell.bound),
@@ -327,9 +328,9 @@ PlanAnswer plan_answer(PlanSpace space, PlanOutcome outcome) {
 }
 
 double node_price(const PlanAnswer& answer, std::size_t row) {
-  const SweepRow& its = answer.result.rows[row];
-  return figure(answer.result, its, "rent_usd_per_h").value() /
-         answer.space.groups[answer.space.bounds[its.point].group].nodes;
+  const SweepRow& sweep_row = answer.result.rows[row];
+  return figure(answer.result, sweep_row, "rent_usd_per_h").value() /
+         answer.space.groups[answer.space.bounds[sweep_row.point].group].nodes;
 }
 
 double compared_value(const PlanAnswer& answer, std::size_t row) {

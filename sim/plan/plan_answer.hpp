@@ -1,6 +1,6 @@
 #pragma once
-// The answer of a plan: the best point of all groups, those that may be as good, and what the search has
-// shown of all others.
+// The answer of a plan: the best point of all groups, the points that may be as good, and the results of the
+// search for all others.
 
 #include "plan/plan_search.hpp"
 #include "sweep/choice.hpp"
@@ -12,7 +12,7 @@
 
 namespace trainyard {
 
-/// What a point costs: of the whole training if its length is known, otherwise per sample.
+/// The costs of a point: of the whole training if its length is known, otherwise per sample.
 struct PlanCosts {
   double time_s = 0;
   std::optional<double> usd = {};
@@ -78,8 +78,8 @@ double node_price(const PlanAnswer& answer, std::size_t row);
 /// ones.
 double compared_value(const PlanAnswer& answer, std::size_t row);
 
-/// What the goal counts of a searched_value() in the group of the best plan: seconds or joules of a step as
-/// they are, or for the goal `cost` the dollars of a sample, in proportion to the step. Requires a best plan.
+/// A searched_value() in the unit of the goal, in the group of the best plan: seconds or joules of a step, or
+/// for the goal `cost` the dollars of a sample, in proportion to the step. Requires a best plan.
 double goal_figure(const PlanAnswer& answer, double value);
 
 /// The name of that figure: "step_time_s", "energy_per_step_j", "sample_cost_usd"; of a quantile

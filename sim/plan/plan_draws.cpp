@@ -49,8 +49,9 @@ PlanDraws::PlanDraws(double quantile, int draws, std::uint64_t seed, std::vector
     errors_.push_back(random::normal_quantile(random::Generator(seed, {common_stream, draw}).uniform()));
     const double share = random::Generator(seed, {slowest_stream, draw}).uniform();
     for (std::size_t group = 0; group < groups_.size(); ++group) {
-      const GroupSpeeds& its = groups_[group];
-      slowest_[group].push_back(its.waited.variation == 0 ? its.nominal : slowest_below(its.waited, share));
+      const GroupSpeeds& gpus = groups_[group];
+      slowest_[group].push_back(gpus.waited.variation == 0 ? gpus.nominal
+                                                           : slowest_below(gpus.waited, share));
     }
   }
 }
@@ -59,9 +60,9 @@ double PlanDraws::at_quantile(std::vector<double>& values) const {
   constexpr double rounding = 1e-9;
   const auto rank =
       static_cast<std::size_t>(std::ceil(quantile_ * static_cast<double>(values.size()) - rounding));
-  const auto its = values.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
-  std::ranges::nth_element(values, its);
-  return *its;
+  const auto nth = values.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
+  std::ranges::nth_element(values, nth);
+  return *nth;
 }
 
 double PlanDraws::quantile_of(std::size_t group, const DrawnFigure& figure) const {
@@ -81,11 +82,11 @@ double PlanDraws::least_factor(std::size_t group, const ErrorSpread& error) cons
 std::vector<double> PlanDraws::values(std::size_t group, const DrawnFigure& figure, double common,
                                       std::string_view key) const {
   const double own = std::sqrt(1 - common);
-  const random::Generator its_own(seed_, {own_stream, hash_of(key)});
+  const random::Generator generator(seed_, {own_stream, hash_of(key)});
   std::vector<double> values(errors_.size());
   for (std::size_t draw = 0; draw < values.size(); ++draw) {
     double error = std::sqrt(common) * errors_[draw];
-    if (own > 0) error += own * random::normal_quantile(its_own.of(draw).uniform());
+    if (own > 0) error += own * random::normal_quantile(generator.of(draw).uniform());
     values[draw] = figure_at(figure, groups_[group], slowest_[group][draw]) *
                    random::exp(-(figure.error.centre + figure.error.sd * error));
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Seeded draws of what a plan's step may be, for the plan that is best at a quantile. A draw has two parts.
+// Seeded draws of a plan's step, for the plan that is best at a quantile. A draw has two parts.
 //
 // The speed of the slowest GPU. Speeds of GPUs are normal with the variation of their profile, as for
 // random.gpus: slowest, whose mean the predicted step has. As there, all kernels take as long as on the
@@ -30,7 +30,7 @@ struct GroupSpeeds {
   WaitedGpus waited = {};
   double nominal = 1;  ///< kernel times of the slowest relative to the mean GPU, in the predicted step
 
-  /// The same of a slow draw: 1 in 100 is slower.
+  /// The factor of a slow draw: 1 in 100 is slower.
   [[nodiscard]] double slow() const;
 };
 

@@ -88,7 +88,7 @@ double PlanSearch::bound_of(std::size_t point) const {
   return factors_[point] * searched_bound(space_, bounds_[point]);
 }
 
-/// What a point must be below: the second best so far, or with a gap the best without that share.
+/// The value that a point must beat: the second best so far, or with a gap the best reduced by that share.
 std::optional<double> PlanSearch::bar(const GroupSearch& search) const {
   const double gap = space_.request.settings.gap;
   if (!search.best || gap == 0) return search.second;
@@ -96,8 +96,8 @@ std::optional<double> PlanSearch::bar(const GroupSearch& search) const {
 }
 
 bool PlanSearch::is_worth(std::size_t point, const GroupSearch& search) const {
-  const std::optional<double> its = bar(search);
-  return !its || bound_of(point) < *its;
+  const std::optional<double> highest = bar(search);
+  return !highest || bound_of(point) < *highest;
 }
 
 std::vector<std::size_t> PlanSearch::next_wave() {
@@ -135,8 +135,8 @@ void PlanSearch::stop() {
 
 std::optional<Seconds> PlanSearch::limit(std::size_t point) const {
   if (space_.request.settings.goal == PlanGoal::energy) return std::nullopt;
-  const std::optional<double> its = bar(searches_[bounds_[point].group]);
-  return its ? std::optional(Seconds{*its / factors_[point]}) : std::nullopt;
+  const std::optional<double> highest = bar(searches_[bounds_[point].group]);
+  return highest ? std::optional(Seconds{*highest / factors_[point]}) : std::nullopt;
 }
 
 bool PlanSearch::takes_early(std::size_t point) {

@@ -53,7 +53,7 @@ inline constexpr const char* slow_energy_figure = "slow_gpu_energy_per_step_j";
 /// The names of a point's figures.
 std::vector<std::string> figures_of_plan(const PlanSpace& space);
 
-/// What the search has least of, at a point that was simulated: the searched figure, or its quantile. Nothing
+/// The value that the search minimises, at a simulated point: the searched figure, or its quantile. Empty
 /// where the figure is unknown.
 std::optional<double> searched_value(const PlanSpace& space, const SweepResult& result, const SweepRow& row);
 
@@ -67,7 +67,7 @@ double least_factor(const PlanSpace& space, std::size_t point);
 /// The name of the quantile of the searched figure: "quantile_step_time_s".
 std::string quantile_figure(const PlanSpace& space);
 
-/// What a search has found.
+/// The outcome of a search.
 struct PlanOutcome {
   SweepResult result;
   std::vector<GroupSearch> searches;
@@ -83,8 +83,8 @@ public:
   PlanSearch(const PlanSpace& space, std::span<const std::size_t> points,
              std::span<const std::size_t> first = {});
 
-  /// The points to simulate next, none at the end: a few of each group, since the results of one wave decide
-  /// what the next one leaves out, at first two. The same whatever the number of processes.
+  /// The points to simulate next, none at the end. A wave has a few of each group, at first two, since its
+  /// results decide which points the next wave leaves out. Does not depend on the number of processes.
   std::vector<std::size_t> next_wave();
 
   /// The step that a point must be below to count in its group; empty: there is none yet, or something else
@@ -103,7 +103,7 @@ public:
   /// The space's bounds, with those that were added.
   [[nodiscard]] const std::vector<PointBound>& bounds() const { return bounds_; }
 
-  /// Ends an interrupted search: what was not simulated may be better as far as its bound allows.
+  /// Ends an interrupted search: points that were not simulated may be as good as their bounds.
   void stop();
 
   [[nodiscard]] const std::vector<GroupSearch>& groups() const { return searches_; }

@@ -109,7 +109,7 @@ public:
     return resolve(catalogue_, request_.experiment, all, files_);
   }
 
-  /// What the experiment or the command line says of the layout.
+  /// The layout settings of the experiment or the command line.
   Parallelism own_parallelism() {
     config::Document document = experiment_document(catalogue_, request_.experiment, files_);
     for (const auto& [key, value] : request_.set) {
@@ -204,9 +204,10 @@ private:
   /// The keys of a group's machine, also of its own price.
   void take_price(PlanGroup& group, Overrides& hardware) const {
     const auto& prices = space_.request.settings.prices;
-    const auto its = std::ranges::find(prices, group.platform, [](const auto& entry) { return entry.first; });
-    if (its == prices.end()) return;
-    group.price = its->second;
+    const auto price =
+        std::ranges::find(prices, group.platform, [](const auto& entry) { return entry.first; });
+    if (price == prices.end()) return;
+    group.price = price->second;
     hardware.emplace_back(price_key, price_text(group));
   }
 

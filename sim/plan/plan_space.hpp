@@ -1,6 +1,6 @@
 #pragma once
-// The space of a plan: numbers of GPUs and other settings (the groups), each with all its layouts, and what
-// is known of every layout before anything is simulated.
+// The space of a plan: numbers of GPUs and other settings (the groups), each with all its layouts, and the
+// bounds of every layout before anything is simulated.
 
 #include "config/catalogue.hpp"
 #include "experiment/plan_settings.hpp"
@@ -50,7 +50,7 @@ struct PlanGroup {
   std::string failure = {};  ///< why it has no layouts at all: an impossible machine
 };
 
-/// What a simulation of a point cannot fall below.
+/// Lower bounds of the simulation of a point.
 struct PointBound {
   std::size_t group = 0;
   double step_s = 0;
@@ -59,12 +59,12 @@ struct PointBound {
   double memory = 0;                    ///< share of the available memory that it takes, exactly
 };
 
-/// What the search for a quantile draws from.
+/// The random parts of a search for a quantile.
 struct PlanRandomness {
   PlanDraws draws;
   std::uint64_t seed = 0;
   std::vector<ErrorSpread> errors = {};  ///< by point; zero if they are unknown
-  std::vector<CommonError> common = {};  ///< by group: what the errors of its layouts have in common
+  std::vector<CommonError> common = {};  ///< by group: the common part of the errors of its layouts
   std::string errors_unknown = {};       ///< why the error of a layout is: then no layout's error is drawn
 };
 

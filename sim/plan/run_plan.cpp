@@ -38,16 +38,17 @@ public:
   }
 
 private:
-  /// The best point of each group without draws, which a search for a quantile begins with: so that it is
-  /// known what the best as predicted loses. Of this search nothing else is kept but the results of points
-  /// that are asked for again, so that the other one does not depend on how often it was continued.
+  /// The best point of each group without draws. A search for a quantile begins with these points, which
+  /// shows how much the best plan as predicted loses. Nothing else of this search is kept except results of
+  /// points that are needed again, so the search for the quantile does not depend on how often it was
+  /// continued.
   std::vector<std::size_t> best_as_predicted(PlanOutcome& outcome) {
     PlanSpace predicted = space_;
     predicted.randomness.reset();
     search(predicted, {}, outcome);
     outcome.result.rows.clear();
     std::erase_if(finished_,
-                  [&](const auto& its) { return bound_alone(outcome.result, its.second).has_value(); });
+                  [&](const auto& run) { return bound_alone(outcome.result, run.second).has_value(); });
     std::vector<std::size_t> best;
     for (const GroupSearch& group : search_->groups()) {
       if (group.best) best.push_back(*group.best);
@@ -64,7 +65,7 @@ private:
       take_results(wave, outcome.result);
       if (outcome.is_interrupted || !outcome.broken.empty()) break;
     }
-    if (outcome.is_interrupted) take_others(outcome.result);
+    if (outcome.is_interrupted) take_early(outcome.result);
     search_->stop();
   }
 
@@ -81,8 +82,8 @@ private:
     }
   }
 
-  /// What was simulated before an interruption counts, wherever this search had come.
-  void take_others(SweepResult& result) {
+  /// Takes the points that were simulated before an interruption, wherever the search was.
+  void take_early(SweepResult& result) {
     for (const auto& [point, row] : finished_) {
       if (bound_alone(result, row) || !search_->takes_early(point)) continue;
       search_->add(result, row);
@@ -172,8 +173,8 @@ public:
     run_.first = {best_};
   }
 
-  /// What was planned or simulated says nothing here: NCCL may choose better for slower NICs. The bounds of
-  /// the judge know no choice between nodes, so that slower NICs do not lower them.
+  /// Planned or simulated steps do not tell: NCCL may choose better for slower NICs. The judge's bounds
+  /// contain no choice between nodes, so slower NICs do not lower them.
   [[nodiscard]] std::optional<PlanChange> slower_nics(Bandwidth nic, Bandwidth changed) const {
     PlanSpace space = answer_.space;
     set_for_all("platform.fabric.nic", exact(changed), space.sweep);

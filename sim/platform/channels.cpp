@@ -82,8 +82,8 @@ std::vector<Channel> channels_of_one_node(const Cluster& cluster, const Share& s
       return channels;
     }
   }
-  const std::vector<int> others(share.gpus.begin() + 1, share.gpus.end());
-  add(continued_nearest_first(cluster, {share.gpus.front()}, others), false);
+  const std::vector<int> followers(share.gpus.begin() + 1, share.gpus.end());
+  add(continued_nearest_first(cluster, {share.gpus.front()}, followers), false);
   return channels;
 }
 

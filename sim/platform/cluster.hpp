@@ -66,8 +66,11 @@ LinkValues<Bandwidth> link_capacities(const Cluster& cluster);
 /// Links of a node and its NICs: LinkIds of the same link on two neighbouring nodes differ by this.
 std::uint32_t links_per_node(const Cluster& cluster);
 
-/// The number among these of a NIC's link to the fabric, or from it.
+/// The number of a NIC's link to the fabric, or from it, among the links of its node.
 std::uint32_t nic_link_in_node(const Cluster& cluster, int nic, bool is_inwards);
+
+/// The number of the fabric's first link: those of all nodes come before.
+std::uint32_t first_fabric_link(const Cluster& cluster);
 
 /// Whether a group is all ranks of the cluster, equally many on each of its nodes.
 bool fills_alike_nodes(const Cluster& cluster, std::span<const Rank> group);

@@ -135,15 +135,15 @@ void read_custom(const FabricFile& file, int nics, Fabric& fabric, config::Probl
       continue;
     }
     const auto ones = read_end(entry.between[0], numbers, nics, path + "[0]", problems);
-    const auto others = read_end(entry.between[1], numbers, nics, path + "[1]", problems);
-    if (ones.size() * others.size() > most_names) {
-      problems.error(path, fmt::format("one entry stands for {} links", ones.size() * others.size()),
+    const auto opposite = read_end(entry.between[1], numbers, nics, path + "[1]", problems);
+    if (ones.size() * opposite.size() > most_names) {
+      problems.error(path, fmt::format("one entry stands for {} links", ones.size() * opposite.size()),
                      "at most 100000 links per entry");
       continue;
     }
-    for (std::size_t pair = 0; pair < ones.size() * others.size(); ++pair) {
-      const CustomEnd& one = ones[pair / others.size()];
-      const CustomEnd& other = others[pair % others.size()];
+    for (std::size_t pair = 0; pair < ones.size() * opposite.size(); ++pair) {
+      const CustomEnd& one = ones[pair / opposite.size()];
+      const CustomEnd& other = opposite[pair % opposite.size()];
       if (!check_pair(one, other, i, "fabric.links", linked_by, path, "write one link with more bandwidth",
                       name, problems))
         break;

@@ -170,10 +170,10 @@ void draw_custom(const Fabric& fabric, FabricDrawing& drawing) {
     }
   }
   for (const auto& [at_switch, some] : nodes) {
-    const std::string others = fmt::format("nodes{}", at_switch);
-    drawing.others(others, some.size() == 1 ? fmt::format("node{}", *some.begin())
-                                            : fmt::format("{} nodes", some.size()));
-    drawing.line(name(at_switch), others);
+    const std::string box_of_nodes = fmt::format("nodes{}", at_switch);
+    drawing.rest(box_of_nodes, some.size() == 1 ? fmt::format("node{}", *some.begin())
+                                                : fmt::format("{} nodes", some.size()));
+    drawing.line(name(at_switch), box_of_nodes);
   }
 }
 

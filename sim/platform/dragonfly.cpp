@@ -218,7 +218,7 @@ void draw_dragonfly(const Fabric& fabric, FabricDrawing& drawing) {
   }
   if (groups > 1) drawing.text += row + "}\n";
   if (shape.groups.value > groups) {
-    drawing.others("others", fmt::format("... {} groups", shape.groups.value));
+    drawing.rest("others", fmt::format("... {} groups", shape.groups.value));
     drawing.line(router(routers - 1), "others", "", wide);
   }
   drawing.enter("router0");

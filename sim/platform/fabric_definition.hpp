@@ -29,7 +29,7 @@ struct FabricDrawing {
   std::string text = {};
 
   void box(const std::string& name, const std::string& label);
-  void others(const std::string& name, const std::string& label);
+  void rest(const std::string& name, const std::string& label);
   void line(const std::string& from, const std::string& to, const std::string& label = "",
             const std::string& more = "");
   void enter(const std::string& name) { entries.assign(entries.size(), name); }

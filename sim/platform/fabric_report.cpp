@@ -13,7 +13,7 @@ void FabricDrawing::box(const std::string& name, const std::string& label) {
   text += fmt::format("  {} [label=\"{}\", fillcolor=\"#e3eefa\"];\n", name, label);
 }
 
-void FabricDrawing::others(const std::string& name, const std::string& label) {
+void FabricDrawing::rest(const std::string& name, const std::string& label) {
   text += fmt::format("  {} [label=\"{}\", shape=plaintext, style=\"\", fillcolor=none];\n", name, label);
 }
 

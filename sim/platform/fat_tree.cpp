@@ -85,9 +85,9 @@ public:
       int top = 0;
       for (const Level& level : levels_) {
         const int here = switch_over(level, static_cast<int>(leaf));
-        const bool are_others = switch_over(level, static_cast<int>(first)) != here ||
-                                switch_over(level, static_cast<int>(last)) != here;
-        if (are_others) ++top;
+        const bool differs = switch_over(level, static_cast<int>(first)) != here ||
+                             switch_over(level, static_cast<int>(last)) != here;
+        if (differs) ++top;
       }
       longest[leaf] = latency(2 * top);
     }
@@ -187,7 +187,7 @@ void draw_tree(const Fabric& fabric, FabricDrawing& drawing) {
       drawing.line(name, above, label);
     }
     const std::string more = fmt::format("level{}_more", i);
-    drawing.others(more, "...");
+    drawing.rest(more, "...");
     drawing.line(more, above);
   }
   drawing.box("core", "core");

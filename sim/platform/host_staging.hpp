@@ -6,7 +6,7 @@
 
 namespace trainyard {
 
-/// The same machine without the links between GPUs (also NVSwitches) and without peer-to-peer access.
+/// The machine without the links between GPUs (also NVSwitches) and without peer-to-peer access.
 /// Everything else stays, including NVLinks to a CPU.
 Platform staged_through_host(Platform platform);
 

@@ -32,25 +32,25 @@ std::vector<DeviceList> read_ends(const LinkFile& link, const std::string& path,
 }
 
 /// Every device of one list with every device of the other; each pair once if the lists are equal.
-std::vector<DevicePair> all_pairs(const DeviceList& ones, const DeviceList& others) {
+std::vector<DevicePair> all_pairs(const DeviceList& ones, const DeviceList& opposite) {
   std::vector<DevicePair> pairs;
   for (std::size_t i = 0; i < ones.numbers.size(); ++i) {
-    const bool is_same_list = ones == others && ones.numbers.size() > 1;
-    for (std::size_t j = is_same_list ? i + 1 : 0; j < others.numbers.size(); ++j) {
-      pairs.push_back({{ones.kind, ones.numbers[i]}, {others.kind, others.numbers[j]}});
+    const bool is_same_list = ones == opposite && ones.numbers.size() > 1;
+    for (std::size_t j = is_same_list ? i + 1 : 0; j < opposite.numbers.size(); ++j) {
+      pairs.push_back({{ones.kind, ones.numbers[i]}, {opposite.kind, opposite.numbers[j]}});
     }
   }
   return pairs;
 }
 
 /// The longer list distributed over the shorter in equal runs; empty if that leaves a remainder.
-std::vector<DevicePair> pairs_in_order(const DeviceList& ones, const DeviceList& others) {
-  const std::size_t count = std::max(ones.numbers.size(), others.numbers.size());
-  if (count % ones.numbers.size() != 0 || count % others.numbers.size() != 0) return {};
+std::vector<DevicePair> pairs_in_order(const DeviceList& ones, const DeviceList& opposite) {
+  const std::size_t count = std::max(ones.numbers.size(), opposite.numbers.size());
+  if (count % ones.numbers.size() != 0 || count % opposite.numbers.size() != 0) return {};
   std::vector<DevicePair> pairs;
   for (std::size_t i = 0; i < count; ++i) {
     pairs.push_back({{ones.kind, ones.numbers[i / (count / ones.numbers.size())]},
-                     {others.kind, others.numbers[i / (count / others.numbers.size())]}});
+                     {opposite.kind, opposite.numbers[i / (count / opposite.numbers.size())]}});
   }
   return pairs;
 }

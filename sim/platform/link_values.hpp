@@ -57,19 +57,19 @@ public:
   /// Calls `act(first link, block of these, block of the others, repetitions)` for the parts of both lists,
   /// of equal length.
   template <class U, class Act>
-  void for_each_part_with(const LinkValues<U>& others, Act act) const {
+  void for_each_part_with(const LinkValues<U>& second, Act act) const {
     auto mine = runs_.begin();
-    auto theirs = others.runs_.begin();
+    auto theirs = second.runs_.begin();
     std::vector<T> one;
     std::vector<U> other;
-    for (std::uint32_t begin = 0; mine != runs_.end() && theirs != others.runs_.end();) {
+    for (std::uint32_t begin = 0; mine != runs_.end() && theirs != second.runs_.end();) {
       const std::uint32_t end = std::min(mine->end, theirs->end);
       const std::uint32_t block = common_block(mine->block, theirs->block, end - begin);
       const std::uint32_t whole = (end - begin) / block;
       const auto pass_on = [&](std::uint32_t first, std::uint32_t size, std::uint32_t times) {
         if (size == 0) return;
         copy(*mine, values_, first, size, one);
-        copy(*theirs, others.values_, first, size, other);
+        copy(*theirs, second.values_, first, size, other);
         act(first, std::span<const T>(one), std::span<const U>(other), times);
       };
       pass_on(begin, block, whole);

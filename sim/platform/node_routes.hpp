@@ -36,7 +36,7 @@ struct NodeRoutes {
   std::vector<Bandwidth> specified;  ///< its rate by specification
 };
 
-/// The same path in the other direction.
+/// The path in the other direction.
 NodePath reversed(NodePath path);
 
 /// The shortest paths by `distance`: NVLink before anything else, then the fewest links. They pass through

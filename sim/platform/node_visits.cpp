@@ -56,7 +56,7 @@ std::optional<std::vector<GpuOrder>> visits_over_nvlink(const Cluster& cluster, 
     if (!found) return std::nullopt;
     ends.push_back(*found);
   }
-  auto paths = least_crowded_paths(lanes, ends);
+  auto paths = least_loaded_paths(lanes, ends);
   if (!paths) return std::nullopt;
   for (GpuOrder& path : *paths) {
     for (int& gpu : path) gpu = gpus[at(gpu)];
@@ -67,14 +67,14 @@ std::optional<std::vector<GpuOrder>> visits_over_nvlink(const Cluster& cluster, 
 /// Over any links: the exit is the GPU where the order that keeps neighbours together ends if the NIC is as
 /// near to it as to the second nearest, otherwise the second nearest.
 GpuOrder visit_over_pcie(const Cluster& cluster, std::span<const int> gpus, const GpuOrder& near, int nic) {
-  std::vector<int> others(gpus.begin(), gpus.end());
-  std::erase(others, near.front());
-  GpuOrder order = continued_nearest_first(cluster, {near.front()}, others);
+  std::vector<int> left(gpus.begin(), gpus.end());
+  std::erase(left, near.front());
+  GpuOrder order = continued_nearest_first(cluster, {near.front()}, left);
   if (near.size() < 2) return order;
   const NodePath& out = way_to_nic(cluster, order.back(), nic);
   if (out.reachable && out.distance == way_to_nic(cluster, near[1], nic).distance) return order;
-  std::erase(others, near[1]);
-  order = continued_nearest_first(cluster, {near.front()}, std::move(others));
+  std::erase(left, near[1]);
+  order = continued_nearest_first(cluster, {near.front()}, std::move(left));
   order.push_back(near[1]);
   return order;
 }
@@ -140,7 +140,7 @@ LaneGraph gpu_lanes(const Platform& platform, std::span<const int> gpus) {
 
   for (auto [edge, end] = edges(graph); edge != end; ++edge) {
     const Link& link = graph[*edge];
-    // between GPUs, Infinity Fabric (xGMI) is what NVLinks are; between sockets it joins no GPUs
+    // between GPUs, Infinity Fabric (xGMI) counts as NVLink; between sockets it joins no GPUs
     if (!is_nvlink(link.kind) && link.kind != LinkKind::infinity_fabric) continue;
     DeviceId one = source(*edge, graph);
     DeviceId other = target(*edge, graph);

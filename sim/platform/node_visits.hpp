@@ -19,7 +19,7 @@ std::vector<int> nearest_nics(const Cluster& cluster, std::span<const int> gpus)
 
 /// The GPUs in the order in which a ring visits them, one order per entry of `nics`: it enters at the GPU
 /// nearest to the NIC and leaves at the next nearest, over NVLinks if these join all of them, sharing as few
-/// lanes as possible (least_crowded_paths()). Among equally near GPUs, those where fewer rings enter come
+/// lanes as possible (least_loaded_paths()). Among equally near GPUs, those where fewer rings enter come
 /// first, as in NCCL (NVIDIA/nccl issue 820); without NVLinks, the GPU where the path through the PCIe tree
 /// ends.
 std::vector<GpuOrder> node_visits(const Cluster& cluster, std::span<const int> gpus,

@@ -16,19 +16,19 @@ bool is_alike(const Link& a, const Link& b) {
 
 std::string between(const NodeGraph& graph, const std::vector<EdgeId>& edges) {
   std::vector<int> ones;
-  std::vector<int> others;
+  std::vector<int> opposite;
   for (const EdgeId edge : edges) {
     ones.push_back(graph[source(edge, graph)].number);
-    others.push_back(graph[target(edge, graph)].number);
+    opposite.push_back(graph[target(edge, graph)].number);
   }
   const DeviceKind kind = graph[source(edges.front(), graph)].kind;
   const DeviceKind other_kind = graph[target(edges.front(), graph)].kind;
-  const bool is_mesh = kind == other_kind && std::ranges::find_first_of(ones, others) != ones.end();
+  const bool is_mesh = kind == other_kind && std::ranges::find_first_of(ones, opposite) != ones.end();
   if (is_mesh) {
-    ones.insert(ones.end(), others.begin(), others.end());
+    ones.insert(ones.end(), opposite.begin(), opposite.end());
     return "pairs of " + device_list(kind, ones);
   }
-  return device_list(kind, ones) + " - " + device_list(other_kind, others);
+  return device_list(kind, ones) + " - " + device_list(other_kind, opposite);
 }
 
 }  // namespace

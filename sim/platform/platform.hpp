@@ -123,7 +123,7 @@ struct Platform {
 /// The kind of profile of the devices that hold ranks.
 config::Kind profile_kind(const Platform& platform);
 
-/// What holds a rank: "GPU" or "processor".
+/// The device of a rank: "GPU" or "processor".
 std::string_view device_word(const Platform& platform);
 
 /// A text for readers that speaks of GPUs, in the words of a platform whose ranks are on processors.

@@ -86,7 +86,7 @@ void draw_rails(const Fabric& fabric, FabricDrawing& drawing) {
     drawing.entries[k] = name;
   }
   drawing.box("spine", "spine");
-  drawing.others("others", "other units");
+  drawing.rest("others", "other units");
   drawing.line("spine", "others");
 }
 

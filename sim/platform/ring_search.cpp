@@ -204,7 +204,7 @@ int most_rings(const LaneGraph& lanes) {
   return static_cast<int>(most);
 }
 
-/// The same lanes with the GPUs in another order.
+/// The lanes with the GPUs in another order.
 LaneGraph reordered(const LaneGraph& lanes, const GpuOrder& order) {
   LaneGraph result = lanes;
   for (std::size_t a = 0; a < order.size(); ++a) {
@@ -314,8 +314,8 @@ std::optional<std::vector<GpuOrder>> find_paths(const LaneGraph& lanes, std::spa
   return search.orders();
 }
 
-std::optional<std::vector<GpuOrder>> least_crowded_paths(const LaneGraph& lanes,
-                                                         std::span<const PathEnds> ends) {
+std::optional<std::vector<GpuOrder>> least_loaded_paths(const LaneGraph& lanes,
+                                                        std::span<const PathEnds> ends) {
   if (lanes.gpus == 1) return find_paths(lanes, ends);  // each path stays where it is
   for (const Load load : loads(lanes, static_cast<int>(ends.size()))) {
     const LaneGraph places = loaded(lanes, load);

@@ -39,11 +39,11 @@ struct PathEnds {
 /// not found in two million steps.
 std::optional<std::vector<GpuOrder>> find_paths(const LaneGraph& lanes, std::span<const PathEnds> ends);
 
-/// The same with as few paths per lane as possible: one, or more if they do not fit. The result depends on
+/// Paths with as few per lane as possible: one, or more if they do not fit. The result depends on
 /// lanes and not on rates, so a faster link never makes a collective slower by changing its path. Each number
 /// of paths is searched as above.
-std::optional<std::vector<GpuOrder>> least_crowded_paths(const LaneGraph& lanes,
-                                                         std::span<const PathEnds> ends);
+std::optional<std::vector<GpuOrder>> least_loaded_paths(const LaneGraph& lanes,
+                                                        std::span<const PathEnds> ends);
 
 /// A path through all GPUs from GPU 0, or else from the first GPU where one starts; empty if there is none.
 std::optional<GpuOrder> find_chain(const LaneGraph& lanes);

@@ -7,7 +7,7 @@ namespace {
 
 void draw_switch(const Fabric& /*fabric*/, FabricDrawing& drawing) {
   drawing.box("fabric", "switch");
-  drawing.others("others", "other nodes");
+  drawing.rest("others", "other nodes");
   drawing.line("fabric", "others");
   drawing.enter("fabric");
 }

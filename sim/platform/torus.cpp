@@ -345,7 +345,7 @@ void draw_torus(const Fabric& fabric, FabricDrawing& drawing) {
       row += " " + name(x, y) + ";";
     }
     const std::string edge = fmt::format("edge{}", y);
-    drawing.others(edge, columns < sizes[0] ? "..." : columns > 2 ? "around" : "");
+    drawing.rest(edge, columns < sizes[0] ? "..." : columns > 2 ? "around" : "");
     drawing.text += fmt::format("{} {};}}\n", row, edge);
     for (int x = 0; x + 1 < columns; ++x) drawing.line(name(x, y), name(x + 1, y));
     drawing.line(name(columns - 1, y), edge);
@@ -353,11 +353,11 @@ void draw_torus(const Fabric& fabric, FabricDrawing& drawing) {
   }
   for (int x = 0; x < columns; ++x) {
     const std::string edge = fmt::format("below{}", x);
-    drawing.others(edge, rows < sizes[1] ? "..." : rows > 2 ? "around" : "");
+    drawing.rest(edge, rows < sizes[1] ? "..." : rows > 2 ? "around" : "");
     drawing.line(name(x, rows - 1), edge);
   }
   if (sizes.size() == 3 && sizes[2] > 1) {
-    drawing.others("planes", fmt::format("{} planes", sizes[2]));
+    drawing.rest("planes", fmt::format("{} planes", sizes[2]));
     drawing.line(name(columns - 1, 0), "planes");
   }
   drawing.enter(name(0, 0));

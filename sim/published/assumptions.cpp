@@ -36,11 +36,11 @@ std::vector<File> files_of(const config::Catalogue& catalogue, const Case& run) 
 /// The runs that use an assumption.
 Validation runs_with(const Assumption& assumption, const Validation& validation,
                      const std::map<const ScoredCase*, std::vector<File>>& files) {
-  std::set<File> its;
-  for (const FileChange& place : assumption.places) its.emplace(place.kind, place.name);
+  std::set<File> changed;
+  for (const FileChange& place : assumption.places) changed.emplace(place.kind, place.name);
   Validation part{.kind = validation.kind, .data = validation.data};
   for (const ScoredCase& scored : validation.cases) {
-    const auto is_in = [&](const File& file) { return its.contains(file); };
+    const auto is_in = [&](const File& file) { return changed.contains(file); };
     if (std::ranges::any_of(files.at(&scored), is_in))
       part.cases.push_back(scored);  // families stay where they are
   }
@@ -58,9 +58,9 @@ std::vector<Assumption> assumptions_of(const config::Catalogue& catalogue, const
   for (const auto& [kind, name] : files) {
     const config::Document document = config::load(config::find(catalogue, kind, name));
     for (config::AssumedValue& value : config::assumed_values(document.root)) {
-      Assumption& its = found[value.reason];
-      its.reason = std::move(value.reason);
-      its.places.push_back({kind, name, std::move(value.path), std::move(value.value)});
+      Assumption& assumption = found[value.reason];
+      assumption.reason = std::move(value.reason);
+      assumption.places.push_back({kind, name, std::move(value.path), std::move(value.value)});
     }
   }
   std::vector<Assumption> assumptions;

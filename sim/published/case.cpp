@@ -81,13 +81,13 @@ std::string text_of(const Case& of, const MachineRule& machine) {
 }
 
 /// Its memory is ignored as well.
-ResolvedExperiment inputs_of(const config::Catalogue& catalogue, const CaseExperiment& its, InputFiles& files,
-                             const Overrides& further) {
-  Overrides asked = its.set;
+ResolvedExperiment inputs_of(const config::Catalogue& catalogue, const CaseExperiment& experiment,
+                             InputFiles& files, const Overrides& further) {
+  Overrides asked = experiment.set;
   asked.emplace_back("memory", config::name_of(MemoryCheck::ignore));
   asked.insert(asked.end(), further.begin(), further.end());
   files.wants_published_errors = true;  // its interval is the one that `run` prints
-  return resolve_with_totals(catalogue, its.file, asked, files);
+  return resolve_with_totals(catalogue, experiment.file, asked, files);
 }
 
 }  // namespace

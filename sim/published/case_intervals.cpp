@@ -46,15 +46,15 @@ public:
 
   std::optional<ExpectedError> error(const ScoredCase& scored, const ExpectedError& printed) {
     const Circumstances& of = *scored.predicted.of;
-    const std::string its = property(of, *scored.of.row);
-    const auto series = series_.find(its);
+    const std::string left_out = property(of, *scored.of.row);
+    const auto series = series_.find(left_out);
     if (series == series_.end()) return printed;
     // of hundreds of series, none changes the widening
     if (validation_.kind == RowKind::training && validation_.left_out == GroupLeftOut::series)
       return expected_error(shipped_, of, series->second);
-    auto others = without_.find(its);
-    if (others == without_.end()) others = without_.emplace(its, without(its)).first;
-    return expected_error(others->second, of);
+    auto remaining = without_.find(left_out);
+    if (remaining == without_.end()) remaining = without_.emplace(left_out, without(left_out)).first;
+    return expected_error(remaining->second, of);
   }
 
 private:
@@ -150,14 +150,14 @@ void add_fitted(ErrorTable& table, const Validation& validation, const KernelTim
              .predicted = of.batch() / step_time(times, software)});
 }
 
-/// Of a row with an experiment: from the lowest to the highest end, each with its own bounds.
-std::optional<CaseInterval> report_interval(const PredictedCase& its, double predicted) {
-  if (!its.bounds) return std::nullopt;
+/// The interval of a row with an experiment: from the lowest to the highest end, each with its own bounds.
+std::optional<CaseInterval> report_interval(const PredictedCase& predicted_case, double predicted) {
+  if (!predicted_case.bounds) return std::nullopt;
   std::optional<CaseInterval> interval(std::in_place);
-  interval->ratio = *its.measured / predicted - 1;
-  interval->low = its.bounds->low;
-  interval->high = its.bounds->high;
-  for (const PredictedEnd& end : its.ends) {
+  interval->ratio = *predicted_case.measured / predicted - 1;
+  interval->low = predicted_case.bounds->low;
+  interval->high = predicted_case.bounds->high;
+  for (const PredictedEnd& end : predicted_case.ends) {
     if (!end.bounds) return std::nullopt;
     interval->low = std::min(interval->low, end.value * (1 + end.bounds->low) / predicted - 1);
     interval->high = std::max(interval->high, end.value * (1 + end.bounds->high) / predicted - 1);
@@ -205,9 +205,9 @@ std::vector<std::optional<CaseInterval>> case_intervals(const Validation& valida
     if (validation.kind == RowKind::layouts && !is_layout) continue;
     // a run of one GPU whose activations are computed again has a layout
     const bool is_of_another_table = is_layout && validation.kind != RowKind::layouts;
-    const auto& its_errors = is_of_another_table ? validation.shipped_layout_errors[fit] : shipped;
-    if (!its_errors) continue;
-    const auto printed = expected_error(*its_errors, *scored.predicted.of);
+    const auto& case_errors = is_of_another_table ? validation.shipped_layout_errors[fit] : shipped;
+    if (!case_errors) continue;
+    const auto printed = expected_error(*case_errors, *scored.predicted.of);
     if (!printed) continue;
     const auto without = is_of_another_table ? std::nullopt : held_out->error(scored, *printed);
     CaseInterval& interval = intervals[i].emplace();

@@ -31,8 +31,8 @@ bool is_inside_held_out(const CaseInterval& interval);
 /// its ranges. Nothing without a prediction, or where no error is shipped.
 std::vector<std::optional<CaseInterval>> case_intervals(const Validation& validation, Fit fit);
 
-/// Whether what was measured lies in the interval of a report's experiment as it stands, without its ranges;
-/// nothing without an interval.
+/// Whether the measured figure lies in the interval of a report's experiment without its ranges. Empty
+/// without an interval.
 std::optional<bool> is_inside_without_ranges(const ScoredCase& scored, Fit fit);
 
 /// How well the intervals of some cases hold.
@@ -49,8 +49,8 @@ struct IntervalCoverages {
   std::vector<IntervalCoverage> families = {};  ///< in the order of the rules
   std::optional<IntervalCoverage> all = {};     ///< nothing without cases
   std::optional<IntervalCoverage> sizes = {};   ///< of published sizes of memory; nothing without any
-  /// Of the four quarters of all cases that have an interval held out, by the distance of the runs that it
-  /// comes from: the nearest first. Empty with fewer than 40 such cases.
+  /// Coverage of the four quarters of all cases with an interval held out, by the distance of the runs behind
+  /// the interval: the nearest first. Empty with fewer than 40 such cases.
   std::vector<IntervalCoverage> quarters = {};
 };
 

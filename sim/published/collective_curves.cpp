@@ -147,7 +147,7 @@ CollectiveCurves collective_curves(const std::shared_ptr<const PublishedData>& d
   CollectiveCurves result;
   struct Read {
     const PublishedRow* row;
-    CollectiveMeasurement its;
+    CollectiveMeasurement measurement;
     CurveKey key;
   };
   std::vector<Read> read;
@@ -163,25 +163,27 @@ CollectiveCurves collective_curves(const std::shared_ptr<const PublishedData>& d
       leave_out(row, *reason);
       continue;
     }
-    const auto& its = std::get<CollectiveMeasurement>(understood);
-    const auto key = key_of(row, its, data->machine_rules);
+    const auto& measurement = std::get<CollectiveMeasurement>(understood);
+    const auto key = key_of(row, measurement, data->machine_rules);
     if (const auto* reason = std::get_if<std::string>(&key)) {
       leave_out(row, *reason);
       continue;
     }
-    read.push_back({&row, its, std::get<CurveKey>(key)});
-    if (!its.in_place) out_of_place.emplace(twin_key(read.back().key), its.sizes.back().si());
+    read.push_back({&row, measurement, std::get<CurveKey>(key)});
+    if (!measurement.in_place) out_of_place.emplace(twin_key(read.back().key), measurement.sizes.back().si());
   }
   std::map<CurveKey, std::size_t> curve_at;
-  for (const auto& [row, its, key] : read) {
-    if (its.in_place && out_of_place.contains({twin_key(key), its.sizes.back().si()})) {
+  for (const auto& [row, measurement, key] : read) {
+    if (measurement.in_place && out_of_place.contains({twin_key(key), measurement.sizes.back().si()})) {
       ++result.excluded["in-place measurement whose out-of-place one is scored"];
       continue;
     }
     const auto [found, is_new] = curve_at.emplace(key, result.curves.size());
     if (is_new) result.curves.push_back(curve_of(key, *row, data));
-    result.curves[found->second].points.push_back(
-        {.row = row, .figure = its.figure, .sizes = its.sizes, .measured = its.measured});
+    result.curves[found->second].points.push_back({.row = row,
+                                                   .figure = measurement.figure,
+                                                   .sizes = measurement.sizes,
+                                                   .measured = measurement.measured});
   }
   tell_apart(result.curves);
   for (CollectiveCurve& curve : result.curves) {

@@ -87,7 +87,7 @@ CollectiveErrors collective_errors(const CollectiveValidation& validation) {
 std::optional<int> shipped_series_of(const CollectiveErrors& shipped, const ScoredCurve& curve) {
   const auto key = curve_series(curve.curve.points.front().row->source, subject_of(curve));
   const auto found = std::ranges::find(
-      shipped.curves, key, [](const PublishedCurve& its) { return curve_series(its.source, its.of); });
+      shipped.curves, key, [](const PublishedCurve& known) { return curve_series(known.source, known.of); });
   return found == shipped.curves.end() ? std::nullopt : std::optional(found->series);
 }
 

@@ -86,9 +86,9 @@ std::set<const PublishedRow*> rows_with_a_constant_added(const std::vector<Publi
     for (auto fewer = by_replicas.begin(); fewer != by_replicas.end(); ++fewer) {
       for (auto more = std::next(fewer); more != by_replicas.end(); ++more) {
         if (!differ_by_a_constant(fewer->second, more->second)) continue;
-        for (const auto* its : {&*fewer, &*more}) {
-          if (its->first == 1) continue;
-          for (const TimedRow& timed : its->second) computed.insert(timed.row);
+        for (const auto* timed_rows : {&*fewer, &*more}) {
+          if (timed_rows->first == 1) continue;
+          for (const TimedRow& timed : timed_rows->second) computed.insert(timed.row);
         }
       }
     }

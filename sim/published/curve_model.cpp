@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t most_known = 64;
 
-/// The same as plan_by, without the search for rings, which the curve has already done.
+/// As plan_by(), without the search for rings, which the curve has already done.
 CollectivePlan plan_of(const Cluster& cluster, const ProtocolOverheads& overheads,
                        const CollectiveRequest& request, Algorithm algorithm,
                        const std::vector<Channel>& channels) {

@@ -31,7 +31,7 @@ public:
   [[nodiscard]] PathType worst() const { return worst_; }
   /// The bandwidth of one ring over its links by the platform file.
   [[nodiscard]] Bandwidth ring_rate() const { return ring_rate_; }
-  /// The same in NCCL's own plan before any measurement (nccl_channels, or 12 of a 100 Gb NIC's 12.5).
+  /// The rate in NCCL's own plan before any measurement (nccl_channels, or 12 of a 100 Gb NIC's 12.5).
   [[nodiscard]] Bandwidth planned_rate() const { return planned_rate_; }
 
 private:
@@ -42,7 +42,7 @@ private:
   Cluster cluster_;
   std::vector<Rank> group_;
   std::vector<Channel> channels_;
-  /// What NCCL does at a point.
+  /// The algorithm and protocol of NCCL at a point.
   struct Way {
     Algorithm algorithm{};
     Protocol protocol{};

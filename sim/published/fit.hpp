@@ -1,5 +1,5 @@
 #pragma once
-// What kernel times were fitted to before a published measurement was predicted.
+// The runs that kernel times were fitted to before a published measurement was predicted.
 
 #include "config/keys.hpp"
 

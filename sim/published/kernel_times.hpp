@@ -23,8 +23,8 @@ struct KernelTimes {
   double rounding = 0;     ///< of the published value, as a ratio
 };
 
-/// Of all rows on one GPU with split calibrate to which the rules apply and that can be simulated. `data`
-/// must outlive the result.
+/// Kernel times of all rows on one GPU with split calibrate to which the rules apply and that can be
+/// simulated. `data` must outlive the result.
 std::vector<KernelTimes> kernel_times(const config::Catalogue& catalogue,
                                       const std::shared_ptr<const PublishedData>& data,
                                       const std::vector<PublishedRow>& rows, int parallel);

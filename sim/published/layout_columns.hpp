@@ -15,7 +15,7 @@ struct LayoutColumns {
   std::string zero = {};               ///< "zero1", "fsdp_full_shard"
   std::string sequence_parallel = {};  ///< "0" or "1"
   std::string recompute = {};          ///< "none", "selective", "full"
-  std::string stated_flops = {};       ///< TFLOP/s of a GPU that the source prints beside the value
+  std::string stated_flops = {};       ///< TFLOP/s of a GPU that the source prints with the value
 };
 
 /// A column and the member that holds its text or its whole number, which may be written "250k".

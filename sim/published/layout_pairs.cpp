@@ -11,17 +11,17 @@ namespace trainyard {
 namespace {
 
 std::string value_of(const Case& run, PairSetting setting) {
-  const Parallelism& its = run.layout->parallelism;
+  const Parallelism& parallelism = run.layout->parallelism;
   const auto set = [&](const char* key) {
     const auto found = run.settings.find(key);
     return found == run.settings.end() ? std::string() : found->second;
   };
   switch (setting) {
     case PairSetting::activations:
-      return fmt::format("{} {} {} {}", config::name_of(its.recompute), its.sequence,
+      return fmt::format("{} {} {} {}", config::name_of(parallelism.recompute), parallelism.sequence,
                          set("parallelism.recompute"), set("parallelism.sequence"));
     case PairSetting::schedule:
-      return fmt::format("{:4} {}", its.virtual_stages, set("parallelism.schedule"));
+      return fmt::format("{:4} {}", parallelism.virtual_stages, set("parallelism.schedule"));
     case PairSetting::micro_batches:
       return fmt::format("{:6}", run.micro_batches);
   }
@@ -30,13 +30,13 @@ std::string value_of(const Case& run, PairSetting setting) {
 
 /// All that must agree besides the settings of pairs.
 std::string common_of(const Case& run) {
-  const Parallelism& its = run.layout->parallelism;
+  const Parallelism& parallelism = run.layout->parallelism;
   const PublishedRow& row = *run.row;
-  std::string text =
-      fmt::format("{} {} {} {} {} {} {} {} t{} p{} d{} {} {} b{}", row.source, run.machine->platform,
-                  run.model->model, run.stack->stack, row.gpu, row.gpus_total, row.nodes,
-                  config::name_of(run.precision), its.tensor, its.pipeline, run.layout->replicas,
-                  config::name_of(its.shard), config::name_of(its.shard_over), run.batch_per_gpu);
+  std::string text = fmt::format(
+      "{} {} {} {} {} {} {} {} t{} p{} d{} {} {} b{}", row.source, run.machine->platform, run.model->model,
+      run.stack->stack, row.gpu, row.gpus_total, row.nodes, config::name_of(run.precision),
+      parallelism.tensor, parallelism.pipeline, run.layout->replicas, config::name_of(parallelism.shard),
+      config::name_of(parallelism.shard_over), run.batch_per_gpu);
   for (const auto& [key, value] : run.settings) {
     if (key != "parallelism.schedule" && key != "parallelism.virtual_stages" &&
         key != "parallelism.recompute" && key != "parallelism.sequence")

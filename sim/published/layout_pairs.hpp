@@ -1,6 +1,6 @@
 #pragma once
-// Pairs of published runs that differ in one setting of their layout: how well predictions tell what the
-// setting changes. A common error of both runs cancels.
+// Pairs of published runs that differ in one setting of their layout: how well predictions tell the effect of
+// the setting. A common error of both runs cancels.
 
 #include "config/keys.hpp"
 #include "published/validation.hpp"
@@ -27,9 +27,8 @@ struct LayoutPair {
   [[nodiscard]] std::optional<double> predicted_change(Fit fit) const;
 };
 
-/// Pairs of runs of families that count in the totals that differ in one setting; of several values of a
-/// setting, each with the next. Of runs that agree in everything the first counts. They point into the
-/// validation.
+/// Pairs of runs that differ in one setting, from families that count in the totals. Each value of a setting
+/// is paired with the next. Runs that agree in everything count once. Pairs point into the validation.
 std::vector<LayoutPair> layout_pairs(const Validation& validation);
 
 /// Means over the pairs of a setting, as shares of the step.

@@ -18,7 +18,7 @@
 namespace trainyard {
 namespace {
 
-/// What the column `zero` says that replicas divide; nothing if its words are unknown.
+/// The state that replicas divide, from the column `zero`. Empty if its words are unknown.
 std::optional<Sharded> sharded_by(const std::string& zero) {
   const auto says = [&](std::string_view word) { return zero.find(word) != std::string::npos; };
   if (zero.empty()) return Sharded::none;

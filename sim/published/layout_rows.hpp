@@ -23,7 +23,7 @@ std::string layout_series(const PublishedRow& row);
 std::string read_layout_columns(Case& run);
 std::string read_layout_speed(Case& run);
 
-/// What makes rows figures of one run: everything but metric, value and notes.
+/// The columns that figures of one run share: everything but metric, value and notes.
 std::string identity_of(const PublishedRow& row);
 
 /// Whether the row states how long a step takes, directly or as a throughput.

@@ -75,7 +75,7 @@ std::vector<LinearErrors> linear_errors(const std::vector<const PublishedRow*>& 
   if (targets.empty()) return errors;
   const SeriesWords& words = data.run_rules.series;
   const BaseSpeeds given = base_speeds(data.rows, words);
-  const BaseSpeeds others = base_speeds(data.lookup, words);
+  const BaseSpeeds lookup = base_speeds(data.lookup, words);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const PublishedRow& row = *targets[i];
     const auto speed = speed_of(row);
@@ -83,7 +83,7 @@ std::vector<LinearErrors> linear_errors(const std::vector<const PublishedRow*>& 
     const SpeedKey key{series_of(row, words), speed->unit};
     const auto error_from = [&](const auto& passes) -> std::optional<double> {
       auto per_gpu = mean_speed(given, key, passes);
-      if (!per_gpu) per_gpu = mean_speed(others, key, passes);
+      if (!per_gpu) per_gpu = mean_speed(lookup, key, passes);
       if (!per_gpu) return std::nullopt;
       return std::abs(*per_gpu * row.gpus_total / speed->value - 1);
     };

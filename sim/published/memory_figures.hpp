@@ -17,7 +17,7 @@ bool is_about_memory(const PublishedRow& row);
 bool is_memory_verdict(const PublishedRow& row);
 
 /// Fills in the figure; returns the reason if that is impossible, or an empty text. "whole GPU" in the notes:
-/// the size is all that is in use, otherwise what the framework's allocator has handed out.
+/// the size is all memory in use, otherwise the memory that the framework's allocator has handed out.
 std::string read_memory_figure(Case& run);
 
 }  // namespace trainyard

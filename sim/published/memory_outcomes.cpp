@@ -23,7 +23,9 @@ std::string framework_of(const PublishedRow& row) {
 
 /// Whether a run on `gpus` GPUs stands for its series better than one on `others`: on several, which need
 /// buffers, but on few, since further GPUs need no more memory.
-bool stands_better(int gpus, int others) { return others == 1 ? gpus > 1 : gpus > 1 && gpus < others; }
+bool stands_better(int gpus, int other_gpus) {
+  return other_gpus == 1 ? gpus > 1 : gpus > 1 && gpus < other_gpus;
+}
 
 /// One run for each series, and every row that states a verdict.
 std::vector<Case> judged_runs(const std::shared_ptr<const PublishedData>& data,

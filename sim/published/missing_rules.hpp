@@ -13,10 +13,10 @@ namespace trainyard {
 /// training runs; for collectives see missing_machines().
 std::vector<Diagnostic> missing_rules(const PublishedData& training);
 
-/// The same for models.
+/// Models without a rule, as above.
 std::vector<Diagnostic> missing_models(const PublishedData& training);
 
-/// The same for rows about collectives, which need only a machine.
+/// Machines without a rule among rows about collectives, which need nothing else.
 std::vector<Diagnostic> missing_machines(const PublishedData& collectives);
 
 /// One error for each word that the form of a table does not know, at its first row.

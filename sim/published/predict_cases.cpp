@@ -1,12 +1,12 @@
 #include "published/predict_cases.hpp"
 
-#include "accuracy/collective_error.hpp"
 #include "accuracy/published_errors.hpp"
 #include "collectives/operation.hpp"
 #include "compute/op_time.hpp"
 #include "experiment/experiment.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/software_use.hpp"
+#include "published/case_figures.hpp"
 #include "published/changed_stack.hpp"
 #include "published/predicted_case_json.hpp"
 #include "published/solve_scale.hpp"
@@ -14,7 +14,6 @@
 #include "run/child_processes.hpp"
 #include "run/closed_steps.hpp"
 #include "run/job_phases.hpp"
-#include "run/memory_verdict.hpp"
 #include "run/simulate.hpp"
 #include "units/statistics.hpp"
 
@@ -54,103 +53,8 @@ std::string path_of(const FileChange& change) {
   return (is_gpu ? std::string("gpu") : std::string(config::word_of(change.kind))) + "." + change.key;
 }
 
-CaseMemory memory_of(const ResolvedExperiment& resolved) {
-  const std::vector<MemoryReport> reports = memory_reports(resolved);
-  const MemoryReport& report = fullest(reports);
-  const MemoryTerms& terms = report.terms;
-  return {.state = terms.parameters + terms.gradients + terms.optimizer_state,
-          .activations = terms.activations,
-          .allocated = report.peak - terms.context - terms.communication_buffers - terms.fragmentation,
-          .in_use = report.peak,
-          .available = report.available,
-          .gpu = report.gpu,
-          .fits = report.fits};
-}
-
-/// A stated speed in samples per second of all GPUs.
-double samples_per_second(StatedSpeed stated, double speed, const ResolvedExperiment& its) {
-  const int ranks = its.cluster->ranks();
-  const double step = 1.0 * its.settings.batch_per_gpu * its.settings.accumulation * replicas(its);
-  const auto tokens = [&] {
-    if (!its.model || !its.model->sequence_length)
-      throw InputError("a speed in tokens, of a model that reads no sequences");
-    return *its.model->sequence_length;
-  };
-  const auto at_one_step_per_second = [&] {
-    const Known<MatrixWork> work = matrix_work(its, 1);
-    if (!work) throw InputError(work.error());
-    return *work;
-  };
-  switch (stated) {
-    case StatedSpeed::samples:
-      return speed;
-    case StatedSpeed::tokens:
-      return speed / tokens();
-    case StatedSpeed::gpu_tokens:
-      return speed * ranks / tokens();
-    case StatedSpeed::step_time:
-      return step / speed;
-    case StatedSpeed::epoch_time:
-      if (!its.samples_per_epoch)
-        throw InputError("the number of samples per epoch is not known for this model");
-      return *its.samples_per_epoch / speed;
-    case StatedSpeed::gpu_flops:
-      return step * speed / at_one_step_per_second().rate.si();
-    case StatedSpeed::utilization:
-      return step * speed / at_one_step_per_second().utilization;
-  }
-  return 0;
-}
-
-/// Throws InputError if a step has another number of them.
-const OpCommunication& only_collective(const ResolvedExperiment& its) {
-  const OpCommunication* found = nullptr;
-  for (const RankClass& one : its.classes) {
-    for (const Op& op : one.trace.ops) {
-      for (const OpCommunication& collective : op.communications) {
-        if (found != nullptr || collective.message)
-          throw InputError("the step of a bus bandwidth must have one collective and no messages");
-        found = &collective;
-      }
-    }
-  }
-  if (found == nullptr) throw InputError("the step of a bus bandwidth must have a collective");
-  return *found;
-}
-
-/// The bounds that `collective` prints.
-std::optional<ErrorBounds> bandwidth_bounds(const config::Catalogue& catalogue,
-                                            const ResolvedExperiment& its) {
-  const auto errors = shipped_collective_errors(catalogue);
-  if (!errors || is_of_hosts(its.library.library)) return std::nullopt;
-  const OpCommunication& collective = only_collective(its);
-  const CurveSubject of{.operation = std::string(config::name_of(collective.operation)),
-                        .platform = its.platform.name,
-                        .links = std::string(config::name_of(family_of(*its.cluster))),
-                        .compute_capability = its.library.compute_capability,
-                        .gpus = its.cluster->ranks(),
-                        .nodes = its.cluster->nodes};
-  const auto error = collective_error(*errors, of, range_of(collective.size));
-  return error ? std::optional(ErrorBounds{error->low, error->high}) : std::nullopt;
-}
-
-double figure_of(const CaseMemory& memory, CaseFigure figure) {
-  switch (figure) {
-    case CaseFigure::memory_in_use:
-      return memory.in_use.si();
-    case CaseFigure::memory_allocated:
-      return memory.allocated.si();
-    case CaseFigure::memory_of_activations:
-      return memory.activations.si();
-    case CaseFigure::memory_of_state:
-      return memory.state.si();
-    default:
-      return memory.fits ? 1 : 0;
-  }
-}
-
 /// Which factors kernel times have.
-enum class Factors { shipped, none, fitted_to_others };
+enum class Factors { shipped, none, fitted_without };
 
 /// A change of an experiment's stack.
 struct Change {
@@ -203,7 +107,7 @@ public:
         predicted.by_fit[fit].reason = "no published one-GPU run to fit software to";
       else if (fit == Fit::software)
         predicted.by_fit[fit] = changed(of, [&] {
-          return Change{.factors = is_of_software_fit(of) ? Factors::fitted_to_others : Factors::shipped};
+          return Change{.factors = is_of_software_fit(of) ? Factors::fitted_without : Factors::shipped};
         });
       else if (!asked.references[fit].empty())
         predicted.by_fit[fit] = fitted(of, asked.references[fit]);
@@ -238,19 +142,19 @@ public:
 private:
   /// All that needs the experiment and no fit.
   void read(const Case& of, const AskedCase& asked, PredictedCase& predicted) {
-    ResolvedExperiment& its = resolved(of, of.machine, few_of(of));
-    check_ranks(of, its);
+    ResolvedExperiment& experiment = resolved(of, of.machine, few_of(of));
+    check_ranks(of, experiment);
     predicted.measured = measured(of, of.machine);
     if (!std::isfinite(*predicted.measured) || (*predicted.measured <= 0 && !is_memory(of.figure)))
       throw InputError("the published figure is too large or too small");
     if (!of.experiment) {
-      predicted.of = circumstances_of(its);
+      predicted.of = circumstances_of(experiment);
       std::string left_out = property_of(options_.left_out, *predicted.of, of.row->source, of.series);
       if (left_out != left_out_) throughputs_.clear();
       left_out_ = std::move(left_out);
     }
     if (of.layout || of.experiment || is_memory(of.figure)) {
-      const std::string reason = reason_against([&] { predicted.memory = memory_of(its); });
+      const std::string reason = reason_against([&] { predicted.memory = memory_of(experiment); });
       if (!predicted.memory && is_memory(of.figure)) throw InputError(reason);
     }
     for (const Fit fit : {Fit::one_gpu, Fit::one_node})
@@ -258,8 +162,8 @@ private:
   }
 
   /// An experiment that a row names may be another one than the row describes.
-  static void check_ranks(const Case& of, const ResolvedExperiment& its) {
-    if (of.experiment && of.row->gpus_total > 0 && of.row->gpus_total != its.cluster->ranks())
+  static void check_ranks(const Case& of, const ResolvedExperiment& experiment) {
+    if (of.experiment && of.row->gpus_total > 0 && of.row->gpus_total != experiment.cluster->ranks())
       throw InputError("the experiment has another number of GPUs than its row");
   }
 
@@ -274,24 +178,25 @@ private:
         const double value = is_memory(of.figure)
                                  ? figure_of(memory_of(resolved(there, nullptr, of.micro_batches)), of.figure)
                                  : this->value(there, {});
-        const double its = finite(measured(there, nullptr));
-        predicted.ends.push_back({.value = is_memory(of.figure) ? value : value / its * *predicted.measured,
-                                  .bounds = bounds(there)});
+        const double measured_there = finite(measured(there, nullptr));
+        predicted.ends.push_back(
+            {.value = is_memory(of.figure) ? value : value / measured_there * *predicted.measured,
+             .bounds = bounds(there)});
       }
     });
     if (!predicted.without_ends.empty()) predicted.ends.clear();
   }
 
   std::optional<ErrorBounds> bounds(const Case& of) {
-    const ResolvedExperiment& its = resolved(of, of.machine, of.micro_batches);
-    if (of.figure == CaseFigure::bus_bandwidth) return bandwidth_bounds(catalogue_, its);
+    const ResolvedExperiment& experiment = resolved(of, of.machine, of.micro_batches);
+    if (of.figure == CaseFigure::bus_bandwidth) return bandwidth_bounds(catalogue_, experiment);
     if (is_memory(of.figure) && !is_verdict(of.figure)) return memory_bounds;
     if (of.figure != CaseFigure::throughput) return std::nullopt;
-    const Known<ExpectedError> error = prediction_error(its);
+    const Known<ExpectedError> error = prediction_error(experiment);
     return error ? std::optional(bounds_of(*error)) : std::nullopt;
   }
 
-  /// Of a time to train, or of what is in proportion to it.
+  /// The bounds of a time to train, or of a figure in proportion to it.
   std::optional<ErrorBounds> target_bounds(const Case& of) {
     const Known<ExpectedError> speed = prediction_error(resolved(of, of.machine, of.micro_batches));
     if (!speed) return std::nullopt;
@@ -312,7 +217,7 @@ private:
   static bool adds_up(const Case& of) { return !of.layout && !of.experiment; }
 
   /// The fit to the runs that do not have the case's property which is left out.
-  const Software& software_of_others() {
+  const Software& software_without_case() {
     const auto found = software_.find(left_out_);
     if (found != software_.end()) return found->second;
     return software_.emplace(left_out_, options_.software->without(options_.left_out, left_out_))
@@ -351,7 +256,7 @@ private:
     return kept(of, machine, micro_batches).resolved;
   }
 
-  /// Those of the options' changes that apply to files of the case.
+  /// The changes among the options that apply to files of the case.
   [[nodiscard]] Overrides changes_of(const ResolvedExperiment& read, const Case& of) const {
     Overrides changes;
     for (const FileChange& change : options_.changes) {
@@ -378,14 +283,14 @@ private:
     return geometric_mean(per_gpu) * run.row->gpus_total;
   }
 
-  void change_stack(Stack& stack, const ResolvedExperiment& its, const Change& change) {
+  void change_stack(Stack& stack, const ResolvedExperiment& experiment, const Change& change) {
     stack.compute_scale.value *= change.scale;
     Factors factors = change.factors;
     const bool is_ideal = stack.slowdown.source.empty();  // by a rule of the run
-    if (factors == Factors::fitted_to_others && (is_ideal || software_of_others().table.empty()))
+    if (factors == Factors::fitted_without && (is_ideal || software_without_case().table.empty()))
       factors = Factors::none;
     if (factors == Factors::none) stack.slowdown = OpSlowdown{};
-    if (factors == Factors::fitted_to_others) stack.slowdown = slowdown_of(software_of_others(), its);
+    if (factors == Factors::fitted_without) stack.slowdown = slowdown_of(software_without_case(), experiment);
     if (factors == Factors::none || options_.equal_gpus) stack.slowest_gpu = 1;
   }
 
@@ -399,20 +304,20 @@ private:
   }
 
   double throughput(const Case& of, const MachineRule* machine, const Change& change, int micro_batches) {
-    Kept& its = kept(of, machine, micro_batches);
-    const auto key = std::tuple(&its, change.factors, change.scale);
+    Kept& simulated = kept(of, machine, micro_batches);
+    const auto key = std::tuple(&simulated, change.factors, change.scale);
     if (const auto known = throughputs_.find(key); known != throughputs_.end()) return known->second;
-    const ChangedStack stack(its.resolved);
-    change_stack(its.resolved.stack, its.resolved, change);
-    return throughputs_[key] = throughput(its, change);
+    const ChangedStack stack(simulated.resolved);
+    change_stack(simulated.resolved.stack, simulated.resolved, change);
+    return throughputs_[key] = throughput(simulated, change);
   }
 
   /// Checked for all that must hold for every run, if the step is one that `run` would simulate.
-  static double throughput(Kept& its, const Change& change) {
-    if (is_multi_update(its.resolved.settings))
-      return simulate(its.resolved, {.timeline = false, .rows = false}).pace.throughput;
+  static double throughput(Kept& simulated, const Change& change) {
+    if (is_multi_update(simulated.resolved.settings))
+      return simulate(simulated.resolved, {.timeline = false, .rows = false}).pace.throughput;
     const bool is_checked = change.scale == 1 && change.factors == Factors::shipped;
-    return (is_checked ? its.steps.checked_pace() : its.steps.pace()).throughput;
+    return (is_checked ? simulated.steps.checked_pace() : simulated.steps.pace()).throughput;
   }
 
   static double finite(double figure) {
@@ -431,11 +336,12 @@ private:
 
   /// In bytes per second: the step is the collective.
   double bus_bandwidth(const Case& of, const Change& change) {
-    const ResolvedExperiment& its = resolved(of, of.machine, of.micro_batches);
-    const OpCommunication& collective = only_collective(its);
-    const double samples = 1.0 * its.settings.batch_per_gpu * its.settings.accumulation * replicas(its);
+    const ResolvedExperiment& experiment = resolved(of, of.machine, of.micro_batches);
+    const OpCommunication& collective = only_collective(experiment);
+    const double samples =
+        1.0 * experiment.settings.batch_per_gpu * experiment.settings.accumulation * replicas(experiment);
     const Seconds step{samples / throughput(of, of.machine, change)};
-    return busbw(collective.operation, its.cluster->ranks(), collective.size, step).si();
+    return busbw(collective.operation, experiment.cluster->ranks(), collective.size, step).si();
   }
 
   /// In USD.
@@ -448,24 +354,25 @@ private:
   }
 
   double time_to_train(const Case& of, const MachineRule* machine, const Change& change) {
-    Kept& its = kept(of, machine, of.micro_batches);
+    Kept& simulated = kept(of, machine, of.micro_batches);
     const double speed = throughput(of, machine, change, of.micro_batches);
-    const auto key = std::tuple(&its, of.target->evaluated, change.factors, change.scale);
+    const auto key = std::tuple(&simulated, of.target->evaluated, change.factors, change.scale);
     auto evaluation = evaluations_.find(key);
     if (evaluation == evaluations_.end()) {
-      const ChangedStack stack(its.resolved);
-      change_stack(its.resolved.stack, its.resolved, change);
-      evaluation = evaluations_.emplace(key, evaluation_of(of, its.resolved).time.si()).first;
+      const ChangedStack stack(simulated.resolved);
+      change_stack(simulated.resolved.stack, simulated.resolved, change);
+      evaluation = evaluations_.emplace(key, evaluation_of(of, simulated.resolved).time.si()).first;
     }
     return of.target->samples / speed + of.target->evaluations * evaluation->second;
   }
 
   double energy_to_train(const Case& of, const Change& change) {
-    ResolvedExperiment& its = resolved(of, of.machine, of.micro_batches);
-    const ChangedStack stack(its);
-    change_stack(its.stack, its, change);
-    const ForwardPass evaluated = evaluation_of(of, its);
-    const Run simulated = simulate(its, {.fidelity = Fidelity::closed, .timeline = false, .rows = false});
+    ResolvedExperiment& experiment = resolved(of, of.machine, of.micro_batches);
+    const ChangedStack stack(experiment);
+    change_stack(experiment.stack, experiment, change);
+    const ForwardPass evaluated = evaluation_of(of, experiment);
+    const Run simulated =
+        simulate(experiment, {.fidelity = Fidelity::closed, .timeline = false, .rows = false});
     if (!simulated.energy) throw InputError(simulated.energy.error());
     return of.target->samples / simulated.pace.throughput * simulated.energy->average.si() +
            of.target->evaluations * evaluated.energy.si();
@@ -527,7 +434,7 @@ private:
     constexpr std::size_t most_steps = 64;
     constexpr std::size_t most_tasks = 200'000;
     std::size_t tasks = 0;
-    for (const auto& [identity, its] : kept_) tasks += its->steps.tasks();
+    for (const auto& [identity, simulated] : kept_) tasks += simulated->steps.tasks();
     return kept_.size() > most_steps || tasks > most_tasks;
   }
 

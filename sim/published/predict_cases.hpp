@@ -32,8 +32,8 @@ struct Prediction {
 struct CaseMemory {
   Bytes state = {};  ///< parameters, gradients and optimizer state
   Bytes activations = {};
-  Bytes allocated = {};  ///< what the framework's allocator hands out
-  Bytes in_use = {};     ///< with the context, NCCL's buffers and what the allocator holds besides
+  Bytes allocated = {};  ///< memory that the framework's allocator hands out
+  Bytes in_use = {};     ///< with the context, NCCL's buffers and free memory that the allocator holds
   Bytes available = {};
   std::string gpu = {};  ///< name of the profile
   bool fits = true;
@@ -48,10 +48,10 @@ struct PredictedEnd {
 struct PredictedCase {
   std::optional<double> measured = {};  ///< nothing if no experiment could be made
   ByFit<Prediction> by_fit = {};
-  /// Of a row with an experiment, and of a time, energy or cost to a target: the bounds that `run` prints
-  /// with it, or `collective`.
+  /// The bounds that `run` or `collective` prints with the figure: for a row with an experiment, and for a
+  /// time, energy or cost to a target.
   std::optional<ErrorBounds> bounds = {};
-  /// Of a row with an experiment: what is predicted at the ends of its ranges, or why that is impossible.
+  /// Predictions at the ends of the ranges of a row with an experiment, or why they are impossible.
   std::vector<PredictedEnd> ends = {};
   std::string without_ends = {};
   std::optional<Circumstances> of = {};      ///< of a row without an experiment
@@ -79,7 +79,7 @@ struct PredictionOptions {
 
 /// `software` is fitted without the runs that have the case's property `left_out`. A reference's factor is
 /// the stack's compute_scale for which its prediction (on the case's machine, with the shipped software)
-/// equals what was measured; of several factors the median of the logarithms counts. Runs with servers are
+/// equals the measurement; of several factors the median of the logarithms counts. Runs with servers are
 /// simulated, the others take their closed form (engine.hpp). `parallel` children at once.
 std::vector<PredictedCase> predict_cases(const config::Catalogue& catalogue,
                                          const std::vector<AskedCase>& asked, int parallel,

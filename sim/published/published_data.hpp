@@ -1,6 +1,6 @@
 #pragma once
-// Published rows with the rules that say what they measured: the input of every validation and fit. Runs and
-// curves made from it point into it, so each holds a share of it.
+// Published rows with the rules for their machines, models and software: the input of every validation and
+// fit. Runs and curves point into this data, so each holds a share of it.
 
 #include "published/machine_rules.hpp"
 #include "published/published_rows.hpp"

@@ -12,7 +12,7 @@
 namespace trainyard {
 namespace {
 
-/// `text` without what would end a comment.
+/// `text` on one line, so that it stays within a comment.
 std::string in_one_line(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return c == '\n' || c == '\r'; }, ' ');

@@ -11,7 +11,7 @@ namespace trainyard {
 
 struct PublishedExperiment {
   std::string file;  ///< experiment_file() of its row
-  std::string text;  ///< what was measured and where it stands as comments, then the resolved experiment
+  std::string text;  ///< comments (the measurement and where it stands), then the resolved experiment
 };
 
 /// "parallel-12.yaml": the name of the row's table, and its line.

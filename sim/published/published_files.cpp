@@ -34,15 +34,15 @@ std::vector<PublishedRow> read_published_files(const config::Catalogue& catalogu
   std::vector<Diagnostic> errors;
   for (const fs::path& path : paths) {
     try {
-      std::vector<PublishedRow> its =
+      std::vector<PublishedRow> file_rows =
           read_published_rows(path.string(), config::read_file(path, largest_csv), forms);
-      if (its.empty())
+      if (file_rows.empty())
         throw InputError(std::vector{Diagnostic{.file = path.string(),
                                                 .key_path = {},
                                                 .message = "the table has no row that is a measurement",
                                                 .hint = {},
                                                 .source_line = {}}});
-      std::ranges::move(its, std::back_inserter(rows));
+      std::ranges::move(file_rows, std::back_inserter(rows));
     } catch (const InputError& error) {
       errors.insert(errors.end(), error.diagnostics().begin(), error.diagnostics().end());
     }

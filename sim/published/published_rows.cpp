@@ -137,7 +137,7 @@ public:
     return std::pow(10.0, static_cast<double>(power.value_or(0)) - static_cast<double>(decimals));
   }
 
-  /// Checks what only a row with an experiment must state.
+  /// Checks the columns that only a row with an experiment must have.
   [[nodiscard]] ReportColumns report() const {
     ReportColumns read{.id = text("id"), .layout = text("layout"), .experiment = text("experiment")};
     if (read.experiment.empty()) return read;
@@ -220,8 +220,8 @@ void complete_nodes(PublishedRow& row) {
   if (row.gpus_total % most_in_a_node == 0) row.nodes = row.gpus_total / most_in_a_node;
 }
 
-/// What a rate or a time measures in a file without the column `metric`. Longer times may be those of an
-/// epoch or of a whole run.
+/// The metric of a rate or a time in a file without the column `metric`. Longer times may be for an epoch or
+/// a whole run.
 std::string metric_of(const std::string& unit) {
   if (unit.find('/') != std::string::npos) return "throughput";
   return unit == "ms" || unit == "us" ? "step_time" : "";

@@ -46,10 +46,10 @@ std::string series_of_any_batch(const Case& of) {
 
 /// Whether both figures are of one result.
 bool is_of_result(const PublishedRow& row, const PublishedRow& result) {
-  const TargetColumns& its = *row.to_target;
+  const TargetColumns& target = *row.to_target;
   const TargetColumns& of = *result.to_target;
-  const std::string& submitter = its.result_submitter.empty() ? its.submitter : its.result_submitter;
-  return row.system == result.system && its.round == of.round && its.benchmark == of.benchmark &&
+  const std::string& submitter = target.result_submitter.empty() ? target.submitter : target.result_submitter;
+  return row.system == result.system && target.round == of.round && target.benchmark == of.benchmark &&
          submitter == of.submitter && row.global_batch == result.global_batch && row.nodes == result.nodes;
 }
 
@@ -62,14 +62,14 @@ std::map<std::string, std::vector<std::size_t>> by_series(const std::vector<Scor
 }  // namespace
 
 References::References(const std::shared_ptr<const PublishedData>& data)
-    : given_(cases_by_series(data, data->rows)), others_(cases_by_series(data, data->lookup)) {}
+    : given_(cases_by_series(data, data->rows)), lookup_(cases_by_series(data, data->lookup)) {}
 
 std::vector<const Case*> References::smallest_of(const Runs& runs, const Case& target) const {
   std::vector<const Case*> found;
   const std::string series = series_of_any_batch(target);
-  for (const auto& [key, its] : runs) {
-    if (series_of_any_batch(its.front()) != series) continue;
-    for (const Case& run : its) {
+  for (const auto& [key, series_runs] : runs) {
+    if (series_of_any_batch(series_runs.front()) != series) continue;
+    for (const Case& run : series_runs) {
       const int gpus = run.row->gpus_total;
       if (gpus >= target.row->gpus_total) continue;
       if (!found.empty() && gpus < found.front()->row->gpus_total) found.clear();
@@ -84,7 +84,7 @@ AskedCase References::asked(const Case& of) const {
   if (is_memory(of.figure)) return asked;
   const auto seek = [&](const auto& test) {
     auto found = those_of(given_, of, test);
-    return found.empty() ? those_of(others_, of, test) : found;
+    return found.empty() ? those_of(lookup_, of, test) : found;
   };
   std::vector<const Case*>& one_gpu = asked.references[Fit::one_gpu];
   std::vector<const Case*>& one_node = asked.references[Fit::one_node];
@@ -94,10 +94,10 @@ AskedCase References::asked(const Case& of) const {
   if (!one_node.empty() || !one_gpu.empty()) return asked;
   // the smallest of both lists: a run that is used for fitting is never scored
   one_node = smallest_of(given_, of);
-  std::vector<const Case*> others = smallest_of(others_, of);
+  std::vector<const Case*> from_lookup = smallest_of(lookup_, of);
   const auto gpus_of = [](const std::vector<const Case*>& runs) { return runs.front()->row->gpus_total; };
-  if (one_node.empty() || (!others.empty() && gpus_of(others) < gpus_of(one_node)))
-    one_node = std::move(others);
+  if (one_node.empty() || (!from_lookup.empty() && gpus_of(from_lookup) < gpus_of(one_node)))
+    one_node = std::move(from_lookup);
   return asked;
 }
 
@@ -106,9 +106,9 @@ std::vector<AskedCase> asked_layouts(const std::vector<ScoredCase>& cases) {
   std::vector<AskedCase> asked(cases.size());
   const auto gpus = [&](std::size_t i) { return cases[i].of.row->gpus_total; };
   const auto identity = [&](std::size_t i) { return identity_of(cases[i].of, cases[i].of.machine); };
-  for (const auto& [series, its] : by_series(cases)) {
+  for (const auto& [series, members] : by_series(cases)) {
     std::vector<std::size_t> timed;
-    for (const std::size_t i : its) {
+    for (const std::size_t i : members) {
       asked[i].of = &cases[i].of;
       if (!is_memory(cases[i].of.figure)) timed.push_back(i);
     }
@@ -126,8 +126,8 @@ std::vector<AskedCase> asked_layouts(const std::vector<ScoredCase>& cases) {
     }
     for (const std::size_t i : timed) {
       const std::string own = identity(i);
-      for (const auto& [other, its_identity] : some) {
-        if (its_identity != own) asked[i].references[Fit::one_layout].push_back(&cases[other].of);
+      for (const auto& [other, other_identity] : some) {
+        if (other_identity != own) asked[i].references[Fit::one_layout].push_back(&cases[other].of);
       }
     }
   }
@@ -140,9 +140,9 @@ std::vector<AskedCase> asked_targets(const std::vector<ScoredCase>& cases, std::
     const PublishedRow& row = *cases[i].of.row;
     return std::tuple(row.gpus_total, row.year);
   };
-  for (const auto& [series, its] : by_series(cases)) {
+  for (const auto& [series, members] : by_series(cases)) {
     std::vector<std::size_t> times;
-    for (const std::size_t i : its) {
+    for (const std::size_t i : members) {
       asked[i].of = &cases[i].of;
       if (cases[i].of.figure == CaseFigure::time_to_train) times.push_back(i);
     }
@@ -154,7 +154,7 @@ std::vector<AskedCase> asked_targets(const std::vector<ScoredCase>& cases, std::
       target.evaluations *= target.trained / target.samples;
       target.samples = target.trained;
     }
-    for (const std::size_t i : its) {
+    for (const std::size_t i : members) {
       const Case& of = cases[i].of;
       const bool is_its_result =
           i == first || (of.figure != CaseFigure::time_to_train && is_of_result(*of.row, *reference.row));

@@ -1,5 +1,5 @@
 #pragma once
-// Which measurements a case's kernel times may be scaled to.
+// Selects the measurements that a case's kernel times may be scaled to.
 
 #include "published/validation.hpp"
 
@@ -11,7 +11,7 @@
 
 namespace trainyard {
 
-/// The cases among which references are looked up: those of the given rows, then those of others.
+/// The cases among which references are looked up: first the given rows, then all rows of the lookup.
 class References {
 public:
   explicit References(const std::shared_ptr<const PublishedData>& data);
@@ -25,15 +25,15 @@ private:
 
   [[nodiscard]] std::vector<const Case*> smallest_of(const Runs& runs, const Case& target) const;
 
-  Runs given_, others_;
+  Runs given_, lookup_;
 };
 
-/// Of cases whose ranks share a model, by place: the others on the fewest GPUs of its series, or seven of
-/// them, spread over the order of the rows, without those that are the same experiment.
+/// References of cases whose ranks share a model, by place: the cases on the fewest GPUs of the series, at
+/// most seven, spread over the order of the rows. No case refers to its own experiment.
 std::vector<AskedCase> asked_layouts(const std::vector<ScoredCase>& cases);
 
-/// Of trainings to a target, by place: the time to train on the fewest GPUs of the same system, of the first
-/// year, with the samples that it took, which is kept in `kept`. A case of that result has no reference.
+/// References of trainings to a target, by place: the time to train on the fewest GPUs of the same system, in
+/// the first year, with the samples that it took. `kept` owns the references. A case of that result has none.
 std::vector<AskedCase> asked_targets(const std::vector<ScoredCase>& cases, std::deque<Case>& kept);
 
 }  // namespace trainyard

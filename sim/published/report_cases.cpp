@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a metric states, and the first words that its unit may have.
+/// A metric: its figure, and the first words that its unit may have.
 struct Metric {
   std::string_view name;
   CaseFigure figure{};
@@ -88,17 +88,17 @@ std::string file_of(const config::Catalogue& catalogue, const PublishedRow& row)
 /// "dgx_a100" of "platforms/dgx_a100.yaml".
 std::string name_of_file(const std::string& named) { return fs::path(named).stem().string(); }
 
-/// What the experiment says about the case.
+/// Fills in the precision, batch and names that the experiment states.
 void read_experiment(Case& of, std::string file) {
-  const Experiment its = load_experiment(config::load(file));
-  of.precision = its.precision;
-  of.batch_per_gpu = its.batch_per_gpu;
-  of.micro_batches = its.accumulation;
+  const Experiment experiment = load_experiment(config::load(file));
+  of.precision = experiment.precision;
+  of.batch_per_gpu = experiment.batch_per_gpu;
+  of.micro_batches = experiment.accumulation;
   CaseExperiment& named = of.experiment.emplace();
   named.file = std::move(file);
-  named.platform = name_of_file(its.platform);
-  named.model = name_of_file(its.model.value_or(its.trace.value_or("")));
-  named.stack = name_of_file(its.stack);
+  named.platform = name_of_file(experiment.platform);
+  named.model = name_of_file(experiment.model.value_or(experiment.trace.value_or("")));
+  named.stack = name_of_file(experiment.stack);
   if (of.row->report->ranges.empty()) return;
   Overrides low;
   Overrides high;
@@ -123,13 +123,13 @@ std::string reason_without_experiment(const PublishedRow& row) {
 
 std::string unit_problem(std::string_view metric, std::string_view unit) {
   if (metric == other_metric) return {};
-  const Metric* const its = metric_named(metric);
-  if (its == nullptr) return fmt::format("the metric '{}' is none of those of reports", metric);
+  const Metric* const named = metric_named(metric);
+  if (named == nullptr) return fmt::format("the metric '{}' is none of those of reports", metric);
   const std::string_view first = unit.substr(0, unit.find(' '));
-  if (std::ranges::any_of(its->units,
+  if (std::ranges::any_of(named->units,
                           [&](std::string_view known) { return !known.empty() && known == first; }))
     return {};
-  return fmt::format("the unit of the metric '{}' is {}, not '{}'", metric, its->units.front(), unit);
+  return fmt::format("the unit of the metric '{}' is {}, not '{}'", metric, named->units.front(), unit);
 }
 
 std::string_view report_family(const PublishedRow& row) {
@@ -147,8 +147,8 @@ std::string_view report_family(const PublishedRow& row) {
 bool is_about_collectives(std::string_view family) { return family == collective_family; }
 
 bool states_a_speed(const PublishedRow& row) {
-  const Metric* const its = metric_named(row.metric);
-  return its != nullptr && !is_memory(its->figure) && row.value > 0;
+  const Metric* const named = metric_named(row.metric);
+  return named != nullptr && !is_memory(named->figure) && row.value > 0;
 }
 
 std::variant<Case, std::string> report_case_of(const config::Catalogue& catalogue,
@@ -157,11 +157,11 @@ std::variant<Case, std::string> report_case_of(const config::Catalogue& catalogu
   if (row.report->experiment.empty()) return reason_without_experiment(row);
   Case of{.data = data, .row = &row, .series = row.source};
   read_experiment(of, file_of(catalogue, row));
-  const Metric* const its = metric_named(row.metric);
-  if (its == nullptr) return fmt::format("the metric '{}' is not compared", row.metric);
-  of.figure = its->figure;
-  of.stated = its->stated;
-  of.measured = row.value * its->factor;
+  const Metric* const named = metric_named(row.metric);
+  if (named == nullptr) return fmt::format("the metric '{}' is not compared", row.metric);
+  of.figure = named->figure;
+  of.stated = named->stated;
+  of.measured = row.value * named->factor;
   if (of.figure == CaseFigure::within_memory && row.value == 0) of.figure = CaseFigure::out_of_memory;
   if (!is_verdict(of.figure) && row.value <= 0) return "no value above 0";
   if (row.value > 0) of.rounding = row.last_digit / 2 / row.value;

@@ -50,8 +50,8 @@ std::string value_of_row(const PublishedRow& row, std::string_view word) {
       {"vocabulary", layout.vocabulary},
       {"sequence", positive(row.seq_len)},
       {"replica_batch", replicas > 0 && global % replicas == 0 ? global / replicas : 0}};
-  for (const auto& [its, number] : numbers) {
-    if (its == word) return number > 0 ? std::to_string(number) : std::string();
+  for (const auto& [name, number] : numbers) {
+    if (name == word) return number > 0 ? std::to_string(number) : std::string();
   }
   return {};
 }

@@ -21,10 +21,10 @@ std::string with_numbers(
     std::string text,
     const std::function<std::string(const std::string& word, const std::string& otherwise)>& number_of);
 
-/// The row's numbers; a word that the row does not state gives what stands after '|'. Without that it is an
-/// error. {servers} is the number of nodes by default, {replica_batch} the samples of a step of one replica,
-/// {model WORD} the number that follows a word in the column `model`, {notes WORD} the letters and digits
-/// that follow a word in the column `notes`.
+/// `text` with the row's numbers in place of words in braces. A word that the row does not state gives the
+/// text after '|', or an error without one. {servers} is the number of nodes by default, {replica_batch} the
+/// samples of a step of one replica, {model WORD} the number that follows a word in the column `model`,
+/// {notes WORD} the letters and digits that follow a word in the column `notes`.
 tl::expected<std::string, std::string> with_row_numbers(const std::string& text, const PublishedRow& row);
 
 /// The digits after a word of the model, "3200000" after "deep_vocab=" in "wide_deep,deep_vocab=3200000";

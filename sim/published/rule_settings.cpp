@@ -88,7 +88,7 @@ void check_settings(const RowSettings& set, const std::string& key_path, const s
     const std::string_view file = file_named_by(key);
     by_file[file][file.empty() ? key : key.substr(file.size() + 1)] = value;
   }
-  for (const auto& [file, its] : by_file) {
+  for (const auto& [file, settings] : by_file) {
     const auto problem = [&, word = file](const RowSettings& some) -> std::optional<Diagnostic> {
       if (word.empty()) {
         return problem_of(config::parse("experiment", any_experiment), some,
@@ -104,10 +104,10 @@ void check_settings(const RowSettings& set, const std::string& key_path, const s
       return problem_in_files(catalogue, kind,
                               own.empty() ? config::names(catalogue, kind) : std::vector{own}, some);
     };
-    const std::optional<Diagnostic> together = problem(its);
+    const std::optional<Diagnostic> together = problem(settings);
     if (!together) continue;
     bool is_reported = false;
-    for (const auto& one : its) {
+    for (const auto& one : settings) {
       const std::optional<Diagnostic> alone = problem({one});
       if (!alone) continue;
       is_reported = true;

@@ -123,9 +123,10 @@ public:
       parameters_[j].sd = std::sqrt(variances[static_cast<Index>(j)]);
   }
 
-  /// The `most_factors` factors that say nearly the same as all, of the runs and of jobs like them with
-  /// another stack, model or GPU, which fewer factors match: they are fitted to what all say (predictive
-  /// projection, Piironen and Vehtari 2017), so that measured times do not choose them directly.
+  /// The `most_factors` factors that predict nearly the same as all do, for the runs and for jobs like them
+  /// with another stack, model or GPU, which fewer factors match. They are fitted to predictions by all
+  /// factors (predictive projection, Piironen and Vehtari 2017), so measured times do not choose them
+  /// directly.
   [[nodiscard]] Solution projected() const {
     using U = SoftwareUse;
     static const std::vector<Columns> unknown{
@@ -153,7 +154,7 @@ public:
     return software;
   }
 
-  /// The same with the standard deviations of the factors and the rows that they rest on, rounded.
+  /// The software with the standard deviations of the factors and the rows that they rest on, rounded.
   [[nodiscard]] Software described() const {
     constexpr int digits = 4;
     Software result = software();
@@ -168,7 +169,7 @@ public:
   }
 
 private:
-  /// Of jobs that the factors of `all` predict.
+  /// A solution for jobs whose times are predicted by the factors of `all`.
   Solution(std::vector<KernelTimes> jobs, const Solution& all) : runs_(std::move(jobs)) {
     find_parameters();
     parameters_ = all.parameters_;  // the same, in the same order, with their rows
@@ -216,8 +217,8 @@ private:
     }
   }
 
-  /// Takes factors away, those first without which the marginal likelihood is greatest; some at a
-  /// time, as each can do what its neighbour did. Whether there were too many.
+  /// Removes the factors without which the marginal likelihood is greatest: some at a time, since a neighbour
+  /// can take over the effect of a factor. Returns whether there were too many.
   bool drop_factors() {
     if (parameters_.size() <= most_factors) return false;
     const Posterior at = posterior();
@@ -237,24 +238,24 @@ private:
   }
 
   void keep(const std::vector<bool>& kept) {
-    std::vector<FittedFactor> others;
+    std::vector<FittedFactor> factors;
     std::vector<Index> old;
     std::map<std::size_t, std::size_t> renumbered;
     for (std::size_t j = 0; j < parameters_.size(); ++j) {
       if (!kept[j]) continue;
-      renumbered[j] = others.size();
-      others.push_back(std::move(parameters_[j]));
+      renumbered[j] = factors.size();
+      factors.push_back(std::move(parameters_[j]));
       old.push_back(static_cast<Index>(j));
     }
-    parameters_ = std::move(others);
+    parameters_ = std::move(factors);
     prior_ = VectorXd(prior_(old));
     fitted_ = VectorXd(fitted_(old));
-    for (std::vector<std::size_t>& its : of_run_) {
+    for (std::vector<std::size_t>& indices : of_run_) {
       std::vector<std::size_t> still;
-      for (const std::size_t j : its) {
+      for (const std::size_t j : indices) {
         if (const auto found = renumbered.find(j); found != renumbered.end()) still.push_back(found->second);
       }
-      its = std::move(still);
+      indices = std::move(still);
     }
   }
 
@@ -262,9 +263,9 @@ private:
     std::map<std::tuple<std::size_t, SoftwareUse, FactorOps>, std::size_t> found;
     for (const KernelTimes& run : runs_) {
       for (std::size_t level = 0; level < levels().size(); ++level) {
-        const Level& its = levels()[level];
-        if (!has_all(run.of.use, its.columns)) continue;
-        for (const FactorOps ops : its.ops) found[{level, part_of(run.of.use, its.columns), ops}] = 0;
+        const Level& factors = levels()[level];
+        if (!has_all(run.of.use, factors.columns)) continue;
+        for (const FactorOps ops : factors.ops) found[{level, part_of(run.of.use, factors.columns), ops}] = 0;
       }
     }
     prior_.resize(static_cast<Index>(found.size()));
@@ -275,13 +276,13 @@ private:
       parameters_.push_back({.use = std::get<1>(key), .ops = std::get<2>(key), .sd = 0, .rows = {}});
     }
     for (const KernelTimes& run : runs_) {
-      std::vector<std::size_t>& its = of_run_.emplace_back();
+      std::vector<std::size_t>& indices = of_run_.emplace_back();
       for (std::size_t level = 0; level < levels().size(); ++level) {
         if (!has_all(run.of.use, levels()[level].columns)) continue;
         for (const FactorOps ops : levels()[level].ops) {
           if (time_of(run, ops) <= 0) continue;  // the run says nothing about it
-          its.push_back(found.at({level, part_of(run.of.use, levels()[level].columns), ops}));
-          parameters_[its.back()].rows.push_back(run.row);
+          indices.push_back(found.at({level, part_of(run.of.use, levels()[level].columns), ops}));
+          parameters_[indices.back()].rows.push_back(run.row);
         }
       }
     }
@@ -302,12 +303,12 @@ private:
     VectorXd seen(n);  // logarithms of times over it, as seen from 0
     for (Index i = 0; i < n; ++i) {
       const KernelTimes& run = runs_[static_cast<std::size_t>(i)];
-      const std::vector<std::size_t>& its = of_run_[static_cast<std::size_t>(i)];
-      const Derivatives at = derivatives(run, its);
+      const std::vector<std::size_t>& indices = of_run_[static_cast<std::size_t>(i)];
+      const Derivatives at = derivatives(run, indices);
       const double sd = std::sqrt(noise * noise + run.rounding * run.rounding);
       seen[i] = std::log(run.measured / at.time) / sd;
-      for (std::size_t k = 0; k < its.size(); ++k) {
-        const auto j = static_cast<Index>(its[k]);
+      for (std::size_t k = 0; k < indices.size(); ++k) {
+        const auto j = static_cast<Index>(indices[k]);
         const double derivative = at.by_factor[k] / at.time / sd;
         jacobian.coeffRef(i, j) = derivative;
         seen[i] += derivative * fitted_[j];
@@ -326,10 +327,11 @@ private:
     std::vector<double> by_factor;  ///< derivatives of it by the logarithms
   };
 
-  [[nodiscard]] Derivatives derivatives(const KernelTimes& run, const std::vector<std::size_t>& its) const {
+  [[nodiscard]] Derivatives derivatives(const KernelTimes& run,
+                                        const std::vector<std::size_t>& indices) const {
     ByOpGroup kernels = run.kernels;
     double launches = run.ops * usual_launch_cost;
-    for (const std::size_t j : its) {
+    for (const std::size_t j : indices) {
       const double factor = std::exp(fitted_[static_cast<Index>(j)]);
       if (parameters_[j].ops == FactorOps::launch) launches *= factor;
       for (const OpGroup group : all_op_groups) {
@@ -338,7 +340,7 @@ private:
     }
     Derivatives result{.time = run.rest + launches, .by_factor = {}};
     for (const double group : kernels.values) result.time += group;
-    for (const std::size_t j : its) {
+    for (const std::size_t j : indices) {
       double& derivative = result.by_factor.emplace_back(0);
       if (parameters_[j].ops == FactorOps::launch) derivative = launches;
       for (const OpGroup group : all_op_groups) {
@@ -356,8 +358,8 @@ std::string places_of(std::span<const PublishedRow* const> rows) {
   for (const PublishedRow* row : rows)
     lines[std::filesystem::path(row->file).filename().string()].insert(row->line);
   std::string text;
-  for (const auto& [file, its] : lines)
-    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", file, lines_text(its));
+  for (const auto& [file, numbers] : lines)
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", file, lines_text(numbers));
   return text;
 }
 
@@ -380,7 +382,7 @@ SoftwareFit::SoftwareFit(std::vector<KernelTimes> runs) : runs_(std::move(runs))
   for (auto& [series, fold] : fold_of_series_) fold = next++ % fold_count;
   for (std::size_t fold = 0; fold < std::min(fold_count, fold_of_series_.size()); ++fold) {
     without_fold_.push_back(
-        fitted_to_others([&](const KernelTimes& run) { return fold_of_series_.at(run.series) == fold; }));
+        fitted_without([&](const KernelTimes& run) { return fold_of_series_.at(run.series) == fold; }));
   }
 }
 
@@ -394,13 +396,13 @@ Software SoftwareFit::without(GroupLeftOut left_out, const std::string& property
     return found == fold_of_series_.end() ? software_ : without_fold_[found->second];
   }
   const auto has_property = [&](const KernelTimes& run) { return property_of(left_out, run) == property; };
-  return std::ranges::none_of(runs_, has_property) ? software_ : fitted_to_others(has_property);
+  return std::ranges::none_of(runs_, has_property) ? software_ : fitted_without(has_property);
 }
 
-Software SoftwareFit::fitted_to_others(const std::function<bool(const KernelTimes&)>& is_left_out) const {
-  std::vector<KernelTimes> others;
-  std::ranges::remove_copy_if(runs_, std::back_inserter(others), is_left_out);
-  return others.empty() ? unfitted_software() : Solution(std::move(others)).projected().software();
+Software SoftwareFit::fitted_without(const std::function<bool(const KernelTimes&)>& is_left_out) const {
+  std::vector<KernelTimes> remaining;
+  std::ranges::remove_copy_if(runs_, std::back_inserter(remaining), is_left_out);
+  return remaining.empty() ? unfitted_software() : Solution(std::move(remaining)).projected().software();
 }
 
 LeftOutError SoftwareFit::left_out_error(GroupLeftOut left_out) const {
@@ -408,9 +410,9 @@ LeftOutError SoftwareFit::left_out_error(GroupLeftOut left_out) const {
   for (std::size_t i = 0; i < runs_.size(); ++i) groups[property_of(left_out, runs_[i])].push_back(i);
   std::vector<double> errors;
   double sum = 0;
-  for (const auto& [name, its] : groups) {
+  for (const auto& [name, members] : groups) {
     const Software software = without(left_out, name);
-    for (const std::size_t i : its) {
+    for (const std::size_t i : members) {
       const double error = runs_[i].measured / step_time(runs_[i], software) - 1;
       sum += error;
       errors.push_back(std::abs(error));

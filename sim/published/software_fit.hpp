@@ -4,7 +4,7 @@
 // factors that match, of its launches and of the rest. Every factor is drawn towards 1 as if its logarithm
 // were normal with the standard deviation of its level, so that factors with few runs hardly differ from 1
 // (maximum a posteriori; for the linearised problem the best linear unbiased prediction, Henderson 1975).
-// Of them all, those 150 are kept that say nearly the same (predictive projection).
+// The 150 factors are kept that predict nearly the same as all of them (predictive projection).
 
 #include "published/kernel_times.hpp"
 #include "published/left_out.hpp"
@@ -29,15 +29,15 @@ public:
   /// All factors, with the rows they rest on.
   [[nodiscard]] Software software() const;
 
-  /// The factors, also chosen, as if the runs with this property had not been there. Of a series: without a
-  /// tenth of all series, to which it belongs.
+  /// The factors, also chosen, as if there were no runs with this property. For a series: without the tenth
+  /// of all series that contains it.
   [[nodiscard]] Software without(GroupLeftOut left_out, const std::string& property) const;
 
   /// Errors of the runs, each predicted without those that have its property.
   [[nodiscard]] LeftOutError left_out_error(GroupLeftOut left_out) const;
 
 private:
-  [[nodiscard]] Software fitted_to_others(const std::function<bool(const KernelTimes&)>& is_left_out) const;
+  [[nodiscard]] Software fitted_without(const std::function<bool(const KernelTimes&)>& is_left_out) const;
 
   std::vector<KernelTimes> runs_;
   Software software_;

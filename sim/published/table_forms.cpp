@@ -50,11 +50,11 @@ public:
   [[nodiscard]] bool matches(const FormRow& row) const {
     return std::ranges::all_of(row.when, [&](const auto& condition) {
       std::vector<std::string> texts = condition.second;
-      const std::string its = text(condition.first);
-      const auto is_met = [&](const std::string& bound) { return is_within(bound, its); };
-      const auto others = std::ranges::partition(texts, is_bound);
-      return std::ranges::all_of(texts.begin(), others.begin(), is_met) &&
-             trainyard::matches({others.begin(), others.end()}, its);
+      const std::string cell = text(condition.first);
+      const auto is_met = [&](const std::string& bound) { return is_within(bound, cell); };
+      const auto words = std::ranges::partition(texts, is_bound);
+      return std::ranges::all_of(texts.begin(), words.begin(), is_met) &&
+             trainyard::matches({words.begin(), words.end()}, cell);
     });
   }
 
@@ -142,18 +142,18 @@ private:
 /// The rows of one figure. `is_another`: lines that do not state it are left out. A line with an
 /// unknown word belongs to the form's first row: conditions cannot tell its row.
 FormedTable rows_of(const CsvFile& table, const TableForm& form, const FormRow& row,
-                    const std::map<std::string, std::string>& its_cells, bool is_another) {
+                    const std::map<std::string, std::string>& cell_forms, bool is_another) {
   FormedTable made;
   made.file.header.line = table.header.line;
-  for (const auto& [column, text] : its_cells) made.file.header.cells.push_back({.text = column});
+  for (const auto& [column, text] : cell_forms) made.file.header.cells.push_back({.text = column});
   for (const CsvRow& line : table.rows) {
     const Line cells(table, form, line);
     std::optional<Diagnostic> unknown = cells.unknown();
     const bool is_here = unknown ? &row == &form.rows.front() && !is_another : cells.matches(row);
     if (!is_here) continue;
-    if (is_another && cells.filled_in(its_cells.at("value")).text.empty()) continue;
-    CsvRow& its = made.file.rows.emplace_back(CsvRow{.line = line.line, .cells = {}});
-    for (const auto& [column, text] : its_cells) its.cells.push_back(cells.filled_in(text));
+    if (is_another && cells.filled_in(cell_forms.at("value")).text.empty()) continue;
+    CsvRow& formed = made.file.rows.emplace_back(CsvRow{.line = line.line, .cells = {}});
+    for (const auto& [column, text] : cell_forms) formed.cells.push_back(cells.filled_in(text));
     made.unknown.push_back(std::move(unknown));
   }
   return made;

@@ -1,6 +1,6 @@
 #pragma once
-// What a published row says about a training until a target is reached, apart from machine and software: in
-// the columns of MLPerf's results (workloads/published/README.md, "Runs to a target").
+// The columns of a published row about a training until a target is reached, apart from machine and software:
+// those of MLPerf's results (workloads/published/README.md, "Runs to a target").
 
 #include <string>
 

@@ -37,18 +37,18 @@ public:
   }
 
   [[nodiscard]] double number(const CsvRow& row, std::string_view column) const {
-    const std::string its = text(row, column);
-    if (its.empty()) return 0;
-    const Parsed<double> read = parse_number(its);
+    const std::string cell = text(row, column);
+    if (cell.empty()) return 0;
+    const Parsed<double> read = parse_number(cell);
     if (read && std::isfinite(*read) && *read >= 0) return *read;
     problems_.error(row.line, row.cells[place_of(column)], column,
-                    "a number of at least 0 is needed, not " + in_quotes(its));
+                    "a number of at least 0 is needed, not " + in_quotes(cell));
     return 0;
   }
 
   [[nodiscard]] int count(const CsvRow& row, std::string_view column) const {
-    const double its = number(row, column);
-    if (its == std::floor(its) && its <= most_gpus) return static_cast<int>(its);
+    const double value = number(row, column);
+    if (value == std::floor(value) && value <= most_gpus) return static_cast<int>(value);
     problems_.error(row.line, row.cells[place_of(column)], column,
                     "a whole number is needed, not " + in_quotes(text(row, column)));
     return 0;
@@ -77,29 +77,30 @@ std::string year_of(std::string_view round) {
 
 bool is_energy(const PublishedRow& row) { return row.metric == "energy_to_train"; }
 
-/// Whether the joules may be those of this result: what both state is the same, the time within 1 %.
+/// Whether the joules may belong to this result: the columns of both are equal, the time within 1 %.
 bool may_belong(const PublishedRow& energy, const PublishedRow& result) {
-  const TargetColumns& its = *energy.to_target;
+  const TargetColumns& target = *energy.to_target;
   const TargetColumns& of = *result.to_target;
-  if (result.system != energy.system || of.round != its.round || of.benchmark != its.benchmark) return false;
+  if (result.system != energy.system || of.round != target.round || of.benchmark != target.benchmark)
+    return false;
   if (energy.nodes > 0 && result.nodes > 0 && energy.nodes != result.nodes) return false;
   if (!energy.global_batch.empty() && !result.global_batch.empty() &&
       energy.global_batch != result.global_batch)
     return false;
   constexpr double most = 0.01;
-  return its.metered_s <= 0 || of.time_s <= 0 || std::abs(its.metered_s / of.time_s - 1) < most;
+  return target.metered_s <= 0 || of.time_s <= 0 || std::abs(target.metered_s / of.time_s - 1) < most;
 }
 
 /// The submitter's own, else the only one of another submitter: results that were submitted again are in the
 /// tables once. That must have been the same run, as its time says.
 const PublishedRow* result_of(const PublishedRow& energy, const std::vector<PublishedRow>& rows) {
-  std::vector<const PublishedRow*> others;
+  std::vector<const PublishedRow*> candidates;
   for (const PublishedRow& row : rows) {
     if (!row.to_target || is_energy(row) || !may_belong(energy, row)) continue;
     if (row.to_target->submitter == energy.to_target->submitter) return &row;
-    if (energy.to_target->metered_s > 0 && row.to_target->time_s > 0) others.push_back(&row);
+    if (energy.to_target->metered_s > 0 && row.to_target->time_s > 0) candidates.push_back(&row);
   }
-  return others.size() == 1 ? others.front() : nullptr;
+  return candidates.size() == 1 ? candidates.front() : nullptr;
 }
 
 }  // namespace
@@ -164,11 +165,11 @@ std::vector<PublishedRow> target_rows(const std::string& name, const CsvFile& fi
   return rows;
 }
 
-void complete_energy_rows(std::vector<PublishedRow>& rows, const std::vector<PublishedRow>& others) {
+void complete_energy_rows(std::vector<PublishedRow>& rows, const std::vector<PublishedRow>& lookup) {
   for (PublishedRow& row : rows) {
     if (!row.to_target || !is_energy(row)) continue;
     const PublishedRow* result = result_of(row, rows);
-    if (result == nullptr) result = result_of(row, others);
+    if (result == nullptr) result = result_of(row, lookup);
     if (result == nullptr) continue;
     row.gpu = result->gpu;
     row.gpus_per_node = result->gpus_per_node;

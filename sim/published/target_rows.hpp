@@ -20,6 +20,6 @@ std::vector<PublishedRow> target_rows(const std::string& name, const CsvFile& fi
 /// rows and then `others`: the same round, system and benchmark, nodes, batch and time as far as stated, and
 /// the same submitter. Without one of the submitter, the only such result of another counts if both state the
 /// time: results that were submitted again are in the tables once.
-void complete_energy_rows(std::vector<PublishedRow>& rows, const std::vector<PublishedRow>& others);
+void complete_energy_rows(std::vector<PublishedRow>& rows, const std::vector<PublishedRow>& lookup);
 
 }  // namespace trainyard

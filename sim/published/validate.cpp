@@ -117,9 +117,9 @@ ErrorSummary summarise(const CollectiveValidation& validation, std::optional<Cur
     if (part != Part::all) errors = part_of(errors, part == Part::large);
     const std::optional<double> mean = mean_error(errors);
     if (!mean) continue;
-    const std::vector<double> its_weights = octave_weights(errors);
+    const std::vector<double> curve_weights = octave_weights(errors);
     points.insert(points.end(), errors.begin(), errors.end());
-    weights.insert(weights.end(), its_weights.begin(), its_weights.end());
+    weights.insert(weights.end(), curve_weights.begin(), curve_weights.end());
     sum += *mean;
     ++summary.curves;
     summary.worst = std::max(summary.worst.value_or(0), *mean);
@@ -163,8 +163,8 @@ std::optional<double> coverage_of(const CollectiveValidation& validation, std::o
   for (const ScoredCurve& curve : validation.curves) {
     if (!family || curve.family == *family) scored += curve.points.size();
   }
-  for (const auto& [its_family, rows] : validation.missed) {
-    if (!family || its_family == *family) missed += rows;
+  for (const auto& [missed_family, rows] : validation.missed) {
+    if (!family || missed_family == *family) missed += rows;
   }
   const double all = static_cast<double>(scored) + missed;
   return all > 0 ? std::optional(static_cast<double>(scored) / all) : std::nullopt;

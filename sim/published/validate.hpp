@@ -56,7 +56,7 @@ struct CollectiveValidation {
   std::shared_ptr<const CollectiveErrors> shipped_errors = {};
 };
 
-/// What a message between neighbours crosses at worst.
+/// The slowest kind of link between neighbours.
 CurveFamily family_of(const Cluster& cluster);
 
 /// The shipped errors of curves; null if they are not installed. Throws InputError and FileError.
@@ -75,14 +75,14 @@ struct PointCoverage {
   double held_out_covered = 0, held_out_half_width = 0;
 };
 
-/// Of one family, or of all; nothing where no errors are shipped or no curve has such sizes.
+/// Coverage of one family, or of all. Empty if no errors are shipped or no curve has such sizes.
 std::optional<PointCoverage> point_coverage(const CollectiveValidation& validation, SizeRange range,
                                             std::optional<CurveFamily> family = {});
 
 /// The number of the curve's series in the shipped errors; nothing if it is not among them.
 std::optional<int> shipped_series_of(const CollectiveErrors& shipped, const ScoredCurve& curve);
 
-/// Predicts every curve. Those whose platform cannot run them are counted in `excluded`.
+/// Predicts every curve. `excluded` counts curves that their platform cannot run.
 CollectiveValidation validate_collectives(const config::Catalogue& catalogue, const CollectiveCurves& curves,
                                           const Protocols& constants);
 

@@ -77,7 +77,7 @@ struct Validation {
   std::shared_ptr<const SoftwareFit> software = {};  ///< if the fit `software` was requested for training
   /// The errors from which `run` takes its intervals; null where none are installed.
   ByFit<std::shared_ptr<const PublishedErrors>> shipped_errors = {};
-  /// Of training: those of the layouts that runs have whose activations are computed again.
+  /// For training: the errors of layouts, which runs with recomputed activations have.
   ByFit<std::shared_ptr<const PublishedErrors>> shipped_layout_errors = {};
 };
 

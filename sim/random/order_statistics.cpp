@@ -36,14 +36,14 @@ struct Node {
   double log_below = 0;
 };
 
-/// The same for any number of draws.
+/// Nodes of the integral for any number of draws.
 std::vector<Node> nodes_of_integral() {
   std::vector<double> below(steps + 1);  // distribution function, summed up from its small end
   for (int i = 0; i < steps; ++i) below[i + 1] = below[i] + between(-widest + i * step);
   std::vector<Node> nodes;
   for (int i = 1; i < steps; ++i) {
     const double x = -widest + i * step;
-    // Beyond the middle the small number is what lies above.
+    // Beyond the middle, the part above is the small number.
     const double log_below = 2 * i <= steps ? log(below[i]) : log(1 - below[steps - i]);
     nodes.push_back({x * density(x), log_below});
   }
@@ -57,10 +57,10 @@ double expected_maximum(int draws, double sd) {
   if (draws == 1 || sd == 0) return 0;
   static const std::vector<Node> nodes = nodes_of_integral();
   constexpr double negligible = -600;
-  const double others = draws - 1;
+  const double other_draws = draws - 1;
   double sum = 0;
   for (const Node& node : nodes) {
-    const double logarithm = others * node.log_below;
+    const double logarithm = other_draws * node.log_below;
     if (logarithm >= negligible) sum += node.factor * exp(logarithm);
   }
   return sd * draws * sum * step;

@@ -1,6 +1,6 @@
 #pragma once
 // The cost of waiting for the slowest: the expected maximum of several draws, by its integral instead of
-// drawing. The same bits on every machine, as functions.hpp.
+// drawing. Bits are equal on every machine, as in functions.hpp.
 
 namespace trainyard::random {
 

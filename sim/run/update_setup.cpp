@@ -50,8 +50,8 @@ HostLoad host_load(const ServerPlan& plan, int worker_nodes, int cpus, int steps
     for (std::size_t message = 0; message < plan.messages.size(); ++message) {
       const Bytes part = plan.messages[message].bytes;
       const std::size_t way = at(plan.way_of_message[message]);
-      for (const ServerWay* road : {&worker.push[way], &worker.pull[way]}) {
-        for (const int link : road->links) bytes[at(link)] += part.si();
+      for (const ServerWay* route : {&worker.push[way], &worker.pull[way]}) {
+        for (const int link : route->links) bytes[at(link)] += part.si();
       }
     }
   }

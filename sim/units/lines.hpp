@@ -18,7 +18,7 @@ std::string elide(std::string_view text, std::size_t width);
 /// longer word gets a line of its own, cut.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
-/// The same, but a longer word stays whole on a line of its own: a path or a command that users copy.
+/// As wrap(), but a longer word stays whole on a line of its own: a path or a command that users copy.
 std::vector<std::string> wrap_whole(std::string_view text, std::size_t width);
 
 /// `label` and the text in lines of at most `width` columns, each with a line break; later lines are indented

@@ -13,8 +13,8 @@ inline std::string in_shell_quotes(std::string_view word) {
   return text + "'";
 }
 
-/// The same for people: without quotes if no shell needs them, in double quotes if only blanks need them ("50
-/// Gbps").
+/// A shell word for people: without quotes if no shell needs them, in double quotes if only blanks need them
+/// ("50 Gbps").
 inline std::string shell_word(std::string_view word) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+@%-";

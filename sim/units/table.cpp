@@ -126,7 +126,7 @@ std::vector<Table::Block> Table::blocks(std::size_t width, std::vector<std::size
     }
     return all;
   }
-  // Cells that go below their rows need no room beside them.
+  // Cells that go below their rows need no room in them.
   if (std::erase_if(shown, [&](std::size_t column) { return columns_[column].dropped < 0; }) > 0) {
     whole = block_of(shown);
     if (fits(whole, width)) return {whole};

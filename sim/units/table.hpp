@@ -1,5 +1,5 @@
 #pragma once
-// Tables of text for a page of any width. Columns align; what does not fit is wrapped inside its column,
+// Tables of text for a page of any width. Columns align; text that does not fit is wrapped inside its column,
 // printed further down, or left out by importance, and then a line below the table says so.
 
 #include "units/print_style.hpp"
@@ -28,8 +28,8 @@ struct TableColumn {
     dropped = order;
     return std::move(*this);
   }
-  [[nodiscard]] TableColumn named(std::string_view its) && {
-    name = its;
+  [[nodiscard]] TableColumn named(std::string_view json_name) && {
+    name = json_name;
     return std::move(*this);
   }
 };
@@ -68,7 +68,7 @@ public:
 
   /// All lines, each with a line break; at most `width` columns wide.
   [[nodiscard]] std::string text(std::size_t width) const;
-  /// The same without line breaks.
+  /// The lines without line breaks.
   [[nodiscard]] std::vector<std::string> lines(std::size_t width) const;
   [[nodiscard]] bool empty() const { return rows_.empty(); }
 

@@ -209,7 +209,7 @@ std::string in_fixed(double value, int decimals) {
   return {buffer.begin(), end};
 }
 
-/// A time beside one of minutes or hours. Below ten seconds whole seconds would have less than two digits.
+/// A time in a column with minutes or hours. Below ten seconds whole seconds would have less than two digits.
 std::string in_long_column(const Dimension& dimension, double value, double largest) {
   constexpr double rounding = 1e-9;  // smaller parts of the largest are errors of sums
   if (std::round(std::abs(value)) >= 10) return in_minutes_or_hours(value);

@@ -58,8 +58,8 @@ std::string quantity_pattern();
 template <class Q>
 std::string human(Q quantity);
 
-/// The same with three significant digits, zeros included: "37.0 ms", "1.25 kJ". For predictions, whose error
-/// bears no more.
+/// As human(), with three significant digits, zeros included: "37.0 ms", "1.25 kJ". For predictions, whose
+/// error bears no more.
 template <class Q>
 std::string estimate(Q quantity);
 
@@ -73,7 +73,7 @@ std::string human_like(Q quantity, Q largest);
 /// number of GB, and at most two decimals: "12.9 GB", "0.37 GB".
 std::string gpu_memory(Bytes bytes);
 
-/// The same with two decimals: "40.00 GB".
+/// As gpu_memory(), with two decimals: "40.00 GB".
 std::string gpu_memory_in_column(Bytes bytes);
 
 /// The shortest decimal that reads back to the same bits, with a fitting prefix: "3.740016 ms", "150 GB/s";

@@ -17,7 +17,7 @@ namespace trainyard {
 /// "5,730", "367", "0.0250".
 std::string rounded(double number);
 
-/// The same with the decimals of `largest`, the largest number of a column.
+/// As rounded(), with the decimals of `largest`, the largest number of a column.
 std::string rounded_like(double number, double largest);
 
 /// A number for people with its sign, "+3.1 ms"; none where all digits are 0: "0.0 ms", never "-0.0 ms".

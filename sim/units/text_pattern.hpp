@@ -24,7 +24,7 @@ public:
   [[nodiscard]] std::optional<Match> whole(const std::string& text) const;
   /// The first match in a text.
   [[nodiscard]] std::optional<Match> first(const std::string& text) const;
-  /// Those that do not overlap, in order.
+  /// The matches that do not overlap, in order.
   [[nodiscard]] std::vector<Match> all(const std::string& text) const;
   /// The text with another one in place of each match.
   [[nodiscard]] std::string replaced(const std::string& text, const std::string& by) const;

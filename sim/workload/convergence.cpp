@@ -14,9 +14,9 @@ namespace {
 constexpr double counting_error = 1e-9;
 
 std::vector<ConvergencePoint> without(const std::vector<ConvergencePoint>& points, std::size_t left_out) {
-  std::vector<ConvergencePoint> others = points;
-  others.erase(others.begin() + static_cast<std::ptrdiff_t>(left_out));
-  return others;
+  std::vector<ConvergencePoint> remaining = points;
+  remaining.erase(remaining.begin() + static_cast<std::ptrdiff_t>(left_out));
+  return remaining;
 }
 
 /// S = a + b B by least squares of (a + b B) / S - 1.
@@ -59,7 +59,7 @@ double deviation_at(const std::vector<ConvergencePoint>& points, double batch) {
   });
 }
 
-/// Of |log(a / b)|; the points' numbers are far from the ends of doubles.
+/// |log(a / b)|; the points' numbers are far from the ends of doubles.
 double log_ratio(double a, double b) { return std::abs(std::log(a / b)); }
 
 /// The largest effect of settings that a recipe leaves open, such as warm-up, as a logarithm. Chosen with the
@@ -84,7 +84,7 @@ double half_of_curve(const std::vector<ConvergencePoint>& points, double batch) 
   return std::max(inside, of_law) * std::sqrt(1 + distance / gap);
 }
 
-/// What a batch below the points might save, as a logarithm.
+/// The saving of a batch below the points, as a logarithm.
 double saved_below(const std::vector<ConvergencePoint>& points, double batch) {
   const ConvergencePoint& first = points.front();
   if (batch >= first.batch) return 0;
@@ -260,15 +260,16 @@ void check_convergence(const std::vector<Convergence>& curves, config::Problems&
       break;
     }
     if (!curve.evaluate) continue;
-    const TargetEvaluation& its = *curve.evaluate;
-    if (its.every_epochs.has_value() == its.every_samples.has_value())
+    const TargetEvaluation& evaluation = *curve.evaluate;
+    if (evaluation.every_epochs.has_value() == evaluation.every_samples.has_value())
       problems.error(key + ".evaluate", "'every_epochs' or 'every_samples' is needed, and not both",
                      "every_epochs: 1");
-    if (its.every_epochs && (its.per_batch != 0 || its.multiple != 1 || its.whole_updates))
+    if (evaluation.every_epochs &&
+        (evaluation.per_batch != 0 || evaluation.multiple != 1 || evaluation.whole_updates))
       problems.error(key + ".evaluate",
                      "'per_batch', 'multiple' and 'whole_updates' belong to 'every_samples'",
                      "leave them out, or state every_samples");
-    if (its.multiple != 1 && its.whole_updates)
+    if (evaluation.multiple != 1 && evaluation.whole_updates)
       problems.error(key + ".evaluate", "an interval is rounded in one way: 'multiple' or 'whole_updates'",
                      "keep one of them");
   }

@@ -91,13 +91,13 @@ inline constexpr double most_extrapolation = 2;
 /// - settings that the recipe leaves open: 2 % beyond both ends;
 /// - evaluations every so many samples from the start: an end can be at them only, and a small difference
 ///   moves it to the next. So there is at least one such interval on both sides.
-/// Below the points, the lower half has a third part: the log of what the law would save (with one point: a
+/// Below the points, the lower half has a third part: the log of the saving by the law (with one point: a
 /// batch of b/n of the point's needs at least b/n of its samples).
 Known<SamplesToTarget> samples_to_target(const Convergence& convergence, double batch, int runs = 1);
 
-/// Of the interpolation, at every point but the first and the last.
+/// Errors of the interpolation, at every point but the first and the last.
 LogErrors left_out_errors_of_interpolation(const std::vector<ConvergencePoint>& points);
-/// Of the law, at every point; empty with fewer than three.
+/// Errors of the law, at every point; empty with fewer than three.
 LogErrors left_out_errors_of_law(const std::vector<ConvergencePoint>& points);
 
 /// Mean relative error of the interpolation at points that are left out, without the first and last one;

@@ -70,7 +70,7 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems);
 /// with text are written by this function. parse_csv() reads the same text, if it has no line break.
 void append_csv_cell(std::string& csv, std::string_view plain);
 
-/// The same cell alone.
+/// One cell alone.
 std::string csv_cell(std::string_view text);
 
 }  // namespace trainyard

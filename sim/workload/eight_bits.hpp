@@ -20,7 +20,7 @@ bool runs_in_8_bits(const Layer& layer);
 
 /// Whether a norm writes its values in 8 bits, so that the products after it need no cast of their input:
 /// Transformer Engine's LayerNormLinear.
-bool casts_its_output(LayerKind kind);
+bool casts_output(LayerKind kind);
 
 /// The weights of all layers that run in 8 bits.
 double weights_in_8_bits(const std::vector<Layer>& layers);
@@ -32,7 +32,7 @@ inline constexpr Bytes two_casts{2};
 /// activations, the input of a layer in 8 bits in one byte each.
 Bytes saved_values(const Layer& layer, Precision precision);
 
-/// The same for all layers, with saved_fixed.
+/// The sum over all layers, with saved_fixed.
 Bytes saved_activations(const std::vector<Layer>& layers, Precision precision);
 
 /// Throws InputError if no layer of a model would run in 8 bits.

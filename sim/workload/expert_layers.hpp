@@ -17,7 +17,7 @@ struct ExpertSize {
   int shared_features = 0;  ///< of the experts that every token passes through; 0: none
 };
 
-/// The same linear layer in every expert, on the rows that the router sends to each: one grouped product.
+/// One linear layer in every expert, on the rows that the router sends to each: one grouped product.
 /// `size.rows`: rows of all experts together. FLOPs are those of these rows; the traffic and the parameters
 /// are those of all experts. The product has `experts` batches of equally many rows, rounded up. Keeps its
 /// input.

@@ -1,5 +1,5 @@
 #pragma once
-// What a training of a fixed number of epochs reaches: published points of (batch, accuracy). Part of a model
+// The accuracy after a fixed number of epochs: published points of (batch, accuracy). Part of a model
 // file, key `fixed_epochs`. The other form of convergence.hpp, in which the target is fixed.
 
 #include "config/keys.hpp"

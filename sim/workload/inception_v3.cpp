@@ -50,7 +50,7 @@ FeatureMap append_max_pool(Network& network, const std::string& name, FeatureMap
 /// The last branch of all blocks but two: mean of 3 x 3, then a 1x1 convolution.
 FeatureMap append_pool_branch(Network& network, const std::string& block, FeatureMap in, int channels) {
   network.layers.push_back(average_pool_layer(block + "ap", in, conv3x3));
-  network.layers.back().saved_elements = 0;  // the convolutions beside it keep the same input
+  network.layers.back().saved_elements = 0;  // the parallel convolutions keep the same input
   return append_branch(network, block, in, {{"bp", channels, conv1x1}});
 }
 

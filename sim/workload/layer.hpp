@@ -74,7 +74,7 @@ struct Window {
   friend bool operator==(const Window&, const Window&) = default;
 };
 
-/// Of layers that read every value.
+/// The window of layers that read every value.
 inline constexpr Window no_window{0, 0, 0};
 
 /// How tensor parallelism divides a layer among the ranks of a group. Source: Shoeybi et al. 2019,
@@ -189,10 +189,10 @@ std::map<std::optional<Axis>, double> parameters_by_axis(const std::vector<Layer
 /// a table with sparse gradients at most those that the samples look up, as if no row were looked up twice.
 double gradient_elements(const Layer& layer, const Parameter& parameter, double samples);
 
-/// The same of all parameter tensors of a layer.
+/// Elements of the gradients of all parameter tensors of a layer.
 double gradient_elements(const Layer& layer, double samples);
 
-/// The same of all layers, by the axis that sums their gradients.
+/// Elements of the gradients of all layers, by the axis that sums them.
 std::map<std::optional<Axis>, double> gradients_by_axis(const std::vector<Layer>& layers, double samples);
 
 struct FeatureMap {
@@ -241,9 +241,9 @@ void set_macs(Layer& layer, double macs);
 /// for a layer without an input gradient. Traffic forward: input, output, weights once each; backward twice
 /// that. Keeps its input. Throws InputError if the window does not fit in the padded input.
 Layer conv_layer(std::string name, FeatureMap in, ConvWindow window);
-/// The same with a window of any shape.
+/// As above, with a window of any shape.
 Layer conv_layer(std::string name, FeatureMap in, int out_channels, Window window, bool has_bias = false);
-/// The same in `groups` that divide the channels of input and output: each output sees the channels of its
+/// As above, in `groups` that divide the channels of input and output: each output sees the channels of its
 /// group. As many groups as channels make a depthwise convolution.
 Layer grouped_conv_layer(std::string name, FeatureMap in, int out_channels, Window window, int groups,
                          bool has_bias = false);
@@ -279,7 +279,7 @@ Layer swish_layer(std::string name, const std::vector<int>& shape);
 
 /// Keeps its input and one 8-byte index per output value (PyTorch).
 Layer max_pool_layer(std::string name, FeatureMap in, Window window);
-/// The same with a square window.
+/// As above, with a square window.
 Layer max_pool_layer(std::string name, FeatureMap in, int kernel, int stride, int padding);
 
 /// Sum of two equal inputs. Backward passes the gradient on without memory traffic.
@@ -301,7 +301,7 @@ Layer average_pool_layer(std::string name, FeatureMap in, Window window);
 
 /// y = x W^T + b for each row; without `has_bias` y = x W^T. Costs as conv_layer. Keeps its input.
 Layer linear_layer(std::string name, LinearSize size, bool has_bias = true);
-/// The same for one row.
+/// As above, for one row.
 Layer linear_layer(std::string name, int in_features, int out_features);
 
 /// The number of values of a map, as inputs of the fully connected layer `name`. Throws InputError if it is

@@ -14,7 +14,7 @@ namespace {
 /// Whether a layer has a gradient of weights: its own, or those of a table that it shares.
 bool has_weights(const Layer& layer) { return !layer.parameters.empty() || layer.tied_elements > 0; }
 
-/// Whether what a layer keeps for backward is its input, the whole tensor that it reads.
+/// Whether a layer keeps its input for backward, the whole tensor that it reads.
 bool keeps_input(const Layer& layer) {
   switch (layer.kind) {
     case LayerKind::conv:

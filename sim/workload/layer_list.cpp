@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_entries = 3 * most_listed_layers;  // some have no layers: groups, crops
 
-/// Whether a key of this type makes the entry what it is, and is not the name of one or a number.
+/// Whether a key of this type decides the kind of the entry, and is not a name or a number.
 template <class T>
 constexpr bool is_kind = false;
 template <class T>

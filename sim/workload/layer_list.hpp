@@ -166,7 +166,7 @@ struct ListedLayer {
   std::optional<std::vector<ListedLayer>> layers;
 };
 
-/// What a list of layers describes.
+/// The parts of a list of layers.
 struct LayerList {
   std::vector<Layer> layers;           ///< in forward order; entries that only change a shape have none
   std::optional<int> sequence_length;  ///< tokens of a sample, if an embedding reads the input

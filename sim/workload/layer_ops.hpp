@@ -7,7 +7,7 @@
 
 namespace trainyard {
 
-/// What a layer's matrix work computes.
+/// The result of a layer's matrix work.
 enum class LayerPass { output, input_gradient, weight_gradient };
 
 /// The product, convolution or fused attention of a layer of matrix work for a whole batch; the gradients of

@@ -22,7 +22,7 @@ struct ListedValues {
 
 class ListNames {
 public:
-  static constexpr std::string_view input = "input";        ///< what enters the list
+  static constexpr std::string_view input = "input";        ///< input of the list
   static constexpr std::string_view previous = "previous";  ///< the output of the entry before
 
   /// Begins a list inside those that are open. `prefix`: of the names of its layers. Throws InputError for

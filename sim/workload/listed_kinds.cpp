@@ -170,7 +170,7 @@ ListedValues ListedKinds::add_loss(const std::string& name, std::string_view kin
     if (in.shape.size() != 1) refuse_shape(kind, in, "a vector", "'flatten' before it");
     return add(sigmoid_cross_entropy_layer(name, in.shape[0]), {1}, {in});
   }
-  // Of a vector, of each token, or of each pixel.
+  // The features of a vector, of each token, or of each pixel.
   const LinearSize size = rows_of(in);
   const bool has_rows = in.shape.size() > 1 && size.rows > 1;
   return add(has_rows ? softmax_cross_entropy_layer(name, size.rows, size.in)

@@ -108,7 +108,7 @@ Ends ends_of(const Layer& layer, const Setting& setting) {
   return {in, values - in};
 }
 
-/// The same for a layer in 8 bits: `wide` values of the result, all others in one byte.
+/// Bytes of a layer in 8 bits: `wide` values of the result, all others in one byte.
 Bytes bytes_in_8_bits(const Layer& layer, double wide, const Setting& setting) {
   constexpr Bytes narrow{1};
   const auto [in, out] = ends_of(layer, setting);
@@ -281,7 +281,7 @@ void append_forward(std::vector<Op>& ops, const Layer& layer, const Setting& set
 void append_forward_in_8_bits(std::vector<Op>& ops, const Layer& layer, std::optional<LayerKind> before,
                               const Setting& setting) {
   const Ends ends = ends_of(layer, setting);
-  if (!before || !casts_its_output(*before))
+  if (!before || !casts_output(*before))
     ops.push_back(cast_to_8_bits(Phase::forward, layer.name + ".cast", ends.in, setting));
   ops.push_back(make_op(Phase::forward, layer.name, OpKind::gemm, gemm_shape(layer, setting),
                         setting.batch * layer.forward_flops, bytes_in_8_bits(layer, ends.out, setting)));

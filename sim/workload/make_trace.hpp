@@ -44,8 +44,8 @@ Trace make_trace(const Model& model, int batch_per_gpu, Precision precision, Opt
 constexpr bool casts_inputs(Precision precision) { return precision == Precision::fp8; }
 
 /// Whether an op that make_trace made for a layer casts weights or their gradients, scales them
-/// (LAYER.normalise), or casts operands to 8 bits. Of a layer's other ops, those of matrix work compute its
-/// output or a gradient.
+/// (LAYER.normalise), or casts operands to 8 bits. The layer's other ops of matrix work compute its output or
+/// a gradient.
 bool is_cast(const Op& op, const Layer& layer);
 
 }  // namespace trainyard

@@ -73,7 +73,7 @@ Bytes kept_by(const Layer& layer, const MemorySetting& setting, const MemoryRule
   return sum;
 }
 
-/// What layers keep of one micro-batch until its backward pass.
+/// The activations that layers keep of one micro-batch until its backward pass.
 Bytes kept_of(const std::vector<Layer>& layers, const MemorySetting& setting) {
   Bytes sum;
   for (const Layer& layer : layers) {
@@ -83,8 +83,7 @@ Bytes kept_of(const std::vector<Layer>& layers, const MemorySetting& setting) {
   return sum;
 }
 
-/// The sum over all values of what `state_of` gives for some of them, of which each rank holds one part if
-/// they are divided.
+/// The sum of `state_of` over all values. Each rank holds one part of values that are divided.
 template <typename StateOf>
 auto held_part(const std::map<std::optional<Axis>, double>& values, bool is_divided,
                const StateShards& shards, StateOf state_of) {

@@ -116,10 +116,10 @@ int optimizer_states(Optimizer optimizer);
 Bytes activations_per_sample(const std::vector<Layer>& layers, Precision precision);
 
 /// Activations of a batch under a stack's rules: the fullest moment of the backward pass. When it is in a
-/// layer, what this layer and those before it keep is still there, and so are the gradients of the layer's
-/// output and input; what later layers kept is free again. A layer keeps what it keeps in the minimum, except
-/// for the type of a dropout's mask and the indices of max pooling, and the rules' `kept` values. Each of
-/// these tensors is rounded up to the allocator's unit.
+/// layer, this layer's and all earlier layers' activations are still there, and so are the gradients of the
+/// layer's output and input; activations of later layers are free again. A layer keeps the same as in the
+/// minimum, except for the type of a dropout's mask and the indices of max pooling, and the rules' `kept`
+/// values. Each of these tensors is rounded up to the allocator's unit.
 Bytes kept_activations(const std::vector<Layer>& layers, const MemorySetting& setting,
                        const MemoryRules& rules);
 

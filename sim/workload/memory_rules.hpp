@@ -1,7 +1,6 @@
 #pragma once
-// What a framework keeps in device memory beyond the minimum that memory.hpp counts, and how its allocator
-// works: the key `memory` of a stack. The values follow from the source of the framework and of the model's
-// script.
+// Device memory of a framework beyond the minimum that memory.hpp counts, and how its allocator works: the
+// key `memory` of a stack. The values follow from the source of the framework and of the model's script.
 
 #include "config/keys.hpp"
 #include "units/sourced.hpp"

@@ -71,7 +71,7 @@ void validate_layers(std::string_view key, const std::function<std::vector<Layer
   }
 }
 
-// One function per family checks what its keys cannot; true if the layers can be made.
+// One function per family checks its keys together; true if the layers can be made.
 
 bool is_valid(const std::string& key, const ResnetHyperparameters& resnet, config::Problems& problems) {
   if (!problems.readable(key + ".blocks")) return false;

@@ -5,6 +5,7 @@
 #include "workload/shape_text.hpp"
 #include "workload/trace_columns.hpp"
 #include "workload/trace_csv.hpp"
+#include "workload/trace_row.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,134 +25,7 @@ constexpr double most_flops = 1e24;
 constexpr double most_elements = 1e15;  // per tensor; sums of bytes stay exact
 constexpr long long most_ops_beside = 1'000'000;
 
-constexpr auto column_texts() {
-  std::array<std::string_view, trace_columns.size()> result{};
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = trace_columns[i].text;
-  return result;
-}
-
-/// Index of each known column in the file; -1 if missing.
-using Positions = std::array<int, trace_columns.size()>;
-
-/// One line while it becomes an Op.
-struct Row {
-  const CsvRow& csv;
-  const Positions& positions;
-  CsvProblems& problems;
-
-  [[nodiscard]] const CsvCell* find(TraceColumn column) const {
-    const int at = positions[static_cast<std::size_t>(column)];
-    return at < 0 ? nullptr : &csv.cells[static_cast<std::size_t>(at)];
-  }
-  [[nodiscard]] bool has(TraceColumn column) const {
-    const CsvCell* cell = find(column);
-    return cell != nullptr && !cell->text.empty();
-  }
-  /// Reports the cell of `column`, or the line if the file has no such column.
-  void error(TraceColumn column, std::string message, std::string hint = {}) const {
-    const std::string_view name = trace_columns[static_cast<std::size_t>(column)].text;
-    if (const CsvCell* cell = find(column)) {
-      problems.error(csv.line, *cell, name, std::move(message), std::move(hint));
-    } else {
-      problems.error(csv.line, std::move(message), std::move(hint));
-    }
-  }
-};
-
-Positions find_columns(const CsvFile& file, CsvProblems& problems) {
-  constexpr auto names = column_texts();
-  Positions positions;
-  positions.fill(-1);
-  for (std::size_t i = 0; i < file.header.cells.size(); ++i) {
-    const CsvCell& cell = file.header.cells[i];
-    std::size_t known = 0;
-    while (known < names.size() && names[known] != cell.text) ++known;
-    if (known == names.size()) {
-      problems.error(file.header.line, cell, "", "unknown column " + in_quotes(cell.text),
-                     config::suggest(cell.text, names));
-    } else if (positions[known] >= 0) {
-      problems.error(file.header.line, cell, "", "column " + in_quotes(cell.text) + " appears twice");
-    } else {
-      positions[known] = static_cast<int>(i);
-    }
-  }
-  const auto is_missing = [&](TraceColumn column) { return positions[static_cast<std::size_t>(column)] < 0; };
-  for (const TraceColumn column : {TraceColumn::phase, TraceColumn::layer}) {
-    if (!is_missing(column)) continue;
-    problems.error(file.header.line,
-                   "column " + in_quotes(names[static_cast<std::size_t>(column)]) + " is missing",
-                   "a trace needs the columns phase, layer and kind or duration_s");
-  }
-  if (is_missing(TraceColumn::kind) && is_missing(TraceColumn::duration_s)) {
-    problems.error(file.header.line, "columns 'kind' and 'duration_s' are both missing",
-                   "add duration_s, or kind with flops and bytes");
-  }
-  return positions;
-}
-
-/// Sets `value` to the choice named `text`. Calls `report` with message and hint for an unknown name and then
-/// returns false.
-template <class E, class Report>
-bool choose(const std::string& text, E& value, Report report) {
-  if (const auto known = config::value_named<E>(text)) {
-    value = *known;
-    return true;
-  }
-  constexpr auto names = config::texts_of<E>();
-  report("unknown " + std::string(config::Names<E>::what) + " " + in_quotes(text),
-         config::suggest(text, names));
-  return false;
-}
-
-/// Sets `value` to the choice named in a cell; leaves it if the cell is empty or the column is missing.
-/// Reports unknown names and then returns false.
-template <class E>
-bool read_choice(const Row& row, TraceColumn column, E& value) {
-  return !row.has(column) ||
-         choose(row.find(column)->text, value, [&](const std::string& message, const std::string& hint) {
-           row.error(column, message, hint);
-         });
-}
-
-/// The number in `text`, a cell of `column` or a part of it. If it is not a number, negative or above
-/// `largest`, reports it and returns empty.
-std::optional<double> parse_part(const Row& row, TraceColumn column, std::string_view text, double largest,
-                                 std::string_view hint = {}) {
-  const Parsed<double> parsed = parse_number(text);
-  if (!parsed) {
-    const UnitError& error = parsed.error();
-    row.error(column, error.message, error.hint.empty() ? std::string(hint) : error.hint);
-    return std::nullopt;
-  }
-  const double value = *parsed;
-  if (value < 0) {
-    row.error(column, in_quotes(text) + " is negative");
-    return std::nullopt;
-  }
-  if (value > largest) {
-    row.error(column, in_quotes(text) + " is implausibly large", std::string(hint));
-    return std::nullopt;
-  }
-  return value;
-}
-
-/// The number in a cell; 0 if it is empty or, after reporting it, invalid.
-double read_number(const Row& row, TraceColumn column, double largest, std::string_view hint = {}) {
-  return row.has(column) ? parse_part(row, column, row.find(column)->text, largest, hint).value_or(0) : 0;
-}
-
-/// Calls `item` with each part of a list "a;b;c".
-template <class Item>
-void for_each_item(std::string_view list, Item item) {
-  while (true) {
-    const std::size_t end = std::min(list.find(';'), list.size());
-    item(list.substr(0, end));
-    if (end == list.size()) return;
-    list.remove_prefix(end + 1);
-  }
-}
-
-void read_gradient(const Row& row, std::string_view item, std::vector<Gradient>& gradients) {
+void read_gradient(const TraceRow& row, std::string_view item, std::vector<Gradient>& gradients) {
   const std::size_t colon = item.rfind(':');
   const Parsed<double> elements = parse_number(colon == std::string_view::npos ? "" : item.substr(colon + 1));
   if (!elements || colon == 0 || !(*elements >= 1) || *elements > most_elements ||
@@ -163,7 +37,7 @@ void read_gradient(const Row& row, std::string_view item, std::vector<Gradient>&
   gradients.push_back({std::string(item.substr(0, colon)), *elements});
 }
 
-std::vector<Gradient> read_gradient_list(const Row& row) {
+std::vector<Gradient> read_gradient_list(const TraceRow& row) {
   std::vector<Gradient> gradients;
   if (!row.has(TraceColumn::gradients)) return gradients;
   for_each_item(row.find(TraceColumn::gradients)->text,
@@ -171,7 +45,7 @@ std::vector<Gradient> read_gradient_list(const Row& row) {
   return gradients;
 }
 
-std::vector<Gradient> read_gradients(const Row& row, const std::string& layer) {
+std::vector<Gradient> read_gradients(const TraceRow& row, const std::string& layer) {
   std::vector<Gradient> gradients = read_gradient_list(row);
   if (!row.has(TraceColumn::parameter_bytes)) return gradients;
   const double bytes = read_number(row, TraceColumn::parameter_bytes, most_elements * parameter_size.si());
@@ -197,7 +71,7 @@ std::vector<Gradient> read_gradients(const Row& row, const std::string& layer) {
   return gradients;
 }
 
-void read_duration(const Row& row, Op& op) {
+void read_duration(const TraceRow& row, Op& op) {
   if (row.has(TraceColumn::duration_s)) {
     op.duration = Seconds(read_number(row, TraceColumn::duration_s, longest_op,
                                       "duration_s is in seconds: 35.2 us is 35.2e-6"));
@@ -215,7 +89,7 @@ void read_duration(const Row& row, Op& op) {
 /// Calls `set` with each collective of the op and its item in a cell; a single item is that of all. Does
 /// nothing if the cell is empty.
 template <class Set>
-void for_each_communication(const Row& row, TraceColumn column, Op& op, Set set) {
+void for_each_communication(const TraceRow& row, TraceColumn column, Op& op, Set set) {
   if (!row.has(column)) return;
   std::vector<std::string> items;
   for_each_item(row.find(column)->text, [&](std::string_view item) { items.emplace_back(item); });
@@ -232,14 +106,14 @@ void for_each_communication(const Row& row, TraceColumn column, Op& op, Set set)
 
 /// Sets a choice to the item of a list of them; an empty item leaves it.
 template <class E>
-bool choose_item(const Row& row, TraceColumn column, const std::string& item, E& value) {
+bool choose_item(const TraceRow& row, TraceColumn column, const std::string& item, E& value) {
   return item.empty() || choose(item, value, [&](const std::string& message, const std::string& hint) {
            row.error(column, message, hint);
          });
 }
 
 /// Sets the operation of a collective or the end of a message, with its defaults.
-void read_operation(const Row& row, const std::string& item, Phase phase, OpCommunication& one) {
+void read_operation(const TraceRow& row, const std::string& item, Phase phase, OpCommunication& one) {
   if (item == message_sent || item == message_received) {
     one.operation = Operation::send_recv;
     one.message = MessageEnd{.sends = item == message_sent, .peer = {}};
@@ -257,7 +131,7 @@ void read_operation(const Row& row, const std::string& item, Phase phase, OpComm
   one.waits = usual_wait(phase, one.operation);
 }
 
-void read_peer(const Row& row, const std::string& item, OpCommunication& one) {
+void read_peer(const TraceRow& row, const std::string& item, OpCommunication& one) {
   if (!one.message || item.empty()) return;
   const bool is_relative = item.front() == '+' || item.front() == '-';
   const std::string number = item.substr(is_relative ? 1 : 0);
@@ -273,7 +147,7 @@ void read_peer(const Row& row, const std::string& item, OpCommunication& one) {
             "+1: the next rank of the group; -1: the one before; 0: its first rank");
 }
 
-void read_peers(const Row& row, Op& op) {
+void read_peers(const TraceRow& row, Op& op) {
   const auto is_message = [](const OpCommunication& one) { return one.message.has_value(); };
   const bool has_any = std::ranges::any_of(op.communications, is_message);
   if (!row.has(TraceColumn::peer)) {
@@ -297,7 +171,7 @@ void read_peers(const Row& row, Op& op) {
   });
 }
 
-void read_wait(const Row& row, const std::string& item, OpCommunication& one) {
+void read_wait(const TraceRow& row, const std::string& item, OpCommunication& one) {
   if (item.empty()) return;
   const Parsed<long long> ops = parse_integer(item);
   if (item == only_optimizer_waits)
@@ -309,7 +183,7 @@ void read_wait(const Row& row, const std::string& item, OpCommunication& one) {
               "0: the next op waits; 2: two ops may run before; optimizer: only the optimizer waits");
 }
 
-void read_communications(const Row& row, Op& op) {
+void read_communications(const TraceRow& row, Op& op) {
   const bool is_named =
       row.has(TraceColumn::communication) && row.find(TraceColumn::communication)->text != "none";
   const bool has_bytes = row.has(TraceColumn::communication_bytes);
@@ -351,7 +225,7 @@ void read_communications(const Row& row, Op& op) {
   read_peers(row, op);
 }
 
-void check_work(const Row& row, const Op& op) {
+void check_work(const TraceRow& row, const Op& op) {
   if (op.duration || row.has(TraceColumn::duration_s)) return;
   if (op.kind == OpKind::host && op.role == OpRole::ranks_overhead &&
       (op.layer == ranks_overhead_layer || op.bytes > Bytes()))
@@ -385,7 +259,7 @@ ShapeRule shape_rule(OpKind kind) {
   }
 }
 
-Shape read_shape(const Row& row, OpKind kind, bool is_known_kind) {
+Shape read_shape(const TraceRow& row, OpKind kind, bool is_known_kind) {
   if (!row.has(TraceColumn::shape)) return {};
   const std::string& text = row.find(TraceColumn::shape)->text;
   const auto shape = parse_shape(text);
@@ -401,7 +275,7 @@ Shape read_shape(const Row& row, OpKind kind, bool is_known_kind) {
   return shape.value_or(Shape());
 }
 
-void read_dtype(const Row& row, Op& op) {
+void read_dtype(const TraceRow& row, Op& op) {
   if (!row.has(TraceColumn::dtype)) return;
   const std::string& text = row.find(TraceColumn::dtype)->text;
   if (text != eight_bits)
@@ -412,7 +286,7 @@ void read_dtype(const Row& row, Op& op) {
   op.in_8_bits = text == eight_bits;
 }
 
-Op read_op(const Row& row) {
+Op read_op(const TraceRow& row) {
   Op op;
   op.line = {row.csv.line};
   read_choice(row, TraceColumn::phase, op.phase);
@@ -434,7 +308,7 @@ Op read_op(const Row& row) {
   return op;
 }
 
-void check_order(const Row& row, Phase before, Phase now, bool accumulates) {
+void check_order(const TraceRow& row, Phase before, Phase now, bool accumulates) {
   const bool is_next_micro_batch = accumulates && before == Phase::backward && now == Phase::forward;
   if (now >= before || is_next_micro_batch) return;
   row.error(TraceColumn::phase,
@@ -443,7 +317,7 @@ void check_order(const Row& row, Phase before, Phase now, bool accumulates) {
             "accumulation: N' above the header");
 }
 
-void check_tensors(const Row& row, const Op& op, std::set<std::string, std::less<>>& seen) {
+void check_tensors(const TraceRow& row, const Op& op, std::set<std::string, std::less<>>& seen) {
   for (const Gradient& gradient : op.gradients) {
     if (!seen.insert(gradient.tensor).second) {
       row.error(TraceColumn::gradients,
@@ -511,14 +385,14 @@ Trace read_trace(std::string name, std::string_view text) {
 
   Trace trace;
   for (const CsvComment& comment : file.comments) read_comment(comment, trace, problems);
-  const Positions positions = find_columns(file, problems);
+  const TracePositions positions = find_columns(file, problems);
   if (!problems.empty()) problems.finish();  // lines cannot be read with a wrong header
 
   std::set<std::string, std::less<>> tensors;
   Phase phase = Phase::forward;
   trace.ops.reserve(file.rows.size());
   for (const CsvRow& csv : file.rows) {
-    const Row row{csv, positions, problems};
+    const TraceRow row{csv, positions, problems};
     Op op = read_op(row);
     check_order(row, phase, op.phase, trace.accumulation > 1);
     if (op.phase < phase) tensors.clear();  // each micro-batch may complete all tensors

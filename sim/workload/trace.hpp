@@ -68,7 +68,7 @@ struct Peer {
   friend bool operator==(const Peer&, const Peer&) = default;
 };
 
-/// What a rank does with a message: it sends it to its peer, or receives it from there.
+/// A rank's end of a message: it sends to its peer, or receives from there.
 struct MessageEnd {
   bool sends = true;
   Peer peer;
@@ -87,13 +87,14 @@ struct OpCommunication {
   Bytes size;             ///< one rank's buffer, as nccl-tests counts it
   Axis axis = Axis::all;  ///< whose groups take part, each on its own
   LaunchTime at = LaunchTime::end;
-  /// Ops after the launch that may run beside it; the one after those waits for it. Empty: only the optimizer
-  /// waits.
+  /// Number of ops after the launch that may run at the same time; the next op waits for the collective.
+  /// Empty: only the optimizer waits.
   std::optional<int> waits = {};
   std::optional<MessageEnd> message = {};  ///< of a send_recv between two ranks only
   int root = 0;                            ///< of a broadcast or reduce: its rank's place in the group
   std::string of = {};  ///< the layer whose values are sent, if an op of another launches it
-  /// Begins when the earlier ones that run beside ops have ended, even if no op runs beside it.
+  /// Begins when earlier collectives that run at the same time as ops have ended, even if no op runs
+  /// meanwhile.
   bool in_order = false;
   friend bool operator==(const OpCommunication&, const OpCommunication&) = default;
 };
@@ -103,8 +104,8 @@ constexpr LaunchTime usual_launch(const std::optional<MessageEnd>& message) {
   return message && !message->sends ? LaunchTime::start : LaunchTime::end;
 }
 
-/// The ops that may run beside a collective of which a trace says nothing: a reduction in backward holds up
-/// only the optimizer, any other collective the next op.
+/// The number of ops that may run at the same time as a collective, if a trace does not state it: a reduction
+/// in backward holds up only the optimizer, any other collective the next op.
 constexpr std::optional<int> usual_wait(Phase phase, Operation operation) {
   if (phase == Phase::backward && reduces(operation)) return std::nullopt;
   return 0;
@@ -196,7 +197,7 @@ constexpr OpRole role_of(std::string_view layer) {
   return layer == ranks_overhead_layer || layer == shared_copy_layer ? OpRole::ranks_overhead : OpRole::layer;
 }
 
-/// What a host that launches ops does besides, and the way of its launches to the GPU.
+/// Other work of a host that launches ops, and the way of its launches to the GPU.
 struct LaunchingHost {
   int places = 0;              ///< launches that wait for the GPU at most; 0: any number
   Seconds between_steps = {};  ///< its work between two steps

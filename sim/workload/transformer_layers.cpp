@@ -18,7 +18,7 @@ double kv_elements(const TransformerSize& size) {
   return static_cast<double>(kv_heads(size)) * kv_sequence(size) * head_dim(size);
 }
 
-/// What ranks beyond the heads of keys and values hold copies of, in values per token.
+/// Values per token that ranks beyond the heads of keys and values hold copies of.
 LimitedColumns limited_by_kv(const TransformerSize& size, int tensors) {
   if (kv_heads(size) == size.heads) return {};
   return {tensors * kv_heads(size) * head_dim(size), kv_heads(size)};

@@ -109,7 +109,7 @@ int qkv_columns(const TransformerSize& size);
 
 enum class AttentionKernel { unfused, flash };
 
-/// What stands between the two linear layers of a feed-forward half. The products have a gate: the first
+/// The function between the two linear layers of a feed-forward half. The products have a gate: the first
 /// linear layer computes both factors.
 enum class Activation { gelu, relu, silu_product, gelu_product };
 
@@ -117,7 +117,7 @@ constexpr bool is_gated(Activation activation) {
   return activation == Activation::silu_product || activation == Activation::gelu_product;
 }
 
-/// What a block consists of besides its projections.
+/// The parts of a block besides its projections.
 struct BlockParts {
   bool bias = true;     ///< of the linear layers
   bool dropout = true;  ///< in front of the residual sums

@@ -90,14 +90,14 @@ TEST_CASE("a recording that says nothing of itself is of an unnamed GPU") {
 TEST_CASE("two recordings of products, or two of vector ops alone, do not go into one profile") {
   Recording products = some_products();
   products.name = "more.csv";
-  const auto errors = errors_of([&] { calibrate(tiny_to_calibrate(), {some_products(), products}); });
-  REQUIRE(errors.size() == 1);
-  CHECK(errors[0].message.starts_with("'tiny_kernels.csv' and 'more.csv' both time kernels"));
+  const Diagnostic error = only_error([&] { calibrate(tiny_to_calibrate(), {some_products(), products}); });
+  CHECK(error.message.starts_with("'tiny_kernels.csv' and 'more.csv' both time kernels"));
   Recording vectors = pytorch_vectors();
   vectors.name = "again.csv";
-  const auto of_vectors = errors_of([&] { calibrate(tiny_to_calibrate(), {pytorch_vectors(), vectors}); });
-  REQUIRE(of_vectors.size() == 1);
-  CHECK(of_vectors[0].message.starts_with("'pytorch.csv' and 'again.csv' both time vector ops"));
+  const Diagnostic of_vectors = only_error([&] {
+    calibrate(tiny_to_calibrate(), {pytorch_vectors(), vectors});
+  });
+  CHECK(of_vectors.message.starts_with("'pytorch.csv' and 'again.csv' both time vector ops"));
 }
 
 TEST_CASE("a recording of vector ops alone stands in place of the other's vector ops") {
@@ -153,9 +153,8 @@ TEST_CASE("either table of a former calibration can be replaced without the othe
 TEST_CASE("recordings with too few kernels of every group are an error") {
   Recording few = some_products();
   few.rows.resize(7);
-  const auto errors = errors_of([&] { calibrate(tiny_to_calibrate(), {few}); });
-  REQUIRE(errors.size() == 1);
-  CHECK(errors[0].hint.find(" 8 ") != std::string::npos);
+  const Diagnostic error = only_error([&] { calibrate(tiny_to_calibrate(), {few}); });
+  CHECK(error.hint.find(" 8 ") != std::string::npos);
 }
 
 TEST_CASE("a framework's recording beside one of kernels alone adds to the fit, not to the table") {
@@ -228,9 +227,10 @@ TEST_CASE("a framework's recording leaves the kernels of a former calibration wh
 }
 
 TEST_CASE("a recording that is given twice is an error") {
-  const auto errors = errors_of([&] { calibrate(tiny_to_calibrate(), {some_products(), some_products()}); });
-  REQUIRE(errors.size() == 1);
-  CHECK(errors[0].message.find("'tiny_kernels.csv'") != std::string::npos);
+  const Diagnostic error = only_error([&] {
+    calibrate(tiny_to_calibrate(), {some_products(), some_products()});
+  });
+  CHECK(error.message.find("'tiny_kernels.csv'") != std::string::npos);
 }
 
 TEST_CASE("a calibrated profile reads back to an equal one") {
@@ -375,9 +375,8 @@ TEST_CASE("attention is fitted to forward passes, and fp16 assumed as bf16 at th
 TEST_CASE("products in 8 bits with and without a cast do not go into one profile") {
   Recording mixed = layers_with_casts();
   mixed.rows.push_back(recorded_product({1, 8, 8, 8, false, true}, Dtype::fp8, {0.6, 0.7, Seconds(2e-6)}));
-  const auto errors = errors_of([&] { calibrate(tiny_with_8_bits(), {mixed}); });
-  REQUIRE(errors.size() == 1);
-  CHECK(errors[0].message.find("with_cast") != std::string::npos);
+  const Diagnostic error = only_error([&] { calibrate(tiny_with_8_bits(), {mixed}); });
+  CHECK(error.message.find("with_cast") != std::string::npos);
 }
 
 TEST_CASE("too few calls with a cast are an error, since their products cannot be kept") {
@@ -385,8 +384,7 @@ TEST_CASE("too few calls with a cast are an error, since their products cannot b
   std::erase_if(few.rows, [](const RecordedKernel& row) {
     return row.dtype == Dtype::fp8 && std::get<GemmShape>(row.shape).m > 64;
   });
-  const auto errors = errors_of([&] { calibrate(tiny_with_8_bits(), {few}); });
-  REQUIRE(errors.size() == 1);
-  CHECK(errors[0].message.starts_with("100 calls of linear layers"));
-  CHECK(errors[0].hint.find(" 500 ") != std::string::npos);
+  const Diagnostic error = only_error([&] { calibrate(tiny_with_8_bits(), {few}); });
+  CHECK(error.message.starts_with("100 calls of linear layers"));
+  CHECK(error.hint.find(" 500 ") != std::string::npos);
 }

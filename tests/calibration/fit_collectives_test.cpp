@@ -4,6 +4,7 @@
 #include "published/curve_model.hpp"
 #include "published/published_files.hpp"
 #include "published/published_text.hpp"
+#include "shipped_catalogue.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -12,15 +13,10 @@ using namespace trainyard;
 
 namespace {
 
-const config::Catalogue& source_catalogue() {
-  static const config::Catalogue catalogue{.roots = {TRAINYARD_SOURCE_DIR}};
-  return catalogue;
-}
-
 /// Rows of curves on dgx2 and on a cube mesh, as the given constants have them.
 std::string synthetic_rows(const Protocols& constants) {
   std::string lines;
-  const MachineRules rules = read_machine_rules(source_catalogue(), "published");
+  const MachineRules rules = read_machine_rules(testing::shipped_catalogue(), "published");
   const auto add = [&](const std::map<std::string, std::string>& cells) {
     std::string empty;
     for (double size = 1024; size < 1e9; size *= 8) {
@@ -31,7 +27,7 @@ std::string synthetic_rows(const Protocols& constants) {
     }
     const auto rows = rows_of(empty);
     const CollectiveCurves curves = collective_curves(data_of(rows, rules));
-    CurveModel model(source_catalogue(), curves.curves.front());
+    CurveModel model(testing::shipped_catalogue(), curves.curves.front());
     const std::vector<Seconds> times = model.times(constants, 1);
     for (std::size_t i = 0; i < times.size(); ++i) {
       auto with_time = cells;
@@ -61,10 +57,10 @@ TEST_CASE("constants that made curves are found again from the curves") {
   truth.paths.nvlink2.step.ll128.value = Seconds{2.2e-6};
   truth.paths.nvlink2.efficiency.ll.value = 0.2;
   truth.paths.nvlink2.efficiency.ll128.value = 0.7;
-  const MachineRules rules = read_machine_rules(source_catalogue(), "published");
+  const MachineRules rules = read_machine_rules(testing::shipped_catalogue(), "published");
   const auto rows = rows_of(synthetic_rows(truth));
   const CollectiveFit fit =
-      fit_collectives(source_catalogue(), collective_curves(data_of(rows, rules)), false);
+      fit_collectives(testing::shipped_catalogue(), collective_curves(data_of(rows, rules)), false);
   const MediumOverheads& found = fit.constants.paths.nvlink2;
   CHECK(fit.constants.base.simple.value.si() == doctest::Approx(21e-6).epsilon(0.02));
   CHECK(found.step.simple.value.si() == doctest::Approx(2.5e-6).epsilon(0.02));
@@ -79,10 +75,10 @@ TEST_CASE("constants that made curves are found again from the curves") {
 }
 
 TEST_CASE("what no curve tells stays assumed, and rows of other splits tell nothing") {
-  const MachineRules rules = read_machine_rules(source_catalogue(), "published");
+  const MachineRules rules = read_machine_rules(testing::shipped_catalogue(), "published");
   const auto rows = rows_of(synthetic_rows(assumed_protocols()) + published_line({{"value", "1"}}));
   const CollectiveFit fit =
-      fit_collectives(source_catalogue(), collective_curves(data_of(rows, rules)), false);
+      fit_collectives(testing::shipped_catalogue(), collective_curves(data_of(rows, rules)), false);
   CHECK(fit.constants.paths.nvlink2.step.simple.provenance == Provenance::fitted);
   CHECK(fit.constants.paths.phb.step.simple.provenance == Provenance::assumed);
   CHECK(fit.constants.networks.tcp.step.ll.provenance == Provenance::assumed);
@@ -91,8 +87,8 @@ TEST_CASE("what no curve tells stays assumed, and rows of other splits tell noth
 }
 
 TEST_CASE("a fit without a row to fit to is an error") {
-  const MachineRules rules = read_machine_rules(source_catalogue(), "published");
+  const MachineRules rules = read_machine_rules(testing::shipped_catalogue(), "published");
   const auto rows = rows_of(published_line());
   const CollectiveCurves curves = collective_curves(data_of(rows, rules));
-  CHECK_THROWS_AS(fit_collectives(source_catalogue(), curves, false), InputError);
+  CHECK_THROWS_AS(fit_collectives(testing::shipped_catalogue(), curves, false), InputError);
 }

@@ -23,10 +23,9 @@ RecordingFacts h100_facts() {
 }
 
 std::string missing_fact(RecordingFacts facts) {
-  const auto errors = errors_of([&] { specification_of(facts, "my_gpu"); });
-  REQUIRE(errors.size() == 1);
-  CHECK(errors[0].hint.find("--specification") != std::string::npos);
-  return errors[0].message;
+  const Diagnostic error = only_error([&] { specification_of(facts, "my_gpu"); });
+  CHECK(error.hint.find("--specification") != std::string::npos);
+  return error.message;
 }
 
 double teraflops(const std::optional<MatrixRates>& rates) { return rates.value().peak.value.si() / 1e12; }

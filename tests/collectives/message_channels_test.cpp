@@ -142,6 +142,6 @@ TEST_CASE("groups beside each other in a node do not slow each other down") {
     return made.overhead + closed_form(made.phases.front(), made.phases.front().limit);
   };
   const Seconds alone = time();
-  request.others = others;
+  request.concurrent = others;
   CHECK(time() == alone);
 }

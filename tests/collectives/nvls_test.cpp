@@ -140,7 +140,7 @@ TEST_CASE("groups of one node share no link, so each takes as long as alone") {
   request.group = {all.begin(), all.begin() + 4};
   const CollectivePlan alone = plan_by(Algorithm::nvls, cluster, request);
   const RankGroups others{{all.begin() + 4, all.end()}};
-  request.others = others;
+  request.concurrent = others;
   const CollectivePlan both = plan_by(Algorithm::nvls, cluster, request);
   CHECK(both.groups == 2);
   CHECK(both.participants == 8);
@@ -172,7 +172,7 @@ TEST_CASE("refused: other operations, other protocols, several nodes, switches t
   const RankGroups others{{all[6], all[7], all[8], all[9]}};
   CollectiveRequest mixed = all_reduce_of(two);
   mixed.group = {all.begin(), all.begin() + 4};
-  mixed.others = others;
+  mixed.concurrent = others;
   CHECK(refused(two, mixed) ==
         "nvls cannot carry out all_reduce on these 4 ranks: the ranks are on several nodes");
 }

@@ -352,8 +352,9 @@ TEST_CASE("without one_way every rank of a group sends to the next") {
 TEST_CASE("many messages are counted by link, for all groups together") {
   const Cluster cluster = even_cluster(4, 4);
   const RankGroups groups = strided(4, 4, 4);
-  const CollectiveRequest request{
-      .operation = Operation::all_to_all, .group = groups.front(), .others = std::span(groups).subspan(1)};
+  const CollectiveRequest request{.operation = Operation::all_to_all,
+                                  .group = groups.front(),
+                                  .concurrent = std::span(groups).subspan(1)};
   const CollectivePlan edges = plan_by(Algorithm::direct, cluster, request);
   const AllPairs counted = counted_pairs(cluster, no_overheads(), request);
   CHECK(counted.pattern.edge_count() == edges.patterns.front().edge_count());

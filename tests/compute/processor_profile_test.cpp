@@ -30,10 +30,10 @@ TEST_CASE("a processor has the memory of the mode it is used in, the first one i
 }
 
 TEST_CASE("an unknown memory mode is an error that names the others") {
-  const auto errors = errors_of([] { (void)load_processor_profile(profile("xeon_phi_7230"), "hybrid"); });
-  REQUIRE(errors.size() == 1);
-  CHECK(errors.front().message == "xeon_phi_7230 has no memory mode 'hybrid'");
-  CHECK(errors.front().hint == "memory_mode: cache, flat, mcdram");
+  const Diagnostic error =
+      only_error([] { (void)load_processor_profile(profile("xeon_phi_7230"), "hybrid"); });
+  CHECK(error.message == "xeon_phi_7230 has no memory mode 'hybrid'");
+  CHECK(error.hint == "memory_mode: cache, flat, mcdram");
 }
 
 TEST_CASE("a processor needs cores and a memory mode") {

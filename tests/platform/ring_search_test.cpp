@@ -238,22 +238,22 @@ TEST_CASE("the search finds as many rings as trying every set of rings") {
 TEST_CASE("paths share lanes only where they must, and then as few as can be") {
   const LaneGraph mesh = first_of_mesh(8);
   const std::vector<PathEnds> ends{{0, 1}, {2, 3}, {4, 5}, {6, 7}};
-  const auto alone = least_crowded_paths(mesh, ends);
+  const auto alone = least_loaded_paths(mesh, ends);
   REQUIRE(alone);
   CHECK(fits_as_paths(mesh, *alone));
   // the same four twice: six lanes leave each GPU, and up to eight paths
   std::vector<PathEnds> twice = ends;
   twice.insert(twice.end(), ends.begin(), ends.end());
   CHECK_FALSE(find_paths(mesh, twice));
-  const auto crowded = least_crowded_paths(mesh, twice);
-  REQUIRE(crowded);
+  const auto shared = least_loaded_paths(mesh, twice);
+  REQUIRE(shared);
   LaneGraph doubled = mesh;
   for (std::vector<int>& row : doubled.direct) {
     for (int& count : row) count *= 2;
   }
-  CHECK(fits_as_paths(doubled, *crowded));
+  CHECK(fits_as_paths(doubled, *shared));
   // eight GPUs on a crossbar of six lanes each: seven paths leave most of them, found at once
   std::vector<PathEnds> rails;
   for (int gpu = 0; gpu < 8; ++gpu) rails.push_back({gpu, gpu ^ 1});
-  CHECK(least_crowded_paths(crossbar(8, 6), rails)->size() == 8);
+  CHECK(least_loaded_paths(crossbar(8, 6), rails)->size() == 8);
 }

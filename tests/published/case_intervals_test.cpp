@@ -7,6 +7,7 @@
 #include "experiment/prediction_error.hpp"
 #include "published/published_text.hpp"
 #include "sanitized.hpp"
+#include "shipped_catalogue.hpp"
 #include "workload/csv.hpp"
 
 #include <algorithm>
@@ -16,11 +17,6 @@
 
 namespace trainyard {
 namespace {
-
-const config::Catalogue& interval_catalogue() {
-  static const config::Catalogue catalogue{.roots = {TRAINYARD_SOURCE_DIR}};
-  return catalogue;
-}
 
 std::vector<PublishedRow> rows_shipped_in(const std::string& name) {
   const std::string path = std::string(TRAINYARD_SOURCE_DIR) + "/workloads/published/" + name;
@@ -41,7 +37,8 @@ std::shared_ptr<const PublishedData> subset(const std::string& name, const std::
 
 Validation validated(RowKind kind, std::shared_ptr<const PublishedData> data, Fit fit,
                      GroupLeftOut left_out = GroupLeftOut::series) {
-  return validate_rows(interval_catalogue(), kind, std::move(data), 1, {.fits = {fit}, .left_out = left_out});
+  return validate_rows(testing::shipped_catalogue(), kind, std::move(data), 1,
+                       {.fits = {fit}, .left_out = left_out});
 }
 
 Validation validated_runs(const std::set<int>& lines) {
@@ -51,7 +48,8 @@ Validation validated_runs(const std::set<int>& lines) {
 /// What `run` prints for the experiment of a run without software.
 ExpectedError printed_by_run(const Case& run) {
   InputFiles files;
-  return *prediction_error(inputs_of(interval_catalogue(), run, run.machine, files, {{"software", "ideal"}}));
+  return *prediction_error(
+      inputs_of(testing::shipped_catalogue(), run, run.machine, files, {{"software", "ideal"}}));
 }
 
 void check_same(const CaseInterval& interval, const ExpectedError& printed) {
@@ -143,7 +141,8 @@ TEST_CASE("the interval of a published layout is what `run` prints, and is held 
     for (std::size_t i = 0; i < intervals.size(); ++i) {
       REQUIRE(intervals[i]);
       const Case& run = validation.cases[i].of;
-      check_same(*intervals[i], *prediction_error(inputs_of(interval_catalogue(), run, run.machine, files)));
+      check_same(*intervals[i],
+                 *prediction_error(inputs_of(testing::shipped_catalogue(), run, run.machine, files)));
       REQUIRE(intervals[i]->held_out);
       CHECK(intervals[i]->held_out->first != intervals[i]->low);
     }

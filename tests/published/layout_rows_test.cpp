@@ -1,6 +1,7 @@
 #include "published/layout_rows.hpp"
 
 #include "published/layout_text.hpp"
+#include "shipped_catalogue.hpp"
 
 #include <doctest/doctest.h>
 #include <utility>
@@ -81,7 +82,7 @@ TEST_CASE("experts are divided as the row says") {
   CHECK(run.measured == doctest::Approx(5810.0 * 64 / 4096));
   InputFiles files;
   files.wants_published_errors = false;
-  const ResolvedExperiment resolved = inputs_of(layout_catalogue(), run, run.machine, files);
+  const ResolvedExperiment resolved = inputs_of(testing::shipped_catalogue(), run, run.machine, files);
   CHECK(resolved.layout->grid.expert == 8);
 }
 

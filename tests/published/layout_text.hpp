@@ -11,11 +11,6 @@
 
 namespace trainyard {
 
-inline const config::Catalogue& layout_catalogue() {
-  static const config::Catalogue catalogue{.roots = {TRAINYARD_SOURCE_DIR}};
-  return catalogue;
-}
-
 inline const std::string layout_header =
     "id,source,model,layers,hidden,heads,seq,vocab,gpu,gpus,nodes,nic,tp,pp,vpp,dp,cp,ep,zero,"
     "sequence_parallel,recompute,micro_batch,global_batch,precision,framework,metric,value,unit,notes\n";

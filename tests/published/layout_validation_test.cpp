@@ -7,6 +7,7 @@
 #include "published/scores.hpp"
 #include "published/validation.hpp"
 #include "sanitized.hpp"
+#include "shipped_catalogue.hpp"
 
 #include <cmath>
 #include <doctest/doctest.h>
@@ -17,7 +18,7 @@ namespace trainyard {
 namespace {
 
 Validation validated_layouts(const std::string& lines) {
-  return validate_rows(layout_catalogue(), RowKind::layouts, layouts_of(lines), 1,
+  return validate_rows(testing::shipped_catalogue(), RowKind::layouts, layouts_of(lines), 1,
                        {.fits = fits_of(RowKind::layouts)});
 }
 

@@ -6,6 +6,7 @@
 #include "errors_of.hpp"
 #include "platform/load.hpp"
 #include "published/published_text.hpp"
+#include "shipped_catalogue.hpp"
 #include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
@@ -29,10 +30,8 @@ PublishedRow row_of(const std::string& gpu, const std::string& intra, const std:
   return row;
 }
 
-config::Catalogue shipped_catalogue() { return {.roots = {TRAINYARD_SOURCE_DIR}}; }
-
 std::vector<Diagnostic> errors_of_rules(const std::string& text) {
-  return errors_of([&] { load_machine_rules(config::parse("r.yaml", text), shipped_catalogue()); });
+  return errors_of([&] { load_machine_rules(config::parse("r.yaml", text), testing::shipped_catalogue()); });
 }
 
 std::string platform_of(const PublishedRow& row) {
@@ -43,10 +42,10 @@ std::string platform_of(const PublishedRow& row) {
 /// GiB of the GPUs of a rule's machine.
 double memory_of(const MachineRule& rule) {
   config::Document document =
-      config::load(config::find(shipped_catalogue(), config::Kind::platform, rule.platform));
+      config::load(config::find(testing::shipped_catalogue(), config::Kind::platform, rule.platform));
   for (const auto& [key, value] : rule.set) config::set(document, key, value, "platform");
   const auto profile =
-      config::find(shipped_catalogue(), config::Kind::gpu, load_platform(document).gpu_profile);
+      config::find(testing::shipped_catalogue(), config::Kind::gpu, load_platform(document).gpu_profile);
   return load_gpu_facts(config::load(profile)).memory.capacity.value.si() / (1 << 30);
 }
 
@@ -193,7 +192,7 @@ TEST_CASE("a row that states a memory meets no rule whose GPU has another one") 
 TEST_CASE("every shipped row is predicted with the memory that the name of its GPU states") {
   std::map<const MachineRule*, double> known;
   int stating = 0;
-  for (const PublishedRow& row : read_published_files(shipped_catalogue(), {})) {
+  for (const PublishedRow& row : read_published_files(testing::shipped_catalogue(), {})) {
     const double stated = stated_memory(row.gpu);
     if (stated == 0 || row.report) continue;
     const char* rules = row.layout ? "layouts" : row.to_target ? "to_target" : "published";

@@ -9,6 +9,7 @@
 #include "published/table_forms.hpp"
 #include "published/validation.hpp"
 #include "sanitized.hpp"
+#include "shipped_catalogue.hpp"
 
 #include <doctest/doctest.h>
 #include <string>
@@ -18,11 +19,6 @@ using namespace trainyard;
 
 namespace {
 
-const config::Catalogue& outcome_files() {
-  static const config::Catalogue catalogue{.roots = {TRAINYARD_SOURCE_DIR}};
-  return catalogue;
-}
-
 std::shared_ptr<const PublishedData> with_shipped_rules(std::vector<PublishedRow> rows) {
   const ShippedRules& rules = rules_shipped_as("published");
   return data_of(std::move(rows), rules.machines, rules.runs);
@@ -30,7 +26,8 @@ std::shared_ptr<const PublishedData> with_shipped_rules(std::vector<PublishedRow
 
 const MemoryValidation& shipped_outcomes() {
   static const MemoryValidation all =
-      validate_memory(outcome_files(), with_shipped_rules(read_published_files(outcome_files(), {})), 1);
+      validate_memory(testing::shipped_catalogue(),
+                      with_shipped_rules(read_published_files(testing::shipped_catalogue(), {})), 1);
   return all;
 }
 
@@ -49,11 +46,11 @@ Counts counts_in(const MemoryValidation& validation) {
 }
 
 std::vector<PublishedRow> outcome_rows(const std::string& text) {
-  return read_published_rows("o.csv", text, shipped_table_forms(outcome_files()));
+  return read_published_rows("o.csv", text, shipped_table_forms(testing::shipped_catalogue()));
 }
 
 MemoryValidation outcomes_of(const std::string& text) {
-  return validate_memory(outcome_files(), with_shipped_rules(outcome_rows(text)), 1);
+  return validate_memory(testing::shipped_catalogue(), with_shipped_rules(outcome_rows(text)), 1);
 }
 
 const std::string header =
@@ -73,14 +70,13 @@ TEST_CASE("a file of outcomes is read, and its mistakes are named with their pla
   CHECK(rows[1].metric == "out_of_memory");
   CHECK(rows[1].line == 3);
   CHECK(rows[1].batch_per_gpu == "1024");
-  const auto wrong = errors_of([] { outcome_rows(header + outcome_line("many", "ran")); });
-  REQUIRE(wrong.size() == 1);
-  CHECK(wrong.front().line == 2);
+  const Diagnostic wrong = only_error([] { outcome_rows(header + outcome_line("many", "ran")); });
+  CHECK(wrong.line == 2);
 }
 
 TEST_CASE("in a file of outcomes no row is a speed, and none lowers the coverage of speeds") {
   const Validation validation = validate_rows(
-      outcome_files(), RowKind::training,
+      testing::shipped_catalogue(), RowKind::training,
       with_shipped_rules(outcome_rows(header + outcome_line("128", "ran"))), 1, {.fits = {Fit::nothing}});
   CHECK(validation.cases.empty());
   CHECK(validation.missed.empty());

@@ -73,11 +73,10 @@ TEST_CASE("all that is wrong with a file of measurements is said at once, with i
   CHECK(errors[0].key_path == "nodes");
   CHECK(errors[1].line == 3);
   CHECK(errors[1].message == "a number is needed, not 'fast'");
-  const auto unclean = errors_of([] { rows_of(published_line({{"clean", "wurst"}})); });
-  REQUIRE(unclean.size() == 1);
-  CHECK(unclean[0].line == 2);
-  CHECK(unclean[0].key_path == "clean");
-  CHECK(unclean[0].hint == "one of yes, partial, no");
+  const Diagnostic unclean = only_error([] { rows_of(published_line({{"clean", "wurst"}})); });
+  CHECK(unclean.line == 2);
+  CHECK(unclean.key_path == "clean");
+  CHECK(unclean.hint == "one of yes, partial, no");
   const auto missing = errors_of([] { read_published_rows("r.csv", "source,gpus\n"); });
   REQUIRE(missing.size() == 5);  // gpu, model, value, unit, a number of GPUs
   CHECK(missing.front().message == "the column 'gpu' is missing");

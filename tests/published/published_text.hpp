@@ -4,6 +4,7 @@
 #include "published/published_data.hpp"
 #include "published/published_files.hpp"
 #include "published/run_rules.hpp"
+#include "shipped_catalogue.hpp"
 
 #include <map>
 #include <memory>
@@ -70,7 +71,7 @@ inline const ShippedRules& rules_shipped_as(const std::string& name) {
   static std::map<std::string, ShippedRules> known;
   const auto found = known.find(name);
   if (found != known.end()) return found->second;
-  const config::Catalogue shipped{.roots = {TRAINYARD_SOURCE_DIR}};
+  const config::Catalogue& shipped = testing::shipped_catalogue();
   return known.emplace(name, ShippedRules{read_machine_rules(shipped, name), read_run_rules(shipped, name)})
       .first->second;
 }

@@ -9,6 +9,7 @@
 #include "published/scores.hpp"
 #include "published/validation.hpp"
 #include "run/simulate.hpp"
+#include "shipped_catalogue.hpp"
 #include "temporary_folder.hpp"
 
 #include <cmath>
@@ -19,11 +20,6 @@
 
 namespace trainyard {
 namespace {
-
-const config::Catalogue& report_catalogue() {
-  static const config::Catalogue catalogue{.roots = {TRAINYARD_SOURCE_DIR}};
-  return catalogue;
-}
 
 const std::string report_header =
     "id,source,date,gpu,nodes,gpus,model,software,precision,layout,batch,metric,value,unit,experiment,ranges,"
@@ -69,12 +65,12 @@ struct Reports {
   }
 
   [[nodiscard]] Validation validated(const std::string& lines) const {
-    return validate_rows(report_catalogue(), RowKind::reports, data_of(rows(lines), MachineRules()), 1,
-                         {.fits = {Fit::nothing}});
+    return validate_rows(testing::shipped_catalogue(), RowKind::reports, data_of(rows(lines), MachineRules()),
+                         1, {.fits = {Fit::nothing}});
   }
 
   [[nodiscard]] ResolvedExperiment resolved(const Overrides& set = {}) const {
-    return resolve(report_catalogue(), (folder.path / "mine/bert.yaml").string(), set);
+    return resolve(testing::shipped_catalogue(), (folder.path / "mine/bert.yaml").string(), set);
   }
 };
 
@@ -187,7 +183,7 @@ TEST_CASE("a bus bandwidth is that of the only collective of a step") {
   REQUIRE(validation.cases.size() == 1);
   const ScoredCase& scored = validation.cases[0];
   const ResolvedExperiment its =
-      resolve(report_catalogue(), (reports.folder.path / "mine/reduce.yaml").string(), {});
+      resolve(testing::shipped_catalogue(), (reports.folder.path / "mine/reduce.yaml").string(), {});
   const double step = checked_closed_pace(its).time.si();
   CHECK(predicted(scored) == doctest::Approx(1.75 * 1073741824 / step));
   CHECK(scored.predicted.measured == 130e9);
@@ -241,7 +237,7 @@ TEST_CASE("a table without the column experiment is read, and each row says what
   CHECK(rows[0].gpus_total == 8);
   CHECK(rows[0].source == "an issue");
   CHECK(rows[0].value == 0);
-  const Validation validation = validate_rows(report_catalogue(), RowKind::reports,
+  const Validation validation = validate_rows(testing::shipped_catalogue(), RowKind::reports,
                                               data_of(rows, MachineRules()), 1, {.fits = {Fit::software}});
   REQUIRE(validation.excluded.size() == 1);
   CHECK(validation.excluded.begin()->first.find("'experiment'") != std::string::npos);
@@ -249,14 +245,13 @@ TEST_CASE("a table without the column experiment is read, and each row says what
 
 TEST_CASE("what is wrong with a report is an error at its line") {
   const Reports reports;
-  const auto missing = ::errors_of([&] {
+  const Diagnostic missing = ::only_error([&] {
     (void)reports.validated(report_line("tok_s,9,tokens/s") +
                             report_line("tok_s,9,tokens/s", "none.yaml", "", "no,"));
   });
-  REQUIRE(missing.size() == 1);
-  CHECK(missing[0].line == 3);
-  CHECK(missing[0].file.ends_with("mine.csv"));
-  CHECK(missing[0].message.find("none.yaml") != std::string::npos);
+  CHECK(missing.line == 3);
+  CHECK(missing.file.ends_with("mine.csv"));
+  CHECK(missing.message.find("none.yaml") != std::string::npos);
   const auto wrong = ::errors_of([&] {
     (void)reports.rows(report_line("tok_s_gpu,9,tokens/s") + report_line("speed,9,tokens/s") +
                        report_line("tok_s,9,tokens/s", "bert.yaml", "batch_per_gpu=4"));
@@ -266,15 +261,13 @@ TEST_CASE("what is wrong with a report is an error at its line") {
   CHECK(wrong[0].key_path == "unit");
   CHECK(wrong[1].line == 3);
   CHECK(wrong[2].key_path == "ranges");
-  const auto too_high = ::errors_of([&] { (void)reports.rows(report_line("mfu_pct,140,%")); });
-  REQUIRE(too_high.size() == 1);
-  CHECK(too_high[0].key_path == "value");
-  const auto twice = ::errors_of([&] {
+  const Diagnostic too_high = ::only_error([&] { (void)reports.rows(report_line("mfu_pct,140,%")); });
+  CHECK(too_high.key_path == "value");
+  const Diagnostic twice = ::only_error([&] {
     (void)reports.rows(
         report_line("tok_s,9,tokens/s", "bert.yaml", "batch_per_gpu=4..8;batch_per_gpu=2..8", "partial,"));
   });
-  REQUIRE(twice.size() == 1);
-  CHECK(twice[0].key_path == "ranges");
+  CHECK(twice.key_path == "ranges");
   const auto unknown = ::errors_of([&] {
     (void)reports.validated(
         report_line("tok_s,9,tokens/s", "bert.yaml", "ranks=8..8;tp=1..1;model.bert.layers=1..2") +

@@ -11,6 +11,7 @@
 #include "published/published_text.hpp"
 #include "published/scores.hpp"
 #include "published/validation.hpp"
+#include "shipped_catalogue.hpp"
 #include "workload/model.hpp"
 #include "workload/readme_keys.hpp"
 
@@ -28,11 +29,6 @@
 using namespace trainyard;
 
 namespace {
-
-const config::Catalogue& form_catalogue() {
-  static const config::Catalogue catalogue{.roots = {TRAINYARD_SOURCE_DIR}};
-  return catalogue;
-}
 
 const TableForms& own_forms() {
   static const TableForms forms = load_table_forms(config::parse("own.yaml", R"(name: own
@@ -72,7 +68,7 @@ std::vector<PublishedRow> table_rows(const std::string& text) {
 }
 
 const TableForms& shipped_forms() {
-  static const TableForms forms = shipped_table_forms(form_catalogue());
+  static const TableForms forms = shipped_table_forms(testing::shipped_catalogue());
   return forms;
 }
 
@@ -82,6 +78,11 @@ std::shared_ptr<const PublishedData> shipped_data(const std::string& text, const
   return data_of(read_published_rows("t.csv", text, shipped_forms()), shipped.machines, shipped.runs);
 }
 
+Validation validated_steps(const std::string& text, Fit fit = Fit::nothing) {
+  return validate_rows(testing::shipped_catalogue(), RowKind::training, shipped_data(text, "published"), 1,
+                       {.fits = {fit}});
+}
+
 /// The experiment of the row, or why there is none.
 std::variant<ResolvedExperiment, std::string> experiment_of(const std::shared_ptr<const PublishedData>& data,
                                                             std::size_t row) {
@@ -89,7 +90,7 @@ std::variant<ResolvedExperiment, std::string> experiment_of(const std::shared_pt
   if (auto* reason = std::get_if<std::string>(&read)) return std::move(*reason);
   const auto& run = std::get<Case>(read);
   InputFiles files;
-  return inputs_of(form_catalogue(), run, run.machine, files);
+  return inputs_of(testing::shipped_catalogue(), run, run.machine, files);
 }
 
 constexpr const char* step_columns =
@@ -162,28 +163,18 @@ TEST_CASE("other figures of a line are rows of their own, where the line states 
 }
 
 TEST_CASE("an error in a cell points to its place in the table") {
-  const auto errors =
-      errors_of([] { table_rows("# a comment\nnet,prec,ms\nsmall,half,5\nlarge,half,fast\n"); });
-  REQUIRE(errors.size() == 1);
-  CHECK(errors[0].file == "t.csv");
-  CHECK(errors[0].line == 4);
-  CHECK(errors[0].column == 12);
+  const Diagnostic error =
+      only_error([] { table_rows("# a comment\nnet,prec,ms\nsmall,half,5\nlarge,half,fast\n"); });
+  CHECK(error.file == "t.csv");
+  CHECK(error.line == 4);
+  CHECK(error.column == 12);
 }
 
-TEST_CASE("a form with a column that published rows do not have is an error") {
-  const auto errors = errors_of([] {
-    load_table_forms(config::parse(
-        "own.yaml", "name: own\nforms: [{title: t, columns: [a], rows: [{cells: {valu: '{a}'}}]}]\n"));
-  });
-  REQUIRE(errors.size() == 1);
-  CHECK(errors[0].key_path == "forms[0].rows[0].cells.valu");
-  const auto bounds = errors_of([] {
-    load_table_forms(config::parse(
-        "own.yaml",
-        "name: own\nforms: [{title: t, columns: [a], rows: [{when: {a: [<=x]}, cells: {value: '{a}'}}]}]\n"));
-  });
-  REQUIRE(bounds.size() == 1);
-  CHECK(bounds[0].key_path == "forms[0].rows[0].when.a");
+TEST_CASE("a form with a column that published rows do not have, or a bad bound, is an error") {
+  const std::string form = "name: own\nforms: [{title: t, columns: [a], rows: [{";
+  check_errors({{form + "cells: {valu: '{a}'}}]}]\n", "forms[0].rows[0].cells.valu"},
+                {form + "when: {a: [<=x]}, cells: {value: '{a}'}}]}]\n", "forms[0].rows[0].when.a"}},
+               [](const std::string& text) { load_table_forms(config::parse("own.yaml", text)); });
 }
 
 TEST_CASE("a word that a form does not know leaves its row out, with its place and the known words") {
@@ -302,8 +293,7 @@ TEST_CASE("every model of the tables of steps is predicted, with an interval, an
   table += step_line("llama3_8b", "512", "2") + step_line("llama2_7b", "512", "2");
   constexpr std::size_t known = 23;
   table += step_line("wide_resnet50_2");
-  const Validation validation = validate_rows(form_catalogue(), RowKind::training,
-                                              shipped_data(table, "published"), 1, {.fits = {Fit::nothing}});
+  const Validation validation = validated_steps(table);
   REQUIRE(validation.cases.size() == known);
   const auto intervals = case_intervals(validation, Fit::nothing);
   for (std::size_t i = 0; i < known; ++i) {
@@ -319,9 +309,7 @@ TEST_CASE("steps with and without checkpoints have intervals and stand in one ta
   const std::string checkpoints =
       step_line("gpt2_small", "1024", "", "amp_bf16", "sdpa,eager,fused", "contiguous", "True");
   for (const std::string& lines : {plain + checkpoints, checkpoints + plain}) {
-    const Validation validation =
-        validate_rows(form_catalogue(), RowKind::training, shipped_data(step_columns + lines, "published"), 1,
-                      {.fits = {Fit::nothing}});
+    const Validation validation = validated_steps(step_columns + lines);
     REQUIRE(validation.cases.size() == 2);
     const auto intervals = case_intervals(validation, Fit::nothing);
     CHECK(intervals[0].has_value());
@@ -337,9 +325,7 @@ TEST_CASE("steps with and without checkpoints have intervals and stand in one ta
 TEST_CASE("a figure beyond all numbers is left out with the reason") {
   std::string line = step_line("gpt2_small", "1024");
   line.replace(line.find(",0.1,"), 5, ",1e-310,");
-  const Validation validation =
-      validate_rows(form_catalogue(), RowKind::training, shipped_data(step_columns + line, "published"), 1,
-                    {.fits = {Fit::nothing}});
+  const Validation validation = validated_steps(step_columns + line);
   REQUIRE(validation.cases.size() == 1);
   CHECK_FALSE(validation.cases[0].is_scored(Fit::nothing));
   CHECK(validation.cases[0].verdicts[Fit::nothing].excluded ==
@@ -490,10 +476,8 @@ TEST_CASE("the memory of a step is a size of its own, which no error of speeds c
   const std::string columns =
       "id,model,batch,seq,prec,attn,mode,opt,fmt,accum,ckpt,layers,step_time_s,peak_allocated_bytes\n";
   const std::string line = "x,bert_base,8,128,amp_bf16,eager,eager,fused,contiguous,1,False,,0.05,{}\n";
-  const auto validated = [&](const std::string& bytes) {
-    return validate_rows(form_catalogue(), RowKind::training,
-                         shipped_data(columns + fmt::format(fmt::runtime(line), bytes), "published"), 1,
-                         {.fits = {Fit::software}});
+  const auto validated = [&](const std::string& bytes, Fit fit = Fit::software) {
+    return validated_steps(columns + fmt::format(fmt::runtime(line), bytes), fit);
   };
   const Validation with = validated("3e9");
   REQUIRE(with.cases.size() == 2);
@@ -507,11 +491,7 @@ TEST_CASE("the memory of a step is a size of its own, which no error of speeds c
   CHECK(coverages.sizes->rows == 1);
   CHECK(validated("").cases.size() == 1);
   // the measurement of a memory needs no reference, whatever the fit
-  const Validation of_reference =
-      validate_rows(form_catalogue(), RowKind::training,
-                    shipped_data(columns + fmt::format(fmt::runtime(line), "3e9"), "published"), 1,
-                    {.fits = {Fit::one_gpu}});
-  CHECK(of_reference.cases[1].is_scored(Fit::one_gpu));
+  CHECK(validated("3e9", Fit::one_gpu).cases[1].is_scored(Fit::one_gpu));
   CHECK(validated("0").cases.size() == 1);
   // far from any prediction
   CHECK(interval_coverage(validated("9e10"), Fit::software).sizes->covered == 0);

@@ -7,6 +7,7 @@
 #include "published/scores.hpp"
 #include "published/target_rows.hpp"
 #include "published/validation.hpp"
+#include "shipped_catalogue.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,11 +17,6 @@
 
 namespace trainyard {
 namespace {
-
-const config::Catalogue& target_catalogue() {
-  static const config::Catalogue catalogue{.roots = {TRAINYARD_SOURCE_DIR}};
-  return catalogue;
-}
 
 const std::string target_header =
     "round,submitter,system,benchmark,accelerator,accelerators_per_node,nodes,accelerators,host_networking,"
@@ -40,7 +36,7 @@ std::vector<PublishedRow> target_rows_of(const std::string& lines) {
 
 Validation validated_targets(std::vector<PublishedRow> rows) {
   const ShippedRules& rules = rules_shipped_as("to_target");
-  return validate_rows(target_catalogue(), RowKind::targets,
+  return validate_rows(testing::shipped_catalogue(), RowKind::targets,
                        data_of(std::move(rows), rules.machines, rules.runs), 1,
                        {.fits = fits_of(RowKind::targets)});
 }
@@ -88,9 +84,8 @@ TEST_CASE("a missing column or a bad number of such a file is an error at its pl
   const auto missing =
       ::errors_of([] { read_published_rows("rows.csv", "benchmark,time_to_train_score_s\nresnet,5\n"); });
   CHECK(missing.size() == 9);
-  const auto bad = ::errors_of([] { target_rows_of(with_text(one_box, "1700", "-17")); });
-  REQUIRE(bad.size() == 1);
-  CHECK(bad[0].line == 2);
+  const Diagnostic bad = ::only_error([] { target_rows_of(with_text(one_box, "1700", "-17")); });
+  CHECK(bad.line == 2);
   CHECK(::errors_of([] { target_rows_of(with_text(one_box, ",8,1,8,", ",8,1.5,8,")); }).size() == 1);
 }
 
@@ -273,7 +268,7 @@ TEST_CASE("the factor of a system is that of its row on the fewest GPUs, which i
   REQUIRE(kept.size() == 1);
   AskedCase itself{.of = &kept.front()};
   itself.references[Fit::one_system] = {&kept.front()};
-  const auto fitted = predict_cases(target_catalogue(), {itself}, 1, {.fits = {Fit::one_system}});
+  const auto fitted = predict_cases(testing::shipped_catalogue(), {itself}, 1, {.fits = {Fit::one_system}});
   CHECK(fitted.front().by_fit[Fit::one_system].compute_scale == doctest::Approx(scale).epsilon(1e-9));
   CHECK(fitted.front().by_fit[Fit::one_system].value.value() ==
         doctest::Approx(1700).epsilon(0.002));  // steps jump with Horovod's cycles

@@ -4,6 +4,7 @@
 #include "published/published_files.hpp"
 #include "published/published_text.hpp"
 #include "sanitized.hpp"
+#include "shipped_catalogue.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -13,22 +14,18 @@ using namespace trainyard;
 
 namespace {
 
-const config::Catalogue& shipped_files() {
-  static const config::Catalogue catalogue{.roots = {TRAINYARD_SOURCE_DIR}};
-  return catalogue;
-}
-
 Protocols shipped_constants() {
-  return load_protocols(config::load(config::find(shipped_files(), config::Kind::protocols, "nccl")));
+  return load_protocols(
+      config::load(config::find(testing::shipped_catalogue(), config::Kind::protocols, "nccl")));
 }
 
 CollectiveValidation validated(std::vector<PublishedRow> rows) {
-  const auto data = data_of(std::move(rows), read_machine_rules(shipped_files(), "published"));
-  return validate_collectives(shipped_files(), collective_curves(data), shipped_constants());
+  const auto data = data_of(std::move(rows), read_machine_rules(testing::shipped_catalogue(), "published"));
+  return validate_collectives(testing::shipped_catalogue(), collective_curves(data), shipped_constants());
 }
 
 std::vector<PublishedRow> about_collectives() {
-  std::vector<PublishedRow> rows = read_published_files(shipped_files(), {});
+  std::vector<PublishedRow> rows = read_published_files(testing::shipped_catalogue(), {});
   std::erase_if(rows, [](const PublishedRow& row) { return !is_about_a_collective(row); });
   return rows;
 }

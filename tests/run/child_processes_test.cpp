@@ -2,6 +2,7 @@
 
 #include "config/diagnostic.hpp"
 #include "engine/flow_network.hpp"
+#include "errors_of.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -156,4 +157,21 @@ TEST_CASE("a worker may have workers of its own") {
   CHECK(outcomes.at(1).kind == ChildOutcome::job_impossible);
   CHECK(outcomes.at(2).text == "20 21 22 23 alone");
   CHECK(has_no_child());
+}
+
+TEST_CASE("children answer in order, and the error of the lowest number arrives") {
+  const auto numbers = in_children(5, 3, [](int i) {
+    ::usleep(i == 0 ? 20'000 : 0);  // the first is not the first to end
+    return packed({1.0 * i, 0.1});
+  });
+  REQUIRE(numbers.size() == 5);
+  for (std::size_t i = 0; i < 5; ++i) CHECK(unpacked(numbers[i]) == std::vector{1.0 * i, 0.1});
+  CHECK(in_children(1, 0, own_process).size() == 1);
+  const Diagnostic error = only_error([] {
+    in_children(3, 2, [](int i) -> std::string {
+      if (i == 1) throw InputError("an input");
+      return i == 2 ? throw std::logic_error("a fault") : "fine";
+    });
+  });
+  CHECK(error.message == "an input");
 }

@@ -33,12 +33,9 @@ Convergence with_points(std::vector<ConvergencePoint> points) {
 
 double log_width(const SamplesToTarget& its) { return std::log(its.high / its.low); }
 
-std::vector<Diagnostic> errors_of_curve(const std::string& text) {
-  return errors_of([&] {
-    load_model(config::parse(
-        "m.yaml",
-        "name: m\nfamily: resnet\nresnet: {blocks: [3, 4, 6, 3]}\nconvergence:\n  - " + text + "\n"));
-  });
+void load_curve(const std::string& text) {
+  const std::string model = "name: m\nfamily: resnet\nresnet: {blocks: [3, 4, 6, 3]}\nconvergence:\n  - ";
+  load_model(config::parse("m.yaml", model + text + "\n"));
 }
 
 }  // namespace
@@ -278,24 +275,15 @@ TEST_CASE("a curve is chosen by target, optimizer and round") {
 
 TEST_CASE("a curve with wrong points or intervals is an error at its place") {
   const std::string head = "{target: t, optimizer: sgd, source: s, points: ";
-  CHECK(errors_of_curve(head + "[{batch: 8, samples: 100}]}").empty());
-  const auto empty = errors_of_curve(head + "[]}");
-  REQUIRE(empty.size() == 1);
-  CHECK(empty[0].key_path == "convergence[0].points");
-  const auto unsorted = errors_of_curve(head + "[{batch: 8, samples: 100}, {batch: 8, samples: 90}]}");
-  REQUIRE(unsorted.size() == 1);
-  CHECK(unsorted[0].key_path == "convergence[0].points[1].batch");
-  const auto twice = errors_of_curve(head +
-                                     "[{batch: 8, samples: 100}], evaluate: {every_epochs: 1, every_samples: "
-                                     "5, samples: 10}}");
-  REQUIRE(twice.size() == 1);
-  CHECK(twice[0].key_path == "convergence[0].evaluate");
-  CHECK(errors_of_curve(head + "[{batch: 8, samples: 100}], evaluate: {every_epochs: 1, multiple: 5, "
-                               "samples: 10}}")
-            .size() == 1);
-  CHECK(errors_of_curve(head + "[{batch: 8, samples: 100}], evaluate: {every_samples: 9, multiple: 5, "
-                               "whole_updates: true, samples: 10}}")
-            .size() == 1);
-  CHECK(errors_of_curve(head + "[{batch: 0, samples: 100}]}").size() == 1);
-  CHECK(errors_of_curve("{target: t, optimizer: sgd, points: [{batch: 8, samples: 100}]}").size() == 1);
+  const std::string evaluate = head + "[{batch: 8, samples: 100}], evaluate: {samples: 10, ";
+  load_curve(head + "[{batch: 8, samples: 100}]}");
+  check_errors(
+      {{head + "[]}", "convergence[0].points"},
+       {head + "[{batch: 8, samples: 100}, {batch: 8, samples: 90}]}", "convergence[0].points[1].batch"},
+       {head + "[{batch: 0, samples: 100}]}", "convergence[0].points[0].batch"},
+       {evaluate + "every_epochs: 1, every_samples: 5}}", "convergence[0].evaluate"},
+       {evaluate + "every_epochs: 1, multiple: 5}}", "convergence[0].evaluate"},
+       {evaluate + "every_samples: 9, multiple: 5, whole_updates: true}}", "convergence[0].evaluate"},
+       {"{target: t, optimizer: sgd, points: [{batch: 8, samples: 100}]}", "convergence[0].source"}},
+      load_curve);
 }

@@ -5,6 +5,7 @@
 #include "errors_of.hpp"
 #include "workload/model_file.hpp"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <string>
 
@@ -17,9 +18,14 @@ inline Model listed(const std::string& layers) {
 
 /// The first error of a list, which is the only one.
 inline Diagnostic error_of_listed(const std::string& layers) {
-  const auto errors = errors_of([&] { listed(layers); });
-  REQUIRE(errors.size() == 1);
-  return errors[0];
+  return only_error([&] { listed(layers); });
+}
+
+inline const Layer& named_layer(const Model& model, const std::string& name) {
+  const auto found = std::ranges::find(model.layers, name, &Layer::name);
+  INFO(name);
+  REQUIRE(found != model.layers.end());
+  return *found;
 }
 
 }  // namespace trainyard::testing

@@ -374,9 +374,8 @@ TEST_CASE("a trace states the samples of an epoch, also more than an int holds, 
   CHECK(trace.samples_per_epoch == 4'195'197'692);
   CHECK(read_trace("t.csv", write_trace(trace)) == trace);
   CHECK_FALSE(read_trace("t.csv", header).samples_per_epoch);
-  const auto errors = errors_of([&] { read_trace("t.csv", "# samples_per_epoch: many\n" + header); });
-  REQUIRE(errors.size() == 1);
-  CHECK(errors[0].line == 1);
+  const Diagnostic error = only_error([&] { read_trace("t.csv", "# samples_per_epoch: many\n" + header); });
+  CHECK(error.line == 1);
 }
 
 TEST_CASE("a trace states the memory of a rank, and reads what it wrote") {
@@ -385,7 +384,6 @@ TEST_CASE("a trace states the memory of a rank, and reads what it wrote") {
   CHECK(trace.memory == Bytes(17'179'869'184.0));
   CHECK(read_trace("t.csv", write_trace(trace)) == trace);
   CHECK_FALSE(read_trace("t.csv", header).memory);
-  const auto errors = errors_of([&] { read_trace("t.csv", "# memory_bytes: 16 GB\n" + header); });
-  REQUIRE(errors.size() == 1);
-  CHECK(errors[0].message == "'16 GB' is not a number of bytes");
+  const Diagnostic error = only_error([&] { read_trace("t.csv", "# memory_bytes: 16 GB\n" + header); });
+  CHECK(error.message == "'16 GB' is not a number of bytes");
 }

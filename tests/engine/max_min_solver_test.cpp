@@ -1,6 +1,6 @@
-// Fair shares against progressive filling, and the network that uses them against SimGrid.
+// The solver against plain progressive filling, and the network that uses it against SimGrid.
 
-#include "engine/fair_shares.hpp"
+#include "engine/max_min_solver.hpp"
 
 #include "engine/flow_network.hpp"
 #include "engine/in_child.hpp"
@@ -15,76 +15,76 @@
 #include <rapidcheck.h>
 
 using namespace trainyard;
-using engine::FairShares;
+using engine::MaxMinSolver;
 using trainyard::testing::in_child;
-using trainyard::testing::Ways;
+using trainyard::testing::Routes;
 
 namespace {
 
-/// Random links, and ways over a few of them each.
+/// Random links, and routes over a few of them each.
 struct Net {
   std::vector<Bandwidth> links;
-  Ways ways;
+  Routes routes;
 };
 
-/// With `kinds` capacities many links are equal, and so are many levels.
-Net random_net(std::mt19937& random, int links, int ways, int kinds) {
+/// With `kinds` capacities many links are equal, and so are many fair shares.
+Net random_net(std::mt19937& random, int links, int routes, int kinds) {
   const auto below = [&](int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); };
   Net net;
   for (int i = 0; i < links; ++i) net.links.emplace_back(3e9 + 7e9 / 3 * below(kinds));
-  for (int i = 0; i < ways; ++i) {
-    std::vector<int>& way = net.ways.emplace_back();
-    for (int k = 1 + below(5); k > 0; --k) way.push_back(below(links));
+  for (int i = 0; i < routes; ++i) {
+    std::vector<int>& route = net.routes.emplace_back();
+    for (int k = 1 + below(5); k > 0; --k) route.push_back(below(links));
   }
   return net;
 }
 
-/// The largest relative error of rates while flows of random groups come and go.
+/// The largest relative error of rates while flows of random classes come and go.
 double worst_rate(unsigned seed) {
   std::mt19937 random(seed);
   const auto below = [&](int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); };
   const Net net = random_net(random, 1 + below(12), 1 + below(20), 1 + below(6));
-  FairShares shares(net.links);
-  std::vector<double> most;
-  for (const std::vector<int>& way : net.ways) {
+  MaxMinSolver solver(net.links);
+  std::vector<double> caps;
+  for (const std::vector<int>& links : net.routes) {
     std::map<int, double> times;
-    for (const int link : way) ++times[link];
-    std::vector<FairShares::Use> uses;
+    for (const int link : links) ++times[link];
+    std::vector<MaxMinSolver::Use> uses;
     for (const auto& [link, count] : times) uses.push_back({link, count});
-    most.push_back(below(3) == 0 ? 1e9 * (1 + below(4)) : std::numeric_limits<double>::infinity());
-    shares.add_group(uses, most.back());
+    caps.push_back(below(3) == 0 ? 1e9 * (1 + below(4)) : std::numeric_limits<double>::infinity());
+    solver.add_class(uses, caps.back());
   }
-  std::vector<int> flows(net.ways.size(), 0);
+  std::vector<int> flows(net.routes.size(), 0);
   double worst = 0;
   for (int step = 0; step < 40; ++step) {
     for (int changes = 1 + below(3); changes > 0; --changes) {
-      const int group = below(static_cast<int>(net.ways.size()));
-      flows[at(group)] = below(4);
-      shares.set_flows(group, flows[at(group)]);
+      const int flow_class = below(static_cast<int>(net.routes.size()));
+      flows[at(flow_class)] = below(4);
+      solver.set_flows(flow_class, flows[at(flow_class)]);
     }
-    shares.share();
-    std::vector<Bandwidth> links = net.links;  // and one of its own for each flow with a limit
-    Ways all;
-    std::vector<int> group_of;
-    for (std::size_t group = 0; group < flows.size(); ++group) {
-      for (int flow = 0; flow < flows[group]; ++flow) {
-        all.push_back(net.ways[group]);
-        group_of.push_back(static_cast<int>(group));
-        if (std::isinf(most[group])) continue;
+    solver.solve();
+    std::vector<Bandwidth> links = net.links;  // and a private link for each flow with a cap
+    Routes all;
+    std::vector<int> class_of;
+    for (std::size_t flow_class = 0; flow_class < flows.size(); ++flow_class) {
+      for (int flow = 0; flow < flows[flow_class]; ++flow) {
+        all.push_back(net.routes[flow_class]);
+        class_of.push_back(static_cast<int>(flow_class));
+        if (std::isinf(caps[flow_class])) continue;
         all.back().push_back(static_cast<int>(links.size()));
-        links.emplace_back(most[group]);
+        links.emplace_back(caps[flow_class]);
       }
     }
     const std::vector<double> expected = testing::rates(links, all);
     for (std::size_t flow = 0; flow < all.size(); ++flow)
-      worst = std::max(worst, std::abs(shares.rate(group_of[flow]) / expected[flow] - 1));
+      worst = std::max(worst, std::abs(solver.rate(class_of[flow]) / expected[flow] - 1));
   }
   return worst;
 }
 
-constexpr std::size_t most_ways = 16;
+constexpr std::size_t most_routes = 16;
 constexpr std::size_t messages_each = 6;
-using Dates = std::array<double, most_ways * messages_each>;
+using Dates = std::array<double, most_routes * messages_each>;
 
 /// Sends messages over each route, one after the other, at once or after a pause. Nothing depends on the
 /// order of what happens at one date.
@@ -128,9 +128,9 @@ private:
 };
 
 Dates delivery_dates(engine::FlowNetwork& network, const Net& net, unsigned seed) {
-  for (const std::vector<int>& way : net.ways) network.add_route(way);
+  for (const std::vector<int>& links : net.routes) network.add_route(links);
   engine::Calendar calendar;
-  Sender sender(network, calendar, seed, net.ways.size());
+  Sender sender(network, calendar, seed, net.routes.size());
   network.run(calendar, sender);
   return sender.dates;
 }
@@ -153,15 +153,15 @@ Net workers_and_servers(std::mt19937& random, int workers, int servers) {
     net.links.emplace_back(1e9 * (1 + static_cast<double>(random() % 8) / 8 * most));
   }
   for (int worker = 0; worker < workers; ++worker) {
-    for (int server = 0; server < servers; ++server) net.ways.push_back({worker, workers + server});
+    for (int server = 0; server < servers; ++server) net.routes.push_back({worker, workers + server});
   }
   return net;
 }
 
 }  // namespace
 
-TEST_CASE("fair shares are those of progressive filling, whatever flows came and went before") {
-  CHECK(rc::check("of any groups", [] { RC_ASSERT(worst_rate(*rc::gen::arbitrary<unsigned>()) < 1e-9); }));
+TEST_CASE("max-min rates are those of progressive filling, whichever flows came and went before") {
+  CHECK(rc::check("of any classes", [] { RC_ASSERT(worst_rate(*rc::gen::arbitrary<unsigned>()) < 1e-9); }));
 }
 
 TEST_CASE("flows on random networks end when SimGrid's do") {
@@ -169,8 +169,8 @@ TEST_CASE("flows on random networks end when SimGrid's do") {
     CAPTURE(seed);
     std::mt19937 random(seed);
     const int links = 1 + static_cast<int>(random() % 10);
-    const int ways = 1 + static_cast<int>(random() % most_ways);
-    const Net net = random_net(random, links, ways, 1 + static_cast<int>(random() % 6));
+    const int routes = 1 + static_cast<int>(random() % most_routes);
+    const Net net = random_net(random, links, routes, 1 + static_cast<int>(random() % 6));
     check_on_simgrid(net, seed);
   }
 }
