@@ -17,28 +17,22 @@ namespace trainyard {
 
 namespace {
 
-constexpr std::array grid_axes{Axis::tensor, Axis::context, Axis::data, Axis::pipeline};
+/// An axis of the first grid.
+struct GridAxis {
+  Axis axis;
+  int Grid::*ranks;
+  int Coordinates::*place;
+};
 
-int& on_axis(Coordinates& coordinates, Axis axis) {
-  switch (axis) {
-    case Axis::tensor:
-      return coordinates.tensor;
-    case Axis::context:
-      return coordinates.context;
-    case Axis::data:
-      return coordinates.data;
-    default:
-      return coordinates.pipeline;
-  }
-}
+constexpr std::array grid_axes{GridAxis{Axis::tensor, &Grid::tensor, &Coordinates::tensor},
+                               GridAxis{Axis::context, &Grid::context, &Coordinates::context},
+                               GridAxis{Axis::data, &Grid::data, &Coordinates::data},
+                               GridAxis{Axis::pipeline, &Grid::pipeline, &Coordinates::pipeline}};
 
-int on_axis(const Coordinates& coordinates, Axis axis) {
-  Coordinates copy = coordinates;
-  return on_axis(copy, axis);
-}
-
-int extent(const Grid& grid, Axis axis) {
-  return on_axis(Coordinates{grid.tensor, grid.context, grid.data, grid.pipeline}, axis);
+const GridAxis& grid_axis(Axis axis) {
+  const auto* const found = std::ranges::find(grid_axes, axis, &GridAxis::axis);
+  assert(found != grid_axes.end());
+  return *found;
 }
 
 std::string listed(const std::vector<Axis>& axes) {
@@ -57,7 +51,7 @@ RankGroups groups_along(const Grid& grid, std::span<const Rank> ranks, const std
   std::vector<int> group_with_first(at(rank_count(grid)), none);
   for (const Rank rank : ranks) {
     Coordinates place = coordinates(grid, rank);
-    for (const Axis axis : axes) on_axis(place, axis) = 0;
+    for (const Axis axis : axes) place.*grid_axis(axis).place = 0;
     int& group = group_with_first[at(index(rank_at(grid, place)))];
     if (group == none) {
       group = static_cast<int>(result.size());
@@ -66,10 +60,6 @@ RankGroups groups_along(const Grid& grid, std::span<const Rank> ranks, const std
     result[at(group)].push_back(rank);
   }
   return result;
-}
-
-RankGroups replicas_among(const Grid& grid, std::span<const Rank> ranks) {
-  return groups_along(grid, ranks, {Axis::context, Axis::data});
 }
 
 /// Of every group of ranks either `width` consecutive ones, or those with the same place among them.
@@ -86,34 +76,44 @@ RankGroups parts_of(const RankGroups& sharing, std::size_t width, bool are_repli
   return result;
 }
 
-/// The second grid's groups.
-RankGroups expert_groups(const Grid& grid, std::span<const Rank> ranks, bool are_replicas) {
-  const RankGroups sharing = grid.whole_experts
-                                 ? groups_along(grid, ranks, {Axis::tensor, Axis::context, Axis::data})
-                                 : replicas_among(grid, ranks);
-  return parts_of(sharing, at(grid.expert), are_replicas);
-}
+/// How an axis groups ranks: those that differ in the coordinates of `along` alone; with `width` parts of
+/// them, as parts_of().
+struct Grouping {
+  std::vector<Axis> along;
+  int width = 0;
+  bool are_replicas = false;
+};
 
-/// `ranks`: all ranks, or those of one stage for an axis within stages.
-RankGroups groups_among(const Grid& grid, std::span<const Rank> ranks, Axis axis) {
+Grouping grouping(const Grid& grid, Axis axis) {
+  const std::vector<Axis> replicas{Axis::context, Axis::data};
+  const std::vector<Axis> sharing =
+      grid.whole_experts ? std::vector{Axis::tensor, Axis::context, Axis::data} : replicas;
   switch (axis) {
     case Axis::all:
-      return {{ranks.begin(), ranks.end()}};
+      return {grid.order};
     case Axis::data:
-      return replicas_among(grid, ranks);
+      return {replicas};
     case Axis::expert:
-      return expert_groups(grid, ranks, false);
+      return {sharing, grid.expert};
     case Axis::expert_data:
-      return expert_groups(grid, ranks, true);
+      return {sharing, grid.expert, true};
     case Axis::layer:
+      return {replicas, grid.layer};
     case Axis::layer_data:
-      return parts_of(replicas_among(grid, ranks), at(grid.layer), axis == Axis::layer_data);
+      return {replicas, grid.layer, true};
     case Axis::tensor:
     case Axis::context:
     case Axis::pipeline:
       break;
   }
-  return groups_along(grid, ranks, {axis});
+  return {{axis}};
+}
+
+/// `ranks`: all ranks, or those of one stage for an axis within stages.
+RankGroups groups_among(const Grid& grid, std::span<const Rank> ranks, Axis axis) {
+  const auto [along, width, are_replicas] = grouping(grid, axis);
+  RankGroups whole = groups_along(grid, ranks, along);
+  return width == 0 ? whole : parts_of(whole, at(width), are_replicas);
 }
 
 std::vector<Rank> ranks_of(const Grid& grid) {
@@ -126,7 +126,7 @@ std::vector<Rank> ranks_of(const Grid& grid) {
 
 std::optional<Diagnostic> grid_refusal(const Parallelism& parallelism, int ranks) {
   const std::vector<Axis>& order = parallelism.order;
-  if (!std::ranges::is_permutation(order, grid_axes)) {
+  if (!std::ranges::is_permutation(order, grid_axes, {}, {}, &GridAxis::axis)) {
     return about_layout("order",
                         fmt::format("'order' needs tensor, context, data and pipeline once each, not {} ({})",
                                     order.empty() ? "an empty list" : listed(order), order.size()),
@@ -180,8 +180,9 @@ Coordinates coordinates(const Grid& grid, Rank rank) {
   Coordinates result;
   int rest = index(rank);
   for (const Axis axis : grid.order) {
-    on_axis(result, axis) = rest % extent(grid, axis);
-    rest /= extent(grid, axis);
+    const auto& [_, ranks, place] = grid_axis(axis);
+    result.*place = rest % grid.*ranks;
+    rest /= grid.*ranks;
   }
   assert(rest == 0);
   return result;
@@ -191,17 +192,25 @@ Rank rank_at(const Grid& grid, const Coordinates& coordinates) {
   int number = 0;
   int stride = 1;
   for (const Axis axis : grid.order) {
-    number += stride * on_axis(coordinates, axis);
-    stride *= extent(grid, axis);
+    const auto& [_, ranks, place] = grid_axis(axis);
+    number += stride * coordinates.*place;
+    stride *= grid.*ranks;
   }
   return Rank{number};
 }
 
 RankGroups groups(const Grid& grid, Axis axis) { return groups_among(grid, ranks_of(grid), axis); }
 
+int group_size(const Grid& grid, Axis axis) {
+  const auto [along, width, are_replicas] = grouping(grid, axis);
+  int ranks = 1;
+  for (const Axis one : along) ranks *= grid.*grid_axis(one).ranks;
+  if (width == 0) return ranks;
+  return are_replicas ? ranks / width : width;
+}
+
 RankGroups groups_of_stage(const Grid& grid, Axis axis, int stage) {
-  const bool spans_stages = axis == Axis::all || axis == Axis::pipeline;
-  if (spans_stages && grid.pipeline > 1) return {};
+  if (traits(axis).spans_stages && grid.pipeline > 1) return {};
   return groups_among(grid, ranks_of_stage(grid, stage), axis);
 }
 

@@ -57,6 +57,9 @@ Rank rank_at(const Grid& grid, const Coordinates& coordinates);
 /// with context x data / layer ranks. `all`: one group.
 RankGroups groups(const Grid& grid, Axis axis);
 
+/// Ranks of each group of an axis.
+int group_size(const Grid& grid, Axis axis);
+
 /// The groups whose ranks all hold this stage.
 RankGroups groups_of_stage(const Grid& grid, Axis axis, int stage);
 
