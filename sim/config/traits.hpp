@@ -14,6 +14,7 @@
 
 #include "config/keys.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
@@ -37,6 +38,18 @@ constexpr bool is_enumerator() {
   constexpr std::string_view text = __PRETTY_FUNCTION__;
   constexpr std::string_view before = "value = ";
   return text[text.find(before) + before.size()] != '(';
+}
+
+/// Whether Names has all values of an enum that counts from 0.
+template <class E>
+constexpr bool are_all_named() {
+  constexpr std::size_t most = [] {
+    std::size_t largest = 0;
+    for (const auto& name : Names<E>::table)
+      largest = std::max(largest, static_cast<std::size_t>(name.value));
+    return largest;
+  }();
+  return !is_enumerator<static_cast<E>(most + 1)>();
 }
 
 /// Whether the rows are all values of their enum in its order.
