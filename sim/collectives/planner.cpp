@@ -9,6 +9,7 @@
 #include "collectives/ring.hpp"
 #include "collectives/torus2d.hpp"
 #include "collectives/unite.hpp"
+#include "config/traits.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -83,6 +84,8 @@ CollectivePlan plan_by(Algorithm algorithm, const Cluster& cluster, const Protoc
        {Algorithm::scatter_allgather, scatter_allgather},
        {Algorithm::nvls, nvls},
        {Algorithm::direct, direct}}};
+  static_assert(config::are_all_named<Algorithm>() &&
+                makers.size() + 1 == config::Names<Algorithm>::table.size());  // all but auto
   const auto* maker = std::ranges::find(makers, algorithm, &std::pair<Algorithm, Make>::first);
   if (maker == makers.end()) throw std::logic_error("auto is not an algorithm");
   return maker->second(cluster, overheads, request);

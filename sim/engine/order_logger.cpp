@@ -17,7 +17,7 @@ constexpr std::int64_t most_reserved = 20'000'000;
 OrderLogger::OrderLogger(const UpdateSettings& settings, const TrainingOptions& options, int shards)
     : options_(options.log),
       push_every_(settings.push_every),
-      has_local_steps_(settings.rule == UpdateRule::local_sgd || settings.rule == UpdateRule::downpour),
+      has_local_steps_(traits(settings.rule).sums_steps),
       has_end_(options_.until > Seconds{} || options_.updates > 0),
       is_open_(static_cast<bool>(options_.take)) {
   if (!is_open_) shards = 0;

@@ -41,9 +41,8 @@ std::vector<Stop> stops_of(const std::vector<double>& needed) {
   return stops;
 }
 
-/// Shards that hold parameters, numbered anew. Gradients of these rules become an update without others, so
-/// that every shard can apply its part on arrival; with other rules all shards update together and count as
-/// one.
+/// Shards that hold parameters, numbered anew. If each gradient is an update, every shard can apply its part
+/// on arrival; otherwise all shards update together and count as one.
 struct LoggedShards {
   int count = 1;
   std::vector<std::vector<int>> of_message;  ///< empty if there is one
@@ -52,7 +51,7 @@ struct LoggedShards {
 
 LoggedShards logged_shards(UpdateRule rule, const ServerPlan& plan) {
   LoggedShards logged;
-  if (rule != UpdateRule::async && rule != UpdateRule::ssp && rule != UpdateRule::downpour) return logged;
+  if (traits(rule).awaited != Awaited::one) return logged;
   std::map<int, int> numbers;
   for (const ServerMessage& message : plan.messages) {
     for (const int shard : message.shards) numbers.emplace(shard, 0);
@@ -76,6 +75,7 @@ public:
   WithServers(const UpdateSettings& settings, std::vector<StepTimes>& times, const ServerTraining& training,
               const TrainingOptions& options)
       : settings_(settings),
+        rule_(traits(settings.rule)),
         times_(times),
         plan_(*training.plan),
         ready_(training.ready),
@@ -83,7 +83,7 @@ public:
         pull_(training.pull),
         options_(options),
         messages_(static_cast<int>(plan_.messages.size())),
-        cancels_(settings.rule == UpdateRule::k_sync || settings.rule == UpdateRule::k_batch_sync),
+        cancels_(rule_.cancels()),
         shards_(logged_shards(settings.rule, plan_)),
         connections_(plan_, training.needed, training.by_priority, training.on_simgrid) {
     for (const Stop& stop : stops_)
@@ -131,7 +131,7 @@ private:
     std::vector<char> asked;        ///< by message: under way, or received, for the step to come
     int pushed = 0;                 ///< messages of the push that have arrived
     std::vector<int> missing;       ///< by logged shard: messages of the push that have not arrived
-    bool is_pushing = false;        ///< downpour only: a push under way while the worker goes on
+    bool is_pushing = false;        ///< a push is under way while the worker goes on
     std::int64_t from = 0;  ///< version of the parameters that the pushed gradients were computed from
     int unpushed = 0;
     int unfetched = 0;
@@ -143,8 +143,6 @@ private:
            (cancels_ && message.way >= messages_ && message.attempt == next_attempt(message.worker));
   }
 
-  [[nodiscard]] bool is_downpour() const { return settings_.rule == UpdateRule::downpour; }
-
   void begin_repeat(double date) {
     rules_.emplace(settings_);
     recorder_.emplace(settings_.workers, options_);
@@ -152,7 +150,7 @@ private:
     loader_.emplace(options_.loading, settings_.workers, date);
     workers_.resize(at(settings_.workers));
     pulls_.reset();
-    if (pull_ == PullTime::per_tensor) pulls_.emplace(settings_, cancels_, messages_);
+    if (pull_ == PullTime::per_tensor) pulls_.emplace(settings_, messages_);
     is_over_ = false;
     origin_ = date;
     for (int worker = 0; worker < settings_.workers; ++worker) {
@@ -237,7 +235,7 @@ private:
       }
     }
     std::ranges::fill(state.pulled, 0);
-    if (!is_downpour() && state.unpushed + 1 >= settings_.push_every) {
+    if (!rule_.in_background && state.unpushed + 1 >= settings_.push_every) {
       // The sum over several steps is complete only at the end of the last one.
       const bool is_sum = settings_.push_every > 1;
       const double delay = times_[repeat_].delay(worker).si();
@@ -303,7 +301,7 @@ private:
     if (++state.unpushed < settings_.push_every) {
       enter(worker, Phase::waiting, date);
       go_on(worker, date);
-    } else if (is_downpour()) {
+    } else if (rule_.in_background) {
       enter(worker, Phase::pushing, date);
       if (!state.is_pushing) push_and_go_on(worker, date);
     } else {
@@ -313,7 +311,7 @@ private:
     }
   }
 
-  /// Downpour waits only for the previous push.
+  /// A worker that pushes in the background waits only for its previous push.
   void push_and_go_on(int worker, double date) {
     Worker& state = workers_[at(worker)];
     state.is_pushing = true;
@@ -341,24 +339,24 @@ private:
       }
     }
     received(worker, way, date);
-    const bool is_due = is_downpour() ? state.is_pushing : state.phase == Phase::pushing;
+    const bool is_due = rule_.in_background ? state.is_pushing : state.phase == Phase::pushing;
     if (state.pushed == messages_ && is_due) gradient(worker, date);
   }
 
   void gradient(int worker, double date) {
     Worker& state = workers_[at(worker)];
-    if (!is_downpour()) {
+    if (!rule_.in_background) {
       enter(worker, Phase::waiting, date);
       state.unpushed = 0;
     }
     if (shards_.count == 1) log_->gradient(worker);
     const UpdateDecision& decision = rules_->gradient(worker, state.from);
     if (decision.is_update && shards_.count == 1) log_->update(date - origin_);
-    if (settings_.rule == UpdateRule::ssp) recorder_->lead(rules_->lead());
+    if (rule_.is_bounded()) recorder_->lead(rules_->lead());
     if (decision.others_cancelled) cancel(date);
     if (pulls_ && decision.is_update) pulls_->used(decision.contributors);
     if (decision.is_update && updated(decision, date)) return;
-    if (!is_downpour()) {
+    if (!rule_.in_background) {
       for (const int released : decision.released) go_on(released, date);
       return;
     }
@@ -383,7 +381,7 @@ private:
 
   void go_on(int worker, double date) {
     Worker& state = workers_[at(worker)];
-    const bool is_due = is_downpour() ? state.unfetched >= settings_.fetch_every : state.unpushed == 0;
+    const bool is_due = rule_.in_background ? state.unfetched >= settings_.fetch_every : state.unpushed == 0;
     if (is_due) {
       state.unfetched = 0;
       log_->read(worker);
@@ -450,6 +448,7 @@ private:
   }
 
   UpdateSettings settings_;
+  const UpdateRuleTraits& rule_;
   std::vector<StepTimes>& times_;  ///< by repeat
   const ServerPlan& plan_;
   const std::vector<double>& ready_;

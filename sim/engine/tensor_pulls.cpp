@@ -7,9 +7,9 @@
 
 namespace trainyard::engine {
 
-TensorPulls::TensorPulls(const UpdateSettings& settings, bool cancels, int messages)
-    : rule_(settings.rule),
-      cancels_(cancels),
+TensorPulls::TensorPulls(const UpdateSettings& settings, int messages)
+    : rule_(traits(settings.rule)),
+      counts_versions_(rule_.release == Release::sender && rule_.takes_k()),
       workers_(settings.workers),
       arrivals_(at(messages)),
       senders_(at(messages)),
@@ -19,30 +19,27 @@ TensorPulls::TensorPulls(const UpdateSettings& settings, bool cancels, int messa
 
 const std::vector<int>& TensorPulls::received(int worker, int message, const UpdateRules& rules) {
   receivers_.clear();
-  switch (rule_) {
-    case UpdateRule::sync:
-    case UpdateRule::local_sgd:
-    case UpdateRule::k_sync:
-    case UpdateRule::k_batch_sync:
+  if (rule_.in_background) return receivers_;  // a worker fetches when it is due, whatever it pushes
+  switch (rule_.release) {
+    case Release::all:
+    case Release::all_or_sender:
       if (++arrivals_[at(message)] != rules.awaited()) break;
-      if (!cancels_) arrivals_[at(message)] = 0;
+      if (!rule_.cancels()) arrivals_[at(message)] = 0;
       receivers_.resize(at(workers_));
       std::iota(receivers_.begin(), receivers_.end(), 0);
       break;
-    case UpdateRule::async:
-      receivers_.push_back(worker);
-      break;
-    case UpdateRule::k_async:
+    case Release::contributors:
       join_senders(worker, message, rules.awaited());
       break;
-    case UpdateRule::k_batch_async:
-      count_arrival(worker, message, rules.awaited());
+    case Release::sender:
+      if (counts_versions_)
+        count_arrival(worker, message, rules.awaited());
+      else
+        receivers_.push_back(worker);
       break;
-    case UpdateRule::ssp:
+    case Release::within_bound:
       goes_on_[at(worker)] = static_cast<char>(goes_on_[at(worker)] != 0 || rules.goes_on(worker));
       if (goes_on_[at(worker)] != 0) receivers_.push_back(worker);
-      break;
-    case UpdateRule::downpour:  // it fetches when it is due, whatever it pushes
       break;
   }
   return receivers_;
@@ -68,7 +65,7 @@ void TensorPulls::count_arrival(int worker, int message, int awaited) {
 void TensorPulls::began_push(int worker) { goes_on_[at(worker)] = 0; }
 
 bool TensorPulls::fetch(int worker, int message) {
-  if (rule_ != UpdateRule::k_batch_async) return true;
+  if (!counts_versions_) return true;
   std::int64_t& held = held_[at(worker)][at(message)];
   if (held == versions_[at(message)]) return false;
   held = versions_[at(message)];
@@ -76,7 +73,7 @@ bool TensorPulls::fetch(int worker, int message) {
 }
 
 void TensorPulls::used(const std::vector<int>& workers) {
-  if (rule_ != UpdateRule::k_async) return;
+  if (rule_.release != Release::contributors) return;
   for (std::vector<int>& senders : senders_) {
     std::erase_if(senders, [&](int sender) { return std::ranges::find(workers, sender) != workers.end(); });
   }

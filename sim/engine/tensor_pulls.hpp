@@ -11,8 +11,7 @@ namespace trainyard::engine {
 
 class TensorPulls {
 public:
-  /// `cancels`: an update cancels what is under way.
-  TensorPulls(const UpdateSettings& settings, bool cancels, int messages);
+  TensorPulls(const UpdateSettings& settings, int messages);
 
   /// A shard has the gradient of `message` from `worker`. Returns the workers to which it now sends the
   /// message's parameters, for their next steps; valid until the next call.
@@ -35,15 +34,15 @@ private:
   void join_senders(int worker, int message, int awaited);
   void count_arrival(int worker, int message, int awaited);
 
-  UpdateRule rule_;
-  bool cancels_;
+  const UpdateRuleTraits& rule_;
+  bool counts_versions_;  ///< tensors are sent to each gradient's sender, if newer than those that it has
   int workers_;
-  std::vector<int> arrivals_;              ///< by message: pushes since its last update
-  std::vector<std::vector<int>> senders_;  ///< by message, for k_async: workers since its last update
-  std::vector<std::int64_t> versions_;     ///< by message, for k_batch_async: updates so far
-  std::vector<std::vector<std::int64_t>>
-      held_;                   ///< by worker and message, for k_batch_async: version it was sent
-  std::vector<char> goes_on_;  ///< by worker, for ssp: it goes on after the push under way
+  std::vector<int> arrivals_;  ///< by message: pushes since its last update
+  std::vector<std::vector<int>>
+      senders_;  ///< by message, if contributors are released: workers since its last update
+  std::vector<std::int64_t> versions_;           ///< by message, if counted: updates so far
+  std::vector<std::vector<std::int64_t>> held_;  ///< by worker and message, if counted: version it was sent
+  std::vector<char> goes_on_;  ///< by worker, if bounded: it goes on after the push under way
   std::vector<int> receivers_;
 };
 

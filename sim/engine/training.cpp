@@ -102,7 +102,7 @@ private:
     log_.gradient(worker);
     const UpdateDecision& decision = rules_.gradient(worker, rules_.pushed(worker));
     if (decision.is_update) log_.update(date);
-    if (settings_.rule == UpdateRule::ssp) recorder_.lead(rules_.lead());
+    if (traits(settings_.rule).is_bounded()) recorder_.lead(rules_.lead());
     if (decision.others_cancelled) cancel(date);
     for (const int released : decision.released) go_on(released, date);
     settle(worker, decision.released);
@@ -131,10 +131,9 @@ private:
   }
 
   void go_on(int worker, double date) {
-    // local_sgd fetches the average at once; downpour fetches at intervals of its own.
     int& unfetched = workers_[at(worker)].unfetched;
-    const bool is_downpour = settings_.rule == UpdateRule::downpour;
-    if (is_downpour ? unfetched >= settings_.fetch_every : workers_[at(worker)].unpushed == 0) {
+    if (traits(settings_.rule).in_background ? unfetched >= settings_.fetch_every
+                                             : workers_[at(worker)].unpushed == 0) {
       rules_.fetched(worker);
       log_.read(worker);
       unfetched = 0;
@@ -223,8 +222,7 @@ TrainingRecord run_in_step(const UpdateSettings& settings, StepTimes& times, con
 
 TrainingRecord run_without_network(const UpdateSettings& settings, StepTimes& times,
                                    const TrainingOptions& options) {
-  if (settings.rule == UpdateRule::sync || settings.rule == UpdateRule::local_sgd)
-    return run_in_step(settings, times, options);
+  if (traits(settings.rule).waits_for_all()) return run_in_step(settings, times, options);
   return FreeTraining(settings, times, options).run();
 }
 

@@ -77,8 +77,8 @@ struct JobSettings {
 /// Whether evaluation is simulated: each rank runs the whole forward pass, in steps that are all alike.
 bool simulates_evaluation(const Experiment& experiment);
 
-/// Reports what is wrong in the `job` of an experiment, or cannot be combined with its other keys.
-void check_job(const Experiment& experiment, config::Problems& problems);
+/// Reports intervals that are none.
+void check_intervals(const JobSettings& job, config::Problems& problems);
 
 }  // namespace trainyard
 

@@ -12,7 +12,7 @@ Known<JobAccuracy> job_accuracy(const ResolvedExperiment& resolved) {
   const Experiment& settings = resolved.settings;
   if (!settings.job || !settings.job->epochs || !resolved.model || resolved.model->fixed_epochs.empty())
     return unknown({});
-  if (settings.sync.update != UpdateRule::sync || settings.sync.keep)
+  if (!traits(settings.sync.update).is_one_batch() || settings.sync.keep)
     return unknown("the accuracy is published for synchronous updates with all values of the gradients");
   if (settings.job->data != DataDivision::sharded)
     return unknown("the accuracy is published for replicas that share the samples of an epoch");

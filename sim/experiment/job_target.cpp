@@ -19,7 +19,7 @@ constexpr const char* target_key = "job.target";
 /// known.
 void check_updates(const Sync& sync) {
   constexpr const char* hint = "job.epochs or job.steps, or 'update: sync'";
-  if (sync.update != UpdateRule::sync)
+  if (!traits(sync.update).is_one_batch())
     throw error_at(target_key,
                    fmt::format("the samples to a target are known for synchronous updates, not for '{}'",
                                config::name_of(sync.update)),

@@ -192,9 +192,8 @@ private:
     const Experiment experiment = load_experiment(whole_document());
     const std::string total = fmt::format("{}={}", data_parallel_key, replicas);
     if (!experiment.parallelism) return ranks_given_by(total, replicas);
-    const Parallelism& its = *experiment.parallelism;
     // each of the factors is at most 1e6, and the number of replicas 1e9
-    const int of_one = ranks_given_by("the block parallelism", 1LL * its.tensor * its.pipeline * its.context);
+    const int of_one = ranks_given_by("the block parallelism", ranks_of_replica(*experiment.parallelism));
     return ranks_given_by(fmt::format("{} with {} ranks per replica", total, of_one),
                           1LL * replicas * of_one);
   }

@@ -172,7 +172,7 @@ public:
     };
     add(PassKind::forward, &ChunkTrace::forward);
     add(PassKind::backward, &ChunkTrace::backward);
-    if (layout_.schedule == PipelineSchedule::zb_h1) add(PassKind::weights, &ChunkTrace::weights);
+    if (traits(layout_.schedule).splits_backward) add(PassKind::weights, &ChunkTrace::weights);
     if (request_.lowering == nullptr)
       add_update(chunks, made.trace);
     else
@@ -225,7 +225,7 @@ private:
       ops.of(phase).reserve(static_cast<std::size_t>(std::ranges::count(trace.ops, phase, &Op::phase)) + 1);
     for (Op& op : trace.ops) ops.of(op.phase).push_back(std::move(op));
     if (turns_) repeat_in_turns(ops, part.layers);
-    if (layout_.schedule == PipelineSchedule::zb_h1) ops.weights = split_backward(ops.backward, part.layers);
+    if (traits(layout_.schedule).splits_backward) ops.weights = split_backward(ops.backward, part.layers);
     if (layout_.micro_batches > 1 && !request_.stack.fused_accumulation) add_gradients(ops);
     const auto offset = static_cast<int>(made.layers.size());
     for (auto pass : {&ChunkTrace::forward, &ChunkTrace::backward, &ChunkTrace::weights}) {
@@ -336,8 +336,7 @@ private:
 /// All replicas along an axis, or those on one node. Throws InputError if nodes have different numbers of a
 /// group's replicas: their shards would differ in size, and with them what stages need and send.
 int state_shards(const Parallelism& parallelism, const Grid& grid, Axis axis, int ranks_per_node) {
-  if (parallelism.shard_over == ShardOver::data)
-    return static_cast<int>(groups_of_stage(grid, axis, 0).front().size());
+  if (parallelism.shard_over == ShardOver::data) return group_size(grid, axis);
   int on_first = 0;
   for (const std::vector<Rank>& group : groups(grid, axis)) {
     for (auto begin = group.begin(); begin != group.end();) {
@@ -417,11 +416,11 @@ RankLayout layout_of(const LayoutRequest& request) {
                     .state_shards = {},
                     .boundaries = {}};
   if (request.parallelism.shard != Sharded::none) {
-    std::vector<Axis> axes{Axis::data, Axis::expert_data};
-    if (request.parallelism.layer_group) axes.push_back(Axis::layer_data);
-    for (const Axis axis : axes)
-      layout.state_shards[axis] =
-          state_shards(request.parallelism, layout.grid, axis, request.ranks_per_node);
+    for (const auto& axis : parallel_axes) {
+      if (axis.traits.are_replicas())
+        layout.state_shards[axis.value] =
+            state_shards(request.parallelism, layout.grid, axis.value, request.ranks_per_node);
+    }
   }
   require_shards(layout);
   require_recomputable(request);

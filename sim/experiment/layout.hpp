@@ -19,7 +19,7 @@ namespace trainyard {
 struct RankLayout {
   Parallelism parallelism;
   Grid grid;
-  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  PipelineSchedule schedule = usual_schedule;
   int micro_batches = 1;
   /// Replicas that divide the state of their parameters, by the axis that sums these parameters' gradients;
   /// empty: none.

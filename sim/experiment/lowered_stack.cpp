@@ -33,7 +33,7 @@ void require_lowered_update(const ResolvedExperiment& resolved) {
 
 void check_lowered_layout(ResolvedExperiment& resolved) {
   Parallelism others = *resolved.settings.parallelism;
-  if (others.schedule == PipelineSchedule::zb_h1)
+  if (others.schedule && traits(*others.schedule).splits_backward)
     refuse_layout("schedule", "only stacks with runtime: fused split the backward pass",
                   "schedule: 1f1b, or a stack like megatron_lm");
   if (!others.layers.empty())

@@ -27,10 +27,10 @@ constexpr const char* is_a_layout =
 /// Replicas divide layers, and share the model in no other way.
 bool divides_layers_alone(const ResolvedExperiment& resolved) {
   if (!resolved.layout || resolved.layout->parallelism.layers.empty()) return false;
-  const auto& grid = resolved.layout->grid;
+  const RankLayout& layout = *resolved.layout;
   const bool shards =
-      std::ranges::any_of(resolved.layout->state_shards, [](const auto& its) { return its.second > 1; });
-  return grid.tensor * grid.context * grid.pipeline * grid.expert == 1 && !shards;
+      std::ranges::any_of(layout.state_shards, [](const auto& its) { return its.second > 1; });
+  return ranks_of_replica(layout.parallelism) * layout.grid.expert == 1 && !shards;
 }
 
 /// The layout's properties that decide which runs are comparable.

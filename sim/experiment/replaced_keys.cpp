@@ -47,8 +47,8 @@ Paths of_other_kinds(SyncKind kind) {
 /// Keys of `sync` that another update rule has.
 Paths of_other_rules(UpdateRule rule) {
   Paths paths;
-  for (const std::string_view key : keys_of_rules) {
-    if (!has_key(rule, key)) paths.push_back(fmt::format("sync.{}", key));
+  for (const RuleKey& key : rule_keys) {
+    if (!key.is_of(traits(rule))) paths.push_back(fmt::format("sync.{}", key.name));
   }
   return paths;
 }
@@ -193,7 +193,7 @@ void replace_sync(Replacing& replacing) {
   if (const auto kind = named<SyncKind>(replacing.replaced("sync.kind"))) {
     Paths keys = of_other_kinds(*kind);
     const auto rule = config::value_named<UpdateRule>(replacing.in_file("sync.update"));
-    if (*kind != SyncKind::parameter_server && rule && needs_servers(*rule)) {
+    if (*kind != SyncKind::parameter_server && rule && !traits(*rule).waits_for_all()) {
       keys.emplace_back("sync.update");
       keys.emplace_back("sync.push_every");
     }

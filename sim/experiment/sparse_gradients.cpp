@@ -9,8 +9,7 @@ namespace {
 
 /// Ranks that sum the gradients of a layer.
 int copies_of(const Layer& layer, const Grid& grid) {
-  if (!layer.summed_over) return 1;
-  return *layer.summed_over == Axis::layer_data ? grid.data / grid.layer : grid.data;
+  return layer.summed_over ? group_size(grid, *layer.summed_over) : 1;
 }
 
 }  // namespace

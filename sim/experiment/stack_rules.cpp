@@ -18,9 +18,10 @@ void require_usable(const Stack& stack, const Experiment& experiment) {
         "parameter servers receive gradients once per step, but the stack reduces them for every micro-batch",
         "reduce_each_micro_batch: false in the stack");
   }
-  if (reduces_each && sync.update == UpdateRule::local_sgd) {
+  if (reduces_each && traits(sync.update).averages) {
     throw InputError(
-        "local_sgd averages parameters, but the stack reduces the gradients of every micro-batch",
+        fmt::format("{} averages parameters, but the stack reduces the gradients of every micro-batch",
+                    config::name_of(sync.update)),
         "reduce_each_micro_batch: false in the stack");
   }
   if (!has_servers(sync)) return;

@@ -6,26 +6,14 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
-#include <string_view>
 
 namespace trainyard {
 namespace {
 
-std::string_view gradients_along(Axis axis) {
-  switch (axis) {
-    case Axis::expert_data:
-      return "gradients of experts";
-    case Axis::layer_data:
-      return "gradients of model-parallel layers";
-    default:
-      return "gradients";
-  }
-}
-
 /// The ranks in each all-reduce along an axis.
 int ranks_of_sum(const RankLayout& layout, Axis axis) {
   const auto shards = layout.state_shards.find(axis);
-  const auto ranks = static_cast<int>(groups_of_stage(layout.grid, axis, 0).front().size());
+  const auto ranks = group_size(layout.grid, axis);
   return shards == layout.state_shards.end() ? ranks : ranks / shards->second;
 }
 
@@ -62,7 +50,7 @@ void require_torus_grid(const ResolvedExperiment& resolved) {
     const bool is_alone = ranks == 1 && axis != Axis::data;  // no rank holds the same experts or layers
     if (is_alone || (settings.traces && ranks > 1) || places == ranks) continue;
     throw InputError(fmt::format("a grid of {} columns and {} rows has {} places, but {} are summed over {}",
-                                 columns, rows, places, gradients_along(axis), plural(ranks, "rank")),
+                                 columns, rows, places, traits(axis).sums, plural(ranks, "rank")),
                      has_several ? "leave out sync.grid: no grid suits groups of different sizes"
                                  : "columns x rows must be the number of ranks");
   }

@@ -24,9 +24,9 @@ int workers_of(const ResolvedExperiment& resolved) {
 
 int waited_for(const ResolvedExperiment& resolved) {
   const Sync& sync = resolved.settings.sync;
-  if (sync.update == UpdateRule::sync || sync.update == UpdateRule::local_sgd)
-    return workers_of(resolved) - sync.backups.value_or(0);
-  return sync.update == UpdateRule::k_sync ? sync.k.value_or(1) : 0;
+  const UpdateRuleTraits& rule = traits(sync.update);
+  if (rule.waits_for_all()) return workers_of(resolved) - sync.backups.value_or(0);
+  return rule.counts_workers() && rule.cancels() ? sync.k.value_or(1) : 0;
 }
 
 }  // namespace trainyard

@@ -120,7 +120,7 @@ private:
   void add_schedules() {
     if (grid_.pipeline == 1 || parallelism_.virtual_stages > 1) return;
     for (const auto& name : config::Names<PipelineSchedule>::table) {
-      if (name.value == resolved_.layout->schedule || name.value == PipelineSchedule::interleaved ||
+      if (name.value == resolved_.layout->schedule || traits(name.value).has_virtual_stages ||
           is_other_name(name))
         continue;
       add(fmt::format("schedule {}", name.text), {{"parallelism.schedule", std::string(name.text)}});

@@ -223,7 +223,7 @@ private:
   /// Whether the key `sync.algorithm` is about these collectives.
   [[nodiscard]] bool takes_key(Operation operation, Axis axis) const {
     if (operation != Operation::all_reduce) return false;
-    if (run_.experiment.layout) return is_of_replicas(axis);
+    if (run_.experiment.layout) return traits(axis).are_replicas();
     const auto communicates = [](const Op& op) { return !op.communications.empty(); };
     return run_.experiment.settings.sync.kind == SyncKind::all_reduce &&
            std::ranges::none_of(run_.experiment.classes, [&](const RankClass& one) {

@@ -112,7 +112,7 @@ void drop_chosen(const Run& run, std::vector<WhatIfRow>& rows) {
         step_of(run).collectives.empty())
       return false;
     return std::ranges::all_of(step_of(run).collectives, [&](const CollectiveRow& collective) {
-      if (run.experiment.layout && !is_of_replicas(collective.axis))
+      if (run.experiment.layout && !traits(collective.axis).are_replicas())
         return true;  // not the experiment's choice
       return collective.algorithm == row.what.set.front().second;
     });

@@ -80,7 +80,7 @@ Html layout_collectives_html(const Run& run) {
   // overlap.
   std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) {
     const Seconds in_step = rows[i].rounds * (rows[i].end - rows[i].start);
-    return std::pair(is_of_replicas(rows[i].axis) ? exposed[i] : in_step, in_step);
+    return std::pair(traits(rows[i].axis).are_replicas() ? exposed[i] : in_step, in_step);
   });
   for (const std::size_t i : order) {
     if (table.rows() == most_rows_listed) break;

@@ -77,32 +77,6 @@ std::vector<int> divisors(int number) {
   return result;
 }
 
-/// Ranks of a group of an axis.
-int group_size(const Grid& grid, Axis axis) {
-  const int replicas = grid.context * grid.data;
-  switch (axis) {
-    case Axis::all:
-      return rank_count(grid);
-    case Axis::data:
-      return replicas;
-    case Axis::tensor:
-      return grid.tensor;
-    case Axis::context:
-      return grid.context;
-    case Axis::expert:
-      return grid.expert;
-    case Axis::expert_data:
-      return replicas / grid.expert;
-    case Axis::layer:
-      return grid.layer;
-    case Axis::layer_data:
-      return replicas / grid.layer;
-    case Axis::pipeline:
-      return grid.pipeline;
-  }
-  return 0;
-}
-
 bool has_group(const Grid& grid, Axis axis, const std::vector<int>& ranks) {
   if (group_size(grid, axis) != static_cast<int>(ranks.size())) return false;
   const RankGroups all = groups(grid, axis);

@@ -22,14 +22,16 @@ double squared_norm(const std::vector<double>& values, std::size_t begin, std::s
 
 void check_learning_rule(const LearnSettings& settings, UpdateRule rule, const std::string& path,
                          config::Problems& problems) {
-  if (rule != UpdateRule::local_sgd) return;
+  if (!traits(rule).averages) return;
   const RateRule rate = settings.rate.rule;
   if (rate == RateRule::adagrad || rate == RateRule::by_distance)
     problems.error(config::join(config::join(path, "rate"), "rule"),
-                   fmt::format("local_sgd averages parameters; {} is for gradients", config::name_of(rate)),
+                   fmt::format("{} averages parameters; {} is for gradients", config::name_of(rule),
+                               config::name_of(rate)),
                    "rule: fixed");
   if (settings.momentum > 0)
-    problems.error(config::join(path, "momentum"), "local_sgd averages parameters; momentum is for gradients",
+    problems.error(config::join(path, "momentum"),
+                   fmt::format("{} averages parameters; momentum is for gradients", config::name_of(rule)),
                    "leave out 'momentum'");
 }
 
@@ -37,7 +39,7 @@ Replay::Replay(const OrderLog& log, UpdateRule rule, const LearnSettings& settin
     : log_(log),
       settings_(settings),
       objective_(objective),
-      has_local_steps_(rule == UpdateRule::local_sgd || rule == UpdateRule::downpour),
+      has_local_steps_(traits(rule).sums_steps),
       batch_(batch_of(settings)),
       parameters_(at(objective.parameters())),
       velocity_(settings.momentum > 0 ? parameters_.size() : 0, 0.0),

@@ -214,7 +214,7 @@ Sharded shard_without_copies(const std::vector<LayoutAxis>& axes, const Parallel
 /// Whether the numbers divide each other; fills in the number of micro-batches and unequal stages.
 bool divides(const ResolvedExperiment& base, int blocks, int experts, int global_batch, PlanLayout& layout) {
   Parallelism& degrees = layout.parallelism;
-  const long long of_replica = static_cast<long long>(degrees.tensor) * degrees.context * degrees.pipeline;
+  const long long of_replica = ranks_of_replica(degrees);
   const int ranks = base.cluster->ranks();
   if (of_replica > ranks || ranks % of_replica != 0) return false;
   const long long replicas = ranks / of_replica;

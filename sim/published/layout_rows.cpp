@@ -98,7 +98,7 @@ std::string read_layout(Case& run) {
     if (!recompute) return fmt::format("unknown recomputation '{}'", layout.recompute);
     parallelism.recompute = *recompute;
   }
-  const auto of_one = static_cast<long long>(parallelism.tensor) * parallelism.context * parallelism.pipeline;
+  const long long of_one = ranks_of_replica(parallelism);
   if (run.row->gpus_total % of_one != 0) return "the layout does not multiply to the number of GPUs";
   run.layout->replicas = static_cast<int>(run.row->gpus_total / of_one);
   if (layout.data > 0 && layout.data != run.layout->replicas)

@@ -260,7 +260,7 @@ std::string updates_in_words(const Run& run) {
   }
   text += parts + ".";
   const auto [fast, slow] = std::ranges::minmax_element(updates.workers, {}, &WorkerRow::computing);
-  const bool is_locked = is_synchronous(updates.settings.rule) && updates.servers.empty();
+  const bool is_locked = traits(updates.settings.rule).is_synchronous() && updates.servers.empty();
   if (is_locked && slow->computing > (1 + least_gain) * fast->computing) {
     text += fmt::format(
         " Rank {} (node {}) computes longest, {} per update; rank {} (node {}) computes shortest, {}.",

@@ -78,6 +78,12 @@ std::string layers_in_words(const RankLayout& layout, std::string_view separator
   return text;
 }
 
+std::string remark_on(Axis axis, const Parallelism& parallelism) {
+  if (axis == Axis::tensor && parallelism.sequence) return " with sequence parallelism";
+  if (axis == Axis::context) return fmt::format(" by {}", config::name_of(exchange_of(parallelism)));
+  return axis == Axis::pipeline && parallelism.unequal_stages ? " in unequal stages" : "";
+}
+
 }  // namespace
 
 std::string layout_in_words(const Run& run) { return layout_in_words(*run.experiment.layout); }
@@ -85,13 +91,15 @@ std::string layout_in_words(const Run& run) { return layout_in_words(*run.experi
 std::string layout_in_words(const RankLayout& layout) {
   const Parallelism& parallelism = layout.parallelism;
   std::string text;
-  const auto add = [&](std::string_view axis, int ranks, std::string_view remark = {}) {
-    if (ranks > 1) text += fmt::format("{}{} {}{}", text.empty() ? "" : " x ", axis, ranks, remark);
+  const auto add = [&](Axis axis, int ranks) {
+    if (ranks > 1)
+      text += fmt::format("{}{} {}{}", text.empty() ? "" : " x ", config::name_of(axis), ranks,
+                          remark_on(axis, parallelism));
   };
-  add("tensor", layout.grid.tensor, parallelism.sequence ? " with sequence parallelism" : "");
-  add("context", layout.grid.context, fmt::format(" by {}", config::name_of(exchange_of(parallelism))));
-  add("pipeline", layout.grid.pipeline, parallelism.unequal_stages ? " in unequal stages" : "");
-  add("data", layout.grid.data);
+  for (const GridAxis& one : grid_axes) {
+    if (one.place != nullptr && one.given != nullptr) add(one.axis, layout.grid.*one.ranks);
+  }
+  add(Axis::data, layout.grid.data);
   if (layout.grid.expert > 1)
     text += fmt::format("{}experts over {}", text.empty() ? "" : "; ", layout.grid.expert);
   text += layers_in_words(layout, text.empty() ? "" : "; ");

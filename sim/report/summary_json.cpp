@@ -69,18 +69,15 @@ void add_layout(Json& json, const Run& run) {
   if (!run.experiment.layout) return;
   const RankLayout& layout = *run.experiment.layout;
   const Parallelism& parallelism = layout.parallelism;
-  json["layout"] = {{"tensor", layout.grid.tensor},
-                    {"context", layout.grid.context},
-                    {"expert", layout.grid.expert},
-                    {"data", layout.grid.data},
-                    {"pipeline", layout.grid.pipeline},
-                    {"virtual_stages", parallelism.virtual_stages},
-                    {"sequence", parallelism.sequence},
-                    {"schedule", config::name_of(layout.schedule)},
-                    {"recompute", config::name_of(parallelism.recompute)},
-                    {"shard", config::name_of(parallelism.shard)},
-                    {"shard_over", config::name_of(parallelism.shard_over)},
-                    {"micro_batches", layout.micro_batches}};
+  Json& numbers = json["layout"];
+  for (const GridAxis& one : grid_axes) numbers[config::name_of(one.axis)] = layout.grid.*one.ranks;
+  numbers["virtual_stages"] = parallelism.virtual_stages;
+  numbers["sequence"] = parallelism.sequence;
+  numbers["schedule"] = config::name_of(layout.schedule);
+  numbers["recompute"] = config::name_of(parallelism.recompute);
+  numbers["shard"] = config::name_of(parallelism.shard);
+  numbers["shard_over"] = config::name_of(parallelism.shard_over);
+  numbers["micro_batches"] = layout.micro_batches;
   if (layout.grid.context > 1) json["layout"]["context_exchange"] = config::name_of(exchange_of(parallelism));
   Json& stages = json["stages"] = Json::array();
   const std::vector<ClassStep>& classes = step_of(run).classes;

@@ -146,11 +146,12 @@ doc::Table server_table(const Updates& updates) {
 
 std::string rule_in_words(const UpdateSettings& settings) {
   std::string text(config::name_of(settings.rule));
-  if (takes_k(settings.rule)) text += fmt::format(", k = {}", settings.k);
-  if (settings.rule == UpdateRule::ssp) text += fmt::format(", bound {}", settings.bound);
-  if (settings.rule == UpdateRule::local_sgd)
+  const UpdateRuleTraits& rule = traits(settings.rule);
+  if (rule.takes_k()) text += fmt::format(", k = {}", settings.k);
+  if (rule.is_bounded()) text += fmt::format(", bound {}", settings.bound);
+  if (rule.sums_steps && !rule.in_background)
     text += fmt::format(" every {}", plural(settings.push_every, "step"));
-  if (settings.rule == UpdateRule::downpour)
+  if (rule.in_background)
     text += fmt::format(", push every {}, fetch every {}", settings.push_every,
                         plural(settings.fetch_every, "step"));
   return text;
@@ -200,7 +201,7 @@ void add_updates(doc::Document& page, const Run& run) {
   section.add(doc::Fact{
       "staleness_mean", "staleness", doc::Value(rounded(updates.staleness.mean), updates.staleness.mean),
       fmt::format("updates on average, {} at most (1 is fresh)", grouped(updates.staleness.max))});
-  if (updates.settings.rule == UpdateRule::ssp)
+  if (traits(updates.settings.rule).is_bounded())
     section.add(doc::Fact{{},
                           "lead",
                           grouped(updates.lead),

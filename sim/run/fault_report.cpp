@@ -24,30 +24,10 @@ namespace {
 
 constexpr Seconds never{std::numeric_limits<double>::infinity()};
 
-/// The smallest number of workers with which the rule can make an update.
-int workers_needed(const UpdateSettings& settings) {
-  switch (settings.rule) {
-    case UpdateRule::sync:
-    case UpdateRule::local_sgd:
-    case UpdateRule::ssp:
-      return settings.workers;
-    case UpdateRule::k_sync:
-    case UpdateRule::k_async:
-      return settings.k;
-    case UpdateRule::k_batch_sync:
-    case UpdateRule::k_batch_async:
-    case UpdateRule::async:
-    case UpdateRule::downpour:
-      break;
-  }
-  return 1;
-}
-
 /// Parameters are safe on servers, so the remaining ranks can wait for missing ones. Rules in lock step
 /// restart from the checkpoint, as jobs with collectives do.
 bool waits_for_missing(const Sync& sync) {
-  const bool is_in_step = sync.update == UpdateRule::sync || sync.update == UpdateRule::local_sgd;
-  return has_servers(sync) && (!is_in_step || sync.backups.value_or(0) > 0);
+  return has_servers(sync) && (!traits(sync.update).waits_for_all() || sync.backups.value_or(0) > 0);
 }
 
 /// Gradients per second of the update rule with this number of workers and no network.

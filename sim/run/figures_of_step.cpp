@@ -61,7 +61,8 @@ Getter against_one_gpu(Get get) {
 Value overhead(const Run& run) {
   if (shares_model(run.experiment)) return against_one_gpu(&Pace::one_rank)(run);
   const Updates* updates = updates_of(run);
-  if (updates != nullptr && (!is_synchronous(updates->settings.rule) || updates->settings.push_every > 1))
+  if (updates != nullptr &&
+      (!traits(updates->settings.rule).is_synchronous() || updates->settings.push_every > 1))
     return unknown("an update is not one step of every rank");
   return to_value(run.pace.time - run.pace.one_rank);
 }

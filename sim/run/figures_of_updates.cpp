@@ -30,7 +30,7 @@ Getter of_updates_or_reason(Get get) {
 }
 
 Value lead(const Updates& updates) {
-  return updates.settings.rule == UpdateRule::ssp ? to_value(updates.lead) : Value(none());
+  return traits(updates.settings.rule).is_bounded() ? to_value(updates.lead) : Value(none());
 }
 
 Value useful_throughput(const Run& run) {

@@ -107,13 +107,10 @@ private:
   /// Micro-batches that keep the global batch; none if that is impossible.
   [[nodiscard]] std::optional<int> with_same_batch(const Parallelism& parallelism) const {
     const long long ranks = trial_.cluster->ranks();
-    const auto ranks_of = [](const Parallelism& of) {
-      return static_cast<long long>(of.tensor) * of.context * of.pipeline;
-    };
-    const long long of_replica = ranks_of(parallelism);
+    const long long of_replica = ranks_of_replica(parallelism);
     if (of_replica > ranks || ranks % of_replica != 0) return std::nullopt;
     const long long then = ranks / of_replica;
-    const long long all = ranks / ranks_of(now_.parallelism) * now_.micro_batches;
+    const long long all = ranks / ranks_of_replica(now_.parallelism) * now_.micro_batches;
     if (all % then != 0 || all / then > std::numeric_limits<int>::max()) return std::nullopt;
     return static_cast<int>(all / then);
   }

@@ -82,9 +82,7 @@ Bytes total(const ServerMemory& memory) {
   return sum;
 }
 
-bool has_server_optimizer(const Sync& sync) {
-  return has_servers(sync) && sync.update != UpdateRule::local_sgd;
-}
+bool has_server_optimizer(const Sync& sync) { return has_servers(sync) && !traits(sync.update).averages; }
 
 std::optional<ServerMemory> server_memory(const ResolvedExperiment& resolved) {
   const Sync& sync = resolved.settings.sync;

@@ -51,7 +51,7 @@ ResolvedExperiment in_lock_step(ResolvedExperiment resolved) {
                             .compression = sync.compression,
                             .keep = sync.keep};
   // Parameters are averaged after the last local step, without overlap.
-  if (sync.update == UpdateRule::local_sgd) {
+  if (traits(sync.update).averages) {
     resolved.stack.overlap = false;
     resolved.stack.gradient_dtype = GradientDtype::fp32;
     std::erase_if(resolved.stack.gradient_work,
@@ -313,7 +313,7 @@ Training train_in_step(const ResolvedExperiment& resolved, const UpdateSettings&
   training.notes_after.emplace_back(
       "exposed communication and kernel slowdown are those of a step at the slowest rank's pace: both are "
       "added after that rank's compute");
-  if (resolved.settings.sync.update == UpdateRule::local_sgd && has_passes_of_many(resolved.stack))
+  if (traits(resolved.settings.sync.update).averages && has_passes_of_many(resolved.stack))
     training.notes_after.emplace_back(
         "passes of the stack with 'ranks: many' are not used: parameters are averaged");
   if (settings.workers == 1 && resolved.settings.random.communication)

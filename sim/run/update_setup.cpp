@@ -10,7 +10,7 @@ namespace trainyard {
 TrainingOptions training_options(const UpdateSettings& settings, const StepCounts& steps) {
   const int per_update = gradients_per_update(settings);
   const auto updates = [&](int count) -> std::int64_t {
-    if (is_synchronous(settings.rule)) return count;
+    if (traits(settings.rule).is_synchronous()) return count;
     return (static_cast<std::int64_t>(count) * settings.workers + per_update - 1) / per_update;
   };
   return {.warmup = updates(steps.warmup), .measured = updates(steps.measured)};

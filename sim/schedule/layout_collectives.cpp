@@ -128,7 +128,7 @@ int LayoutCollectives::add_norm(std::optional<GroupScope> shards) {
 Planner& LayoutCollectives::planner(const Key& key, const RankGroups& groups) {
   if (const auto known = planners_.find(key); known != planners_.end()) return known->second;
   const Operation operation = std::get<Operation>(key);
-  const bool is_data = is_of_replicas(std::get<Axis>(key)) && operation == Operation::all_reduce;
+  const bool is_data = traits(std::get<Axis>(key)).are_replicas() && operation == Operation::all_reduce;
   return planners_
       .try_emplace(key, *resolved_.network, resolved_.library,
                    PlannerRequest{

@@ -311,8 +311,7 @@ LayoutOverlap overlap_of(const ResolvedExperiment& resolved) {
   const bool has_passes = std::ranges::any_of(resolved.classes.front().trace.ops, is_pass);
   return {.gradients = resolved.stack.overlap && !has_passes,
           .parameters = false,
-          .messages =
-              layout.schedule == PipelineSchedule::interleaved || layout.schedule == PipelineSchedule::zb_h1};
+          .messages = traits(layout.schedule).hides_messages};
 }
 
 /// Adds one for each time that a program, with its segments, joins a collective.

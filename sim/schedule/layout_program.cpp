@@ -88,7 +88,7 @@ public:
         host_(late_launches(times), one.trace.host, writer_),
         units_(collectives.units, writer_, host_) {
     // Its stages form a ring, in which all could wait for the next one to receive.
-    assert(overlap.messages || layout.schedule != PipelineSchedule::interleaved);
+    assert(overlap.messages || !traits(layout.schedule).has_virtual_stages);
   }
 
   Program write() {
@@ -154,8 +154,7 @@ private:
 
   /// Whether it is the last pass of a micro-batch through its chunk.
   [[nodiscard]] bool ends_chunk(const Pass& pass) const {
-    return pass.kind ==
-           (layout_.schedule == PipelineSchedule::zb_h1 ? PassKind::weights : PassKind::backward);
+    return pass.kind == (traits(layout_.schedule).splits_backward ? PassKind::weights : PassKind::backward);
   }
 
   /// The message that a pass needs, and its stream.

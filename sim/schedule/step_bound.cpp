@@ -27,7 +27,7 @@ public:
   /// The bound of a collective that the step sends as it is, not in buckets.
   Seconds of_whole(Operation operation, Axis axis, int stage, Bytes size) {
     Seconds bound = of(operation, axis, stage, size);
-    if (is_of_replicas(axis) || has_root(operation)) return bound;
+    if (traits(axis).are_replicas() || has_root(operation)) return bound;
     for (const BoundingGroup& group : groups_of(axis, stage))
       bound = std::max(bound, in_nodes_.of(operation, group.ranks, size));
     return bound;
@@ -189,8 +189,8 @@ StepBound step_bound(const ResolvedExperiment& resolved, NodeTimes& in_nodes) {
     for (const int stage : stages_of(one))
       stages.at(at(stage)) = times_of(resolved, one, times, stage, bounds, bound);
   }
-  // The last pass of zb_h1 is not the one that the stage before waits for.
-  const bool has_drain = resolved.layout->schedule != PipelineSchedule::zb_h1;
+  // The last pass of a split backward is not the one that the stage before waits for.
+  const bool has_drain = !traits(resolved.layout->schedule).splits_backward;
   const bool at_end = reduces_at_end(resolved);
   const auto end_of = [&](const StageTimes& stage) {
     return (at_end ? stage.reduction : Seconds()) + stage.end;

@@ -97,28 +97,22 @@ void require_one_node(const Cluster& cluster, std::span<const Rank> ranks) {
       "use nodes: 1, or kind: all_reduce");
 }
 
-/// The key of 'parallelism' by which an axis has groups.
-std::string_view key_of_groups(Axis axis) {
-  if (axis == Axis::layer || axis == Axis::layer_data) return "layer_group";
-  return config::name_of(axis == Axis::expert_data ? Axis::expert : axis);
-}
-
 /// A trace's collectives are among all ranks, or among replicas, which all ranks are.
 void require_no_groups(const std::vector<Launch>& launches) {
   for (const Launch& launch : launches) {
-    if (launch.axis == Axis::all || launch.axis == Axis::data) continue;
+    const std::string_view key = traits(launch.axis).key;
+    if (key.empty()) continue;
     throw InputError(
         fmt::format("the trace has collectives among ranks of group '{}', but the experiment does not "
                     "say which ranks these are",
                     config::name_of(launch.axis)),
-        fmt::format("add parallelism: {{{}: 8}}", key_of_groups(launch.axis)));
+        fmt::format("add parallelism: {{{}: 8}}", key));
   }
 }
 
 /// Leaves out the collectives of groups of one rank.
 void drop_single(const Grid& grid, std::vector<Launch>& launches) {
-  std::erase_if(launches,
-                [&](const Launch& launch) { return groups(grid, launch.axis).front().size() == 1; });
+  std::erase_if(launches, [&](const Launch& launch) { return group_size(grid, launch.axis) == 1; });
 }
 
 }  // namespace

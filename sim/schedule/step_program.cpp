@@ -19,8 +19,7 @@ Stream stream_of(const Launch& launch) {
     if (launch.message->sends) return is_ahead ? Stream::send_forward : Stream::send_backward;
     return is_ahead ? Stream::receive_backward : Stream::receive_forward;
   }
-  const Axis axis = launch.axis;
-  return axis == Axis::all || is_of_replicas(axis) ? Stream::communication : Stream::layers;
+  return traits(launch.axis).share_model() ? Stream::layers : Stream::communication;
 }
 
 /// Whether it is a message of the op after its ready_op.

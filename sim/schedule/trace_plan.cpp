@@ -81,20 +81,19 @@ private:
     plan_.channels = std::max(plan_.channels, chosen.channels);
     Collective& collective =
         plan_.graph.collectives.emplace_back(planner.collective(launch.size, plan_.graph.patterns));
-    collective.label = {
-        .name = name_of(meeting),
-        .purpose = purpose_of(meeting),
-        .axis = launch.axis,
-        .of_layers = !meeting.one_way && launch.axis != Axis::all && !is_of_replicas(launch.axis),
-        .algorithm = chosen.algorithm,
-        .protocol = chosen.protocol,
-        .channels = chosen.channels,
-        .tensors = launch.tensors,
-        .ready_op = ready_op_of(meeting),
-        .held = resolved_.stack.fusion ? "cycle" : "negotiation",
-        .before = launch.before.name,
-        .after = launch.after.name,
-        .bound = planner.bound(launch.size)};
+    collective.label = {.name = name_of(meeting),
+                        .purpose = purpose_of(meeting),
+                        .axis = launch.axis,
+                        .of_layers = !meeting.one_way && traits(launch.axis).share_model(),
+                        .algorithm = chosen.algorithm,
+                        .protocol = chosen.protocol,
+                        .channels = chosen.channels,
+                        .tensors = launch.tensors,
+                        .ready_op = ready_op_of(meeting),
+                        .held = resolved_.stack.fusion ? "cycle" : "negotiation",
+                        .before = launch.before.name,
+                        .after = launch.after.name,
+                        .bound = planner.bound(launch.size)};
   }
 
   [[nodiscard]] std::string name_of(const Meeting& meeting) const {

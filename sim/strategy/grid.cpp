@@ -10,44 +10,61 @@
 #include <numeric>
 #include <span>
 #include <string>
-#include <tuple>
+#include <string_view>
 #include <utility>
 
 namespace trainyard {
 
 namespace {
 
-constexpr std::array grid_axes{Axis::tensor, Axis::context, Axis::data, Axis::pipeline};
+/// Whether the first grid has an axis.
+bool has_place(const GridAxis& axis) { return axis.place != nullptr; }
 
-int& on_axis(Coordinates& coordinates, Axis axis) {
-  switch (axis) {
-    case Axis::tensor:
-      return coordinates.tensor;
-    case Axis::context:
-      return coordinates.context;
-    case Axis::data:
-      return coordinates.data;
-    default:
-      return coordinates.pipeline;
-  }
+const GridAxis& grid_axis(Axis axis) {
+  const auto* const found = std::ranges::find(grid_axes, axis, &GridAxis::axis);
+  assert(found != grid_axes.end());
+  return *found;
 }
 
-int on_axis(const Coordinates& coordinates, Axis axis) {
-  Coordinates copy = coordinates;
-  return on_axis(copy, axis);
-}
-
-int extent(const Grid& grid, Axis axis) {
-  return on_axis(Coordinates{grid.tensor, grid.context, grid.data, grid.pipeline}, axis);
-}
-
-std::string listed(const std::vector<Axis>& axes) {
+/// "tensor, context"; `last` before the last one.
+std::string listed(const std::vector<Axis>& all, std::string_view last = ", ") {
   std::string names;
-  for (const Axis axis : axes) {
-    names += names.empty() ? "" : ", ";
-    names += config::name_of(axis);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    names += i == 0 ? "" : i + 1 < all.size() ? ", " : last;
+    names += config::name_of(all[i]);
   }
   return names;
+}
+
+/// The place with this number among all, or among those of stage 0.
+Coordinates placed(const Grid& grid, int number, bool among_stages) {
+  Coordinates result;
+  for (const Axis axis : grid.order) {
+    if (axis == Axis::pipeline && !among_stages) continue;
+    const auto& [_, given, ranks, place] = grid_axis(axis);
+    result.*place = number % grid.*ranks;
+    number /= grid.*ranks;
+  }
+  assert(number == 0);
+  return result;
+}
+
+/// Reported at the pipeline, or at the first axis with several ranks.
+Diagnostic indivisible(const Parallelism& parallelism, int ranks, long long model_ranks) {
+  std::string_view key;
+  std::string product;
+  for (const GridAxis& one : grid_axes) {
+    if (!has_place(one) || one.given == nullptr) continue;
+    const int degree = parallelism.*one.given;
+    product += fmt::format("{}{} {}", product.empty() ? "" : " x ", config::name_of(one.axis), degree);
+    if (degree > 1 && (key.empty() || traits(one.axis).spans_stages)) key = config::name_of(one.axis);
+  }
+  return about_layout(
+      std::string(key),
+      fmt::format("{} cannot be divided by {} = {}", plural(ranks, "rank"), product, model_ranks),
+      model_ranks > ranks ? fmt::format("{} ranks or more, or smaller groups", model_ranks)
+                          : fmt::format("{} or {} ranks", ranks / model_ranks * model_ranks,
+                                        (ranks / model_ranks + 1) * model_ranks));
 }
 
 /// Those of `ranks` that differ in the coordinates of `axes` alone form a group.
@@ -57,7 +74,7 @@ RankGroups groups_along(const Grid& grid, std::span<const Rank> ranks, const std
   std::vector<int> group_with_first(at(rank_count(grid)), none);
   for (const Rank rank : ranks) {
     Coordinates place = coordinates(grid, rank);
-    for (const Axis axis : axes) on_axis(place, axis) = 0;
+    for (const Axis axis : axes) place.*grid_axis(axis).place = 0;
     int& group = group_with_first[at(index(rank_at(grid, place)))];
     if (group == none) {
       group = static_cast<int>(result.size());
@@ -66,10 +83,6 @@ RankGroups groups_along(const Grid& grid, std::span<const Rank> ranks, const std
     result[at(group)].push_back(rank);
   }
   return result;
-}
-
-RankGroups replicas_among(const Grid& grid, std::span<const Rank> ranks) {
-  return groups_along(grid, ranks, {Axis::context, Axis::data});
 }
 
 /// Of every group of ranks either `width` consecutive ones, or those with the same place among them.
@@ -86,34 +99,44 @@ RankGroups parts_of(const RankGroups& sharing, std::size_t width, bool are_repli
   return result;
 }
 
-/// The second grid's groups.
-RankGroups expert_groups(const Grid& grid, std::span<const Rank> ranks, bool are_replicas) {
-  const RankGroups sharing = grid.whole_experts
-                                 ? groups_along(grid, ranks, {Axis::tensor, Axis::context, Axis::data})
-                                 : replicas_among(grid, ranks);
-  return parts_of(sharing, at(grid.expert), are_replicas);
-}
+/// How an axis groups ranks: those that differ in the coordinates of `along` alone; with `width` parts of
+/// them, as parts_of().
+struct Grouping {
+  std::vector<Axis> along;
+  int width = 0;
+  bool are_replicas = false;
+};
 
-/// `ranks`: all ranks, or those of one stage for an axis within stages.
-RankGroups groups_among(const Grid& grid, std::span<const Rank> ranks, Axis axis) {
+Grouping grouping(const Grid& grid, Axis axis) {
+  const std::vector<Axis> replicas{Axis::context, Axis::data};
+  const std::vector<Axis> sharing =
+      grid.whole_experts ? std::vector{Axis::tensor, Axis::context, Axis::data} : replicas;
   switch (axis) {
     case Axis::all:
-      return {{ranks.begin(), ranks.end()}};
+      return {grid.order};
     case Axis::data:
-      return replicas_among(grid, ranks);
+      return {replicas};
     case Axis::expert:
-      return expert_groups(grid, ranks, false);
+      return {sharing, grid.expert};
     case Axis::expert_data:
-      return expert_groups(grid, ranks, true);
+      return {sharing, grid.expert, true};
     case Axis::layer:
+      return {replicas, grid.layer};
     case Axis::layer_data:
-      return parts_of(replicas_among(grid, ranks), at(grid.layer), axis == Axis::layer_data);
+      return {replicas, grid.layer, true};
     case Axis::tensor:
     case Axis::context:
     case Axis::pipeline:
       break;
   }
-  return groups_along(grid, ranks, {axis});
+  return {{axis}};
+}
+
+/// `ranks`: all ranks, or those of one stage for an axis within stages.
+RankGroups groups_among(const Grid& grid, std::span<const Rank> ranks, Axis axis) {
+  const auto [along, width, are_replicas] = grouping(grid, axis);
+  RankGroups whole = groups_along(grid, ranks, along);
+  return width == 0 ? whole : parts_of(whole, at(width), are_replicas);
 }
 
 std::vector<Rank> ranks_of(const Grid& grid) {
@@ -124,96 +147,103 @@ std::vector<Rank> ranks_of(const Grid& grid) {
 
 }  // namespace
 
+long long ranks_of_replica(const Parallelism& parallelism) {
+  long long ranks = 1;
+  for (const GridAxis& one : grid_axes) {
+    if (has_place(one) && one.given != nullptr) ranks *= parallelism.*one.given;
+  }
+  return ranks;
+}
+
 std::optional<Diagnostic> grid_refusal(const Parallelism& parallelism, int ranks) {
   const std::vector<Axis>& order = parallelism.order;
-  if (!std::ranges::is_permutation(order, grid_axes)) {
+  std::vector<Axis> needed;
+  for (const GridAxis& one : grid_axes) {
+    if (has_place(one)) needed.push_back(one.axis);
+  }
+  if (!std::ranges::is_permutation(order, needed)) {
     return about_layout("order",
-                        fmt::format("'order' needs tensor, context, data and pipeline once each, not {} ({})",
+                        fmt::format("'order' needs {} once each, not {} ({})", listed(needed, " and "),
                                     order.empty() ? "an empty list" : listed(order), order.size()),
-                        "order: [tensor, context, data, pipeline]");
+                        fmt::format("order: [{}]", listed(Parallelism{}.order)));
   }
-  const auto [t, c, p] = std::tuple(parallelism.tensor, parallelism.context, parallelism.pipeline);
-  const auto model_ranks = static_cast<long long>(t) * c * p;
-  if (ranks % model_ranks != 0) {
-    const char* key = p > 1 ? "pipeline" : t > 1 ? "tensor" : "context";
-    return about_layout(key,
-                        fmt::format("{} cannot be divided by tensor {} x context {} x pipeline {} = {}",
-                                    plural(ranks, "rank"), t, c, p, model_ranks),
-                        model_ranks > ranks ? fmt::format("{} ranks or more, or smaller groups", model_ranks)
-                                            : fmt::format("{} or {} ranks", ranks / model_ranks * model_ranks,
-                                                          (ranks / model_ranks + 1) * model_ranks));
-  }
+  const long long model_ranks = ranks_of_replica(parallelism);
+  if (ranks % model_ranks != 0) return indivisible(parallelism, ranks, model_ranks);
   const bool is_whole = has_whole_experts(parallelism);
   const auto data = static_cast<int>(ranks / model_ranks);
-  const int sharing = (is_whole ? t : 1) * c * data;
+  const int sharing = (is_whole ? parallelism.tensor : 1) * parallelism.context * data;
   if (sharing % parallelism.expert != 0) {
     return about_layout(
         "expert",
         fmt::format("{} expert ranks do not divide {}context {} x data {} = {} ranks", parallelism.expert,
-                    is_whole ? fmt::format("tensor {} x ", t) : "", c, data, sharing),
+                    is_whole ? fmt::format("tensor {} x ", parallelism.tensor) : "", parallelism.context,
+                    data, sharing),
         fmt::format("expert: {}", std::gcd(parallelism.expert, sharing)));
   }
-  if (const int group = parallelism.layer_group.value_or(1); c * data % group != 0)
+  const int replicas = parallelism.context * data;
+  if (const int group = parallelism.layer_group.value_or(1); replicas % group != 0)
     return about_layout(
         "layer_group",
-        fmt::format("groups of {} that divide layers do not divide {} replicas", group, c * data),
-        fmt::format("layer_group: {}", std::gcd(group, c * data)));
+        fmt::format("groups of {} that divide layers do not divide {} replicas", group, replicas),
+        fmt::format("layer_group: {}", std::gcd(group, replicas)));
   return std::nullopt;
 }
 
 Grid make_grid(const Parallelism& parallelism, int ranks) {
   if (auto wrong = grid_refusal(parallelism, ranks)) throw InputError({*std::move(wrong)});
-  const int data = ranks / (parallelism.tensor * parallelism.context * parallelism.pipeline);
-  return {.tensor = parallelism.tensor,
-          .context = parallelism.context,
-          .data = data,
-          .pipeline = parallelism.pipeline,
-          .expert = parallelism.expert,
-          .layer = parallelism.layer_group.value_or(parallelism.context * data),
-          .order = parallelism.order,
-          .whole_experts = has_whole_experts(parallelism)};
+  Grid grid;
+  for (const GridAxis& one : grid_axes)
+    grid.*one.ranks = one.given == nullptr ? static_cast<int>(ranks / ranks_of_replica(parallelism))
+                                           : parallelism.*one.given;
+  grid.layer = parallelism.layer_group.value_or(grid.context * grid.data);
+  grid.order = parallelism.order;
+  grid.whole_experts = has_whole_experts(parallelism);
+  return grid;
 }
 
-int rank_count(const Grid& grid) { return grid.tensor * grid.context * grid.data * grid.pipeline; }
-
-Coordinates coordinates(const Grid& grid, Rank rank) {
-  Coordinates result;
-  int rest = index(rank);
-  for (const Axis axis : grid.order) {
-    on_axis(result, axis) = rest % extent(grid, axis);
-    rest /= extent(grid, axis);
+int rank_count(const Grid& grid) {
+  int ranks = 1;
+  for (const GridAxis& one : grid_axes) {
+    if (has_place(one)) ranks *= grid.*one.ranks;
   }
-  assert(rest == 0);
-  return result;
+  return ranks;
 }
+
+Coordinates coordinates(const Grid& grid, Rank rank) { return placed(grid, index(rank), true); }
 
 Rank rank_at(const Grid& grid, const Coordinates& coordinates) {
   int number = 0;
   int stride = 1;
   for (const Axis axis : grid.order) {
-    number += stride * on_axis(coordinates, axis);
-    stride *= extent(grid, axis);
+    const auto& [_, given, ranks, place] = grid_axis(axis);
+    number += stride * coordinates.*place;
+    stride *= grid.*ranks;
   }
   return Rank{number};
 }
 
 RankGroups groups(const Grid& grid, Axis axis) { return groups_among(grid, ranks_of(grid), axis); }
 
+int group_size(const Grid& grid, Axis axis) {
+  const auto [along, width, are_replicas] = grouping(grid, axis);
+  int ranks = 1;
+  for (const Axis one : along) ranks *= grid.*grid_axis(one).ranks;
+  if (width == 0) return ranks;
+  return are_replicas ? ranks / width : width;
+}
+
 RankGroups groups_of_stage(const Grid& grid, Axis axis, int stage) {
-  const bool spans_stages = axis == Axis::all || axis == Axis::pipeline;
-  if (spans_stages && grid.pipeline > 1) return {};
+  if (traits(axis).spans_stages && grid.pipeline > 1) return {};
   return groups_among(grid, ranks_of_stage(grid, stage), axis);
 }
 
 std::vector<Rank> ranks_of_stage(const Grid& grid, int stage) {
   std::vector<Rank> result;
-  for (int data = 0; data < grid.data; ++data) {
-    for (int context = 0; context < grid.context; ++context) {
-      for (int tensor = 0; tensor < grid.tensor; ++tensor)
-        result.push_back(rank_at(grid, {tensor, context, data, stage}));
-    }
+  for (int number = 0; number < rank_count(grid) / grid.pipeline; ++number) {
+    Coordinates place = placed(grid, number, false);
+    place.pipeline = stage;
+    result.push_back(rank_at(grid, place));
   }
-  std::ranges::sort(result);
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include "strategy/parallelism.hpp"
 #include "units/ids.hpp"
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -36,6 +37,25 @@ struct Coordinates {
   friend bool operator==(const Coordinates&, const Coordinates&) = default;
 };
 
+/// Ranks along an axis that has a key of its own, or that has what the other keys leave.
+struct GridAxis {
+  Axis axis;
+  int Parallelism::*given;  ///< null: data
+  int Grid::*ranks;
+  int Coordinates::*place = nullptr;  ///< null: not of the first grid
+};
+
+/// In the order of reports.
+inline constexpr std::array grid_axes{
+    GridAxis{Axis::tensor, &Parallelism::tensor, &Grid::tensor, &Coordinates::tensor},
+    GridAxis{Axis::context, &Parallelism::context, &Grid::context, &Coordinates::context},
+    GridAxis{Axis::expert, &Parallelism::expert, &Grid::expert},
+    GridAxis{Axis::data, nullptr, &Grid::data, &Coordinates::data},
+    GridAxis{Axis::pipeline, &Parallelism::pipeline, &Grid::pipeline, &Coordinates::pipeline}};
+
+/// Ranks that hold a replica of the model.
+long long ranks_of_replica(const Parallelism& parallelism);
+
 /// Why these ranks form no grid, at the key of the wrong number; empty if they do.
 std::optional<Diagnostic> grid_refusal(const Parallelism& parallelism, int ranks);
 
@@ -56,6 +76,9 @@ Rank rank_at(const Grid& grid, const Coordinates& coordinates);
 /// an expert's parameters: context x data (x tensor) / expert ranks each. `layer` and `layer_data`: the same
 /// with context x data / layer ranks. `all`: one group.
 RankGroups groups(const Grid& grid, Axis axis);
+
+/// Ranks of each group of an axis.
+int group_size(const Grid& grid, Axis axis);
 
 /// The groups whose ranks all hold this stage.
 RankGroups groups_of_stage(const Grid& grid, Axis axis, int stage);

@@ -1,64 +1,117 @@
 #include "strategy/layout_checks.hpp"
 
+#include "config/refusal.hpp"
 #include "strategy/layout_refusal.hpp"
 #include "strategy/pipeline_order.hpp"
 #include "strategy/straddling.hpp"
 #include "units/plural.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace trainyard {
 
 namespace {
 
-void check_schedule(const Parallelism& parallelism, int micro_batches, std::vector<Diagnostic>& found) {
-  const int p = parallelism.pipeline;
-  const int v = parallelism.virtual_stages;
-  const PipelineSchedule schedule = schedule_of(parallelism);
-  if (v > 1 && p == 1) {
-    found.push_back(about_layout("virtual_stages",
-                                 fmt::format("{} virtual stages need a pipeline, but pipeline is 1", v),
-                                 "virtual_stages: 1, or pipeline: 2 or more"));
-    return;
+/// The numbers of a layout that its checks need.
+struct Numbers {
+  const Parallelism& parallelism;
+  int ranks, micro_batches;
+
+  [[nodiscard]] long long chunks() const {
+    return static_cast<long long>(parallelism.pipeline) * parallelism.virtual_stages;
   }
-  if (schedule == PipelineSchedule::interleaved && v == 1) {
-    found.push_back(about_layout("schedule", "'interleaved' needs several virtual stages, not 1",
-                                 "virtual_stages: 2, or schedule: 1f1b"));
-    return;
+  [[nodiscard]] bool has_chunks_without_stages() const {
+    return parallelism.virtual_stages > 1 && parallelism.pipeline == 1;
   }
-  if (schedule != PipelineSchedule::interleaved && v > 1) {
-    found.push_back(about_layout(
-        "schedule", fmt::format("'{}' has 1 virtual stage per rank, not {}", config::name_of(schedule), v),
-        "virtual_stages: 1, or schedule: interleaved"));
-    return;
+  [[nodiscard]] bool takes_virtual_stages() const {
+    return traits(schedule_of(parallelism)).has_virtual_stages;
   }
-  if (schedule == PipelineSchedule::interleaved && micro_batches % p != 0) {
-    const int fewer = micro_batches / p * p;
-    found.push_back(about_layout(
-        "virtual_stages",
-        fmt::format("'interleaved' needs a multiple of {} micro-batches, as many as stages, not {}", p,
-                    micro_batches),
-        fewer == 0 ? fmt::format("accumulation: {}", p)
-                   : fmt::format("accumulation: {} or {}", fewer, fewer + p)));
-  }
+};
+
+using N = const Numbers&;
+
+constexpr auto refusals = std::to_array<config::Refusal<Numbers>>({
+    {"virtual_stages", [](N n) { return n.has_chunks_without_stages(); },
+     "{virtual_stages} virtual stages need a pipeline, but pipeline is 1",
+     "virtual_stages: 1, or pipeline: 2 or more"},
+    {"schedule", [](N n) { return n.takes_virtual_stages() && n.parallelism.virtual_stages == 1; },
+     "'{schedule}' needs several virtual stages, not 1", "virtual_stages: 2, or schedule: 1f1b"},
+    {"schedule",
+     [](N n) {
+       return !n.takes_virtual_stages() && n.parallelism.virtual_stages > 1 && n.parallelism.pipeline > 1;
+     },
+     "'{schedule}' has 1 virtual stage per rank, not {virtual_stages}",
+     "virtual_stages: 1, or schedule: interleaved"},
+    {"virtual_stages",
+     [](N n) {
+       return n.takes_virtual_stages() && n.parallelism.virtual_stages > 1 &&
+              n.micro_batches % n.parallelism.pipeline != 0;
+     },
+     "'{schedule}' needs a multiple of {pipeline} micro-batches, as many as stages, not {micro_batches}",
+     "accumulation: {multiples}"},
+    {"layer_group", [](N n) { return n.parallelism.layer_group && n.parallelism.layers.empty(); },
+     "'layer_group' needs layers that replicas divide", "add 'layers', or leave out 'layer_group'"},
+    {"layer_group",
+     [](N n) {
+       return n.parallelism.layer_group && !n.parallelism.layers.empty() && n.parallelism.expert > 1;
+     },
+     "'layer_group' is not simulated together with expert {expert}", "leave out 'layer_group'"},
+    {"stages",
+     [](N n) { return !n.parallelism.stages.empty() && std::ssize(n.parallelism.stages) != n.chunks(); },
+     "'stages' has {stages} numbers for pipeline {pipeline} x virtual stages {virtual_stages} = {chunks} "
+     "virtual stages",
+     "{chunks} numbers, or leave out 'stages'"},
+    {"unequal_stages", [](N n) { return n.parallelism.unequal_stages && n.chunks() == 1; },
+     "'unequal_stages' needs a pipeline, but pipeline is 1",
+     "leave out 'unequal_stages', or pipeline: 2 or more"},
+    {"unequal_stages", [](N n) { return n.parallelism.unequal_stages && !n.parallelism.stages.empty(); },
+     "'unequal_stages' and 'stages' both say where to cut the model", "leave out one of them"},
+    {"unequal_stages",
+     [](N n) {
+       return n.parallelism.unequal_stages && n.parallelism.stages.empty() &&
+              !n.parallelism.first_layers.empty();
+     },
+     "'unequal_stages' and 'first_layers' both say where to cut the model", "leave out one of them"},
+    {"sequence", [](N n) { return n.parallelism.sequence && n.parallelism.tensor == 1; },
+     "'sequence' needs a tensor group, but tensor is 1", "tensor: 2 or more, or leave out 'sequence'"},
+    {"layers", [](N n) { return !n.parallelism.layers.empty() && n.parallelism.context > 1; },
+     "'layers' divides layers among replicas, but context {context} has them share samples",
+     "context: 1, or leave out 'layers'"},
+    {"context_exchange", [](N n) { return n.parallelism.context_exchange && n.parallelism.context == 1; },
+     "'context_exchange' needs a context group, but context is 1",
+     "context: 2 or more, or leave out 'context_exchange'"},
+    {"shard",
+     [](N n) {
+       return (n.parallelism.shard == Sharded::gradients || n.parallelism.shard == Sharded::parameters) &&
+              n.parallelism.pipeline > 1 && has_copies(n.parallelism, n.ranks);
+     },
+     "'{shard}' with pipeline {pipeline}: every micro-batch would reduce or gather everything again",
+     "shard: optimizer, or pipeline: 1"},
+});
+
+/// "8", "8 or 16": the numbers of micro-batches around that of the job that the stages divide.
+std::string multiples(N numbers) {
+  const int stages = numbers.parallelism.pipeline;
+  const int fewer = numbers.micro_batches / stages * stages;
+  return fewer == 0 ? fmt::format("{}", stages) : fmt::format("{} or {}", fewer, fewer + stages);
 }
 
-void check_layer_group(const Parallelism& parallelism, std::vector<Diagnostic>& found) {
-  if (!parallelism.layer_group) return;
-  if (parallelism.layers.empty()) {
-    found.push_back(about_layout("layer_group", "'layer_group' needs layers that replicas divide",
-                                 "add 'layers', or leave out 'layer_group'"));
-  } else if (parallelism.expert > 1) {
-    found.push_back(about_layout(
-        "layer_group",
-        fmt::format("'layer_group' is not simulated together with expert {}", parallelism.expert),
-        "leave out 'layer_group'"));
-  }
+std::string in_words(std::string_view text, N numbers) {
+  const Parallelism& parallelism = numbers.parallelism;
+  return fmt::format(
+      fmt::runtime(text), fmt::arg("schedule", config::name_of(schedule_of(parallelism))),
+      fmt::arg("pipeline", parallelism.pipeline), fmt::arg("virtual_stages", parallelism.virtual_stages),
+      fmt::arg("chunks", numbers.chunks()), fmt::arg("context", parallelism.context),
+      fmt::arg("expert", parallelism.expert), fmt::arg("shard", config::name_of(parallelism.shard)),
+      fmt::arg("stages", parallelism.stages.size()), fmt::arg("micro_batches", numbers.micro_batches),
+      fmt::arg("multiples", multiples(numbers)));
 }
 
 void check_turns(const Parallelism& parallelism, std::vector<Diagnostic>& found) {
@@ -71,8 +124,7 @@ void check_turns(const Parallelism& parallelism, std::vector<Diagnostic>& found)
         key,
         fmt::format("turns are simulated only without a pipeline, not with {} stages", parallelism.pipeline),
         "pipeline: 1, or turns: none"));
-  } else if (const PipelineSchedule schedule = schedule_of(parallelism);
-             schedule != PipelineSchedule::one_f_one_b) {
+  } else if (const PipelineSchedule schedule = schedule_of(parallelism); schedule != usual_schedule) {
     found.push_back(about_layout(
         key, fmt::format("turns are not simulated with schedule '{}'", config::name_of(schedule)),
         "schedule: 1f1b, or turns: none"));
@@ -84,53 +136,11 @@ void check_turns(const Parallelism& parallelism, std::vector<Diagnostic>& found)
 std::vector<Diagnostic> layout_errors(const Parallelism& parallelism, int ranks, int micro_batches) {
   std::vector<Diagnostic> found;
   if (auto refusal = grid_refusal(parallelism, ranks)) found.push_back(*std::move(refusal));
-  check_schedule(parallelism, micro_batches, found);
+  config::refuse(refusals, Numbers{parallelism, ranks, micro_batches}, in_words,
+                 [&](std::string_view key, std::string message, std::string hint) {
+                   found.push_back(about_layout(std::string(key), std::move(message), std::move(hint)));
+                 });
   check_turns(parallelism, found);
-  check_layer_group(parallelism, found);
-  const auto chunks = static_cast<long long>(parallelism.pipeline) * parallelism.virtual_stages;
-  if (!parallelism.stages.empty() && std::ssize(parallelism.stages) != chunks) {
-    found.push_back(about_layout(
-        "stages",
-        fmt::format("'stages' has {} numbers for pipeline {} x virtual stages {} = "
-                    "{} virtual stages",
-                    parallelism.stages.size(), parallelism.pipeline, parallelism.virtual_stages, chunks),
-        fmt::format("{} numbers, or leave out 'stages'", chunks)));
-  }
-  if (parallelism.unequal_stages && chunks == 1) {
-    found.push_back(about_layout("unequal_stages", "'unequal_stages' needs a pipeline, but pipeline is 1",
-                                 "leave out 'unequal_stages', or pipeline: 2 or more"));
-  }
-  if (parallelism.unequal_stages && !(parallelism.stages.empty() && parallelism.first_layers.empty())) {
-    const char* const other = parallelism.stages.empty() ? "first_layers" : "stages";
-    found.push_back(about_layout(
-        "unequal_stages", fmt::format("'unequal_stages' and '{}' both say where to cut the model", other),
-        "leave out one of them"));
-  }
-  if (parallelism.sequence && parallelism.tensor == 1) {
-    found.push_back(about_layout("sequence", "'sequence' needs a tensor group, but tensor is 1",
-                                 "tensor: 2 or more, or leave out 'sequence'"));
-  }
-  if (!parallelism.layers.empty() && parallelism.context > 1) {
-    found.push_back(about_layout(
-        "layers",
-        fmt::format("'layers' divides layers among replicas, but context {} has them share samples",
-                    parallelism.context),
-        "context: 1, or leave out 'layers'"));
-  }
-  if (parallelism.context_exchange && parallelism.context == 1) {
-    found.push_back(about_layout("context_exchange",
-                                 "'context_exchange' needs a context group, but context is 1",
-                                 "context: 2 or more, or leave out 'context_exchange'"));
-  }
-  const bool divides_gradients =
-      parallelism.shard == Sharded::gradients || parallelism.shard == Sharded::parameters;
-  if (divides_gradients && parallelism.pipeline > 1 && has_copies(parallelism, ranks)) {
-    found.push_back(about_layout(
-        "shard",
-        fmt::format("'{}' with pipeline {}: every micro-batch would reduce or gather everything again",
-                    config::name_of(parallelism.shard), parallelism.pipeline),
-        "shard: optimizer, or pipeline: 1"));
-  }
   return found;
 }
 
@@ -156,7 +166,7 @@ std::vector<Diagnostic> layout_warnings(const Parallelism& parallelism, const Gr
   }
   if (straddling) found.push_back(*std::move(straddling));
   const int p = grid.pipeline;
-  if (schedule_of(parallelism) == PipelineSchedule::one_f_one_b && p > 1 && micro_batches < 4 * p) {
+  if (schedule_of(parallelism) == usual_schedule && p > 1 && micro_batches < 4 * p) {
     found.push_back(about_layout(
         "pipeline",
         fmt::format("{} micro-batch{} in {} stages: the bubble adds {:.0f} % to the time of the passes",

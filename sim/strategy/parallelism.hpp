@@ -4,7 +4,7 @@
 // strategy/stages.hpp cuts the model into stages.
 
 #include "collectives/axis.hpp"
-#include "config/keys.hpp"
+#include "config/traits.hpp"
 #include "strategy/layer_rule.hpp"
 #include "strategy/routing.hpp"
 
@@ -19,6 +19,32 @@ namespace trainyard {
 
 /// The order of forward and backward passes on a stage of a pipeline.
 enum class PipelineSchedule { gpipe, one_f_one_b, interleaved, zb_h1 };
+
+/// Everything in which schedules differ but the order of their passes (strategy/pipeline_order.hpp).
+struct ScheduleTraits {
+  bool has_virtual_stages = false;  ///< several chunks of the model on each rank
+  bool splits_backward = false;     ///< gradients of weights are passes of their own, that fill the bubble
+  bool hides_messages = false;      ///< messages between stages run beside the passes
+};
+
+inline constexpr std::array pipeline_schedules{
+    config::Row{"gpipe", PipelineSchedule::gpipe, "all forward passes, then all backward passes",
+                ScheduleTraits{}},
+    config::Row{"1f1b", PipelineSchedule::one_f_one_b,
+                "one forward and one backward pass in turn, after a warm-up", ScheduleTraits{}},
+    config::Row{"interleaved", PipelineSchedule::interleaved, "1f1b over several virtual stages per rank",
+                ScheduleTraits{.has_virtual_stages = true, .hides_messages = true}},
+    config::Row{"zb_h1", PipelineSchedule::zb_h1,
+                "1f1b whose weight gradients fill the bubble (ZB-H1 of Zero Bubble Pipeline Parallelism)",
+                ScheduleTraits{.splits_backward = true, .hides_messages = true}}};
+
+constexpr const ScheduleTraits& traits(PipelineSchedule schedule) {
+  return config::traits_in<pipeline_schedules>(schedule);
+}
+
+/// The schedules of jobs that state none, without and with virtual stages.
+inline constexpr PipelineSchedule usual_schedule = PipelineSchedule::one_f_one_b;
+inline constexpr PipelineSchedule usual_with_virtual_stages = PipelineSchedule::interleaved;
 
 /// Activations that backward computes again instead of keeping them.
 enum class Recompute { none, selective, full };
@@ -65,8 +91,7 @@ inline ContextExchange exchange_of(const Parallelism& parallelism) {
 
 /// Whether a job is the same without the block: every rank holds and does everything, in the usual order.
 inline bool changes_nothing(const Parallelism& parallelism) {
-  const bool is_usual =
-      parallelism.schedule.value_or(PipelineSchedule::one_f_one_b) == PipelineSchedule::one_f_one_b;
+  const bool is_usual = parallelism.schedule.value_or(usual_schedule) == usual_schedule;
   const auto ranks_of_model = {parallelism.tensor, parallelism.pipeline, parallelism.virtual_stages,
                                parallelism.context, parallelism.expert};
   return std::ranges::all_of(ranks_of_model, [](int count) { return count == 1; }) && is_usual &&
@@ -103,17 +128,10 @@ namespace trainyard::config {
 template <>
 struct Names<PipelineSchedule> {
   static constexpr std::string_view what = "pipeline schedule";
-  static constexpr std::array table{
-      Name{"gpipe", PipelineSchedule::gpipe, "all forward passes, then all backward passes"},
-      Name{"1f1b", PipelineSchedule::one_f_one_b,
-           "one forward and one backward pass in turn, after a warm-up"},
-      Name{"interleaved", PipelineSchedule::interleaved, "1f1b over several virtual stages per rank"},
-      Name{"zb_h1", PipelineSchedule::zb_h1,
-           "1f1b whose weight gradients fill the bubble (ZB-H1 of Zero Bubble Pipeline Parallelism)"},
-      Name{"afab", PipelineSchedule::gpipe, ""},
-      Name{"one_f_one_b", PipelineSchedule::one_f_one_b, ""},
+  static constexpr std::array table = names_in<pipeline_schedules>(
+      Name{"afab", PipelineSchedule::gpipe, ""}, Name{"one_f_one_b", PipelineSchedule::one_f_one_b, ""},
       Name{"pipedream_flush", PipelineSchedule::one_f_one_b, ""},
-      Name{"interleaved_1f1b", PipelineSchedule::interleaved, ""}};
+      Name{"interleaved_1f1b", PipelineSchedule::interleaved, ""});
   static constexpr std::array other_words{
       OtherWord{"zero_bubble", "of its schedules zb_h1 is simulated"},
       OtherWord{"zb_h2", "not simulated; zb_h1 is, with less memory and a larger bubble"},

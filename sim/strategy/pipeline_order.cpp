@@ -70,27 +70,26 @@ std::vector<Pass> zb_h1(int stages, int micro_batches, int stage) {
 }  // namespace
 
 PipelineSchedule schedule_of(const Parallelism& parallelism) {
-  return parallelism.schedule.value_or(parallelism.virtual_stages > 1 ? PipelineSchedule::interleaved
-                                                                      : PipelineSchedule::one_f_one_b);
+  return parallelism.schedule.value_or(parallelism.virtual_stages > 1 ? usual_with_virtual_stages
+                                                                      : usual_schedule);
 }
 
 std::vector<Pass> pass_order(PipelineSchedule schedule, int stages, int virtual_stages, int micro_batches,
                              int stage) {
   assert(stage >= 0 && stage < stages);
-  assert(schedule == PipelineSchedule::interleaved ? micro_batches % stages == 0 : virtual_stages == 1);
+  assert(traits(schedule).has_virtual_stages ? micro_batches % stages == 0 : virtual_stages == 1);
   switch (schedule) {
     case PipelineSchedule::gpipe:
       return gpipe(micro_batches);
     case PipelineSchedule::zb_h1:
       return zb_h1(stages, micro_batches, stage);
     case PipelineSchedule::one_f_one_b:
+      return alternating(turns(PassKind::forward, micro_batches, 1, micro_batches),
+                         turns(PassKind::backward, micro_batches, 1, micro_batches),
+                         warm_up(stages, micro_batches, stage));
     case PipelineSchedule::interleaved:
       break;
   }
-  if (schedule == PipelineSchedule::one_f_one_b)
-    return alternating(turns(PassKind::forward, micro_batches, 1, micro_batches),
-                       turns(PassKind::backward, micro_batches, 1, micro_batches),
-                       warm_up(stages, micro_batches, stage));
   return alternating(turns(PassKind::forward, stages, virtual_stages, micro_batches),
                      turns(PassKind::backward, stages, virtual_stages, micro_batches),
                      interleaved_warm_up(stages, virtual_stages, micro_batches, stage));
@@ -101,7 +100,7 @@ Seconds ideal_time(int micro_batches, const PassTimes& times) {
 }
 
 Seconds bubble(PipelineSchedule schedule, int stages, int virtual_stages, const PassTimes& times) {
-  if (schedule == PipelineSchedule::zb_h1)
+  if (traits(schedule).splits_backward)
     return (times.forward + times.backward - times.weights) * (stages - 1);
   return (times.forward + times.backward + times.weights) * (stages - 1) / virtual_stages;
 }

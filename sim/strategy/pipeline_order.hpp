@@ -9,8 +9,8 @@
 
 namespace trainyard {
 
-/// With zb_h1, `backward` computes the gradients of a chunk's inputs alone and `weights` those of its
-/// weights; the other schedules have no `weights`.
+/// Where a schedule splits backward passes, `backward` computes the gradients of a chunk's inputs alone and
+/// `weights` those of its weights; other schedules have no `weights`.
 enum class PassKind { forward, backward, weights };
 
 /// One micro-batch through one chunk.

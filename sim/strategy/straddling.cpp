@@ -3,7 +3,6 @@
 #include "collectives/axis.hpp"
 
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <string>
@@ -11,9 +10,6 @@
 
 namespace trainyard {
 namespace {
-
-/// Axes whose groups communicate in every layer.
-constexpr std::array axes_of_layers{Axis::tensor, Axis::context, Axis::expert};
 
 /// The nodes that hold an ascending group, and the fewest that could.
 int nodes_of(const std::vector<Rank>& group, int per_node) {
@@ -46,14 +42,14 @@ std::optional<Diagnostic> straddling_warning(const Grid& grid, int ranks_per_nod
   std::vector<RankGroups> whole;
   std::vector<RankGroups> split;
   std::vector<std::string> words;  // of the split ones
-  for (const Axis axis : axes_of_layers) {
-    RankGroups its = groups(grid, axis);
+  for (const auto& axis : parallel_axes) {
+    if (axis.traits.members != Members::layers) continue;
+    RankGroups its = groups(grid, axis.value);
     const std::size_t size = its.begin() == its.end() ? 0 : (*its.begin()).size();
     if (size < 2 || size > static_cast<std::size_t>(ranks_per_node)) continue;  // no node holds a larger one
     const int number = straddling(its, ranks_per_node);
     if (number > 0)
-      words.push_back(
-          fmt::format("{} of {} {} groups of {} ranks", number, its.size(), config::name_of(axis), size));
+      words.push_back(fmt::format("{} of {} {} groups of {} ranks", number, its.size(), axis.text, size));
     (number > 0 ? split : whole).push_back(std::move(its));
   }
   // The innermost axes first: what keeps those of one axis whole need not keep the next.

@@ -29,7 +29,6 @@ std::int64_t UpdateRules::pushed(int worker) { return std::exchange(sum_from_[at
 
 const UpdateDecision& UpdateRules::gradient(int worker, std::int64_t from) {
   decision_.is_update = false;
-  decision_.others_cancelled = false;
   decision_.contributors.clear();
   decision_.staleness.clear();
   decision_.released.clear();
@@ -38,34 +37,28 @@ const UpdateDecision& UpdateRules::gradient(int worker, std::int64_t from) {
   collected_from_.push_back(from);
   const bool is_enough = static_cast<int>(collected_.size()) >= gradients_per_update(settings_);
   if (is_enough) update();
-  switch (settings_.rule) {
-    case UpdateRule::sync:
-    case UpdateRule::local_sgd:
+  const UpdateRuleTraits& rule = traits(settings_.rule);
+  decision_.others_cancelled = is_enough && rule.cancels();
+  switch (rule.release) {
+    case Release::all:
       if (is_enough) release_all();
       break;
-    case UpdateRule::k_sync:
-      if (is_enough) release_all();
-      decision_.others_cancelled = is_enough;
-      break;
-    case UpdateRule::k_batch_sync:
+    case Release::all_or_sender:
       if (is_enough)
         release_all();
       else
         release(worker);
-      decision_.others_cancelled = is_enough;
       break;
-    case UpdateRule::k_async:
+    case Release::contributors:
       if (is_enough) {
         decision_.released = decision_.contributors;
         std::ranges::sort(decision_.released);
       }
       break;
-    case UpdateRule::async:
-    case UpdateRule::k_batch_async:
-    case UpdateRule::downpour:
+    case Release::sender:
       release(worker);
       break;
-    case UpdateRule::ssp:
+    case Release::within_bound:
       waits_[at(worker)] = true;
       release_within_bound();
       break;
@@ -106,19 +99,22 @@ void UpdateRules::release_within_bound() {
   }
 }
 
-bool takes_k(UpdateRule rule) {
-  return rule == UpdateRule::k_sync || rule == UpdateRule::k_batch_sync || rule == UpdateRule::k_async ||
-         rule == UpdateRule::k_batch_async;
-}
-
 int gradients_per_update(const UpdateSettings& settings) {
-  if (takes_k(settings.rule)) return settings.k;
-  return is_synchronous(settings.rule) ? settings.workers : 1;
+  switch (traits(settings.rule).awaited) {
+    case Awaited::of_all:
+      return settings.workers;
+    case Awaited::k:
+      return settings.k;
+    case Awaited::one:
+      break;
+  }
+  return 1;
 }
 
-bool is_synchronous(UpdateRule rule) {
-  return rule == UpdateRule::sync || rule == UpdateRule::k_sync || rule == UpdateRule::k_batch_sync ||
-         rule == UpdateRule::local_sgd;
+int workers_needed(const UpdateSettings& settings) {
+  const UpdateRuleTraits& rule = traits(settings.rule);
+  if (rule.waits_for_all() || rule.is_bounded()) return settings.workers;
+  return rule.counts_workers() ? settings.k : 1;
 }
 
 }  // namespace trainyard

@@ -8,9 +8,10 @@
 // (ssp); Dean et al., "Large scale distributed deep networks", NIPS 2012 (downpour); Chen et al., arXiv
 // 1604.00981 (backup workers: k_sync).
 
-#include "config/keys.hpp"
+#include "config/traits.hpp"
 #include "units/ids.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -18,6 +19,74 @@
 namespace trainyard {
 
 enum class UpdateRule { sync, k_sync, k_batch_sync, async, k_async, k_batch_async, ssp, local_sgd, downpour };
+
+/// The gradients that an update waits for.
+enum class Awaited { of_all, k, one };
+
+/// The workers that begin their next step when a gradient has arrived.
+enum class Release {
+  all,            ///< all of them, at an update
+  all_or_sender,  ///< all of them at an update, otherwise its sender
+  contributors,   ///< those with a gradient in an update, at the update
+  sender,         ///< its sender
+  within_bound    ///< those at most `bound` steps ahead of the slowest
+};
+
+/// Everything in which update rules differ.
+struct UpdateRuleTraits {
+  Awaited awaited = Awaited::of_all;
+  Release release = Release::all;
+  bool sums_steps = false;     ///< pushes the sum of `push_every` steps
+  bool in_background = false;  ///< pushes while it computes, and fetches every `fetch_every` steps
+  bool averages = false;       ///< pushes parameters, which the update averages, in place of gradients
+
+  [[nodiscard]] constexpr bool takes_k() const { return awaited == Awaited::k; }
+  [[nodiscard]] constexpr bool is_bounded() const { return release == Release::within_bound; }
+  /// All workers begin anew after every update, so that an update is a step of all of them.
+  [[nodiscard]] constexpr bool is_synchronous() const {
+    return release == Release::all || release == Release::all_or_sender;
+  }
+  /// Every update waits for every worker, so that no servers are needed.
+  [[nodiscard]] constexpr bool waits_for_all() const { return awaited == Awaited::of_all; }
+  /// k is a number of workers: none has several gradients in an update.
+  [[nodiscard]] constexpr bool counts_workers() const {
+    return takes_k() && (release == Release::all || release == Release::contributors);
+  }
+  /// An update drops the unfinished steps of all workers.
+  [[nodiscard]] constexpr bool cancels() const { return takes_k() && is_synchronous(); }
+  /// No worker ever waits for another.
+  [[nodiscard]] constexpr bool never_waits() const {
+    return awaited == Awaited::one && release == Release::sender;
+  }
+  /// An update is the step of one worker with the batches of all: nothing is stale, dropped or local.
+  [[nodiscard]] constexpr bool is_one_batch() const { return waits_for_all() && !sums_steps; }
+};
+
+inline constexpr std::array update_rules{
+    config::Row{"sync", UpdateRule::sync, "one update per step, from all ranks", UpdateRuleTraits{}},
+    config::Row{"k_sync", UpdateRule::k_sync, "the first k ranks; the others are cancelled (backup workers)",
+                UpdateRuleTraits{.awaited = Awaited::k}},
+    config::Row{"k_batch_sync", UpdateRule::k_batch_sync,
+                "the first k gradients from any ranks; the others are cancelled",
+                UpdateRuleTraits{.awaited = Awaited::k, .release = Release::all_or_sender}},
+    config::Row{"async", UpdateRule::async, "every gradient is applied as it arrives",
+                UpdateRuleTraits{.awaited = Awaited::one, .release = Release::sender}},
+    config::Row{"k_async", UpdateRule::k_async, "the first k ranks; the others go on with old parameters",
+                UpdateRuleTraits{.awaited = Awaited::k, .release = Release::contributors}},
+    config::Row{"k_batch_async", UpdateRule::k_batch_async, "the first k gradients; nobody waits",
+                UpdateRuleTraits{.awaited = Awaited::k, .release = Release::sender}},
+    config::Row{"ssp", UpdateRule::ssp,
+                "every gradient is applied as it arrives; no rank is more than 'bound' steps ahead",
+                UpdateRuleTraits{.awaited = Awaited::one, .release = Release::within_bound}},
+    config::Row{"local_sgd", UpdateRule::local_sgd, "parameters are averaged every push_every steps",
+                UpdateRuleTraits{.sums_steps = true, .averages = true}},
+    config::Row{
+        "downpour", UpdateRule::downpour,
+        "gradients are pushed every push_every steps and parameters fetched every fetch_every steps",
+        UpdateRuleTraits{
+            .awaited = Awaited::one, .release = Release::sender, .sums_steps = true, .in_background = true}}};
+
+constexpr const UpdateRuleTraits& traits(UpdateRule rule) { return config::traits_in<update_rules>(rule); }
 
 /// k grows with what was learnt: who chooses it is told of every update, and looks at the loss after every
 /// `every` updates.
@@ -92,35 +161,16 @@ private:
   UpdateDecision decision_;
 };
 
-/// Whether the rule waits for a given number k of gradients.
-bool takes_k(UpdateRule rule);
-
 /// Gradients in an update.
 int gradients_per_update(const UpdateSettings& settings);
 
-/// Whether all workers begin anew after every update, so that an update is a step of all of them.
-bool is_synchronous(UpdateRule rule);
+/// The fewest workers with which the rule goes on making updates.
+int workers_needed(const UpdateSettings& settings);
 
 }  // namespace trainyard
 
-namespace trainyard::config {
-
 template <>
-struct Names<UpdateRule> {
+struct trainyard::config::Names<trainyard::UpdateRule> {
   static constexpr std::string_view what = "update rule";
-  static constexpr std::array table{
-      Name{"sync", UpdateRule::sync, "one update per step, from all ranks"},
-      Name{"k_sync", UpdateRule::k_sync, "the first k ranks; the others are cancelled (backup workers)"},
-      Name{"k_batch_sync", UpdateRule::k_batch_sync,
-           "the first k gradients from any ranks; the others are cancelled"},
-      Name{"async", UpdateRule::async, "every gradient is applied as it arrives"},
-      Name{"k_async", UpdateRule::k_async, "the first k ranks; the others go on with old parameters"},
-      Name{"k_batch_async", UpdateRule::k_batch_async, "the first k gradients; nobody waits"},
-      Name{"ssp", UpdateRule::ssp,
-           "every gradient is applied as it arrives; no rank is more than 'bound' steps ahead"},
-      Name{"local_sgd", UpdateRule::local_sgd, "parameters are averaged every push_every steps"},
-      Name{"downpour", UpdateRule::downpour,
-           "gradients are pushed every push_every steps and parameters fetched every fetch_every steps"}};
+  static constexpr std::array table = names_in<update_rules>();
 };
-
-}  // namespace trainyard::config

@@ -22,9 +22,7 @@ double gradient_elements(const std::vector<Op>& ops) {
 
 /// Messages and collectives along the other axes are part of every forward and backward pass. Without groups,
 /// all ranks are replicas.
-bool is_of_gradients(const OpCommunication& one) {
-  return !one.message && (one.axis == Axis::all || is_of_replicas(one.axis));
-}
+bool is_of_gradients(const OpCommunication& one) { return !one.message && !traits(one.axis).share_model(); }
 
 Op addition_op(double elements, Bytes gradient) {
   Op op;

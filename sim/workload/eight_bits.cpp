@@ -14,7 +14,7 @@ bool runs_in_8_bits(const Layer& layer) {
          !layer.stays_in_16_bits;
 }
 
-bool casts_output(LayerKind kind) { return kind == LayerKind::layer_norm || kind == LayerKind::rms_norm; }
+bool casts_output(LayerKind kind) { return traits(kind).forward == OpKind::layer_norm; }
 
 double weights_in_8_bits(const std::vector<Layer>& layers) {
   double sum = 0;

@@ -10,21 +10,11 @@ namespace {
 
 constexpr std::string_view joint = " + ";
 
-bool is_elementwise(LayerKind kind) {
-  return kind == LayerKind::relu || kind == LayerKind::gelu || kind == LayerKind::swish ||
-         kind == LayerKind::dropout || kind == LayerKind::add || kind == LayerKind::position_bias;
-}
-
-/// Whether the last pass of its forward is element-wise.
-bool ends_elementwise(LayerKind kind) {
-  return kind == LayerKind::batch_norm || kind == LayerKind::layer_norm || kind == LayerKind::rms_norm ||
-         kind == LayerKind::softmax;
-}
+bool is_elementwise(const Layer& layer) { return traits(layer.kind).is_elementwise; }
 
 /// Whether the values between two layers are written even if fused.
-bool is_kept(LayerKind writer, LayerKind reader) {
-  return writer == LayerKind::softmax || writer == LayerKind::relu || reader == LayerKind::gelu ||
-         reader == LayerKind::swish;
+bool is_kept(const Layer& writer, const Layer& reader) {
+  return traits(writer.kind).rereads_output || traits(reader.kind).keeps_input;
 }
 
 /// Values that the op of layer `from` passes on to that of layer `to`, the next in the trace.
@@ -35,18 +25,18 @@ struct Handover {
 std::optional<Handover> forward_handover(const std::vector<Layer>& layers, int from, int to) {
   const Layer& writer = layers[static_cast<std::size_t>(from)];
   const Layer& reader = layers[static_cast<std::size_t>(to)];
-  if (to != from + 1 || !reader.continues_previous || !is_elementwise(reader.kind) ||
+  if (to != from + 1 || !reader.continues_previous || !is_elementwise(reader) ||
       writer.out_elements != reader.in_elements)
     return std::nullopt;
-  if (!is_elementwise(writer.kind) && !ends_elementwise(writer.kind)) return std::nullopt;
-  return Handover{reader.in_elements, is_kept(writer.kind, reader.kind) ? 0 : reader.in_elements};
+  if (!is_elementwise(writer) && !traits(writer.kind).ends_elementwise) return std::nullopt;
+  return Handover{reader.in_elements, is_kept(writer, reader) ? 0 : reader.in_elements};
 }
 
 /// Additions have no op in backward: their gradient goes to both inputs, so it is written.
 std::optional<Handover> backward_handover(const std::vector<Layer>& layers, int from, int to) {
   const Layer& writer = layers[static_cast<std::size_t>(from)];
   const Layer& reader = layers[static_cast<std::size_t>(to)];
-  if (to >= from || !is_elementwise(reader.kind) || !is_elementwise(writer.kind) ||
+  if (to >= from || !is_elementwise(reader) || !is_elementwise(writer) ||
       writer.in_elements != reader.out_elements) {
     return std::nullopt;
   }

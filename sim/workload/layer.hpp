@@ -4,8 +4,9 @@
 // ops. Counts are doubles: exact up to 2^53, without overflow.
 
 #include "collectives/axis.hpp"
-#include "config/keys.hpp"
+#include "config/traits.hpp"
 #include "units/quantity.hpp"
+#include "workload/trace.hpp"
 
 #include <array>
 #include <map>
@@ -43,13 +44,101 @@ enum class LayerKind {
   softmax,
   flash_attention,
   softmax_cross_entropy,
-  sigmoid_cross_entropy,
   margin,
+  sigmoid_cross_entropy,
   permute,
   recurrence,
   additive_scores,
   pairs
 };
+
+/// Everything in which kinds of layers differ by family. `forward` and `backward` are the ops of one pass
+/// over its values; the backward pass of a matrix product has other ops.
+struct LayerTraits {
+  OpKind forward = OpKind::elementwise;
+  OpKind backward = OpKind::elementwise;
+  bool keeps_input = false;       ///< what it keeps for backward is the whole tensor that it reads
+  bool keeps_inputs = false;      ///< the same of several tensors
+  bool is_elementwise = false;    ///< may be fused with such a layer before it
+  bool ends_elementwise = false;  ///< the last pass of its forward is element-wise
+  bool rereads_output = false;    ///< backward reads its output
+  bool is_loss = false;           ///< ends the model: its output is the loss
+
+  [[nodiscard]] constexpr bool is_convolution() const {
+    return forward == OpKind::conv_forward || forward == OpKind::conv_dgrad;
+  }
+};
+
+inline constexpr LayerTraits of_norms{.forward = OpKind::layer_norm,
+                                      .backward = OpKind::layer_norm,
+                                      .keeps_input = true,
+                                      .ends_elementwise = true};
+inline constexpr LayerTraits of_pools{
+    .forward = OpKind::pooling, .backward = OpKind::pooling, .keeps_input = true};
+
+inline constexpr std::array layer_kinds{
+    config::Row{"conv", LayerKind::conv, "2-D convolution",
+                LayerTraits{.forward = OpKind::conv_forward, .keeps_input = true}},
+    config::Row{"conv_transpose", LayerKind::conv_transpose, "transposed 2-D convolution",
+                LayerTraits{.forward = OpKind::conv_dgrad, .keeps_input = true}},
+    config::Row{"batchnorm", LayerKind::batch_norm, "batch normalisation",
+                LayerTraits{.forward = OpKind::batch_norm_forward,
+                            .backward = OpKind::batch_norm_backward,
+                            .keeps_input = true,
+                            .ends_elementwise = true}},
+    config::Row{"layernorm", LayerKind::layer_norm, "layer normalisation", of_norms},
+    config::Row{"rmsnorm", LayerKind::rms_norm, "normalisation by the root mean square", of_norms},
+    config::Row{"lrn", LayerKind::local_response_norm, "local response normalisation", LayerTraits{}},
+    config::Row{"relu", LayerKind::relu, "rectified linear unit",
+                LayerTraits{.is_elementwise = true, .rereads_output = true}},
+    config::Row{"prelu", LayerKind::prelu, "rectified linear unit with a learned slope below 0",
+                LayerTraits{.keeps_input = true}},
+    config::Row{"gelu", LayerKind::gelu, "Gaussian error linear unit",
+                LayerTraits{.keeps_input = true, .is_elementwise = true}},
+    config::Row{"swish", LayerKind::swish, "values times their sigmoid (SiLU)",
+                LayerTraits{.keeps_input = true, .is_elementwise = true}},
+    config::Row{"silu", LayerKind::silu, "one half of the features times the SiLU of the other (SwiGLU)",
+                LayerTraits{.keeps_input = true}},
+    config::Row{"geglu", LayerKind::geglu, "one half of the features times the GELU of the other (GEGLU)",
+                LayerTraits{.keeps_input = true}},
+    config::Row{"rope", LayerKind::rope, "rotation of queries and keys by their position", LayerTraits{}},
+    config::Row{"dropout", LayerKind::dropout, "random values set to zero",
+                LayerTraits{.is_elementwise = true}},
+    config::Row{"maxpool", LayerKind::max_pool, "maximum pooling", of_pools},
+    config::Row{"add", LayerKind::add, "sum of two inputs", LayerTraits{.is_elementwise = true}},
+    config::Row{"multiply", LayerKind::multiply, "product of two inputs", LayerTraits{.keeps_inputs = true}},
+    config::Row{"concat", LayerKind::concat, "concatenation: copies of the inputs", LayerTraits{}},
+    config::Row{"position_bias", LayerKind::position_bias, "a bias by position added to attention scores",
+                LayerTraits{.is_elementwise = true}},
+    config::Row{"avgpool", LayerKind::average_pool, "average pooling", of_pools},
+    config::Row{"embedding", LayerKind::embedding, "look-up of table rows",
+                LayerTraits{.forward = OpKind::embedding, .backward = OpKind::embedding}},
+    config::Row{"linear", LayerKind::linear, "fully connected",
+                LayerTraits{.forward = OpKind::gemm, .keeps_input = true}},
+    config::Row{"bmm", LayerKind::batched_matmul, "one matrix product per attention head",
+                LayerTraits{.forward = OpKind::gemm, .keeps_inputs = true}},
+    config::Row{"softmax", LayerKind::softmax, "softmax of attention scores",
+                LayerTraits{.forward = OpKind::softmax,
+                            .backward = OpKind::softmax,
+                            .ends_elementwise = true,
+                            .rereads_output = true}},
+    config::Row{"flash_attention", LayerKind::flash_attention, "attention of all heads in one kernel",
+                LayerTraits{.forward = OpKind::attention, .keeps_inputs = true}},
+    config::Row{"softmax_xent", LayerKind::softmax_cross_entropy, "softmax and loss",
+                LayerTraits{.forward = OpKind::softmax, .backward = OpKind::softmax, .is_loss = true}},
+    config::Row{"margin", LayerKind::margin, "margin of the label's class", LayerTraits{}},
+    config::Row{"sigmoid_xent", LayerKind::sigmoid_cross_entropy, "sigmoid and loss",
+                LayerTraits{.keeps_input = true, .is_loss = true}},
+    config::Row{"permute", LayerKind::permute, "copies of tokens in the order of their experts, or their sum",
+                LayerTraits{}},
+    config::Row{"recurrence", LayerKind::recurrence, "steps of a recurrent network, one after the other",
+                LayerTraits{}},
+    config::Row{"additive_scores", LayerKind::additive_scores, "scores of additive attention",
+                LayerTraits{.keeps_inputs = true}},
+    config::Row{"pairs", LayerKind::pairs, "products of different vectors, picked from those of all pairs",
+                LayerTraits{}}};
+
+constexpr const LayerTraits& traits(LayerKind kind) { return config::traits_in<layer_kinds>(kind); }
 
 /// A trainable tensor.
 struct Parameter {
@@ -169,15 +258,8 @@ struct Layer {
 /// their block.
 bool do_the_same(const Layer& a, const Layer& b);
 
-/// Whether a layer ends the model: its output is the loss.
-constexpr bool is_loss(LayerKind kind) {
-  return kind == LayerKind::softmax_cross_entropy || kind == LayerKind::sigmoid_cross_entropy;
-}
-
 /// Whether a layer is a convolution, transposed or not.
-inline bool is_convolution(const Layer& layer) {
-  return layer.kind == LayerKind::conv || layer.kind == LayerKind::conv_transpose;
-}
+inline bool is_convolution(const Layer& layer) { return traits(layer.kind).is_convolution(); }
 
 /// Values in all parameter tensors of a layer.
 double parameter_elements(const Layer& layer);
@@ -323,45 +405,10 @@ Layer margin_layer(std::string name, const std::vector<int>& shape);
 /// The output map of a layer, for the next one. The layer must have three output dimensions.
 FeatureMap output_map(const Layer& layer);
 
-namespace config {
+}  // namespace trainyard
 
 template <>
-struct Names<LayerKind> {
+struct trainyard::config::Names<trainyard::LayerKind> {
   static constexpr std::string_view what = "layer kind";
-  static constexpr std::array table{
-      Name{"conv", LayerKind::conv, "2-D convolution"},
-      Name{"conv_transpose", LayerKind::conv_transpose, "transposed 2-D convolution"},
-      Name{"batchnorm", LayerKind::batch_norm, "batch normalisation"},
-      Name{"layernorm", LayerKind::layer_norm, "layer normalisation"},
-      Name{"rmsnorm", LayerKind::rms_norm, "normalisation by the root mean square"},
-      Name{"lrn", LayerKind::local_response_norm, "local response normalisation"},
-      Name{"relu", LayerKind::relu, "rectified linear unit"},
-      Name{"prelu", LayerKind::prelu, "rectified linear unit with a learned slope below 0"},
-      Name{"gelu", LayerKind::gelu, "Gaussian error linear unit"},
-      Name{"swish", LayerKind::swish, "values times their sigmoid (SiLU)"},
-      Name{"silu", LayerKind::silu, "one half of the features times the SiLU of the other (SwiGLU)"},
-      Name{"geglu", LayerKind::geglu, "one half of the features times the GELU of the other (GEGLU)"},
-      Name{"rope", LayerKind::rope, "rotation of queries and keys by their position"},
-      Name{"dropout", LayerKind::dropout, "random values set to zero"},
-      Name{"maxpool", LayerKind::max_pool, "maximum pooling"},
-      Name{"add", LayerKind::add, "sum of two inputs"},
-      Name{"multiply", LayerKind::multiply, "product of two inputs"},
-      Name{"concat", LayerKind::concat, "concatenation: copies of the inputs"},
-      Name{"position_bias", LayerKind::position_bias, "a bias by position added to attention scores"},
-      Name{"avgpool", LayerKind::average_pool, "average pooling"},
-      Name{"embedding", LayerKind::embedding, "look-up of table rows"},
-      Name{"linear", LayerKind::linear, "fully connected"},
-      Name{"bmm", LayerKind::batched_matmul, "one matrix product per attention head"},
-      Name{"softmax", LayerKind::softmax, "softmax of attention scores"},
-      Name{"flash_attention", LayerKind::flash_attention, "attention of all heads in one kernel"},
-      Name{"softmax_xent", LayerKind::softmax_cross_entropy, "softmax and loss"},
-      Name{"margin", LayerKind::margin, "margin of the label's class"},
-      Name{"sigmoid_xent", LayerKind::sigmoid_cross_entropy, "sigmoid and loss"},
-      Name{"permute", LayerKind::permute, "copies of tokens in the order of their experts, or their sum"},
-      Name{"recurrence", LayerKind::recurrence, "steps of a recurrent network, one after the other"},
-      Name{"additive_scores", LayerKind::additive_scores, "scores of additive attention"},
-      Name{"pairs", LayerKind::pairs, "products of different vectors, picked from those of all pairs"}};
+  static constexpr std::array table = names_in<layer_kinds>();
 };
-
-}  // namespace config
-}  // namespace trainyard

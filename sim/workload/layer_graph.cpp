@@ -15,27 +15,7 @@ namespace {
 bool has_weights(const Layer& layer) { return !layer.parameters.empty() || layer.tied_elements > 0; }
 
 /// Whether a layer keeps its input for backward, the whole tensor that it reads.
-bool keeps_input(const Layer& layer) {
-  switch (layer.kind) {
-    case LayerKind::conv:
-    case LayerKind::conv_transpose:
-    case LayerKind::linear:
-    case LayerKind::batch_norm:
-    case LayerKind::layer_norm:
-    case LayerKind::rms_norm:
-    case LayerKind::gelu:
-    case LayerKind::prelu:
-    case LayerKind::swish:
-    case LayerKind::silu:
-    case LayerKind::geglu:
-    case LayerKind::max_pool:
-    case LayerKind::average_pool:
-    case LayerKind::sigmoid_cross_entropy:
-      return layer.saved_elements > 0;
-    default:
-      return false;
-  }
-}
+bool keeps_input(const Layer& layer) { return traits(layer.kind).keeps_input && layer.saved_elements > 0; }
 
 /// A layer that no parameter precedes: it has no gradient of its input.
 void remove_input_gradient(Layer& layer) {
@@ -51,10 +31,7 @@ void remove_input_gradient(Layer& layer) {
 }
 
 /// Whether a layer keeps everything that it reads, one tensor or several.
-bool keeps_all_inputs(const Layer& layer) {
-  return keeps_input(layer) || layer.kind == LayerKind::multiply || layer.kind == LayerKind::batched_matmul ||
-         layer.kind == LayerKind::flash_attention || layer.kind == LayerKind::additive_scores;
-}
+bool keeps_all_inputs(const Layer& layer) { return keeps_input(layer) || traits(layer.kind).keeps_inputs; }
 
 }  // namespace
 
@@ -109,7 +86,7 @@ void LayerGraph::keep_inputs(Layer& layer, const std::vector<int>& reads) {
 
 bool LayerGraph::is_loss(int tensor) const {
   const int writer = tensors_[at(tensor)].writer;
-  return writer >= 0 && trainyard::is_loss(layers_[at(writer)].kind);
+  return writer >= 0 && traits(layers_[at(writer)].kind).is_loss;
 }
 
 int LayerGraph::joined_in(int tensor) const {
@@ -125,7 +102,7 @@ void LayerGraph::require_readers() const {
     if (!tensor.readers.empty() || (last >= 0 && tensor.writer == last)) continue;
     if (tensor.writer < 0) refuse_key("layers", "no layer reads the input", "add layers");
     const Layer& writer = layers_[at(tensor.writer)];
-    if (trainyard::is_loss(writer.kind)) continue;
+    if (traits(writer.kind).is_loss) continue;
     refuse_key(paths_[at(tensor.writer)], fmt::format("no layer reads the output of '{}'", writer.name),
                "name it in 'from', 'add' or 'concat' of a later layer, or remove it");
   }

@@ -142,26 +142,6 @@ Op normalise_op(Phase phase, const Layer& layer, const Setting& setting) {
                  Flops(backward_flops * weights), backward_passes * weights * setting.sizes.compute_weight);
 }
 
-OpKind vector_kind(LayerKind kind, Phase phase) {
-  switch (kind) {
-    case LayerKind::batch_norm:
-      return phase == Phase::forward ? OpKind::batch_norm_forward : OpKind::batch_norm_backward;
-    case LayerKind::max_pool:
-    case LayerKind::average_pool:
-      return OpKind::pooling;
-    case LayerKind::layer_norm:
-    case LayerKind::rms_norm:
-      return OpKind::layer_norm;
-    case LayerKind::embedding:
-      return OpKind::embedding;
-    case LayerKind::softmax:
-    case LayerKind::softmax_cross_entropy:
-      return OpKind::softmax;
-    default:
-      return OpKind::elementwise;
-  }
-}
-
 Bytes vector_bytes(const Layer& layer, double rw_elements, const Setting& setting) {
   if (layer.kind == LayerKind::dropout) {  // the mask has one byte per value in any precision
     return setting.batch * (2 * layer.in_elements * setting.sizes.activation + layer.saved_fixed);
@@ -172,7 +152,7 @@ Bytes vector_bytes(const Layer& layer, double rw_elements, const Setting& settin
 
 Op vector_op(Phase phase, const Layer& layer, Flops flops, Bytes bytes, const Setting& setting) {
   const double values = layer.kind == LayerKind::embedding ? layer.out_elements : layer.in_elements;
-  const OpKind kind = vector_kind(layer.kind, phase);
+  const OpKind kind = phase == Phase::forward ? traits(layer.kind).forward : traits(layer.kind).backward;
   const int row = kind == OpKind::softmax ? layer.in_shape.back() : 0;
   return make_op(phase, layer.name, kind, VectorShape{setting.batch * values, row}, setting.batch * flops,
                  bytes);
@@ -185,17 +165,7 @@ Bytes table_gradient_bytes(const Layer& layer, const Setting& setting) {
          (gradient_elements(layer, setting.batch) + layer.tied_elements) * setting.sizes.gradient;
 }
 
-bool is_matrix(const Layer& layer) {
-  return is_convolution(layer) || layer.kind == LayerKind::linear ||
-         layer.kind == LayerKind::batched_matmul || layer.kind == LayerKind::flash_attention;
-}
-
-/// The kind of a matrix layer's forward op.
-OpKind matrix_kind(LayerKind kind) {
-  if (kind == LayerKind::conv) return OpKind::conv_forward;
-  if (kind == LayerKind::conv_transpose) return OpKind::conv_dgrad;
-  return kind == LayerKind::flash_attention ? OpKind::attention : OpKind::gemm;
-}
+bool is_matrix(const Layer& layer) { return is_matrix(traits(layer.kind).forward); }
 
 bool casts_weights(const Layer& layer, const Setting& setting) {
   return setting.sizes.casts && matrix_weights(layer) > 0;
@@ -270,7 +240,7 @@ void append_forward(std::vector<Op>& ops, const Layer& layer, const Setting& set
   }
   if (casts_weights(layer, setting)) ops.push_back(cast_op(Phase::forward, layer, setting));
   if (layer.normalises_weights) ops.push_back(normalise_op(Phase::forward, layer, setting));
-  const OpKind kind = matrix_kind(layer.kind);
+  const OpKind kind = traits(layer.kind).forward;
   const Shape shape =
       is_convolution(layer) ? Shape(conv_shape(layer, setting.batch)) : Shape(gemm_shape(layer, setting));
   ops.push_back(make_op(Phase::forward, layer.name, kind, shape, setting.batch * layer.forward_flops,
@@ -462,12 +432,12 @@ Op matrix_op(LayerPass pass, const Layer& layer, int batch, const ElementSizes& 
                    batch * layer.backward_flops, batch * layer.backward_rw_elements * sizes.activation);
   if (is_convolution(layer)) {
     const ConvShape shape = conv_shape(layer, batch);
-    if (is_forward) return op(matrix_kind(layer.kind), shape);
+    if (is_forward) return op(traits(layer.kind).forward, shape);
     if (pass == LayerPass::weight_gradient) return op(OpKind::conv_wgrad, shape);
     return op(layer.kind == LayerKind::conv_transpose ? OpKind::conv_forward : OpKind::conv_dgrad, shape);
   }
   const GemmShape forward = gemm_shape(layer, setting);
-  if (is_forward) return op(matrix_kind(layer.kind), forward);
+  if (is_forward) return op(traits(layer.kind).forward, forward);
   return op(OpKind::gemm,
             pass == LayerPass::input_gradient ? first_gradient(forward) : second_gradient(forward));
 }

@@ -4,6 +4,7 @@
 #include "engine/order_log_cases.hpp"
 #include "engine/time_per_update.hpp"
 #include "engine/training.hpp"
+#include "every_rule.hpp"
 #include "platform/load.hpp"
 
 #include <algorithm>
@@ -251,16 +252,11 @@ TEST_CASE("what takes no time to send changes nothing, whatever the rule") {
   Randomness random;
   random.step = random::Distribution{
       .kind = random::Kind::exponential, .sd = {}, .shift = {}, .shape = {}, .file = {}, .seen = {}};
-  for (const UpdateRule rule :
-       {UpdateRule::sync, UpdateRule::k_sync, UpdateRule::k_batch_sync, UpdateRule::async,
-        UpdateRule::k_async, UpdateRule::k_batch_async, UpdateRule::ssp}) {
-    CAPTURE(config::name_of(rule));
-    const Setup setup{.bytes = 1e-6,
-                      .compute = 1e3,
-                      .rule = {.rule = rule, .k = 3, .bound = 2},
-                      .random = random,
-                      .warmup = 20,
-                      .measured = 200};
+  for (const UpdateSettings& rule : every_rule({.workers = 4, .k = 3, .bound = 2, .push_every = 2})) {
+    if (traits(rule.rule).in_background) continue;  // its pushes take the time of the network's latency
+    CAPTURE(config::name_of(rule.rule));
+    const Setup setup{
+        .bytes = 1e-6, .compute = 1e3, .rule = rule, .random = random, .warmup = 20, .measured = 200};
     std::vector<int> nodes(4);
     std::iota(nodes.begin(), nodes.end(), 0);
     StepTimes times({Seconds{setup.compute}}, nodes, random, 0);
@@ -278,17 +274,11 @@ TEST_CASE("a delay of the pushes adds to whatever the network takes, and without
   random.communication = CommunicationDelay{};
   random.communication->delay = Seconds{500};
   random.communication->factor.kind = random::Kind::exponential;
-  for (const UpdateRule rule :
-       {UpdateRule::sync, UpdateRule::k_sync, UpdateRule::k_batch_sync, UpdateRule::async,
-        UpdateRule::k_async, UpdateRule::k_batch_async, UpdateRule::ssp, UpdateRule::local_sgd}) {
-    CAPTURE(config::name_of(rule));
+  for (const UpdateSettings& rule : every_rule({.workers = 4, .k = 3, .bound = 2, .push_every = 2})) {
+    if (traits(rule.rule).in_background) continue;  // it hides the delay
+    CAPTURE(config::name_of(rule.rule));
     const Setup setup{
-        .bytes = 1e-6,
-        .compute = 1e3,
-        .rule = {.rule = rule, .k = 3, .bound = 2, .push_every = rule == UpdateRule::local_sgd ? 2 : 1},
-        .random = random,
-        .warmup = 20,
-        .measured = 200};
+        .bytes = 1e-6, .compute = 1e3, .rule = rule, .random = random, .warmup = 20, .measured = 200};
     std::vector<int> nodes(4);
     std::iota(nodes.begin(), nodes.end(), 0);
     StepTimes times({Seconds{setup.compute}}, nodes, random, 0);
@@ -405,16 +395,13 @@ TEST_CASE("each tensor is pulled once it is updated, before others are pushed") 
                     .needed = {0, 0}})
         .time_per_update;
   };
-  for (const UpdateRule rule :
-       {UpdateRule::sync, UpdateRule::k_sync, UpdateRule::k_batch_sync, UpdateRule::async,
-        UpdateRule::k_async, UpdateRule::k_batch_async, UpdateRule::ssp, UpdateRule::local_sgd}) {
-    CAPTURE(config::name_of(rule));
+  for (const UpdateSettings& rule : every_rule({})) {
+    if (traits(rule.rule).in_background) continue;  // it does not wait for its push
+    CAPTURE(config::name_of(rule.rule));
     // push and pull of the last tensor; those of the first are over by then ...
-    CHECK(one_worker(0.01, {.rule = rule, .k = 1}) ==
-          doctest::Approx(0.1 + 2 * way_latency + 2 * 0.01).epsilon(1e-9));
+    CHECK(one_worker(0.01, rule) == doctest::Approx(0.1 + 2 * way_latency + 2 * 0.01).epsilon(1e-9));
     // ... or the push of the last waits for it, and its pull begins when the first is pulled
-    CHECK(one_worker(0.1, {.rule = rule, .k = 1}) ==
-          doctest::Approx(0.05 + 2 * way_latency + 3 * 0.1).epsilon(1e-9));
+    CHECK(one_worker(0.1, rule) == doctest::Approx(0.05 + 2 * way_latency + 3 * 0.1).epsilon(1e-9));
   }
 }
 
@@ -661,18 +648,7 @@ Randomness exponential_steps() {
 }  // namespace
 
 TEST_CASE("with servers a log has the ages that the engine counted, and changes nothing") {
-  const UpdateSettings rules[] = {
-      {.rule = UpdateRule::sync},
-      {.rule = UpdateRule::k_sync, .k = 3},
-      {.rule = UpdateRule::k_batch_sync, .k = 3},
-      {.rule = UpdateRule::async},
-      {.rule = UpdateRule::k_async, .k = 3},
-      {.rule = UpdateRule::k_batch_async, .k = 3},
-      {.rule = UpdateRule::ssp, .bound = 1},
-      {.rule = UpdateRule::local_sgd, .push_every = 3},
-      {.rule = UpdateRule::downpour, .push_every = 2, .fetch_every = 3},
-  };
-  for (const UpdateSettings& rule : rules) {
+  for (const UpdateSettings& rule : every_rule({.k = 3, .bound = 1, .push_every = 2, .fetch_every = 3})) {
     CAPTURE(config::name_of(rule.rule));
     const LogCheck found = check_log({.compute = 0.01,
                                       .rule = rule,

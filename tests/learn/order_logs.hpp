@@ -61,8 +61,8 @@ inline OrderLog order_log(const UpdateSettings& settings, const StepTime& step_t
     read(worker);
     begin(worker, 0);
   }
-  const bool fetches_itself = settings.rule == UpdateRule::downpour;
-  const bool has_steps = fetches_itself || settings.rule == UpdateRule::local_sgd;
+  const bool fetches_itself = traits(settings.rule).in_background;
+  const bool has_steps = traits(settings.rule).sums_steps;
   for (;;) {
     int number = 0;
     for (int i = 1; i < settings.workers; ++i)

@@ -1,0 +1,217 @@
+#include "experiment/combinations.hpp"
+
+#include "config/refusal.hpp"
+#include "experiment/sync_keys.hpp"
+
+#include <array>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace trainyard {
+
+namespace {
+
+using E = const Experiment&;
+using Rows = config::Refusal<Experiment>;
+
+bool waits_for_ranks(E e) { return !has_servers(e.sync); }
+bool is_on_gpu0(E e) { return e.sync.kind == SyncKind::dataparallel_gpu0; }
+bool compresses(E e) { return e.sync.compression.value_or(Compression::none) != Compression::none; }
+bool sends_largest(E e) { return e.sync.compression == Compression::top_k; }
+bool chooses_algorithm(E e) { return e.sync.algorithm != Algorithm::automatic; }
+bool averages(E e) { return traits(e.sync.update).averages; }
+bool delays_in_background(E e) {
+  return e.random.communication.has_value() && traits(e.sync.update).in_background;
+}
+bool evaluates(E e) { return e.job && e.job->evaluation; }
+bool broadcasts(E e) { return e.job && e.job->broadcast; }
+bool learns_with_faults(E e) { return e.learn && e.faults; }
+bool shares_model(E e) { return e.traces || (e.parallelism && !changes_nothing(*e.parallelism)); }
+
+constexpr auto sources_and_updates = std::to_array<Rows>({
+    {"trace", [](E e) { return e.model && e.trace; }, "'model' and 'trace' cannot be combined",
+     "a trace is a model's step: keep one of them"},
+    {"traces", [](E e) { return e.traces && (e.model || e.trace); },
+     "'{source}' and 'traces' cannot be combined", "keep one of them"},
+    {"traces", [](E e) { return e.traces && e.traces->empty(); }, "the list of traces is empty",
+     "traces: [{{trace: my_trace.csv}}]"},
+    {"model", [](E e) { return !e.model && !e.trace && !e.traces; }, "'model' or 'trace' is missing",
+     "add 'model: resnet50' or 'trace: my_trace.csv'"},
+    {"sync.algorithm", [](E e) { return has_servers(e.sync) && chooses_algorithm(e); },
+     "'algorithm' is for collectives; parameter servers use none", "kind: all_reduce"},
+    {"sync.update", [](E e) { return waits_for_ranks(e) && !traits(e.sync.update).waits_for_all(); },
+     "'{update}' needs parameter servers; {kind} waits for every rank", "kind: parameter_server"},
+    {"sync.backups",
+     [](E e) {
+       return waits_for_ranks(e) && traits(e.sync.update).is_one_batch() && e.sync.backups.value_or(0) > 0;
+     },
+     "'backups' needs parameter servers; {kind} waits for every rank", "kind: parameter_server"},
+    {"sync.shards", [](E e) { return waits_for_ranks(e) && e.sync.shards; },
+     "'shards' needs parameter servers; {kind} has none", "kind: parameter_server"},
+    {"sync.placement", [](E e) { return waits_for_ranks(e) && e.sync.placement; },
+     "'placement' needs parameter servers; {kind} has none", "kind: parameter_server"},
+    {"sync.update", [](E e) { return is_on_gpu0(e) && averages(e); },
+     "{update} averages the parameters of all ranks; with dataparallel_gpu0 only GPU 0 has parameters",
+     "update: sync"},
+    {"sync.algorithm", [](E e) { return is_on_gpu0(e) && chooses_algorithm(e); },
+     "'algorithm' does not apply to dataparallel_gpu0; NCCL chooses for its broadcasts and reductions",
+     "leave out 'algorithm'"},
+    {"sync.grid", [](E e) { return e.sync.grid && e.sync.algorithm != Algorithm::torus2d; },
+     "'grid' applies only to algorithm: torus2d; sync.algorithm is '{algorithm}'",
+     "algorithm: torus2d, or leave out 'grid'"},
+    {"sync.compression", [](E e) { return e.sync.compression && e.sync.kind != SyncKind::peer_to_peer; },
+     "'compression' applies only to peer_to_peer; sync.kind is '{sync_kind}'",
+     "kind: peer_to_peer; for collectives set gradient_dtype of the stack"},
+    {"sync.keep", [](E e) { return e.sync.keep && !sends_largest(e); },
+     "'keep' applies only to compression: top_k", "compression: top_k"},
+    {"sync.compression", [](E e) { return !e.sync.keep && sends_largest(e); }, "'top_k' needs 'keep'",
+     "add 'keep: 0.01' to 'sync'"},
+    {"sync.compression", [](E e) { return averages(e) && compresses(e); },
+     "'compression' does not apply to {update}, which sends whole parameters",
+     "update: sync, or leave out 'compression'"},
+    {"accumulation", [](E e) { return is_on_gpu0(e) && e.accumulation > 1; },
+     "nn.DataParallel broadcasts and reduces for every micro-batch, which is not simulated",
+     "accumulation: 1, or kind: all_reduce"},
+    {"random.gpus",
+     [](E e) { return e.random.gpus == GpuSpread::profile && (e.random.gpu || e.random.step); },
+     "'gpus: profile' replaces 'gpu' and 'step'", "leave out 'gpus', or both 'gpu' and 'step'"},
+    {"random.gpus", [](E e) { return e.random.gpus == GpuSpread::slowest && e.random.gpu; },
+     "'gpu' draws the GPUs' factors, so that their slowest is not the mean one", "leave out 'gpus' or 'gpu'"},
+    // a worker goes on while its push is delayed, which only the engine with a network knows
+    {"random.communication",
+     [](E e) { return delays_in_background(e) && placement_of(e.sync) == ServerPlacement::free; },
+     "{update} hides a delay if sending takes no time (placement: free)",
+     "another placement, or leave out 'communication'"},
+    {"random.communication", [](E e) { return delays_in_background(e) && e.faults; },
+     "faults with {update} cannot be combined with random delays", "leave out 'communication' or 'faults'"},
+});
+
+/// A trace has the ops of a rank that holds its share already: only the groups of ranks are left to say.
+/// With a trace for each class of ranks these may be stages.
+struct KeyOfModel {
+  std::string_view key;
+  bool (*is_given)(const Parallelism& parallelism);
+};
+
+constexpr auto keys_of_model = std::to_array<KeyOfModel>({
+    {"pipeline", [](const auto& p) { return p.pipeline > 1; }},
+    {"virtual_stages", [](const auto& p) { return p.virtual_stages > 1; }},
+    {"sequence", [](const auto& p) { return p.sequence; }},
+    {"context_exchange", config::has<&Parallelism::context_exchange>},
+    {"schedule", config::has<&Parallelism::schedule>},
+    {"stages", [](const auto& p) { return !p.stages.empty(); }},
+    {"unequal_stages", [](const auto& p) { return p.unequal_stages; }},
+    {"first_layers", [](const auto& p) { return !p.first_layers.empty(); }},
+    {"recompute", [](const auto& p) { return p.recompute != Recompute::none; }},
+    {"shard", [](const auto& p) { return p.shard != Sharded::none; }},
+    {"layers", [](const auto& p) { return !p.layers.empty(); }},
+    {"expert_tensor", config::has<&Parallelism::expert_tensor>},
+    {"routing", [](const auto& p) { return p.routing != Routing{}; }},
+});
+
+void check_trace_groups(E experiment, config::Problems& problems) {
+  for (const auto& [key, is_given] : keys_of_model) {
+    if (!is_given(*experiment.parallelism) || (key == "pipeline" && experiment.traces)) continue;
+    problems.error(fmt::format("parallelism.{}", key),
+                   fmt::format("'{}' divides a model, but the trace has the ops of a rank already", key),
+                   fmt::format("leave out '{}'; name the collectives of groups in the trace", key));
+  }
+}
+
+/// Settings that a job whose ranks share a model cannot be combined with yet.
+void check_shared_model(E experiment, config::Problems& problems) {
+  for (const UnsharedSetting& setting : not_with_shared_model(experiment))
+    problems.error(setting.key,
+                   fmt::format("ranks that share a model are not simulated with {}", setting.what),
+                   fmt::format("leave out '{}', or '{}'", setting.key,
+                               experiment.parallelism ? "parallelism" : "traces"));
+  if (experiment.parallelism && is_replay(experiment)) check_trace_groups(experiment, problems);
+}
+
+constexpr auto jobs_and_learning = std::to_array<Rows>({
+    {"sync.algorithm",
+     [](E e) {
+       return shares_model(e) && e.parallelism && chooses_algorithm(e) && !has_all_reduces(*e.parallelism);
+     },
+     "'{algorithm}' is an algorithm of all-reduces, but replicas that divide their state reduce-scatter "
+     "gradients",
+     "algorithm: auto, or shard: none"},
+    {"one_gpu_scale", [](E e) { return e.one_gpu_scale && !e.one_gpu; }, "'one_gpu_scale' needs 'one_gpu'",
+     "add 'one_gpu: 803 samples/s', or set compute_scale of the stack"},
+    {"faults", [](E e) { return e.faults && e.faults->rates.empty() && e.faults->dates.empty(); },
+     "'faults' needs 'rates' or 'dates'", "add 'rates' or 'dates', or leave out 'faults'"},
+    {"job.steps", [](E e) { return e.job && e.job->epochs && e.job->steps; },
+     "'epochs' and 'steps' are both the length of the job", "keep one of them"},
+    {"job.target", [](E e) { return e.job && e.job->target && (e.job->epochs || e.job->steps); },
+     "'target' and 'epochs' or 'steps' are both the length of the job", "keep one of them"},
+    {"job", [](E e) { return e.job && !e.job->epochs && !e.job->steps && !e.job->target; },
+     "'job' needs 'epochs', 'steps' or 'target'", "add 'epochs: 90' or 'steps: 100000', or --epochs 90"},
+    // evaluation is simulated where each rank runs the whole forward pass
+    {"job.evaluation", [](E e) { return evaluates(e) && e.parallelism; },
+     "evaluation is not simulated with 'parallelism': ranks share a model",
+     "leave out 'evaluation', or that key"},
+    {"job.evaluation", [](E e) { return evaluates(e) && e.traces; },
+     "evaluation is not simulated with 'traces': ranks do different work",
+     "leave out 'evaluation', or that key"},
+    {"job.evaluation", [](E e) { return evaluates(e) && is_on_gpu0(e); },
+     "evaluation is not simulated with 'sync.kind: dataparallel_gpu0': it broadcasts the parameters before "
+     "each forward pass",
+     "kind: all_reduce"},
+    {"job.evaluation", [](E e) { return evaluates(e) && is_multi_update(e); },
+     "evaluation is not simulated with 'random, servers or update rules': steps differ",
+     "leave out 'evaluation', or simulate a steady step"},
+    {"job.checkpoint", [](E e) { return e.job && e.job->checkpoint && e.faults; },
+     "the checkpoints of a job with faults are those of 'faults.checkpoint'",
+     "leave out 'job.checkpoint', or 'faults'"},
+    {"job.broadcast", [](E e) { return broadcasts(e) && has_servers(e.sync); },
+     "parameters come from servers: no rank broadcasts them", "broadcast: false"},
+    {"job.broadcast", [](E e) { return broadcasts(e) && is_on_gpu0(e); },
+     "dataparallel_gpu0 broadcasts the parameters in every step", "broadcast: false"},
+    {"job.broadcast", [](E e) { return broadcasts(e) && (e.parallelism || e.traces); },
+     "the broadcast is not simulated for ranks that share a model or replay traces of their own",
+     "broadcast: false"},
+    // only where nobody waits for the others is the order of updates without a worker known
+    {"faults", [](E e) { return learns_with_faults(e) && !traits(e.sync.update).never_waits(); },
+     "learning with faults is known for {never_waiting}, where nobody waits for a dead worker; sync.update "
+     "is '{update}'",
+     "leave out 'faults' or 'learn'"},
+    {"faults.rates", [](E e) { return learns_with_faults(e) && !e.faults->rates.empty(); },
+     "learning knows faults at fixed dates only", "'dates' in place of 'rates', or leave out 'learn'"},
+    {"learn.until.updates", [](E e) { return learns_with_faults(e) && e.learn->until.updates; },
+     "a job with faults makes fewer updates in the time that they take", "until: {{time: ...}}"},
+    {"learn", [](E e) { return e.learn && sends_largest(e); },
+     "gradients are learnt from uncompressed, but this job sends the largest ones only",
+     "leave out 'learn', or compression: none"},
+    {"sync.adaptive_k", [](E e) { return e.sync.adaptive_k && !e.learn; },
+     "k can only follow a loss if something learns", "add 'learn', or leave out 'adaptive_k'"},
+    {"sync.adaptive_k", [](E e) { return e.sync.adaptive_k && e.faults; },
+     "the pace of a job with faults is known for a fixed k only", "leave out 'adaptive_k', or 'faults'"},
+});
+
+std::string in_words(std::string_view text, E e) {
+  using config::name_of;
+  const bool is_all_reduce = e.sync.kind == SyncKind::all_reduce;
+  return fmt::format(
+      fmt::runtime(text), fmt::arg("update", name_of(e.sync.update)),
+      fmt::arg("kind", is_all_reduce ? "an all-reduce" : name_of(e.sync.kind)),
+      fmt::arg("sync_kind", name_of(e.sync.kind)), fmt::arg("algorithm", name_of(e.sync.algorithm)),
+      fmt::arg("source", e.model ? "model" : "trace"),
+      fmt::arg("never_waiting",
+               config::names_with<update_rules>([](const auto& rule) { return rule.never_waits(); })));
+}
+
+}  // namespace
+
+void check_combinations(const Experiment& experiment, config::Problems& problems) {
+  const auto report = [&](std::string_view key, std::string message, std::string hint) {
+    problems.error(key, std::move(message), std::move(hint));
+  };
+  check_rule_keys(experiment.sync, problems);
+  config::refuse(sources_and_updates, experiment, in_words, report);
+  if (shares_model(experiment)) check_shared_model(experiment, problems);
+  config::refuse(jobs_and_learning, experiment, in_words, report);
+}
+
+}  // namespace trainyard
