@@ -16,7 +16,6 @@
 #include "run/child_processes.hpp"
 #include "run/simulate.hpp"
 #include "sanitized.hpp"
-#include "workload/readme_keys.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -660,16 +659,4 @@ families: []
   CHECK(resolved("VGG-16 classes=5").model->layers.front().in_shape == std::vector<int>{3, 96, 96});
   CHECK(std::get<std::string>(run_of("VGG-16 classes=many")) ==
         "no number follows 'classes=' in the model 'VGG-16 classes=many'");
-}
-
-TEST_CASE("workloads/README.md names every key of run rules") {
-  const std::string readme = readme_text("workloads/README.md");
-  check_documented<RunRules>(readme);
-  check_documented<ModelRule>(readme);
-  check_documented<StackRule>(readme);
-  check_documented<ExclusionRule>(readme);
-  check_documented<FamilyRule>(readme);
-  check_documented<OutlierRule>(readme);
-  check_documented<SeriesWords>(readme);
-  check_documented<RowPattern>(readme);
 }
