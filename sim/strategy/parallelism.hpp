@@ -296,7 +296,10 @@ struct Keys<Parallelism> {
                  "model; no cut is inside a block, where several tensors pass"),
         optional("recompute", &Parallelism::recompute,
                  "activations that backward computes again instead of keeping them"),
-        optional("shard", &Parallelism::shard, "what replicas divide instead of each holding it"),
+        optional("shard", &Parallelism::shard,
+                 "what replicas divide instead of each holding it; gradients and parameters need one stage; "
+                 "gradients saves no memory, with a warning, if the stack's buffers and buckets hold all of "
+                 "them at once"),
         optional("shard_over", &Parallelism::shard_over, "which replicas divide it"),
         optional("routing", &Parallelism::routing, "how tokens spread over experts; default: evenly"),
         optional("layers", &Parallelism::layers,

@@ -240,13 +240,15 @@ TEST_CASE("the text of a figure has its unit, and long times are in minutes and 
 }
 
 TEST_CASE("docs/json.md has a row for each figure with its definition, in the table's order") {
-  CHECK(figures_markdown(std::span(longer_table()).last(1)) == "| `made_up_w` | yes | a figure of this test |\n");
+  CHECK(figures_markdown(std::span(longer_table()).last(1)) ==
+        "| `made_up_w` | yes | a figure of this test |\n");
   const std::string page = readme_text("docs/json.md");
   const std::string head = "\n|---|---|---|\n";
   const std::size_t begin = page.find(head) + head.size();
   std::string wanted = page;
   wanted.replace(begin, page.find("\n\n", begin) + 1 - begin, figures_markdown());
-  if (std::getenv("TRAINYARD_UPDATE") != nullptr) std::ofstream(TRAINYARD_SOURCE_DIR "/docs/json.md") << wanted;
+  if (std::getenv("TRAINYARD_UPDATE") != nullptr)
+    std::ofstream(TRAINYARD_SOURCE_DIR "/docs/json.md") << wanted;
   INFO("TRAINYARD_UPDATE=1 ./dev room report writes the rows");
   CHECK(page == wanted);
 }
