@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs every command that the documentation shows and compares its output.
+"""Runs every command that the documentation shows and compares its output; checks the links between pages.
 
-In CONTRIBUTING.md, the pages of docs/, README.md and the README.md of each folder, a fenced block marked `console` holds commands after
+In the pages of docs/, those of the top folder and the README.md of each folder, a fenced block marked `console` holds commands after
 "$ " and what they print. A line that is just "..." stands for any lines. Blocks of one file share a folder, so that a
 later command can use what an earlier one wrote. A block marked `yaml` or `text` that begins with a comment "# NAME.yaml" or
 "# NAME.txt" is a file in that folder. `./dev` commands install and build: they are run by .ci/run and the
@@ -44,6 +44,26 @@ def commands(block):
         elif found:
             found[-1][1].append(line)
     return found
+
+
+def anchors(text):
+    """The names by which GitHub links to the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(page, source):
+    """Links of a page to a file or heading that does not exist."""
+    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text(), flags=re.M | re.S)
+    broken = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if "://" in link or target == source:
+            continue
+        if not target.exists() or (anchor and anchor not in anchors(target.read_text())):
+            broken.append(link)
+    return broken
 
 
 def matches(shown, printed):
@@ -129,10 +149,13 @@ def main():
     is_update = "--update" in sys.argv[3:]
     subcommands = set(re.findall(r"^  ([a-z]+) ", (source / "dev").read_text(), flags=re.M))
     run = failed = 0
-    for document in sorted([source / "CONTRIBUTING.md", *source.glob("docs/*.md"), *source.glob("**/README.md")]):
+    for document in sorted([*source.glob("*.md"), *source.glob("docs/**/*.md"), *source.glob("*/**/README.md")]):
         if any(part.startswith("build") for part in document.relative_to(source).parts):
             continue
         text = document.read_text()
+        for link in broken_links(document, source):
+            failed += 1
+            print(f"{document.relative_to(source)}: no such file or heading: {link}")
         with tempfile.TemporaryDirectory() as folder:
             work, env = install(program, folder)
             for name, content in files(text):

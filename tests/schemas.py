@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the JSON Schemas: the shipped ones are what the program prints, every shipped YAML file is valid under its
-schema, and a misspelt key is not.
+"""Checks the JSON Schemas and the pages of keys: the shipped ones are what the program prints, every shipped YAML file is
+valid under its schema, and a misspelt key is not. --update writes schemas and pages.
 
 usage: schemas.py PROGRAM SOURCE_DIR [--update]
 """
@@ -12,6 +12,8 @@ import sys
 
 import jsonschema
 import yaml
+
+import key_pages
 
 # kind -> where its schema lies, and its files
 KINDS = {
@@ -45,12 +47,16 @@ def main():
     for kind, (folder, pattern) in KINDS.items():
         printed = subprocess.run([program, "schema", kind], capture_output=True, text=True, check=True).stdout
         shipped = source / folder / f"{kind}.json"
-        if "--update" in sys.argv:
-            shipped.parent.mkdir(exist_ok=True)
-            shipped.write_text(printed)
-        if not shipped.exists() or shipped.read_text() != printed:
-            problems.append(f"{shipped}: not what `trainyard schema {kind}` prints")
-        validator = jsonschema.Draft202012Validator(json.loads(printed))
+        schema = json.loads(printed)
+        # a line for each value, without blanks before it: half the bytes of what is printed
+        made = {shipped: json.dumps(schema, indent=0) + "\n", source / f"docs/keys/{kind}.md": key_pages.page(kind, schema)}
+        for path, text in made.items():
+            if "--update" in sys.argv:
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text)
+            if not path.exists() or path.read_text() != text:
+                problems.append(f"{path}: not what `trainyard schema {kind}` says; --update writes it")
+        validator = jsonschema.Draft202012Validator(schema)
         validator.check_schema(validator.schema)
         files = sorted(source.glob(pattern))
         if not files:

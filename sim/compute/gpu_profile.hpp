@@ -410,11 +410,12 @@ struct Keys<GpuProfile> {
         optional("year", &GpuProfile::year, "year in which the GPU came out; only listed")
             .between(1990, 2100),
         optional("compute_capability", &GpuProfile::compute_capability,
-                 "CUDA compute capability, for example 7.0; 0 if there is none")
+                 "CUDA compute capability, for example 7.0; 0 if there is none: collectives then choose by "
+                 "NCCL's tables as on a Hopper, and a note says so")
             .between(0, 100),
-        optional(
-            "sms", &GpuProfile::sms,
-            "number of streaming multiprocessors; without this key, communication takes none from kernels")
+        optional("sms", &GpuProfile::sms,
+                 "number of streaming multiprocessors, of which each ring of a collective occupies two; "
+                 "without this key, communication takes none from kernels")
             .between(1, 10'000),
         optional("kernel_share", &GpuProfile::kernel_share,
                  "fraction of the multiprocessors and of the memory bandwidth that a kernel always keeps "
@@ -423,7 +424,9 @@ struct Keys<GpuProfile> {
         optional("like", &GpuProfile::like,
                  "profile that figures missing here are scaled from, as assumed; default if any is missing: "
                  "a100_sxm4_80gb"),
-        optional("speed", &GpuProfile::speed, "for what-ifs: factor on the speed of every kernel; default: 1")
+        optional("speed", &GpuProfile::speed,
+                 "for what-ifs: factor on the speed of every kernel: peak rates, memory bandwidth, fixed and "
+                 "measured times; not on memory capacity, power and image decoder; default: 1")
             .between(0.01, GpuProfile::highest_speed),
         required("memory", &GpuProfile::memory, "device memory"),
         optional("tdp", &GpuProfile::tdp, "thermal design power; 0 if it is not known").between(0, 1e5),

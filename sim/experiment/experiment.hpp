@@ -193,10 +193,12 @@ struct Keys<Sync> {
   static auto table() {
     return keys(
         optional("kind", &Sync::kind, "how ranks exchange gradients"),
-        optional("algorithm", &Sync::algorithm, "algorithm of collectives"),
+        optional("algorithm", &Sync::algorithm,
+                 "algorithm of all-reduces, with peer_to_peer of all-gathers, where auto is direct"),
         optional("grid", &Sync::grid,
-                 "for algorithm: torus2d: [columns, rows] of the ranks; default: the fabric's grid, or the "
-                 "squarest"),
+                 "for algorithm: torus2d: [columns, rows] of the ranks, at least 2 of each, whose product is "
+                 "the number of ranks that sum gradients; rank 1 is next to rank 0 in the first row; "
+                 "default: the fabric's grid, or the squarest"),
         optional("update", &Sync::update, "which gradients an update waits for"),
         optional("k", &Sync::k, "for the k_* update rules: gradients per update").between(1, 1e7),
         optional(
@@ -210,7 +212,8 @@ struct Keys<Sync> {
         optional("fetch_every", &Sync::fetch_every, "for downpour: steps between two fetches")
             .between(1, 1e6),
         optional("backups", &Sync::backups,
-                 "for update: sync with servers: number of ranks whose gradients an update does not wait for")
+                 "for update: sync with servers: number of ranks whose gradients are dropped, not waited "
+                 "for; the same as k_sync with the remaining number")
             .between(0, 1e7),
         optional(
             "shards", &Sync::shards,
@@ -230,7 +233,9 @@ struct Keys<StepCounts> {
   static auto table() {
     return keys(
         optional("warmup", &StepCounts::warmup, "steps before the measurement").between(1, 1e6),
-        optional("measured", &StepCounts::measured, "measured steps").between(1, 1e7),
+        optional("measured", &StepCounts::measured,
+                 "measured steps; local_sgd and downpour multiply them by push_every")
+            .between(1, 1e7),
         optional("repeats", &StepCounts::repeats, "runs with different random numbers; the median counts")
             .between(1, 1000));
   }
@@ -239,7 +244,8 @@ struct Keys<StepCounts> {
 template <>
 struct Keys<BackgroundTraffic> {
   static auto table() {
-    return keys(required("from", &BackgroundTraffic::from, "sender: node3 (its first GPU), or node3.gpu2"),
+    return keys(required("from", &BackgroundTraffic::from,
+                         "sender: node3 (its first GPU), or node3.gpu2; a node beyond the job's is added"),
                 required("to", &BackgroundTraffic::to, "receiver, written in the same way"),
                 required("rate", &BackgroundTraffic::rate,
                          "rate offered to the network; less arrives if links are shared")
@@ -250,11 +256,12 @@ struct Keys<BackgroundTraffic> {
 template <>
 struct Keys<LinkChange> {
   static auto table() {
-    return keys(
-        required("at", &LinkChange::at, "time since the beginning of the step").between(0, 1e6),
-        required("link", &LinkChange::link, "one direction of a link, as links.csv names it"),
-        required("bandwidth", &LinkChange::bandwidth, "bandwidth from then on; 0 GB/s: the link has failed")
-            .between(0, 100e12));
+    return keys(required("at", &LinkChange::at, "time since the beginning of the step").between(0, 1e6),
+                required("link", &LinkChange::link, "one direction of a link, as links.csv names it"),
+                required("bandwidth", &LinkChange::bandwidth,
+                         "bandwidth from then on; 0 GB/s: the link has failed; if the step cannot end then, "
+                         "the exit code is 4")
+                    .between(0, 100e12));
   }
 };
 
@@ -368,13 +375,15 @@ struct Keys<Experiment> {
                  "the machine: a name in platforms/ or the path of a file"),
         optional("nodes", &Experiment::nodes, "number of nodes").between(1, most_nodes),
         optional("gpus", &Experiment::gpus,
-                 "total number of ranks, assigned in node order; default: every GPU")
+                 "total number of ranks, taken in node order; each node needs one; default: every GPU; where "
+                 "only gpus is set on the command line, nodes are as many as these fill")
             .between(1, 1e7),
         optional("gpus_per_node", &Experiment::gpus_per_node, "ranks per node; default: every GPU")
             .between(1, 1e4),
         optional("model", &Experiment::model,
                  "model to train: a name in workloads/models or the path of a file"),
-        optional("trace", &Experiment::trace, "path of a trace CSV, instead of a model"),
+        optional("trace", &Experiment::trace,
+                 "path of a trace CSV, relative to this file, instead of a model"),
         optional("traces", &Experiment::traces,
                  "trace CSVs of ranks that do different work or send each other messages"),
         required("stack", &Experiment::stack,
@@ -385,7 +394,8 @@ struct Keys<Experiment> {
             "runs on one GPU; ideal, kernels alone"),
         optional("precision", &Experiment::precision,
                  "number format of activations, weights and matrix units"),
-        required("batch_per_gpu", &Experiment::batch_per_gpu, "samples per rank and micro-batch")
+        required("batch_per_gpu", &Experiment::batch_per_gpu,
+                 "samples per rank and micro-batch; if ranks share a model, of a micro-batch of one replica")
             .between(1, 1e7),
         optional("accumulation", &Experiment::accumulation,
                  "micro-batches whose gradients are added up before they are reduced and applied")

@@ -110,7 +110,8 @@ struct Keys<Faults> {
                  "checkpoints, from which the job continues after a fault"),
         optional("rates", &Faults::rates, "random faults"),
         optional("dates", &Faults::dates, "faults at fixed times"),
-        optional("runs", &Faults::runs, "number of runs with different random numbers; their mean counts")
+        optional("runs", &Faults::runs,
+                 "number of runs with different random numbers; their mean counts; 1 if nothing is drawn")
             .between(2, 1e5));
   }
 };

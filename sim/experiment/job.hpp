@@ -125,14 +125,16 @@ struct Keys<LoadPhase> {
 template <>
 struct Keys<Evaluation> {
   static auto table() {
-    return keys(
-        optional("every", &Evaluation::every, "interval between evaluations: 1 epoch, 5 epochs, 2000 steps"),
-        required("samples", &Evaluation::samples, "samples of an evaluation")
-            .between(1, job_limits::most_samples),
-        optional("batch_per_gpu", &Evaluation::batch_per_gpu,
-                 "samples per rank and forward pass; default: those of training")
-            .between(1, 1e7),
-        optional("data", &Evaluation::data, "who evaluates which samples; default: the job's data"));
+    return keys(optional("every", &Evaluation::every,
+                         "interval between evaluations: 1 epoch, 5 epochs, 2000 steps; one comes at the end "
+                         "of each that ends within the job"),
+                required("samples", &Evaluation::samples,
+                         "samples of an evaluation; the last batch counts as a full one")
+                    .between(1, job_limits::most_samples),
+                optional("batch_per_gpu", &Evaluation::batch_per_gpu,
+                         "samples per rank and forward pass; default: those of training")
+                    .between(1, 1e7),
+                optional("data", &Evaluation::data, "who evaluates which samples; default: the job's data"));
   }
 };
 
@@ -155,25 +157,27 @@ struct Keys<JobCheckpoint> {
 template <>
 struct Keys<JobSettings> {
   static auto table() {
-    return keys(optional("epochs", &JobSettings::epochs,
-                         "length in passes over the data; --epochs sets it, in place of steps")
-                    .positive(job_limits::most_epochs),
-                optional("steps", &JobSettings::steps, "length in steps, instead of epochs")
-                    .positive(job_limits::most_steps),
-                optional("target", &JobSettings::target,
-                         "instead of a length: train until this target of the model's convergence is "
-                         "reached; --target sets it"),
-                optional("data", &JobSettings::data, "samples of an epoch that each replica trains on"),
-                optional("launch", &JobSettings::launch,
-                         "time to start and end the job: processes, imports, the model")
-                    .between(0, job_limits::longest),
-                optional("load", &JobSettings::load, "data that is read before the steps"),
-                optional("broadcast", &JobSettings::broadcast,
-                         "whether rank 0 first sends the parameters to all others"),
-                optional("evaluation", &JobSettings::evaluation,
-                         "forward passes over other samples, from time to time"),
-                optional("checkpoint", &JobSettings::checkpoint,
-                         "checkpoints of a job without faults, from time to time"));
+    return keys(
+        optional("epochs", &JobSettings::epochs,
+                 "length in passes over the data; --epochs sets it, in place of steps")
+            .positive(job_limits::most_epochs),
+        optional("steps", &JobSettings::steps, "length in steps, instead of epochs")
+            .positive(job_limits::most_steps),
+        optional("target", &JobSettings::target,
+                 "instead of a length: train until this target of the model's convergence is "
+                 "reached; --target sets it"),
+        optional("data", &JobSettings::data, "samples of an epoch that each replica trains on"),
+        optional("launch", &JobSettings::launch,
+                 "time to start and end the job: processes, imports, the model")
+            .between(0, job_limits::longest),
+        optional("load", &JobSettings::load, "data that is read before the steps"),
+        optional(
+            "broadcast", &JobSettings::broadcast,
+            "whether rank 0 first sends the parameters to all others: one collective, alone on the network"),
+        optional("evaluation", &JobSettings::evaluation,
+                 "forward passes over other samples, from time to time"),
+        optional("checkpoint", &JobSettings::checkpoint,
+                 "checkpoints of a job without faults, from time to time"));
   }
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// An ONNX model as a model file with a list of layers (workloads/README.md, "Write your own model").
+// An ONNX model as a model file with a list of layers (docs/models.md, "Write your own model").
 
 #include "imports/onnx_graph.hpp"
 

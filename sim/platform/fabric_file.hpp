@@ -50,7 +50,8 @@ template <>
 struct Keys<TreeLevel> {
   static auto table() {
     return keys(
-        required("nodes_per_switch", &TreeLevel::nodes_per_switch, "nodes below one switch of this level")
+        required("nodes_per_switch", &TreeLevel::nodes_per_switch,
+                 "nodes below one switch of this level, a multiple of the level below")
             .between(1, most_nodes),
         optional("oversubscription", &TreeLevel::oversubscription,
                  "bandwidth into a switch from below divided by its bandwidth upwards; 1: never blocks")
@@ -87,7 +88,9 @@ struct Keys<FabricFile> {
         optional("latency", &FabricFile::latency,
                  "one-way latency from NIC to NIC, all switches included; required unless kind is none")
             .between(least_latency, most_latency),
-        optional("per_flow", &FabricFile::per_flow, "bandwidth of one connection; default: all of nic")
+        optional("per_flow", &FabricFile::per_flow,
+                 "highest bandwidth of one connection (AWS, TCP in clouds); the rings of a node have one "
+                 "connection per rank; default: all of nic")
             .between(least_bandwidth, most_bandwidth),
         optional(
             "gpudirect", &FabricFile::gpudirect,
@@ -99,7 +102,8 @@ struct Keys<FabricFile> {
                  "latency added for each link crossed between switches or routers")
             .between(0, most_latency),
         optional("nodes_per_leaf", &FabricFile::nodes_per_leaf,
-                 "for a fat_tree of one level: nodes per leaf switch; default: 16")
+                 "for a fat_tree of one level: nodes per leaf switch, in order; traffic below one leaf does "
+                 "not use its uplink; default: 16")
             .between(1, most_nodes),
         optional("oversubscription", &FabricFile::oversubscription,
                  "for fat_tree and rail_optimised: bandwidth into a leaf or rail from its nodes divided by "
@@ -110,16 +114,21 @@ struct Keys<FabricFile> {
                  "for rail_optimised: nodes per unit; NICs with the same number in a unit share a switch")
             .between(1, most_nodes),
         optional("pxn", &FabricFile::pxn,
-                 "for rail_optimised: data for another rail takes NVLinks to the GPU near that rail's NIC"),
+                 "for rail_optimised: data for another rail first takes NVLinks to the GPU near that rail's "
+                 "NIC (NCCL's PXN); false: it crosses the spine; rings keep to one rail in any case"),
         optional("dimensions", &FabricFile::dimensions,
                  "for a torus: routers along x, y (and z), one per node")
             .between(1, most_nodes),
         optional("link", &FabricFile::link,
                  "for a torus: bandwidth of each link between routers, per direction")
             .between(least_bandwidth, most_bandwidth),
-        optional("groups", &FabricFile::groups, "of a dragonfly").between(1, 4096),
-        optional("routers_per_group", &FabricFile::routers_per_group, "of a dragonfly").between(1, 4096),
-        optional("nodes_per_router", &FabricFile::nodes_per_router, "of a dragonfly").between(1, 4096),
+        optional("groups", &FabricFile::groups, "of a dragonfly: groups of routers").between(1, 4096),
+        optional("routers_per_group", &FabricFile::routers_per_group,
+                 "of a dragonfly: routers of a group, which fill groups in order")
+            .between(1, 4096),
+        optional("nodes_per_router", &FabricFile::nodes_per_router,
+                 "of a dragonfly: nodes of a router, which fill routers in order")
+            .between(1, 4096),
         optional("local_link", &FabricFile::local_link,
                  "for a dragonfly: bandwidth between two routers of a group, per direction")
             .between(least_bandwidth, most_bandwidth),

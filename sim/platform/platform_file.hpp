@@ -1,6 +1,6 @@
 #pragma once
 // A platform file as written: structs that mirror the YAML, and their key tables. load.hpp turns this into a
-// Platform; platforms/README.md documents the keys.
+// Platform; docs/keys/platform.md has the keys.
 
 #include "platform/fabric_file.hpp"
 #include "platform/names.hpp"
@@ -160,9 +160,13 @@ struct Keys<CpusFile> {
         optional("host_bridge_per_port", &CpusFile::host_bridge_per_port,
                  "true if every root port is a separate host bridge: the connection of devices below two "
                  "ports is then printed as NODE instead of PHB"),
-        optional("cores", &CpusFile::cores, "cores per socket that a job may use").between(1, 4096),
+        optional("cores", &CpusFile::cores,
+                 "cores per socket that a job may use: they decode samples of real data and sum gradients "
+                 "for parameter servers")
+            .between(1, 4096),
         optional("memory_bandwidth", &CpusFile::memory_bandwidth,
-                 "specified memory bandwidth per socket, reads and writes together")
+                 "specified memory bandwidth per socket, reads and writes together; limits parameter servers "
+                 "and the decoding of samples")
             .between(least_bandwidth, most_bandwidth));
   }
 };
@@ -192,7 +196,10 @@ struct Keys<LinkFile> {
                  "bandwidth that collectives reach, per direction, all lanes together; default: "
                  "node.effective times lanes")
             .between(least_bandwidth, most_bandwidth),
-        required("latency", &LinkFile::latency, "one-way latency of this link alone")
+        required("latency", &LinkFile::latency,
+                 "one-way latency of this link alone; a route adds up its links; inside a node NCCL's "
+                 "measured steps include 1.25 us for an NVLink and 0.2 us for any other link, so that only "
+                 "latency beyond that counts")
             .between(least_latency, most_latency),
         optional("source", &LinkFile::source,
                  "source of the figures in this entry that do not state their own"));
@@ -234,7 +241,8 @@ template <>
 struct Keys<LinkLanes> {
   static auto table() {
     return keys(optional("nvlink", &LinkLanes::nvlink,
-                         "number of lanes of every NVLink; a lane keeps its speed; default: as in 'links'")
+                         "number of lanes of every NVLink, between GPUs and to NVSwitches; a lane keeps its "
+                         "speed, and more lanes make more rings; default: as in 'links'")
                     .between(1, LinkLanes::most));
   }
 };
@@ -277,7 +285,8 @@ template <>
 struct Keys<NodePrice> {
   static auto table() {
     return keys(
-        optional("list", &NodePrice::list, "list price of one node").positive(most_price),
+        optional("list", &NodePrice::list, "list price of one node; only printed, never turned into a rate")
+            .positive(most_price),
         optional("hour", &NodePrice::hour, "rent of one whole node per hour, for the cost of an epoch")
             .positive(most_price),
         required("date", &NodePrice::date, "date of the price: 2018-03 or 2018-03-27"),
@@ -289,43 +298,47 @@ struct Keys<NodePrice> {
 template <>
 struct Keys<NodeFile> {
   static auto table() {
-    return keys(optional("gpus", &NodeFile::gpus, "the GPUs of one node, each for one rank"),
-                optional("processors", &NodeFile::processors,
-                         "for nodes without GPUs: the CPU sockets (devices.cpu) hold the ranks, one each"),
-                optional("devices", &NodeFile::devices, "the other devices that links join"),
-                optional("nics", &NodeFile::nics,
-                         "for what-ifs: number of NICs in use, of those in devices; default: all")
-                    .between(1, most_count),
-                optional("links", &NodeFile::links, "the links of one node, full duplex"),
-                optional("effective", &NodeFile::effective,
-                         "bandwidth that collectives reach per lane, by link kind"),
-                optional("speed", &NodeFile::speed, "for what-ifs: factors on the bandwidth of links"),
-                optional("lanes", &NodeFile::lanes, "for what-ifs: more or fewer parallel lanes of links"),
-                optional("peer_to_peer", &NodeFile::peer_to_peer,
-                         "whether GPUs access each other's memory over PCIe; false: they copy through host "
-                         "memory, except over NVLinks"),
-                optional("host", &NodeFile::host, "the host that launches the GPUs' kernels"),
-                optional("storage", &NodeFile::storage,
-                         "storage of the samples; without this key, reading takes no time"),
-                optional("power", &NodeFile::power, "power of one node"),
-                optional("price", &NodeFile::price, "price of one node"));
+    return keys(
+        optional("gpus", &NodeFile::gpus, "the GPUs of one node, each for one rank"),
+        optional("processors", &NodeFile::processors,
+                 "for nodes without GPUs: the CPU sockets (devices.cpu) hold the ranks, one each"),
+        optional("devices", &NodeFile::devices, "the other devices that links join"),
+        optional("nics", &NodeFile::nics,
+                 "for what-ifs: number of NICs in use, of those in devices, spread evenly over their order; "
+                 "the others are left out with their links; default: all")
+            .between(1, most_count),
+        optional("links", &NodeFile::links, "the links of one node, full duplex"),
+        optional("effective", &NodeFile::effective,
+                 "bandwidth that collectives reach per lane, by link kind"),
+        optional(
+            "speed", &NodeFile::speed,
+            "for what-ifs: factors on the bandwidth of links inside a node, specified and effective, except "
+            "node.effective.staged; a factor for links that the node lacks has no effect, with a warning"),
+        optional("lanes", &NodeFile::lanes, "for what-ifs: more or fewer parallel lanes of links"),
+        optional("peer_to_peer", &NodeFile::peer_to_peer,
+                 "whether GPUs access each other's memory over PCIe; false: they copy through host "
+                 "memory, except over NVLinks"),
+        optional("host", &NodeFile::host, "the host that launches the GPUs' kernels"),
+        optional("storage", &NodeFile::storage,
+                 "storage of the samples; without this key, reading takes no time"),
+        optional("power", &NodeFile::power, "power of one node"),
+        optional("price", &NodeFile::price, "price of one node"));
   }
 };
 
 template <>
 struct Keys<PlatformFile> {
   static auto table() {
-    return keys(
-        required("name", &PlatformFile::name, "the file's name without .yaml"),
-        optional("title", &PlatformFile::title, "name for people"),
-        optional(
-            "year", &PlatformFile::year,
-            "year in which the machine came out; listed, and the default of node.host.launch rests on it")
-            .between(1990, 2100),
-        required("node", &PlatformFile::node, "one node; all nodes are alike"),
-        optional("fabric", &PlatformFile::fabric,
-                 "network between nodes; without this key, only one node can be used"),
-        optional("source", &PlatformFile::source, "publications on which the whole file is based"));
+    return keys(required("name", &PlatformFile::name, "the file's name without .yaml"),
+                optional("title", &PlatformFile::title, "name for people"),
+                optional("year", &PlatformFile::year,
+                         "year in which the machine came out, or ran what is published of it; listed, and "
+                         "the default of node.host.launch rests on it")
+                    .between(1990, 2100),
+                required("node", &PlatformFile::node, "one node; all nodes are alike"),
+                optional("fabric", &PlatformFile::fabric,
+                         "network between nodes; without this key, only one node can be used"),
+                optional("source", &PlatformFile::source, "publications on which the whole file is based"));
   }
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 // The table of figures: every number and name by which a run is described, declared once. summary.json, the
-// columns of sweeps, `compare`, "not modelled", the tiles of report.html and the tables of sim/README.md are
+// columns of sweeps, `compare`, "not modelled", the tiles of report.html and the table of docs/json.md are
 // loops over it, so a new figure is one entry in the group of its subject (figure_groups.hpp).
 
 #include "run/run.hpp"

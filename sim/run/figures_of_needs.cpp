@@ -20,9 +20,8 @@ Getter of_fullest(T MemoryReport::*member) {
 std::vector<Figure> figures_of_needs() {
   return {
       Figure{"memory_peak_bytes", "memory per GPU", bytes,
-             "memory of one rank when the backward pass begins; see workloads/README.md, \"How memory is "
-             "counted\"",
-             "memory", everywhere, of_fullest(&MemoryReport::peak)},
+             "memory of one rank when the backward pass begins; see docs/memory.md", "memory", everywhere,
+             of_fullest(&MemoryReport::peak)},
       Figure{"memory_capacity_bytes", "memory capacity", bytes, "memory of the GPU", "memory", summary_only,
              of_fullest(&MemoryReport::capacity)},
       Figure{"memory_utilization", "memory utilization", share,

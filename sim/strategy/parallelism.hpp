@@ -273,17 +273,28 @@ struct Keys<Parallelism> {
   static auto table() {
     constexpr double most = 1e6;
     return keys(
-        optional("tensor", &Parallelism::tensor, "ranks that share every layer").between(1, most),
-        optional("pipeline", &Parallelism::pipeline, "stages of the pipeline").between(1, most),
-        optional("virtual_stages", &Parallelism::virtual_stages, "virtual stages on each rank")
+        optional("tensor", &Parallelism::tensor,
+                 "ranks that share every layer (Megatron-LM): heads of the attention, columns and rows of "
+                 "linear layers, and the vocabulary, padded to a multiple of 128 x tensor")
             .between(1, most),
-        optional("context", &Parallelism::context, "ranks that share the tokens of a sample")
+        optional("pipeline", &Parallelism::pipeline, "stages of the pipeline").between(1, most),
+        optional(
+            "virtual_stages", &Parallelism::virtual_stages,
+            "virtual stages on each rank: number k of rank r is virtual stage k x pipeline + r of the model")
+            .between(1, most),
+        optional("context", &Parallelism::context,
+                 "ranks that share the tokens of a sample; twice their number must divide the sequence, and "
+                 "attention must be flash")
             .between(1, most),
         optional("context_exchange", &Parallelism::context_exchange,
                  "how the ranks of a context group exchange keys and values; default: p2p"),
-        optional("expert", &Parallelism::expert, "ranks that share the experts of a layer").between(1, most),
+        optional("expert", &Parallelism::expert,
+                 "ranks that share the experts of a layer: consecutive data (and context) ranks of a tensor "
+                 "group and stage; divides the model's 'experts'")
+            .between(1, most),
         optional("expert_tensor", &Parallelism::expert_tensor,
-                 "ranks of a tensor group that divide each expert: 1 or tensor; default: tensor")
+                 "ranks of a tensor group that divide each expert: tensor, or 1: each then has experts of "
+                 "its own, and groups of expert consist of consecutive ranks of a stage; default: tensor")
             .between(1, most),
         optional("order", &Parallelism::order,
                  "axes from the innermost, whose groups have consecutive ranks, to the outermost"),
@@ -292,16 +303,21 @@ struct Keys<Parallelism> {
         optional("schedule", &Parallelism::schedule,
                  "order of the passes on a stage; default: 1f1b, with virtual stages interleaved"),
         optional("stages", &Parallelism::stages,
-                 "blocks of each virtual stage in the model's order; default: equal parts"),
-        optional(
-            "unequal_stages", &Parallelism::unequal_stages,
-            "true: if the blocks do not divide evenly, virtual stages are as equal as possible, the larger "
-            "ones in the middle; default: refused"),
+                 "blocks of each virtual stage in the model's order; the first also has the embedding, the "
+                 "last the loss; default: equal parts"),
+        optional("unequal_stages", &Parallelism::unequal_stages,
+                 "true: if the blocks do not divide evenly, virtual stages are as equal as possible, the "
+                 "larger ones in the middle (10 blocks in 4 stages: 2, 3, 3, 2), also with up to two virtual "
+                 "stages more than blocks; default: refused"),
         optional("first_layers", &Parallelism::first_layers,
-                 "first layer of each virtual stage but the first, instead of 'stages'"),
+                 "name of the first layer of each virtual stage but the first, instead of 'stages', for any "
+                 "model; no cut is inside a block, where several tensors pass"),
         optional("recompute", &Parallelism::recompute,
                  "activations that backward computes again instead of keeping them"),
-        optional("shard", &Parallelism::shard, "what replicas divide instead of each holding it"),
+        optional("shard", &Parallelism::shard,
+                 "what replicas divide instead of each holding it; gradients and parameters need one stage; "
+                 "gradients saves no memory, with a warning, if the stack's buffers and buckets hold all of "
+                 "them at once"),
         optional("shard_over", &Parallelism::shard_over, "which replicas divide it"),
         optional("routing", &Parallelism::routing, "how tokens spread over experts; default: evenly"),
         optional("layers", &Parallelism::layers,

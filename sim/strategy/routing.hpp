@@ -39,14 +39,16 @@ struct Keys<Routing> {
     constexpr double most = 1e5;
     return keys(
         optional("capacity_factor", &Routing::capacity_factor,
-                 "rows that each expert takes of a rank, over the mean; others are dropped, free ones padded")
+                 "rows that each expert takes of a rank, over the mean, rounded up for each sample; further "
+                 "ones are dropped, free places padded, so that all messages are equally long")
             .positive(most),
         optional(
             "imbalance", &Routing::imbalance,
             "rows of the fullest rank over the mean of its group; nothing is dropped, so all wait for it")
             .between(1, most),
         optional("skew", &Routing::skew,
-                 "loads are drawn instead: the i-th most frequent expert has a weight of 1 / i^skew")
+                 "loads are drawn instead, for each layer: the i-th most frequent expert has a weight of 1 / "
+                 "i^skew (Zipf's law), at most one row per token")
             .between(0, 10),
         optional("seed", &Routing::seed, "the same seed gives the same loads; default: 1").between(0, 9e15));
   }

@@ -159,7 +159,8 @@ template <>
 struct Keys<Fusion> {
   static auto table() {
     return keys(
-        required("threshold", &Fusion::threshold, "largest size of tensors that are reduced together")
+        required("threshold", &Fusion::threshold,
+                 "largest size of tensors that are reduced together; a larger tensor goes alone")
             .above(0)
             .at_most(1e12),
         required("cycle_time", &Fusion::cycle_time,
@@ -210,8 +211,8 @@ struct Keys<Stack> {
         required("name", &Stack::name, "the file's name without .yaml"),
         optional("title", &Stack::title, "name for reports"),
         optional("framework", &Stack::framework,
-                 "pytorch, tensorflow, mxnet and so on: selects factors on kernel times (key software of an "
-                 "experiment)"),
+                 "pytorch, tensorflow, mxnet, oneflow, paddle, mindspore or hugectr: selects factors on "
+                 "kernel times (key software of an experiment)"),
         optional(
             "kernels_of", &Stack::kernels_of,
             "a stack with the same kernels, whose factors (key software of an experiment) hold for this one; "
@@ -222,7 +223,9 @@ struct Keys<Stack> {
                  "workloads/lowering or a "
                  "path; default: pytorch_2_11"),
         optional("attention", &Stack::attention,
-                 "how attention is computed, whatever the model's file says; default: as that says"),
+                 "how attention is computed, whatever the model's file says, in the families gpt2, bert, "
+                 "decoder, vit and encoder_decoder (T5: of the encoder's output alone, since its own scores "
+                 "have a trained bias); default: as that says"),
         optional("optimizer_kernels", &Stack::optimizer_kernels,
                  "kernels of the update, unless the runtime is fused"),
         optional("bucket_first", &Stack::bucket_first, "size at which the first gradient bucket closes")
@@ -239,10 +242,11 @@ struct Keys<Stack> {
         optional("reduce_each_micro_batch", &Stack::reduce_each_micro_batch,
                  "true: gradients are reduced after each micro-batch, and the next one waits; false: once, "
                  "after the last micro-batch"),
-        optional(
-            "broadcast_buffers", &Stack::broadcast_buffers,
-            "true: before a forward pass rank 0 sends the running statistics of batch norms to all ranks, as "
-            "PyTorch DDP does by default; false: each rank keeps its own"),
+        optional("broadcast_buffers", &Stack::broadcast_buffers,
+                 "true: before a forward pass rank 0 sends the running statistics of batch norms and their "
+                 "counters to all ranks, as PyTorch DDP does by default, once per step: two broadcasts, and "
+                 "a copy of each tensor on every rank; batch norms without scale or bias have none; not for "
+                 "ranks that share a model; false: each rank keeps its own"),
         optional(
             "overlap_parameters", &Stack::overlap_parameters,
             "true: parameters that replicas shard are gathered bucket by bucket during the first forward "
@@ -270,13 +274,17 @@ struct Keys<Stack> {
                  "true: communication takes multiprocessors and memory bandwidth from kernels that run at "
                  "the same time; false: it does not slow them"),
         optional("servers", &Stack::servers, "how tensors are spread over the shards of parameter servers"),
-        optional("layout", &Stack::layout, "memory layout of the activations that convolutions read"),
+        optional("layout", &Stack::layout,
+                 "memory layout of the activations that convolutions read; the same times for both if the "
+                 "GPU's profile has no separate curves"),
         optional("library", &Stack::library,
                  "library that carries out collectives; between processors one that runs on the hosts"),
         optional("nccl", &Stack::nccl,
                  "version of NCCL that chooses algorithms and protocols, if it is the library (write it in "
                  "quotes)"),
-        optional("compute_scale", &Stack::compute_scale, "factor on the time of every op in the GPU profile")
+        optional("compute_scale", &Stack::compute_scale,
+                 "factor on the time of every op that is computed here: a framework's kernels relative to "
+                 "those of the GPU's profile; results name the run that it was fitted to under calibrated_on")
             .at_least(0.01)
             .at_most(100),
         optional(
@@ -284,23 +292,28 @@ struct Keys<Stack> {
             "factors on the time of fused attention: of the stack's kernel over that in the GPU profile, "
             "FlashAttention-2 unless it says otherwise; default: 1"),
         optional("op_overhead", &Stack::op_overhead,
-                 "time added to every op; default: as fitted (key software of an experiment)")
+                 "time added to every op that is computed here, not to durations given in a trace; default: "
+                 "as fitted (key software of an experiment)")
             .at_least(0)
             .at_most(1),
         optional("input_copy", &Stack::input_copy,
                  "copies of a step's samples to the GPUs that nothing hides; default: they are hidden"),
         optional("layer_copies", &Stack::layer_copies,
                  "time to start one copy, where an all-to-all between ranks that divide layers is a copy of "
-                 "each part, which one process per node starts one after the other; default: a collective")
+                 "each part, which one process per node starts one after the other (OneFlow 0.2): an op of "
+                 "kind host before the all-to-all, with the time of the copies' bytes on the path through "
+                 "host memory; in one node it takes the place of the all-to-all; default: a collective")
             .at_least(0)
             .at_most(1),
         optional("repeated_rows", &Stack::repeated_rows,
                  "time in which a kernel adds one more gradient to the most frequent row of an embedding's "
-                 "tables, where it adds those of one row one after the other; default: nothing, they are "
-                 "added at the same time")
+                 "tables, where it adds those of one row one after the other (HugeCTR 2.2): backward waits "
+                 "for that row, whatever the GPU; default: nothing, they are added at the same time")
             .at_least(0)
             .at_most(1e-3),
-        optional("step_overhead", &Stack::step_overhead, "host time after every step, in which the GPU waits")
+        optional("step_overhead", &Stack::step_overhead,
+                 "host time after every step, in which the GPU waits and which nothing hides: reading the "
+                 "loss back, Python between steps")
             .at_least(0)
             .at_most(10),
         optional("step_overhead_per_gpu", &Stack::step_overhead_per_gpu,
@@ -310,13 +323,14 @@ struct Keys<Stack> {
             .at_most(10),
         optional("scalar_rings", &Stack::scalar_rings,
                  "scalars that the hosts of several nodes sum over all GPUs after every step"),
-        optional(
-            "micro_batch_overhead", &Stack::micro_batch_overhead,
-            "host time after every micro-batch but the last, in which the GPUs wait; only with several GPUs")
+        optional("micro_batch_overhead", &Stack::micro_batch_overhead,
+                 "host time after every micro-batch but the last, in which the GPUs wait (a flag that ranks "
+                 "agree on); only with several GPUs")
             .at_least(0)
             .at_most(10),
         optional("collective_overhead", &Stack::collective_overhead,
-                 "host time before every collective: negotiation between ranks, a late launch")
+                 "host time before every collective, taken by one after the other: negotiation between "
+                 "ranks, a late launch; with fusion after the tick of a cycle")
             .at_least(0)
             .at_most(10),
         optional("memory", &Stack::memory,

@@ -106,7 +106,8 @@ struct Keys<PublishedFigure> {
   static auto table() {
     return keys(
         required("figure", &PublishedFigure::figure,
-                 "column of sweep.csv that was published: throughput_samples_per_s, step_time_s"),
+                 "column of sweep.csv that was published, any figure of summary.json: "
+                 "throughput_samples_per_s, scaling_efficiency, epoch_time_s"),
         optional("relative_to", &PublishedFigure::relative_to,
                  "values are ratios to another point: the one with these values of these keys and the same "
                  "values of all others"),
@@ -121,13 +122,15 @@ struct Keys<SweepFile> {
     return keys(
         optional("title", &SweepFile::title, "one line for people"),
         optional("experiment", &SweepFile::experiment,
-                 "experiment to vary: a name or a path; default: 'set' and 'vary' say everything"),
+                 "experiment to vary: a name, or a path relative to this file; default: 'set' and 'vary' say "
+                 "everything"),
         optional("set", &SweepFile::set, "keys of the experiment or of files it names, for every point"),
         optional("vary", &SweepFile::vary,
                  "keys with their values or ranges (1..64 times 2); points are all combinations, the last "
                  "key changes fastest"),
         optional("zip", &SweepFile::zip,
-                 "keys whose lists are varied in parallel; the value default leaves a key unchanged"),
+                 "keys whose lists, of equal lengths, are varied in parallel; each mapping counts as one "
+                 "more key after those of vary; the value default leaves a key unchanged"),
         optional("only", &SweepFile::only, "patterns; if given, points must match one of them"),
         optional("exclude", &SweepFile::exclude, "patterns of points that are left out"),
         optional("published", &SweepFile::published, "published figures, shown next to those of the points"),

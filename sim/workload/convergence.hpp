@@ -174,7 +174,8 @@ struct Keys<TargetEvaluation> {
         optional("every_epochs", &TargetEvaluation::every_epochs, "epochs from one evaluation to the next")
             .positive(1e6),
         optional("every_samples", &TargetEvaluation::every_samples,
-                 "samples from one evaluation to the next, instead of every_epochs")
+                 "samples from one evaluation to the next, instead of every_epochs: every_samples + "
+                 "per_batch x batch, rounded down to a multiple of 'multiple'")
             .positive(1e15),
         optional("per_batch", &TargetEvaluation::per_batch,
                  "with every_samples: further samples per sample of the batch")
@@ -184,7 +185,8 @@ struct Keys<TargetEvaluation> {
             .between(1, 1e15),
         optional("whole_updates", &TargetEvaluation::whole_updates,
                  "with every_samples: the interval is rounded up to whole updates"),
-        optional("skip", &TargetEvaluation::skip, "number of first evaluations that are left out")
+        optional("skip", &TargetEvaluation::skip,
+                 "number of first evaluations that are left out: skip + skip_per_batch x batch, rounded down")
             .between(0, 1e6),
         optional("skip_per_batch", &TargetEvaluation::skip_per_batch,
                  "further ones per sample of the batch; the sum is rounded down")
@@ -202,7 +204,8 @@ struct Keys<Convergence> {
         required("optimizer", &Convergence::optimizer, "optimizer of these runs: lars, lamb, momentum"),
         optional("rounds", &Convergence::rounds,
                  "rounds of MLPerf Training for whose submissions these points are the reference"),
-        optional("sequence_length", &Convergence::sequence_length, "tokens of a sample in these runs")
+        optional("sequence_length", &Convergence::sequence_length,
+                 "tokens of a sample in these runs; a model with others is refused")
             .between(1, 1e7),
         required("points", &Convergence::points, "samples to target by batch, sorted by batch"),
         optional("evaluate", &Convergence::evaluate,

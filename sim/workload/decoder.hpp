@@ -96,7 +96,8 @@ struct Keys<DecoderHyperparameters> {
             .at_most(1e7),
         optional("gated", &D::gated, "true: SwiGLU, the feed-forward half has a gate as wide as ffn"),
         optional("norm", &D::norm, "norm of the blocks and before the last projection"),
-        optional("bias", &D::bias, "true: linear layers and layer norms have biases"),
+        optional("bias", &D::bias,
+                 "true: linear layers and layer norms have biases; the last projection never has one"),
         optional("position", &D::position, "position encoding"),
         optional("embedding_norm", &D::embedding_norm, "true: a norm follows the embedding"),
         required("vocabulary", &D::vocabulary, "vocabulary size: entries of the word embedding")
@@ -116,8 +117,13 @@ struct Keys<DecoderHyperparameters> {
                  "true: dropout after the embedding, of the attention probabilities and before the residual "
                  "sums"),
         optional("attention", &D::attention, "kernels of the attention"),
-        optional("qk_norm", &D::qk_norm, "true: an RMS norm of each head of queries and keys (Qwen 3)"),
-        optional("causal", &D::causal, "true: a flash kernel skips the masked half of the scores"),
+        optional("qk_norm", &D::qk_norm,
+                 "true: an RMS norm of each head of queries and keys before they are rotated (Qwen 3); all "
+                 "ranks have its two scales, and the sum of their gradients over ranks that divide the heads "
+                 "is not simulated"),
+        optional("causal", &D::causal,
+                 "true: a flash kernel skips the masked half of the scores, half of the FLOPs; unfused "
+                 "attention always computes it"),
         optional("experts", &D::experts,
                  "experts in place of the feed-forward half of a block (mixture of experts); default: none")
             .at_least(2)

@@ -75,10 +75,14 @@ struct Keys<AccuracyPoint> {
 template <>
 struct Keys<FixedEpochs> {
   static auto table() {
-    return keys(required("epochs", &FixedEpochs::epochs, "length of these runs").above(0).at_most(1e6),
+    return keys(required("epochs", &FixedEpochs::epochs,
+                         "length of these runs; only jobs of the same length have their accuracy")
+                    .above(0)
+                    .at_most(1e6),
                 required("metric", &FixedEpochs::metric, "kind of accuracy: top-1"),
                 optional("recipe", &FixedEpochs::recipe, "name of the recipe, for people"),
-                required("optimizer", &FixedEpochs::optimizer, "optimizer of these runs: momentum"),
+                required("optimizer", &FixedEpochs::optimizer,
+                         "optimizer of these runs; only experiments with the same have their accuracy"),
                 required("points", &FixedEpochs::points, "accuracy by batch, sorted by batch"),
                 required("source", &FixedEpochs::source, "publication, and place in it"));
   }

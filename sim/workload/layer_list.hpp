@@ -1,7 +1,7 @@
 #pragma once
 // A model written layer by layer: the key `layers` of a model file. A list of layers, each of which reads the
 // one before it unless it names others; groups of layers are lists inside the list and may repeat. Shapes are
-// inferred. Described in workloads/README.md, "Write your own model".
+// inferred. Described in docs/models.md, "Write your own model".
 
 #include "config/keys.hpp"
 #include "workload/decoder.hpp"

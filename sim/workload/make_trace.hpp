@@ -1,6 +1,6 @@
 #pragma once
 // From a model's layers to the trace of one training step: forward ops in order, backward ops in reverse
-// order with the gradients they complete, one optimizer op. Described in workloads/README.md ("How a trace is
+// order with the gradients they complete, one optimizer op. Described in docs/traces.md ("How a trace is
 // made").
 
 #include "workload/model.hpp"

@@ -61,7 +61,9 @@ struct Keys<ResnetHyperparameters> {
         optional(
             "stride_on", &R::stride_on,
             "which convolution of a bottleneck halves the image: conv1 (v1) or conv2 (v1.5); default: conv2"),
-        optional("width", &R::width, "channels of the stem; stage s has width x 2^s inside its blocks")
+        optional("width", &R::width,
+                 "channels of the stem; stage s has width x 2^s inside its blocks, a bottleneck four times "
+                 "as many outputs")
             .at_least(1)
             .at_most(4096),
         optional("image_size", &R::image_size, "width and height of the square RGB input, in pixels")

@@ -1,6 +1,6 @@
 #pragma once
 // Traces as CSV files, to import users' own measurements and to export traces that replay to the same bits.
-// workloads/README.md describes the format.
+// docs/traces.md describes the format.
 
 #include "workload/trace.hpp"
 

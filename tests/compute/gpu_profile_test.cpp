@@ -4,7 +4,6 @@
 #include "compute/tiny_gpu.hpp"
 #include "errors_of.hpp"
 #include "temporary_folder.hpp"
-#include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
 #include <fstream>
@@ -134,19 +133,4 @@ TEST_CASE("an fp16 peak below the fp32 peak is only doubted") {
   load_gpu_profile(config::parse("tiny.yaml", replaced(tiny_gpu, "100 TFLOP/s", "5 TFLOP/s")), &warnings);
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].key_path == "matrix.fp16.peak");
-}
-
-TEST_CASE("platforms/README.md names every key of a profile") {
-  const std::string readme = readme_text("platforms/README.md");
-  check_documented<GpuProfile>(readme);
-  check_documented<GpuMemory>(readme);
-  check_documented<GpuPower>(readme);
-  check_documented<GpuVariation>(readme);
-  check_documented<MatrixUnits>(readme);
-  check_documented<MatrixRates>(readme);
-  check_documented<ConvPasses>(readme);
-  check_documented<ConvFit>(readme);
-  check_documented<Roofline>(readme);
-  check_documented<GemmCurve>(readme);
-  check_documented<VectorRates>(readme);
 }

@@ -215,23 +215,6 @@ TEST_CASE("rules that name no platform or an unknown column are errors") {
   CHECK(errors[1].message.find("gpus") != std::string::npos);
 }
 
-TEST_CASE("platforms/README.md names every key of machine rules and of constants of protocols") {
-  const std::string readme = readme_text("platforms/README.md");
-  check_documented<MachineRules>(readme);
-  check_documented<MachineRule>(readme);
-  check_documented<SoftwareRule>(readme);
-  check_documented<HarnessRule>(readme);
-  check_documented<OutlierRule>(readme);
-  check_documented<RowPattern>(readme);
-  check_documented<Protocols>(readme);
-  check_documented<PathOverheads>(readme);
-  check_documented<NetworkCosts>(readme);
-  check_documented<MediumOverheads>(readme);
-  check_documented<VersionsCosts>(readme);
-  check_documented<VersionCosts>(readme);
-  check_documented<SourcedByProtocol<Seconds>>(readme);
-}
-
 TEST_CASE("workloads/published/README.md names every column of published rows") {
   const std::string readme = readme_text("workloads/published/README.md");
   for (const PublishedColumn& column : published_columns) {

@@ -158,7 +158,7 @@ TEST_CASE("a table names the rows of every factor") {
 
 TEST_CASE("no run is an error") { CHECK_THROWS_AS(SoftwareFit({}), InputError); }
 
-TEST_CASE("the README documents the keys of software") {
-  check_documented<Software>(readme_text("workloads/README.md"));
-  check_documented<LeftOutError>(readme_text("workloads/README.md"));
+TEST_CASE("docs/software.md documents the keys of software") {
+  check_documented<Software>(readme_text("docs/software.md"));
+  check_documented<LeftOutError>(readme_text("docs/software.md"));
 }

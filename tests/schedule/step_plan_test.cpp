@@ -10,7 +10,6 @@
 #include "two_layers.hpp"
 #include "workload/accumulate.hpp"
 #include "workload/make_trace.hpp"
-#include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
 
@@ -258,16 +257,6 @@ TEST_CASE("collectives of every operation that a trace names are planned as such
   CHECK(four.graph.collectives[0].label.tensors == 0);
   CHECK(four.graph.collectives[2].label.tensors == 1);
   CHECK(closed(four).makespan > Seconds{40e-3});
-}
-
-TEST_CASE("workloads/README.md names every key of an experiment") {
-  const std::string readme = readme_text("workloads/README.md");
-  check_documented<Experiment>(readme);
-  check_documented<Sync>(readme);
-  check_documented<InputSettings>(readme);
-  check_documented<Randomness>(readme);
-  check_documented<BackgroundTraffic>(readme);
-  check_documented<LinkChange>(readme);
 }
 
 TEST_CASE("passes over the gradients follow the last reduction, or hold all of them, on one GPU as on two") {

@@ -3,7 +3,6 @@
 #include "errors_of.hpp"
 #include "strategy/stack_ops.hpp"
 #include "workload/make_trace.hpp"
-#include "workload/readme_keys.hpp"
 #include "workload/transformer_layers.hpp"
 
 #include <algorithm>
@@ -151,16 +150,6 @@ TEST_CASE("a first bucket larger than the others is only doubted") {
   load_stack(config::parse("s.yaml", "name: s\nbucket_first: 30 MiB\n"), &warnings);
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0].key_path == "bucket_first");
-}
-
-TEST_CASE("workloads/README.md names every key of a stack") {
-  check_documented<Stack>(readme_text("workloads/README.md"));
-  check_documented<Fusion>(readme_text("workloads/README.md"));
-  check_documented<GradientPass>(readme_text("workloads/README.md"));
-  check_documented<LayerWork>(readme_text("workloads/README.md"));
-  check_documented<ScalarRings>(readme_text("workloads/README.md"));
-  check_documented<MemoryRules>(readme_text("workloads/README.md"));
-  check_documented<KeptValues>(readme_text("workloads/README.md"));
 }
 
 TEST_CASE("hosts take longer behind a step with more GPUs on a node, more nodes and more micro-batches") {

@@ -3,7 +3,6 @@
 #include "errors_of.hpp"
 #include "sweep/read_point.hpp"
 #include "temporary_folder.hpp"
-#include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
 #include <fstream>
@@ -130,14 +129,6 @@ TEST_CASE("all that is wrong with a sweep's file is told at its place") {
         Places{"2:18 goal.deadline", "2:31 goal.gpus_max", "2:50 goal.efficiency_min",
                "2:68 goal.accuracy_min"});
   CHECK(places_of_errors("vari: {nodes: [4]}\n") == Places{"2:1 vari"});
-}
-
-TEST_CASE("workloads/README.md names every key of a sweep") {
-  const std::string readme = readme_text("workloads/README.md");
-  check_documented<SweepFile>(readme);
-  check_documented<Goal>(readme);
-  check_documented<PublishedFigure>(readme);
-  check_documented<PublishedValue>(readme);
 }
 
 TEST_CASE("a product has every combination once, in the order of counting") {

@@ -130,8 +130,11 @@ def digest(data):
 
 
 def compact(svg):
-    """matplotlib names every text in a comment, indents every mark, and writes coordinates to a millionth of a point."""
-    svg = " ".join(re.sub("<!--.*?-->", "", svg, flags=re.S).split())
+    """matplotlib names every text in a comment and every part by an id, indents every mark and repeats its style, and writes
+    coordinates to a millionth of a point."""
+    svg = " ".join(re.sub(r'<!--.*?-->|(?<=<g) id="\w+"', "", svg, flags=re.S).split())
+    svg = re.sub(r'<g([^>]*)>((?: <use [^>]*? (style="[^"]*")/>)(?: <use [^>]*? \3/>)+) </g>',
+                 lambda marks: f"<g{marks[1]} {marks[3]}>{marks[2].replace(' ' + marks[3], '')} </g>", svg)
     return re.sub('="[^"]*"', lambda value: re.sub(r"(\d\.\d)\d+", r"\1", value[0]), svg) + "\n"
 
 

@@ -219,8 +219,8 @@ TEST_CASE("a stack states the workspace of convolutions and the fragmentation of
   CHECK(terms.fragmentation.si() == doctest::Approx(0.25 * (total(terms) - others).si()).epsilon(1e-12));
 }
 
-TEST_CASE("workloads/README.md says how each term is counted") {
-  const std::string readme = readme_text("workloads/README.md");
+TEST_CASE("docs/memory.md says how each term is counted") {
+  const std::string readme = readme_text("docs/memory.md");
   for (const MemoryTerm& term : memory_terms) {
     INFO("term ", term.name);
     CHECK(readme.find("| `" + std::string(term.name) + "` |") != std::string::npos);

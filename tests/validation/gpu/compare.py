@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import gzip
 import json
 import pathlib
 import subprocess
@@ -80,13 +81,14 @@ def ask(trainyard: str, command: str, options: list[str]) -> dict:
 
 
 def comments(path: pathlib.Path) -> dict[str, str]:
-    lines = path.read_text().splitlines()
+    text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
+    lines = text.splitlines()
     return dict(line[2:].split(": ", 1) for line in lines if line.startswith("# ") and ": " in line)
 
 
 def kernel_times(folder: pathlib.Path | None) -> dict[str, float]:
     """Seconds of all kernels of a step, by the run's title."""
-    facts = [comments(file) for file in sorted(folder.glob("*.csv"))] if folder else []
+    facts = [comments(file) for file in sorted(folder.glob("*.csv*"))] if folder else []
     return {fact["run"]: float(fact["kernel_time_s"]) for fact in facts}
 
 

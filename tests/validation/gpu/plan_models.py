@@ -32,7 +32,7 @@ VARIANTS = {
     "encoder_decoder": ("options",),
 }
 
-# Parameters and tensors, as `trainyard model` counts them (workloads/README.md): what PyTorch builds must have as many.
+# Parameters and tensors, as `trainyard model` counts them: what PyTorch builds must have as many.
 # Decoders have three tensors more in each layer, since transformers keeps q, k and v, and gate and up, apart.
 PARAMETERS = {
     "resnet50": (25_557_032, 161),
