@@ -108,6 +108,22 @@ struct JsonWriter {
 
 }  // namespace
 
+Json rows_json(const Table& table) {
+  Json rows = Json::array();
+  for (const Row& row : table.rows) {
+    Json& object = rows.emplace_back(Json::object());
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const Column& column = table.columns[i];
+      const Value& value = row.cells[i].value;
+      const bool has_text = !column.layout.is_number && !value.text.empty();
+      object[key_of(column.key, column.head)] = value.number ? Json(*value.number)
+                                                : has_text   ? Json(value.text)
+                                                             : Json();
+    }
+  }
+  return rows;
+}
+
 Json json(const Document& document) {
   Json sections = Json::array();
   for (const Section& section : document.sections) {
