@@ -236,6 +236,8 @@ struct Document {
   std::function<void(Document&)> add_for_browser = {};
 
   Section& section(std::string key, std::string title, std::string remark = {});
+  /// The terminal prints a blank line for its title, and its facts from the margin on.
+  Section& account(std::string key, std::string title, std::size_t label_width = 16);
 };
 
 }  // namespace trainyard::doc

@@ -114,11 +114,11 @@ Json rows_json(const Table& table) {
     Json& object = rows.emplace_back(Json::object());
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       const Column& column = table.columns[i];
+      if (column.key.empty() && column.head.empty()) continue;
       const Value& value = row.cells[i].value;
-      const bool has_text = !column.layout.is_number && !value.text.empty();
-      object[key_of(column.key, column.head)] = value.number ? Json(*value.number)
-                                                : has_text   ? Json(value.text)
-                                                             : Json();
+      object[key_of(column.key, column.head)] = value.number              ? Json(*value.number)
+                                                : column.layout.is_number ? Json()
+                                                                          : Json(value.text);
     }
   }
   return rows;

@@ -1,4 +1,5 @@
 #include "report/compared_trace.hpp"
+#include "report/import_report.hpp"
 #include "units/plural.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
@@ -90,36 +91,27 @@ std::string summary_words(const TraceValidation& validation) {
 }  // namespace
 
 doc::Document trace_validation_document(const TraceValidation& validation, std::size_t most) {
-  constexpr std::size_t label_width = 16;
   doc::Document page{.title = "A profile's step and its simulations", .version = version()};
-  const auto section = [&](std::string key, std::string title) -> doc::Section& {
-    doc::Section& added = page.section(std::move(key), std::move(title));
-    added.is_untitled_in_text = true;
-    added.label_width = label_width;
-    return added;
-  };
-  doc::Section& subject = section("profile", "profile and machine");
+  doc::Section& subject = page.account("profile", "profile and machine");
   subject.fact("profile", profile_words(validation));
   subject.fact("simulated on", machine_text(validation.machine));
-  section("parts", "parts of the step").add(parts_table(validation));
+  page.account("parts", "parts of the step").add(parts_table(validation));
   if (!validation.imported.sent.empty())
-    section("collectives", "collectives").add(collectives_table(validation));
+    page.account("collectives", "collectives").add(collectives_table(validation));
   if (const std::vector<std::size_t> predicted = predicted_ops(validation); !predicted.empty()) {
-    section("kinds", "predicted kernels by kind").add(predicted_kinds_table(validation));
+    page.account("kinds", "predicted kernels by kind").add(predicted_kinds_table(validation));
     const std::vector<std::size_t> shown(predicted.begin(),
                                          predicted.begin() + std::min(most, predicted.size()));
     if (most > 0)
       page.section("ops", fmt::format("furthest of {}:", plural(std::ssize(predicted), "op")))
           .add(ops_table(validation, shown));
   }
-  if (validation.model) section("model", "the model's ops by kind").add(model_kinds_table(validation));
-  doc::Section& sources = section("sources", "origin of the times");
+  if (validation.model) page.account("model", "the model's ops by kind").add(model_kinds_table(validation));
+  doc::Section& sources = page.account("sources", "origin of the times");
   add_replay_facts(validation, sources);
   add_prediction_facts(validation, sources);
-  for (const LeftOut& one : validation.imported.left_out)
-    sources.fact("left out", fmt::format("{} {}{}", grouped(one.count), one.what,
-                                         one.time > 0 ? ", " + estimate(seconds_of_ns(one.time)) : ""));
-  doc::Section& answer = section("answer", "answer");
+  add_left_out(sources, validation.imported);
+  doc::Section& answer = page.account("answer", "answer");
   answer.is_answer = true;
   answer.add(doc::Sentence{.text = summary_words(validation), .is_main = true, .indent = 0});
   return page;

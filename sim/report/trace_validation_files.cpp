@@ -44,13 +44,11 @@ nlohmann::ordered_json trace_validation_json(const TraceValidation& validation) 
   Json ops = op_rows(validation);
   for (Json& op : ops) {
     op.erase("runs");
+    if (op["source"] == "") op["source"] = nullptr;
     Json error = std::move(op["error"]);
     op.erase("error");
     op["error"] = std::move(error);
   }
-  Json left_out = Json::array();
-  for (const LeftOut& one : validation.imported.left_out)
-    left_out.push_back({{"count", one.count}, {"time_s", seconds_of_ns(one.time).si()}, {"what", one.what}});
   Json json{{"files", validation.files},
             {"gpu", validation.gpu.empty() ? Json() : Json(validation.gpu)},
             {"rank", validation.rank ? Json(*validation.rank) : Json()},
@@ -82,7 +80,7 @@ nlohmann::ordered_json trace_validation_json(const TraceValidation& validation) 
               {"kinds", doc::rows_json(predicted_kinds_table(validation))}}},
             {"other_kernels", {{"ops", rest.ops}, {"profile_s", rest.measured.si()}}},
             {"ops", std::move(ops)},
-            {"left_out", std::move(left_out)},
+            {"left_out", left_out_json(validation.imported)},
             {"warnings", validation.imported.warnings}};
   for (const ComparedStep& one : compared_steps(validation)) {
     json[std::string(one.name)] = step_json(*one.step);
