@@ -47,7 +47,8 @@ void import_with_profile(const EtCommandOptions& options, const ExecutionTrace& 
       join.by_number ? "their numbers" : "the order of their names",
       join.missing > 0 ? fmt::format("; {} are not in it", grouped(static_cast<std::int64_t>(join.missing)))
                        : std::string());
-  if (options.trace.json) {
+  const std::string text = printed_page(options.trace.page, import_document(profile, work, imported));
+  if (options.trace.page.json) {
     auto json = import_json(profile, work, imported);
     json["joined_operators"] = join.joined;
     json["missing_operators"] = join.missing;
@@ -55,7 +56,7 @@ void import_with_profile(const EtCommandOptions& options, const ExecutionTrace& 
     print_result(json_text(json));
     return;
   }
-  print_result(import_text(profile, work, imported, print_style()));
+  print_result(text);
   print_message(joined);
   print_next_command(profile, imported, options.trace.out);
 }
@@ -68,7 +69,7 @@ void import_et(const EtCommandOptions& options) {
       if (is_given) throw CLI::ValidationError(name, "belongs to the profile: add --kineto FILE");
     }
   }
-  check_out_file(options.trace.out, options.trace.force);
+  check_out_file(options.trace.out, options.trace.page.force);
   const ExecutionTrace trace =
       read_as(options.file, {config::FileFormat::execution_trace, config::FileFormat::json},
               [&] { return read_execution_trace(options.file); });
@@ -78,11 +79,12 @@ void import_et(const EtCommandOptions& options) {
   }
   const UntimedTrace untimed = untimed_trace(trace, how);
   write_profile_trace(untimed.traced.profile, untimed.imported, options.trace);
-  if (options.trace.json) {
+  const std::string text = printed_page(options.trace.page, execution_trace_document(trace, untimed));
+  if (options.trace.page.json) {
     print_result(json_text(execution_trace_json(trace, untimed)));
     return;
   }
-  print_result(execution_trace_text(trace, untimed, print_style()));
+  print_result(text);
   print_next_command(untimed.traced.profile, untimed.imported, options.trace.out);
 }
 

@@ -1,6 +1,7 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/import_input.hpp"
+#include "cli/page_options.hpp"
 #include "cli/terminal.hpp"
 #include "report/horovod_report.hpp"
 #include "report/json_text.hpp"
@@ -14,15 +15,17 @@ namespace {
 
 struct HorovodCommandOptions {
   std::string file;
-  bool json = false;
+  PageOptions page;
 };
 
 void import_horovod(const HorovodCommandOptions& options) {
+  check_page_options(options.page);
   const HorovodTimeline timeline = read_as(
       options.file,
       {config::FileFormat::horovod_timeline, config::FileFormat::chrome_trace, config::FileFormat::json},
       [&] { return read_horovod_timeline(options.file); });
-  print_result(options.json ? json_text(horovod_json(timeline)) : horovod_text(timeline, print_style()));
+  const std::string page = printed_page(options.page, horovod_document(timeline));
+  print_result(options.page.json ? json_text(horovod_json(timeline)) : page);
 }
 
 }  // namespace
@@ -34,7 +37,7 @@ void add_import_horovod(CLI::App& import) {
   command.add_option("file", options->file, "the timeline, plain or compressed by gzip")
       ->required()
       ->type_name("FILE");
-  command.add_flag("--json", options->json, "print it as JSON");
+  add_page_options(command, options->page, "print it as JSON");
   add_examples(command,
                {"trainyard import horovod timeline.json", "trainyard import horovod timeline.json --json"});
   command.callback([options] { import_horovod(*options); });

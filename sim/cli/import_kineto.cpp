@@ -38,7 +38,7 @@ void write_recordings(const KinetoCommandOptions& options, const JoinedProfile& 
   const KernelRecordings recordings = kernel_recordings(traced.profile, traced.work);
   const std::string text = recordings_text(recordings);
   (void)read_recording(*options.recordings, text);  // as calibrate gpu will
-  write_out_file(*options.recordings, text, options.trace.force);
+  write_out_file(*options.recordings, text, options.trace.page.force);
   std::string message = fmt::format("wrote {}: {}", *options.recordings,
                                     plural(static_cast<long long>(recordings.ops.size()), "kernel"));
   if (recordings.beside > 0)
@@ -59,14 +59,14 @@ void import_kineto(const KinetoCommandOptions& options) {
     throw CLI::ValidationError("--output", "is missing: -o FILE for the trace, or --recordings FILE");
   if (options.trace.out.empty()) {
     for (const auto& [name, is_given] :
-         {std::pair("--json", options.trace.json), std::pair("--batch", options.trace.batch.has_value()),
+         {std::pair("--json", options.trace.page.json), std::pair("--batch", options.trace.batch.has_value()),
           std::pair("--host-gaps", options.trace.host_gaps),
           std::pair("--without-collectives", options.trace.without_collectives)}) {
       if (is_given) throw CLI::ValidationError(name, "belongs to the trace: add -o FILE");
     }
   }
-  if (!options.trace.out.empty()) check_out_file(options.trace.out, options.trace.force);
-  if (options.recordings) check_out_file(*options.recordings, options.trace.force);
+  if (!options.trace.out.empty()) check_out_file(options.trace.out, options.trace.page.force);
+  if (options.recordings) check_out_file(*options.recordings, options.trace.page.force);
   const JobProfiles job = read_job(options.input);
   const auto& [profile, work] = job.traced;
   if (options.recordings) write_recordings(options, job.traced);
@@ -74,14 +74,16 @@ void import_kineto(const KinetoCommandOptions& options) {
   if (job.ranks) how.groups_of_others = job.ranks->groups;
   const ImportedTrace imported = trace_of(profile, work, how);
   write_profile_trace(profile, imported, options.trace);
-  if (options.trace.json) {
+  doc::Document page = import_document(profile, work, imported);
+  if (job.ranks) add_ranks(page, *job.ranks, job.place);
+  const std::string text = printed_page(options.trace.page, page);
+  if (options.trace.page.json) {
     auto json = import_json(profile, work, imported);
     if (job.ranks) json["job"] = rank_json(*job.ranks, job.place);
     print_result(json_text(json));
     return;
   }
-  print_result(import_text(profile, work, imported, print_style()));
-  if (job.ranks) print_result("\n" + rank_text(*job.ranks, job.place, print_style()));
+  print_result(text);
   print_next_command(profile, imported, options.trace.out);
 }
 

@@ -30,20 +30,21 @@ void import_nsys(const NsysCommandOptions& options) {
   if (options.device) which.device = whole_number("--device", *options.device, 0, 1023);
   if (options.process) which.process = whole_number("--process", *options.process, 0, (1 << 24) - 1);
   if (options.gpus) which.ranks = whole_number("--gpus", *options.gpus, 1, 1'000'000);
-  check_out_file(options.trace.out, options.trace.force);
+  check_out_file(options.trace.out, options.trace.page.force);
   const Profile profile =
       read_as(options.file, {config::FileFormat::sqlite}, [&] { return read_nsys(options.file, which); });
   const ProfileWork work = join_launches(profile, options.step_range);
   const ImportedTrace imported = trace_of(profile, work, how);
   write_profile_trace(profile, imported, options.trace);
-  if (options.trace.json) {
+  const std::string text = printed_page(options.trace.page, import_document(profile, work, imported));
+  if (options.trace.page.json) {
     auto json = import_json(profile, work, imported);
     json["schema"] =
         profile.schema.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(profile.schema);
     print_result(json_text(json));
     return;
   }
-  print_result(import_text(profile, work, imported, print_style()));
+  print_result(text);
   print_next_command(profile, imported, options.trace.out);
 }
 

@@ -12,6 +12,7 @@ namespace trainyard {
 struct PageOptions {
   std::optional<std::string> html;
   bool force = false;
+  bool has_other_files = false;  ///< that --force replaces, too
   bool markdown = false;
   bool json = false;
 };

@@ -13,12 +13,12 @@ void add_profile_trace_options(CLI::App& command, ProfileTraceOptions& options) 
                    "keep the times in which the GPU waited for its host, and copies from and to it");
   command.add_flag("--without-collectives", options.without_collectives,
                    "leave out collectives: the stack makes buckets of the gradients");
-  command.add_flag("--json", options.json, "print the account as JSON");
-  command.add_flag("--force", options.force, "replace the file if it exists");
+  add_page_options(command, options.page, "print the account as JSON");
 }
 
 ImportOptions import_options(const ProfileTraceOptions& options,
                              const std::optional<std::string>& step_range) {
+  check_page_options(options.page);
   ImportOptions how{.step_range = step_range,
                     .batch = {},
                     .host_gaps = options.host_gaps,

@@ -2,6 +2,7 @@
 // The options that every import of a profile has for the trace that it writes.
 
 #include "cli/commands.hpp"
+#include "cli/page_options.hpp"
 #include "imports/profile_trace.hpp"
 
 #include <optional>
@@ -12,7 +13,8 @@ namespace trainyard {
 struct ProfileTraceOptions {
   std::string out;
   std::optional<std::string> batch;
-  bool host_gaps = false, without_collectives = false, json = false, force = false;
+  bool host_gaps = false, without_collectives = false;
+  PageOptions page{.html = {}, .has_other_files = true};  ///< of the account
 };
 
 /// Adds -o and these options. `options` must live as long as the command.

@@ -44,7 +44,7 @@ void write_profile_trace(const Profile& profile, const ImportedTrace& imported,
     const KnownGpu* const gpu = profile.gpu.empty() ? nullptr : known_gpu(profile.gpu, {});
     trace.gpu = gpu == nullptr || gpu->profile.empty() ? profile.gpu : std::string(gpu->profile);
   }
-  write_out_file(options.out, checked_trace_text(profile.file, trace), options.force);
+  write_out_file(options.out, checked_trace_text(profile.file, trace), options.page.force);
 }
 
 Overrides replay_settings(const ImportedTrace& imported) {

@@ -2,6 +2,7 @@
 #include "cli/help.hpp"
 #include "cli/kineto_input.hpp"
 #include "cli/options.hpp"
+#include "cli/page_options.hpp"
 #include "cli/platform_of_gpu.hpp"
 #include "cli/profile_output.hpp"
 #include "cli/scratch_folder.hpp"
@@ -13,20 +14,19 @@
 #include "imports/profile_groups.hpp"
 #include "interchange/input_text.hpp"
 #include "platform/load.hpp"
+#include "report/compared_trace.hpp"
 #include "report/json_text.hpp"
 #include "report/out_files.hpp"
-#include "report/trace_validation.hpp"
-#include "run/child_processes.hpp"
 #include "run/simulate.hpp"
 #include "units/text_layout.hpp"
 #include "units/trimmed.hpp"
 
 #include <CLI/Error.hpp>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -46,39 +46,28 @@ struct ValidateTraceOptions {
   std::vector<std::string> fail_above;
   std::optional<std::string> csv;
   LimitOptions limits;
-  bool json = false, force = false;
+  PageOptions page{.html = {}, .has_other_files = true};
 };
 
-/// The largest error of a simulated step that is no failure: ratios.
-struct StepLimits {
-  std::optional<double> replay, predicted, model;
-};
+/// The largest error of each simulated step that is no failure, as a ratio: "replay", "predicted", "model".
+using StepLimits = std::map<std::string, double>;
 
 constexpr const char* fail_above_step = "--fail-above";
 
 StepLimits step_limits(const std::vector<std::string>& texts) {
   StepLimits limits;
-  const std::array<std::pair<std::string_view, std::optional<double>*>, 3> named{
-      {{"replay", &limits.replay}, {"predicted", &limits.predicted}, {"model", &limits.model}}};
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     const std::string name(equals == std::string::npos ? "replay" : trimmed(text.substr(0, equals)));
     std::string number(trimmed(equals == std::string::npos ? text : text.substr(equals + 1)));
     if (number.ends_with('%')) number.pop_back();
-    const auto* const its =
-        std::ranges::find(named, name, &std::pair<std::string_view, std::optional<double>*>::first);
-    if (its == named.end())
+    if (name != "replay" && name != "predicted" && name != "model")
       throw CLI::ValidationError(fail_above_step,
                                  fmt::format("'{}' has no limit: replay, predicted, model", name));
-    std::optional<double>& limit = *its->second;
-    if (limit) throw CLI::ValidationError(fail_above_step, fmt::format("limits {} twice", name));
-    limit = percentage(fail_above_step, std::string(trimmed(number)));
+    if (!limits.emplace(name, percentage(fail_above_step, std::string(trimmed(number)))).second)
+      throw CLI::ValidationError(fail_above_step, fmt::format("limits {} twice", name));
   }
   return limits;
-}
-
-bool sets_key(const Overrides& overrides, std::string_view key) {
-  return std::ranges::find(overrides, key, &Overrides::value_type::first) != overrides.end();
 }
 
 /// The value of a key; nothing if it is not set.
@@ -98,7 +87,7 @@ int ranks_of_profile(const Profile& profile, const ImportedTrace& imported) {
   throw CLI::ValidationError("--gpus", "is missing: the profile has collectives and does not say its ranks");
 }
 
-/// Fills in what the profile says of its own run and no option does.
+/// Takes the keys that no option sets from the profile.
 class ReplayKeys {
 public:
   ReplayKeys(const config::Catalogue& catalogue, const Profile& profile, const ImportedTrace& imported,
@@ -107,14 +96,14 @@ public:
 
   Overrides all() {
     for (const char* const key : {"trace", "traces"}) {
-      if (sets_key(keys_, key))
+      if (set_value(keys_, key))
         throw CLI::ValidationError("--set", fmt::format("{} is the profile here", key));
     }
-    if (!sets_key(keys_, "platform")) keys_.emplace_back("platform", own_platform());
+    if (!set_value(keys_, "platform")) keys_.emplace_back("platform", own_platform());
     place_ranks();
     const MatrixFormat format = matrix_format_of(profile_, imported_);
     const auto otherwise = [&](const std::string& key, const std::string& value) {
-      if (!sets_key(keys_, key)) keys_.emplace_back(key, value);
+      if (!set_value(keys_, key)) keys_.emplace_back(key, value);
     };
     if (format.precision) otherwise("precision", std::string(config::name_of(*format.precision)));
     otherwise("stack.layout", std::string(config::name_of(format.layout)));
@@ -138,12 +127,11 @@ private:
   }
 
   void place_ranks() {
-    const bool has_gpus = sets_key(keys_, "gpus");
-    if (!has_gpus && sets_key(keys_, "nodes")) return;
-    const int ranks = has_gpus ? whole_number("--gpus", *set_value(keys_, "gpus"), 1)
-                               : ranks_of_profile(profile_, imported_);
-    if (!has_gpus) keys_.emplace_back("gpus", std::to_string(ranks));
-    if (sets_key(keys_, "nodes")) return;
+    const auto gpus = set_value(keys_, "gpus");
+    if (!gpus && set_value(keys_, "nodes")) return;
+    const int ranks = gpus ? whole_number("--gpus", *gpus, 1) : ranks_of_profile(profile_, imported_);
+    if (!gpus) keys_.emplace_back("gpus", std::to_string(ranks));
+    if (set_value(keys_, "nodes")) return;
     const auto document =
         config::load(config::find(catalogue_, config::Kind::platform, *set_value(keys_, "platform")));
     const auto of_node = static_cast<int>(load_platform(document).gpus.size());
@@ -178,7 +166,7 @@ ResolvedExperiment replay_of(const config::Catalogue& catalogue, const Profile& 
   }
 }
 
-/// That of a model with the batch and the machine of the profile; what a trace alone has is left out.
+/// The experiment of a model with the batch and the machine of the profile.
 ResolvedExperiment model_of(const config::Catalogue& catalogue, const ImportedTrace& imported,
                             const std::string& model, Overrides keys, InputFiles& files) {
   if (imported.trace.batch_per_gpu == 0)
@@ -188,19 +176,20 @@ ResolvedExperiment model_of(const config::Catalogue& catalogue, const ImportedTr
   return resolve(catalogue, no_file, keys, files);
 }
 
-void check_step(std::string_view what, const std::optional<double>& limit, double error,
-                std::string& problems) {
-  if (!limit || std::abs(error) <= *limit) return;
-  problems += fmt::format("{}the {} step differs by {} from the profile's, above the limit of {}",
-                          problems.empty() ? "" : "\n  ", what, signed_percent(error), percent(*limit));
-}
-
 void check_limits_of(const TraceValidation& validation, const StepLimits& limits) {
   std::string problems;
-  check_step("replayed", limits.replay, step_error(validation, validation.replay), problems);
-  check_step("predicted", limits.predicted, step_error(validation, validation.predicted), problems);
-  if (validation.model)
-    check_step("model's", limits.model, step_error(validation, *validation.model), problems);
+  for (const auto& [name, label] : {std::pair("replay", "replayed"), std::pair("predicted", "predicted"),
+                                    std::pair("model", "model's")}) {
+    const auto limit = limits.find(name);
+    if (limit == limits.end()) continue;
+    const auto steps = compared_steps(validation);
+    const double error =
+        step_error(validation, *std::ranges::find(steps, std::string_view(name), &ComparedStep::name)->step);
+    if (std::abs(error) > limit->second)
+      problems +=
+          fmt::format("{}the {} step differs by {} from the profile's, above the limit of {}",
+                      problems.empty() ? "" : "\n  ", label, signed_percent(error), percent(limit->second));
+  }
   if (!problems.empty()) throw LimitMissed(problems);
 }
 
@@ -210,8 +199,7 @@ TraceValidation validated(const ValidateTraceOptions& options, const JobProfiles
   const config::Catalogue catalogue = config::find_catalogue();
   const auto model = set_value(given, "model");
   std::erase_if(given, [](const auto& entry) { return entry.first == "model"; });
-  const bool has_optimizer = sets_key(given, "optimizer");
-  if (has_optimizer && !model)
+  if (set_value(given, "optimizer") && !model)
     throw CLI::ValidationError("--optimizer", "belongs to --model: the profile has its own");
   const Overrides keys = ReplayKeys(catalogue, profile, imported, std::move(given)).all();
   InputFiles files;
@@ -221,14 +209,11 @@ TraceValidation validated(const ValidateTraceOptions& options, const JobProfiles
   PredictableTrace predictable = predictable_trace(profile, imported, precision);
   experiments.push_back(replay_of(catalogue, profile, predictable.trace, keys, files));
   if (model) experiments.push_back(model_of(catalogue, imported, *model, keys, files));
-  const auto simulated = in_children(static_cast<int>(experiments.size()), processors(), [&](int i) {
-    return packed(simulated_step(simulate(experiments[static_cast<std::size_t>(i)], {})));
-  });
   const ResolvedExperiment& replay = experiments.front();
+  const auto simulated = [](const ResolvedExperiment& one) { return simulated_step(simulate(one, {})); };
   TraceValidation result;
   for (const std::string& file : options.input.files) result.files.push_back(base_name(file));
   result.machine = {.platform = replay.platform.name,
-                    .platform_title = replay.platform.title,
                     .gpu = replay.gpu.name,
                     .stack = replay.settings.stack,
                     .ranks = replay.cluster->ranks(),
@@ -243,8 +228,8 @@ TraceValidation validated(const ValidateTraceOptions& options, const JobProfiles
   result.imported = std::move(imported);
   result.is_computed = std::move(predictable.is_computed);
   result.of_other_type = predictable.of_other_type;
-  result.replay = simulated_step_in(simulated[0]);
-  result.predicted = simulated_step_in(simulated[1]);
+  result.replay = simulated(experiments[0]);
+  result.predicted = simulated(experiments[1]);
   if (job.ranks) {
     for (const JoinedOperation& one : job.ranks->operations)
       result.transfers.emplace_back(one.what, one.transfer);
@@ -252,7 +237,7 @@ TraceValidation validated(const ValidateTraceOptions& options, const JobProfiles
   }
   if (model) {
     result.model_name = *model;
-    result.model = simulated_step_in(simulated[2]);
+    result.model = simulated(experiments[2]);
   }
   return result;
 }
@@ -263,9 +248,10 @@ void validate_trace(const ValidateTraceOptions& options) {
                                ? std::numeric_limits<std::size_t>::max()
                                : static_cast<std::size_t>(whole_number("--ops", options.ops, 0));
   Overrides given = single_values(overrides_of(with_keys(options.set, options.keys)));
-  if (limits.model && !sets_key(given, "model"))
+  if (limits.contains("model") && !set_value(given, "model"))
     throw CLI::ValidationError(fail_above_step, "limits the model's step: add --model MODEL");
-  if (options.csv) check_out_file(*options.csv, options.force);
+  check_page_options(options.page);
+  if (options.csv) check_out_file(*options.csv, options.page.force);
   ImportOptions how{.step_range = options.input.step_range, .host_gaps = true};
   if (const auto batch = set_value(given, "batch_per_gpu"))
     how.batch = whole_number("--batch", *batch, 1, 10'000'000);
@@ -275,9 +261,9 @@ void validate_trace(const ValidateTraceOptions& options) {
   ImportedTrace imported = trace_of(job.traced.profile, job.traced.work, how);
   for (const std::string& warning : imported.warnings) print_message(fmt::format("warning: {}", warning));
   const TraceValidation validation = validated(options, job, std::move(imported), std::move(given));
-  if (options.csv) write_out_file(*options.csv, trace_validation_csv(validation), options.force);
-  print_result(options.json ? json_text(trace_validation_json(validation))
-                            : trace_validation_text(validation, most, print_style()));
+  if (options.csv) write_out_file(*options.csv, trace_validation_csv(validation), options.page.force);
+  const std::string page = printed_page(options.page, trace_validation_document(validation, most));
+  print_result(options.page.json ? json_text(trace_validation_json(validation)) : page);
   check_limits_of(validation, limits);
 }
 
@@ -309,8 +295,7 @@ void add_validate_trace(CLI::App& program) {
                  "predicted=PERCENT and model=PERCENT limit the other simulated steps");
   add_value(command, "--csv", options->csv, "FILE", "write every op to this file");
   add_limit_options(command, options->limits);
-  command.add_flag("--json", options->json, "print JSON with every op; errors are ratios");
-  command.add_flag("--force", options->force, "replace the file of --csv if it exists");
+  add_page_options(command, options->page, "print JSON with every op; errors are ratios");
   add_examples(command, {"trainyard validate-trace worker0.pt.trace.json",
                          "trainyard validate-trace worker0.pt.trace.json --platform dgx_h100 --ops all",
                          "trainyard validate-trace worker0.pt.trace.json --fail-above 20 --csv ops.csv"});

@@ -15,6 +15,13 @@ Section& Document::section(std::string key, std::string heading, std::string rem
       Section{.key = std::move(key), .title = std::move(heading), .remark = std::move(remark)});
 }
 
+Section& Document::account(std::string key, std::string heading, std::size_t label_width) {
+  Section& added = section(std::move(key), std::move(heading));
+  added.is_untitled_in_text = true;
+  added.label_width = label_width;
+  return added;
+}
+
 Shown shown_of(const Part& part) {
   return std::visit(
       [](const auto& one) {

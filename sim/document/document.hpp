@@ -210,7 +210,9 @@ struct Section {
   Shown shown = Shown::everywhere;
   bool is_untitled_in_text = false;  ///< a blank line there in place of the title, except at the beginning
   bool is_answer = false;            ///< pages begin with it
-  bool is_half = false;              ///< two of them in a row are side by side where the window is wide
+  /// The terminal prints facts from its margin on, with labels of this width; 0: as a summary does, indented.
+  std::size_t label_width = 0;
+  bool is_half = false;  ///< two of them in a row are side by side where the window is wide
 
   /// Adds a part.
   template <class P>
@@ -234,6 +236,8 @@ struct Document {
   std::function<void(Document&)> add_for_browser = {};
 
   Section& section(std::string key, std::string title, std::string remark = {});
+  /// The terminal prints a blank line for its title, and its facts from the margin on.
+  Section& account(std::string key, std::string title, std::size_t label_width = 16);
 };
 
 }  // namespace trainyard::doc

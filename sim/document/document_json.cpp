@@ -108,6 +108,22 @@ struct JsonWriter {
 
 }  // namespace
 
+Json rows_json(const Table& table) {
+  Json rows = Json::array();
+  for (const Row& row : table.rows) {
+    Json& object = rows.emplace_back(Json::object());
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const Column& column = table.columns[i];
+      if (column.key.empty() && column.head.empty()) continue;
+      const Value& value = row.cells[i].value;
+      object[key_of(column.key, column.head)] = value.number              ? Json(*value.number)
+                                                : column.layout.is_number ? Json()
+                                                                          : Json(value.text);
+    }
+  }
+  return rows;
+}
+
 Json json(const Document& document) {
   Json sections = Json::array();
   for (const Section& section : document.sections) {

@@ -26,11 +26,14 @@ std::string_view colour_of(std::string_view fill) {
 
 struct TextWriter {
   Page& out;
+  std::size_t label_width = 0;  ///< of facts at the margin; 0: they are indented
 
   void operator()(const Sentence& part) const { out.paragraph(part.text, part.indent); }
 
   void operator()(const Fact& part) const {
-    if (part.value.text.empty())
+    if (label_width > 0)
+      out.labelled(part.label, label_width, part.remark);
+    else if (part.value.text.empty())
       out.text_row(part.label, part.remark);
     else
       out.row(part.label, part.value.text, part.remark, part.is_main);
@@ -119,7 +122,7 @@ void write_section(Page& out, const Section& section) {
   else if (!out.text().empty() && !begins_with_heads(*first))
     out.line("");
   for (const Part& part : section.parts)
-    if (is_printed(part)) std::visit(TextWriter{out}, part);
+    if (is_printed(part)) std::visit(TextWriter{out, section.label_width}, part);
 }
 
 std::string text(const Document& document, const PrintStyle& style) {

@@ -108,6 +108,10 @@ void Page::text_row(std::string_view label, std::string_view text) {
   hang(text, label_width);
 }
 
+void Page::labelled(std::string_view label, std::size_t width, std::string_view text) {
+  text_ += hanging(padded(in_words(label), width), in_words(text), style_.width);
+}
+
 std::string Page::painted(std::string_view code, std::string_view text) const {
   return style_.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }

@@ -34,6 +34,8 @@ public:
   void row(std::string_view label, std::string_view value, std::string_view remark, bool is_main = false);
   /// label, then text in the columns of values and remarks.
   void text_row(std::string_view label, std::string_view text);
+  /// A label of this width at the margin, and the text in the columns after it.
+  void labelled(std::string_view label, std::size_t width, std::string_view text);
   /// label, time, fraction of the whole, and a bar of that length.
   void share(std::string_view label, std::string_view time, double share, std::string_view colour);
   void share(std::string_view label, Seconds time, Seconds whole, std::string_view colour);

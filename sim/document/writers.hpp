@@ -28,4 +28,8 @@ std::string markdown(const Document& document);
 /// {title, trainyard_version, sections: [{key, title, parts: [{kind, ...}]}]}. Numbers are in SI base units.
 nlohmann::ordered_json json(const Document& document);
 
+/// The rows of a table as objects by the keys of the columns: texts, numbers, null where a number is missing.
+/// Columns without key and head are left out.
+nlohmann::ordered_json rows_json(const Table& table);
+
 }  // namespace trainyard::doc

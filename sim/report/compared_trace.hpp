@@ -1,6 +1,6 @@
 #pragma once
-// What the reports of `validate-trace` compare: parts of a profile's step and of simulated ones, ops, kinds
-// of ops, collectives.
+// The quantities that the forms of `validate-trace` compare: parts of a profile's step and of simulated ones,
+// and tables of collectives, ops and kinds of ops.
 
 #include "report/trace_validation.hpp"
 
@@ -33,61 +33,35 @@ inline constexpr std::array trace_parts{
 /// 0 for a part that a profile does not have.
 Seconds of_profile(const TraceValidation& validation, const TracePart& part);
 
-/// b / a - 1; nothing if a is 0.
-std::optional<double> change(Seconds a, Seconds b);
-
-/// The first run of an op of the trace in a simulated step, whose micro-batches repeat the trace's; null if
-/// the step has other ops.
-const SimulatedOp* simulated_op(const TraceValidation& validation, const SimulatedStep& step, std::size_t op);
-
-/// How often a step runs an op of the trace.
-int runs_of_op(const TraceValidation& validation, const Op& op);
-
-/// The time that was computed for an op; null if it keeps the profile's.
-const SimulatedOp* computed_op(const TraceValidation& validation, std::size_t op);
-
-/// When an op begins in the profile's step; nothing for gaps, and where one micro-batch stands for all.
-std::optional<Seconds> start_in_profile(const TraceValidation& validation, std::size_t op);
-
-/// An op whose time was computed.
-struct PredictedOp {
-  std::size_t op = 0;
-  Seconds measured, predicted;
-  ComputeSource source{};
+/// A simulation that is compared with the profile.
+struct ComparedStep {
+  std::string_view name;  ///< of its column and JSON field
+  const SimulatedStep* step;
 };
 
-std::vector<PredictedOp> predicted_ops(const TraceValidation& validation);
+/// The replay, the prediction and, if there is one, the model.
+std::vector<ComparedStep> compared_steps(const TraceValidation& validation);
 
-/// Ops of one pass and kind, over a step.
-struct KindOfOps {
-  Phase phase{};
-  OpKind kind{};
-  int ops = 0;
-  Seconds measured, predicted;
-};
-
-/// Those whose times were computed, in the order of passes, the longest first.
-std::vector<KindOfOps> predicted_kinds(const TraceValidation& validation,
-                                       const std::vector<PredictedOp>& predicted);
-
-/// All ops of the profile by pass and kind, and in `predicted` those of the model's step.
-std::vector<KindOfOps> kinds_beside_model(const TraceValidation& validation);
-
+/// Ops of a step, and the time that they take in it.
 struct OpTotals {
   int ops = 0;
-  Seconds measured, predicted;
+  Seconds measured = {}, predicted = {};
   double mean_error = 0;  ///< of the absolute errors, weighted by the profile's time
 };
 
-OpTotals totals_of(const TraceValidation& validation, const std::vector<PredictedOp>& predicted);
+/// The ops whose times were computed (`computed`), or the kernels that keep the profile's times.
+OpTotals totals_of(const TraceValidation& validation, bool computed);
 
-/// The profile's time of a step's kernels whose times are not computed.
-OpTotals rest_of(const TraceValidation& validation);
+/// Indices of the ops whose times were computed, those first that differ most from the profile's.
+std::vector<std::size_t> predicted_ops(const TraceValidation& validation);
 
-/// The kernels of the trace's collectives in the profile's step.
-SentCollectives profiled(const TraceValidation& validation, Operation operation);
-
-/// Their transfer, if the profiles of all ranks say it.
-std::optional<Seconds> transfer_of(const TraceValidation& validation, Operation operation);
+/// Tables whose rows JSON has, too; their keys are its fields.
+doc::Table parts_table(const TraceValidation& validation);
+doc::Table collectives_table(const TraceValidation& validation);
+/// The ops whose times were computed, in the order of passes, the longest first.
+doc::Table predicted_kinds_table(const TraceValidation& validation);
+/// All ops of the profile, and of the model's step.
+doc::Table model_kinds_table(const TraceValidation& validation);
+doc::Table ops_table(const TraceValidation& validation, const std::vector<std::size_t>& ops);
 
 }  // namespace trainyard

@@ -3,16 +3,16 @@
 #include "imports/profile_groups.hpp"
 #include "interchange/input_text.hpp"
 #include "report/import_report.hpp"
-#include "units/lines.hpp"
 #include "units/plural.hpp"
-#include "units/table.hpp"
 #include "units/text.hpp"
+#include "units/version.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace trainyard {
 namespace {
@@ -26,10 +26,10 @@ struct KindTotals {
 std::map<OpKind, KindTotals> totals_of(const Trace& trace) {
   std::map<OpKind, KindTotals> totals;
   for (const Op& op : trace.ops) {
-    KindTotals& its = totals[op.kind];
-    ++its.ops;
-    its.flops += op.flops;
-    its.bytes += op.bytes;
+    KindTotals& sum = totals[op.kind];
+    ++sum.ops;
+    sum.flops += op.flops;
+    sum.bytes += op.bytes;
   }
   return totals;
 }
@@ -48,65 +48,73 @@ nlohmann::ordered_json count_json(double count) {
                                           : nlohmann::ordered_json(count);
 }
 
-/// Without times of work: there are none.
-void print_left_out(const ImportedTrace& imported, std::string& text, std::size_t width) {
-  for (const LeftOut& one : imported.left_out)
-    text += hanging("left out        ", fmt::format("{} {}", grouped(one.count), one.what), width);
+doc::Table kinds_of_work(const Trace& trace) {
+  doc::Table table{.key = "kinds",
+                   .title = "ops by kind",
+                   .columns = {{.head = "kind"},
+                               {.head = "ops", .layout = number_column()},
+                               {.head = "FLOPs", .layout = number_column()},
+                               {.head = "bytes", .layout = number_column()}},
+                   .shape = {}};
+  for (const auto& [kind, sum] : totals_of(trace)) {
+    const bool has_flops = sum.flops > Flops();
+    table.rows.push_back({.cells = {std::string(config::name_of(kind)), grouped(sum.ops),
+                                    has_flops ? doc::Value(estimate(sum.flops), sum.flops) : doc::Value("-"),
+                                    doc::Value(estimate(sum.bytes), sum.bytes)}});
+  }
+  return table;
+}
+
+/// Lines for the parts of the file that are not in the trace; they have no times.
+void add_left_out_untimed(doc::Section& section, const ExecutionTrace& trace, const UntimedTrace& untimed) {
+  const auto add = [&](std::int64_t number, const std::string& text) {
+    if (number > 0) section.fact("left out", text);
+  };
+  for (const LeftOut& one : untimed.imported.left_out)
+    section.fact("left out", fmt::format("{} {}", grouped(one.count), one.what));
+  const TracedProfile& traced = untimed.traced;
+  add(traced.host_copies, fmt::format("{} copies from or to the host", traced.host_copies));
+  add(traced.unknown_shapes,
+      fmt::format("FLOPs of {} of unknown shape", plural(traced.unknown_shapes, "matrix operator")));
+  const auto kernels = static_cast<std::int64_t>(trace.kernels);
+  add(kernels, fmt::format("{} kernels that another tool added", grouped(kernels)));
+  const auto parents = static_cast<std::int64_t>(trace.missing_parents);
+  add(parents, fmt::format("the parents of {} nodes, which are not in the file", grouped(parents)));
 }
 
 }  // namespace
 
-std::string execution_trace_text(const ExecutionTrace& trace, const UntimedTrace& untimed,
-                                 const PrintStyle& style) {
+doc::Document execution_trace_document(const ExecutionTrace& trace, const UntimedTrace& untimed) {
   const ImportedTrace& imported = untimed.imported;
-  std::string text;
-  const auto line = [&](std::string_view label, const std::string& value) {
-    text += hanging(fmt::format("{:<16}", label), value, style.width);
-  };
-  line("execution trace",
-       fmt::format("{} nodes, schema {}", grouped(static_cast<std::int64_t>(trace.nodes.size())),
-                   trace.schema.empty() ? "not stated" : shown(trace.schema)));
-  line("steps", used_steps(untimed));
-  Table table({text_column(), number_column(), number_column(), number_column()}, {.gap = 2});
-  table.row("kind", "ops", "FLOPs", "bytes");
-  for (const auto& [kind, its] : totals_of(imported.trace))
-    table.row(config::name_of(kind), grouped(its.ops), its.flops > Flops() ? estimate(its.flops) : "-",
-              estimate(its.bytes));
-  text += "\n" + table.text(style.width) + "\n";
-  line("durations", "none: the GPU profile of the machine times the ops");
-  line("collectives", imported.collectives > 0 ? collectives_in_words(imported.trace)
-                      : imported.leaves_collectives
-                          ? "left to the stack, which makes buckets of the gradients"
-                          : "none");
+  doc::Document page{.title = "Import of an execution trace", .version = version()};
+  doc::Section& file = page.account("file", "execution trace");
+  file.fact("execution trace",
+            fmt::format("{} nodes, schema {}", grouped(static_cast<std::int64_t>(trace.nodes.size())),
+                        trace.schema.empty() ? "not stated" : shown(trace.schema)));
+  file.fact("steps", used_steps(untimed));
+  page.account("kinds", "ops by kind").add(kinds_of_work(imported.trace));
+  doc::Section& made = page.account("trace", "trace");
+  made.fact("durations", "none: the GPU profile of the machine times the ops");
+  made.fact("collectives", collectives_in_words(imported));
   if (imported.accumulation > 1)
-    line("accumulation", fmt::format("{} micro-batches in a step; the trace is that of one, with the update",
-                                     imported.accumulation));
+    made.fact("accumulation",
+              fmt::format("{} micro-batches in a step; the trace is that of one, with the update",
+                          imported.accumulation));
   if (imported.layout)
-    line("parallelism", layout_in_words(*imported.layout, ranks_of(untimed.traced.profile)));
+    made.fact("parallelism", layout_in_words(*imported.layout, ranks_of(untimed.traced.profile)));
   if (const GradientTotals gradients = gradient_totals(imported.trace); gradients.tensors > 0)
-    line("gradients", fmt::format("{} tensors, {} values", gradients.tensors,
-                                  grouped(static_cast<std::int64_t>(std::min(gradients.values, 9e18)))));
-  print_left_out(imported, text, style.width);
-  if (untimed.traced.host_copies > 0)
-    line("left out", fmt::format("{} copies from or to the host", untimed.traced.host_copies));
-  if (untimed.traced.unknown_shapes > 0)
-    line("left out", fmt::format("FLOPs of {} of unknown shape",
-                                 plural(untimed.traced.unknown_shapes, "matrix operator")));
-  if (trace.kernels > 0)
-    line("left out", fmt::format("{} kernels that another tool added",
-                                 grouped(static_cast<std::int64_t>(trace.kernels))));
-  if (trace.missing_parents > 0)
-    line("left out", fmt::format("the parents of {} nodes, which are not in the file",
-                                 grouped(static_cast<std::int64_t>(trace.missing_parents))));
-  return text;
+    made.fact("gradients", fmt::format("{} tensors, {} values", gradients.tensors,
+                                       grouped(static_cast<std::int64_t>(std::min(gradients.values, 9e18)))));
+  add_left_out_untimed(made, trace, untimed);
+  return page;
 }
 
 nlohmann::ordered_json execution_trace_json(const ExecutionTrace& trace, const UntimedTrace& untimed) {
   const ImportedTrace& imported = untimed.imported;
   nlohmann::ordered_json kinds = nlohmann::ordered_json::object();
-  for (const auto& [kind, its] : totals_of(imported.trace)) {
+  for (const auto& [kind, sum] : totals_of(imported.trace)) {
     kinds[std::string(config::name_of(kind))] = {
-        {"ops", its.ops}, {"flops", count_json(its.flops.si())}, {"bytes", count_json(its.bytes.si())}};
+        {"ops", sum.ops}, {"flops", count_json(sum.flops.si())}, {"bytes", count_json(sum.bytes.si())}};
   }
   nlohmann::ordered_json left_out = nlohmann::ordered_json::array();
   for (const LeftOut& one : imported.left_out) left_out.push_back({{"count", one.count}, {"what", one.what}});

@@ -1,17 +1,14 @@
 #pragma once
 // An account of an execution trace that was imported without a profile.
 
+#include "document/document.hpp"
 #include "imports/untimed_trace.hpp"
-#include "units/print_style.hpp"
 
 #include <nlohmann/json_fwd.hpp>
-#include <string>
 
 namespace trainyard {
 
-/// For people.
-std::string execution_trace_text(const ExecutionTrace& trace, const UntimedTrace& untimed,
-                                 const PrintStyle& style = {});
+doc::Document execution_trace_document(const ExecutionTrace& trace, const UntimedTrace& untimed);
 
 /// The same, with the figures of the whole file.
 nlohmann::ordered_json execution_trace_json(const ExecutionTrace& trace, const UntimedTrace& untimed);

@@ -1,15 +1,17 @@
 #include "report/horovod_report.hpp"
 
 #include "interchange/input_text.hpp"
-#include "units/lines.hpp"
 #include "units/plural.hpp"
 #include "units/quantity.hpp"
-#include "units/table.hpp"
 #include "units/text.hpp"
+#include "units/version.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace trainyard {
 namespace {
@@ -27,80 +29,93 @@ std::string clean(const std::string& name) {
   return text.substr(1, text.rfind('\'') - 1);
 }
 
-std::string bytes_in_words(const HorovodCollective& its) {
-  if (its.sized == 0) return "-";
-  const std::string sum = grouped(static_cast<std::int64_t>(std::min(its.bytes, 9e18)));
-  return its.unsized > 0 ? "> " + sum : sum;
+std::string bytes_in_words(const HorovodCollective& one) {
+  if (one.sized == 0) return "-";
+  const std::string sum = grouped(static_cast<std::int64_t>(std::min(one.bytes, 9e18)));
+  return one.unsized > 0 ? "> " + sum : sum;
+}
+
+doc::Value time_value(Seconds time) { return {estimate(time), time}; }
+
+/// A column of texts, and columns of numbers.
+doc::Table table_of(const std::string& key, const std::vector<std::string>& heads) {
+  doc::Table table{.key = key, .title = key, .shape = {}};
+  for (const std::string& head : heads)
+    table.columns.push_back(
+        {.head = head, .layout = table.columns.empty() ? text_column() : number_column()});
+  return table;
+}
+
+doc::Table collectives_of(const HorovodTimeline& timeline) {
+  doc::Table table =
+      table_of("collectives", {"collective", "number", "tensors", "fused", "largest", "bytes", "negotiated"});
+  for (const auto& [kind, one] : timeline.collectives) {
+    const double fused = one.collectives > 0 ? static_cast<double>(one.tensors) / one.collectives : 0;
+    const Seconds negotiated = mean_of(one.negotiated, one.negotiations);
+    table.rows.push_back(
+        {.cells = {clean(kind), grouped(one.collectives), grouped(one.tensors),
+                   one.collectives > 0 ? doc::Value(fmt::format("{:.2f}", fused), fused) : doc::Value("-"),
+                   fmt::format("{}", one.largest), bytes_in_words(one),
+                   one.negotiations > 0 ? time_value(negotiated) : doc::Value("-")}});
+  }
+  return table;
 }
 
 }  // namespace
 
-std::string horovod_text(const HorovodTimeline& timeline, const PrintStyle& style) {
-  std::string text =
-      hanging("timeline   ",
-              fmt::format("{} events of {} in {}{}", grouped(static_cast<std::int64_t>(timeline.events)),
-                          plural(timeline.tensors, "tensor"), estimate(from_us(timeline.span)),
-                          timeline.is_closed ? "" : "; not closed, as Horovod leaves it"),
-              style.width);
-  text += hanging("cycles     ",
-                  timeline.cycle ? fmt::format("{}, one every {} (median)", grouped(timeline.cycles),
-                                               estimate(from_us(*timeline.cycle)))
-                                 : std::string("not marked: HOROVOD_TIMELINE_MARK_CYCLES=1"),
-                  style.width);
-  Table collectives({text_column(), number_column(), number_column(), number_column(), number_column(),
-                     number_column(), number_column()},
-                    {.gap = 2});
-  collectives.row("collective", "number", "tensors", "fused", "largest", "bytes", "negotiated");
-  for (const auto& [kind, its] : timeline.collectives) {
-    collectives.row(
-        clean(kind), grouped(its.collectives), grouped(its.tensors),
-        its.collectives > 0 ? fmt::format("{:.2f}", static_cast<double>(its.tensors) / its.collectives) : "-",
-        its.largest, bytes_in_words(its),
-        its.negotiations > 0 ? estimate(mean_of(its.negotiated, its.negotiations)) : "-");
+doc::Document horovod_document(const HorovodTimeline& timeline) {
+  constexpr std::size_t label_width = 11;
+  doc::Document page{.title = "A timeline of Horovod", .version = version()};
+  doc::Section& file = page.account("timeline", "timeline", label_width);
+  file.fact("timeline",
+            fmt::format("{} events of {} in {}{}", grouped(static_cast<std::int64_t>(timeline.events)),
+                        plural(timeline.tensors, "tensor"), estimate(from_us(timeline.span)),
+                        timeline.is_closed ? "" : "; not closed, as Horovod leaves it"));
+  file.fact("cycles", timeline.cycle ? fmt::format("{}, one every {} (median)", grouped(timeline.cycles),
+                                                   estimate(from_us(*timeline.cycle)))
+                                     : std::string("not marked: HOROVOD_TIMELINE_MARK_CYCLES=1"));
+  doc::Section& collectives = page.account("collectives", "collectives");
+  collectives.add(collectives_of(timeline));
+  collectives.add(doc::Sentence{
+      .text = "fused: tensors per collective, mean; negotiated: per tensor, until all ranks have it",
+      .indent = 0});
+  doc::Table activities = table_of("activities", {"activity", "number", "total", "mean", "longest"});
+  for (const auto& [name, one] : timeline.activities)
+    activities.rows.push_back(
+        {.cells = {clean(name), grouped(one.count), time_value(from_us(one.total)),
+                   time_value(mean_of(one.total, one.count)), time_value(from_us(one.longest))}});
+  page.account("activities", "activities").add(std::move(activities));
+  doc::Table ranks = table_of("ranks", {"rank", "negotiations", "came last", "waits per tensor"});
+  for (const HorovodRank& one : timeline.ranks)
+    ranks.rows.push_back({.cells = {fmt::format("{}", one.rank), grouped(one.negotiations), grouped(one.last),
+                                    time_value(mean_of(one.waiting, one.negotiations))}});
+  if (!ranks.rows.empty()) page.account("ranks", "ranks").add(std::move(ranks));
+  doc::Section& left_out = page.account("left-out", "left out", label_width);
+  for (const auto& [count, noun] :
+       {std::pair(timeline.still_open, "spans without an end"),
+        std::pair(timeline.odd,
+                  "events without a time, a name or a matching begin event, or longer than 7 days")}) {
+    if (count > 0) left_out.fact("left out", fmt::format("{} {}", grouped(count), noun));
   }
-  text += "\n" + collectives.text(style.width);
-  text += hanging("", "fused: tensors per collective, mean; negotiated: per tensor, until all ranks have it",
-                  style.width);
-  Table activities({text_column(), number_column(), number_column(), number_column(), number_column()},
-                   {.gap = 2});
-  activities.row("activity", "number", "total", "mean", "longest");
-  for (const auto& [name, its] : timeline.activities)
-    activities.row(clean(name), grouped(its.count), estimate(from_us(its.total)),
-                   estimate(mean_of(its.total, its.count)), estimate(from_us(its.longest)));
-  text += "\n" + activities.text(style.width);
-  if (!timeline.ranks.empty()) {
-    Table ranks({text_column(), number_column(), number_column(), number_column()}, {.gap = 2});
-    ranks.row("rank", "negotiations", "came last", "waits per tensor");
-    for (const HorovodRank& rank : timeline.ranks)
-      ranks.row(rank.rank, grouped(rank.negotiations), grouped(rank.last),
-                estimate(mean_of(rank.waiting, rank.negotiations)));
-    text += "\n" + ranks.text(style.width);
-  }
-  const auto left_out = [&](int count, std::string_view what) {
-    if (count > 0) text += hanging("left out   ", fmt::format("{} {}", grouped(count), what), style.width);
-  };
-  if (timeline.still_open + timeline.odd > 0) text += "\n";
-  left_out(timeline.still_open, "spans without an end");
-  left_out(timeline.odd, "events without a time, a name or a matching begin event, or longer than 7 days");
-  return text;
+  return page;
 }
 
 nlohmann::ordered_json horovod_json(const HorovodTimeline& timeline) {
   nlohmann::ordered_json collectives = nlohmann::ordered_json::object();
-  for (const auto& [kind, its] : timeline.collectives) {
+  for (const auto& [kind, one] : timeline.collectives) {
     collectives[kind] = {
-        {"collectives", its.collectives},
-        {"tensors", its.tensors},
-        {"largest_fusion", its.largest},
-        {"bytes", its.sized > 0 ? nlohmann::ordered_json(its.bytes) : nlohmann::ordered_json()},
-        {"unsized", its.unsized},
-        {"negotiations", its.negotiations},
-        {"negotiated_s", from_us(its.negotiated).si()}};
+        {"collectives", one.collectives},
+        {"tensors", one.tensors},
+        {"largest_fusion", one.largest},
+        {"bytes", one.sized > 0 ? nlohmann::ordered_json(one.bytes) : nlohmann::ordered_json()},
+        {"unsized", one.unsized},
+        {"negotiations", one.negotiations},
+        {"negotiated_s", from_us(one.negotiated).si()}};
   }
   nlohmann::ordered_json activities = nlohmann::ordered_json::object();
-  for (const auto& [name, its] : timeline.activities) {
+  for (const auto& [name, one] : timeline.activities) {
     activities[name] = {
-        {"count", its.count}, {"total_s", from_us(its.total).si()}, {"longest_s", from_us(its.longest).si()}};
+        {"count", one.count}, {"total_s", from_us(one.total).si()}, {"longest_s", from_us(one.longest).si()}};
   }
   nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
   for (const HorovodRank& rank : timeline.ranks) {

@@ -3,10 +3,9 @@
 #include "imports/profile_groups.hpp"
 #include "interchange/input_text.hpp"
 #include "report/json_text.hpp"
-#include "units/lines.hpp"
 #include "units/plural.hpp"
-#include "units/table.hpp"
 #include "units/text.hpp"
+#include "units/version.hpp"
 
 #include <algorithm>
 #include <array>
@@ -48,7 +47,7 @@ std::string gradients_text(const ImportedTrace& imported) {
   return fmt::format("{} tensors, {} values", known.tensors, grouped_count(known.values));
 }
 
-/// What became of kernels that ran beside collectives, which slowed them.
+/// The kernels that ran at the same time as collectives, which slowed them.
 std::string overlap_text(const ImportedTrace& imported) {
   std::string text = fmt::format("{} of the computing ran at the same time as a collective, which slowed it",
                                  estimate(seconds(imported.beside)));
@@ -71,16 +70,24 @@ std::string profile_text(const Profile& profile) {
 }
 
 /// The work of all GPUs in the file, of which one becomes the trace.
-Table gpu_table(const Profile& profile) {
-  Table table({text_column(), number_column(), number_column(), number_column(), text_column()}, {.gap = 2});
-  table.row("GPU", "kernels", "NCCL kernels", "kernel time", "");
+doc::Table gpu_table(const Profile& profile) {
+  doc::Table table{.key = "gpus",
+                   .title = "GPUs of the file",
+                   .columns = {{.head = "GPU"},
+                               {.head = "kernels", .layout = number_column()},
+                               {.head = "NCCL kernels", .layout = number_column()},
+                               {.head = "kernel time", .layout = number_column()},
+                               {}},
+                   .shape = {}};
   std::int64_t longest = 0;
   for (const ProfiledGpu& one : profile.gpus) longest = std::max(longest, one.kernel_time);
   for (const ProfiledGpu& one : profile.gpus) {
-    table.row(fmt::format("{}{}", one.device,
-                          one.process < 0 ? std::string() : fmt::format(" (process {})", one.process)),
-              grouped(one.kernels), grouped(one.communication_kernels),
-              human_like(seconds(one.kernel_time), seconds(longest)), one.is_read ? "the trace" : "");
+    const std::string process = one.process < 0 ? "" : fmt::format(" (process {})", one.process);
+    table.rows.push_back({.cells = {fmt::format("{}{}", one.device, process), grouped(one.kernels),
+                                    grouped(one.communication_kernels),
+                                    doc::Value(human_like(seconds(one.kernel_time), seconds(longest)),
+                                               seconds(one.kernel_time)),
+                                    one.is_read ? "the trace" : ""}});
   }
   return table;
 }
@@ -98,7 +105,7 @@ Json gpus_json(const Profile& profile) {
   return gpus;
 }
 
-/// What the rows of a step consist of.
+/// The kinds of work in the rows of a step.
 struct WorkCounts {
   int kernels = 0;
   int copies_and_fills = 0;  ///< on the device
@@ -150,11 +157,40 @@ Json figures_json(const ProfileFigures& figures) {
           {"gradient_values", number_or_null(figures.gradient_values)}};
 }
 
+/// The parts of the step that became the trace.
+doc::Table parts_of_step(const Profile& profile, const ProfileWork& work, const ImportedTrace& imported) {
+  doc::Table table{.key = "step",
+                   .title = "parts of the step",
+                   .columns = {{.head = "part", .layout = text_column().wraps(12)},
+                               {.head = "time", .layout = number_column()},
+                               {.head = "share", .layout = number_column()},
+                               {.head = "meaning", .layout = text_column().wraps(20)}},
+                   .shape = {},
+                   .has_heads = false};
+  const StepRows& parts = imported.parts;
+  const auto add = [&](std::string label, std::int64_t ns, std::string meaning) {
+    const double share = parts.period > 0 ? static_cast<double>(ns) / static_cast<double>(parts.period) : 0;
+    table.rows.push_back(
+        {.cells = {std::move(label), doc::Value(human_like(seconds(ns), seconds(parts.period)), seconds(ns)),
+                   doc::Value(fmt::format("{:.1f} %", 100 * share), share), std::move(meaning)}});
+  };
+  add(imported.shown_step >= 0 ? fmt::format("step {}", work.steps[imported.shown_step].number)
+                               : "whole file",
+      parts.period, imported.steps.size() > 1 ? "the median of the steps" : "");
+  add("computing", parts.computing, work_in_words(parts.rows.size(), work_counts(profile, parts)));
+  add("exposed", parts.exposed, "communication while no kernel computes");
+  add("host copies", parts.copying, "copies to or from the host alone; left out unless with --host-gaps");
+  add("idle", parts.idle, "the GPU waits for its host; left out unless with --host-gaps");
+  return table;
+}
+
 }  // namespace
 
-std::string collectives_in_words(const Trace& trace) {
+std::string collectives_in_words(const ImportedTrace& imported) {
+  if (imported.collectives == 0)
+    return imported.leaves_collectives ? "left to the stack, which makes buckets of the gradients" : "none";
   std::map<Operation, std::pair<int, double>> sums;
-  for (const Op& op : trace.ops) {
+  for (const Op& op : imported.trace.ops) {
     for (const OpCommunication& one : op.communications) {
       auto& [count, bytes] = sums[one.operation];
       ++count;
@@ -208,62 +244,50 @@ GradientTotals gradient_totals(const Trace& trace) {
 
 nlohmann::ordered_json collectives_json(const ProfileFigures& figures) {
   Json collectives = Json::object();
-  for (const auto& [name, its] : figures.collectives) {
-    collectives[name] = {{"count", its.count},
-                         {"bytes", its.bytes},
-                         {"output_bytes", its.out_bytes},
-                         {"unsized", its.unsized}};
+  for (const auto& [name, one] : figures.collectives) {
+    collectives[name] = {{"count", one.count},
+                         {"bytes", one.bytes},
+                         {"output_bytes", one.out_bytes},
+                         {"unsized", one.unsized}};
   }
   return collectives;
 }
 
-std::string import_text(const Profile& profile, const ProfileWork& work, const ImportedTrace& imported,
-                        const PrintStyle& style) {
-  Table table({text_column().wraps(12), number_column(), number_column(), text_column().wraps(20)},
-              {.gap = 2});
-  const StepRows& parts = imported.parts;
-  const auto part = [&](std::string_view label, std::int64_t ns, std::string_view note) {
-    const double share =
-        parts.period > 0 ? 100.0 * static_cast<double>(ns) / static_cast<double>(parts.period) : 0;
-    table.row(label, human_like(seconds(ns), seconds(parts.period)), fmt::format("{:.1f} %", share), note);
-  };
-  part(imported.shown_step >= 0 ? fmt::format("step {}", work.steps[imported.shown_step].number)
-                                : "whole file",
-       parts.period, imported.steps.size() > 1 ? "the median of the steps" : "");
-  part("computing", parts.computing, work_in_words(parts.rows.size(), work_counts(profile, parts)));
-  part("exposed", parts.exposed, "communication while no kernel computes");
-  part("host copies", parts.copying, "copies to or from the host alone; left out unless with --host-gaps");
-  part("idle", parts.idle, "the GPU waits for its host; left out unless with --host-gaps");
+void add_left_out(doc::Section& section, const ImportedTrace& imported) {
+  for (const LeftOut& one : imported.left_out)
+    section.fact("left out", fmt::format("{} {}{}", grouped(one.count), one.what,
+                                         one.time > 0 ? ", " + estimate(seconds(one.time)) : std::string()));
+}
 
-  std::string text = hanging("profile         ", profile_text(profile), style.width);
-  text +=
-      hanging("steps           ",
-              fmt::format("{} in the file{}; used: {}", work.steps.size(),
-                          work.marks == StepMarks::updates ? ", by its updates" : "", steps_text(imported)),
-              style.width);
-  if (profile.gpus.size() > 1) text += "\n" + gpu_table(profile).text(style.width);
-  text += "\n" + table.text(style.width) + "\n";
-  const auto line = [&](std::string_view label, const std::string& value) {
-    text += hanging(fmt::format("{:<16}", label), value, style.width);
-  };
+nlohmann::ordered_json left_out_json(const ImportedTrace& imported) {
+  Json left_out = Json::array();
+  for (const LeftOut& one : imported.left_out)
+    left_out.push_back({{"count", one.count}, {"time_s", seconds(one.time).si()}, {"what", one.what}});
+  return left_out;
+}
+
+doc::Document import_document(const Profile& profile, const ProfileWork& work,
+                              const ImportedTrace& imported) {
+  doc::Document page{.title = "Import of a profile", .version = version()};
+  doc::Section& file = page.account("profile", "profile");
+  file.fact("profile", profile_text(profile));
+  file.fact("steps",
+            fmt::format("{} in the file{}; used: {}", work.steps.size(),
+                        work.marks == StepMarks::updates ? ", by its updates" : "", steps_text(imported)));
+  if (profile.gpus.size() > 1) page.account("gpus", "GPUs").add(gpu_table(profile));
+  page.account("step", "step").add(parts_of_step(profile, work, imported));
+  doc::Section& trace = page.account("trace", "trace");
   if (imported.accumulation > 1)
-    line("accumulation",
-         fmt::format(
-             "{} micro-batches in a step; the trace is that of one, with the update. Adding gradients took "
-             "{} of the step; a run with accumulation={} adds that itself",
-             imported.accumulation, estimate(seconds(imported.adding_gradients)), imported.accumulation));
-  line("collectives", imported.collectives > 0 ? collectives_in_words(imported.trace)
-                      : imported.leaves_collectives
-                          ? "left to the stack, which makes buckets of the gradients"
-                          : "none");
-  if (imported.layout) line("parallelism", layout_in_words(*imported.layout, ranks_of(profile)));
-  if (imported.tensors > 0) line("gradients", gradients_text(imported));
-  if (imported.beside > 0) line("overlap", overlap_text(imported));
-  for (const LeftOut& one : imported.left_out) {
-    line("left out", fmt::format("{} {}{}", grouped(one.count), one.what,
-                                 one.time > 0 ? ", " + estimate(seconds(one.time)) : std::string()));
-  }
-  return text;
+    trace.fact("accumulation",
+               fmt::format("{0} micro-batches in a step; the trace is that of one, with the update. Adding "
+                           "gradients took {1} of the step; a run with accumulation={0} adds that itself",
+                           imported.accumulation, estimate(seconds(imported.adding_gradients))));
+  trace.fact("collectives", collectives_in_words(imported));
+  if (imported.layout) trace.fact("parallelism", layout_in_words(*imported.layout, ranks_of(profile)));
+  if (imported.tensors > 0) trace.fact("gradients", gradients_text(imported));
+  if (imported.beside > 0) trace.fact("overlap", overlap_text(imported));
+  add_left_out(trace, imported);
+  return page;
 }
 
 nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& work,
@@ -276,9 +300,6 @@ nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& wo
     steps.push_back(std::move(one));
   }
   const bool is_divided = work.marks == StepMarks::updates;  // the file itself has no steps
-  Json left_out = Json::array();
-  for (const LeftOut& one : imported.left_out)
-    left_out.push_back({{"count", one.count}, {"time_s", seconds(one.time).si()}, {"what", one.what}});
   const StepRows& parts = imported.parts;
   const WorkCounts counts = work_counts(profile, parts);
   return {{"file", base_name(profile.file)},
@@ -310,7 +331,7 @@ nlohmann::ordered_json import_json(const Profile& profile, const ProfileWork& wo
           {"ops", imported.trace.ops.size()},
           {"parallelism", layout_json(imported)},
           {"gradients", gradient_totals(imported.trace).tensors},
-          {"left_out", std::move(left_out)},
+          {"left_out", left_out_json(imported)},
           {"warnings", imported.warnings}};
 }
 

@@ -1,17 +1,17 @@
 #pragma once
-// An account of the profiles of a job's ranks: what collectives transferred, and how long ranks waited inside
-// of them.
+// An account of the profiles of a job's ranks: the data that collectives transferred, and how long ranks
+// waited inside of them.
 
+#include "document/document.hpp"
 #include "imports/joined_ranks.hpp"
-#include "units/print_style.hpp"
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
-#include <string>
 
 namespace trainyard {
 
-/// For people. `traced`: index of the rank whose step became the trace.
-std::string rank_text(const JoinedRanks& joined, std::size_t traced, const PrintStyle& style = {});
+/// Adds it to the page of an import. `traced`: index of the rank whose step became the trace.
+void add_ranks(doc::Document& page, const JoinedRanks& joined, std::size_t traced);
 
 /// The same as JSON, times in seconds.
 nlohmann::ordered_json rank_json(const JoinedRanks& joined, std::size_t traced);

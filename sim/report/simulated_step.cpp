@@ -1,12 +1,9 @@
 #include "imports/intervals.hpp"
 #include "report/trace_validation.hpp"
-#include "run/child_processes.hpp"
 #include "run/step.hpp"
 
 #include <cmath>
-#include <cstddef>
 #include <map>
-#include <stdexcept>
 #include <utility>
 
 namespace trainyard {
@@ -41,8 +38,8 @@ BarsByPart parts_of_bars(const Step& step, const ClassStep& one) {
       parts.copies.push_back(interval_of(bar));
     }
   }
-  for (std::vector<Interval>* its : {&parts.kernels, &parts.collectives, &parts.copies, &parts.others})
-    *its = merged(std::move(*its));
+  for (std::vector<Interval>* list : {&parts.kernels, &parts.collectives, &parts.copies, &parts.others})
+    *list = merged(std::move(*list));
   return parts;
 }
 
@@ -69,61 +66,14 @@ SimulatedStep simulated_step(const Run& run) {
   for (const OpRow& op : one.ops) result.ops.push_back({op.phase, op.kind, op.duration, op.start, op.source});
   std::map<Operation, SentCollectives> sums;
   for (const CollectiveRow& row : step.collectives) {
-    SentCollectives& its = sums[row.operation];
-    its.operation = row.operation;
-    its.count += row.rounds;
-    its.size += row.rounds * row.size;
-    its.time += row.rounds * (row.end - row.start);
+    SentCollectives& sum = sums[row.operation];
+    sum.operation = row.operation;
+    sum.count += row.rounds;
+    sum.size += row.rounds * row.size;
+    sum.time += row.rounds * (row.end - row.start);
   }
   for (const auto& [operation, sum] : sums) result.collectives.push_back(sum);
   return result;
-}
-
-std::string packed(const SimulatedStep& step) {
-  std::vector<double> numbers{step.time.si(),    step.computing.si(), step.slowed.si(), step.exposed.si(),
-                              step.copying.si(), step.other.si(),     step.idle.si()};
-  numbers.push_back(static_cast<double>(step.ops.size()));
-  for (const SimulatedOp& op : step.ops) {
-    for (const double number : {static_cast<double>(op.phase), static_cast<double>(op.kind), op.duration.si(),
-                                op.start.si(), static_cast<double>(op.source)})
-      numbers.push_back(number);
-  }
-  for (const SentCollectives& one : step.collectives) {
-    for (const double number :
-         {static_cast<double>(one.operation), static_cast<double>(one.count), one.size.si(), one.time.si()})
-      numbers.push_back(number);
-  }
-  return packed(numbers);
-}
-
-SimulatedStep simulated_step_in(const std::string& bytes) {
-  const std::vector<double> numbers = unpacked(bytes);
-  std::size_t at = 0;
-  const auto next = [&] {
-    if (at >= numbers.size()) throw std::runtime_error("a simulated step ends early");
-    return numbers[at++];
-  };
-  const auto seconds = [&] { return Seconds(next()); };
-  SimulatedStep step;
-  for (Seconds* const its :
-       {&step.time, &step.computing, &step.slowed, &step.exposed, &step.copying, &step.other, &step.idle})
-    *its = seconds();
-  step.ops.resize(static_cast<std::size_t>(next()));
-  for (SimulatedOp& op : step.ops) {
-    op.phase = static_cast<Phase>(static_cast<int>(next()));
-    op.kind = static_cast<OpKind>(static_cast<int>(next()));
-    op.duration = seconds();
-    op.start = seconds();
-    op.source = static_cast<ComputeSource>(static_cast<int>(next()));
-  }
-  while (at < numbers.size()) {
-    SentCollectives& one = step.collectives.emplace_back();
-    one.operation = static_cast<Operation>(static_cast<int>(next()));
-    one.count = static_cast<int>(next());
-    one.size = Bytes(next());
-    one.time = seconds();
-  }
-  return step;
 }
 
 }  // namespace trainyard

@@ -1,25 +1,18 @@
 #include "report/compared_trace.hpp"
-#include "units/lines.hpp"
+#include "report/import_report.hpp"
 #include "units/plural.hpp"
-#include "units/table.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
-#include "workload/shape_text.hpp"
+#include "units/version.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
-#include <functional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 namespace trainyard {
 namespace {
-
-std::string change_text(Seconds a, Seconds b) {
-  const auto its = change(a, b);
-  return its ? signed_percent(*its) : std::string();
-}
 
 std::string machine_text(const ReplayMachine& machine) {
   return fmt::format("{} on {} of {}; {}, {}, kernels of {}", plural(machine.ranks, "GPU"),
@@ -37,99 +30,7 @@ std::string profile_words(const TraceValidation& validation) {
   return text;
 }
 
-std::string parts_table(const TraceValidation& validation, std::size_t width) {
-  std::vector<TableColumn> columns{
-      text_column(),   number_column(),          number_column(),          number_column(),
-      number_column(), number_column().drops(2), number_column().drops(3), number_column().drops(1)};
-  if (!validation.model) columns.resize(6);
-  Table table(columns, {.gap = 2, .elsewhere = "--json"});
-  std::vector<std::string> heads{"", "profile", "replay", "difference", "predicted", "difference"};
-  if (validation.model) heads.insert(heads.end(), {"model", "difference"});
-  table.add(heads);
-  const Seconds largest = std::max(
-      {of_profile(validation, trace_parts.back()), validation.replay.time, validation.predicted.time});
-  for (const TracePart& part : trace_parts) {
-    const Seconds own = of_profile(validation, part);
-    const auto beside = [&](const SimulatedStep& step) { return step.*part.simulated; };
-    if (part.profile == nullptr && beside(validation.replay) <= Seconds() &&
-        (!validation.model || beside(*validation.model) <= Seconds()))
-      continue;
-    std::vector<std::string> cells{std::string(part.label),
-                                   part.profile == nullptr ? std::string() : human_like(own, largest)};
-    const auto add = [&](const SimulatedStep& step) {
-      cells.push_back(human_like(beside(step), largest));
-      cells.push_back(change_text(own, beside(step)));
-    };
-    add(validation.replay);
-    add(validation.predicted);
-    if (validation.model) add(*validation.model);
-    table.add(std::move(cells));
-  }
-  return table.text(width);
-}
-
-std::string collectives_table(const TraceValidation& validation, std::size_t width) {
-  const bool has_transfers = !validation.transfers.empty();
-  Table table({text_column(), number_column(), number_column().drops(1), number_column(), number_column(),
-               number_column(), number_column()},
-              {.gap = 2, .elsewhere = "--json"});
-  table.row("collectives", "number", "bytes", "profile", has_transfers ? "transfer" : "", "replay",
-            "difference");
-  for (const SentCollectives& one : validation.replay.collectives) {
-    const SentCollectives own = profiled(validation, one.operation);
-    if (own.count == 0) continue;
-    const auto transfer = transfer_of(validation, one.operation);
-    const Seconds largest = std::max(own.time, one.time);
-    table.row(config::name_of(one.operation), own.count, count_text(own.size.si()),
-              human_like(own.time, largest), transfer ? human_like(*transfer, largest) : "",
-              human_like(one.time, largest), change_text(transfer.value_or(own.time), one.time));
-  }
-  return table.text(width);
-}
-
-std::string kinds_table(const std::vector<KindOfOps>& kinds, std::string_view heading, std::string_view other,
-                        std::size_t width) {
-  Table table({text_column(), text_column(), number_column().drops(1), number_column(), number_column(),
-               number_column()},
-              {.gap = 2, .elsewhere = "--json"});
-  table.row(heading, "kind", "ops", "profile", other, "difference");
-  Seconds largest;
-  for (const KindOfOps& one : kinds) largest = std::max({largest, one.measured, one.predicted});
-  for (const KindOfOps& one : kinds) {
-    table.row(config::name_of(one.phase), config::name_of(one.kind), one.ops,
-              human_like(one.measured, largest), human_like(one.predicted, largest),
-              change_text(one.measured, one.predicted));
-  }
-  return table.text(width);
-}
-
-/// The ops whose computed times are furthest from the profile's, the furthest first.
-std::vector<PredictedOp> furthest(std::vector<PredictedOp> predicted, std::size_t most) {
-  std::ranges::stable_sort(predicted, std::greater{}, [](const PredictedOp& one) {
-    return std::abs((one.predicted - one.measured).si());
-  });
-  predicted.resize(std::min(predicted.size(), most));
-  return predicted;
-}
-
-std::string ops_table(const TraceValidation& validation, const std::vector<PredictedOp>& shown,
-                      std::size_t width) {
-  Table table({text_column(), text_column().wraps(10), text_column().drops(3), text_column().drops(1),
-               number_column(), number_column(), number_column(), text_column().drops(2)},
-              {.gap = 2, .elsewhere = "--json"});
-  table.row("pass", "layer", "kind", "shape", "profile", "predicted", "difference", "source");
-  Seconds largest;
-  for (const PredictedOp& one : shown) largest = std::max({largest, one.measured, one.predicted});
-  for (const PredictedOp& one : shown) {
-    const Op& op = validation.imported.trace.ops[one.op];
-    table.row(config::name_of(op.phase), op.layer, config::name_of(op.kind), to_string(op.shape),
-              human_like(one.measured, largest), human_like(one.predicted, largest),
-              change_text(one.measured, one.predicted), config::name_of(one.source));
-  }
-  return table.text(width);
-}
-
-/// What of the replay is the profile's own, and what it tests.
+/// The data that the replay takes from the profile, and the parts of the simulation that it tests.
 std::string replay_words(const TraceValidation& validation) {
   const ImportedTrace& imported = validation.imported;
   std::string text = "has the profile's own durations of ops";
@@ -141,67 +42,79 @@ std::string replay_words(const TraceValidation& validation) {
   return text + ", not kernels";
 }
 
-}  // namespace
-
-std::string trace_validation_text(const TraceValidation& validation, std::size_t most,
-                                  const PrintStyle& style) {
-  const std::vector<PredictedOp> predicted = predicted_ops(validation);
-  const OpTotals totals = totals_of(validation, predicted);
-  const OpTotals rest = rest_of(validation);
+void add_replay_facts(const TraceValidation& validation, doc::Section& section) {
+  section.fact("replay", replay_words(validation));
   const StepRows& parts = validation.imported.parts;
-  const auto line = [&](std::string_view label, const std::string& text) {
-    return hanging(fmt::format("{:<16}", label), text, style.width);
-  };
-  std::string text = line("profile", profile_words(validation));
-  text += line("simulated on", machine_text(validation.machine));
-  text += "\n" + parts_table(validation, style.width);
-  if (!validation.imported.sent.empty()) text += "\n" + collectives_table(validation, style.width);
-  if (!predicted.empty()) {
-    text += "\n" + kinds_table(predicted_kinds(validation, predicted), "pass", "predicted", style.width);
-    const std::vector<PredictedOp> shown = furthest(predicted, most);
-    if (!shown.empty())
-      text += fmt::format("\nfurthest of {}:\n", plural(std::ssize(predicted), "op")) +
-              ops_table(validation, shown, style.width);
-  }
-  if (validation.model)
-    text += "\n" + kinds_table(kinds_beside_model(validation), "pass", "model", style.width);
-  text += "\n";
-  text += line("replay", replay_words(validation));
   if (parts.period > 0)
-    text += line("", fmt::format("{} of the step is idle or copies, which the replay takes over",
+    section.fact("", fmt::format("{} of the step is idle or copies, which the replay takes over",
                                  percent(static_cast<double>(parts.idle + parts.copying) /
                                          static_cast<double>(parts.period))));
   if (validation.waiting)
-    text += line("", fmt::format("{} of the profile's collectives is waiting for other ranks, which the "
+    section.fact("", fmt::format("{} of the profile's collectives is waiting for other ranks, which the "
                                  "simulated ranks never do",
                                  estimate(*validation.waiting)));
-  text +=
-      line("predicted",
-           predicted.empty()
-               ? "no op has its operands in the profile (record_shapes=True): no time is computed"
-               : fmt::format("times of {} ({} in the profile, {} computed; mean error {}) follow from "
-                             "operands and {}",
-                             plural(totals.ops, "op"), estimate(totals.measured), estimate(totals.predicted),
-                             percent(totals.mean_error), validation.machine.gpu));
-  if (rest.ops > 0)
-    text += line("", fmt::format("{} ({}) keep the profile's: of other kinds, without operands{}",
-                                 plural(rest.ops, "op"), estimate(rest.measured),
-                                 validation.of_other_type > 0
-                                     ? fmt::format(", or {} of another type than {}",
-                                                   plural(validation.of_other_type, "matrix op"),
-                                                   config::name_of(validation.machine.precision))
-                                     : std::string()));
-  for (const LeftOut& one : validation.imported.left_out)
-    text += line("left out", fmt::format("{} {}{}", grouped(one.count), one.what,
-                                         one.time > 0 ? ", " + estimate(seconds_of_ns(one.time)) : ""));
-  std::string summary = fmt::format(
-      "step {}; replayed {} ({}); with predicted kernels {} ({})", estimate(seconds_of_ns(parts.period)),
-      estimate(validation.replay.time), signed_percent(step_error(validation, validation.replay)),
-      estimate(validation.predicted.time), signed_percent(step_error(validation, validation.predicted)));
-  if (validation.model)
-    summary += fmt::format("; {} {} ({})", validation.model_name, estimate(validation.model->time),
-                           signed_percent(step_error(validation, *validation.model)));
-  return text + "\n" + hanging("", summary, style.width);
+}
+
+void add_prediction_facts(const TraceValidation& validation, doc::Section& section) {
+  const OpTotals totals = totals_of(validation, true);
+  const OpTotals rest = totals_of(validation, false);
+  section.fact(
+      "predicted",
+      totals.ops == 0
+          ? "no op has its operands in the profile (record_shapes=True): no time is computed"
+          : fmt::format("times of {} ({} in the profile, {} computed; mean error {}) follow from "
+                        "operands and {}",
+                        plural(totals.ops, "op"), estimate(totals.measured), estimate(totals.predicted),
+                        percent(totals.mean_error), validation.machine.gpu));
+  if (rest.ops == 0) return;
+  const std::string other_type =
+      validation.of_other_type > 0
+          ? fmt::format(", or {} of another type than {}", plural(validation.of_other_type, "matrix op"),
+                        config::name_of(validation.machine.precision))
+          : std::string();
+  section.fact("", fmt::format("{} ({}) keep the profile's: of other kinds, without operands{}",
+                               plural(rest.ops, "op"), estimate(rest.measured), other_type));
+}
+
+std::string summary_words(const TraceValidation& validation) {
+  const auto with_error = [&](std::string_view name, const SimulatedStep& step) {
+    return fmt::format("; {} {} ({})", name, estimate(step.time),
+                       signed_percent(step_error(validation, step)));
+  };
+  std::string text = fmt::format("step {}", estimate(seconds_of_ns(validation.imported.parts.period))) +
+                     with_error("replayed", validation.replay) +
+                     with_error("with predicted kernels", validation.predicted);
+  if (validation.model) text += with_error(validation.model_name, *validation.model);
+  return text;
+}
+
+}  // namespace
+
+doc::Document trace_validation_document(const TraceValidation& validation, std::size_t most) {
+  doc::Document page{.title = "A profile's step and its simulations", .version = version()};
+  doc::Section& subject = page.account("profile", "profile and machine");
+  subject.fact("profile", profile_words(validation));
+  subject.fact("simulated on", machine_text(validation.machine));
+  page.account("parts", "parts of the step").add(parts_table(validation));
+  if (!validation.imported.sent.empty())
+    page.account("collectives", "collectives").add(collectives_table(validation));
+  if (const std::vector<std::size_t> predicted = predicted_ops(validation); !predicted.empty()) {
+    page.account("kinds", "predicted kernels by kind").add(predicted_kinds_table(validation));
+    const std::vector<std::size_t> shown(predicted.begin(),
+                                         predicted.begin() + std::min(most, predicted.size()));
+    if (most > 0)
+      page.section("ops", fmt::format("furthest of {}:", plural(std::ssize(predicted), "op")))
+          .add(ops_table(validation, shown));
+  }
+  if (validation.model) page.account("model", "the model's ops by kind").add(model_kinds_table(validation));
+  doc::Section& sources = page.account("sources", "origin of the times");
+  add_replay_facts(validation, sources);
+  add_prediction_facts(validation, sources);
+  add_left_out(sources, validation.imported);
+  doc::Section& answer = page.account("answer", "answer");
+  answer.is_answer = true;
+  answer.add(doc::Sentence{.text = summary_words(validation), .is_main = true, .indent = 0});
+  return page;
 }
 
 }  // namespace trainyard

@@ -1,10 +1,10 @@
 #pragma once
-// A profile's step beside simulations of it, op by op: its own durations replayed, kernel times computed from
-// the operands, and a model's step (`validate-trace`).
+// A profile's step compared with simulations of it, op by op: its own durations replayed, kernel times
+// computed from the operands, and a model's step (`validate-trace`).
 
+#include "document/document.hpp"
 #include "imports/profile_trace.hpp"
 #include "run/run.hpp"
-#include "units/print_style.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -34,7 +34,7 @@ struct SentCollectives {
 /// A simulated step; its parts, told apart as a profile's are, add up to it.
 struct SimulatedStep {
   Seconds time;
-  Seconds computing;  ///< kernels, with the time that concurrent communication costs them
+  Seconds computing;  ///< kernels, including the time that concurrent communication costs them
   Seconds slowed;     ///< that time
   Seconds exposed;    ///< collectives while no kernel runs
   Seconds copying;    ///< a profile's copies from and to the host while neither runs
@@ -47,13 +47,9 @@ struct SimulatedStep {
 /// The step of a run, as the rank that ends last saw it.
 SimulatedStep simulated_step(const Run& run);
 
-/// As bytes that cross from a child process, and back.
-std::string packed(const SimulatedStep& step);
-SimulatedStep simulated_step_in(const std::string& bytes);
-
 /// The experiment of the simulations.
 struct ReplayMachine {
-  std::string platform, platform_title, gpu, stack;
+  std::string platform, gpu, stack;
   int ranks = 1, nodes = 1;
   Precision precision{};
   Layout layout{};
@@ -63,7 +59,7 @@ struct TraceValidation {
   std::vector<std::string> files;  ///< without folders
   ReplayMachine machine;
   ImportedTrace imported;
-  std::string gpu;  ///< that the profile names
+  std::string gpu;  ///< as the profile names it
   std::optional<int> rank = {}, ranks = {}, step = {};
   std::vector<bool> is_computed;  ///< of each op: `predicted` has its time from the profile of the GPU
   int of_other_type = 0;          ///< matrix ops that keep their time because of their type
@@ -79,9 +75,8 @@ struct TraceValidation {
 /// The difference of a simulated step from the profile's, as a ratio of that.
 double step_error(const TraceValidation& validation, const SimulatedStep& step);
 
-/// For people, with the `most` ops whose computed times are furthest from the profile's.
-std::string trace_validation_text(const TraceValidation& validation, std::size_t most,
-                                  const PrintStyle& style = {});
+/// The page, with the `most` ops whose computed times differ most from the profile's.
+doc::Document trace_validation_document(const TraceValidation& validation, std::size_t most);
 
 /// The same as JSON with every op; times in seconds.
 nlohmann::ordered_json trace_validation_json(const TraceValidation& validation);

@@ -1,20 +1,21 @@
+#include "document/writers.hpp"
 #include "report/compared_trace.hpp"
 #include "report/import_report.hpp"
 #include "report/json_text.hpp"
 #include "units/text.hpp"
 #include "workload/csv.hpp"
-#include "workload/shape_text.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace trainyard {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json ratio_json(Seconds a, Seconds b) { return number_or_null(change(a, b)); }
 
 Json step_json(const SimulatedStep& step) {
   Json json = Json::object();
@@ -23,57 +24,31 @@ Json step_json(const SimulatedStep& step) {
   return json;
 }
 
+/// A row for each op of the trace.
+Json op_rows(const TraceValidation& validation) {
+  std::vector<std::size_t> all(validation.imported.trace.ops.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return doc::rows_json(ops_table(validation, all));
+}
+
 }  // namespace
 
 nlohmann::ordered_json trace_validation_json(const TraceValidation& validation) {
-  const std::vector<PredictedOp> predicted = predicted_ops(validation);
-  const OpTotals totals = totals_of(validation, predicted);
-  const OpTotals rest = rest_of(validation);
+  const OpTotals totals = totals_of(validation, true);
+  const OpTotals rest = totals_of(validation, false);
   const ReplayMachine& machine = validation.machine;
   Json profile = Json::object();
   for (const TracePart& part : trace_parts) {
     if (part.profile != nullptr) profile[std::string(part.field)] = of_profile(validation, part).si();
   }
-  Json collectives = Json::array();
-  for (const SentCollectives& one : validation.replay.collectives) {
-    const SentCollectives own = profiled(validation, one.operation);
-    const auto transfer = transfer_of(validation, one.operation);
-    collectives.push_back({{"operation", config::name_of(one.operation)},
-                           {"count", own.count},
-                           {"bytes", own.size.si()},
-                           {"profile_s", own.time.si()},
-                           {"transfer_s", transfer ? Json(transfer->si()) : Json()},
-                           {"replay_s", one.time.si()}});
+  Json ops = op_rows(validation);
+  for (Json& op : ops) {
+    op.erase("runs");
+    if (op["source"] == "") op["source"] = nullptr;
+    Json error = std::move(op["error"]);
+    op.erase("error");
+    op["error"] = std::move(error);
   }
-  Json kinds = Json::array();
-  for (const KindOfOps& one : predicted_kinds(validation, predicted)) {
-    kinds.push_back({{"phase", config::name_of(one.phase)},
-                     {"kind", config::name_of(one.kind)},
-                     {"ops", one.ops},
-                     {"profile_s", one.measured.si()},
-                     {"predicted_s", one.predicted.si()},
-                     {"error", ratio_json(one.measured, one.predicted)}});
-  }
-  Json ops = Json::array();
-  for (std::size_t i = 0; i < validation.imported.trace.ops.size(); ++i) {
-    const Op& op = validation.imported.trace.ops[i];
-    const SimulatedOp* const replay = simulated_op(validation, validation.replay, i);
-    const SimulatedOp* const computed = computed_op(validation, i);
-    const auto start = start_in_profile(validation, i);
-    ops.push_back({{"phase", config::name_of(op.phase)},
-                   {"layer", op.layer},
-                   {"kind", config::name_of(op.kind)},
-                   {"shape", to_string(op.shape)},
-                   {"profile_start_s", start ? Json(start->si()) : Json()},
-                   {"replay_start_s", replay == nullptr ? Json() : Json(replay->start.si())},
-                   {"profile_s", op.duration->si()},
-                   {"predicted_s", computed == nullptr ? Json() : Json(computed->duration.si())},
-                   {"source", computed == nullptr ? Json() : Json(config::name_of(computed->source))},
-                   {"error", computed == nullptr ? Json() : ratio_json(*op.duration, computed->duration)}});
-  }
-  Json left_out = Json::array();
-  for (const LeftOut& one : validation.imported.left_out)
-    left_out.push_back({{"count", one.count}, {"time_s", seconds_of_ns(one.time).si()}, {"what", one.what}});
   Json json{{"files", validation.files},
             {"gpu", validation.gpu.empty() ? Json() : Json(validation.gpu)},
             {"rank", validation.rank ? Json(*validation.rank) : Json()},
@@ -89,60 +64,46 @@ nlohmann::ordered_json trace_validation_json(const TraceValidation& validation) 
             {"accumulation", validation.imported.accumulation},
             {"parallelism", layout_json(validation.imported)},
             {"profile", std::move(profile)},
-            {"replay", step_json(validation.replay)},
-            {"predicted", step_json(validation.predicted)},
+            {"replay", Json()},
+            {"predicted", Json()},
             {"model", Json()},
-            {"replay_error", step_error(validation, validation.replay)},
-            {"predicted_error", step_error(validation, validation.predicted)},
+            {"replay_error", Json()},
+            {"predicted_error", Json()},
             {"model_error", Json()},
-            {"collectives", std::move(collectives)},
+            {"collectives", doc::rows_json(collectives_table(validation))},
             {"waiting_for_ranks_s", validation.waiting ? Json(validation.waiting->si()) : Json()},
             {"predicted_kernels",
              {{"ops", totals.ops},
               {"profile_s", totals.measured.si()},
               {"predicted_s", totals.predicted.si()},
-              {"mean_error", predicted.empty() ? Json() : Json(totals.mean_error)},
-              {"kinds", std::move(kinds)}}},
+              {"mean_error", totals.ops == 0 ? Json() : Json(totals.mean_error)},
+              {"kinds", doc::rows_json(predicted_kinds_table(validation))}}},
             {"other_kernels", {{"ops", rest.ops}, {"profile_s", rest.measured.si()}}},
             {"ops", std::move(ops)},
-            {"left_out", std::move(left_out)},
+            {"left_out", left_out_json(validation.imported)},
             {"warnings", validation.imported.warnings}};
-  if (!validation.model) return json;
-  json["model"] = step_json(*validation.model);
-  json["model"]["name"] = validation.model_name;
-  json["model_error"] = step_error(validation, *validation.model);
-  Json beside = Json::array();
-  for (const KindOfOps& one : kinds_beside_model(validation)) {
-    beside.push_back({{"phase", config::name_of(one.phase)},
-                      {"kind", config::name_of(one.kind)},
-                      {"profile_s", one.measured.si()},
-                      {"model_s", one.predicted.si()}});
+  for (const ComparedStep& one : compared_steps(validation)) {
+    json[std::string(one.name)] = step_json(*one.step);
+    json[fmt::format("{}_error", one.name)] = step_error(validation, *one.step);
   }
-  json["model"]["kinds"] = std::move(beside);
+  if (!validation.model) return json;
+  json["model"]["name"] = validation.model_name;
+  json["model"]["kinds"] = doc::rows_json(model_kinds_table(validation));
   return json;
 }
 
 std::string trace_validation_csv(const TraceValidation& validation) {
   std::string csv =
       "phase,layer,kind,shape,runs,profile_start_s,replay_start_s,profile_s,predicted_s,source\n";
-  for (std::size_t i = 0; i < validation.imported.trace.ops.size(); ++i) {
-    const Op& op = validation.imported.trace.ops[i];
-    const SimulatedOp* const replay = simulated_op(validation, validation.replay, i);
-    const SimulatedOp* const computed = computed_op(validation, i);
-    const auto number = [](Seconds time) { return digits12(time.si()); };
-    const auto start = start_in_profile(validation, i);
-    std::string line;
-    for (const std::string& field :
-         {std::string(config::name_of(op.phase)), op.layer, std::string(config::name_of(op.kind)),
-          to_string(op.shape), std::to_string(runs_of_op(validation, op)), start ? number(*start) : "",
-          replay == nullptr ? "" : number(replay->start), number(*op.duration),
-          computed == nullptr ? "" : number(computed->duration),
-          computed == nullptr ? "" : std::string(config::name_of(computed->source))}) {
-      append_csv_cell(line, field);
-      line += ',';
+  for (const Json& op : op_rows(validation)) {
+    for (const auto& [field, value] : op.items()) {
+      if (field == "error") continue;
+      append_csv_cell(csv, value.is_string()   ? value.get<std::string>()
+                           : value.is_number() ? digits12(value.get<double>())
+                                               : std::string());
+      csv += ',';
     }
-    line.back() = '\n';
-    csv += line;
+    csv.back() = '\n';
   }
   return csv;
 }

@@ -2,6 +2,7 @@
 
 #include "report/horovod_report.hpp"
 
+#include "document/writers.hpp"
 #include "imports/horovod_timeline.hpp"
 #include "imports/kineto_text.hpp"
 
@@ -25,7 +26,7 @@ TEST_CASE("negotiations have a mean of their own, and unknown figures are empty"
       R"({"ph": "B", "name": "NEGOTIATE_ALLREDUCE", "ts": 5000, "pid": 1}, {"ph": "E", "ts": 7000, "pid": 1},)"
       R"({"ph": "B", "name": "BROADCAST", "ts": 8000, "pid": 1}, {"ph": "E", "ts": 9000, "pid": 1}])");
   CHECK(timeline.collectives.at("ALLREDUCE").negotiations == 2);
-  CHECK(horovod_text(timeline).find("3.00 ms") != std::string::npos);
+  CHECK(doc::text(horovod_document(timeline)).find("3.00 ms") != std::string::npos);
   const auto json = horovod_json(timeline);
   CHECK(json["collectives"]["ALLREDUCE"]["negotiations"] == 2);
   CHECK(json["collectives"]["BROADCAST"]["bytes"].is_null());
