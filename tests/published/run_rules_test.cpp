@@ -3,7 +3,6 @@
 #include "errors_of.hpp"
 #include "published/case.hpp"
 #include "published/own_rules.hpp"
-#include "workload/readme_keys.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -93,16 +92,4 @@ families: []
   CHECK(resolved("VGG-16 classes=5").model->layers.front().in_shape == std::vector<int>{3, 96, 96});
   CHECK(std::get<std::string>(run_of("VGG-16 classes=many")) ==
         "no number follows 'classes=' in the model 'VGG-16 classes=many'");
-}
-
-TEST_CASE("workloads/README.md names every key of run rules") {
-  const std::string readme = readme_text("workloads/README.md");
-  check_documented<RunRules>(readme);
-  check_documented<ModelRule>(readme);
-  check_documented<StackRule>(readme);
-  check_documented<ExclusionRule>(readme);
-  check_documented<FamilyRule>(readme);
-  check_documented<OutlierRule>(readme);
-  check_documented<SeriesWords>(readme);
-  check_documented<RowPattern>(readme);
 }
