@@ -53,8 +53,8 @@ std::size_t read_quoted(std::string_view line, std::size_t at, std::string& text
   return std::string_view::npos;
 }
 
-/// `cells`: the expected number of cells.
-CsvRow parse_row(std::string_view line, int number, std::size_t cells, CsvProblems& problems) {
+/// `is_plain`: the file is plain ASCII. `cells`: the expected number of cells.
+CsvRow parse_row(std::string_view line, int number, bool is_plain, std::size_t cells, CsvProblems& problems) {
   CsvRow row{number, {}};
   row.cells.reserve(cells);
   int column = 1;
@@ -76,8 +76,9 @@ CsvRow parse_row(std::string_view line, int number, std::size_t cells, CsvProble
       end = std::min(line.find(',', at), line.size());
       cell.text = trim(line.substr(at, end - at));
     }
-    cell.text = without_apostrophes(cell.text);
-    const int width = config::count_characters(line.substr(at, end - at));
+    if (cell.text.find('\'') != std::string::npos) cell.text = without_apostrophes(cell.text);
+    const int width =
+        is_plain ? static_cast<int>(end - at) : config::count_characters(line.substr(at, end - at));
     cell.width = std::max(1, width);
     if (row.cells.size() == most_cells) {
       problems.error(number, cell, "", fmt::format("a line has more than {} cells", most_cells), "");
@@ -165,7 +166,8 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
                    "a trace or table may have at most 64 MiB");
     return file;
   }
-  if (const auto offset = config::find_invalid_utf8(text)) {
+  const bool is_plain = is_plain_ascii(text);
+  if (const auto offset = is_plain ? std::nullopt : config::find_invalid_utf8(text)) {
     const auto line =
         static_cast<int>(std::count(text.begin(), text.begin() + static_cast<long>(*offset), '\n'));
     problems.error(line + 1, "byte " + std::to_string(*offset) + " of the file is not UTF-8 text",
@@ -181,7 +183,7 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
     const std::string_view line = without_carriage_return(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (trim(line).empty()) continue;
-    if (const auto control = find_control(line)) {
+    if (const auto control = is_plain ? std::nullopt : find_control(line)) {
       const CsvCell place{.text = {}, .column = config::count_characters(line.substr(0, control->at)) + 1};
       problems.error(number, place, "", fmt::format("character U+{:04X} is not allowed", control->code));
       continue;
@@ -190,7 +192,7 @@ CsvFile parse_csv(std::string_view text, CsvProblems& problems) {
       if (auto comment = parse_comment(line, number)) file.comments.push_back(std::move(*comment));
       continue;
     }
-    CsvRow row = parse_row(line, number, file.header.cells.size(), problems);
+    CsvRow row = parse_row(line, number, is_plain, file.header.cells.size(), problems);
     if (!has_header) {
       file.header = std::move(row);
       has_header = true;

@@ -1,6 +1,8 @@
 #include "units/control_characters.hpp"
 
+#include <cstddef>
 #include <doctest/doctest.h>
+#include <string>
 
 using namespace trainyard;
 
@@ -19,6 +21,20 @@ TEST_CASE(
   CHECK(c1->code == 0x9b);
   CHECK_FALSE(find_control("\x1b\u009b", 3));
   CHECK_FALSE(find_control("a\xc2"));  // cut off
+}
+
+TEST_CASE("plain ASCII has no control character and no byte above 127, wherever it stands") {
+  for (int byte = 0; byte < 256; ++byte) {
+    for (std::size_t at = 0; at < 19; ++at) {
+      for (const char around : {'a', '\n', ' ', '~'}) {
+        std::string text(19, around);
+        text[at] = static_cast<char>(byte);
+        INFO("byte ", byte, " at ", at);
+        CHECK(is_plain_ascii(text) == (byte < 128 && !find_control(text)));
+      }
+    }
+  }
+  CHECK(is_plain_ascii(""));
 }
 
 TEST_CASE("each control character is shown as one question mark") {
