@@ -87,19 +87,6 @@ TEST_CASE("a recording that says nothing of itself is of an unnamed GPU") {
   CHECK(gpu.calibration->measured_with == std::vector<std::string>{"tiny_kernels.csv: unnamed GPU"});
 }
 
-TEST_CASE("two recordings of products, or two of vector ops alone, do not go into one profile") {
-  Recording products = some_products();
-  products.name = "more.csv";
-  const Diagnostic error = only_error([&] { calibrate(tiny_to_calibrate(), {some_products(), products}); });
-  CHECK(error.message.starts_with("'tiny_kernels.csv' and 'more.csv' both time kernels"));
-  Recording vectors = pytorch_vectors();
-  vectors.name = "again.csv";
-  const Diagnostic of_vectors = only_error([&] {
-    calibrate(tiny_to_calibrate(), {pytorch_vectors(), vectors});
-  });
-  CHECK(of_vectors.message.starts_with("'pytorch.csv' and 'again.csv' both time vector ops"));
-}
-
 TEST_CASE("a recording of vector ops alone stands in place of the other's vector ops") {
   const Recording streams = vector_recording(OpKind::elementwise, 0.9, Seconds(2e-6));
   const Recording gathers = vector_recording(OpKind::embedding, 0.8, Seconds(2e-6));
@@ -148,13 +135,6 @@ TEST_CASE("either table of a former calibration can be replaced without the othe
   CHECK(with_all.kernels == "new.csv");
   CHECK_FALSE(with_all.vector_kernels);
   CHECK(with_all.kernel_table.vectors.size() == 20);
-}
-
-TEST_CASE("recordings with too few kernels of every group are an error") {
-  Recording few = some_products();
-  few.rows.resize(7);
-  const Diagnostic error = only_error([&] { calibrate(tiny_to_calibrate(), {few}); });
-  CHECK(error.hint.find(" 8 ") != std::string::npos);
 }
 
 TEST_CASE("a framework's recording beside one of kernels alone adds to the fit, not to the table") {
@@ -224,13 +204,6 @@ TEST_CASE("a framework's recording leaves the kernels of a former calibration wh
   CHECK(more.kernel_table.gemms.size() == 64);
   CHECK(more.matrix.fp32.gemm->source == known.matrix.fp32.gemm->source);
   CHECK(more.vector.softmax.provenance == Provenance::fitted);
-}
-
-TEST_CASE("a recording that is given twice is an error") {
-  const Diagnostic error = only_error([&] {
-    calibrate(tiny_to_calibrate(), {some_products(), some_products()});
-  });
-  CHECK(error.message.find("'tiny_kernels.csv'") != std::string::npos);
 }
 
 TEST_CASE("a calibrated profile reads back to an equal one") {
@@ -372,19 +345,35 @@ TEST_CASE("attention is fitted to forward passes, and fp16 assumed as bf16 at th
   CHECK(fp16.gemm->source.starts_with("as in bf16: 700 kernels of layers.csv"));
 }
 
-TEST_CASE("products in 8 bits with and without a cast do not go into one profile") {
-  Recording mixed = layers_with_casts();
+TEST_CASE("recordings that do not go into one profile, or have too few kernels, are errors") {
+  const auto renamed = [](Recording recording, const char* name) {
+    recording.name = name;
+    return recording;
+  };
+  Recording few = some_products();
+  few.rows.resize(7);
+  Recording mixed = layers_with_casts();  // products in 8 bits with and without a cast
   mixed.rows.push_back(recorded_product({1, 8, 8, 8, false, true}, Dtype::fp8, {0.6, 0.7, Seconds(2e-6)}));
-  const Diagnostic error = only_error([&] { calibrate(tiny_with_8_bits(), {mixed}); });
-  CHECK(error.message.find("with_cast") != std::string::npos);
-}
-
-TEST_CASE("too few calls with a cast are an error, since their products cannot be kept") {
-  Recording few = layers_with_casts();
-  std::erase_if(few.rows, [](const RecordedKernel& row) {
+  Recording few_casts = layers_with_casts();
+  std::erase_if(few_casts.rows, [](const RecordedKernel& row) {
     return row.dtype == Dtype::fp8 && std::get<GemmShape>(row.shape).m > 64;
   });
-  const Diagnostic error = only_error([&] { calibrate(tiny_with_8_bits(), {few}); });
-  CHECK(error.message.starts_with("100 calls of linear layers"));
-  CHECK(error.hint.find(" 500 ") != std::string::npos);
+  struct Wrong {
+    std::vector<Recording> recordings;
+    std::string message, hint = {};
+  };
+  const Wrong all[] = {{{some_products(), renamed(some_products(), "more.csv")},
+                        "'tiny_kernels.csv' and 'more.csv' both time kernels"},
+                       {{pytorch_vectors(), renamed(pytorch_vectors(), "again.csv")},
+                        "'pytorch.csv' and 'again.csv' both time vector ops"},
+                       {{some_products(), some_products()}, "'tiny_kernels.csv'"},
+                       {{few}, "", " 8 "},
+                       {{mixed}, "with_cast"},
+                       {{few_casts}, "100 calls of linear layers", " 500 "}};
+  for (const Wrong& wrong : all) {
+    CAPTURE(wrong.message);
+    const Diagnostic error = only_error([&] { calibrate(tiny_with_8_bits(), wrong.recordings); });
+    CHECK(error.message.find(wrong.message) != std::string::npos);
+    CHECK(error.hint.find(wrong.hint) != std::string::npos);
+  }
 }

@@ -78,8 +78,8 @@ TEST_CASE("absurd figures and tables in other folders are errors where they are 
                 {with(capacity, "capacity: 16 GB, usable: 17 GB"), "memory.usable",
                  "17 GB usable of a capacity of 16 GB"},
                 {with("value: 0.8, measured", "value: 1.1, measured"), "vector.elementwise.value"},
-                {with("spatial_3x3: 0.8", "spatial_3x3: 8"), "matrix.fp32.conv.forward.spatial_3x3"},
-                {with("efficiency: 0.8", "efficiency: -0.8"), "matrix.fp32.gemm.efficiency"},
+                {with("spatial_3x3: 0.8", "spatial_3x3: 8"), "matrix.fp32.conv.dgrad.value.spatial_3x3"},
+                {with("efficiency: 0.8", "efficiency: -0.8"), "matrix.fp32.gemm.value.efficiency"},
                 {tiny_gpu + "kernels: ../other/k.csv\n", "kernels"},
                 {tiny_gpu + "vector_kernels: ../v.csv\n", "vector_kernels"}},
                load_tiny);
