@@ -9,7 +9,7 @@ packages=$(cd "$1" && pwd)
 work=$(mktemp -d)
 cd "$work"
 
-# try PROGRAM: the last three need the shipped files, SimGrid and SQLite.
+# try PROGRAM: all but the first need the shipped files, SimGrid, SQLite and the programs beside it.
 try() {
   "$1" run resnet50_dgx2 | grep -q 'step time'
   "$1" list | grep -q '^dgx2 \|  dgx2 '
@@ -17,6 +17,8 @@ try() {
   "$1" sweep resnet50_dgx2 --set gpus=4,8 --out "$work/sweep"
   [ "$(wc -l <"$work/sweep/sweep.csv")" = 3 ]
   rm -r "$work/sweep"
+  "$1" init platform --gpus 8 --gpu a100_sxm4_80gb --nvlink 12 | grep -q '^node:'
+  "$1" calibrate host | grep -q '^import '
 }
 
 tar -xzf "$packages"/trainyard_*.tar.gz

@@ -18,4 +18,10 @@ std::vector<RunChange> changes_between(const Circumstances& a, const Circumstanc
   return changes;
 }
 
+std::string_view words_of(RunChange change) {
+  const auto row =
+      std::ranges::find(config::Names<RunChange>::table, change, &config::Name<RunChange>::value);
+  return row->doc;
+}
+
 }  // namespace trainyard

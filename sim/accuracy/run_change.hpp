@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 namespace trainyard {
@@ -22,6 +23,9 @@ inline constexpr std::size_t change_count = single_changes.size() + 2;
 
 /// The properties in which two runs differ, in the order of the enumeration.
 std::vector<RunChange> changes_between(const Circumstances& a, const Circumstances& b);
+
+/// "number of GPUs".
+std::string_view words_of(RunChange change);
 
 /// The change that stands for these properties: the only one, `settings` for none, or `several`.
 constexpr RunChange kind_of(const std::vector<RunChange>& changes) {

@@ -5,6 +5,7 @@
 #include "cli/help.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/large_pages.hpp"
+#include "cli/manual.hpp"
 #include "cli/terminal.hpp"
 #include "config/diagnostic.hpp"
 #include "config/suggest.hpp"
@@ -13,11 +14,11 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <exception>
 #include <fmt/format.h>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,42 +44,14 @@ int refuse(std::string_view problem, std::string_view hint, const CLI::App& prog
   return exit_wrong_command_line;
 }
 
-struct Command {
-  std::string_view name;
-  void (*add)(CLI::App& program);
-};
+using Commands = std::span<const Command>;
 
-constexpr std::array commands{Command{"run", add_run},
-                              Command{"compare", add_compare},
-                              Command{"explain", add_explain},
-                              Command{"learn", add_learn},
-                              Command{"trace", add_trace},
-                              Command{"memory", add_memory},
-                              Command{"model", add_model},
-                              Command{"topology", add_topology},
-                              Command{"collective", add_collective},
-                              Command{"sweep", add_sweep},
-                              Command{"plan", add_plan},
-                              Command{"validate", add_validate},
-                              Command{"validate-trace", add_validate_trace},
-                              Command{"calibrate", add_calibrate},
-                              Command{"import", add_import},
-                              Command{"export", add_export},
-                              Command{"init", add_init},
-                              Command{"list", add_list},
-                              Command{"check", add_check},
-                              Command{"keys", add_keys},
-                              Command{"schema", add_schema},
-                              Command{"completion", add_completion},
-                              Command{"manual", add_manual}};
-
-const Command* find_command(std::string_view name) {
-  const auto* found = std::find_if(commands.begin(), commands.end(),
-                                   [&](const Command& command) { return command.name == name; });
-  return found == commands.end() ? nullptr : found;
+const Command* find_command(Commands commands, std::string_view name) {
+  const auto found = std::ranges::find(commands, name, &Command::name);
+  return found == commands.end() ? nullptr : &*found;
 }
 
-std::vector<std::string> command_names() {
+std::vector<std::string> command_names(Commands commands) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.emplace_back(command.name);
   return names;
@@ -101,15 +74,15 @@ void describe(CLI::App& program) {
 
 /// Adds what this command line needs. Adding the options of all commands would take half of the start-up
 /// time.
-void add_needed(CLI::App& program, std::string_view first) {
-  const Command* chosen = find_command(first);
-  if (chosen != nullptr && chosen->add != add_manual) {
+void add_needed(CLI::App& program, Commands commands, std::string_view first) {
+  const Command* chosen = find_command(commands, first);
+  if (chosen != nullptr && !chosen->needs_all) {
     describe(program);
     chosen->add(program);
   } else if (first == "--version") {
     describe(program);
   } else {
-    add_commands(program);
+    add_commands(program, commands);
   }
 }
 
@@ -128,17 +101,28 @@ int refuse_extra(const CLI::App& program) {
   return refuse(fmt::format("unknown option '{}'", name), config::did_you_mean(name, names), program);
 }
 
-int parse_and_run(int argc, const char* const* argv) {
+/// The part of the manual page about the command of these words.
+std::string section_of(CLI::App& program, std::span<const char* const> words) {
+  CLI::App* command = &program;
+  for (const char* word : words) command = command->get_subcommand(word);
+  return manual_section(*command);
+}
+
+int parse_and_run(int argc, const char* const* argv, Commands commands) {
   CLI::App program("Predicts the time of a training step on a cluster of GPUs and explains what limits it.");
   const std::string first = argc > 1 ? argv[1] : "";
-  add_needed(program, first);
+  add_needed(program, commands, first);
   if (first == completion_question) {
     print_result(completions(program, std::vector<std::string>(argv + 2, argv + argc)));
     return exit_done;
   }
-  if (!first.empty() && !first.starts_with('-') && find_command(first) == nullptr) {
-    return refuse(fmt::format("unknown command '{}'", first), config::did_you_mean(first, command_names()),
-                  program);
+  if (first == manual_question) {
+    print_result(section_of(program, {argv + 2, argv + argc}));
+    return exit_done;
+  }
+  if (!first.empty() && !first.starts_with('-') && find_command(commands, first) == nullptr) {
+    return refuse(fmt::format("unknown command '{}'", first),
+                  config::did_you_mean(first, command_names(commands)), program);
   }
   try {
     program.parse(argc, argv);
@@ -159,18 +143,18 @@ int parse_and_run(int argc, const char* const* argv) {
 
 }  // namespace
 
-void add_commands(CLI::App& program) {
+void add_commands(CLI::App& program, Commands commands) {
   describe(program);
   for (const Command& command : commands) command.add(program);
 }
 
-int run_cli(int argc, const char* const* argv) {
+int run_cli(int argc, const char* const* argv, Commands commands) {
   end_on_interrupt();
   end_on_abort();
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit is then an error, like a full disk
   try {
     use_large_pages();
-    return parse_and_run(argc, argv);
+    return parse_and_run(argc, argv, commands);
   } catch (const InputError& error) {
     print_diagnostics(error.diagnostics());
     return exit_wrong_input;

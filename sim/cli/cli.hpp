@@ -1,8 +1,9 @@
 #pragma once
-// The command line: selects the command and turns its outcome into an exit code. One file per command
-// (commands.hpp); CLI11 is used in this folder only.
+// The command line of the programs (commands/, convert/, lab/): selects the command and turns its outcome
+// into an exit code.
 
 #include <array>
+#include <span>
 #include <string_view>
 
 namespace trainyard {
@@ -34,7 +35,10 @@ inline constexpr std::array exit_meanings{
     ExitMeaning{exit_bug, "a bug in trainyard"},
     ExitMeaning{exit_interrupted, "interrupted"}};
 
-/// Runs the program. Results go to stdout, everything else to stderr. Returns the exit code; throws nothing.
-int run_cli(int argc, const char* const* argv);
+struct Command;  // commands.hpp
+
+/// Runs a program with these commands. Results go to stdout, everything else to stderr. Returns the exit
+/// code; throws nothing.
+int run_cli(int argc, const char* const* argv, std::span<const Command> commands);
 
 }  // namespace trainyard

@@ -115,11 +115,4 @@ void add_jobs_option(CLI::App& command, std::optional<std::string>& jobs, const 
 /// The number given; otherwise one per processor. Throws CLI::ValidationError.
 int jobs_of(const std::optional<std::string>& jobs);
 
-/// Adds CSV: files of published measurements.
-void add_measurements_argument(CLI::App& command, std::vector<std::string>& files);
-
-/// --machines and --runs: the rules for published rows.
-void add_machines_option(CLI::App& command, std::string& machines);
-void add_runs_option(CLI::App& command, std::string& runs);
-
 }  // namespace trainyard

@@ -4,7 +4,7 @@
 #include "cli/terminal.hpp"
 #include "cli/values.hpp"
 #include "document/writers.hpp"
-#include "report/out_files.hpp"
+#include "io/out_files.hpp"
 
 #include <CLI/Error.hpp>
 

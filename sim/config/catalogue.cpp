@@ -179,6 +179,14 @@ bool is_path(std::string_view name_or_path) {
   return name_or_path.find('/') != std::string_view::npos || std::ranges::any_of(extensions, ends);
 }
 
+std::string seen_from(const fs::path& out, const std::string& name_or_path) {
+  if (!is_path(name_or_path) || fs::path(name_or_path).is_absolute()) return name_or_path;
+  const fs::path folder = out.parent_path();
+  std::error_code error;
+  const fs::path seen = fs::relative(name_or_path, folder.empty() ? fs::path(".") : folder, error);
+  return error || seen.empty() ? name_or_path : seen.string();
+}
+
 std::string_view word_of(Kind kind) { return texts_of(kind).word; }
 
 std::string_view folder_of(Kind kind) { return texts_of(kind).folder; }

@@ -48,6 +48,10 @@ std::vector<std::string> names(const Catalogue& catalogue, Kind kind);
 /// .json.
 bool is_path(std::string_view name_or_path);
 
+/// A path as the file `out` must name it: from its own folder, while options name it from the current one.
+/// Names stay.
+std::string seen_from(const std::filesystem::path& out, const std::string& name_or_path);
+
 /// The file for a name. A plain name is looked up in the catalogue, also by what users call it
 /// (other_names.hpp); a path first relative to the folder of
 /// the file `relative_to` (if given), then to the current directory. Throws InputError (did you mean,

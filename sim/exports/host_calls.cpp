@@ -1,7 +1,7 @@
 #include "exports/host_calls.hpp"
 
 #include "exports/host_schedule.hpp"
-#include "report/timeline_tracks.hpp"
+#include "run/timeline_tracks.hpp"
 
 #include <set>
 

@@ -1,6 +1,7 @@
 #include "exports/kineto_json.hpp"
 
 #include "config/diagnostic.hpp"
+#include "document/json_text.hpp"
 #include "exports/host_calls.hpp"
 #include "exports/host_schedule.hpp"
 #include "exports/link_rates.hpp"
@@ -8,9 +9,8 @@
 #include "exports/pytorch_names.hpp"
 #include "exports/rank_step.hpp"
 #include "platform/channels.hpp"
-#include "report/json_text.hpp"
-#include "report/timeline_tracks.hpp"
 #include "run/power_over_step.hpp"
+#include "run/timeline_tracks.hpp"
 #include "strategy/grid.hpp"
 #include "units/text.hpp"
 

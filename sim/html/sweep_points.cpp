@@ -2,8 +2,8 @@
 
 #include "config/keys.hpp"
 #include "document/fluid_plot.hpp"
+#include "document/json_text.hpp"
 #include "html/sweep_published.hpp"
-#include "report/json_text.hpp"
 #include "report/sweep_words.hpp"
 #include "run/figures.hpp"
 #include "units/text_layout.hpp"

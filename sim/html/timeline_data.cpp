@@ -1,8 +1,8 @@
 #include "html/timeline_data.hpp"
 
+#include "document/json_text.hpp"
 #include "document/page.hpp"
-#include "report/json_text.hpp"
-#include "report/timeline_tracks.hpp"
+#include "run/timeline_tracks.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"
 

@@ -5,6 +5,7 @@
 #include "experiment/keys_meant.hpp"
 #include "platform/load.hpp"
 #include "published/layout_rows.hpp"
+#include "published/match_rules.hpp"
 #include "published/row_numbers.hpp"
 #include "published/training_rows.hpp"
 

@@ -1,6 +1,7 @@
 #include "published/case_intervals.hpp"
 
 #include "published/layout_rows.hpp"
+#include "published/match_rules.hpp"
 #include "published/training_rows.hpp"
 #include "units/statistics.hpp"
 

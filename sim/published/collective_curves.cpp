@@ -2,6 +2,7 @@
 
 #include "config/keys.hpp"
 #include "published/collective_rows.hpp"
+#include "published/match_rules.hpp"
 #include "published/stated_software.hpp"
 
 #include <algorithm>

@@ -1,14 +1,11 @@
 // Between validated curves and the errors from which `collective` takes its interval.
 
 #include "config/keys.hpp"
-#include "config/read_file.hpp"
 #include "published/case_intervals.hpp"
 #include "published/validate.hpp"
 #include "units/statistics.hpp"
-#include "workload/csv.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <tuple>
@@ -45,14 +42,6 @@ double share_inside(const ScoredCurve& curve, SizeRange range, const CollectiveE
 }
 
 }  // namespace
-
-std::shared_ptr<const CollectiveErrors> shipped_collective_errors(const config::Catalogue& catalogue) {
-  const std::filesystem::path path =
-      config::shipped_file(catalogue, "workloads/published/errors/collectives.csv");
-  if (path.empty()) return nullptr;
-  return std::make_shared<const CollectiveErrors>(
-      read_collective_errors(path.string(), config::read_file(path, largest_csv)));
-}
 
 CurveSubject subject_of(const ScoredCurve& scored) {
   const CollectiveCurve& curve = scored.curve;

@@ -1,6 +1,7 @@
 #include "published/missing_rules.hpp"
 
 #include "published/collective_rows.hpp"
+#include "published/match_rules.hpp"
 #include "published/training_rows.hpp"
 #include "published/validation.hpp"
 #include "units/text.hpp"

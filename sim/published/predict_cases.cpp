@@ -3,6 +3,7 @@
 #include "accuracy/published_errors.hpp"
 #include "collectives/operation.hpp"
 #include "compute/op_time.hpp"
+#include "experiment/collective_errors.hpp"
 #include "experiment/experiment.hpp"
 #include "experiment/prediction_error.hpp"
 #include "experiment/software_use.hpp"

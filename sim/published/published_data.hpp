@@ -2,9 +2,9 @@
 // Published rows with the rules for their machines, models and software: the input of every validation and
 // fit. Runs and curves point into this data, so each holds a share of it.
 
-#include "published/machine_rules.hpp"
 #include "published/published_rows.hpp"
-#include "published/run_rules.hpp"
+#include "rules/machine_rules.hpp"
+#include "rules/run_rules.hpp"
 
 #include <vector>
 

@@ -56,4 +56,8 @@ MachineRules read_machine_rules(const config::Catalogue& catalogue, const std::s
                             catalogue);
 }
 
+RunRules read_run_rules(const config::Catalogue& catalogue, const std::string& name_or_path) {
+  return load_run_rules(config::load(config::find(catalogue, config::Kind::runs, name_or_path)), catalogue);
+}
+
 }  // namespace trainyard

@@ -2,8 +2,9 @@
 // The shipped published measurements, and those that a user names.
 
 #include "config/catalogue.hpp"
-#include "published/machine_rules.hpp"
 #include "published/published_rows.hpp"
+#include "rules/machine_rules.hpp"
+#include "rules/run_rules.hpp"
 
 #include <filesystem>
 #include <string>
@@ -21,5 +22,6 @@ std::vector<PublishedRow> read_published_files(const config::Catalogue& catalogu
 
 /// The shipped rules (workloads/published/machines/published.yaml), or those of a file.
 MachineRules read_machine_rules(const config::Catalogue& catalogue, const std::string& name_or_path);
+RunRules read_run_rules(const config::Catalogue& catalogue, const std::string& name_or_path);
 
 }  // namespace trainyard

@@ -1,8 +1,8 @@
 #include "published/row_numbers.hpp"
 
 #include "config/diagnostic.hpp"
+#include "rules/rule_settings.hpp"
 #include "units/text.hpp"
-#include "units/text_pattern.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -62,20 +62,6 @@ int positive(const std::string& text) {
   const Parsed<long long> number = parse_integer(text);
   constexpr long long most = 1'000'000'000;
   return number && *number >= 1 && *number <= most ? static_cast<int>(*number) : 0;
-}
-
-std::string with_numbers(
-    std::string text,
-    const std::function<std::string(const std::string& word, const std::string& otherwise)>& number_of) {
-  static const TextPattern braces(
-      "\\{(gpus|nodes|gpus_per_node|servers|layers|hidden|heads|vocabulary|sequence|replica_batch|"
-      "model [^{}|]+|notes [^{}|]+)(?:\\|([0-9A-Za-z_]+))?\\}");
-  if (text.find('{') == std::string::npos) return text;
-  for (auto match = braces.first(text); match; match = braces.first(text)) {
-    const std::string& whole = match->front();
-    text.replace(text.find(whole), whole.size(), number_of(match->at(1), match->at(2)));
-  }
-  return text;
 }
 
 tl::expected<std::string, std::string> with_row_numbers(const std::string& text, const PublishedRow& row) {

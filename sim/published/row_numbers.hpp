@@ -4,7 +4,6 @@
 
 #include "published/published_rows.hpp"
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -13,13 +12,6 @@ namespace trainyard {
 
 /// A whole number of at least 1; 0 if the text is none.
 int positive(const std::string& text);
-
-/// `text` with numbers in place of {WORD} and {WORD|OTHERWISE}. `number_of` gets WORD, one of {gpus},
-/// {nodes}, {gpus_per_node}, {servers}, {layers}, {hidden}, {heads}, {vocabulary}, {sequence},
-/// {replica_batch}, "model X" or "notes X", and OTHERWISE, which is empty if it is left out.
-std::string with_numbers(
-    std::string text,
-    const std::function<std::string(const std::string& word, const std::string& otherwise)>& number_of);
 
 /// `text` with the row's numbers in place of words in braces. A word that the row does not state gives the
 /// text after '|', or an error without one. {servers} is the number of nodes by default, {replica_batch} the

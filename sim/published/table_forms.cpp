@@ -2,8 +2,9 @@
 
 #include "config/read.hpp"
 #include "config/suggest.hpp"
+#include "published/match_rules.hpp"
 #include "published/published_rows.hpp"
-#include "published/row_pattern.hpp"
+#include "rules/row_pattern.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "published/target_cases.hpp"
 
 #include "config/fields.hpp"
+#include "published/match_rules.hpp"
 #include "published/row_numbers.hpp"
 #include "published/training_rows.hpp"
 #include "workload/model_file.hpp"

@@ -3,6 +3,7 @@
 // precision, and the series of runs to which it belongs.
 
 #include "published/published_rows.hpp"
+#include "rules/run_rules.hpp"
 #include "workload/trace.hpp"
 
 #include <compare>
@@ -33,14 +34,6 @@ bool counts_contradict(const PublishedRow& row);
 /// aside. Accumulation is "grad_accum=4" in the notes, otherwise global_batch / (batch_per_gpu x GPUs).
 std::variant<TrainingMeasurement, std::string> training_measurement(const PublishedRow& row,
                                                                     bool timed = true);
-
-/// Words that distinguish series (run_rules.hpp), and words that do not.
-struct SeriesWords {
-  /// Words of framework, model and notes: "xla", which "without xla" negates; if a word ends in '=' the text
-  /// after it counts: "worker=".
-  std::vector<std::string> options;
-  std::vector<std::string> not_of_systems;  ///< words that alone do not make a system's name identify a GPU
-};
 
 /// Rows of one series differ only in the number of GPUs and in accumulation.
 struct SeriesKey {

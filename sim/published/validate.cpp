@@ -12,12 +12,6 @@
 
 namespace trainyard {
 
-CurveFamily family_of(const Cluster& cluster) {
-  if (cluster.nodes > 1) return CurveFamily::several_nodes;
-  const ChannelFacts facts = channel_facts(cluster, ring_channels(cluster));
-  return facts.has_nvlinks_alone() ? CurveFamily::nvlink : CurveFamily::pcie;
-}
-
 namespace {
 
 /// All sizes of the curve, each once, ascending.

@@ -5,7 +5,7 @@
 #include "accuracy/collective_error.hpp"
 #include "collectives/protocols.hpp"
 #include "config/catalogue.hpp"
-#include "platform/cluster.hpp"
+#include "experiment/collective_errors.hpp"
 #include "published/collective_curves.hpp"
 #include "published/curve_errors.hpp"
 
@@ -16,9 +16,6 @@
 #include <vector>
 
 namespace trainyard {
-
-/// Families of curves whose errors are averaged together.
-enum class CurveFamily { nvlink, pcie, several_nodes };
 
 struct ScoredPoint {
   CurvePoint point;
@@ -55,12 +52,6 @@ struct CollectiveValidation {
   /// The errors from which `collective` takes its intervals; null where none are installed.
   std::shared_ptr<const CollectiveErrors> shipped_errors = {};
 };
-
-/// The slowest kind of link between neighbours.
-CurveFamily family_of(const Cluster& cluster);
-
-/// The shipped errors of curves; null if they are not installed. Throws InputError and FileError.
-std::shared_ptr<const CollectiveErrors> shipped_collective_errors(const config::Catalogue& catalogue);
 
 /// The curves and their errors, and the widening of their intervals.
 CollectiveErrors collective_errors(const CollectiveValidation& validation);
@@ -109,15 +100,3 @@ SplitSummary summary_of(const CollectiveValidation& validation, std::optional<Cu
                         bool unseen = false);
 
 }  // namespace trainyard
-
-namespace trainyard::config {
-
-template <>
-struct Names<CurveFamily> {
-  static constexpr std::string_view what = "family of curves";
-  static constexpr std::array table{Name{"nvlink", CurveFamily::nvlink, "one node, all NVLink"},
-                                    Name{"pcie", CurveFamily::pcie, "one node, over PCIe"},
-                                    Name{"several_nodes", CurveFamily::several_nodes, "several nodes"}};
-};
-
-}  // namespace trainyard::config

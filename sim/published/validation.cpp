@@ -5,6 +5,7 @@
 #include "published/kernel_times.hpp"
 #include "published/layout_rows.hpp"
 #include "published/linear_scaling.hpp"
+#include "published/match_rules.hpp"
 #include "published/memory_figures.hpp"
 #include "published/references.hpp"
 #include "published/report_cases.hpp"

@@ -5,6 +5,7 @@
 #include "units/lines.hpp"
 #include "units/table.hpp"
 #include "units/text.hpp"
+#include "units/text_layout.hpp"
 #include "units/version.hpp"
 
 #include <algorithm>

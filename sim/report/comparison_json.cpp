@@ -1,7 +1,7 @@
 // A comparison as JSON, in SI base units.
 
+#include "document/json_text.hpp"
 #include "report/comparison_page.hpp"
-#include "report/json_text.hpp"
 #include "report/ratio_error.hpp"
 #include "units/version.hpp"
 

@@ -43,11 +43,6 @@ std::string degrees_in_words(const LayoutUse& layout) {
 
 }  // namespace
 
-std::string whole_percent(double ratio) {
-  const double percent = std::round(100 * ratio);
-  return percent == 0 ? "0" : fmt::format("{:+.0f}", percent);
-}
-
 std::string published_run_in_words(const PublishedError& run) {
   const std::string_view model = run.of.use.model;
   const std::size_t at = model.find('@');

@@ -16,9 +16,6 @@ std::string error_range(const ExpectedError& expected);
 /// published run of the very job.
 std::string expected_error_in_words(const ExpectedError& expected);
 
-/// "+3", "0": a ratio in whole percent, as the ends of an interval bear no more digits.
-std::string whole_percent(double ratio);
-
 /// "16 GPUs of dgx2, resnet50 in fp32, apex_ddp, batch 128 (nvidia_dle.csv:52)".
 std::string published_run_in_words(const PublishedError& run);
 nlohmann::ordered_json published_run_json(const PublishedError& run);

@@ -1,7 +1,7 @@
+#include "document/json_text.hpp"
 #include "report/expected_error.hpp"
 #include "report/explanation.hpp"
 #include "report/input_ranges.hpp"
-#include "report/json_text.hpp"
 #include "report/summary_json.hpp"
 #include "run/step_parts.hpp"
 #include "units/ids.hpp"

@@ -1,5 +1,5 @@
+#include "document/json_text.hpp"
 #include "report/input_ranges.hpp"
-#include "report/json_text.hpp"
 #include "report/plan_report.hpp"
 #include "report/plan_words.hpp"
 #include "report/sweep_report.hpp"

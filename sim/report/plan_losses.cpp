@@ -1,7 +1,7 @@
 // Why the next best layouts lose: each is compared with the best as `compare` does.
 
+#include "document/json_text.hpp"
 #include "explain/comparison.hpp"
-#include "report/json_text.hpp"
 #include "report/plan_report.hpp"
 #include "report/summary_json.hpp"
 #include "run/child_processes.hpp"

@@ -13,12 +13,6 @@
 
 namespace trainyard {
 
-std::string_view words_of(RunChange change) {
-  const auto row =
-      std::ranges::find(config::Names<RunChange>::table, change, &config::Name<RunChange>::value);
-  return row->doc;
-}
-
 std::string verdict_word(const Comparison& comparison) {
   if (!comparison.ratio_error) return {};
   return is_beyond_error(comparison) ? "beyond" : "within";

@@ -16,9 +16,6 @@ std::string verdict_word(const Comparison& comparison);
 /// "B is faster beyond the expected error of the comparison", or what is uncertain. The error must be known.
 std::string verdict_in_words(const Comparison& comparison);
 
-/// "number of GPUs".
-std::string_view words_of(RunChange change);
-
 /// "number of GPUs and precision".
 std::string changes_in_words(const std::vector<RunChange>& changes);
 

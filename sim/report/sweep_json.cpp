@@ -1,5 +1,5 @@
 #include "accuracy/expected_error.hpp"
-#include "report/json_text.hpp"
+#include "document/json_text.hpp"
 #include "report/sweep_published.hpp"
 #include "report/sweep_report.hpp"
 #include "report/sweep_words.hpp"

@@ -1,7 +1,7 @@
 #include "report/sweep_published.hpp"
 
+#include "document/json_text.hpp"
 #include "report/figure_text.hpp"
-#include "report/json_text.hpp"
 #include "run/figures.hpp"
 #include "units/text.hpp"
 #include "units/text_layout.hpp"

@@ -1,6 +1,6 @@
 #include "report/timeline_chart.hpp"
 
-#include "report/timeline_tracks.hpp"
+#include "run/timeline_tracks.hpp"
 #include "units/ids.hpp"
 #include "units/text.hpp"
 

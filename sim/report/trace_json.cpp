@@ -1,8 +1,8 @@
 #include "report/trace_json.hpp"
 
-#include "report/json_text.hpp"
-#include "report/timeline_tracks.hpp"
+#include "document/json_text.hpp"
 #include "run/power_over_step.hpp"
+#include "run/timeline_tracks.hpp"
 #include "units/text.hpp"
 
 #include <algorithm>

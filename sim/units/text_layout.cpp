@@ -55,6 +55,11 @@ std::string count(std::int64_t number, std::string_view noun) {
   return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s");
 }
 
+std::string whole_percent(double ratio) {
+  const double percent = std::round(100 * ratio);
+  return percent == 0 ? "0" : fmt::format("{:+.0f}", percent);
+}
+
 std::string percent_cell(std::optional<double> ratio) {
   return ratio ? fmt::format("{:.1f}", 100 * *ratio) : std::string("-");
 }

@@ -36,6 +36,9 @@ std::string count_text(double number);
 /// "1,024 GPUs", "1 GPU".
 std::string count(std::int64_t number, std::string_view noun);
 
+/// "+3", "0": a change in whole percent, as the ends of an interval bear no more digits.
+std::string whole_percent(double ratio);
+
 /// "12.3" and "+12.3" of a column in percent; "-" without a value.
 std::string percent_cell(std::optional<double> ratio);
 std::string signed_cell(std::optional<double> ratio);

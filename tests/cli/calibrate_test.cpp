@@ -40,9 +40,8 @@ class Installed {
 public:
   Installed() {
     fs::create_directories(scratch_.path() / "bin");
-    std::error_code error;
-    fs::create_hard_link(TRAINYARD_PROGRAM, scratch_ / "bin/trainyard", error);
-    if (error) fs::copy_file(TRAINYARD_PROGRAM, scratch_ / "bin/trainyard");  // on another file system
+    for (const char* program : {"trainyard", "trainyard-lab"})
+      link_program(fs::path(TRAINYARD_PROGRAM).parent_path() / program, scratch_ / "bin");
     installation_.program = scratch_ / "bin/trainyard";
   }
 

@@ -1,14 +1,17 @@
 // Wrong command lines, help and version: exit codes 0 and 2, and what is printed where. What can come next on
 // a line that is being typed.
 
-#include "cli/commands.hpp"
 #include "cli/complete.hpp"
 #include "cli/help.hpp"
+#include "commands/commands.hpp"
+#include "convert/commands.hpp"
+#include "lab/commands.hpp"
 #include "process.hpp"
 
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <csignal>
+#include <span>
 #include <sys/stat.h>
 
 using namespace trainyard;
@@ -142,12 +145,28 @@ TEST_CASE("numbers and sizes are read strictly") {
 
 namespace {
 
+/// The commands of the three programs, as users see them.
+void add_all(CLI::App& app) {
+  std::vector<Command> commands;
+  for (Command command : all_commands()) {
+    for (const std::span<const Command> others : {convert_commands(), lab_commands()}) {
+      const auto same = std::ranges::find(others, command.name, &Command::name);
+      if (same != others.end() && command.name != "init") command = *same;
+    }
+    commands.push_back(command);
+  }
+  add_commands(app, commands);
+  CLI::App& init = *app.get_subcommand("init");
+  init.remove_subcommand(init.get_subcommand("platform"));
+  add_init_platform(init);
+}
+
 /// The program with all its commands. Parsing a right command line ends with CLI::Success instead of running
 /// it.
 struct IdleProgram {
   CLI::App app;
   IdleProgram() {
-    add_commands(app);
+    add_all(app);
     app.parse_complete_callback([] { throw CLI::Success(); });
   }
 };
@@ -183,7 +202,7 @@ void for_each_command(const CLI::App& parent, const std::string& before, const U
 
 std::vector<std::string> completion_of(const std::vector<std::string>& words) {
   CLI::App program;
-  add_commands(program);
+  add_all(program);
   std::istringstream text(completions(program, words));
   std::vector<std::string> lines;
   for (std::string line; std::getline(text, line);) lines.push_back(line.substr(0, line.find('\t')));

@@ -83,6 +83,13 @@ inline std::string tested_program() {
   return other != nullptr ? other : TRAINYARD_PROGRAM;
 }
 
+/// Puts a program into another folder, which is then its own: a link if the file system allows it.
+inline void link_program(const std::filesystem::path& program, const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_hard_link(program, folder / program.filename(), error);
+  if (error) std::filesystem::copy_file(program, folder / program.filename());
+}
+
 /// The program that tests start, and the folder in which it finds platforms and workloads.
 struct Installation {
   std::string program = tested_program();

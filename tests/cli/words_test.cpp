@@ -1,7 +1,7 @@
 // Words for keys, and the search for words in lists.
 
 #include "cli/experiment_keys.hpp"
-#include "cli/word_search.hpp"
+#include "commands/word_search.hpp"
 #include "experiment/experiment.hpp"
 #include "experiment/keys_meant.hpp"
 #include "experiment/known_keys.hpp"

@@ -1,7 +1,7 @@
 // Readers of whole files, by the commands that read them: imports of other tools' files, and sweep.db.
 
-#include "cli/commands.hpp"
 #include "config/document.hpp"
+#include "convert/commands.hpp"
 #include "fuzz/targets.hpp"
 #include "imports/onnx_file.hpp"
 #include "sweep/sweep.hpp"
@@ -97,8 +97,10 @@ void import_astra_workload(const std::string& input) {
       {"import", "astra-sim", "IN", "-o", "OUT", "--force", "--time-unit", "ns", "--gradients", "fp32"});
 }
 
+void add_platform_of_init(CLI::App& program) { add_init_platform(*program.add_subcommand("init")); }
+
 void init_from_node(const std::string& input) {
-  run_command(add_init, put(input, "node.txt"),
+  run_command(add_platform_of_init, put(input, "node.txt"),
               {"init", "platform", "IN", "--name", "node", "--gpu", "v100_sxm2_16gb", "--nic", "100 Gbps"});
 }
 

@@ -5,8 +5,8 @@
 #include "html/run_sections.hpp"
 #include "html/timeline_data.hpp"
 #include "report/csv.hpp"
-#include "report/timeline_tracks.hpp"
 #include "run/simulate.hpp"
+#include "run/timeline_tracks.hpp"
 #include "shipped_layout.hpp"
 
 #include <algorithm>

@@ -1,10 +1,11 @@
-#include "published/machine_rules.hpp"
+#include "rules/machine_rules.hpp"
 
 #include "collectives/protocols.hpp"
 #include "compute/gpu_profile.hpp"
 #include "config/document.hpp"
 #include "errors_of.hpp"
 #include "platform/load.hpp"
+#include "published/match_rules.hpp"
 #include "published/published_text.hpp"
 #include "shipped_catalogue.hpp"
 #include "workload/readme_keys.hpp"

@@ -3,7 +3,7 @@
 
 #include "published/published_data.hpp"
 #include "published/published_files.hpp"
-#include "published/run_rules.hpp"
+#include "rules/run_rules.hpp"
 #include "shipped_catalogue.hpp"
 
 #include <map>

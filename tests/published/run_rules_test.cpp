@@ -1,4 +1,4 @@
-#include "published/run_rules.hpp"
+#include "rules/run_rules.hpp"
 
 #include "errors_of.hpp"
 #include "published/case.hpp"

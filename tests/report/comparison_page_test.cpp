@@ -1,10 +1,10 @@
 #include "report/comparison_page.hpp"
 
+#include "document/json_text.hpp"
 #include "document/writers.hpp"
 #include "errors_of.hpp"
 #include "has_all.hpp"
 #include "report/comparison_heads.hpp"
-#include "report/json_text.hpp"
 #include "report/ratio_error.hpp"
 #include "report/summary_json.hpp"
 #include "sample.hpp"

@@ -3,11 +3,11 @@
 #include "run/figures.hpp"
 
 #include "../workload/readme_keys.hpp"
+#include "document/json_text.hpp"
 #include "document/writers.hpp"
 #include "learn/learn.hpp"
 #include "report/comparison_page.hpp"
 #include "report/figure_text.hpp"
-#include "report/json_text.hpp"
 #include "report/summary_json.hpp"
 #include "report/summary_text.hpp"
 #include "sample.hpp"

@@ -1,6 +1,6 @@
 // A block `parallelism` that changes nothing.
 
-#include "report/json_text.hpp"
+#include "document/json_text.hpp"
 #include "report/summary_json.hpp"
 #include "run/simulate.hpp"
 #include "shipped_layout.hpp"

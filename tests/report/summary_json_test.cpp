@@ -1,6 +1,6 @@
 #include "report/summary_json.hpp"
 
-#include "report/json_text.hpp"
+#include "document/json_text.hpp"
 #include "sample.hpp"
 
 #include <cmath>

@@ -1,3 +1,0 @@
-#include "cli/cli.hpp"
-
-int main(int argc, char** argv) { return trainyard::run_cli(argc, argv); }
