@@ -25,7 +25,7 @@ using Use = MaxMinSolver::Use;
 
 class FairNetwork final : public FlowNetwork {
 public:
-  explicit FairNetwork(const std::vector<Bandwidth>& links) : links_(links), access_links_(links.size()) {}
+  explicit FairNetwork(const std::vector<Bandwidth>& links) : links_(links), access_(links.size()) {}
 
   int add_route(const std::vector<int>& links) override;
   void start(int route, Bytes bytes, std::uint64_t tag) override;
@@ -112,9 +112,9 @@ private:
   void deliver(Listener& listener);
 
   const std::vector<Bandwidth> links_;
-  std::vector<std::vector<int>> links_of_routes_;  ///< by route, until run()
+  std::vector<std::vector<int>> route_links_;  ///< by route, until run()
   std::vector<Route> routes_;
-  std::vector<AccessLink> access_links_;  ///< by link
+  std::vector<AccessLink> access_;  ///< by link
   std::map<std::pair<std::vector<Use>, double>, int> number_of_class_;
   std::vector<FlowClass> classes_;
   std::unique_ptr<MaxMinSolver> solver_;
@@ -129,8 +129,8 @@ private:
 };
 
 int FairNetwork::add_route(const std::vector<int>& links) {
-  links_of_routes_.push_back(links);
-  return static_cast<int>(links_of_routes_.size()) - 1;
+  route_links_.push_back(links);
+  return static_cast<int>(route_links_.size()) - 1;
 }
 
 /// Routes over the same links form a flow class. A link that only a small part of all routes cross is an
@@ -139,7 +139,7 @@ int FairNetwork::add_route(const std::vector<int>& links) {
 void FairNetwork::make_classes() {
   std::vector<std::vector<Use>> uses;
   std::vector<int> users(links_.size(), 0);
-  for (const std::vector<int>& links : links_of_routes_) {
+  for (const std::vector<int>& links : route_links_) {
     std::map<int, double> times;
     for (const int link : links) ++times[link];
     std::vector<Use>& of_route = uses.emplace_back();
@@ -159,7 +159,7 @@ void FairNetwork::make_classes() {
       const double cap = links_[at(use.link)].si() / use.times;
       const auto routes_over_link = static_cast<std::size_t>(users[at(use.link)]);
       const bool is_own = routes_over_link == 1;
-      const bool is_access = is_own || routes_over_link * routes_over_link <= links_of_routes_.size();
+      const bool is_access = is_own || routes_over_link * routes_over_link <= route_links_.size();
       if (is_own) own_cap = std::min(own_cap, cap);
       if (is_access) joint_cap = std::min(joint_cap, cap);
       if (!is_own) shared.push_back(use);
@@ -174,7 +174,7 @@ void FairNetwork::make_classes() {
     route.own_class = route.access.empty() ? route.joint_class : class_of(shared, own_cap);
     if (!route.access.empty()) classes_[at(route.own_class)].is_own = true;
   }
-  links_of_routes_.clear();
+  route_links_.clear();
   number_of_class_.clear();
   ends_ = std::make_unique<IndexedHeap>(classes_.size());
 }
@@ -198,8 +198,7 @@ void FairNetwork::mark_stale(int number) {
 }
 
 bool FairNetwork::may_have_access_bottleneck(const Route& route) const {
-  return std::ranges::any_of(route.access,
-                             [&](const Use& use) { return access_links_[at(use.link)].may_limit; });
+  return std::ranges::any_of(route.access, [&](const Use& use) { return access_[at(use.link)].may_limit; });
 }
 
 /// Whether an access link is the bottleneck of the flow, which is in its own class.
@@ -211,14 +210,14 @@ bool FairNetwork::has_access_bottleneck(const Route& route) const {
 /// The class of a new flow: its own if an access link seems to be its bottleneck.
 int FairNetwork::first_class(const Route& route) const {
   for (std::size_t i = 0; i < route.access.size(); ++i) {
-    if (access_links_[at(route.access[i].link)].may_limit &&
+    if (access_[at(route.access[i].link)].may_limit &&
         solver_->would_exceed_share(route.crossings[i], expected_rate(route)))
       return route.own_class;
   }
   return route.joint_class;
 }
 
-double FairNetwork::share_of(int link) const { return links_[at(link)].si() / access_links_[at(link)].times; }
+double FairNetwork::share_of(int link) const { return links_[at(link)].si() / access_[at(link)].times; }
 
 /// An estimate of the flow's rate in the joint class: too high rather than too low.
 double FairNetwork::expected_rate(const Route& route) const {
@@ -231,7 +230,7 @@ double FairNetwork::expected_rate(const Route& route) const {
 /// Finds out whether the link may be a bottleneck, and moves flows over it if this has changed. A margin
 /// keeps flows from changing classes often.
 void FairNetwork::watch(int number) {
-  AccessLink& link = access_links_[at(number)];
+  AccessLink& link = access_[at(number)];
   const bool could_limit = link.may_limit;
   const double share = share_of(number) * (could_limit ? 0.9 : 1);
   link.may_limit = link.routes.size() > 1 && std::ranges::any_of(link.routes, [&](int route) {
@@ -249,16 +248,16 @@ void FairNetwork::watch(int number) {
 
 void FairNetwork::enter_access_links(int number) {
   for (const Use& use : routes_[at(number)].access) {
-    access_links_[at(use.link)].routes.push_back(number);
-    access_links_[at(use.link)].times += use.times;
+    access_[at(use.link)].routes.push_back(number);
+    access_[at(use.link)].times += use.times;
     watch(use.link);
   }
 }
 
 void FairNetwork::leave_access_links(int number) {
   for (const Use& use : routes_[at(number)].access) {
-    std::erase(access_links_[at(use.link)].routes, number);
-    access_links_[at(use.link)].times -= use.times;
+    std::erase(access_[at(use.link)].routes, number);
+    access_[at(use.link)].times -= use.times;
     watch(use.link);
   }
 }
@@ -266,8 +265,7 @@ void FairNetwork::leave_access_links(int number) {
 /// A flow in a joint class counts towards the load of access links that may be its bottleneck.
 void FairNetwork::assign_crossings(const Route& route) {
   for (std::size_t i = 0; i < route.access.size(); ++i) {
-    const bool counts =
-        route.flow_class == route.joint_class && access_links_[at(route.access[i].link)].may_limit;
+    const bool counts = route.flow_class == route.joint_class && access_[at(route.access[i].link)].may_limit;
     solver_->assign(route.crossings[i], counts ? route.flow_class : MaxMinSolver::none);
   }
 }
@@ -285,7 +283,7 @@ void FairNetwork::enter(int number, int to, double bytes) {
   flow_class.flows.push_back({route.end, route.number, route.entry, number});
   std::push_heap(flow_class.flows.begin(), flow_class.flows.end(), std::greater<>());
   for (const Use& use : route.access) {
-    if (access_links_[at(use.link)].routes.size() > 1 && !access_links_[at(use.link)].may_limit)
+    if (access_[at(use.link)].routes.size() > 1 && !access_[at(use.link)].may_limit)
       flow_class.least_share = std::min(flow_class.least_share, share_of(use.link));
   }
   mark_stale(route.flow_class);
@@ -310,7 +308,7 @@ void FairNetwork::move(int number, int to) {
 
 /// Counts flows over a link towards its load. Moves those that no access link may limit now to joint classes.
 void FairNetwork::reassign_flows(int link) {
-  for (const int number : access_links_[at(link)].routes) {
+  for (const int number : access_[at(link)].routes) {
     const Route& route = routes_[at(number)];
     if (route.flow_class == none) continue;
     if (route.flow_class == route.own_class && !may_have_access_bottleneck(route))
@@ -389,10 +387,10 @@ bool FairNetwork::split(int number) {
   for (const Flow& flow : flow_class.flows) {
     if (is_gone(flow)) continue;
     for (const Use& use : routes_[at(flow.route)].access) {
-      if (access_links_[at(use.link)].routes.size() < 2 || access_links_[at(use.link)].may_limit) continue;
+      if (access_[at(use.link)].routes.size() < 2 || access_[at(use.link)].may_limit) continue;
       const double share = share_of(use.link);
       if (rate > share) {
-        access_links_[at(use.link)].may_limit = true;
+        access_[at(use.link)].may_limit = true;
         limits.push_back(use.link);
       } else {
         flow_class.least_share = std::min(flow_class.least_share, share);
