@@ -61,7 +61,9 @@ def values_and_effect(schema):
         return (f"{quantity[1]} ({quantity[2]}){quantity[3] or ''}", words[:quantity.start()].strip()) if quantity else ("", words)
     if kind in ("integer", "number"):
         return number_range(schema), words
-    return ("`true`, `false`" if kind == "boolean" else "mapping" if kind == "object" or "$ref" in schema else "text"), words
+    if "$ref" in schema:
+        return f"mapping: {schema['$ref'].rpartition('/')[2]}", words
+    return ("`true`, `false`" if kind == "boolean" else "mapping" if kind == "object" else "text"), words
 
 
 def rows(schema, path, seen):

@@ -24,6 +24,7 @@ KINDS = {
     "machines": ("workloads/schema", "workloads/published/machines/*.yaml"),
     "model": ("workloads/schema", "workloads/models/*.yaml"),
     "stack": ("workloads/schema", "workloads/stacks/*.yaml"),
+    "software": ("workloads/schema", "workloads/software/*.yaml"),
     "lowering": ("workloads/schema", "workloads/lowering/*.yaml"),
     "experiment": ("workloads/schema", "workloads/experiments/*.yaml"),
     "sweep": ("workloads/schema", "workloads/sweeps/*.yaml"),

@@ -6,7 +6,6 @@
 #include "random/functions.hpp"
 #include "random/generator.hpp"
 #include "strategy/software.hpp"
-#include "workload/readme_keys.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -157,8 +156,3 @@ TEST_CASE("a table names the rows of every factor") {
 }
 
 TEST_CASE("no run is an error") { CHECK_THROWS_AS(SoftwareFit({}), InputError); }
-
-TEST_CASE("docs/software.md documents the keys of software") {
-  check_documented<Software>(readme_text("docs/software.md"));
-  check_documented<LeftOutError>(readme_text("docs/software.md"));
-}
