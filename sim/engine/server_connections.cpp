@@ -71,11 +71,12 @@ ServerConnections::Connection& ServerConnections::connection_of(const Delivery& 
 
 bool ServerConnections::send(const Delivery& message) {
   if (way_of(message).route < 0) return false;
-  Connection& its = connection_of(message);
-  if (its.is_busy)
-    its.waiting.emplace(rank_of_message_[at(message.way % messages_)], sent_++, message.way, message.attempt);
+  Connection& connection = connection_of(message);
+  if (connection.is_busy)
+    connection.waiting.emplace(rank_of_message_[at(message.way % messages_)], sent_++, message.way,
+                               message.attempt);
   else
-    start(message, its);
+    start(message, connection);
   return true;
 }
 
@@ -95,13 +96,13 @@ Delivery ServerConnections::delivered(std::uint64_t tag) {
                          .way = static_cast<int>(tag & mask(way_bits)),
                          .attempt = static_cast<int>(tag >> way_bits & mask(attempt_bits))};
   --under_way_;
-  Connection& its = connection_of(message);
+  Connection& connection = connection_of(message);
   way_of(message).carried += plan_.messages[at(message.way % messages_)].bytes.si();
-  its.is_busy = false;
-  if (!its.waiting.empty()) {
-    const auto [rank, number, way, attempt] = *its.waiting.begin();
-    its.waiting.erase(its.waiting.begin());
-    start({message.worker, way, attempt}, its);
+  connection.is_busy = false;
+  if (!connection.waiting.empty()) {
+    const auto [rank, number, way, attempt] = *connection.waiting.begin();
+    connection.waiting.erase(connection.waiting.begin());
+    start({message.worker, way, attempt}, connection);
   }
   return message;
 }
