@@ -75,7 +75,7 @@ private:
 LinkValues<double> link_bytes(std::span<const Bytes> carried, std::span<const LinkUses> uses,
                               std::size_t links) {
   const bool are_counted =
-      std::ranges::all_of(uses, [](const LinkUses& its) { return its.counted != nullptr; });
+      std::ranges::all_of(uses, [](const LinkUses& of_one) { return of_one.counted != nullptr; });
   if (!are_counted) {
     std::vector<double> bytes(links, 0);
     for (std::size_t pattern = 0; pattern < uses.size(); ++pattern)

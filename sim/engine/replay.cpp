@@ -51,8 +51,8 @@ Replay::Replay(const TaskGraph& graph, const EngineOptions& options, Calendar& c
 }
 
 const Task& Replay::task_of(int rank, int stream) const {
-  const RankState& its = state(rank);
-  return *its.program->streams[at(stream)][at(its.cursors[at(stream)].task)].task;
+  const RankState& rank_state = state(rank);
+  return *rank_state.program->streams[at(stream)][at(rank_state.cursors[at(stream)].task)].task;
 }
 
 void Replay::begin(CollectiveExecutor& executor) {
@@ -99,8 +99,8 @@ void Replay::advance(int rank, int stream, double date) {
 
 /// Goes as far as possible at this date.
 void Replay::walk(int rank, int stream, double date) {
-  RankState& its = state(rank);
-  Cursor& cursor = its.cursors[at(stream)];
+  RankState& rank_state = state(rank);
+  Cursor& cursor = rank_state.cursors[at(stream)];
   const FlatStream& tasks = program(rank).streams[at(stream)];
   while (cursor.task < static_cast<int>(tasks.size())) {
     const FlatTask next = tasks[at(cursor.task)];
@@ -125,7 +125,7 @@ void Replay::walk(int rank, int stream, double date) {
     }
     if (const auto* wait = std::get_if<Wait>(&task)) {
       const int event = next.first_event + wait->event;
-      if (!its.happened[at(event)]) {
+      if (!rank_state.happened[at(event)]) {
         cursor.waiting_for = event;
         return;
       }
@@ -135,7 +135,7 @@ void Replay::walk(int rank, int stream, double date) {
     ++cursor.task;
     record(rank, next.first_event + std::get<Record>(task).event, date);
   }
-  if (!jobs_[at(job_of(rank))].repeats) its.span.end = std::max(its.span.end, Seconds{date});
+  if (!jobs_[at(job_of(rank))].repeats) rank_state.span.end = std::max(rank_state.span.end, Seconds{date});
   end_stream(rank, date);
 }
 
@@ -147,17 +147,17 @@ void Replay::begin_kernel(int rank, int stream, const Compute& what, double date
 }
 
 void Replay::end_kernel(int rank, int stream, double date) {
-  RankState& its = state(rank);
-  Cursor& cursor = its.cursors[at(stream)];
+  RankState& rank_state = state(rank);
+  Cursor& cursor = rank_state.cursors[at(stream)];
   if (!jobs_[at(job_of(rank))].repeats) {
     const Seconds taken = cursor.kernel->taken();
     const RankSpan busy = programs_.busy_in(cursor.kernel->what(), taken);
     if (stream == static_cast<int>(Stream::compute)) {
-      its.span.compute += busy.compute;
-      its.span.communication += busy.communication;
+      rank_state.span.compute += busy.compute;
+      rank_state.span.communication += busy.communication;
     }
-    if (stream == static_cast<int>(Stream::communication)) its.span.communication += taken;
-    if (its.recorded) {
+    if (stream == static_cast<int>(Stream::communication)) rank_state.span.communication += taken;
+    if (rank_state.recorded) {
       add_span({Rank{rank}, static_cast<Stream>(stream), cursor.task, Seconds{cursor.kernel->launched()},
                 Seconds{date}, Seconds{}, busy.compute});
     }
@@ -253,10 +253,10 @@ void Replay::enter(int rank, int collective, double date) {
 }
 
 void Replay::record(int rank, int event, double date) {
-  RankState& its = state(rank);
-  its.happened[at(event)] = true;
+  RankState& rank_state = state(rank);
+  rank_state.happened[at(event)] = true;
   for (int other = 0; other < stream_number(rank); ++other) {
-    Cursor& waiter = its.cursors[at(other)];
+    Cursor& waiter = rank_state.cursors[at(other)];
     if (waiter.waiting_for != event) continue;
     waiter.waiting_for = -1;
     ++waiter.task;
@@ -285,11 +285,11 @@ void Replay::repeat(Job& job, double date) {
   job.begun = date;
   job.repeats = true;
   for (const int rank : job.simulated) {
-    RankState& its = state(rank);
-    its.happened.assign(its.happened.size(), false);
+    RankState& rank_state = state(rank);
+    rank_state.happened.assign(rank_state.happened.size(), false);
     job.open_streams += stream_number(rank);
     for (int stream = 0; stream < stream_number(rank); ++stream) {
-      its.cursors[at(stream)] = {};
+      rank_state.cursors[at(stream)] = {};
       wake_at(rank, stream, date);
     }
   }
@@ -298,21 +298,21 @@ void Replay::repeat(Job& job, double date) {
 void Replay::leave(int collective, int rank, double date) {
   if (done()) return;
   Rendezvous& rendezvous = rendezvous_[at(collective)];
-  RankState& its = state(rank);
+  RankState& rank_state = state(rank);
   if (!rendezvous.has_span) rendezvous.span.end = std::max(rendezvous.span.end, Seconds{date});
   // The last rank to leave resets the rendezvous for the next round of a repeating job.
   --rendezvous.inside;
   if (rendezvous.inside == 0 && is_complete(collective)) end_round(collective, date);
   for (int stream = 0; stream < stream_number(rank); ++stream) {
-    Cursor& cursor = its.cursors[at(stream)];
+    Cursor& cursor = rank_state.cursors[at(stream)];
     if (cursor.joined_at < 0) continue;
     const auto* join = std::get_if<Join>(&task_of(rank, stream));
     if (join == nullptr || join->collective != collective) continue;
     if (!jobs_[at(job_of(rank))].repeats) {
       // Waiting for late ranks is not communication.
       const double begun = std::max(cursor.joined_at, rendezvous.started);
-      its.span.communication += Seconds{std::max(0.0, date - begun)};
-      if (its.recorded) {
+      rank_state.span.communication += Seconds{std::max(0.0, date - begun)};
+      if (rank_state.recorded) {
         add_span({Rank{rank}, static_cast<Stream>(stream), cursor.task, Seconds{cursor.joined_at},
                   Seconds{date}, Seconds{begun}});
       }

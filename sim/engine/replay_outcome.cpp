@@ -43,11 +43,11 @@ std::string Replay::who_waits() const {
 
 /// A segment that is written out has one span, which grows as its tasks end: there may be millions.
 void Replay::add_span(TaskSpan span) {
-  RankState& its = state(index(span.rank));
+  RankState& rank_state = state(index(span.rank));
   const auto stream = static_cast<std::size_t>(span.stream);
-  span.task = its.program->streams[stream][at(span.task)].in_graph;
+  span.task = rank_state.program->streams[stream][at(span.task)].in_graph;
   if (span.task < 0) return;
-  Cursor& cursor = its.cursors[stream];
+  Cursor& cursor = rank_state.cursors[stream];
   if (cursor.span >= 0 && spans_[at(cursor.span)].task == span.task) {
     spans_[at(cursor.span)].end = span.end;
     spans_[at(cursor.span)].busy += span.busy;

@@ -33,8 +33,8 @@ CollectiveSoftware host_library(CommunicationLibrary library, const GpuProfile& 
 }  // namespace
 
 int nccl_capability(const GpuProfile& gpu) {
-  const int its = compute_capability(gpu);
-  return its > 0 ? its : hopper;
+  const int capability = compute_capability(gpu);
+  return capability > 0 ? capability : hopper;
 }
 
 std::optional<std::string> nccl_capability_note(const GpuProfile& gpu) {

@@ -25,11 +25,11 @@ Known<JobAccuracy> job_accuracy(const ResolvedExperiment& resolved) {
         fmt::format("no published accuracies after {} epochs with {}; there are some after {} with {}",
                     shortest(epochs), optimizer, shortest(known.epochs), known.optimizer));
   }
-  JobAccuracy its{.table = *table, .batch = samples_of_update(resolved), .expected = {}};
-  const Known<AccuracyAtEnd> expected = accuracy_at_end(its.table, its.batch);
+  JobAccuracy accuracy{.table = *table, .batch = samples_of_update(resolved), .expected = {}};
+  const Known<AccuracyAtEnd> expected = accuracy_at_end(accuracy.table, accuracy.batch);
   if (!expected) return unknown(expected.error());
-  its.expected = *expected;
-  return its;
+  accuracy.expected = *expected;
+  return accuracy;
 }
 
 }  // namespace trainyard

@@ -74,26 +74,26 @@ JobTarget job_target(const ResolvedExperiment& resolved) {
   if (settings.learn)
     throw error_at(target_key, "a learner has a target of its own (learn.target)",
                    "leave out job.target, or 'learn'");
-  JobTarget its;
-  its.curve = curve_of(resolved, *job.target);
-  check_sequences(resolved, its.curve);
-  its.batch = samples_of_update(resolved);
-  const Known<SamplesToTarget> expected = samples_to_target(its.curve, its.batch);
+  JobTarget target;
+  target.curve = curve_of(resolved, *job.target);
+  check_sequences(resolved, target.curve);
+  target.batch = samples_of_update(resolved);
+  const Known<SamplesToTarget> expected = samples_to_target(target.curve, target.batch);
   if (!expected) throw error_at(target_key, expected.error(), "smaller batches or fewer GPUs, or job.epochs");
-  its.expected = *expected;
-  its.samples = its.expected.samples;
-  const std::optional<TargetEvaluation>& published = its.curve.evaluate;
+  target.expected = *expected;
+  target.samples = target.expected.samples;
+  const std::optional<TargetEvaluation>& published = target.curve.evaluate;
   std::optional<double> published_between;
-  if (published) published_between = samples_between(*published, its.batch, resolved.samples_per_epoch);
+  if (published) published_between = samples_between(*published, target.batch, resolved.samples_per_epoch);
   if (job.evaluation) {
-    its.between = samples_between(resolved, *job.evaluation, its.batch);
-    its.samples = published_between ? on_other_grid(its.samples, *published_between, *its.between)
-                                    : at_evaluation(its.samples, *its.between);
+    target.between = samples_between(resolved, *job.evaluation, target.batch);
+    target.samples = published_between ? on_other_grid(target.samples, *published_between, *target.between)
+                                       : at_evaluation(target.samples, *target.between);
   } else if (published_between && simulates_evaluation(settings)) {
-    its.between = published_between;
-    its.has_published_evaluation = true;
+    target.between = published_between;
+    target.has_published_evaluation = true;
   }
-  return its;
+  return target;
 }
 
 }  // namespace trainyard

@@ -151,8 +151,9 @@ private:
     for (const auto& [key, value] : overrides_) {
       if (key == "platform") config::set(document, key, value);
     }
-    if (const config::Node* const its = document.root.find("gpus_per_node"); its && !config::is_unset(*its))
-      return count_in("gpus_per_node", its->scalar);
+    if (const config::Node* const node = document.root.find("gpus_per_node");
+        node && !config::is_unset(*node))
+      return count_in("gpus_per_node", node->scalar);
     const config::Node* const platform = document.root.find("platform");
     if (platform == nullptr) throw InputError("the experiment names no platform", "--platform NAME");
     Experiment named;
@@ -176,8 +177,8 @@ private:
   /// nodes. Errors are left to the reading of the experiment.
   void place_without_nodes() {
     if (experiment_document(catalogue_, experiment_, files_).root.find("nodes") != nullptr) return;
-    Overrides others = overrides_;
-    const Parsed<long long> gpus = parse_integer(take(others, "gpus").value_or(""));
+    Overrides remaining = overrides_;
+    const Parsed<long long> gpus = parse_integer(take(remaining, "gpus").value_or(""));
     if (!gpus || *gpus < 2 || *gpus > 10'000'000) return;
     try {
       if (const int on_node = gpus_on_node(); *gpus > on_node) place(static_cast<int>(*gpus), on_node);

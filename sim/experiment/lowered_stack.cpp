@@ -23,7 +23,7 @@ void require_lowered_update(const ResolvedExperiment& resolved) {
   std::set<std::string_view> known;
   for (const OptimizerRules& one : resolved.lowering->optimizers) {
     if (one.kernels != kernels) continue;
-    for (const Optimizer its : one.optimizers) known.insert(config::name_of(its));
+    for (const Optimizer supported : one.optimizers) known.insert(config::name_of(supported));
   }
   throw InputError(fmt::format("{} has no rules for the optimizer {} in kernels '{}'",
                                resolved.lowering->name, config::name_of(optimizer), config::name_of(kernels)),
@@ -32,15 +32,15 @@ void require_lowered_update(const ResolvedExperiment& resolved) {
 }
 
 void check_lowered_layout(ResolvedExperiment& resolved) {
-  Parallelism others = *resolved.settings.parallelism;
-  if (others.schedule && traits(*others.schedule).splits_backward)
+  Parallelism parallelism = *resolved.settings.parallelism;
+  if (parallelism.schedule && traits(*parallelism.schedule).splits_backward)
     refuse_layout("schedule", "only stacks with runtime: fused split the backward pass",
                   "schedule: 1f1b, or a stack like megatron_lm");
-  if (!others.layers.empty())
+  if (!parallelism.layers.empty())
     refuse_layout("layers", "only with stacks with runtime: fused replicas divide layers",
                   "stack: pytorch_ddp");
-  const Recompute recompute = std::exchange(others.recompute, Recompute::none);
-  if (changes_nothing(others) && recompute != Recompute::selective) {
+  const Recompute recompute = std::exchange(parallelism.recompute, Recompute::none);
+  if (changes_nothing(parallelism) && recompute != Recompute::selective) {
     resolved.recomputes = recompute == Recompute::full;
     resolved.settings.parallelism.reset();
   } else if (resolved.stack.runtime == Runtime::cuda_graph) {

@@ -11,29 +11,30 @@ ResolvedExperiment read_neighbour(const config::Catalogue& catalogue, const std:
                                   const std::filesystem::path& file, const Platform& platform,
                                   IntraNode intra_node, InputFiles& files) {
   // checked before it is read with all files it names, because it might name itself
-  const Experiment its = load_experiment(load_once(files, file));
-  if (!its.neighbours.empty() || !its.background.empty() || !its.events.empty() || its.faults) {
+  const Experiment neighbour = load_experiment(load_once(files, file));
+  if (!neighbour.neighbours.empty() || !neighbour.background.empty() || !neighbour.events.empty() ||
+      neighbour.faults) {
     throw InputError(
         fmt::format("{} has neighbours, background, events or faults of its own", in_quotes(name)),
         "write them into this experiment");
   }
-  if (its.input.data == InputData::real) {
+  if (neighbour.input.data == InputData::real) {
     throw InputError(fmt::format("{} reads real data", in_quotes(name)),
                      "a neighbour repeats one step with synthetic data");
   }
-  if (its.parallelism) {
+  if (neighbour.parallelism) {
     throw InputError(fmt::format("the ranks of {} share a model", in_quotes(name)),
                      "a neighbour's ranks each hold the whole model: leave out its 'parallelism'");
   }
-  if (its.traces) {
+  if (neighbour.traces) {
     throw InputError(fmt::format("the ranks of {} replay traces of their own", in_quotes(name)),
                      "a neighbour's ranks are all alike: one trace");
   }
-  if (is_multi_update(its)) {
+  if (is_multi_update(neighbour)) {
     throw InputError(fmt::format("{} is a run of many updates", in_quotes(name)),
                      "a neighbour repeats one step: update: sync, no servers, nothing random");
   }
-  for (const auto& [key, value] : its.set) {
+  for (const auto& [key, value] : neighbour.set) {
     if (file_named_by(key) == "platform") {
       throw InputError(fmt::format("{} sets {}", in_quotes(name), key),
                        "neighbours share one machine: set it in this experiment");

@@ -28,8 +28,8 @@ constexpr const char* is_a_layout =
 bool divides_layers_alone(const ResolvedExperiment& resolved) {
   if (!resolved.layout || resolved.layout->parallelism.layers.empty()) return false;
   const RankLayout& layout = *resolved.layout;
-  const bool shards =
-      std::ranges::any_of(layout.state_shards, [](const auto& its) { return its.second > 1; });
+  const bool shards = std::ranges::any_of(layout.state_shards,
+                                          [](const auto& shards_along) { return shards_along.second > 1; });
   return ranks_of_replica(layout.parallelism) * layout.grid.expert == 1 && !shards;
 }
 
@@ -38,8 +38,8 @@ std::optional<LayoutUse> layout_use(const ResolvedExperiment& resolved) {
   if (!has_layout_errors(resolved)) return std::nullopt;
   const RankLayout& layout = *resolved.layout;
   const Model& model = *resolved.model;
-  const bool shards =
-      std::ranges::any_of(layout.state_shards, [](const auto& its) { return its.second > 1; });
+  const bool shards = std::ranges::any_of(layout.state_shards,
+                                          [](const auto& shards_along) { return shards_along.second > 1; });
   return LayoutUse{
       .tensor = layout.grid.tensor,
       .context = layout.grid.context,
@@ -49,7 +49,7 @@ std::optional<LayoutUse> layout_use(const ResolvedExperiment& resolved) {
       .micro_batches = layout.micro_batches,
       .tokens = resolved.settings.batch_per_gpu * model.sequence_length.value_or(1),
       .parameters = totals(model.layers).parameters,
-      .has_experts = std::ranges::any_of(model.layers, [](const Layer& its) { return its.experts > 0; }),
+      .has_experts = std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.experts > 0; }),
       .schedule = std::string(config::name_of(layout.schedule)),
       .recompute = std::string(config::name_of(layout.parallelism.recompute)),
       .sharded = std::string(config::name_of(shards ? layout.parallelism.shard : Sharded::none))};

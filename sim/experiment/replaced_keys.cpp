@@ -111,9 +111,9 @@ public:
   /// The overrides of these files in the experiment's key `set`.
   [[nodiscard]] Paths overrides_of_files(std::initializer_list<std::string_view> files) const {
     Paths paths;
-    const config::Node* const its = document_.root.find("set");
-    if (its == nullptr) return paths;
-    for (const config::Node::Entry& entry : its->entries) {
+    const config::Node* const block = document_.root.find("set");
+    if (block == nullptr) return paths;
+    for (const config::Node::Entry& entry : block->entries) {
       if (std::ranges::find(files, file_of(entry.key)) != files.end())
         paths.push_back(config::join("set", entry.key));
     }

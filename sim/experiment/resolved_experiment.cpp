@@ -19,8 +19,8 @@ int replicas(const ResolvedExperiment& resolved) {
 }
 
 bool shares_model(const ResolvedExperiment& resolved) {
-  const auto divides = [](const Parallelism& its) {
-    return !its.layers.empty() || its.shard == Sharded::parameters;
+  const auto divides = [](const Parallelism& parallelism) {
+    return !parallelism.layers.empty() || parallelism.shard == Sharded::parameters;
   };
   if (resolved.layout && divides(resolved.layout->parallelism) && replicas(resolved) > 1) return true;
   if (resolved.settings.traces) return true;

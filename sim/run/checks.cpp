@@ -92,12 +92,12 @@ std::vector<std::string> violations(std::span<const TrainingRecord> repeats, std
                                 estimate(measured / updates), estimate(least)));
     }
     for (std::size_t worker = 0; worker < repeat.workers.size(); ++worker) {
-      const WorkerRecord& its = repeat.workers[worker];
-      const Seconds busy = its.computing + its.communicating + its.waiting + its.loading;
-      if (!is_shorter(measured + rounding, busy) && !is_shorter(its.computing + rounding, its.wasted))
+      const WorkerRecord& record = repeat.workers[worker];
+      const Seconds busy = record.computing + record.communicating + record.waiting + record.loading;
+      if (!is_shorter(measured + rounding, busy) && !is_shorter(record.computing + rounding, record.wasted))
         continue;
       out.push_back(fmt::format("worker {} was busy for {} of {}, {} of it cancelled", worker, estimate(busy),
-                                estimate(measured), estimate(its.wasted)));
+                                estimate(measured), estimate(record.wasted)));
     }
   }
   const LinkRow* most = busiest(links);

@@ -241,7 +241,7 @@ std::vector<Figure> figures_of_the_target() {
 
 std::vector<Figure> figures_of_fixed_epochs() {
   const auto of_expected = [](auto member) {
-    return of_accuracy_at_end([member](const JobAccuracy& its) { return its.expected.*member; });
+    return of_accuracy_at_end([member](const JobAccuracy& accuracy) { return accuracy.expected.*member; });
   };
   return {
       Figure{"expected_accuracy", "accuracy", share,
@@ -254,8 +254,9 @@ std::vector<Figure> figures_of_fixed_epochs() {
       Figure{"expected_accuracy_high", "accuracy, high", share, "upper end of that interval", "",
              of_accuracy_in_sweeps, of_expected(&AccuracyAtEnd::high)},
       Figure{"accuracy_metric", "kind of accuracy", FigureUnit::text, "kind of `expected_accuracy`: top-1",
-             "", summary_only,
-             of_accuracy_at_end([](const JobAccuracy& its) -> std::string_view { return its.table.metric; })},
+             "", summary_only, of_accuracy_at_end([](const JobAccuracy& accuracy) -> std::string_view {
+               return accuracy.table.metric;
+             })},
       Figure{"accuracy_range", "range of the accuracy", FigureUnit::batch_range,
              "`measured`, if the published runs of `fixed_epochs` have batches as small and as large as "
              "this, otherwise `below` or `beyond`",

@@ -131,15 +131,15 @@ std::vector<Family> families(const ResolvedExperiment& resolved, const TaskGraph
     const bool is_outside = leaves_node(*resolved.cluster, graph, what);
     // messages between two stages may stay in a node or not, depending on the stages
     const bool parts = !what.one_way && is_outside;
-    Family& its = found[{what.label.axis, !what.one_way, what.group_size, parts}];
-    its.axis = what.label.axis;
-    its.size = what.group_size;
-    its.is_one_way = what.one_way;
-    its.leaves_node = its.leaves_node || is_outside;
-    its.collectives.push_back(i);
+    Family& family = found[{what.label.axis, !what.one_way, what.group_size, parts}];
+    family.axis = what.label.axis;
+    family.size = what.group_size;
+    family.is_one_way = what.one_way;
+    family.leaves_node = family.leaves_node || is_outside;
+    family.collectives.push_back(i);
   }
   std::vector<Family> all;
-  for (auto& [key, its] : found) all.push_back(std::move(its));
+  for (auto& [key, family] : found) all.push_back(std::move(family));
   return all;
 }
 
@@ -258,7 +258,7 @@ private:
     const Bandwidth edge = std::min(lockstep_rate(uses_of(pattern), graph_.links), phase.limit);
     std::map<Rank, int> edges_from;
     int most = 0;
-    for (const Pattern::Edge& its : pattern.edges) most = std::max(most, ++edges_from[its.from]);
+    for (const Pattern::Edge& each : pattern.edges) most = std::max(most, ++edges_from[each.from]);
     if (pattern.edges.empty()) most = group_size - 1;  // every rank of a group to every other
     return edge * most;
   }
@@ -270,10 +270,11 @@ private:
     for (auto use = uses.begin(); use != uses.end();) {
       const auto next =
           std::find_if(use, uses.end(), [&](const auto& other) { return other.first != use->first; });
-      const LinkClass& its = classes_.of(use->first);
+      const LinkClass& link_class = classes_.of(use->first);
       const Bandwidth capacity = graph_.links[at(static_cast<int>(index(use->first)))];
-      GroupLinks& links = by_class[its];
-      if (links.links == 0) links = {.name = its.name, .medium = its.medium, .capacity = capacity};
+      GroupLinks& links = by_class[link_class];
+      if (links.links == 0)
+        links = {.name = link_class.name, .medium = link_class.medium, .capacity = capacity};
       ++links.links;
       links.capacity = std::min(links.capacity, capacity);
       const bool is_unknown = use->second == unknown_group;
@@ -281,7 +282,7 @@ private:
       used.push_back(use->first);
       use = next;
     }
-    for (auto& [its, links] : by_class) kind.links.push_back(std::move(links));
+    for (auto& [link_class, links] : by_class) kind.links.push_back(std::move(links));
     return used;
   }
 
@@ -347,10 +348,10 @@ std::vector<NodeKind> node_kinds(const Cluster& cluster, const std::vector<Group
   std::map<std::pair<std::vector<std::vector<int>>, std::vector<bool>>, std::size_t> known;
   std::vector<NodeKind> found;
   for (int node = 0; node < cluster.nodes; ++node) {
-    NodeKind its{.node = node, .nodes = 1, .group_of = {}, .leaves = {}};
+    NodeKind node_kind{.node = node, .nodes = 1, .group_of = {}, .leaves = {}};
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
       std::map<int, int> numbers;  // of groups on this node, from 0
-      std::vector<int>& row = its.group_of.emplace_back();
+      std::vector<int>& row = node_kind.group_of.emplace_back();
       bool leaves = false;
       for (int rank = cluster.first_rank[at(node)]; rank < cluster.first_rank[at(node + 1)]; ++rank) {
         const int group = group_of_rank[kind][at(rank)];
@@ -361,11 +362,11 @@ std::vector<NodeKind> node_kinds(const Cluster& cluster, const std::vector<Group
         row.push_back(numbers.try_emplace(group, static_cast<int>(numbers.size())).first->second);
         leaves = leaves || nodes_of_group[kind][at(group)] > 1;
       }
-      its.leaves.push_back(leaves);
+      node_kind.leaves.push_back(leaves);
     }
-    const auto [entry, is_new] = known.try_emplace({its.group_of, its.leaves}, found.size());
+    const auto [entry, is_new] = known.try_emplace({node_kind.group_of, node_kind.leaves}, found.size());
     if (is_new)
-      found.push_back(std::move(its));
+      found.push_back(std::move(node_kind));
     else
       ++found[entry->second].nodes;
   }

@@ -223,10 +223,10 @@ std::optional<LoadedShard> loaded_shard(const Trace& trace, const std::vector<Se
   for (const ServerMessage& message : messages) {
     if (std::ranges::find(message.shards, loaded.shard) == message.shards.end()) continue;
     const std::string& layer = trace.ops[at(message.ready_op)].layer;
-    Bytes& its = layers[layer];
-    its += message.bytes;
-    if (its <= loaded.of_layer) continue;
-    loaded.of_layer = its;
+    Bytes& of_layer = layers[layer];
+    of_layer += message.bytes;
+    if (of_layer <= loaded.of_layer) continue;
+    loaded.of_layer = of_layer;
     loaded.layer = layer;
   }
   return loaded;

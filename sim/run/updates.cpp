@@ -44,17 +44,17 @@ Staleness staleness_of(const TrainingRecord& record) {
 
 void add_workers(const TrainingRecord& record, const Cluster& cluster, Updates& updates) {
   for (int number = 0; number < updates.settings.workers * updates.ranks_per_worker; ++number) {
-    const WorkerRecord& its = record.workers[at(number / updates.ranks_per_worker)];
+    const WorkerRecord& worker = record.workers[at(number / updates.ranks_per_worker)];
     const Rank rank{number};
     updates.workers.push_back({.rank = rank,
                                .node = cluster.node_of(rank),
-                               .computing = its.computing,
-                               .communicating = its.communicating,
-                               .waiting = its.waiting,
-                               .loading = its.loading,
-                               .wasted = its.wasted,
-                               .gradients = its.gradients});
-    updates.wasted += its.wasted / static_cast<double>(record.updates);
+                               .computing = worker.computing,
+                               .communicating = worker.communicating,
+                               .waiting = worker.waiting,
+                               .loading = worker.loading,
+                               .wasted = worker.wasted,
+                               .gradients = worker.gradients});
+    updates.wasted += worker.wasted / static_cast<double>(record.updates);
   }
 }
 

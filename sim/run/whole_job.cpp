@@ -47,9 +47,9 @@ public:
     } else if (target_ && target_->has_published_evaluation) {
       // When a run evaluates first is free: training ends at an evaluation, after that many intervals or
       // less.
-      const TargetEvaluation& its = *target_->curve.evaluate;
-      add_evaluation({.samples = its.samples},
-                     evaluations_until(its, samples_, *target_->between, target_->batch));
+      const TargetEvaluation& evaluation = *target_->curve.evaluate;
+      add_evaluation({.samples = evaluation.samples},
+                     evaluations_until(evaluation, samples_, *target_->between, target_->batch));
     }
     if (job_.checkpoint) add_checkpoints();
     if (run_.faults) add_faults();
@@ -223,34 +223,34 @@ std::string three_digits(double number) {
 
 /// Where the number of samples comes from, and what sets the job apart from the published runs.
 std::vector<std::string> target_notes(const ResolvedExperiment& resolved) {
-  const JobTarget its = job_target(resolved);
-  const Convergence& curve = its.curve;
+  const JobTarget target = job_target(resolved);
+  const Convergence& curve = target.curve;
   std::vector<std::string> notes;
   notes.push_back(fmt::format(
       "target: samples to {} measured with {} at {} batches of {} to {} ({}); 80 % of single runs between "
       "{} and {} samples",
       curve.target, curve.optimizer, curve.points.size(), whole(curve.points.front().batch),
       whole(curve.points.back().batch), curve.recipe.empty() ? curve.source : curve.recipe,
-      three_digits(its.expected.low), three_digits(its.expected.high)));
+      three_digits(target.expected.low), three_digits(target.expected.high)));
   const std::string_view optimizer = config::name_of(resolved.settings.optimizer);
   if (optimizer != curve.optimizer)
     notes.push_back(fmt::format("target: needs the recipe of {}; the steps here have the time of {}",
                                 curve.optimizer, optimizer));
-  if (its.expected.range == BatchRange::below)
+  if (target.expected.range == BatchRange::below)
     notes.push_back(
         fmt::format("target: a batch of {} is below the published ones: it is assumed to need as many "
                     "samples as {}",
-                    whole(its.batch), whole(curve.points.front().batch)));
-  if (its.expected.range == BatchRange::beyond) {
+                    whole(target.batch), whole(curve.points.front().batch)));
+  if (target.expected.range == BatchRange::beyond) {
     const std::optional<double> critical = law_of(curve.points).critical;
     const std::string law =
         critical ? fmt::format("samples grow as the law of McCandlish et al. 2018 (S0 (1 + B/{}))",
                                whole(*critical))
                  : std::string("samples do not depend on the batch in these");
     notes.push_back(
-        fmt::format("target: a batch of {} is beyond the published ones: {}", whole(its.batch), law));
+        fmt::format("target: a batch of {} is beyond the published ones: {}", whole(target.batch), law));
   }
-  if (!its.between)
+  if (!target.between)
     notes.emplace_back(curve.evaluate
                            ? "target: evaluations are not simulated for this kind of run and not in its time"
                            : "target: training ends as soon as the target is reached: evaluations "
@@ -258,18 +258,18 @@ std::vector<std::string> target_notes(const ResolvedExperiment& resolved) {
   return notes;
 }
 
-std::string accuracy_note(const JobAccuracy& its) {
-  const FixedEpochs& table = its.table;
+std::string accuracy_note(const JobAccuracy& accuracy) {
+  const FixedEpochs& table = accuracy.table;
   std::string text = fmt::format("accuracy: measured after {} epochs with {} at {} batches of {} to {} ({})",
                                  shortest(table.epochs), table.optimizer, table.points.size(),
                                  whole(table.points.front().batch), whole(table.points.back().batch),
                                  table.recipe.empty() ? table.source : table.recipe);
-  if (its.expected.range == BatchRange::below)
-    text += fmt::format("; a batch of {} is below them: assumed to reach as much as {}", whole(its.batch),
-                        whole(table.points.front().batch));
-  if (its.expected.range == BatchRange::beyond)
-    text +=
-        fmt::format("; a batch of {} is beyond them: extrapolated, and rather too high", whole(its.batch));
+  if (accuracy.expected.range == BatchRange::below)
+    text += fmt::format("; a batch of {} is below them: assumed to reach as much as {}",
+                        whole(accuracy.batch), whole(table.points.front().batch));
+  if (accuracy.expected.range == BatchRange::beyond)
+    text += fmt::format("; a batch of {} is beyond them: extrapolated, and rather too high",
+                        whole(accuracy.batch));
   return text;
 }
 

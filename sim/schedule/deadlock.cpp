@@ -16,10 +16,10 @@ public:
       : graph_(graph), states_(graph.programs.size()), collectives_(graph.collectives.size()) {
     for (const int program : graph.program_of_rank) used_.insert(program);
     for (const int program : used_) {
-      const Program& its = graph.programs[at(program)];
-      states_[at(program)].task.assign(its.streams.size(), 0);
-      states_[at(program)].happened.assign(at(its.events), false);
-      for (const std::vector<Task>& stream : its.streams) {
+      const Program& contents = graph.programs[at(program)];
+      states_[at(program)].task.assign(contents.streams.size(), 0);
+      states_[at(program)].happened.assign(at(contents.events), false);
+      for (const std::vector<Task>& stream : contents.streams) {
         for (const Task& task : stream) {
           if (const auto* join = std::get_if<Join>(&task))
             collectives_[at(join->collective)].programs.insert(program);
@@ -40,11 +40,11 @@ public:
   [[nodiscard]] std::vector<StuckJoin> stuck() const {
     std::vector<StuckJoin> found;
     for (const int program : used_) {
-      const Program& its = graph_.programs[at(program)];
-      for (std::size_t stream = 0; stream < its.streams.size(); ++stream) {
+      const Program& contents = graph_.programs[at(program)];
+      for (std::size_t stream = 0; stream < contents.streams.size(); ++stream) {
         const auto task = at(states_[at(program)].task[stream]);
-        if (task >= its.streams[stream].size()) continue;
-        const auto* join = std::get_if<Join>(&its.streams[stream][task]);
+        if (task >= contents.streams[stream].size()) continue;
+        const auto* join = std::get_if<Join>(&contents.streams[stream][task]);
         if (join == nullptr) continue;
         const Meeting& meeting = collectives_[at(join->collective)];
         const auto missing = std::ranges::find_if(
@@ -66,13 +66,14 @@ private:
 
   /// Walks the streams of a program until none gets further.
   void advance(int program) {
-    const Program& its = graph_.programs[at(program)];
+    const Program& contents = graph_.programs[at(program)];
     State& state = states_[at(program)];
     for (bool moved = true; moved;) {
       moved = false;
-      for (std::size_t stream = 0; stream < its.streams.size(); ++stream) {
+      for (std::size_t stream = 0; stream < contents.streams.size(); ++stream) {
         int& task = state.task[stream];
-        while (at(task) < its.streams[stream].size() && passes(program, its.streams[stream][at(task)])) {
+        while (at(task) < contents.streams[stream].size() &&
+               passes(program, contents.streams[stream][at(task)])) {
           ++task;
           moved = true;
         }

@@ -198,8 +198,8 @@ StepBound step_bound(const ResolvedExperiment& resolved, NodeTimes& in_nodes) {
   Seconds fill;
   Seconds drain;
   for (const StageTimes& stage : stages) {
-    const Seconds others = has_drain ? drain + end_of(stages.front()) : Seconds();
-    const Seconds compute = fill + stage.passes + std::max(others, end_of(stage));
+    const Seconds drained = has_drain ? drain + end_of(stages.front()) : Seconds();
+    const Seconds compute = fill + stage.passes + std::max(drained, end_of(stage));
     bound.time = std::max({bound.time, compute, std::max(stage.reduction, stage.gathers) + stage.update});
     fill += stage.first_forward;
     drain += stage.last_backward;

@@ -140,20 +140,20 @@ private:
   }
 
   int checked_peer(int rank, std::size_t number, int relation) {
-    const Relation& its = relations_[number][at(relation)];
-    const auto found = places(its.axis).peer_of(rank, its.peer);
+    const Relation& chosen = relations_[number][at(relation)];
+    const auto found = places(chosen.axis).peer_of(rank, chosen.peer);
     if (found && *found != rank) return *found;
     const auto first = std::ranges::find(relation_of_[number], relation) - relation_of_[number].begin();
     Diagnostic error = place_of(classes_[number], launches_[number][at(static_cast<int>(first))]);
-    const std::size_t size = places(its.axis).members(rank).size();
+    const std::size_t size = places(chosen.axis).members(rank).size();
     error.key_path = "peer";
     error.message =
         found ? fmt::format("the peer of rank {} is the rank itself", rank)
               : fmt::format("the group of rank {} has {}, but none at place {}", rank,
-                            plural(std::ssize(places(its.axis).members(rank)), "rank"), its.peer.place);
+                            plural(std::ssize(places(chosen.axis).members(rank)), "rank"), chosen.peer.place);
     error.hint = class_of_.size() == 1 ? "gpus: 2 or more, or a trace without messages"
                  : size == 1 ? fmt::format("groups '{}' have one rank: name other groups in column 'group'",
-                                           config::name_of(its.axis))
+                                           config::name_of(chosen.axis))
                              : fmt::format("peer: 0 to {}, or +1", size - 1);
     throw InputError({std::move(error)});
   }
@@ -369,9 +369,9 @@ private:
 
   [[nodiscard]] std::vector<MeetingMember> messages_of(int kind, const std::vector<int>& relations) const {
     std::vector<MeetingMember> found;
-    const std::vector<int>& its = relation_of_[at(made_.kinds[at(kind)].rank_class)];
-    for (int i = 0; at(i) < its.size(); ++i) {
-      if (its[at(i)] >= 0 && std::ranges::find(relations, its[at(i)]) != relations.end())
+    const std::vector<int>& own_relations = relation_of_[at(made_.kinds[at(kind)].rank_class)];
+    for (int i = 0; at(i) < own_relations.size(); ++i) {
+      if (own_relations[at(i)] >= 0 && std::ranges::find(relations, own_relations[at(i)]) != relations.end())
         found.push_back({kind, i});
     }
     return found;
@@ -416,12 +416,12 @@ private:
     for (ReplayKind& kind : made_.kinds) {
       for (int& meeting : kind.meeting) {
         if (meeting < 0) continue;
-        int& its = number[at(meeting)];
-        if (its < 0) {
-          its = static_cast<int>(ordered.size());
+        int& new_number = number[at(meeting)];
+        if (new_number < 0) {
+          new_number = static_cast<int>(ordered.size());
           ordered.push_back(std::move(made_.meetings[at(meeting)]));
         }
-        meeting = its;
+        meeting = new_number;
       }
     }
     made_.meetings = std::move(ordered);

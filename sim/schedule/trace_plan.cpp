@@ -165,9 +165,9 @@ private:
 
   /// Where a rank waits itself.
   [[nodiscard]] std::string waits_at(const std::vector<StuckJoin>& stuck, int program) const {
-    const auto its = std::ranges::find(stuck, program, &StuckJoin::program);
-    if (its == stuck.end()) return {};
-    const MeetingMember member = member_of(its->collective, program);
+    const auto join = std::ranges::find(stuck, program, &StuckJoin::program);
+    if (join == stuck.end()) return {};
+    const MeetingMember member = member_of(join->collective, program);
     return ", because it waits at " + place_text(class_of(member), launch_of(member));
   }
 

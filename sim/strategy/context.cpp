@@ -62,11 +62,11 @@ void divide_into_blocks(Layer& layer, int ranks) {
 
 /// Every rank's queries meet all keys at once.
 void divide_queries(Layer& layer, int ranks) {
-  const double others = keys_and_values(layer) * (ranks - 1) / ranks;
+  const double received = keys_and_values(layer) * (ranks - 1) / ranks;
   divide_tokens(layer, ranks);
-  layer.in_elements += others;
-  layer.forward_rw_elements += others;
-  layer.backward_rw_elements += 2 * others;
+  layer.in_elements += received;
+  layer.forward_rw_elements += received;
+  layer.backward_rw_elements += 2 * received;
 }
 
 /// Every rank has all tokens of some heads.

@@ -57,20 +57,20 @@ void add_layer_copies(Trace& trace, const Stack& stack, DividingRanks among, int
   };
   std::vector<Op> ops;
   for (Op& op : trace.ops) {
-    std::vector<OpCommunication> others;
+    std::vector<OpCommunication> kept;
     std::vector<Op> after;
     for (const OpCommunication& communication : op.communications) {
       if (!is_copied(communication)) {
-        others.push_back(communication);
+        kept.push_back(communication);
       } else if (communication.at == LaunchTime::start) {
         ops.push_back(copies_of(op, communication.size));
-        if (!is_in_node) others.push_back(communication);
+        if (!is_in_node) kept.push_back(communication);
       } else {
         after.push_back(copies_of(op, communication.size));
         if (!is_in_node) after.back().communications.push_back(communication);
       }
     }
-    op.communications = std::move(others);
+    op.communications = std::move(kept);
     ops.push_back(std::move(op));
     std::ranges::move(after, std::back_inserter(ops));
   }

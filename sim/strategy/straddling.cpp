@@ -44,19 +44,21 @@ std::optional<Diagnostic> straddling_warning(const Grid& grid, int ranks_per_nod
   std::vector<std::string> words;  // of the split ones
   for (const auto& axis : parallel_axes) {
     if (axis.traits.members != Members::layers) continue;
-    RankGroups its = groups(grid, axis.value);
-    const std::size_t size = its.begin() == its.end() ? 0 : (*its.begin()).size();
+    RankGroups all_groups = groups(grid, axis.value);
+    const std::size_t size = all_groups.begin() == all_groups.end() ? 0 : (*all_groups.begin()).size();
     if (size < 2 || size > static_cast<std::size_t>(ranks_per_node)) continue;  // no node holds a larger one
-    const int number = straddling(its, ranks_per_node);
+    const int number = straddling(all_groups, ranks_per_node);
     if (number > 0)
-      words.push_back(fmt::format("{} of {} {} groups of {} ranks", number, its.size(), axis.text, size));
-    (number > 0 ? split : whole).push_back(std::move(its));
+      words.push_back(
+          fmt::format("{} of {} {} groups of {} ranks", number, all_groups.size(), axis.text, size));
+    (number > 0 ? split : whole).push_back(std::move(all_groups));
   }
   // The innermost axes first: what keeps those of one axis whole need not keep the next.
   for (; !split.empty(); split.pop_back(), words.pop_back()) {
     const auto keeps = [](const std::vector<RankGroups>& all, int per_node) {
-      return std::ranges::all_of(all, [&](const RankGroups& its) {
-        return (*its.begin()).size() <= static_cast<std::size_t>(per_node) && straddling(its, per_node) == 0;
+      return std::ranges::all_of(all, [&](const RankGroups& groups_of_axis) {
+        return (*groups_of_axis.begin()).size() <= static_cast<std::size_t>(per_node) &&
+               straddling(groups_of_axis, per_node) == 0;
       });
     };
     // A divisor of the number of ranks, so that the job keeps it.
