@@ -1,4 +1,4 @@
-#include "commands/page_options.hpp"
+#include "cli/page_options.hpp"
 
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
