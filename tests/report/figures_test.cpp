@@ -9,7 +9,7 @@
 #include "report/figure_text.hpp"
 #include "report/json_text.hpp"
 #include "report/summary_json.hpp"
-#include "report/summary_text.hpp"
+#include "run_forms.hpp"
 #include "sample.hpp"
 
 #include <algorithm>
